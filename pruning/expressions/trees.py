@@ -1,0 +1,237 @@
+"""Typed expression trees with Spark's meaning.
+
+What Spark writes in several ways is one node here: `x <> y` is NOT (x = y), IF is a CASE with
+one branch, `x IS TRUE` is `x <=> true`, BETWEEN is an AND, AND and OR take any number of
+operands. What no rule knows is `Opaque`.
+
+Nodes are immutable and compare by structure.
+"""
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pruning.expressions.types import BOOLEAN, NULL, Type, Value
+
+
+class Comparison(enum.Enum):
+    """The six comparison operators; NaN equals NaN and is above every number, -0.0 equals 0.0."""
+
+    EQUAL = "="
+    NULL_SAFE_EQUAL = "<=>"
+    LESS = "<"
+    AT_MOST = "<="
+    GREATER = ">"
+    AT_LEAST = ">="
+
+
+class Mode(enum.Enum):
+    """What happens where arithmetic or a cast has no representable result."""
+
+    ANSI = "raises"
+    LEGACY = "wraps or is NULL, as Spark before 4.0"
+    TRY = "is NULL"
+
+
+class Operator(enum.Enum):
+    """Binary arithmetic."""
+
+    ADD = "+"
+    SUBTRACT = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the scanned table, by its exact name there."""
+
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant; `value` is None for NULL, else as `pruning.expressions.types` says."""
+
+    value: Value | None
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """`left operator right`; both sides have one type."""
+
+    operator: Comparison
+    left: "Expression"
+    right: "Expression"
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """Kleene conjunction of one or more booleans."""
+
+    operands: tuple["Expression", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """Kleene disjunction of one or more booleans."""
+
+    operands: tuple["Expression", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """Kleene negation."""
+
+    operand: "Expression"
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    """`operand IS NULL`, never NULL itself; NaN is not NULL."""
+
+    operand: "Expression"
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    """`operand IN (members)`: NULL where nothing equals and the operand or a member is NULL."""
+
+    operand: "Expression"
+    members: tuple["Expression", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StartsWith:
+    """`startswith(operand, prefix)` on strings or binaries; byte by byte."""
+
+    operand: "Expression"
+    prefix: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Like:
+    """`operand LIKE pattern ESCAPE escape`; `_` is one character, `%` any number of them."""
+
+    operand: "Expression"
+    pattern: bytes
+    escape: str = "\\"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The value of the first branch whose condition is TRUE, else `otherwise`; all of one type."""
+
+    branches: tuple[tuple["Expression", "Expression"], ...]
+    otherwise: "Expression"
+
+
+@dataclass(frozen=True, slots=True)
+class Coalesce:
+    """The first operand that is not NULL, else NULL; operands have one type."""
+
+    operands: tuple["Expression", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """`left operator right` computed in `type`; operands have that type, decimals their own scales."""
+
+    operator: Operator
+    left: "Expression"
+    right: "Expression"
+    type: Type
+    mode: Mode = Mode.ANSI
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """`CAST(operand AS type)`, or `try_cast` where the mode is TRY."""
+
+    operand: "Expression"
+    type: Type
+    mode: Mode = Mode.ANSI
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """Anything else: `sql` is how Spark prints it, for reports. No rule knows it."""
+
+    sql: str
+    type: Type
+
+
+Expression: TypeAlias = (
+    Column
+    | Literal
+    | Compare
+    | And
+    | Or
+    | Not
+    | IsNull
+    | In
+    | StartsWith
+    | Like
+    | Case
+    | Coalesce
+    | Arithmetic
+    | Cast
+    | Opaque
+)
+
+
+def type_of(expression: Expression) -> Type:
+    """The type of an expression's values; `void` only where every value is NULL by type."""
+    match expression:
+        case Column() | Literal() | Arithmetic() | Cast() | Opaque():
+            return expression.type
+        case Case(branches, otherwise):
+            return _common_type((*(value for _, value in branches), otherwise))
+        case Coalesce(operands):
+            return _common_type(operands)
+        case _:
+            return BOOLEAN
+
+
+def _common_type(alternatives: tuple[Expression, ...]) -> Type:
+    types = (type_of(alternative) for alternative in alternatives)
+    return next((type_ for type_ in types if type_ != NULL), NULL)
+
+
+def children(expression: Expression) -> tuple[Expression, ...]:
+    """The operands of an expression, left to right."""
+    match expression:
+        case Compare(_, left, right) | Arithmetic(_, left, right):
+            return (left, right)
+        case And(operands) | Or(operands) | Coalesce(operands):
+            return operands
+        case Not(operand) | IsNull(operand) | StartsWith(operand) | Like(operand) | Cast(operand):
+            return (operand,)
+        case In(operand, members):
+            return (operand, *members)
+        case Case(branches, otherwise):
+            return (*(part for branch in branches for part in branch), otherwise)
+        case _:
+            return ()
+
+
+def walk(expression: Expression) -> Iterator[Expression]:
+    """The expression and everything below it, parents first."""
+    pending = [expression]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending.extend(reversed(children(node)))
+
+
+def columns(expression: Expression) -> dict[str, Type]:
+    """The columns an expression names, in order of appearance, with their types."""
+    return {node.name: node.type for node in walk(expression) if isinstance(node, Column)}
+
+
+def conjunction(predicates: list[Expression]) -> Expression:
+    """All of the predicates; TRUE where there is none."""
+    if not predicates:
+        return Literal(True, BOOLEAN)
+    return predicates[0] if len(predicates) == 1 else And(tuple(predicates))
