@@ -1,0 +1,81 @@
+"""AND, OR and NOT over three truth values ([M] 5.3.4, 5.3.9), with narrowing.
+
+AND is decided by FALSE and neutral to TRUE, OR the other way round; all else is one rule.
+"""
+
+from pruning.expressions.trees import And, Expression, Not, Or, columns, Column
+from pruning.rules.analysis import Analysis, Rule
+from pruning.rules.environment import Environment
+from pruning.rules.program import Flag
+from pruning.rules.truths import Truths
+
+
+def may(analysis: Analysis, node: Expression, environment: Environment, truth: Truths) -> Flag:
+    """Whether AND (OR) of the operands may take the truth value.
+
+    Claim     If a row gives the connective this truth value, the flag holds.
+    Premises  `assume` encloses the rows on which an operand takes one of some truth values.
+    Proof     (1) It is decided (FALSE for AND) only if an operand is: nothing to narrow by.
+              (2) It is neutral (TRUE for AND) only if every operand is, so the row lies in the
+                  environment narrowed by all of them, and each may be neutral *there*.
+              (3) It is NULL only if no operand decides and one is NULL, so the row lies in the
+                  environment narrowed by "none decides", and the same holds there.
+    """
+    operands, decides, neutral = _shape(node)
+    build = analysis.build
+    if truth is decides:  # (1)
+        return build.or_(*(analysis.may(operand, environment, decides) for operand in operands))
+    if truth is neutral:  # (2)
+        narrowed = _assume_each(analysis, operands, environment, neutral)
+        each = (analysis.may(operand, narrowed, neutral) for operand in operands)
+        return build.and_(analysis.feasible(narrowed), *each)
+    narrowed = _assume_each(analysis, operands, environment, neutral | Truths.NULL)  # (3)
+    one_null = build.or_(*(analysis.may(operand, narrowed, Truths.NULL) for operand in operands))
+    each = (analysis.may_any(operand, narrowed, neutral | Truths.NULL) for operand in operands)
+    return build.and_(analysis.feasible(narrowed), one_null, *each)
+
+
+def assume(analysis: Analysis, node: Expression, environment: Environment, truths: Truths) -> Environment:
+    """Narrow by every operand where none decides; by each in turn, united, where one does."""
+    operands, decides, neutral = _shape(node)
+    if truths in (neutral, neutral | Truths.NULL, Truths.NULL):
+        return _assume_each(analysis, operands, environment, truths | neutral)
+    if neutral in truths:
+        return environment
+    alternatives = [analysis.assume(operand, environment, truths) for operand in operands]
+    types = {name: Column(name, type_) for name, type_ in columns(node).items()}
+    return analysis.union(alternatives, types)
+
+
+def _shape(node: Expression) -> tuple[tuple[Expression, ...], Truths, Truths]:
+    """The operands, the truth value that decides alone, and the one that changes nothing."""
+    if isinstance(node, And):
+        return node.operands, Truths.FALSE, Truths.TRUE
+    assert isinstance(node, Or)
+    return node.operands, Truths.TRUE, Truths.FALSE
+
+
+def _assume_each(
+    analysis: Analysis, operands: tuple[Expression, ...], environment: Environment, truths: Truths
+) -> Environment:
+    for operand in operands:
+        environment = analysis.assume(operand, environment, truths)
+    return environment
+
+
+def may_not(analysis: Analysis, node: Expression, environment: Environment, truth: Truths) -> Flag:
+    """NOT swaps TRUE and FALSE and keeps NULL."""
+    assert isinstance(node, Not)
+    return analysis.may(node.operand, environment, truth.negated())
+
+
+def assume_not(
+    analysis: Analysis, node: Expression, environment: Environment, truths: Truths
+) -> Environment:
+    """NOT p takes one of some truth values where p takes one of their opposites."""
+    assert isinstance(node, Not)
+    return analysis.assume(node.operand, environment, truths.negated())
+
+
+CONNECTIVE = Rule(may=may, assume=assume)
+NOT = Rule(may=may_not, assume=assume_not)

@@ -1,0 +1,82 @@
+"""CASE, IF and COALESCE ([P] 3.1): each branch is looked at only on the rows that reach it."""
+
+from pruning.expressions.trees import Case, Coalesce, Column, Expression, IsNull, columns
+from pruning.rules import ranges
+from pruning.rules.analysis import Analysis, Rule
+from pruning.rules.environment import Environment
+from pruning.rules.program import Flag
+from pruning.rules.ranges import Range
+from pruning.rules.truths import Truths
+
+
+def case_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:
+    """The values of those branches that some row may take.
+
+    Claim     Each row's value of CASE lies in the range.
+    Premises  `may` and `assume` are sound for the conditions, `range` for the branches.
+    Proof     A row that takes branch i made the conditions before it FALSE or NULL (an ELSE keeps
+              NULL) and condition i TRUE. So it lies in the environment narrowed so, its value in
+              the branch's range there, and the union holds every branch that can be reached.
+    """
+    assert isinstance(node, Case)
+    pieces: list[Range] = []
+    reached = analysis.build.flag(True)
+    for condition, value in node.branches:
+        taken, inside, reached, environment = _split(analysis, condition, environment, reached)
+        pieces.append(ranges.only_where(analysis.build, analysis.range(value, inside), taken))
+    pieces.append(ranges.only_where(analysis.build, analysis.range(node.otherwise, environment), reached))
+    return ranges.union_of(analysis.build, pieces)
+
+
+def assume_case(
+    analysis: Analysis, node: Expression, environment: Environment, truths: Truths
+) -> Environment:
+    """A boolean CASE: the rows of each branch, narrowed by its condition and by its value."""
+    assert isinstance(node, Case)
+    alternatives: list[Environment] = []
+    for condition, value in node.branches:
+        inside = analysis.assume(condition, environment, Truths.TRUE)
+        alternatives.append(analysis.assume(value, inside, truths))
+        environment = analysis.assume(condition, environment, Truths.NOT_TRUE)
+    alternatives.append(analysis.assume(node.otherwise, environment, truths))
+    types = {name: Column(name, type_) for name, type_ in columns(node).items()}
+    return analysis.union(alternatives, types)
+
+
+def _split(
+    analysis: Analysis, condition: Expression, environment: Environment, reached: Flag
+) -> tuple[Flag, Environment, Flag, Environment]:
+    """Whether a condition may be TRUE, and the rows where it is; may be not TRUE, and those rows."""
+    build = analysis.build
+    inside = analysis.assume(condition, environment, Truths.TRUE)
+    outside = analysis.assume(condition, environment, Truths.NOT_TRUE)
+    may_true = analysis.may(condition, environment, Truths.TRUE)
+    may_not = analysis.may_any(condition, environment, Truths.NOT_TRUE)
+    taken = build.and_(reached, may_true, analysis.feasible(inside))
+    passed = build.and_(reached, may_not, analysis.feasible(outside))
+    return taken, inside, passed, outside
+
+
+def coalesce_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:
+    """The values of the operands that some row reaches: those before it may all be NULL.
+
+    Claim     Each row's value of COALESCE lies in the range.
+    Premises  `range` is sound for the operands.
+    Proof     A row that takes operand i has a value there and NULL in each one before, so those
+              may be NULL; where the last is reached its NULL is the answer.
+    """
+    assert isinstance(node, Coalesce)
+    build = analysis.build
+    pieces: list[Range] = []
+    reached = build.flag(True)
+    for operand in node.operands[:-1]:
+        known = analysis.range(operand, environment)
+        pieces.append(ranges.only_where(build, ranges.not_null(build, known), reached))
+        environment = analysis.assume(IsNull(operand), environment, Truths.TRUE)
+        reached = build.and_(reached, known.may_null, analysis.feasible(environment))
+    pieces.append(ranges.only_where(build, analysis.range(node.operands[-1], environment), reached))
+    return ranges.union_of(analysis.build, pieces)
+
+
+CASE = Rule(range=case_range, assume=assume_case)
+COALESCE = Rule(range=coalesce_range)

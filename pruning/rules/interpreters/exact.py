@@ -1,0 +1,74 @@
+"""The plain reference: runs a program on one block, with exact Python values. Slow, obviously right."""
+
+from collections.abc import Callable, Mapping
+
+from pruning.expressions.types import Value
+from pruning.rules import primitives
+from pruning.rules.program import Input, Op, Operation, Program
+
+# A flag is a bool; a bound is a Value, or None where it is unknown.
+Cell = bool | Value | None
+
+
+def run(program: Program, inputs: Mapping[Input, Cell]) -> tuple[Cell, ...]:
+    """The program's outputs, in order. `inputs` has a flag or a bound for each of its inputs."""
+    cells: list[Cell] = []
+    for operation in program.operations:
+        operands = [cells[index] for index in operation.operands]
+        cells.append(_step(program, operation, operands, inputs))
+    return tuple(cells[index] for index in program.outputs)
+
+
+def _step(program: Program, operation: Operation, operands: list[Cell], inputs: Mapping[Input, Cell]) -> Cell:
+    if isinstance(operation.payload, Input):
+        return inputs[operation.payload]
+    if operation.op in (Op.FLAG, Op.BOUND, Op.UNKNOWN):
+        return None if operation.op is Op.UNKNOWN else _constant(operation)
+    if operation.op is Op.CAST:
+        source = program.operations[operation.operands[0]].type
+        assert source is not None and operation.type is not None
+        return None if operands[0] is None else primitives.cast(operands[0], source, operation.type)
+    return _STEPS[operation.op](operation, *operands)
+
+
+def _constant(operation: Operation) -> Cell:
+    assert not isinstance(operation.payload, tuple | Input)
+    return operation.payload
+
+
+def _maybe(decide: Callable[[Value, Value], bool]) -> Callable[..., Cell]:
+    """Unknown operands cannot exclude anything."""
+    return lambda _, left, right: True if left is None or right is None else decide(left, right)
+
+
+def _known_both(decide: Callable[..., Cell]) -> Callable[..., Cell]:
+    """An unknown operand makes the answer unknown."""
+    return lambda operation, *operands: None if None in operands else decide(operation, *operands)
+
+
+def _of_known(pick: Callable[..., Cell]) -> Callable[..., Cell]:
+    """Of the operands that are known."""
+    return lambda _, *operands: pick((cell for cell in operands if cell is not None), default=None)
+
+
+_STEPS: Mapping[Op, Callable[..., Cell]] = {
+    Op.AND: lambda _, left, right: left and right,
+    Op.OR: lambda _, left, right: left or right,
+    Op.NOT: lambda _, flag: not flag,
+    Op.MAYBE_LESS: _maybe(primitives.less),
+    Op.MAYBE_AT_MOST: _maybe(primitives.at_most),
+    Op.MAYBE_MEETS: lambda operation, lower, upper: primitives.meets(lower, upper, operation.payload),
+    Op.MAYBE_LEAVES: lambda operation, lower, upper: primitives.leaves(lower, upper, operation.payload),
+    Op.KNOWN: lambda _, bound: bound is not None,
+    Op.CHOOSE: lambda _, flag, then, otherwise: then if flag else otherwise,
+    Op.LEAST: _known_both(lambda _, left, right: min(left, right)),
+    Op.GREATEST: _known_both(lambda _, left, right: max(left, right)),
+    Op.LEAST_KNOWN: _of_known(min),
+    Op.GREATEST_KNOWN: _of_known(max),
+    Op.ADD: _known_both(lambda operation, left, right: primitives.add(left, right, operation.type)),
+    Op.SUBTRACT: _known_both(
+        lambda operation, left, right: primitives.add(left, right, operation.type, sign=-1)
+    ),
+    Op.NEXT: _known_both(lambda operation, bound: primitives.step(bound, operation.type, sign=1)),
+    Op.PREVIOUS: _known_both(lambda operation, bound: primitives.step(bound, operation.type, sign=-1)),
+}

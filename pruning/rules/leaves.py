@@ -1,0 +1,59 @@
+"""Literals, columns, and what no rule knows."""
+
+import math
+from dataclasses import replace
+
+from pruning.expressions.trees import Column, Expression, Literal
+from pruning.expressions.types import BOOLEAN
+from pruning.rules import ranges
+from pruning.rules.analysis import Analysis, Rule
+from pruning.rules.environment import Environment
+from pruning.rules.ranges import Range
+from pruning.rules.truths import Truths
+
+
+def literal_range(analysis: Analysis, node: Expression, _: Environment) -> Range:
+    """Exactly the one value; no row is anything else."""
+    assert isinstance(node, Literal)
+    build, value = analysis.build, node.value
+    if value is not None and not node.type.known:
+        return ranges.anything(build, node.type)
+    nan = isinstance(value, float) and math.isnan(value)
+    bound = build.bound(None if nan else value, node.type)
+    return Range(
+        lower=bound,
+        upper=bound,
+        may_null=build.flag(value is None),
+        may_nan=build.flag(nan),
+        may_value=build.flag(value is not None and not nan),
+    )
+
+
+def column_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:
+    """What the environment knows of the column, else what the block does."""
+    assert isinstance(node, Column)
+    return environment.get(node.name) or analysis.in_block(node)
+
+
+def assume_column(
+    analysis: Analysis, node: Expression, environment: Environment, truths: Truths
+) -> Environment:
+    """A boolean column that takes one of the truth values."""
+    assert isinstance(node, Column)
+    build = analysis.build
+    known = analysis.range(node, environment)
+    if node.type != BOOLEAN:
+        return environment
+    if Truths.NULL not in truths:
+        known = ranges.not_null(build, known)
+    if Truths.TRUE not in truths:
+        known = ranges.within(build, known, build.bound(False, BOOLEAN), build.bound(False, BOOLEAN))
+    if Truths.FALSE not in truths:
+        known = ranges.within(build, known, build.bound(True, BOOLEAN), build.bound(True, BOOLEAN))
+    if truths is Truths.NULL:
+        known = replace(known, may_value=build.flag(False))
+    return environment.with_column(node.name, known)
+
+
+LITERAL = Rule(range=literal_range)
+COLUMN = Rule(range=column_range, assume=assume_column)

@@ -1,0 +1,348 @@
+"""Programs: shared graphs of operations that rules emit and interpreters run.
+
+A rule never touches a number. It asks a `Builder` (the Algebra of the design) for operations on
+*flags* (booleans) and *bounds* (values that may be unknown), and the builder hands out references
+into one growing list, equal operations once. What is constant is folded on the way, with the exact
+primitives, so a program holds only what differs from block to block.
+"""
+
+import enum
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from pruning.expressions.types import Type, Value
+from pruning.rules import primitives
+from pruning.rules.primitives import Intervals
+
+
+class Op(enum.Enum):
+    """The operations; an operand that is unknown makes the answer unknown unless said otherwise."""
+
+    # Flags
+    FLAG = "a constant flag"
+    FLAG_INPUT = "a flag of a column, or of the block"
+    AND = "both flags"
+    OR = "either flag"
+    NOT = "the opposite flag"
+    MAYBE_LESS = "left < right cannot be excluded: true where either is unknown"
+    MAYBE_AT_MOST = "left <= right cannot be excluded: true where either is unknown"
+    MAYBE_MEETS = "[lower, upper] may meet an interval: unknown is unbounded"
+    MAYBE_LEAVES = "[lower, upper] may hold a value of no interval: unknown is unbounded"
+    KNOWN = "the bound is known"
+    # Bounds
+    BOUND = "a constant bound"
+    UNKNOWN = "the bound that is never known"
+    BOUND_INPUT = "a bound of a column"
+    CHOOSE = "the second operand where the flag holds, else the third"
+    LEAST = "the smaller"
+    GREATEST = "the greater"
+    LEAST_KNOWN = "the smaller of those that are known"
+    GREATEST_KNOWN = "the greater of those that are known"
+    ADD = "the sum in the type; unknown if it does not fit"
+    SUBTRACT = "the difference in the type; unknown if it does not fit"
+    NEXT = "the next value of a type with steps; unknown at its end"
+    PREVIOUS = "the previous value of a type with steps; unknown at its end"
+    CAST = "the value cast to the type; unknown if it does not fit"
+
+
+class Aspect(enum.Enum):
+    """What a program may ask of a column in a block."""
+
+    LOWER = "no value is below it"
+    UPPER = "no value is above it"
+    MAY_NULL = "a row may be NULL"
+    MAY_NAN = "a row may be NaN"
+    MAY_VALUE = "a row may be neither NULL nor NaN"
+    HAS_ROWS = "the block has a row"
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """An aspect of a column; of no column for HAS_ROWS."""
+
+    aspect: Aspect
+    column: str
+    type: Type | None
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A reference to an operation that gives a flag."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A reference to an operation that gives a value of `type`, or "unknown"."""
+
+    index: int
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One step; operands are indices of earlier steps. `type` is that of a bound, None for a flag."""
+
+    op: Op
+    operands: tuple[int, ...] = ()
+    type: Type | None = None
+    payload: bool | Value | Input | Intervals | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Operations in an order in which each follows its operands, and which of them are the answers."""
+
+    operations: tuple[Operation, ...]
+    outputs: tuple[int, ...]
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        """What the program asks of a block, in order of first use."""
+        return tuple(step.payload for step in self.operations if isinstance(step.payload, Input))
+
+
+@dataclass(slots=True)
+class Builder:
+    """Hands out operations, each distinct one once, constants folded."""
+
+    operations: list[Operation] = field(default_factory=list)
+    _index: dict[Hashable, int] = field(default_factory=dict)
+
+    def program(self, *outputs: Flag | Bound) -> Program:
+        """The program that computes the outputs, without the operations they do not need."""
+        needed = sorted(self._reachable([output.index for output in outputs]))
+        place = {old: new for new, old in enumerate(needed)}
+        kept = tuple(
+            Operation(step.op, tuple(place[operand] for operand in step.operands), step.type, step.payload)
+            for step in (self.operations[old] for old in needed)
+        )
+        return Program(kept, tuple(place[output.index] for output in outputs))
+
+    # Flags
+
+    def flag(self, value: bool) -> Flag:
+        """A constant flag."""
+        return self._flag(Operation(Op.FLAG, payload=value))
+
+    def flag_input(self, aspect: Aspect, column: str = "", type_: Type | None = None) -> Flag:
+        """A flag that the block's metadata gives."""
+        return self._flag(Operation(Op.FLAG_INPUT, payload=Input(aspect, column, type_)))
+
+    def and_(self, *flags: Flag) -> Flag:
+        """All of the flags; true of none."""
+        return self._join_flags(Op.AND, flags, neutral=True)
+
+    def or_(self, *flags: Flag) -> Flag:
+        """Any of the flags; false of none."""
+        return self._join_flags(Op.OR, flags, neutral=False)
+
+    def not_(self, flag: Flag) -> Flag:
+        """The opposite."""
+        step = self.operations[flag.index]
+        if step.op is Op.FLAG:
+            return self.flag(not step.payload)
+        if step.op is Op.NOT:
+            return Flag(step.operands[0])
+        return self._flag(Operation(Op.NOT, (flag.index,)))
+
+    def maybe_less(self, left: Bound, right: Bound) -> Flag:
+        """Whether `left < right` cannot be excluded."""
+        return self._compare(Op.MAYBE_LESS, left, right)
+
+    def maybe_at_most(self, left: Bound, right: Bound) -> Flag:
+        """Whether `left <= right` cannot be excluded."""
+        return self._compare(Op.MAYBE_AT_MOST, left, right)
+
+    def maybe_meets(self, lower: Bound, upper: Bound, intervals: Intervals) -> Flag:
+        """Whether a value in [lower, upper] may lie in an interval."""
+        return self._intervals(Op.MAYBE_MEETS, lower, upper, intervals)
+
+    def maybe_leaves(self, lower: Bound, upper: Bound, intervals: Intervals) -> Flag:
+        """Whether a value in [lower, upper] may lie in no interval."""
+        return self._intervals(Op.MAYBE_LEAVES, lower, upper, intervals)
+
+    def known(self, bound: Bound) -> Flag:
+        """Whether the bound is known."""
+        op = self.operations[bound.index].op
+        if op in (Op.BOUND, Op.UNKNOWN):
+            return self.flag(op is Op.BOUND)
+        return self._flag(Operation(Op.KNOWN, (bound.index,)))
+
+    # Bounds
+
+    def bound(self, value: Value | None, type_: Type) -> Bound:
+        """A constant; None is "unknown"."""
+        if value is None:
+            return self._bound(Operation(Op.UNKNOWN, type=type_))
+        return self._bound(Operation(Op.BOUND, type=type_, payload=value))
+
+    def unknown(self, type_: Type) -> Bound:
+        """The bound that is never known."""
+        return self.bound(None, type_)
+
+    def bound_input(self, aspect: Aspect, column: str, type_: Type) -> Bound:
+        """A bound that the block's metadata gives."""
+        return self._bound(Operation(Op.BOUND_INPUT, type=type_, payload=Input(aspect, column, type_)))
+
+    def choose(self, flag: Flag, then: Bound, otherwise: Bound) -> Bound:
+        """`then` where the flag holds, else `otherwise`."""
+        step = self.operations[flag.index]
+        if step.op is Op.FLAG:
+            return then if step.payload else otherwise
+        if then == otherwise:
+            return then
+        if then.type != otherwise.type:
+            return self.unknown(then.type)
+        return self._bound(Operation(Op.CHOOSE, (flag.index, then.index, otherwise.index), then.type))
+
+    def least(self, left: Bound, right: Bound) -> Bound:
+        """The smaller; unknown if either is."""
+        return self._extreme(Op.LEAST, left, right)
+
+    def greatest(self, left: Bound, right: Bound) -> Bound:
+        """The greater; unknown if either is."""
+        return self._extreme(Op.GREATEST, left, right)
+
+    def least_known(self, left: Bound, right: Bound) -> Bound:
+        """The smaller of those that are known."""
+        return self._extreme(Op.LEAST_KNOWN, left, right)
+
+    def greatest_known(self, left: Bound, right: Bound) -> Bound:
+        """The greater of those that are known."""
+        return self._extreme(Op.GREATEST_KNOWN, left, right)
+
+    def add(self, left: Bound, right: Bound) -> Bound:
+        """The sum in the operands' type; unknown if it does not fit there."""
+        return self._arithmetic(Op.ADD, left, right)
+
+    def subtract(self, left: Bound, right: Bound) -> Bound:
+        """The difference in the operands' type; unknown if it does not fit there."""
+        return self._arithmetic(Op.SUBTRACT, left, right)
+
+    def next(self, bound: Bound) -> Bound:
+        """The next value up; the bound itself in a type without steps (a widened answer)."""
+        return self._step(Op.NEXT, bound)
+
+    def previous(self, bound: Bound) -> Bound:
+        """The next value down; the bound itself in a type without steps (a widened answer)."""
+        return self._step(Op.PREVIOUS, bound)
+
+    def cast(self, bound: Bound, type_: Type) -> Bound:
+        """The bound cast by one of the casts of `primitives.order_keeping`."""
+        if bound.type == type_:
+            return bound
+        value = self._constant(bound)
+        if value is not None or self._is_unknown(bound):
+            return self.bound(None if value is None else primitives.cast(value, bound.type, type_), type_)
+        return self._bound(Operation(Op.CAST, (bound.index,), type_))
+
+    # How the above fold and share
+
+    def _flag(self, step: Operation) -> Flag:
+        return Flag(self._intern(step))
+
+    def _bound(self, step: Operation) -> Bound:
+        assert step.type is not None
+        return Bound(self._intern(step), step.type)
+
+    def _intern(self, step: Operation) -> int:
+        key = (step, _identity(step.payload))
+        if key not in self._index:
+            self._index[key] = len(self.operations)
+            self.operations.append(step)
+        return self._index[key]
+
+    def _join_flags(self, op: Op, flags: tuple[Flag, ...], *, neutral: bool) -> Flag:
+        distinct: list[Flag] = []
+        for flag in flags:
+            step = self.operations[flag.index]
+            if step.op is Op.FLAG and step.payload is not neutral:
+                return self.flag(not neutral)
+            if step.op is not Op.FLAG and flag not in distinct:
+                distinct.append(flag)
+        if not distinct:
+            return self.flag(neutral)
+        joined = distinct[0]
+        for flag in distinct[1:]:
+            joined = self._flag(Operation(op, (joined.index, flag.index)))
+        return joined
+
+    def _compare(self, op: Op, left: Bound, right: Bound) -> Flag:
+        if left.type != right.type or self._is_unknown(left) or self._is_unknown(right):
+            return self.flag(True)
+        values = self._constant(left), self._constant(right)
+        if values[0] is not None and values[1] is not None:
+            compare = primitives.less if op is Op.MAYBE_LESS else primitives.at_most
+            return self.flag(compare(values[0], values[1]))
+        return self._flag(Operation(op, (left.index, right.index)))
+
+    def _intervals(self, op: Op, lower: Bound, upper: Bound, intervals: Intervals) -> Flag:
+        decide = primitives.meets if op is Op.MAYBE_MEETS else primitives.leaves
+        if self._is_constant(lower) and self._is_constant(upper):
+            return self.flag(decide(self._constant(lower), self._constant(upper), intervals))
+        if not intervals:
+            return self.flag(op is Op.MAYBE_LEAVES)
+        return self._flag(Operation(op, (lower.index, upper.index), payload=intervals))
+
+    def _extreme(self, op: Op, left: Bound, right: Bound) -> Bound:
+        assert left.type == right.type
+        if left == right:
+            return left
+        known_only = op in (Op.LEAST_KNOWN, Op.GREATEST_KNOWN)
+        if self._is_unknown(left) or self._is_unknown(right):
+            if not known_only:
+                return self.unknown(left.type)
+            return right if self._is_unknown(left) else left
+        values = self._constant(left), self._constant(right)
+        if values[0] is not None and values[1] is not None:
+            smaller = primitives.less(values[0], values[1])
+            return left if smaller is (op in (Op.LEAST, Op.LEAST_KNOWN)) else right
+        return self._bound(Operation(op, (left.index, right.index), left.type))
+
+    def _arithmetic(self, op: Op, left: Bound, right: Bound) -> Bound:
+        assert left.type == right.type
+        if self._is_unknown(left) or self._is_unknown(right):
+            return self.unknown(left.type)
+        values = self._constant(left), self._constant(right)
+        if values[0] is not None and values[1] is not None:
+            sign = 1 if op is Op.ADD else -1
+            return self.bound(primitives.add(values[0], values[1], left.type, sign=sign), left.type)
+        return self._bound(Operation(op, (left.index, right.index), left.type))
+
+    def _step(self, op: Op, bound: Bound) -> Bound:
+        if not primitives.has_steps(bound.type) or self._is_unknown(bound):
+            return bound
+        value = self._constant(bound)
+        if value is not None:
+            sign = 1 if op is Op.NEXT else -1
+            return self.bound(primitives.step(value, bound.type, sign=sign), bound.type)
+        return self._bound(Operation(op, (bound.index,), bound.type))
+
+    def _constant(self, bound: Bound) -> Value | None:
+        value = self.operations[bound.index].payload
+        is_value = self.operations[bound.index].op is Op.BOUND
+        return value if is_value and isinstance(value, bool | int | float | Decimal | bytes) else None
+
+    def _is_unknown(self, bound: Bound) -> bool:
+        return self.operations[bound.index].op is Op.UNKNOWN
+
+    def _is_constant(self, bound: Bound) -> bool:
+        return self.operations[bound.index].op in (Op.BOUND, Op.UNKNOWN)
+
+    def _reachable(self, outputs: list[int]) -> set[int]:
+        reached: set[int] = set()
+        pending = list(outputs)
+        while pending:
+            index = pending.pop()
+            if index not in reached:
+                reached.add(index)
+                pending.extend(self.operations[index].operands)
+        return reached
+
+
+def _identity(payload: object) -> Hashable:
+    """Tells apart constants that Python calls equal: 1, 1.0 and True; 0.0 and -0.0."""
+    return repr(payload) if isinstance(payload, bool | int | float | Decimal) else type(payload)

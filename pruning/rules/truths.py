@@ -1,0 +1,37 @@
+"""The verdict on a block, and SQL's three truth values as a set."""
+
+import enum
+from collections.abc import Iterator
+
+
+class Match(enum.IntEnum):
+    """What is proved of one block and one predicate ([P] 3 and 4.2)."""
+
+    NONE = 0  # no row can satisfy the predicate, or there is no row: the block may be skipped
+    SOME = 1  # nothing is proved: the block must be read
+    ALL = 2  # every row satisfies the predicate
+
+
+class Truths(enum.Flag):
+    """A set of SQL's truth values."""
+
+    TRUE = enum.auto()
+    FALSE = enum.auto()
+    NULL = enum.auto()
+    NOT_TRUE = FALSE | NULL
+    NOT_FALSE = TRUE | NULL
+    NOT_NULL = TRUE | FALSE
+    ANY = TRUE | FALSE | NULL
+
+    def negated(self) -> "Truths":
+        """The values that NOT gives of these: TRUE and FALSE change places, NULL stays."""
+        swapped = self & Truths.NULL
+        if Truths.TRUE in self:
+            swapped |= Truths.FALSE
+        if Truths.FALSE in self:
+            swapped |= Truths.TRUE
+        return swapped
+
+    def members(self) -> Iterator["Truths"]:
+        """The single truth values in the set."""
+        return (truth for truth in (Truths.TRUE, Truths.FALSE, Truths.NULL) if truth in self)
