@@ -1,7 +1,5 @@
 """Block metadata as the inputs of a program: what each aspect of a column is, lane by lane."""
 
-
-
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -68,5 +66,3 @@ def _flat(column: pa.ChunkedArray) -> pa.Array:
         return column.chunk(0)
     combined: pa.Array | pa.ChunkedArray = column.combine_chunks()
     return combined.chunk(0) if isinstance(combined, pa.ChunkedArray) else combined
-
-

@@ -29,8 +29,8 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from pruning.expressions.types import Kind, Type, decimal
 from pruning.expressions import types
+from pruning.expressions.types import Kind, Type, decimal
 
 LOCATOR = ("file", "row_group", "row_offset", "byte_offset", "byte_count")
 

@@ -27,7 +27,9 @@ def arithmetic_range(analysis: Analysis, node: Expression, environment: Environm
     """
     assert isinstance(node, Arithmetic)
     build = analysis.build
-    sides = [_in_type(build, analysis.range(side, environment), node.type) for side in (node.left, node.right)]
+    sides = [
+        _in_type(build, analysis.range(side, environment), node.type) for side in (node.left, node.right)
+    ]
     left, right = sides
     if left is None or right is None:
         return ranges.anything(build, node.type)

@@ -3,7 +3,7 @@
 AND is decided by FALSE and neutral to TRUE, OR the other way round; all else is one rule.
 """
 
-from pruning.expressions.trees import And, Expression, Not, Or, columns, Column
+from pruning.expressions.trees import And, Column, Expression, Not, Or, columns
 from pruning.rules.analysis import Analysis, Rule
 from pruning.rules.environment import Environment
 from pruning.rules.program import Flag
@@ -37,10 +37,10 @@ def may(analysis: Analysis, node: Expression, environment: Environment, truth: T
 
 def assume(analysis: Analysis, node: Expression, environment: Environment, truths: Truths) -> Environment:
     """Narrow by every operand where none decides; by each in turn, united, where one does."""
-    operands, decides, neutral = _shape(node)
+    operands, _decides, neutral = _shape(node)
     if truths in (neutral, neutral | Truths.NULL, Truths.NULL):
         return _assume_each(analysis, operands, environment, truths | neutral)
-    if neutral in truths:
+    if neutral & truths:
         return environment
     alternatives = [analysis.assume(operand, environment, truths) for operand in operands]
     types = {name: Column(name, type_) for name, type_ in columns(node).items()}
@@ -69,9 +69,7 @@ def may_not(analysis: Analysis, node: Expression, environment: Environment, trut
     return analysis.may(node.operand, environment, truth.negated())
 
 
-def assume_not(
-    analysis: Analysis, node: Expression, environment: Environment, truths: Truths
-) -> Environment:
+def assume_not(analysis: Analysis, node: Expression, environment: Environment, truths: Truths) -> Environment:
     """NOT p takes one of some truth values where p takes one of their opposites."""
     assert isinstance(node, Not)
     return analysis.assume(node.operand, environment, truths.negated())

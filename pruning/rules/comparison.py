@@ -147,9 +147,7 @@ def _where_null(build: Builder, own: Range, other: Range) -> Range:
     )
 
 
-def _where_compared(
-    build: Builder, own: Range, operator: Comparison, other: Range, truth: Truths
-) -> Range:
+def _where_compared(build: Builder, own: Range, operator: Comparison, other: Range, truth: Truths) -> Range:
     """Neither side is NULL, and the comparison is TRUE or FALSE as `truth` says."""
     own = ranges.not_null(build, own)
     if other.type != own.type:

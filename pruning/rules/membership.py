@@ -48,7 +48,9 @@ def may(analysis: Analysis, node: Expression, environment: Environment, truth: T
     build, known = analysis.build, analysis.range(node.operand, environment)
     if truth is Truths.TRUE:  # (1)
         meets = build.maybe_meets(known.lower, known.upper, members.intervals)
-        return build.or_(build.and_(known.may_value, meets), build.and_(known.may_nan, build.flag(members.nan)))
+        return build.or_(
+            build.and_(known.may_value, meets), build.and_(known.may_nan, build.flag(members.nan))
+        )
     leaves = build.maybe_leaves(known.lower, known.upper, members.intervals)
     missed = build.or_(
         build.and_(known.may_value, leaves), build.and_(known.may_nan, build.flag(not members.nan))

@@ -147,7 +147,7 @@ def leaves(lower: Value | None, upper: Value | None, intervals: Intervals) -> bo
 def intervals_of(values: set[Value], type_: Type) -> Intervals:
     """The values as intervals; neighbours in a type with steps are one interval."""
     merged: list[tuple[Value, Value]] = []
-    for value in sorted(values):  # type: ignore[type-var]
+    for value in sorted(values):
         if merged and step(merged[-1][1], type_, sign=1) == value and has_steps(type_):
             merged[-1] = (merged[-1][0], value)
         else:

@@ -343,6 +343,6 @@ class Builder:
         return reached
 
 
-def _identity(payload: object) -> Hashable:
+def _identity(payload: object) -> str:
     """Tells apart constants that Python calls equal: 1, 1.0 and True; 0.0 and -0.0."""
-    return repr(payload) if isinstance(payload, bool | int | float | Decimal) else type(payload)
+    return repr(payload) if isinstance(payload, bool | int | float | Decimal) else ""

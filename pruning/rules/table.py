@@ -3,7 +3,17 @@
 from collections.abc import Mapping
 
 from pruning.expressions import trees
-from pruning.rules import arithmetic, boolean, cast, comparison, conditional, leaves, membership, null_test, prefix
+from pruning.rules import (
+    arithmetic,
+    boolean,
+    cast,
+    comparison,
+    conditional,
+    leaves,
+    membership,
+    null_test,
+    prefix,
+)
 from pruning.rules.analysis import Rule, unknown_rule
 
 RULES: Mapping[type, Rule] = {

@@ -114,9 +114,7 @@ def maybe_meets(lower: Lanes, upper: Lanes, intervals: Intervals) -> Lanes:
     if len(intervals) < _SEARCHED_INTERVALS_MIN:
         starts, ends = _edges(intervals, lower.type)
         flags = [
-            pc.and_(
-                unless_excluded(pc.less_equal(start, upper)), unless_excluded(pc.less_equal(lower, end))
-            )
+            pc.and_(unless_excluded(pc.less_equal(start, upper)), unless_excluded(pc.less_equal(lower, end)))
             for start, end in zip(starts, ends, strict=True)
         ]
         return _any(flags)
@@ -131,7 +129,8 @@ def maybe_leaves(lower: Lanes, upper: Lanes, intervals: Intervals) -> Lanes:
         starts, ends = _edges(intervals, lower.type)
         inside = [
             pc.and_(
-                pc.fill_null(pc.less_equal(start, lower), False), pc.fill_null(pc.less_equal(upper, end), False)
+                pc.fill_null(pc.less_equal(start, lower), False),
+                pc.fill_null(pc.less_equal(upper, end), False),
             )
             for start, end in zip(starts, ends, strict=True)
         ]
@@ -174,7 +173,9 @@ def _interval_at(lower: Lanes, intervals: Intervals, lanes: int) -> tuple[np.nda
     for _ in range(len(intervals).bit_length()):
         open_ = low < high
         middle = np.minimum((low + high) // 2, len(intervals) - 1)
-        below = pc.fill_null(pc.less(ends.take(pa.array(middle)), lower), False).to_numpy(zero_copy_only=False)
+        below = pc.fill_null(pc.less(ends.take(pa.array(middle)), lower), False).to_numpy(
+            zero_copy_only=False
+        )
         low = np.where(open_ & below, middle + 1, low)
         high = np.where(open_ & ~below, middle, high)
     held = pa.array(np.minimum(low, len(intervals) - 1))

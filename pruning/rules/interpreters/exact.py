@@ -26,7 +26,8 @@ def _step(program: Program, operation: Operation, operands: list[Cell], inputs: 
         return None if operation.op is Op.UNKNOWN else _constant(operation)
     if operation.op is Op.CAST:
         source = program.operations[operation.operands[0]].type
-        assert source is not None and operation.type is not None
+        assert source is not None
+        assert operation.type is not None
         return None if operands[0] is None else primitives.cast(operands[0], source, operation.type)
     return _STEPS[operation.op](operation, *operands)
 

@@ -1,0 +1,375 @@
+"""SQL's meaning of an expression on one symbolic row, as Z3 terms: the judge of proofs.
+
+Shares   the expression trees; no rule, no range, no program.
+Trusts   Z3, and the axioms named below.
+Removes  block metadata: a row is a row, whatever a footer says of it.
+Leaves   the representation of values (see `Ideals`): float rounding is any monotone function, and
+         byte strings are places in a total order.
+
+Axioms: PREFIX - a byte string s has the prefix p if and only if p <= s < end(p), where end(p) is p
+with its last byte below 0xFF incremented and what follows cut off. ZONE - an instant and its local
+time differ by at most 18 hours. ROUNDING - rounding to nearest is monotone.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+import z3
+
+from pruning.expressions import trees
+from pruning.expressions.trees import Comparison, Expression, Mode, Operator, type_of
+from pruning.expressions.types import BOOLEAN, BYTES, NULL, Kind, Type, Value
+
+Term: TypeAlias = Any  # z3 has no types of its own
+
+_MICROS_PER_DAY = 24 * 60 * 60 * 1_000_000
+_ZONE_MICROS_MAX = 18 * 60 * 60 * 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Ideals:
+    """How the ideal values that both sides of a proof talk about are made.
+
+    Attributes:
+        place: The integer term of a byte string's place in the order of bytes.
+        rounded: The sign (-1 and 1 are infinities, 0 is finite) and value of a rounded real.
+    """
+
+    place: Callable[[bytes], Term]
+    rounded: Callable[[Term], tuple[Term, Term]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What an expression gives on the row.
+
+    `raises` excludes the row: it has no answer. Otherwise it is NULL, or NaN, or the number
+    `value`, infinite where `sign` is not 0. Booleans are 0 and 1; decimals are unscaled.
+    """
+
+    raises: Term
+    null: Term
+    nan: Term
+    value: Term
+    sign: Term
+
+    @property
+    def true(self) -> Term:
+        """A boolean that is TRUE."""
+        return z3.And(z3.Not(self.null), self.value == 1)
+
+    @property
+    def false(self) -> Term:
+        """A boolean that is FALSE."""
+        return z3.And(z3.Not(self.null), self.value == 0)
+
+
+_NO, _ZERO = z3.BoolVal(False), z3.IntVal(0)
+
+
+def _answer(null: Term, true: Term, *, raises: Term = _NO) -> Outcome:
+    return Outcome(raises=raises, null=null, nan=_NO, value=z3.If(true, 1, 0), sign=_ZERO)
+
+
+@dataclass(slots=True)
+class Meaning:
+    """Evaluates expressions on the row `columns`; `assumptions` collects what the axioms add."""
+
+    columns: Mapping[str, Outcome]
+    ideals: Ideals
+    assumptions: list[Term] = field(default_factory=list)
+    _fresh: int = 0
+
+    def of(self, node: Expression) -> Outcome:
+        """The expression's outcome on the row."""
+        return _MEANINGS[type(node)](self, node)
+
+    def fresh(self, name: str) -> str:
+        """A name no other variable has."""
+        self._fresh += 1
+        return f"{name} {self._fresh}"
+
+
+def _column(meaning: Meaning, node: Any) -> Outcome:
+    return meaning.columns[node.name]
+
+
+def _literal(meaning: Meaning, node: Any) -> Outcome:
+    value: Value | None = node.value
+    nan = isinstance(value, float) and math.isnan(value)
+    sign, term = _ZERO, z3.RealVal(0) if node.type.floating else _ZERO
+    if isinstance(value, bytes):
+        term = meaning.ideals.place(value)
+    elif node.type.floating and value is not None and not nan:
+        infinite = math.isinf(value)
+        sign = z3.IntVal(int(math.copysign(1, value)) if infinite else 0)
+        term = z3.RealVal(0 if infinite else str(Decimal(value)))
+    elif value is not None and not nan:
+        term = z3.IntVal(int(Decimal(value).scaleb(node.type.scale)))
+    return Outcome(raises=_NO, null=z3.BoolVal(value is None), nan=z3.BoolVal(nan), value=term, sign=sign)
+
+
+def _compare(meaning: Meaning, node: Any) -> Outcome:
+    left, right = meaning.of(node.left), meaning.of(node.right)
+    raises, null = z3.Or(left.raises, right.raises), z3.Or(left.null, right.null)
+    less, equal = _less(left, right), _equal(left, right)
+    match node.operator:
+        case Comparison.NULL_SAFE_EQUAL:
+            both = z3.And(left.null, right.null)
+            return _answer(_NO, z3.Or(both, z3.And(z3.Not(null), equal)), raises=raises)
+        case Comparison.EQUAL:
+            true = equal
+        case Comparison.LESS:
+            true = less
+        case Comparison.AT_MOST:
+            true = z3.Or(less, equal)
+        case Comparison.GREATER:
+            true = z3.Not(z3.Or(less, equal))
+        case _:
+            true = z3.Not(less)
+    return _answer(null, true, raises=raises)
+
+
+def _less(left: Outcome, right: Outcome) -> Term:
+    """NaN is above everything, itself excepted."""
+    finite = z3.And(left.sign == 0, right.sign == 0, left.value < right.value)
+    numbers = z3.Or(left.sign < right.sign, finite)
+    return z3.And(z3.Not(left.nan), z3.Or(right.nan, numbers))
+
+
+def _equal(left: Outcome, right: Outcome) -> Term:
+    numbers = z3.And(left.sign == right.sign, z3.Or(left.sign != 0, left.value == right.value))
+    return z3.Or(z3.And(left.nan, right.nan), z3.And(z3.Not(left.nan), z3.Not(right.nan), numbers))
+
+
+def _and(meaning: Meaning, node: Any) -> Outcome:
+    return _connective([meaning.of(operand) for operand in node.operands])
+
+
+def _or(meaning: Meaning, node: Any) -> Outcome:
+    return _negate(_connective([_negate(meaning.of(operand)) for operand in node.operands]))
+
+
+def _connective(operands: list[Outcome]) -> Outcome:
+    """FALSE where some operand is, in whatever order they run; else one that raises raises."""
+    false = z3.Or(*(z3.And(z3.Not(operand.raises), operand.false) for operand in operands))
+    raises = z3.And(z3.Not(false), z3.Or(*(operand.raises for operand in operands)))
+    null = z3.And(z3.Not(false), z3.Or(*(operand.null for operand in operands)))
+    return _answer(null, z3.Not(false), raises=raises)
+
+
+def _not(meaning: Meaning, node: Any) -> Outcome:
+    return _negate(meaning.of(node.operand))
+
+
+def _negate(operand: Outcome) -> Outcome:
+    return _answer(operand.null, operand.value == 0, raises=operand.raises)
+
+
+def _is_null(meaning: Meaning, node: Any) -> Outcome:
+    operand = meaning.of(node.operand)
+    return _answer(_NO, operand.null, raises=operand.raises)
+
+
+def _in(meaning: Meaning, node: Any) -> Outcome:
+    operand = meaning.of(node.operand)
+    members = [meaning.of(member) for member in node.members]
+    found = z3.Or(
+        *(z3.And(z3.Not(operand.null), z3.Not(member.null), _equal(operand, member)) for member in members)
+    )
+    unsure = z3.Or(operand.null, *(member.null for member in members))
+    raises = z3.Or(operand.raises, *(member.raises for member in members))
+    return _answer(z3.And(z3.Not(found), unsure), found, raises=raises)
+
+
+def _starts_with(meaning: Meaning, node: Any) -> Outcome:
+    operand = meaning.of(node.operand)
+    return _answer(operand.null, _has_prefix(meaning, operand, node.prefix), raises=operand.raises)
+
+
+def _has_prefix(meaning: Meaning, operand: Outcome, prefix: bytes) -> Term:
+    """Axiom PREFIX."""
+    stem = prefix.rstrip(b"\xff")
+    below = _yes()
+    if stem:
+        below = operand.value < meaning.ideals.place(stem[:-1] + bytes([stem[-1] + 1]))
+    return z3.And(meaning.ideals.place(prefix) <= operand.value, below)
+
+
+def _yes() -> Term:
+    return z3.BoolVal(True)
+
+
+def _like(meaning: Meaning, node: Any) -> Outcome:
+    """Some set of strings, all of them with the pattern's literal prefix; all, if only `%` follows."""
+    operand = meaning.of(node.operand)
+    text, rest = _before_wildcard(node.pattern.decode("utf-8", errors="replace"), node.escape)
+    matches = z3.Bool(meaning.fresh("like"))
+    has_prefix = _has_prefix(meaning, operand, text.encode())
+    only_anything = bool(rest) and set(rest) == {"%"}
+    meaning.assumptions.append(matches == has_prefix if only_anything else z3.Implies(matches, has_prefix))
+    return _answer(operand.null, matches, raises=operand.raises)
+
+
+def _before_wildcard(pattern: str, escape: str) -> tuple[str, str]:
+    """The literal text before the first wildcard, or before a character that stands for lost bytes."""
+    literal = ""
+    rest = pattern
+    while rest and rest[0] not in "%_\ufffd":
+        taken = rest[1:2] if rest[0] == escape else rest[0]
+        rest = rest[2:] if rest[0] == escape else rest[1:]
+        literal += taken
+    return literal, rest
+
+
+def _case(meaning: Meaning, node: Any) -> Outcome:
+    result = _alternative(meaning.of(node.otherwise), type_of(node))
+    for condition, value in reversed(node.branches):
+        tested = meaning.of(condition)
+        result = _choose(tested.true, _alternative(meaning.of(value), type_of(node)), result)
+        result = _with_raises(result, z3.Or(tested.raises, result.raises))
+    return result
+
+
+def _coalesce(meaning: Meaning, node: Any) -> Outcome:
+    *firsts, last = (_alternative(meaning.of(operand), type_of(node)) for operand in node.operands)
+    result = last
+    for operand in reversed(firsts):
+        result = _choose(z3.Not(operand.null), operand, result)
+        result = _with_raises(result, z3.Or(operand.raises, result.raises))
+    return result
+
+
+def _alternative(outcome: Outcome, type_: Type) -> Outcome:
+    """A bare NULL among floats is made of the sort of a float."""
+    value = z3.ToReal(outcome.value) if type_.floating and z3.is_int(outcome.value) else outcome.value
+    return Outcome(raises=outcome.raises, null=outcome.null, nan=outcome.nan, value=value, sign=outcome.sign)
+
+
+def _choose(condition: Term, then: Outcome, otherwise: Outcome) -> Outcome:
+    return Outcome(
+        raises=z3.If(condition, then.raises, otherwise.raises),
+        null=z3.If(condition, then.null, otherwise.null),
+        nan=z3.If(condition, then.nan, otherwise.nan),
+        value=z3.If(condition, then.value, otherwise.value),
+        sign=z3.If(condition, then.sign, otherwise.sign),
+    )
+
+
+def _with_raises(outcome: Outcome, raises: Term) -> Outcome:
+    return Outcome(raises=raises, null=outcome.null, nan=outcome.nan, value=outcome.value, sign=outcome.sign)
+
+
+def _arithmetic(meaning: Meaning, node: Any) -> Outcome:
+    left, right = meaning.of(node.left), meaning.of(node.right)
+    sign = 1 if node.operator is Operator.ADD else -1
+    null, raises = z3.Or(left.null, right.null), z3.Or(left.raises, right.raises)
+    if node.type.floating:
+        return _float_sum(meaning, left, right, sign, null, raises)
+    scales = (node.type.scale - type_of(side).scale for side in (node.left, node.right))
+    left_value, right_value = (
+        side.value * 10**digits for side, digits in zip((left, right), scales, strict=True)
+    )
+    exact = left_value + sign * right_value
+    return _fitted(exact, node.type, node.mode, null=null, raises=raises)
+
+
+def _fitted(exact: Term, type_: Type, mode: Mode, *, null: Term, raises: Term) -> Outcome:
+    """An exact integer in a type: beyond its limits it raises, wraps round or is NULL."""
+    least, greatest = _limits(type_)
+    overflows = z3.And(z3.Not(null), z3.Or(exact < least, exact > greatest))
+    if mode is Mode.ANSI:
+        raises = z3.Or(raises, overflows)
+    elif mode is Mode.TRY or type_.kind is Kind.DECIMAL:
+        null = z3.Or(null, overflows)
+    else:
+        exact = (exact - least) % (greatest - least + 1) + least
+    return Outcome(raises=raises, null=null, nan=_NO, value=exact, sign=_ZERO)
+
+
+def _limits(type_: Type) -> tuple[int, int]:
+    if type_.kind is Kind.DECIMAL:
+        greatest: int = 10**type_.precision - 1
+        return -greatest, greatest
+    limits = type_.integer_range
+    assert limits is not None
+    return limits
+
+
+def _float_sum(
+    meaning: Meaning, left: Outcome, right: Outcome, sign: int, null: Term, raises: Term
+) -> Outcome:
+    right_sign = sign * right.sign
+    cancels = z3.And(left.sign != 0, right_sign == -left.sign)
+    rounded_sign, rounded = meaning.ideals.rounded(left.value + sign * right.value)
+    finite = z3.And(left.sign == 0, right.sign == 0)
+    infinite = z3.If(left.sign != 0, left.sign, right_sign)
+    return Outcome(
+        raises=raises,
+        null=null,
+        nan=z3.Or(left.nan, right.nan, cancels),
+        value=rounded,
+        sign=z3.If(finite, rounded_sign, infinite),
+    )
+
+
+def _cast(meaning: Meaning, node: Any) -> Outcome:
+    operand, source, target = meaning.of(node.operand), type_of(node.operand), node.type
+    if source == target or target.kind in BYTES or (source.floating and target.floating):
+        return operand
+    if target.floating:
+        sign, value = meaning.ideals.rounded(z3.ToReal(operand.value))
+        return Outcome(raises=operand.raises, null=operand.null, nan=_NO, value=value, sign=sign)
+    exact = operand.value
+    if source.kind is Kind.DATE:
+        exact = exact * _MICROS_PER_DAY
+    if source.kind is not target.kind and Kind.TIMESTAMP in (source.kind, target.kind):
+        exact = exact + _offset(meaning)
+    if target.kind is Kind.DECIMAL:
+        exact = exact * 10 ** (target.scale - source.scale)
+    mode = Mode.ANSI if source.kind is Kind.DATE else node.mode
+    return _fitted(exact, target, mode, null=operand.null, raises=operand.raises)
+
+
+def _offset(meaning: Meaning) -> Term:
+    """Axiom ZONE: what lies between an instant and its local time."""
+    offset = z3.Int(meaning.fresh("zone offset"))
+    meaning.assumptions += [offset >= -_ZONE_MICROS_MAX, offset <= _ZONE_MICROS_MAX]
+    return offset
+
+
+def _opaque(meaning: Meaning, node: Any) -> Outcome:
+    """Anything at all."""
+    name = meaning.fresh("opaque")
+    floating = node.type.floating
+    value = z3.Real(name) if floating else z3.Int(name)
+    sign = z3.Int(f"{name} sign") if floating else _ZERO
+    if floating:
+        meaning.assumptions += [sign >= -1, sign <= 1]
+    if node.type == BOOLEAN:
+        meaning.assumptions += [value >= 0, value <= 1]
+    nan = z3.Bool(f"{name} nan") if floating else _NO
+    null = _yes() if node.type == NULL else z3.Bool(f"{name} null")
+    return Outcome(raises=_NO, null=null, nan=nan, value=value, sign=sign)
+
+
+_MEANINGS: Mapping[type, Callable[[Meaning, Any], Outcome]] = {
+    trees.Column: _column,
+    trees.Literal: _literal,
+    trees.Compare: _compare,
+    trees.And: _and,
+    trees.Or: _or,
+    trees.Not: _not,
+    trees.IsNull: _is_null,
+    trees.In: _in,
+    trees.StartsWith: _starts_with,
+    trees.Like: _like,
+    trees.Case: _case,
+    trees.Coalesce: _coalesce,
+    trees.Arithmetic: _arithmetic,
+    trees.Cast: _cast,
+    trees.Opaque: _opaque,
+}

@@ -1,0 +1,173 @@
+"""Proves what the rules say of one expression, for all blocks and all rows, or finds a witness."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import z3
+
+from oracles.symbolic import Ideals, Meaning, Outcome
+from pruning.expressions.trees import Expression, columns, type_of
+from pruning.expressions.types import BOOLEAN, Type
+from pruning.rules.analysis import Analysis, Rule
+from pruning.rules.environment import Environment
+from pruning.rules.interpreters.solver import Bounded, Cell, Number, Solver
+from pruning.rules.program import Aspect, Bound, Builder, Flag, Input
+from pruning.rules.ranges import Range
+from pruning.rules.table import RULES
+from pruning.rules.truths import Truths
+
+TIMEOUT_MS = 60_000
+ASSUMED = (
+    Truths.TRUE,
+    Truths.FALSE,
+    Truths.NULL,
+    Truths.NOT_TRUE,
+    Truths.NOT_FALSE,
+    Truths.NOT_NULL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """On each row where `when` holds, `then` does; both are Z3 terms."""
+
+    name: str
+    when: Any
+    then: Any
+
+
+@dataclass(slots=True)
+class Proof:
+    """All that is claimed of one expression under one table of rules."""
+
+    expression: Expression
+    rules: Mapping[type, Rule] = field(default_factory=lambda: RULES)
+    build: Builder = field(default_factory=Builder)
+    solver: Solver = field(default_factory=Solver)
+
+    def refuted(self, *, limit: int | None = None) -> list[str]:
+        """The claims that do not hold, each with a witness; those that Z3 cannot decide as well.
+
+        No more than `limit` of them are looked for.
+        """
+        claims, premises = self._claims()
+        found: list[str] = []
+        for claim in claims:
+            if len(found) == limit:
+                break
+            prover = z3.Solver()
+            prover.set("timeout", TIMEOUT_MS)
+            prover.add(*premises, claim.when, z3.Not(claim.then))
+            answer = prover.check()
+            if answer == z3.sat:
+                found.append(f"{claim.name}: {prover.model()}")
+            elif answer == z3.unknown:
+                found.append(f"{claim.name}: not decided ({prover.reason_unknown()})")
+        return found
+
+    def _claims(self) -> tuple[list[Claim], list[Any]]:
+        analysis, everywhere = Analysis(self.rules, self.build), Environment()
+        row = {name: self._row(name, type_) for name, type_ in columns(self.expression).items()}
+        meaning = Meaning(row, Ideals(self.solver.ordering.place, self._rounded))
+        outcome = meaning.of(self.expression)
+        answers = z3.Not(outcome.raises)
+        judged: list[tuple[str, Any, Range | tuple[Flag, Any], Outcome]] = []
+        if type_of(self.expression) == BOOLEAN:
+            for truth in Truths.ANY.members():
+                flag = analysis.may(self.expression, everywhere, truth)
+                judged.append((f"may be {truth.name}", answers, (flag, _takes(outcome, truth)), outcome))
+            judged += self._narrowings(analysis, row, outcome, answers)
+        known = analysis.range(self.expression, everywhere)
+        judged.append(("range", answers, known, outcome))
+        claims = self._judge(analysis, judged)
+        premises = [
+            term for name, type_ in columns(self.expression).items() for term in self._premises(name, type_)
+        ]
+        return claims, premises + meaning.assumptions + self.solver.axioms()
+
+    def _narrowings(
+        self, analysis: Analysis, row: Mapping[str, Outcome], outcome: Outcome, answers: Any
+    ) -> list[tuple[str, Any, Range | tuple[Flag, Any], Outcome]]:
+        judged: list[tuple[str, Any, Range | tuple[Flag, Any], Outcome]] = []
+        for truths in ASSUMED:
+            narrowed = analysis.assume(self.expression, Environment(), truths)
+            when = z3.And(answers, z3.Or(*(_takes(outcome, truth) for truth in truths.members())))
+            for name, known in narrowed.narrowed:
+                judged.append((f"{name} where it is {truths}", when, known, row[name]))
+        return judged
+
+    def _judge(
+        self, analysis: Analysis, judged: list[tuple[str, Any, Range | tuple[Flag, Any], Outcome]]
+    ) -> list[Claim]:
+        outputs: list[Flag | Bound] = []
+        for _, _, known, _ in judged:
+            outputs += [known[0]] if isinstance(known, tuple) else _parts(known)
+        program = analysis.build.program(*outputs)
+        cells = iter(self.solver.run(program, {input_: self._input(input_) for input_ in program.inputs}))
+        claims: list[Claim] = []
+        for name, when, known, outcome in judged:
+            if isinstance(known, tuple):
+                claims.append(Claim(name, z3.And(when, known[1]), next(cells)))
+            else:
+                lower, upper, may_null, may_nan, may_value = (next(cells) for _ in range(5))
+                claims.append(
+                    Claim(name, when, _encloses(lower, upper, may_null, may_nan, may_value, outcome))
+                )
+        return claims
+
+    def _rounded(self, exact: Any) -> tuple[Any, Any]:
+        number = self.solver.rounding.of(exact)
+        return number.sign, number.value
+
+    def _row(self, name: str, type_: Type) -> Outcome:
+        number = self.solver.variable(f"{name} row", type_)
+        nan = z3.Bool(f"{name} row is NaN") if type_.floating else z3.BoolVal(False)
+        null = z3.Bool(f"{name} row is NULL")
+        return Outcome(raises=z3.BoolVal(False), null=null, nan=nan, value=number.value, sign=number.sign)
+
+    def _input(self, input_: Input) -> Cell:
+        if input_.aspect is Aspect.HAS_ROWS:
+            return z3.BoolVal(True)
+        name = f"{input_.column} {input_.aspect.name}"
+        if input_.aspect not in (Aspect.LOWER, Aspect.UPPER):
+            return z3.Bool(name)
+        assert input_.type is not None
+        return Bounded(z3.Bool(f"{name} known"), self.solver.variable(name, input_.type))
+
+    def _premises(self, name: str, type_: Type) -> list[Any]:
+        """The row is a row of the block that the metadata describes."""
+        row = self._row(name, type_)
+        cells = [self._input(Input(aspect, name, type_)) for aspect in (Aspect.LOWER, Aspect.UPPER)]
+        flags = [
+            self._input(Input(aspect, name, type_))
+            for aspect in (Aspect.MAY_NULL, Aspect.MAY_NAN, Aspect.MAY_VALUE)
+        ]
+        in_type = [self.solver.in_type(Number(row.value, row.sign), type_)]
+        in_type += [self.solver.in_type(cell.number, type_) for cell in cells]
+        return [*in_type, z3.Not(z3.And(row.null, row.nan)), _encloses(*cells, *flags, row)]
+
+
+def _parts(known: Range) -> list[Flag | Bound]:
+    return [known.lower, known.upper, known.may_null, known.may_nan, known.may_value]
+
+
+def _takes(outcome: Outcome, truth: Truths) -> Any:
+    return {Truths.TRUE: outcome.true, Truths.FALSE: outcome.false, Truths.NULL: outcome.null}[truth]
+
+
+def _encloses(
+    lower: Bounded, upper: Bounded, may_null: Any, may_nan: Any, may_value: Any, outcome: Outcome
+) -> Any:
+    number = Number(outcome.value, outcome.sign)
+    inside = z3.And(
+        may_value,
+        z3.Implies(lower.known, lower.number.at_most(number)),
+        z3.Implies(upper.known, number.at_most(upper.number)),
+    )
+    is_nan = z3.And(z3.Not(outcome.null), outcome.nan)
+    return z3.And(
+        z3.Implies(outcome.null, may_null),
+        z3.Implies(is_nan, may_nan),
+        z3.Implies(z3.Not(z3.Or(outcome.null, outcome.nan)), inside),
+    )

@@ -1,0 +1,247 @@
+"""The expressions that are proved: for each rule, each way in which it decides.
+
+A rule uses nothing of its operands but their ranges (and narrows columns that stand alone), so a
+proof over columns of any range is a proof over any operands.
+"""
+
+from decimal import Decimal
+
+from pruning.expressions.trees import (
+    And,
+    Arithmetic,
+    Case,
+    Cast,
+    Coalesce,
+    Column,
+    Compare,
+    Comparison,
+    Expression,
+    In,
+    IsNull,
+    Like,
+    Literal,
+    Mode,
+    Not,
+    Opaque,
+    Operator,
+    Or,
+    StartsWith,
+)
+from pruning.expressions.types import (
+    BINARY,
+    BOOLEAN,
+    BYTE,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INTEGER,
+    LONG,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    Type,
+    Value,
+    decimal,
+    unknown,
+)
+
+A, B, C = (Column(name, INTEGER) for name in "abc")
+X, Y = (Column(name, DOUBLE) for name in "xy")
+S, T = (Column(name, STRING) for name in "st")
+P, Q, R = (Column(name, BOOLEAN) for name in "pqr")
+D = Column("d", decimal(10, 2))
+E = Column("e", decimal(12, 4))
+NAN, INFINITY = float("nan"), float("inf")
+
+
+def literal(value: Value | None, type_: Type = INTEGER) -> Literal:
+    """A literal, of type int unless said."""
+    return Literal(value, type_)
+
+
+def less(left: Expression, right: Expression) -> Compare:
+    """`left < right`."""
+    return Compare(Comparison.LESS, left, right)
+
+
+def equal(left: Expression, right: Expression) -> Compare:
+    """`left = right`."""
+    return Compare(Comparison.EQUAL, left, right)
+
+
+def _comparisons() -> dict[str, Expression]:
+    subjects: dict[str, Expression] = {}
+    sides: dict[str, tuple[Expression, Expression]] = {
+        "columns": (A, B),
+        "column and literal": (A, literal(5)),
+        "literal and column": (literal(5), A),
+        "column and NULL": (A, literal(None)),
+        "greatest integer": (A, literal(2**31 - 1)),
+        "floats": (X, Y),
+        "float and NaN": (X, literal(NAN, DOUBLE)),
+        "float and infinity": (X, literal(INFINITY, DOUBLE)),
+        "strings": (S, literal(b"m", STRING)),
+        "decimals": (D, literal(Decimal("1.50"), decimal(10, 2))),
+        "booleans": (P, Q),
+        "boolean and TRUE": (P, literal(True, BOOLEAN)),
+        "boolean and FALSE": (literal(False, BOOLEAN), P),
+        "boolean and NULL": (P, literal(None, BOOLEAN)),
+        "an unknown type": (Opaque("u", unknown("map<int,int>")), Opaque("v", unknown("map<int,int>"))),
+    }
+    for operator in Comparison:
+        for name, (left, right) in sides.items():
+            subjects[f"{operator.value} of {name}"] = Compare(operator, left, right)
+    return subjects
+
+
+def _connectives() -> dict[str, Expression]:
+    between = And((less(literal(2), A), less(A, literal(9))))
+    return {
+        "AND": And((P, Q, R)),
+        "OR": Or((P, Q, R)),
+        "NOT": Not(P),
+        "AND that narrows": And((less(A, B), less(B, C), less(C, literal(4)))),
+        "OR that narrows": Or((less(A, B), less(B, C), Not(less(C, literal(4))))),
+        "NOT of OR": Not(Or((less(A, literal(4)), less(literal(3), A)))),
+        "AND of OR": And((Or((less(A, literal(3)), less(literal(5), B))), less(literal(7), A))),
+        "OR of AND": Or((And((less(A, B), IsNull(C))), And((equal(A, C), P)))),
+        "IS TRUE of AND": Compare(Comparison.NULL_SAFE_EQUAL, between, literal(True, BOOLEAN)),
+        "IS NOT TRUE of AND": Not(Compare(Comparison.NULL_SAFE_EQUAL, between, literal(True, BOOLEAN))),
+        "IS NULL of AND": And((IsNull(between), less(A, literal(4)))),
+        "floats narrowed": And((less(X, Y), Not(less(X, literal(1.5, DOUBLE))))),
+        "BETWEEN": between,
+    }
+
+
+def _null_tests() -> dict[str, Expression]:
+    return {
+        "IS NULL": IsNull(A),
+        "IS NULL of a float": IsNull(X),
+        "IS NOT NULL": Not(IsNull(S)),
+        "IS NULL of a boolean": IsNull(P),
+        "IS NULL of a comparison": IsNull(less(A, B)),
+        "IS NULL of NULL": IsNull(literal(None, NULL)),
+    }
+
+
+def _memberships() -> dict[str, Expression]:
+    def integers(*values: int | None) -> tuple[Literal, ...]:
+        return tuple(literal(value) for value in values)
+
+    def floats(*values: float | None) -> tuple[Literal, ...]:
+        return tuple(literal(value, DOUBLE) for value in values)
+
+    return {
+        "IN": In(A, integers(1, 2, 3, 7)),
+        "IN with NULL": In(A, integers(1, None, 7)),
+        "IN of NULL only": In(A, integers(None)),
+        "IN many": In(A, integers(*range(0, 40, 3))),
+        "IN floats": In(X, floats(1.0, 2.5, -0.0)),
+        "IN with NaN": In(X, floats(1.0, NAN)),
+        "IN with NaN and NULL": In(X, floats(NAN, None)),
+        "IN strings": In(S, (literal(b"", STRING), literal(b"k", STRING), literal(b"k\xff", STRING))),
+        "IN expressions": In(A, (B, literal(3), C)),
+        "NOT IN": Not(In(A, integers(4, 5))),
+        "IN and NOT IN": And((In(A, integers(1, 9)), Not(In(A, integers(1, 2, None))))),
+    }
+
+
+def _prefixes() -> dict[str, Expression]:
+    return {
+        "startswith": StartsWith(S, b"ab"),
+        "startswith nothing": StartsWith(S, b""),
+        "startswith 0xFF": StartsWith(Column("s", BINARY), b"a\xff\xff"),
+        "startswith only 0xFF": StartsWith(Column("s", BINARY), b"\xff"),
+        "LIKE prefix": Like(S, b"N0%"),
+        "LIKE prefix and more": Like(S, b"N0%x"),
+        "LIKE with escapes": Like(S, rb"N\_0\%%"),
+        "LIKE one character": Like(S, b"N_"),
+        "LIKE without a prefix": Like(S, b"%x"),
+        "NOT LIKE": Not(Like(S, b"N0%")),
+        "two prefixes": And((StartsWith(S, b"ab"), StartsWith(S, b"b"))),
+    }
+
+
+def _conditionals() -> dict[str, Expression]:
+    nested = Case(((less(B, literal(2)), A),), C)
+    return {
+        "IF": Case(((P, A),), B),
+        "IF without ELSE": Case(((P, A),), literal(None, NULL)),
+        "CASE": Case(((P, A), (Q, B)), C),
+        "CASE of floats": Case(((P, X),), literal(None, NULL)),
+        "CASE narrowed": Case(((less(A, literal(3)), A), (less(A, literal(8)), B)), A),
+        "CASE nested": Case(((less(A, B), nested),), A),
+        "boolean CASE": Case(((less(A, B), less(A, literal(3))),), Not(P)),
+        "COALESCE": Coalesce((A, B, C)),
+        "COALESCE of booleans": Coalesce((P, Q)),
+        "COALESCE of sums": Coalesce((Arithmetic(Operator.ADD, A, B, INTEGER, Mode.TRY), literal(0))),
+        "IF above a value": less(literal(3), Case(((P, Arithmetic(Operator.ADD, A, A, INTEGER)),), A)),
+    }
+
+
+def _sums() -> dict[str, Expression]:
+    subjects: dict[str, Expression] = {}
+    for operator in Operator:
+        for mode in Mode:
+            for type_ in (BYTE, LONG):
+                sides = Column("a", type_), Column("b", type_)
+                subjects[f"{type_} {operator.value}, {mode.name}"] = Arithmetic(operator, *sides, type_, mode)
+            name = f"decimal {operator.value}, {mode.name}"
+            subjects[name] = Arithmetic(operator, D, E, decimal(13, 4), mode)
+            subjects[f"{name}, too narrow"] = Arithmetic(operator, D, E, decimal(6, 4), mode)
+        subjects[f"double {operator.value}"] = Arithmetic(operator, X, Y, DOUBLE)
+    return subjects
+
+
+def _casts() -> dict[str, Expression]:
+    pairs = [
+        (INTEGER, LONG),
+        (LONG, BYTE),
+        (INTEGER, DOUBLE),
+        (LONG, FLOAT),
+        (LONG, decimal(20, 0)),
+        (INTEGER, decimal(10, 4)),
+        (decimal(10, 2), decimal(12, 4)),
+        (decimal(10, 2), decimal(6, 4)),
+        (FLOAT, DOUBLE),
+        (STRING, BINARY),
+        (DATE, TIMESTAMP),
+        (DATE, TIMESTAMP_NTZ),
+        (TIMESTAMP, TIMESTAMP_NTZ),
+        (TIMESTAMP_NTZ, TIMESTAMP),
+    ]
+    return {
+        f"{source} to {target}, {mode.name}": Cast(Column("a", source), target, mode)
+        for source, target in pairs
+        for mode in Mode
+    }
+
+
+def _leaves() -> dict[str, Expression]:
+    return {
+        "integer": literal(5),
+        "NULL": literal(None, NULL),
+        "NaN": literal(NAN, DOUBLE),
+        "TRUE": literal(True, BOOLEAN),
+        "string": literal(b"x", STRING),
+        "column": A,
+        "float column": X,
+        "boolean column": P,
+        "opaque": Opaque("f(x)", DOUBLE),
+        "opaque boolean": Opaque("f(x)", BOOLEAN),
+    }
+
+
+# By the module of the rules; each expression by a name.
+SUBJECTS: dict[str, dict[str, Expression]] = {
+    "leaves": _leaves(),
+    "comparison": _comparisons(),
+    "boolean": _connectives(),
+    "null_test": _null_tests(),
+    "membership": _memberships(),
+    "prefix": _prefixes(),
+    "conditional": _conditionals(),
+    "arithmetic": _sums(),
+    "cast": _casts(),
+}

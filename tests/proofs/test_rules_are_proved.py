@@ -1,0 +1,27 @@
+"""PROOF-1: what each rule says of a block is true of each of its rows, for all blocks and rows."""
+
+import pytest
+from proving import Proof
+from subjects import SUBJECTS
+
+from pruning.expressions import trees
+from pruning.rules.table import RULES
+
+CASES = [(family, name) for family, subjects in SUBJECTS.items() for name in subjects]
+
+
+@pytest.mark.parametrize(("family", "name"), CASES, ids=[f"{family}: {name}" for family, name in CASES])
+def test_the_rule_holds_for_all_blocks_and_rows(family: str, name: str) -> None:
+    """Its range encloses each row's value, its flags each row's truth, its narrowing each such row."""
+    assert Proof(SUBJECTS[family][name]).refuted() == []
+
+
+def test_each_class_of_expression_has_a_rule_and_a_proof() -> None:
+    classes = set(trees.Expression.__args__)  # type: ignore[attr-defined]
+    proved = {
+        type(node)
+        for subjects in SUBJECTS.values()
+        for root in subjects.values()
+        for node in trees.walk(root)
+    }
+    assert classes == set(RULES) == proved
