@@ -1,10 +1,12 @@
 """Classifies blocks: one predicate, block metadata in, a verdict per block out."""
 
+from functools import partial
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pruning.expressions.trees import Expression
-from pruning.metadata.lanes import inputs_of
+from pruning.metadata.lanes import Blocks
 from pruning.rules.analysis import analyse
 from pruning.rules.interpreters import arrow
 from pruning.rules.program import Program
@@ -30,8 +32,8 @@ def classify_blocks(predicate: Expression | Program, metadata: pa.Table) -> pa.I
         `Match` as int8, of shape (blocks,): 0 NONE, 1 SOME, 2 ALL. A block without rows is NONE.
     """
     program = predicate if isinstance(predicate, Program) else compile_predicate(predicate)
-    flags = arrow.run(program, inputs_of(program, metadata), metadata.num_rows)
-    may_true, may_false, may_null = flags
+    inputs_at = partial(Blocks.of(metadata).inputs, program)
+    may_true, may_false, may_null = arrow.run(program, inputs_at, metadata.num_rows)
     always = pc.and_not(pc.and_not(may_true, may_false), may_null)
     verdicts = pc.if_else(always, int(Match.ALL), pc.if_else(may_true, int(Match.SOME), int(Match.NONE)))
     return verdicts.cast(pa.int8())

@@ -1,5 +1,8 @@
 """Block metadata as the inputs of a program: what each aspect of a column is, lane by lane."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -9,15 +12,26 @@ from pruning.rules.interpreters.arrow import to_lanes
 from pruning.rules.program import Aspect, Input, Program
 
 
-def inputs_of(program: Program, metadata: pa.Table) -> dict[Input, pa.Array]:
-    """An array of shape (blocks,) for each input of the program.
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """Block metadata that a program can be run over."""
 
-    Columns that the metadata does not know, or knows under a type that says nothing of the
-    program's, are unknown.
-    """
-    row_count = _flat(metadata.column("row_count"))
-    columns = _flat(metadata.column("columns"))
-    return {input_: _input(input_, row_count, columns) for input_ in program.inputs}
+    row_count: pa.Array
+    columns: pa.StructArray
+
+    @classmethod
+    def of(cls, metadata: pa.Table) -> "Blocks":
+        """The blocks of a metadata table of the shape `pruning.metadata.schema` says."""
+        return cls(_flat(metadata.column("row_count")), _flat(metadata.column("columns")))
+
+    def inputs(self, program: Program, start: int, size: int) -> Mapping[Input, pa.Array]:
+        """An array of shape (size,) for each input of the program, from block `start` on.
+
+        Columns that the metadata does not know, or knows under a type that says nothing of the
+        program's, are unknown.
+        """
+        rows, columns = self.row_count.slice(start, size), self.columns.slice(start, size)
+        return {input_: _input(input_, rows, columns) for input_ in program.inputs}
 
 
 def _input(input_: Input, row_count: pa.Array, columns: pa.StructArray) -> pa.Array:
@@ -32,19 +46,25 @@ def _input(input_: Input, row_count: pa.Array, columns: pa.StructArray) -> pa.Ar
         return to_lanes(input_, pa.nulls(len(row_count), arrow_type(input_.type)) if bound is None else bound)
     if column is None:
         return pa.repeat(True, len(row_count))
-    return _flag(input_.aspect, column, row_count)
+    return _flag(input_.aspect, input_.type, column, row_count)
 
 
-def _flag(aspect: Aspect, column: pa.StructArray, row_count: pa.Array) -> pa.Array:
+def _flag(aspect: Aspect, type_: Type, column: pa.StructArray, row_count: pa.Array) -> pa.Array:
     """An unknown count excludes nothing."""
-    null_count, nan_count = pc.struct_field(column, "null_count"), pc.struct_field(column, "nan_count")
+    null_count = pc.struct_field(column, "null_count")
     if aspect is Aspect.MAY_NULL:
-        return pc.fill_null(pc.not_equal(null_count, 0), True)
-    not_null = pc.fill_null(pc.less(null_count, row_count), True)
-    if aspect is Aspect.MAY_NAN:
-        return pc.and_(not_null, pc.fill_null(pc.not_equal(nan_count, 0), True))
-    special = pc.add(null_count, pc.fill_null(nan_count, 0))
-    return pc.fill_null(pc.less(special, row_count), True)
+        return _unless_known(pc.not_equal(null_count, 0))
+    if aspect is Aspect.MAY_VALUE and not type_.floating:
+        return _unless_known(pc.less(null_count, row_count))
+    nan_count = pc.struct_field(column, "nan_count")
+    if aspect is Aspect.MAY_VALUE:
+        return _unless_known(pc.less(pc.add(null_count, pc.fill_null(nan_count, 0)), row_count))
+    some = _unless_known(pc.less(null_count, row_count))
+    return pc.and_(some, _unless_known(pc.not_equal(nan_count, 0)))
+
+
+def _unless_known(flag: pa.Array) -> pa.Array:
+    return pc.fill_null(flag, True) if flag.null_count else flag
 
 
 def _as_type(bound: pa.Array, wanted: Type) -> pa.Array | None:
@@ -62,7 +82,4 @@ def _bits(type_: Type) -> int:
 
 
 def _flat(column: pa.ChunkedArray) -> pa.Array:
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    combined: pa.Array | pa.ChunkedArray = column.combine_chunks()
-    return combined.chunk(0) if isinstance(combined, pa.ChunkedArray) else combined
+    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)

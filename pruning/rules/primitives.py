@@ -44,9 +44,14 @@ def representable(value: int | float | Decimal, type_: Type) -> Value | None:
     return int(value) if bounds[0] <= value <= bounds[1] else None
 
 
+def has_sums(type_: Type) -> bool:
+    """Whether `add` is defined."""
+    return type_.floating or has_steps(type_)
+
+
 def add(left: Value, right: Value, type_: Type, *, sign: int = 1) -> Value | None:
     """`left + sign * right` in `type_`, all of that type; None if it does not fit or is NaN."""
-    if isinstance(left, bytes) or isinstance(right, bytes):
+    if not has_sums(type_):
         return None
     if type_.kind is Kind.DECIMAL:
         return representable(_DECIMALS.fma(Decimal(right), sign, Decimal(left)), type_)

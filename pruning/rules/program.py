@@ -277,7 +277,28 @@ class Builder:
         if values[0] is not None and values[1] is not None:
             compare = primitives.less if op is Op.MAYBE_LESS else primitives.at_most
             return self.flag(compare(values[0], values[1]))
+        if op is Op.MAYBE_AT_MOST and self._are_bounds_of_one_column(left, right):
+            return self.flag(True)  # metadata promises it; and "maybe" is never wrong
+        # The greater of x and a constant is at most y if both are: two comparisons that others share.
+        if pair := self._with_constant(Op.GREATEST_KNOWN, left):
+            return self.and_(*(self._compare(op, part, right) for part in pair))
+        if pair := self._with_constant(Op.LEAST_KNOWN, right):
+            return self.and_(*(self._compare(op, left, part) for part in pair))
         return self._flag(Operation(op, (left.index, right.index)))
+
+    def _with_constant(self, op: Op, bound: Bound) -> tuple[Bound, Bound] | None:
+        """The operands of `op` where it made this bound of one that differs by block and a constant."""
+        step = self.operations[bound.index]
+        if step.op is not op:
+            return None
+        left, right = (Bound(index, bound.type) for index in step.operands)
+        return (left, right) if self._is_constant(right) else None
+
+    def _are_bounds_of_one_column(self, left: Bound, right: Bound) -> bool:
+        lower, upper = self.operations[left.index].payload, self.operations[right.index].payload
+        if not isinstance(lower, Input) or not isinstance(upper, Input):
+            return False
+        return (lower.aspect, upper.aspect, lower.column) == (Aspect.LOWER, Aspect.UPPER, upper.column)
 
     def _intervals(self, op: Op, lower: Bound, upper: Bound, intervals: Intervals) -> Flag:
         decide = primitives.meets if op is Op.MAYBE_MEETS else primitives.leaves
@@ -300,11 +321,15 @@ class Builder:
         if values[0] is not None and values[1] is not None:
             smaller = primitives.less(values[0], values[1])
             return left if smaller is (op in (Op.LEAST, Op.LEAST_KNOWN)) else right
+        if self._is_constant(left):
+            left, right = right, left
+        if (pair := self._with_constant(op, left)) and self._is_constant(right):
+            return self._extreme(op, pair[0], self._extreme(op, pair[1], right))
         return self._bound(Operation(op, (left.index, right.index), left.type))
 
     def _arithmetic(self, op: Op, left: Bound, right: Bound) -> Bound:
         assert left.type == right.type
-        if self._is_unknown(left) or self._is_unknown(right):
+        if not primitives.has_sums(left.type) or self._is_unknown(left) or self._is_unknown(right):
             return self.unknown(left.type)
         values = self._constant(left), self._constant(right)
         if values[0] is not None and values[1] is not None:

@@ -1,5 +1,6 @@
 """What is known of a scalar expression in a block: the abstract value that the rules compute with."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from pruning.expressions.types import BOOLEAN, NULL, Type
@@ -80,15 +81,31 @@ def union(build: Builder, left: Range, right: Range) -> Range:
         return left
     if left.type != right.type:
         left, right = _of_one_type(build, left, right)
-    lower = build.least(left.lower, right.lower)
-    upper = build.greatest(left.upper, right.upper)
     return Range(
-        lower=build.choose(left.may_value, build.choose(right.may_value, lower, left.lower), right.lower),
-        upper=build.choose(left.may_value, build.choose(right.may_value, upper, left.upper), right.upper),
+        lower=_outer(build, build.least, left, right, left.lower, right.lower),
+        upper=_outer(build, build.greatest, left, right, left.upper, right.upper),
         may_null=build.or_(left.may_null, right.may_null),
         may_nan=build.or_(left.may_nan, right.may_nan),
         may_value=build.or_(left.may_value, right.may_value),
     )
+
+
+def _outer(
+    build: Builder,
+    pick: Callable[[Bound, Bound], Bound],
+    left: Range,
+    right: Range,
+    left_bound: Bound,
+    right_bound: Bound,
+) -> Bound:
+    """The outer one of two bounds, of those sides that have values; any where neither has."""
+    never = build.flag(False)
+    if right.may_value == never:
+        return left_bound
+    if left.may_value == never:
+        return right_bound
+    outer = build.choose(right.may_value, pick(left_bound, right_bound), left_bound)
+    return build.choose(left.may_value, outer, right_bound)
 
 
 def union_of(build: Builder, pieces: list[Range]) -> Range:

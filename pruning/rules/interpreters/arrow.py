@@ -6,11 +6,12 @@ integers, and dates and timestamps are their integers.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pruning.expressions.types import Kind, Type, Value
+from pruning.expressions.types import Kind, Type
 from pruning.rules.interpreters import arrow_kernels as kernels
 from pruning.rules.interpreters.arrow_kernels import Lanes
 from pruning.rules.program import Aspect, Input, Op, Operation, Program
@@ -20,33 +21,62 @@ CHUNK_LANES = 32_768
 
 
 def run(
-    program: Program, inputs: Mapping[Input, pa.Array], lanes: int, *, chunk_lanes: int = CHUNK_LANES
+    program: Program,
+    inputs_at: Callable[[int, int], Mapping[Input, pa.Array]],
+    lanes: int,
+    *,
+    chunk_lanes: int = CHUNK_LANES,
 ) -> list[pa.BooleanArray]:
     """The program's output flags, each of shape (lanes,).
 
     Args:
         program: Its outputs are flags.
-        inputs: An array of shape (lanes,) for each of its inputs, as `metadata.lanes` makes them.
+        inputs_at: Given the first lane and the number of lanes of a chunk, an array of that many
+            lanes for each of the program's inputs.
         lanes: The number of blocks.
         chunk_lanes: Blocks to evaluate at a time.
     """
-    last_use = _last_use(program)
+    prepared = _prepare(program)
     parts: list[list[pa.Array]] = [[] for _ in program.outputs]
     for start in range(0, lanes, chunk_lanes):
         size = min(chunk_lanes, lanes - start)
-        chunk = {key: array.slice(start, size) for key, array in inputs.items()}
-        for part, flag in zip(parts, _run_chunk(program, chunk, last_use), strict=True):
-            part.append(_spread(flag, size))
+        for part, flag in zip(parts, _run_chunk(prepared, inputs_at(start, size)), strict=True):
+            part.append(pa.repeat(flag, size) if isinstance(flag, pa.Scalar) else flag)
     return [pa.concat_arrays(part) if part else pa.array([], pa.bool_()) for part in parts]
 
 
-def _run_chunk(program: Program, inputs: Mapping[Input, pa.Array], last_use: Sequence[int]) -> list[Lanes]:
+def run_chunk(program: Program, inputs: Mapping[Input, pa.Array]) -> list[Lanes]:
+    """The program's outputs, flags or bounds, over one chunk; a scalar where every lane is the same."""
+    return _run_chunk(_prepare(program), inputs)
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A program with its constants made, and after which step each cell is no longer needed."""
+
+    program: Program
+    constants: Mapping[int, pa.Scalar]
+    last_use: Sequence[int]
+
+
+def _prepare(program: Program) -> _Prepared:
+    constants = {
+        index: lane_scalar(operation.payload, operation.type)
+        for index, operation in enumerate(program.operations)
+        if operation.op in (Op.FLAG, Op.BOUND, Op.UNKNOWN)
+    }
+    return _Prepared(program, constants, _last_use(program))
+
+
+def _run_chunk(prepared: _Prepared, inputs: Mapping[Input, pa.Array]) -> list[Lanes]:
+    program = prepared.program
     cells: list[Lanes | None] = []
     for position, operation in enumerate(program.operations):
         operands = [cells[index] for index in operation.operands]
-        cells.append(_step(program, operation, operands, inputs))
+        constant = prepared.constants.get(position)
+        cells.append(_step(program, operation, operands, inputs) if constant is None else constant)
         for index in operation.operands:
-            if last_use[index] == position:
+            if prepared.last_use[index] == position:
                 cells[index] = None  # free it: a chunk's memory is that of the live lanes alone
     return [cells[index] for index in program.outputs]
 
@@ -61,10 +91,6 @@ def _last_use(program: Program) -> list[int]:
     return last
 
 
-def _spread(flag: Lanes, size: int) -> pa.Array:
-    return pa.repeat(flag, size) if isinstance(flag, pa.Scalar) else flag
-
-
 def lane_type(type_: Type) -> pa.DataType:
     """The Arrow type of a bound's lanes."""
     if type_.kind is Kind.DECIMAL:
@@ -72,8 +98,10 @@ def lane_type(type_: Type) -> pa.DataType:
     return kernels.LANE_TYPES[type_.kind]
 
 
-def lane_scalar(value: Value | None, type_: Type) -> pa.Scalar:
-    """A constant as a lane."""
+def lane_scalar(value: object, type_: Type | None) -> pa.Scalar:
+    """A constant flag (of no type) or bound as a lane; None is "unknown"."""
+    if type_ is None:
+        return pa.scalar(value, pa.bool_())
     return pa.scalar(int(value) if isinstance(value, bool) else value, lane_type(type_))
 
 
@@ -91,13 +119,8 @@ def _step(
     payload, type_ = operation.payload, operation.type
     if isinstance(payload, Input):
         return inputs[payload]
-    if operation.op is Op.FLAG:
-        return pa.scalar(payload)
     if type_ is None:
         return _FLAGS[operation.op](*operands, *(() if payload is None else (payload,)))
-    if operation.op in (Op.BOUND, Op.UNKNOWN):
-        assert not isinstance(payload, tuple)
-        return lane_scalar(payload, type_)
     if operation.op is Op.CAST:
         source = program.operations[operation.operands[0]].type
         assert source is not None

@@ -105,8 +105,11 @@ def _narrow_integer(bound: Lanes, type_: Type) -> Lanes:
 
 def _narrow_decimal(bound: Lanes, type_: Type) -> Lanes:
     greatest = Decimal((0, (9,) * type_.precision, -type_.scale))
-    fitting = _where(_between(bound, -greatest, greatest), bound)
-    return fitting.cast(pa.decimal128(type_.precision, type_.scale))
+    fits = _between(bound, -greatest, greatest)
+    # Arrow's cast looks at the digits under a null too, so those that do not fit become 0 first.
+    zero = pa.scalar(Decimal((0, (0,), -type_.scale)), bound.type)
+    narrow = pc.if_else(fits, bound, zero).cast(pa.decimal128(type_.precision, type_.scale))
+    return _where(fits, narrow)
 
 
 def maybe_meets(lower: Lanes, upper: Lanes, intervals: Intervals) -> Lanes:

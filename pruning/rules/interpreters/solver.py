@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import z3
@@ -252,7 +253,7 @@ _ANY_VALUE: dict[Kind, Value] = dict.fromkeys(BYTES, b"")
 def unscaled(value: Value, type_: Type) -> int:
     """The integer that stands for a value: a decimal without its point, others as they are."""
     assert not isinstance(value, bytes)
-    return int(Decimal(value).scaleb(type_.scale)) if type_.kind is Kind.DECIMAL else int(value)
+    return int(Fraction(value) * 10**type_.scale)
 
 
 def limits_of(type_: Type) -> tuple[int, int] | None:

@@ -1,0 +1,188 @@
+"""Block metadata kept between runs, in a hidden directory beside the data.
+
+What was kept of a file is used while the file's size and modification time are what they were. So
+a file that is rewritten in place with the same size within the resolution of the file system's
+clock, or whose time is set back on purpose, is not noticed: `verify` compares with the footers.
+Whoever may write beside the data may also write false metadata here, as they may write false data.
+
+Only local directories have a cache, and none stands in a file system's root. It is written
+beside its place and then renamed. One that cannot be read, or that another version of this package
+wrote, counts as empty; one that cannot be written is not missed.
+"""
+
+import contextlib
+import functools
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from pruning.errors import InputError
+from pruning.expressions import types
+from pruning.metadata.blocks import Shard, rename, unite
+from pruning.metadata.listing import Listed, Listing
+from pruning.metadata.reading import from_bytes, to_bytes
+
+DIRECTORY = ".skipproof"
+_FILE = "blocks.arrow"
+_STAMP = pa.struct([("path", pa.string()), ("size_bytes", pa.int64()), ("modified_ns", pa.int64())])
+_SCHEMA = pa.schema([("stamps", pa.list_(_STAMP)), ("blocks", pa.large_binary())])
+_WRITTEN_BY = b"skipproof.written_by"
+# The file starts with a digest of the rest: a flipped bit must not become a false bound.
+_DIGEST_BYTES = hashlib.sha256().digest_size
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """What was kept under one directory: `stamps` are (size, time) by path relative to it.
+
+    `shards` name their files by those paths too. `directory` is None where nothing can be kept.
+    """
+
+    directory: str | None
+    stamps: dict[str, tuple[int, int]]
+    shards: list[Shard]
+
+
+NO_CACHE = Cache(None, {}, [])
+
+
+def open_cache(listing: Listing) -> Cache:
+    """What was kept for the listed files; empty where there is nothing that can be used."""
+    directory = listing.parent
+    if directory is None or os.path.dirname(directory) == directory:
+        return NO_CACHE
+    try:
+        return _load(directory)
+    # A cache may be damaged in any way, and none of them is a reason to fail.
+    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException):
+        return Cache(directory, {}, [])
+
+
+def reusable(cache: Cache, listing: Listing) -> list[Shard]:
+    """What was kept of the files that have not changed since, under the names they are listed by."""
+    names = {path: listed.file for path, listed in _unchanged(cache, listing)}
+    return [rename(part, names) for part in cache.shards if any(file in names for file in part.files)]
+
+
+def check(cache: Cache, listing: Listing, read: list[Shard]) -> None:
+    """Compare what was kept of unchanged files with what was read from them now.
+
+    Raises:
+        InputError: they differ; the first such file in the listing is named.
+    """
+    kept = reusable(cache, listing)
+    known = {file for part in kept for file in part.files}
+    files = [listed.file for listed in listing.files if listed.file in known]
+    if unite(kept, files).equals(unite(read, files)):
+        return
+    for file in files:
+        if not unite(kept, [file]).equals(unite(read, [file])):
+            raise InputError(
+                f"{file}: its cached metadata is not what its footer says, though size and time match; "
+                f"delete {os.path.join(cache.directory or '', DIRECTORY)}"
+            )
+
+
+def update(cache: Cache, listing: Listing, read: list[Shard]) -> None:
+    """Keep what was read, beside what is still true of the rest; does nothing where that is impossible."""
+    directory = cache.directory
+    fresh = {part_file for part in read for part_file in part.files}
+    first = {path: listed for path, listed in reversed(_by_path(cache, listing)) if listed.file in fresh}
+    if directory is None or not first:
+        return
+    stamps = {path: stamp for path, stamp in cache.stamps.items() if path not in first}
+    stamps = {path: stamp for path, stamp in stamps.items() if os.path.exists(os.path.join(directory, path))}
+    kept = [rename(part, {path: path for path in part.files if path in stamps}) for part in cache.shards]
+    names = {listed.file: path for path, listed in first.items()}
+    stamps |= {path: _stamp(listed) for path, listed in first.items()}
+    with contextlib.suppress(OSError):
+        _save(directory, stamps, _merged([*kept, *(rename(part, names) for part in read)]))
+
+
+def _by_path(cache: Cache, listing: Listing) -> list[tuple[str, Listed]]:
+    if cache.directory is None:
+        return []
+    return [(os.path.relpath(listed.path, cache.directory), listed) for listed in listing.files]
+
+
+def _stamp(listed: Listed) -> tuple[int, int]:
+    # Local file systems always tell the time; -1 matches no file.
+    return listed.size_bytes, -1 if listed.modified_ns is None else listed.modified_ns
+
+
+def _unchanged(cache: Cache, listing: Listing) -> Iterator[tuple[str, Listed]]:
+    for path, listed in _by_path(cache, listing):
+        if listed.modified_ns is not None and cache.stamps.get(path) == _stamp(listed):
+            yield path, listed
+
+
+def _merged(parts: list[Shard]) -> list[Shard]:
+    """The shards with those of one schema put together, so that they do not pile up over the runs."""
+    alike: dict[tuple[tuple[str, str], ...], list[Shard]] = {}
+    for part in parts:
+        if part.files:
+            key = tuple((field.name, str(field.type)) for field in part.table.schema.field("columns").type)
+            alike.setdefault(key, []).append(part)
+    return [
+        Shard(
+            tuple(file for part in same for file in part.files),
+            pa.concat_tables([part.table for part in same]),
+        )
+        for same in alike.values()
+    ]
+
+
+def _load(directory: str) -> Cache:
+    data = Path(directory, DIRECTORY, _FILE).read_bytes()
+    digest, content = data[:_DIGEST_BYTES], memoryview(data)[_DIGEST_BYTES:]
+    if digest != hashlib.sha256(content).digest():
+        raise ValueError("damaged")
+    with pa.ipc.open_file(pa.py_buffer(content)) as file:
+        if file.schema.metadata.get(_WRITTEN_BY) != _fingerprint():
+            return Cache(directory, {}, [])
+        table = file.read_all()
+    shards: list[Shard] = []
+    stamps: dict[str, tuple[int, int]] = {}
+    for row_stamps, blocks in zip(table["stamps"].to_pylist(), table["blocks"], strict=True):
+        stamps |= {stamp["path"]: (stamp["size_bytes"], stamp["modified_ns"]) for stamp in row_stamps}
+        shards.append(from_bytes([stamp["path"] for stamp in row_stamps], blocks.as_buffer()))
+    return Cache(directory, stamps, shards)
+
+
+def _save(directory: str, stamps: dict[str, tuple[int, int]], shards: list[Shard]) -> None:
+    columns = ("path", "size_bytes", "modified_ns")
+    rows = [
+        {
+            "stamps": [dict(zip(columns, (path, *stamps[path]), strict=True)) for path in part.files],
+            "blocks": to_bytes(part),
+        }
+        for part in shards
+    ]
+    schema = _SCHEMA.with_metadata({_WRITTEN_BY: _fingerprint()})
+    hidden = os.path.join(directory, DIRECTORY)
+    os.makedirs(hidden, exist_ok=True)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, schema) as writer:
+        writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+    content = sink.getvalue()
+    handle, beside = tempfile.mkstemp(prefix=_FILE, dir=hidden)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(hashlib.sha256(content).digest())
+            file.write(content)
+        os.replace(beside, os.path.join(hidden, _FILE))
+    except BaseException:
+        os.unlink(beside)
+        raise
+
+
+@functools.cache
+def _fingerprint() -> bytes:
+    """Names the code that decides what is believed: what an older one believed is not reused."""
+    sources = [*sorted(Path(__file__).parent.glob("*.py")), Path(types.__file__)]
+    return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest().encode()

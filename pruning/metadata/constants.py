@@ -1,0 +1,83 @@
+"""Columns that are constant in each block, such as the value of a partition directory."""
+
+import math
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pruning.errors import InputError
+from pruning.expressions.types import Type, Value
+from pruning.metadata.schema import column_fields
+
+
+def with_constants(metadata: pa.Table, name: str, type_: Type, values: Sequence[Value | None]) -> pa.Table:
+    """Block metadata with one more column, which holds one value in all rows of a block.
+
+    A column of that name is replaced: a partition value hides a column that the files have too.
+
+    Args:
+        metadata: Block metadata of n blocks.
+        name: The column's exact name.
+        type_: Its type; nothing is known of a column of unknown type, which is left out.
+        values: A value per block, as `pruning.expressions.types` holds them, None for NULL; shape (n,).
+    Raises:
+        InputError: there is not one value per block, or a value is not one of the type.
+    """
+    if len(values) != len(metadata):
+        raise InputError(
+            f"Column {name!r} has {len(values)} values for {len(metadata)} blocks; give one each"
+        )
+    fields = [field for field in metadata.schema.field("columns").type if field.name != name]
+    structs = [pc.struct_field(metadata["columns"], field.name) for field in fields]
+    if type_.known:
+        fields.append(pa.field(name, column_fields(type_)))
+        structs.append(_constant(metadata["row_count"], name, type_, values))
+    place = metadata.schema.get_field_index("columns")
+    return metadata.set_column(
+        place, pa.field("columns", pa.struct(fields)), _struct(structs, fields, values)
+    )
+
+
+def _constant(
+    rows: pa.ChunkedArray, name: str, type_: Type, values: Sequence[Value | None]
+) -> pa.StructArray:
+    lanes = [_facts(count, type_, value) for count, value in zip(rows.to_pylist(), values, strict=True)]
+    try:
+        return pa.array(lanes, column_fields(type_))
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise InputError(
+            f"Column {name!r}: a value is not a {type_} ({error}); give values of its type"
+        ) from error
+
+
+def _facts(rows: int, type_: Type, value: Value | None) -> dict[str, object]:
+    """What is known of a column that is `value` in each of so many rows."""
+    if value is None:
+        return {"null_count": rows, "nan_count": 0 if type_.floating else None}
+    if isinstance(value, float) and math.isnan(value):
+        return {"null_count": 0, "nan_count": rows}
+    # No row attains a bound where there are no rows.
+    exact = rows > 0
+    return {
+        "null_count": 0,
+        "nan_count": 0 if type_.floating else None,
+        "min": value,
+        "max": value,
+        "min_exact": exact,
+        "max_exact": exact,
+    }
+
+
+def _struct(structs: list[pa.Array], fields: list[pa.Field], values: Sequence[object]) -> pa.StructArray:
+    if not structs:
+        return pa.array([{}] * len(values), pa.struct([]))
+    arrays = [
+        pa.concat_arrays([pa.array([], field.type), *_chunks(lane)])
+        for field, lane in zip(fields, structs, strict=True)
+    ]
+    return pa.StructArray.from_arrays(arrays, fields=fields)
+
+
+def _chunks(lane: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
+    return lane.chunks if isinstance(lane, pa.ChunkedArray) else [lane]

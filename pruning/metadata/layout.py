@@ -1,0 +1,96 @@
+"""The parts of a Parquet footer's Thrift that block metadata needs; everything else is skipped.
+
+Field numbers and types are those of the Parquet format. Enumerations are read as `i32`, so that
+a value from a later version of the format is seen as unknown instead of failing the parse.
+"""
+
+import io
+from typing import Any
+
+import thriftpy2
+from thriftpy2.protocol.compact import TCompactProtocol
+from thriftpy2.thrift import TType
+from thriftpy2.transport import TMemoryBuffer
+
+_IDL = """
+struct Nothing {}
+union TimeUnit { 1: Nothing MILLIS; 2: Nothing MICROS; 3: Nothing NANOS }
+struct DecimalType { 1: i32 scale; 2: i32 precision }
+struct TimestampType { 1: bool isAdjustedToUTC; 2: TimeUnit unit }
+struct IntType { 1: byte bitWidth; 2: bool isSigned }
+union LogicalType {
+  1: Nothing STRING; 4: Nothing ENUM; 5: DecimalType DECIMAL; 6: Nothing DATE;
+  8: TimestampType TIMESTAMP; 10: IntType INTEGER; 12: Nothing JSON; 13: Nothing BSON
+}
+struct SchemaElement {
+  1: i32 type; 2: i32 type_length; 3: i32 repetition_type; 4: binary name; 5: i32 num_children;
+  6: i32 converted_type; 7: i32 scale; 8: i32 precision; 10: LogicalType logicalType
+}
+struct Statistics {
+  1: binary max; 2: binary min; 3: i64 null_count; 5: binary max_value; 6: binary min_value;
+  7: bool is_max_value_exact; 8: bool is_min_value_exact
+}
+struct ColumnMetaData {
+  1: i32 type; 3: list<binary> path_in_schema; 5: i64 num_values; 7: i64 total_compressed_size;
+  9: i64 data_page_offset; 11: i64 dictionary_page_offset; 12: Statistics statistics
+}
+struct ColumnChunk { 1: binary file_path; 3: ColumnMetaData meta_data }
+struct RowGroup {
+  1: list<ColumnChunk> columns; 2: i64 total_byte_size; 3: i64 num_rows; 5: i64 file_offset;
+  6: i64 total_compressed_size; 7: i16 ordinal
+}
+struct KeyValue { 1: binary key; 2: binary value }
+union ColumnOrder { 1: Nothing TYPE_ORDER }
+struct FileMetaData {
+  1: i32 version; 2: list<SchemaElement> schema; 3: i64 num_rows; 4: list<RowGroup> row_groups;
+  5: list<KeyValue> key_value_metadata; 6: binary created_by; 7: list<ColumnOrder> column_orders
+}
+"""
+
+_structs: Any = thriftpy2.load_fp(io.StringIO(_IDL), "skipproof_footer_thrift")
+
+
+class Malformed(ValueError):
+    """Bytes that are no Thrift of the expected layout."""
+
+
+def parse(footer: bytes) -> Any:
+    """The `FileMetaData` that the bytes hold; absent fields are None.
+
+    Raises:
+        Malformed: the bytes end early, or are not a footer at all.
+    """
+    metadata = _structs.FileMetaData()
+    try:
+        _Reader(footer).read_struct(metadata)
+    except Malformed:
+        raise
+    # The Thrift library reports damage as whatever its byte handling happened to trip over.
+    except Exception as error:
+        raise Malformed(f"{type(error).__name__}: {error}") from error
+    return metadata
+
+
+class _Reader(TCompactProtocol):  # type: ignore[misc]
+    """A compact-protocol reader that refuses collections longer than the bytes they came in."""
+
+    def __init__(self, footer: bytes) -> None:
+        super().__init__(TMemoryBuffer(footer))
+        self._size_max = len(footer)
+
+    def _read_collection_begin(self) -> tuple[int, int]:
+        kind, size = super()._read_collection_begin()
+        self._check(size, kind)
+        return kind, size
+
+    def _read_map_begin(self) -> tuple[int, int, int]:
+        key, value, size = super()._read_map_begin()
+        if size:
+            self._check(size, key, value)
+        return key, value, size
+
+    def _check(self, size: int, *kinds: int) -> None:
+        # Each element takes a byte at least, except the pseudo-type STOP, which takes none: a
+        # damaged length would otherwise be counted down for centuries.
+        if size > self._size_max or TType.STOP in kinds:
+            raise Malformed(f"a collection claims {size} elements in {self._size_max} bytes")

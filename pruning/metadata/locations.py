@@ -1,0 +1,58 @@
+"""Where a path or URI leads: the file system that serves it, and the path inside that."""
+
+import functools
+import os
+import re
+from urllib.parse import quote, unquote, urlsplit
+
+from pyarrow import fs
+
+from pruning.errors import InputError
+
+# One letter before the colon would be a Windows drive.
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+# Hadoop's names of S3 clients; Arrow has one client, under the plain name.
+_SCHEMES = {"s3a": "s3", "s3n": "s3"}
+# What Hadoop leaves as it is when it prints a path as a URI.
+_UNESCAPED = "/:@&=+$,;!*'()~"
+
+
+def locate(path: str) -> tuple[fs.FileSystem, str]:
+    """The file system that holds `path`, and the path there, URI escapes undone.
+
+    Raises:
+        InputError: no file system is known for the URI.
+    """
+    if not _URI.match(path):
+        return fs.LocalFileSystem(), os.path.abspath(path)
+    parts = urlsplit(path, allow_fragments=False)
+    if parts.scheme.lower() == "file":
+        if parts.netloc not in ("", "localhost"):
+            raise InputError(f"{path}: names the host {parts.netloc!r}; write file:///... for a local file")
+        return fs.LocalFileSystem(), unquote(parts.path)
+    try:
+        system, root = _remote(parts.scheme.lower(), parts.netloc, parts.query)
+    except (ValueError, OSError, NotImplementedError) as error:
+        raise InputError(f"{path}: no file system for this address ({error}); check its scheme") from error
+    return system, root + unquote(parts.path)
+
+
+def is_local(system: fs.FileSystem) -> bool:
+    """Whether a file system is this machine's own."""
+    return isinstance(system, fs.LocalFileSystem)
+
+
+def below(directory: str, relative: str) -> str:
+    """The spelling of a file under a directory, in the directory's own spelling."""
+    if not _URI.match(directory):
+        return f"{directory.rstrip('/')}/{relative}"
+    base, mark, query = directory.partition("?")
+    return f"{base.rstrip('/')}/{quote(relative, safe=_UNESCAPED)}{mark}{query}"
+
+
+@functools.lru_cache(maxsize=64)
+def _remote(scheme: str, host: str, query: str) -> tuple[fs.FileSystem, str]:
+    """A remote file system and the path of its root; making one costs connections, so each is kept."""
+    address = f"{_SCHEMES.get(scheme, scheme)}://{host}" + (f"?{query}" if query else "")
+    system, root = fs.FileSystem.from_uri(address)
+    return system, root

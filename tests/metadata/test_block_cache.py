@@ -1,0 +1,186 @@
+"""The cache answers only for files that have not changed, and never stands in the way."""
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pruning.errors import InputError
+from pruning.metadata import cache, reading
+from pruning.metadata.collecting import collect
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The footers that were really read, by base name."""
+    seen: list[str] = []
+    read = reading.read_footer
+
+    def recorded(file: str) -> Any:
+        seen.append(os.path.basename(file))
+        return read(file)
+
+    monkeypatch.setattr(reading, "read_footer", recorded)
+    return seen
+
+
+def _write(path: Path, values: list[int], *, modified_ns: int = 10**18) -> Path:
+    pq.write_table(pa.table({"x": values}), path)
+    os.utime(path, ns=(modified_ns, modified_ns))
+    return path
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """A directory of two files."""
+    root = tmp_path / "table"
+    root.mkdir()
+    _write(root / "a.parquet", [1])
+    _write(root / "b.parquet", [2])
+    return root
+
+
+def _bounds(paths: Any, **options: Any) -> list[int]:
+    return [row["x"]["min"] for row in collect(paths, **options)["columns"].to_pylist()]
+
+
+def test_a_second_collection_reads_no_footer_and_answers_the_same(table: Path, reads: list[str]) -> None:
+    """Equal in rows and schema."""
+    first = collect(table)
+    reads.clear()
+    assert collect(table).equals(first)
+    assert reads == []
+
+
+def test_only_files_that_changed_are_read_again(table: Path, reads: list[str]) -> None:
+    """New, touched and deleted files; the rest is reused."""
+    collect(table)
+    reads.clear()
+    _write(table / "a.parquet", [7], modified_ns=2 * 10**18)
+    _write(table / "c.parquet", [3])
+    assert _bounds(table) == [7, 2, 3]
+    assert sorted(reads) == ["a.parquet", "c.parquet"]
+    (table / "b.parquet").unlink()
+    assert _bounds(table) == [7, 3]
+    reads.clear()
+    assert _bounds(table) == [7, 3]
+    assert reads == []
+
+
+def test_a_change_of_size_alone_is_noticed(table: Path) -> None:
+    """Same time, other size."""
+    collect(table)
+    size = (table / "a.parquet").stat().st_size
+    _write(table / "a.parquet", list(range(5, 500)))
+    assert (table / "a.parquet").stat().st_size != size
+    assert _bounds(table) == [5, 2]
+
+
+def test_a_list_of_files_shares_the_cache_of_their_directory(table: Path, reads: list[str]) -> None:
+    """Under any spelling, in any order, and a part of them keeps the rest."""
+    collect(table)
+    reads.clear()
+    assert _bounds([f"file://{table}/b.parquet", table / "a.parquet"]) == [2, 1]
+    assert _bounds(table / "b.parquet") == [2]
+    _write(table / "a.parquet", [9], modified_ns=3 * 10**18)
+    assert _bounds(table / "a.parquet") == [9]
+    assert reads == ["a.parquet"]
+    assert _bounds(table) == [9, 2]
+    assert reads == ["a.parquet"]
+
+
+def test_a_moved_table_keeps_its_cache(table: Path, reads: list[str]) -> None:
+    """Paths are kept relative to the directory; times survive a move."""
+    collect(table)
+    moved = table.rename(table.parent / "moved")
+    reads.clear()
+    assert collect(moved)["file"].to_pylist() == [f"{moved}/a.parquet", f"{moved}/b.parquet"]
+    assert reads == []
+
+
+def test_verify_names_the_first_file_whose_metadata_changed_unseen(table: Path) -> None:
+    """Same size, same time, other data: the limit of the trust, and what verify is for."""
+    collect(table)
+    size = (table / "b.parquet").stat().st_size
+    _write(table / "b.parquet", [4])
+    assert (table / "b.parquet").stat().st_size == size
+    assert _bounds(table) == [1, 2]
+    with pytest.raises(InputError, match=f"^{table}/b.parquet: its cached metadata"):
+        collect(table, verify=True)
+
+
+def test_verify_reads_every_footer_and_accepts_what_is_true(table: Path, reads: list[str]) -> None:
+    """An honest cache, and a file that changed in the open."""
+    collect(table)
+    _write(table / "b.parquet", [4, 5, 6, 7, 8], modified_ns=2 * 10**18)
+    reads.clear()
+    assert _bounds(table, verify=True) == [1, 4]
+    assert sorted(reads) == ["a.parquet", "b.parquet"]
+
+
+def test_a_damaged_cache_counts_as_empty_and_is_replaced(table: Path, reads: list[str]) -> None:
+    """Cut short, or with any bit flipped: such a bit may be a bound's."""
+    collect(table)
+    file = table / cache.DIRECTORY / "blocks.arrow"
+    good = file.read_bytes()
+    flipped = [good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :] for at in range(0, len(good), 101)]
+    for bad in (b"", b"no cache at all", good[: len(good) // 2], *flipped):
+        file.write_bytes(bad)
+        reads.clear()
+        assert _bounds(table) == [1, 2]
+        assert len(reads) == 2
+        assert file.read_bytes() == good
+
+
+def test_what_another_version_believed_is_not_reused(
+    table: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A doubt that was added since must apply to old files too."""
+    collect(table)
+    reads.clear()
+    monkeypatch.setattr(cache, "_fingerprint", lambda: b"another")
+    collect(table)
+    assert sorted(reads) == ["a.parquet", "b.parquet"]
+
+
+def test_a_cache_that_cannot_be_written_is_not_missed(table: Path) -> None:
+    """Here a file stands where the directory would; a read-only table behaves alike."""
+    (table / cache.DIRECTORY).write_text("in the way")
+    assert _bounds(table) == _bounds(table) == [1, 2]
+
+
+def test_without_cache_nothing_is_written(table: Path) -> None:
+    """The option means both ways."""
+    collect(table, cache=False)
+    assert sorted(os.listdir(table)) == ["a.parquet", "b.parquet"]
+
+
+def test_the_cache_leaves_nothing_beside_itself(table: Path) -> None:
+    """What is written beside is renamed, or removed."""
+    collect(table)
+    assert os.listdir(table / cache.DIRECTORY) == ["blocks.arrow"]
+
+
+def test_files_with_different_columns_survive_the_cache(table: Path, reads: list[str]) -> None:
+    """Each file's own types are kept, so that another selection unites them anew."""
+    pq.write_table(pa.table({"x": ["text"], "y": [1]}), table / "c.parquet")
+    first = collect(table)
+    alone = collect(table / "c.parquet", cache=False)
+    reads.clear()
+    assert collect(table).equals(first)
+    assert collect(table / "c.parquet").equals(alone)
+    assert reads == []
+
+
+def test_a_copied_cache_does_not_speak_for_other_files(table: Path, tmp_path: Path) -> None:
+    """Sizes or times differ there."""
+    collect(table)
+    other = tmp_path / "other"
+    other.mkdir()
+    _write(other / "a.parquet", [5], modified_ns=5 * 10**17)
+    shutil.copytree(table / cache.DIRECTORY, other / cache.DIRECTORY)
+    assert _bounds(other) == [5]
