@@ -51,13 +51,12 @@ def has_sums(type_: Type) -> bool:
 
 def add(left: Value, right: Value, type_: Type, *, sign: int = 1) -> Value | None:
     """`left + sign * right` in `type_`, all of that type; None if it does not fit or is NaN."""
-    if not has_sums(type_):
+    if not has_sums(type_) or isinstance(left, bytes) or isinstance(right, bytes):
         return None
     if type_.kind is Kind.DECIMAL:
         return representable(_DECIMALS.fma(Decimal(right), sign, Decimal(left)), type_)
-    if type_.kind is Kind.FLOAT:
-        return representable(to_float32(float(left) + sign * float(right)), type_)
-    return representable(left + sign * right, type_)  # type: ignore[operator]
+    total = left + sign * right  # type: ignore[operator]
+    return representable(to_float32(float(total)) if type_.kind is Kind.FLOAT else total, type_)
 
 
 def to_float32(value: float) -> float:

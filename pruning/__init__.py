@@ -1,0 +1,32 @@
+"""Block pruning: which blocks a scan may skip, and the proof that it may.
+
+The public surface is here. Spark and Arrow are imported when a function is first used.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pruning.metadata.collecting import collect
+    from pruning.spark.predicates import classify
+    from pruning.spark.pruning import explain, prune
+
+__all__ = ["classify", "collect", "explain", "prune"]
+
+_HOMES = {
+    "classify": "pruning.spark.predicates",
+    "collect": "pruning.metadata.collecting",
+    "explain": "pruning.spark.pruning",
+    "prune": "pruning.spark.pruning",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

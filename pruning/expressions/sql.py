@@ -1,0 +1,196 @@
+"""Expressions as Spark SQL text with the same meaning.
+
+The text means the same in every session whose `spark.sql.ansi.enabled` agrees with the modes in
+the tree: no literal depends on the session's time zone or on how its parser reads backslashes.
+"""
+
+import datetime
+import string
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+
+from pruning.expressions.trees import (
+    And,
+    Arithmetic,
+    Case,
+    Cast,
+    Coalesce,
+    Column,
+    Compare,
+    Expression,
+    In,
+    IsNull,
+    Like,
+    Literal,
+    Mode,
+    Not,
+    Opaque,
+    Operator,
+    Or,
+    StartsWith,
+    children,
+    type_of,
+    walk,
+)
+from pruning.expressions.types import Kind, Type, Value
+
+_DAY_US = 86_400_000_000
+_EPOCH_DAY = datetime.date(1970, 1, 1).toordinal()
+_EPOCH = datetime.datetime(1970, 1, 1)
+# What a quoted literal holds as it is under every parser setting; `$` could begin a variable.
+_PLAIN = frozenset(string.ascii_letters + string.digits + " !#%&()*+,-./:;<=>?@[]^_{|}~")
+_TRY_FUNCTIONS = {Operator.ADD: "try_add", Operator.SUBTRACT: "try_subtract"}
+
+
+def to_sql(expression: Expression) -> str:
+    """The expression as Spark SQL; `Opaque` parts as Spark printed them, which it may not read back."""
+    done: list[str] = []
+    # Parents come first in a walk, so that its reverse has every operand's text ready.
+    for node in reversed(list(walk(expression))):
+        operands = [done.pop() for _ in children(node)]
+        done.append(_WRITERS[type(node)](node, operands))
+    return done.pop()
+
+
+def quoted_name(name: str) -> str:
+    """A column's name in backticks."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def literal_sql(value: Value | None, type_: Type) -> str:
+    """A constant of a known type, to the last bit."""
+    if value is None:
+        return "NULL" if type_.kind is Kind.NULL else f"CAST(NULL AS {type_.sql})"
+    return _LITERALS[type_.kind](value, type_)
+
+
+def _boolean(value: Value, type_: Type) -> str:
+    return "true" if value else "false"
+
+
+def _integer(suffix: str) -> Callable[[Value, Type], str]:
+    # The parentheses keep a sign from meeting an operator.
+    return lambda value, type_: f"({int(value)}{suffix})" if int(value) < 0 else f"{int(value)}{suffix}"
+
+
+def _floating(value: Value, type_: Type) -> str:
+    text = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(repr(value), repr(value))
+    return f"CAST('{text}' AS {type_.sql})"
+
+
+def _decimal(value: Value, type_: Type) -> str:
+    assert isinstance(value, Decimal)
+    return f"CAST('{value:f}' AS {type_.sql})"
+
+
+def _string(value: Value, type_: Type) -> str:
+    assert isinstance(value, bytes)
+    text = value.decode("latin-1")
+    return f"'{text}'" if _PLAIN.issuperset(text) else f"CAST(X'{value.hex().upper()}' AS STRING)"
+
+
+def _binary(value: Value, type_: Type) -> str:
+    assert isinstance(value, bytes)
+    return f"X'{value.hex().upper()}'"
+
+
+def _date(value: Value, type_: Type) -> str:
+    ordinal = int(value) + _EPOCH_DAY
+    if 1 <= ordinal <= datetime.date.max.toordinal():
+        return f"DATE'{datetime.date.fromordinal(ordinal)}'"
+    return f"date_from_unix_date({int(value)})"
+
+
+def _timestamp(value: Value, type_: Type) -> str:
+    clock = _clock(int(value))
+    return f"timestamp_micros({int(value)}L)" if clock is None else f"TIMESTAMP_LTZ'{clock}Z'"
+
+
+def _timestamp_ntz(value: Value, type_: Type) -> str:
+    clock = _clock(int(value))
+    if clock is not None:
+        return f"TIMESTAMP_NTZ'{clock}'"
+    # Toward zero, because the midnight before the least timestamp is not a timestamp.
+    days, rest_us = divmod(abs(int(value)), _DAY_US)
+    sign = -1 if int(value) < 0 else 1
+    midnight = f"CAST(date_from_unix_date({sign * days}) AS TIMESTAMP_NTZ)"
+    seconds = f"{Decimal(sign * rest_us).scaleb(-6):f}"
+    return f"({midnight} + make_dt_interval(0, 0, 0, CAST('{seconds}' AS decimal(18,6))))"
+
+
+def _clock(microseconds: int) -> str | None:
+    """The moment as `YYYY-MM-DD hh:mm:ss.ffffff`; None outside the years 1 to 9999."""
+    try:
+        moment = _EPOCH + datetime.timedelta(microseconds=microseconds)
+    except OverflowError:
+        return None
+    return moment.isoformat(sep=" ", timespec="microseconds")
+
+
+_LITERALS: Mapping[Kind, Callable[[Value, Type], str]] = {
+    Kind.BOOLEAN: _boolean,
+    Kind.BYTE: _integer("Y"),
+    Kind.SHORT: _integer("S"),
+    Kind.INTEGER: _integer(""),
+    Kind.LONG: _integer("L"),
+    Kind.FLOAT: _floating,
+    Kind.DOUBLE: _floating,
+    Kind.DECIMAL: _decimal,
+    Kind.STRING: _string,
+    Kind.BINARY: _binary,
+    Kind.DATE: _date,
+    Kind.TIMESTAMP: _timestamp,
+    Kind.TIMESTAMP_NTZ: _timestamp_ntz,
+}
+
+
+def _starts_with(node: StartsWith, operands: list[str]) -> str:
+    kind = Kind.BINARY if type_of(node.operand).kind is Kind.BINARY else Kind.STRING
+    return f"startswith({operands[0]}, {literal_sql(node.prefix, Type(kind))})"
+
+
+def _like(node: Like, operands: list[str]) -> str:
+    text = f"{operands[0]} LIKE {_string(node.pattern, Type(Kind.STRING))}"
+    if node.escape == "\\":
+        return f"({text})"
+    quote = '"' if node.escape == "'" else "'"
+    return f"({text} ESCAPE {quote}{node.escape}{quote})"
+
+
+def _case(node: Case, operands: list[str]) -> str:
+    *branches, otherwise = operands
+    pairs = zip(branches[0::2], branches[1::2], strict=True)
+    whens = " ".join(f"WHEN {condition} THEN {value}" for condition, value in pairs)
+    return f"(CASE {whens} ELSE {otherwise} END)"
+
+
+def _arithmetic(node: Arithmetic, operands: list[str]) -> str:
+    left, right = operands
+    if node.mode is Mode.TRY:
+        return f"{_TRY_FUNCTIONS[node.operator]}({left}, {right})"
+    return f"({left} {node.operator.value} {right})"
+
+
+def _cast(node: Cast, operands: list[str]) -> str:
+    function = "try_cast" if node.mode is Mode.TRY else "CAST"
+    return f"{function}({operands[0]} AS {node.type.sql})"
+
+
+# Each writer is given nodes of its own class only.
+_WRITERS: Mapping[type, Callable[..., str]] = {
+    Column: lambda node, operands: quoted_name(node.name),
+    Literal: lambda node, operands: literal_sql(node.value, node.type),
+    Compare: lambda node, operands: f"({operands[0]} {node.operator.value} {operands[1]})",
+    And: lambda node, operands: f"({' AND '.join(operands)})",
+    Or: lambda node, operands: f"({' OR '.join(operands)})",
+    Not: lambda node, operands: f"(NOT {operands[0]})",
+    IsNull: lambda node, operands: f"({operands[0]} IS NULL)",
+    In: lambda node, operands: f"({operands[0]} IN ({', '.join(operands[1:])}))",
+    StartsWith: _starts_with,
+    Like: _like,
+    Case: _case,
+    Coalesce: lambda node, operands: f"coalesce({', '.join(operands)})",
+    Arithmetic: _arithmetic,
+    Cast: _cast,
+    Opaque: lambda node, operands: f"({node.sql})",
+}

@@ -1,0 +1,1 @@
+"""Spark's side: Catalyst plans in, rewritten plans out."""

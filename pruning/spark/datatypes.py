@@ -1,0 +1,42 @@
+"""Spark's data types, from how Spark writes them as JSON."""
+
+import json
+import re
+
+from pruning.expressions import types
+from pruning.expressions.types import DECIMAL_PRECISION_MAX, Type
+from pruning.spark.jvm import Java
+
+_NAMES = {
+    "boolean": types.BOOLEAN,
+    "byte": types.BYTE,
+    "short": types.SHORT,
+    "integer": types.INTEGER,
+    "long": types.LONG,
+    "float": types.FLOAT,
+    "double": types.DOUBLE,
+    "string": types.STRING,
+    "binary": types.BINARY,
+    "date": types.DATE,
+    "timestamp": types.TIMESTAMP,
+    "timestamp_ntz": types.TIMESTAMP_NTZ,
+    "void": types.NULL,
+}
+_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
+
+
+def type_from_json(written: object) -> Type:
+    """The type that decoded JSON names; unknown for nested, collated, user-defined and newer types."""
+    if not isinstance(written, str):
+        return types.unknown(json.dumps(written))
+    match = _DECIMAL.fullmatch(written)
+    if match is None:
+        return _NAMES.get(written, types.unknown(written))
+    precision, scale = int(match[1]), int(match[2])
+    fits = 1 <= precision <= DECIMAL_PRECISION_MAX and scale <= precision
+    return types.decimal(precision, scale) if fits else types.unknown(written)
+
+
+def type_of_java(java: Java) -> Type:
+    """The type of a Catalyst expression or attribute."""
+    return type_from_json(json.loads(java.dataType().json()))

@@ -1,0 +1,108 @@
+"""What is needed of the Java virtual machine behind a session, in few calls.
+
+Every call through py4j costs about a tenth of a millisecond, so lists cross in one piece.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+# A live Java object; py4j gives them no useful static type.
+Java = Any
+
+# No path and no URI holds it.
+_SEPARATOR = "\0"
+
+
+def machine(spark: SparkSession) -> Java:
+    """The session's view of Java's packages."""
+    return spark._jvm
+
+
+def simple_name(java: Java) -> str:
+    """The class of an object without its package."""
+    return str(java.getClass().getSimpleName())
+
+
+def class_name(java: Java) -> str:
+    """The full class of an object."""
+    return str(java.getClass().getName())
+
+
+def elements(sequence: Java) -> Iterator[Java]:
+    """The elements of a Scala collection."""
+    iterator = sequence.iterator()
+    while iterator.hasNext():
+        yield iterator.next()
+
+
+def some(spark: SparkSession, value: Java) -> Java:
+    """Scala's Option of a value; None of None."""
+    return machine(spark).scala.Option.apply(value)
+
+
+def strings(spark: SparkSession, array: Java) -> list[str]:
+    """A Java array of strings without NUL, in two calls however long it is."""
+    if len(array) == 0:
+        return []
+    joined: str = machine(spark).scala.Predef.genericWrapArray(array).mkString(_SEPARATOR)
+    return joined.split(_SEPARATOR)
+
+
+def hadoop_paths(spark: SparkSession, paths: Sequence[str]) -> Java:
+    """Scala's List of Hadoop paths, from paths without URI escapes, in four calls."""
+    java = machine(spark)
+    if paths:
+        split = java.java.util.regex.Pattern.compile(_SEPARATOR).split(_SEPARATOR.join(paths))
+        array = java.org.apache.hadoop.util.StringUtils.stringToPath(split)
+    else:
+        array = spark.sparkContext._gateway.new_array(java.org.apache.hadoop.fs.Path, 0)
+    return java.scala.Predef.genericWrapArray(array).toList()
+
+
+def singleton(spark: SparkSession, name: str) -> Java:
+    """The instance of a Scala object, by its full name."""
+    place = machine(spark)
+    *packages, last = name.split(".")
+    for package in packages:
+        place = getattr(place, package)
+    return getattr(getattr(place, last + "$"), "MODULE$")
+
+
+def replaced(spark: SparkSession, plan: Java, changes: Sequence[tuple[Java, Java]]) -> Java:
+    """The plan with each subtree that equals the first of a pair replaced by the second, in subqueries too.
+
+    What a replacement holds below its root is searched as well.
+    """
+    return plan.transformDownWithSubqueries(_function(spark, changes))
+
+
+def with_leaf(spark: SparkSession, plan: Java, leaf: Java, subtree: Java) -> Java:
+    """The plan with a leaf replaced by a subtree, which may hold the leaf."""
+    return plan.transformUp(_function(spark, [(leaf, subtree)]))
+
+
+def _function(spark: SparkSession, pairs: Sequence[tuple[Java, Java]]) -> Java:
+    """A Scala Map, which is the PartialFunction that Catalyst's transformations take."""
+    function = singleton(spark, "scala.collection.immutable.Map").empty()
+    for old, new in pairs:
+        function = function.updated(old, new)
+    return function
+
+
+def with_element(spark: SparkSession, node: Java, index: int, value: Java) -> Java:
+    """A copy of a tree node with one constructor argument replaced, whatever the others are."""
+    java = machine(spark)
+    arguments = spark.sparkContext._gateway.new_array(java.java.lang.Object, node.productArity())
+    for i in range(node.productArity()):
+        arguments[i] = value if i == index else node.productElement(i)
+    return node.makeCopy(arguments)
+
+
+def frame(spark: SparkSession, plan: Java) -> DataFrame:
+    """A DataFrame that answers a logical plan."""
+    sql = machine(spark).org.apache.spark.sql
+    # Spark 4 moved the implementation aside to make room for Connect.
+    dataset = sql.Dataset if int(spark.version.split(".")[0]) < 4 else sql.classic.Dataset
+    return DataFrame(dataset.ofRows(spark._jsparkSession, plan), spark)

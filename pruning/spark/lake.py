@@ -1,0 +1,212 @@
+"""Parquet tables in a plan: their files, columns and partition values, and how to read fewer files."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+from pruning.expressions.types import Type, Value
+from pruning.spark.datatypes import type_from_json
+from pruning.spark.jvm import (
+    Java,
+    class_name,
+    elements,
+    hadoop_paths,
+    machine,
+    simple_name,
+    singleton,
+    some,
+    strings,
+    with_element,
+)
+from pruning.spark.literals import internal_value
+
+# Each costs a few calls; a table with more is pruned by its files' footers alone.
+PARTITIONS_MAX = 20_000
+
+_DATASOURCES = "org.apache.spark.sql.execution.datasources"
+_RELATION = f"{_DATASOURCES}.HadoopFsRelation"
+_PARQUET = f"{_DATASOURCES}.parquet.ParquetFileFormat"
+_FIELD_IDS = "spark.sql.parquet.fieldId.read.enabled"
+_NO_HOST = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):///")
+_METADATA_KEYS = frozenset({"__metadata_col", "__file_source_metadata_col"})
+
+
+class Unprunable(Exception):
+    """A leaf of a plan that must be read as it is; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """A column that a leaf gives: its expression id, its name and type, and Spark's notes on it."""
+
+    id: int
+    name: str
+    type: Type
+    notes: frozenset[str]
+
+    @property
+    def about_files(self) -> bool:
+        """Whether its values tell of files instead of the table's rows."""
+        return bool(_METADATA_KEYS & self.notes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lake:
+    """A leaf that reads Parquet files, which Spark has listed."""
+
+    leaf: Java
+    location: Java
+    roots: tuple[str, ...]
+    files: tuple[str, ...]
+    attributes: tuple[Attribute, ...]
+    partition_columns: Mapping[str, Type]
+
+    @property
+    def data_columns(self) -> dict[str, Type]:
+        """The columns whose values are in the files, by name."""
+        return {a.name: a.type for a in self.attributes if a.name not in self.partition_columns}
+
+
+def lake(spark: SparkSession, leaf: Java) -> Lake:
+    """What a leaf of a plan reads.
+
+    Raises:
+        Unprunable: it is not a plain Parquet table, or one whose files do not tell what it holds.
+    """
+    location = _location(spark, leaf)
+    partition_columns = _fields(location.partitionSchema())
+    if list(partition_columns) != list(_fields(leaf.relation().partitionSchema())):
+        raise Unprunable("the table and its files disagree on the partition columns")
+    files = strings(spark, location.inputFiles())
+    if len(set(files)) != len(files):
+        raise Unprunable("a file is listed twice")
+    return Lake(
+        leaf=leaf,
+        location=location,
+        roots=tuple(path.toString() for path in elements(location.rootPaths())),
+        files=tuple(files),
+        attributes=leaf_attributes(leaf),
+        partition_columns=partition_columns,
+    )
+
+
+def leaf_attributes(leaf: Java) -> tuple[Attribute, ...]:
+    """The columns of a `LogicalRelation`, in three calls."""
+    (printed,) = json.loads(leaf.toJSON())
+    # The plan's JSON has types and ids, but leaves Spark's notes out; the schema's has those.
+    noted = json.loads(leaf.schema().json())["fields"]
+    return tuple(
+        Attribute(
+            attribute["exprId"]["id"],
+            attribute["name"],
+            type_from_json(attribute["dataType"]),
+            frozenset(field["metadata"]),
+        )
+        for (attribute,), field in zip(printed["output"], noted, strict=True)
+    )
+
+
+def _location(spark: SparkSession, leaf: Java) -> Java:
+    kind = simple_name(leaf)
+    if kind == "InMemoryRelation":
+        raise Unprunable("the rows are cached")
+    if kind != "LogicalRelation" or class_name(leaf.relation()) != _RELATION:
+        raise Unprunable(f"{kind} is not a Parquet table that Spark lists the files of")
+    relation = leaf.relation()
+    if class_name(relation.fileFormat()) != _PARQUET:
+        raise Unprunable(
+            f"{relation.fileFormat().toString()} files are not Parquet files that Spark reads itself"
+        )
+    if spark.conf.get(_FIELD_IDS, "false") == "true":
+        raise Unprunable(f"{_FIELD_IDS} is set, so column names do not tell which columns are read")
+    location = relation.location()
+    if simple_name(location) == "CatalogFileIndex":
+        location = location.filterPartitions(hadoop_paths(spark, []))
+    if simple_name(location) != "InMemoryFileIndex":
+        raise Unprunable(f"{simple_name(location)} decides itself which files are read")
+    return location
+
+
+def _fields(struct: Java) -> dict[str, Type]:
+    return {field["name"]: type_from_json(field["type"]) for field in json.loads(struct.json())["fields"]}
+
+
+def partition_values(table: Lake, names: Sequence[str]) -> dict[str, list[Value | None]]:
+    """The values of partition columns, one a file, as Spark itself reads them.
+
+    Columns of unknown type are left out, and all of them where a file lies in no partition.
+    """
+    known = [name for name in names if table.partition_columns[name].known]
+    partitions = table.location.partitionSpec().partitions()
+    if not known or partitions.size() > PARTITIONS_MAX:
+        return {}
+    order = list(table.partition_columns)
+    by_directory: dict[str, list[Value | None]] = {}
+    for partition in elements(partitions):
+        row = partition.values()
+        by_directory[_one_slash(partition.path().toUri().toString())] = [
+            _partition_value(row, order.index(name), table.partition_columns[name], table.location)
+            for name in known
+        ]
+    rows = [by_directory.get(_one_slash(file.rpartition("/")[0])) for file in table.files]
+    complete = [row for row in rows if row is not None]
+    if len(complete) < len(rows):
+        return {}
+    return {name: [row[i] for row in complete] for i, name in enumerate(known)}
+
+
+def _one_slash(uri: str) -> str:
+    """Hadoop writes a path without a host with one slash here and with three there."""
+    return _NO_HOST.sub(r"\1:/", uri)
+
+
+def _partition_value(row: Java, index: int, type_: Type, location: Java) -> Value | None:
+    if row.isNullAt(index):
+        return None
+    return internal_value(row.get(index, location.partitionSchema().apply(index).dataType()), type_)
+
+
+def reading(spark: SparkSession, table: Lake, files: Sequence[str]) -> Java:
+    """A copy of the table's leaf that reads only `files`, which may be none.
+
+    Expression ids, options, bucketing and partition values stay as they are.
+
+    Raises:
+        Unprunable: Spark would read other files than those.
+    """
+    relation = table.leaf.relation()
+    try:
+        location = _index(spark, table, relation, files)
+        found = strings(spark, location.inputFiles())
+    except Py4JError as error:
+        raise Unprunable("Spark could not list the files that are left") from error
+    if sorted(found) != sorted(files):
+        raise Unprunable("Spark lists other files than those that are left")
+    copied = relation.copy(
+        location,
+        relation.partitionSchema(),
+        relation.dataSchema(),
+        relation.bucketSpec(),
+        relation.fileFormat(),
+        relation.options(),
+        relation.sparkSession(),
+    )
+    return with_element(spark, table.leaf, 0, copied)
+
+
+def _index(spark: SparkSession, table: Lake, relation: Java, files: Sequence[str]) -> Java:
+    nothing = some(spark, None)
+    return machine(spark).org.apache.spark.sql.execution.datasources.InMemoryFileIndex(
+        relation.sparkSession(),
+        hadoop_paths(spark, [unquote(file) for file in files]),
+        relation.options(),
+        nothing,
+        singleton(spark, f"{_DATASOURCES}.NoopCache"),
+        some(spark, table.location.partitionSpec()),
+        nothing,
+    )

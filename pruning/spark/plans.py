@@ -1,0 +1,89 @@
+"""Catalyst plans: the leaves that read tables, and which predicates every row they must give satisfies."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from pruning.spark.jvm import Java, elements, simple_name
+
+# Rows that the query itself spells out; there is nothing to skip.
+_ROWS_IN_THE_PLAN = frozenset({"LocalRelation", "OneRowRelation", "Range", "CTERelationRef", "EmptyRelation"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chain:
+    """The filters and row-wise projections right above a leaf.
+
+    `top` is the uppermost filter, None where there is none; a row of the leaf that fails any of
+    the conditions never leaves it. `renamed` gives each renamed attribute's id the id below.
+    """
+
+    top: Java = None
+    conditions: tuple[Java, ...] = ()
+    renamed: tuple[tuple[int, int], ...] = ()
+
+    def names(self, below: Mapping[int, str]) -> dict[int, str]:
+        """The leaf's column names by expression id, for every id that passes a column on."""
+        names = dict(below)
+        for new, old in reversed(self.renamed):
+            if old in names:
+                names[new] = names[old]
+        return names
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A leaf of a plan and what is right above it."""
+
+    node: Java
+    chain: Chain
+
+
+def reason_against(plan: Java) -> str | None:
+    """Why the answer may depend on which files are read; None where it does not."""
+    if not plan.deterministic():
+        return (
+            "the query has an expression that is not deterministic, "
+            "such as rand(), monotonically_increasing_id() or input_file_name()"
+        )
+    if any(simple_name(node) == "Sample" for node in walk(plan)):
+        return "the query takes a sample"
+    return None
+
+
+def leaves(plan: Java) -> Iterator[Leaf]:
+    """The leaves of a plan that read something, those of subqueries included."""
+    for root in (plan, *elements(plan.subqueriesAll())):
+        pending = [(root, Chain())]
+        while pending:
+            node, chain = pending.pop()
+            below = _through(node, chain)
+            inputs = list(elements(node.children()))
+            if not inputs and simple_name(node) not in _ROWS_IN_THE_PLAN:
+                yield Leaf(node, chain)
+            pending.extend((input_, below) for input_ in reversed(inputs))
+
+
+def walk(plan: Java) -> Iterator[Java]:
+    """Every node of a plan and of its subqueries."""
+    pending = [plan, *elements(plan.subqueriesAll())]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending.extend(elements(node.children()))
+
+
+def _through(node: Java, chain: Chain) -> Chain:
+    """The chain below a node: longer at a filter or projection, new at anything else."""
+    kind = simple_name(node)
+    if kind == "Filter":
+        top = node if chain.top is None else chain.top
+        return replace(chain, top=top, conditions=(*chain.conditions, node.condition()))
+    if kind == "Project" and chain.top is not None:
+        return replace(chain, renamed=(*chain.renamed, *_renamed(node)))
+    return Chain()
+
+
+def _renamed(project: Java) -> Iterator[tuple[int, int]]:
+    for column in elements(project.projectList()):
+        if simple_name(column) == "Alias" and simple_name(column.child()) == "AttributeReference":
+            yield column.exprId().id(), column.child().exprId().id()

@@ -1,0 +1,116 @@
+"""Classifies blocks by a predicate in SQL, which Spark parses and types."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from pruning.classification import classify_blocks
+from pruning.errors import InputError
+from pruning.expressions.sql import quoted_name
+from pruning.expressions.trees import Expression, Literal, Opaque, conjunction
+from pruning.expressions.types import BOOLEAN, Type
+from pruning.metadata.collecting import collect
+from pruning.metadata.listing import Paths
+from pruning.metadata.schema import column_types
+from pruning.spark.catalyst import conjuncts
+from pruning.spark.jvm import Java, elements, simple_name
+
+
+def classify(predicate: str, where: pa.Table | Paths) -> pa.Int8Array:
+    """What block metadata proves of a predicate.
+
+    Args:
+        predicate: A condition in Spark SQL, as after WHERE, over the columns' exact names.
+        where: One or more Parquet files or directories, or block metadata from `collect`.
+    Returns:
+        int8 of shape (blocks,), in the metadata's order: 0 NONE, no row is TRUE; 1 SOME, unknown;
+        2 ALL, each row is TRUE. A block without rows is NONE.
+    Raises:
+        InputError: the predicate cannot be read, names a column that is not there, or a footer cannot
+            be read.
+    """
+    metadata = where if isinstance(where, pa.Table) else collect(where)
+    return classify_blocks(parse(predicate, column_types(metadata)), metadata)
+
+
+def parse(predicate: str, columns: Mapping[str, Type]) -> Expression:
+    """A predicate as Spark understands it over a table of `columns`.
+
+    What is TRUE for the same rows may have changed its form, as Spark's optimizer simplifies it.
+
+    Raises:
+        InputError: Spark cannot read it, or it is not deterministic.
+    """
+    if not isinstance(predicate, str):
+        raise InputError(f"The predicate is a {type(predicate).__name__}, and SQL text is needed.")
+    plan = _filtered(_session(), predicate, columns)._jdf.queryExecution().optimizedPlan()
+    if not plan.deterministic():
+        raise InputError(
+            f"The predicate {predicate!r} is not deterministic: leave out functions such as rand()."
+        )
+    return _expression(plan, predicate)
+
+
+def _filtered(spark: SparkSession, predicate: str, columns: Mapping[str, Type]) -> DataFrame:
+    schema = ", ".join(f"{quoted_name(name)} {type_.sql}" for name, type_ in columns.items())
+    try:
+        # Rows that Spark does not know of yet: the optimizer cannot fold the filter over them.
+        rows = spark.createDataFrame(spark.sparkContext.emptyRDD(), schema)
+        return rows.filter(predicate)
+    except PySparkException as error:
+        raise _input_error(error, predicate, columns) from error
+
+
+def _input_error(error: PySparkException, predicate: str, columns: Mapping[str, Type]) -> InputError:
+    if isinstance(error, AnalysisException) and (_condition(error)).startswith("UNRESOLVED_COLUMN"):
+        name = (error.getMessageParameters() or {}).get("objectName", "")
+        there = ", ".join(map(quoted_name, columns))
+        return InputError(
+            f"The predicate {predicate!r} names the column {name}, but the columns are {there}."
+        )
+    first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return InputError(f"The predicate {predicate!r} cannot be used: {first}")
+
+
+def _condition(error: AnalysisException) -> str:
+    """The name of Spark's error; the method that tells it was renamed in Spark 4."""
+    name = error.getCondition() if hasattr(error, "getCondition") else error.getErrorClass()
+    return name or ""
+
+
+def _expression(plan: Java, predicate: str) -> Expression:
+    kind = simple_name(plan)
+    if kind == "LogicalRDD":
+        return Literal(True, BOOLEAN)
+    if kind in ("LocalRelation", "EmptyRelation"):
+        return Literal(False, BOOLEAN)
+    if kind != "Filter" or simple_name(plan.child()) != "LogicalRDD":
+        # A subquery, which Spark made a join of.
+        return Opaque(predicate, BOOLEAN)
+    names = {column.exprId().id(): column.name() for column in elements(plan.output())}
+    return conjunction(conjuncts(plan.condition(), names))
+
+
+def _session() -> SparkSession:
+    """The active session, else a small local one.
+
+    Raises:
+        InputError: Spark cannot start, or the session is of Spark Connect.
+    """
+    session: Any = SparkSession.getActiveSession()
+    if session is None:
+        try:
+            builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+            session = builder.getOrCreate()
+        except (PySparkException, RuntimeError, OSError) as error:
+            raise InputError(
+                "Spark could not start to read the predicate: install Java 17 or 21 and set JAVA_HOME to it."
+            ) from error
+    if not hasattr(session, "_jvm") or type(session).__module__.startswith("pyspark.sql.connect"):
+        raise InputError(
+            "A Spark Connect session cannot type a predicate here: use a session in this process."
+        )
+    return session

@@ -1,0 +1,88 @@
+"""What pruning did to a query, scan by scan, for people and as JSON."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removal:
+    """What one technique took out of one scan, and by which predicate.
+
+    `files` are not opened at all. `blocks` hold no needed row; those inside files that are still
+    read are skipped by Spark where a filter that Spark can push down says so.
+    """
+
+    technique: str
+    predicate: str
+    files: int
+    blocks: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanReport:
+    """One scan. Counts of blocks (row groups) and their compressed bytes are None where no footer was read.
+
+    `blocks_kept` and `bytes_kept` count the blocks that may hold a needed row, and every block of
+    a file whose footer could not be read counts in neither total.
+    """
+
+    paths: tuple[str, ...]
+    files_total: int | None = None
+    files_kept: int | None = None
+    blocks_total: int | None = None
+    blocks_kept: int | None = None
+    bytes_total: int | None = None
+    bytes_kept: int | None = None
+    removals: tuple[Removal, ...] = ()
+    range_filters: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def requests_saved(self) -> int:
+        """Reads spared: at least one request for each skipped row group and for each skipped footer."""
+        return sum(removal.blocks + removal.files for removal in self.removals)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The scan as JSON-ready values."""
+        return {**asdict(self), "requests_saved": self.requests_saved}
+
+    def lines(self) -> Iterator[str]:
+        """The scan as aligned text."""
+        yield ", ".join(self.paths)
+        for label, kept, total in (
+            ("files", self.files_kept, self.files_total),
+            ("blocks", self.blocks_kept, self.blocks_total),
+            ("bytes", self.bytes_kept, self.bytes_total),
+        ):
+            if kept is not None and total is not None:
+                share = f", {100 * (total - kept) / total:.1f} % skipped" if total else ""
+                yield f"  {label:<9}{kept:,} of {total:,} kept{share}"
+        for removal in self.removals:
+            yield f"  {removal.technique:<9}removed {removal.blocks:,} blocks, {removal.files:,} whole files"
+            yield f"  {'because':<9}{removal.predicate}"
+        if self.requests_saved:
+            yield f"  {'requests':<9}at least {self.requests_saved:,} saved"
+        for sql in self.range_filters:
+            yield f"  {'added':<9}{sql}"
+        for note in self.notes:
+            yield f"  {'note':<9}{note}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """A query: its scans in plan order, and notes on the query as a whole."""
+
+    scans: tuple[ScanReport, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as JSON-ready values."""
+        return {"scans": [scan.to_dict() for scan in self.scans], "notes": list(self.notes)}
+
+    def __str__(self) -> str:
+        lines = [f"note: {note}" for note in self.notes]
+        for number, scan in enumerate(self.scans, start=1):
+            first, *others = scan.lines()
+            lines += [f"scan {number}: {first}", *others]
+        return "\n".join(lines) if lines else "The query reads no table."

@@ -1,0 +1,204 @@
+"""PRIM-2: each interpreter gives each operation the exact primitive's answer, lane by lane."""
+
+import math
+from typing import Any
+
+import pyarrow as pa
+import pytest
+import z3
+from hypothesis import event, find, given
+from hypothesis import strategies as st
+
+from pruning.expressions.types import Type, Value
+from pruning.metadata.schema import arrow_type
+from pruning.rules import primitives
+from pruning.rules.interpreters import arrow, exact
+from pruning.rules.interpreters.solver import Bounded, Solver
+from pruning.rules.program import Aspect, Bound, Builder, Flag, Input, Op, Program
+from strategies.values import TYPES, neighbours, values
+
+# Of two columns: the lower and the upper bound of one are in order, and the builder knows.
+COLUMNS = ("left", "right")
+BINARY_OPS = ("least", "greatest", "least_known", "greatest_known", "add", "subtract")
+FLAG_OPS = ("maybe_less", "maybe_at_most", "known", "maybe_meets", "maybe_leaves")
+UNARY_OPS = ("next", "previous")
+OPERATIONS = (*BINARY_OPS, *FLAG_OPS, *UNARY_OPS, "cast", "choose", "logic")
+Row = tuple[bool, Value | None, Value | None]
+
+
+def bounds(type_: Type) -> st.SearchStrategy[Value | None]:
+    """Bounds: unknown, or a value that is not NaN."""
+    known = values(type_).filter(lambda value: not (isinstance(value, float) and math.isnan(value)))
+    return st.none() | known
+
+
+@st.composite
+def lanes(draw: st.DrawFn, type_: Type) -> list[Row]:
+    """Rows of a flag and two bounds, often equal or neighbours."""
+    rows: list[Row] = []
+    for _ in range(draw(st.integers(1, 8))):
+        left = draw(bounds(type_))
+        near = [left] if left is None else [left, *neighbours(left, type_)]
+        right = draw(
+            bounds(type_)
+            | st.sampled_from([value for value in near if value is None or not is_nan(value)] or [None])
+        )
+        rows.append((draw(st.booleans()), left, right))
+    return rows
+
+
+def is_nan(value: Value) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def program_of(operation: str, type_: Type, *, target: Type, members: list[Value]) -> Program:
+    """One operation on a flag and two bounds of `type_`."""
+    build = Builder()
+    flag = build.flag_input(Aspect.MAY_NULL, "left", type_)
+    left, right = (build.bound_input(Aspect.LOWER, name, type_) for name in COLUMNS)
+    known = build.known(left)
+    output: Flag | Bound
+    match operation:
+        case "cast":
+            output = build.cast(left, target)
+        case "choose":
+            output = build.choose(flag, left, right)
+        case "logic":
+            output = build.or_(build.and_(flag, known), build.not_(build.or_(flag, known)))
+        case "known" | "next" | "previous":
+            output = getattr(build, operation)(left)
+        case "maybe_meets" | "maybe_leaves":
+            output = getattr(build, operation)(left, right, primitives.intervals_of(set(members), type_))
+        case _:
+            output = getattr(build, operation)(left, right)
+    return build.program(output)
+
+
+def inputs_of(type_: Type, row: Row) -> dict[Input, Any]:
+    """The cells of one row by input."""
+    flag, left, right = row
+    return {
+        Input(Aspect.MAY_NULL, "left", type_): flag,
+        Input(Aspect.LOWER, "left", type_): left,
+        Input(Aspect.LOWER, "right", type_): right,
+    }
+
+
+def columns_of(type_: Type, rows: list[Row]) -> dict[Input, pa.Array]:
+    """The rows as Arrow arrays by input."""
+    flags = pa.array([row[0] for row in rows], pa.bool_())
+    columns = {Input(Aspect.MAY_NULL, "left", type_): flags}
+    for side, name in enumerate(COLUMNS, start=1):
+        cells = [
+            cell.decode() if type_.kind.value == "string" and isinstance(cell, bytes) else cell
+            for cell in (row[side] for row in rows)
+        ]
+        input_ = Input(Aspect.LOWER, name, type_)
+        columns[input_] = arrow.to_lanes(input_, storable(cells, type_))
+    return columns
+
+
+def storable(cells: list[Any], type_: Type) -> pa.Array:
+    """The cells as block metadata keeps them: dates and timestamps by way of their integers."""
+    target = arrow_type(type_)
+    integers = {32: pa.int32(), 64: pa.int64()}
+    if pa.types.is_temporal(target):
+        return pa.array(cells, integers[target.bit_width]).view(target)
+    return pa.array(cells, target)
+
+
+def draw_case(data: st.DataObject) -> tuple[str, Type, Type, list[Row], list[Value]]:
+    """An operation, its type, the target of a cast, rows, and the members of a list."""
+    operation, type_ = data.draw(st.sampled_from(OPERATIONS)), data.draw(st.sampled_from(TYPES))
+    targets = [target for target in TYPES if primitives.order_keeping(type_, target)]
+    target = data.draw(st.sampled_from(targets))
+    rows = data.draw(lanes(type_))
+    pool = {row[1] for row in rows if row[1] is not None}
+    members = data.draw(st.lists(bounds(type_), min_size=1, max_size=24))
+    # Zeros of both signs are one member.
+    plain = {
+        0.0 if value == 0 and isinstance(value, float) else value
+        for value in (*pool, *members)
+        if value is not None
+    }
+    return operation, type_, target, rows, sorted(plain)  # type: ignore[type-var]
+
+
+def same(left: Any, right: Any) -> bool:
+    """Equal cells; zeros of both signs are one value."""
+    return (left is None) == (right is None) and (left is None or left == right)
+
+
+@given(st.data())
+def test_arrow_agrees_with_the_exact_primitives_on_each_lane(data: st.DataObject) -> None:
+    """For each operation, type and lane, unknown where and only where the exact answer is."""
+    operation, type_, target, rows, members = draw_case(data)
+    program = program_of(operation, type_, target=target, members=members)
+    if not program.inputs:
+        return
+    event(operation)
+    expected = [exact.run(program, inputs_of(type_, row))[0] for row in rows]
+    chunk = arrow.run_chunk(program, columns_of(type_, rows))
+    actual = chunk[0].to_pylist() if isinstance(chunk[0], pa.Array) else [chunk[0].as_py()] * len(rows)
+    assert len(actual) == len(expected)
+    assert all(same(left, right) for left, right in zip(actual, expected, strict=True)), (actual, expected)
+
+
+@given(st.data())
+def test_z3_agrees_with_the_exact_primitives(data: st.DataObject) -> None:
+    """On exact values; sums of floats are left to the axiom ROUNDING."""
+    operation, type_, target, rows, members = draw_case(data)
+    rounds = (operation in ("add", "subtract") and type_.floating) or (
+        operation == "cast" and target.floating
+    )
+    program = program_of(operation, type_, target=target, members=members)
+    if rounds or not program.inputs:
+        return
+    solver = Solver()
+    cells = {
+        input_: solver_cell(solver, input_, value) for input_, value in inputs_of(type_, rows[0]).items()
+    }
+    (actual,) = solver.run(program, cells)
+    (expected,) = exact.run(program, inputs_of(type_, rows[0]))
+    prover = z3.Solver()
+    prover.add(*solver.axioms())
+    if isinstance(actual, Bounded):
+        output = program.operations[program.outputs[0]].type
+        assert output is not None
+        wanted = actual.known == z3.BoolVal(expected is not None)
+        if expected is not None:
+            constant = solver.constant(expected, output)
+            wanted = z3.And(wanted, actual.number.at_most(constant), constant.at_most(actual.number))
+        prover.add(*solver.axioms(), z3.Not(wanted))
+    else:
+        prover.add(actual != z3.BoolVal(bool(expected)))
+    assert prover.check() == z3.unsat, (operation, type_, rows[0], expected)
+
+
+def solver_cell(solver: Solver, input_: Input, value: Any) -> Any:
+    """A cell as a term."""
+    if input_.aspect is Aspect.MAY_NULL:
+        return z3.BoolVal(value)
+    assert input_.type is not None
+    if value is None:
+        return Bounded(z3.BoolVal(False), solver.variable(input_.column, input_.type))
+    return Bounded(z3.BoolVal(True), solver.constant(value, input_.type))
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_each_operation_is_reached_with_a_known_answer(operation: str) -> None:
+    """Without this, the interpreters could agree because every answer is unknown."""
+    type_ = next(type_ for type_ in TYPES if type_.integral)
+    known = {"cast": TYPES[1]}.get(operation, type_)
+    program = program_of(operation, type_, target=known, members=[1, 5])
+    rows = find(lanes(type_), lambda rows: all(None not in row for row in rows))
+    assert exact.run(program, inputs_of(type_, rows[0]))[0] is not None
+
+
+def test_each_operation_of_a_program_is_exercised() -> None:
+    """Constants aside, no operation is left out of the table above."""
+    constants = {Op.FLAG, Op.FLAG_INPUT, Op.BOUND, Op.UNKNOWN, Op.BOUND_INPUT}
+    type_ = next(type_ for type_ in TYPES if type_.integral)
+    programs = [program_of(operation, type_, target=TYPES[1], members=[1]) for operation in OPERATIONS]
+    used = {step.op for program in programs for step in program.operations}
+    assert used - constants == set(Op) - constants
