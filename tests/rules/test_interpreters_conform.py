@@ -1,6 +1,7 @@
 """PRIM-2: each interpreter gives each operation the exact primitive's answer, lane by lane."""
 
 import math
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -9,10 +10,11 @@ import z3
 from hypothesis import event, find, given
 from hypothesis import strategies as st
 
-from pruning.expressions.types import Type, Value
+from pruning.expressions.types import Type, Value, decimal
 from pruning.metadata.schema import arrow_type
 from pruning.rules import primitives
 from pruning.rules.interpreters import arrow, exact
+from pruning.rules.interpreters import arrow_kernels as kernels
 from pruning.rules.interpreters.solver import Bounded, Solver
 from pruning.rules.program import Aspect, Bound, Builder, Flag, Input, Op, Program
 from strategies.values import TYPES, neighbours, values
@@ -202,3 +204,13 @@ def test_each_operation_of_a_program_is_exercised() -> None:
     programs = [program_of(operation, type_, target=TYPES[1], members=[1]) for operation in OPERATIONS]
     used = {step.op for program in programs for step in program.operations}
     assert used - constants == set(Op) - constants
+
+
+@pytest.mark.parametrize(("sign", "digits"), [(1, 0), (-1, 1)])
+def test_a_decimal_of_38_digits_steps_out_of_its_type(sign: int, digits: int) -> None:
+    """Python's own minus would round the type's limit to 28 digits and let the step stay inside."""
+    widest = decimal(38, 0)
+    limit = Decimal((digits, (9,) * 38, 0))
+    bound = pa.array([limit], pa.decimal128(38, 0))
+    assert kernels.step(bound, widest, sign=sign).to_pylist() == [None]
+    assert kernels.step(bound, widest, sign=-sign).null_count == 0

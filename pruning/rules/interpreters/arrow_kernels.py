@@ -105,7 +105,7 @@ def _narrow_integer(bound: Lanes, type_: Type) -> Lanes:
 
 def _narrow_decimal(bound: Lanes, type_: Type) -> Lanes:
     greatest = Decimal((0, (9,) * type_.precision, -type_.scale))
-    fits = _between(bound, -greatest, greatest)
+    fits = _between(bound, greatest.copy_negate(), greatest)  # `-` would round to 28 digits
     # Arrow's cast looks at the digits under a null too, so those that do not fit become 0 first.
     zero = pa.scalar(Decimal((0, (0,), -type_.scale)), bound.type)
     narrow = pc.if_else(fits, bound, zero).cast(pa.decimal128(type_.precision, type_.scale))

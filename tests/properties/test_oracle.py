@@ -1,0 +1,36 @@
+"""PROP-5 and PROP-6: verdicts and pruned queries against Spark that skips nothing."""
+
+from typing import Any
+
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from oracles.unpruned import Raises, matches_per_block
+from pruning.classification import classify_blocks
+from pruning.expressions.trees import Mode
+from pruning.rules.truths import Match
+from strategies.layouts import tables
+from strategies.metadata import metadata
+from strategies.predicates import predicates
+
+MODES = tuple(Mode)
+PREDICATES = 20  # one Spark job answers them all
+ZONES = ("UTC", "America/New_York", "Asia/Kolkata")
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_verdicts_agree_with_spark(spark: Any, data: st.DataObject) -> None:
+    """PROP-5. NONE only where no row matches, ALL only where each does, in each session zone."""
+    table = data.draw(tables())
+    zone = data.draw(st.sampled_from(ZONES))
+    asked = [data.draw(predicates(table, max_leaves=6, modes=MODES)) for _ in range(PREDICATES)]
+    known = data.draw(metadata(table))
+    for predicate, counts in zip(asked, matches_per_block(spark, table, asked, zone=zone), strict=True):
+        if isinstance(counts, Raises):
+            event("raises")
+            continue
+        for verdict, block in zip(classify_blocks(predicate, known).to_pylist(), counts, strict=True):
+            event(f"verdict {Match(verdict).name}")
+            assert verdict != Match.NONE or block.true == 0, predicate
+            assert verdict != Match.ALL or block.false == block.null == 0 < block.true, predicate
