@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import z3
@@ -108,7 +109,7 @@ def _literal(meaning: Meaning, node: Any) -> Outcome:
         sign = z3.IntVal(int(math.copysign(1, value)) if infinite else 0)
         term = z3.RealVal(0 if infinite else str(Decimal(value)))
     elif value is not None and not nan:
-        term = z3.IntVal(int(Decimal(value).scaleb(node.type.scale)))
+        term = z3.IntVal(int(Fraction(value) * 10**node.type.scale))
     return Outcome(raises=_NO, null=z3.BoolVal(value is None), nan=z3.BoolVal(nan), value=term, sign=sign)
 
 

@@ -1,0 +1,1 @@
+"""Ground truth to judge the pruning by; nothing here knows a pruning rule."""

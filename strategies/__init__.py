@@ -1,0 +1,1 @@
+"""Hypothesis strategies: values, tables, block metadata that is true of them, and predicates."""

@@ -1,0 +1,296 @@
+"""Reach: every node, operator and mode is drawn, and every truth value occurs; nothing is ill-typed."""
+
+from collections.abc import Callable
+from decimal import Decimal
+
+import pytest
+from hypothesis import HealthCheck, Phase, find, given, settings
+from hypothesis import strategies as st
+
+from oracles.brute_force import evaluate
+from pruning.expressions.trees import (
+    And,
+    Arithmetic,
+    Case,
+    Cast,
+    Coalesce,
+    Column,
+    Compare,
+    Comparison,
+    Expression,
+    In,
+    IsNull,
+    Like,
+    Literal,
+    Mode,
+    Not,
+    Operator,
+    Or,
+    StartsWith,
+    children,
+    type_of,
+    walk,
+)
+from pruning.expressions.types import (
+    BINARY,
+    BOOLEAN,
+    BYTE,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INTEGER,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    Kind,
+    Type,
+    decimal,
+)
+from strategies.conversions import sum_type, widenings
+from strategies.layouts import tables
+from strategies.predicates import predicates
+from strategies.tables import Table
+from strategies.values import TYPES
+
+ROW = {
+    "i": 7,
+    "y": 1,
+    "f": 1.5,
+    "d": Decimal("2.50"),
+    "s": b"a_b",
+    "u": b"a_c",
+    "r": b"\xff",
+    "p": True,
+    "t": 1,
+}
+# Reaching is the claim; shrinking what was reached would take most of the time.
+REACH = settings(
+    max_examples=5_000,
+    phases=[Phase.generate],
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+NUMBERS = (Column("i", INTEGER), Column("y", BYTE), Column("f", FLOAT), Column("d", decimal(9, 2)))
+TEXTS = (Column("s", STRING), Column("u", STRING), Column("r", BINARY))
+OTHERS = (Column("p", BOOLEAN), Column("t", DATE), Column("i", INTEGER))
+TABLE = Table(NUMBERS, (((7, 1, 1.5, Decimal("2.50")), (None, None, None, None)),))
+
+
+def _sample(columns: tuple[Column, ...]) -> list[Expression]:
+    """The same few hundred predicates every time; a search for each feature takes minutes."""
+    rows = tuple(ROW[column.name] for column in columns), (None,) * len(columns)
+    found: list[Expression] = []
+
+    @settings(max_examples=800, derandomize=True, database=None, deadline=None, phases=[Phase.generate])
+    @given(predicates(Table(columns, (rows,)), max_leaves=6))
+    def collect(predicate: Expression) -> None:
+        found.append(predicate)
+
+    collect()
+    return found
+
+
+@pytest.fixture(scope="module")
+def sample() -> list[Expression]:
+    return [predicate for columns in (NUMBERS, TEXTS, OTHERS) for predicate in _sample(columns)]
+
+
+def _has_cast(source: Type, target: Type) -> Callable[[Expression], bool]:
+    return lambda node: isinstance(node, Cast) and type_of(node.operand) == source and node.type == target
+
+
+def _escapes(escape: str) -> Callable[[Expression], bool]:
+    wanted = f"{escape}_".encode()
+    return lambda node: isinstance(node, Like) and node.escape == escape and wanted in node.pattern
+
+
+def _is_null_comparison(node: Expression) -> bool:
+    return isinstance(node, Compare) and _is_null(node.right)
+
+
+FEATURES: list[tuple[str, Callable[[Expression], bool]]] = [
+    ("a boolean column as predicate", lambda node: isinstance(node, And) and _column(node.operands[0])),
+    ("a column against a literal", lambda node: _shape(node) == (Column, Literal)),
+    ("a literal against a column", lambda node: _shape(node) == (Literal, Column)),
+    ("a column against a column", lambda node: _shape(node) == (Column, Column)),
+    ("a comparison with NULL", _is_null_comparison),
+    ("IS NULL of a column", lambda node: isinstance(node, IsNull) and _column(node.operand)),
+    ("IS NULL of a predicate", lambda node: isinstance(node, IsNull) and isinstance(node.operand, Compare)),
+    ("IS TRUE", lambda node: _is_truth_test(node, True)),
+    ("IS FALSE", lambda node: _is_truth_test(node, False)),
+    ("<=> NULL of a predicate", lambda node: _is_truth_test(node, None)),
+    ("NOT of an OR", lambda node: isinstance(node, Not) and isinstance(node.operand, Or)),
+    ("NOT of an IN", lambda node: isinstance(node, Not) and isinstance(node.operand, In)),
+    ("IN with NULL", lambda node: isinstance(node, In) and any(_is_null(part) for part in node.members)),
+    ("IN of one member", lambda node: isinstance(node, In) and len(node.members) == 1),
+    ("IN of more than twenty", lambda node: isinstance(node, In) and len(node.members) > 20),
+    ("IN with a column", lambda node: isinstance(node, In) and any(map(_column, node.members))),
+    ("BETWEEN", lambda node: isinstance(node, And) and _is_between(node)),
+    ("LIKE with a prefix", lambda node: isinstance(node, Like) and node.pattern == b"a%"),
+    ("LIKE with an escape", _escapes("\\")),
+    ("LIKE with another escape", _escapes("!")),
+    ("LIKE with _", lambda node: isinstance(node, Like) and node.pattern.endswith(b"_")),
+    ("a prefix of a string", lambda node: isinstance(node, StartsWith) and node.prefix == b"a"),
+    ("a prefix of a binary", lambda node: isinstance(node, StartsWith) and type_of(node.operand) == BINARY),
+    ("CASE without ELSE", lambda node: isinstance(node, Case) and _is_null(node.otherwise)),
+    ("CASE of two branches", lambda node: isinstance(node, Case) and len(node.branches) == 2),
+    ("CASE of CASE", lambda node: isinstance(node, Case) and Case in map(type, children(node))),
+    ("CASE of numbers", lambda node: isinstance(node, Case) and type_of(node) == INTEGER),
+    ("COALESCE of numbers", lambda node: isinstance(node, Coalesce) and type_of(node) == INTEGER),
+    ("COALESCE of predicates", lambda node: isinstance(node, Coalesce) and type_of(node) == BOOLEAN),
+    ("a difference", lambda node: isinstance(node, Arithmetic) and node.operator is Operator.SUBTRACT),
+    ("a sum of floats", lambda node: isinstance(node, Arithmetic) and node.type == FLOAT),
+    ("a sum of decimals", lambda node: isinstance(node, Arithmetic) and node.type.kind is Kind.DECIMAL),
+    ("an ANSI sum", lambda node: isinstance(node, Arithmetic) and node.mode is Mode.ANSI),
+    ("int to bigint", _has_cast(INTEGER, LONG)),
+    ("int to double", _has_cast(INTEGER, DOUBLE)),
+    ("int to decimal", _has_cast(INTEGER, decimal(10, 0))),
+    ("float to double", _has_cast(FLOAT, DOUBLE)),
+    ("decimal to a wider one", _has_cast(decimal(9, 2), decimal(18, 6))),
+    ("date to timestamp", _has_cast(DATE, TIMESTAMP)),
+    ("date to timestamp_ntz", _has_cast(DATE, TIMESTAMP_NTZ)),
+    ("int to tinyint", _has_cast(INTEGER, BYTE)),
+]  # fmt: skip
+
+
+def _column(node: Expression) -> bool:
+    return isinstance(node, Column)
+
+
+def _is_null(node: Expression) -> bool:
+    return isinstance(node, Literal) and node.value is None
+
+
+def _shape(node: Expression) -> tuple[type, ...]:
+    """The classes of a comparison's sides; nothing for any other node."""
+    return tuple(map(type, children(node))) if isinstance(node, Compare) else ()
+
+
+def _is_truth_test(node: Expression, truth: bool | None) -> bool:
+    return (
+        isinstance(node, Compare)
+        and node.operator is Comparison.NULL_SAFE_EQUAL
+        and node.right == Literal(truth, BOOLEAN)
+        and isinstance(node.left, Compare | In | IsNull | And | Or | Not)
+    )
+
+
+def _is_between(node: And) -> bool:
+    lower, *rest = node.operands
+    return (
+        isinstance(lower, Compare)
+        and lower.operator is Comparison.AT_LEAST
+        and any(isinstance(upper, Compare) and upper.left == lower.left for upper in rest)
+    )
+
+
+@pytest.mark.parametrize(("feature", "has_it"), FEATURES, ids=[feature for feature, _ in FEATURES])
+def test_predicates_reach(
+    sample: list[Expression], feature: str, has_it: Callable[[Expression], bool]
+) -> None:
+    assert any(has_it(node) for predicate in sample for node in walk(predicate))
+
+
+@pytest.mark.parametrize("operator", Comparison)
+def test_predicates_reach_each_comparison(sample: list[Expression], operator: Comparison) -> None:
+    assert any(isinstance(predicate, Compare) and predicate.operator is operator for predicate in sample)
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_predicates_reach_each_mode_of_sums_where_asked(mode: Mode) -> None:
+    def has_it(predicate: Expression) -> bool:
+        return any(isinstance(node, Arithmetic) and node.mode is mode for node in walk(predicate))
+
+    assert has_it(find(predicates(TABLE, modes=tuple(Mode)), has_it, settings=REACH))
+
+
+@pytest.mark.parametrize("truth", [True, False, None])
+@pytest.mark.parametrize("class_", [Compare, In, And, Or, Not, Case, Coalesce, Like, StartsWith])
+def test_predicates_reach_each_truth_value_of(
+    sample: list[Expression], class_: type, truth: bool | None
+) -> None:
+    rows = [ROW, dict.fromkeys(ROW)]
+    found = (predicate for predicate in sample if isinstance(predicate, class_))
+    assert any(evaluate(predicate, row) is truth for predicate in found for row in rows)
+
+
+def test_predicates_reach_one_that_has_all_three_truth_values_in_a_block() -> None:
+    table = Table((Column("i", INTEGER),), (((1,), (2,), (None,)),))
+
+    def all_three(predicate: Expression) -> bool:
+        return len({evaluate(predicate, table.named(row)) for row in table.rows}) == 3
+
+    assert all_three(find(predicates(table), all_three, settings=REACH))
+
+
+@given(tables().flatmap(lambda table: predicates(table, max_leaves=8, modes=tuple(Mode))))
+def test_predicates_are_always_well_typed(predicate: Expression) -> None:
+    assert type_of(predicate) == BOOLEAN
+    for node in walk(predicate):
+        assert _well_typed(node), node
+
+
+def _well_typed(node: Expression) -> bool:
+    parts = [type_of(part) for part in children(node)]
+    match node:
+        case Compare() | In() | Coalesce():
+            return len(set(parts)) == 1
+        case And() | Or() | Not():
+            return set(parts) == {BOOLEAN}
+        case Like():
+            return parts == [STRING]
+        case StartsWith():
+            return parts[0] in (STRING, BINARY)
+        case Case(branches, _):
+            return set(parts[0 : 2 * len(branches) : 2]) == {BOOLEAN} and len({*parts[1::2], parts[-1]}) == 1
+        case Arithmetic(type=type_) if type_.kind is Kind.DECIMAL:
+            return sum_type(*parts) == type_
+        case Arithmetic(type=type_):
+            return set(parts) == {type_}
+        case _:
+            return True
+
+
+@given(tables().flatmap(lambda table: predicates(table, modes=tuple(Mode))))
+def test_predicates_never_need_ansi_mode_both_on_and_off(predicate: Expression) -> None:
+    modes = {node.mode for node in walk(predicate) if isinstance(node, Arithmetic | Cast)}
+    assert not modes >= {Mode.ANSI, Mode.LEGACY}
+
+
+@given(tables().flatmap(lambda table: st.tuples(st.just(table), predicates(table))))
+def test_predicates_never_overflow_unless_asked(drawn: tuple[Table, Expression]) -> None:
+    """The second opinion raises on overflow, so that evaluating is the claim."""
+    table, predicate = drawn
+    assert all(evaluate(predicate, table.named(row)) in (True, False, None) for row in table.rows)
+
+
+@pytest.mark.parametrize("source", TYPES, ids=str)
+def test_widenings_name_each_type_once_and_never_the_source(source: Type) -> None:
+    assert source not in widenings(source)
+    assert len(set(widenings(source))) == len(widenings(source))
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "result"),
+    [
+        (decimal(9, 2), decimal(9, 2), decimal(10, 2)),
+        (decimal(9, 2), decimal(18, 6), decimal(19, 6)),
+        (decimal(38, 0), decimal(38, 0), decimal(38, 0)),
+        (decimal(38, 10), decimal(38, 10), decimal(38, 9)),  # one scale digit makes room
+        (decimal(38, 0), decimal(19, 19), decimal(38, 6)),  # six are kept at least
+    ],
+)
+def test_sum_type_is_sparks(left: Type, right: Type, result: Type) -> None:
+    assert sum_type(left, right) == result
+
+
+def test_predicates_without_a_mode_are_refused() -> None:
+    with pytest.raises(ValueError, match="modes is empty"):
+        find(predicates(TABLE, modes=()), lambda drawn: True)
+
+
+def test_predicates_of_one_leaf_are_refused() -> None:
+    with pytest.raises(ValueError, match="max_leaves is 1"):
+        find(predicates(TABLE, max_leaves=1), lambda drawn: True)
