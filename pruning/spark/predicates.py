@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from pruning.classification import classify_blocks
 from pruning.errors import InputError
@@ -17,6 +18,8 @@ from pruning.metadata.listing import Paths
 from pruning.metadata.schema import column_types
 from pruning.spark.catalyst import conjuncts
 from pruning.spark.jvm import Java, elements, simple_name
+
+PREDICATE_SHOWN = 200
 
 
 def classify(predicate: str, where: pa.Table | Paths) -> pa.Int8Array:
@@ -46,7 +49,7 @@ def parse(predicate: str, columns: Mapping[str, Type]) -> Expression:
     """
     if not isinstance(predicate, str):
         raise InputError(f"The predicate is a {type(predicate).__name__}, and SQL text is needed.")
-    plan = _filtered(_session(), predicate, columns)._jdf.queryExecution().optimizedPlan()
+    plan = _plan(_session(), predicate, columns)
     if not plan.deterministic():
         raise InputError(
             f"The predicate {predicate!r} is not deterministic: leave out functions such as rand()."
@@ -54,14 +57,20 @@ def parse(predicate: str, columns: Mapping[str, Type]) -> Expression:
     return _expression(plan, predicate)
 
 
-def _filtered(spark: SparkSession, predicate: str, columns: Mapping[str, Type]) -> DataFrame:
+def _plan(spark: SparkSession, predicate: str, columns: Mapping[str, Type]) -> Java:
     schema = ", ".join(f"{quoted_name(name)} {type_.sql}" for name, type_ in columns.items())
     try:
         # Rows that Spark does not know of yet: the optimizer cannot fold the filter over them.
         rows = spark.createDataFrame(spark.sparkContext.emptyRDD(), schema)
-        return rows.filter(predicate)
+        return rows.filter(predicate)._jdf.queryExecution().optimizedPlan()
     except PySparkException as error:
         raise _input_error(error, predicate, columns) from error
+    except Py4JJavaError as error:
+        # Spark's parser and analyser recurse; a few hundred levels exhaust Java's stack.
+        raise InputError(
+            f"The predicate {predicate[:PREDICATE_SHOWN]!r} cannot be used: Spark fails on it with "
+            f"{error.java_exception.getClass().getName()}; write it with fewer nested calls."
+        ) from error
 
 
 def _input_error(error: PySparkException, predicate: str, columns: Mapping[str, Type]) -> InputError:
@@ -72,7 +81,9 @@ def _input_error(error: PySparkException, predicate: str, columns: Mapping[str, 
             f"The predicate {predicate!r} names the column {name}, but the columns are {there}."
         )
     first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
-    return InputError(f"The predicate {predicate!r} cannot be used: {first}")
+    return InputError(
+        f"The predicate {predicate[:PREDICATE_SHOWN]!r} cannot be used: {first[:PREDICATE_SHOWN]}"
+    )
 
 
 def _condition(error: AnalysisException) -> str:

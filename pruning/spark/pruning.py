@@ -3,11 +3,12 @@
 import functools
 from typing import Any
 
+from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame
 
 from pruning.errors import InputError
 from pruning.metadata.collecting import read_blocks
-from pruning.spark.jvm import frame, replaced
+from pruning.spark.jvm import Java, frame, replaced
 from pruning.spark.plans import leaves, reason_against
 from pruning.spark.report import Report
 from pruning.spark.scans import AboutFiles, prune_leaf
@@ -39,30 +40,38 @@ def _pruned(df: DataFrame) -> tuple[DataFrame, Report]:
     if df.isStreaming:
         # Spark optimizes a stream's plan only once it runs.
         return df, Report(notes=("left unpruned: the query is a stream",))
-    spark = df.sparkSession
     plan = df._jdf.queryExecution().optimizedPlan()
     reason = reason_against(plan)
     if reason is not None:
         return df, Report(notes=(f"left unpruned: {reason}",))
-    found = list(leaves(plan))
-    # A self-join reads the same footers once.
-    read = functools.cache(functools.partial(read_blocks, spark=spark))
     try:
-        fates = [prune_leaf(spark, leaf, read) for leaf in found]
+        return _rewritten(df, plan)
     except AboutFiles as about:
         return df, Report(notes=(f"left unpruned: the query reads {about}, which tells of files",))
-    scans = tuple(fate.report for fate in fates)
+    except Py4JError as error:
+        # Such as a plan too deep for Java's stack; the query itself may still run.
+        first = str(error).splitlines()[0]
+        return df, Report(notes=(f"left unpruned: Spark could not tell or rewrite its plan ({first})",))
+
+
+def _rewritten(df: DataFrame, plan: Java) -> tuple[DataFrame, Report]:
+    spark = df.sparkSession
+    # A self-join reads the same footers once.
+    read = functools.cache(functools.partial(read_blocks, spark=spark))
+    found = list(leaves(plan))
+    fates = [prune_leaf(spark, leaf, read) for leaf in found]
+    report = Report(scans=tuple(fate.report for fate in fates))
     changes = [
         (leaf.chain.top, fate.subtree)
         for leaf, fate in zip(found, fates, strict=True)
         if fate.subtree is not None
     ]
     if not changes:
-        return df, Report(scans=scans)
+        return df, report
     result = frame(spark, replaced(spark, plan, changes))
     if result.columns != df.columns:
         return df, Report(notes=("left unpruned: Spark's optimizer changed the names of the columns",))
-    return result, Report(scans=scans)
+    return result, report
 
 
 def _check_frame(df: Any) -> None:

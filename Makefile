@@ -1,0 +1,54 @@
+# Needs make and Python 3.11, 3.12 or 3.13; everything else goes into .venv.
+#   make check   set up and run the demo      make test   set up and run the tests
+#   make lint    style, types and imports     make clean  remove what these made
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHONS := python3.13 python3.12 python3.11 python3 python
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+# The first interpreter that starts, has a usable version, and can make environments.
+FIND_PYTHON = for python in $(PYTHON) $(PYTHONS); do \
+	  if $$python -c 'import ensurepip, venv, sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
+	    >/dev/null 2>&1; then echo $$python; exit 0; fi; \
+	done
+
+.PHONY: check test lint clean
+
+check: $(VENV)/.installed-all
+	$(BIN)/skipproof demo
+
+test: $(VENV)/.installed-tests
+	$(BIN)/python -m pytest -n auto $(PYTEST_ARGUMENTS)
+
+lint: $(VENV)/.installed-lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+clean:
+	rm -rf $(VENV) build *.egg-info
+
+$(BIN)/python:
+	@python=$$($(FIND_PYTHON)); \
+	if [ -z "$$python" ]; then \
+	  echo "make: no Python 3.11, 3.12 or 3.13 with venv found; install one, or name it: make $(MAKECMDGOALS) PYTHON=/path/to/python3.12" >&2; \
+	  exit 2; \
+	fi; \
+	echo "$$python -m venv $(VENV)"; \
+	$$python -m venv $(VENV)
+	$(PIP) install --upgrade 'pip>=25.1'
+
+# A stamp is older than pyproject.toml exactly when what is installed may be out of date.
+$(VENV)/.installed-all: pyproject.toml | $(BIN)/python
+	$(PIP) install --editable '.[all]'
+	@touch $@
+
+$(VENV)/.installed-tests: $(VENV)/.installed-all
+	$(PIP) install --group tests
+	@touch $@
+
+$(VENV)/.installed-lint: $(VENV)/.installed-all
+	$(PIP) install --group tests --group lint
+	@touch $@

@@ -1,0 +1,173 @@
+"""The command `skipproof`: 0 all held, 1 a violation was found, 2 bad usage or input."""
+
+import contextlib
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+
+from pruning.errors import InputError
+from skipproof import showing
+from skipproof.answers import verify
+from skipproof.inputs import NamedTable, query_over
+from skipproof.sessions import spark_session
+
+# How Java begins the text of an exception.
+_JAVA_CLASS = re.compile(r"^(?:[\w$]+\.)+[\w$]+: ")
+
+HELD, VIOLATED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="May this scan skip this block, and can we prove it? "
+    "Exit status: 0 all held, 1 a violation was found, 2 bad usage or input.",
+)
+
+Tables = Annotated[
+    list[str],
+    typer.Option("--table", metavar="NAME=PATH", help="A table of the query, and its Parquet. Repeatable."),
+]
+Query = Annotated[str, typer.Argument(metavar="QUERY", help="One SELECT in Spark SQL.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def main() -> None:
+    """Run the command line; what goes wrong becomes one sentence on standard error."""
+    try:
+        app(prog_name="skipproof")
+    except InputError as error:
+        _fail(str(error))
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except Exception as error:
+        sentence = _spark_sentence(error)
+        if sentence is None:
+            raise
+        _fail(sentence)
+
+
+@app.command()
+def explain(table: Tables, query: Query, as_json: Json = False) -> None:
+    """Say which blocks a query would skip, and why."""
+    import pruning
+
+    tables = [NamedTable.parse(text) for text in table]
+    with spark_session() as spark:
+        report = pruning.explain(query_over(spark, tables, query))
+        if as_json:
+            showing.print_json(report.to_dict())
+        else:
+            print(report)
+
+
+@app.command()
+def query(
+    table: Tables,
+    query: Query,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Run it without any skipping too, and compare the rows.")
+    ] = False,
+    rows: Annotated[int, typer.Option("--rows", min=0, help="How many rows to print.")] = 20,
+    as_json: Json = False,
+) -> None:
+    """Run a query pruned."""
+    import pruning
+
+    tables = [NamedTable.parse(text) for text in table]
+    with spark_session() as spark:
+        frame = query_over(spark, tables, query)
+        found = pruning.prune(frame).collect()
+        comparison = verify(frame, query, found) if compare else None
+        if as_json:
+            showing.print_json(showing.answer_dict(frame.columns, found, comparison, limit=rows))
+        else:
+            out = showing.console()
+            showing.show_rows(out, frame.columns, found, limit=rows)
+            if comparison is not None:
+                showing.show_comparison(out, comparison)
+    if comparison is not None and not comparison.same:
+        raise typer.Exit(VIOLATED)
+
+
+@app.command()
+def demo(
+    lake: Annotated[
+        Path | None,
+        typer.Option("--lake", help="Keep the files in this directory.", show_default="a temporary one"),
+    ] = None,
+    examples: Annotated[int, typer.Option("--examples", min=0, help="How many generated examples.")] = 300,
+    as_json: Json = False,
+) -> None:
+    """Ask real data eight questions in four layouts, pruned and unpruned, and compare every answer."""
+    from skipproof.demo import run
+
+    with _directory(lake) as root, _progress(quiet=as_json) as step:
+        report = run(root, examples=examples, step=step)
+    if as_json:
+        showing.print_json(report.to_dict())
+    else:
+        showing.show_demo(showing.console(), report)
+    raise typer.Exit(HELD if report.held else VIOLATED)
+
+
+@contextlib.contextmanager
+def _directory(named: Path | None) -> Iterator[Path]:
+    if named is not None:
+        yield named
+        return
+    with tempfile.TemporaryDirectory(prefix="skipproof-lake-") as temporary:
+        yield Path(temporary)
+
+
+@contextlib.contextmanager
+def _progress(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """A function to call with what is done now, how many steps are done, and of how many."""
+    out = Console(stderr=True, highlight=False)
+    began = time.monotonic()
+    if quiet or not out.is_terminal:
+
+        def say(what: str, done: int, total: int) -> None:
+            if not quiet:
+                print(
+                    f"[{time.monotonic() - began:5.0f} s] {done}/{total} {what}", file=sys.stderr, flush=True
+                )
+
+        yield say
+        return
+    with Progress(console=out, transient=True) as progress:
+        task = progress.add_task("starting", total=None)
+
+        def advance(what: str, done: int, total: int) -> None:
+            progress.update(task, description=what, completed=done, total=total)
+
+        yield advance
+
+
+def _spark_sentence(error: Exception) -> str | None:
+    """The first line of what Spark objects to; None for an error that is not Spark's."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    if isinstance(error, Py4JJavaError):
+        text = str(error.java_exception.toString())
+    elif isinstance(error, PySparkException):
+        text = str(error)
+    else:
+        return None
+    line = next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
+    return _JAVA_CLASS.sub("", line)
+
+
+def _fail(sentence: str) -> None:
+    print(f"skipproof: {sentence}", file=sys.stderr)
+    sys.exit(UNUSABLE)

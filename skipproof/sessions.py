@@ -1,0 +1,91 @@
+"""The small local Spark session of the command line."""
+
+import contextlib
+import logging
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from pruning.errors import InputError
+from skipproof.java import use_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.memory": "2g",
+    # Loopback: neither the machine's name nor its network matters to a local session.
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "2",
+}
+
+
+@contextlib.contextmanager
+def spark_session(settings: Mapping[str, str] | None = None) -> Iterator["SparkSession"]:
+    """A local session with `SETTINGS`, then `settings`; stopped at the end, its files removed.
+
+    What the Java process writes to its standard error goes to a file that is shown only if
+    Spark cannot start.
+
+    Raises:
+        InputError: there is no Java 17 or 21, or Spark cannot start with it.
+    """
+    home = use_java()
+    with tempfile.TemporaryDirectory(prefix="skipproof-spark-", ignore_cleanup_errors=True) as directory:
+        places = {
+            "spark.local.dir": directory,
+            "spark.sql.warehouse.dir": f"{directory}/warehouse",
+            "spark.driver.extraJavaOptions": f"-Dderby.system.home={directory}",
+        }
+        spark = _start(
+            {**SETTINGS, **places, **(settings or {})}, home=home, log=Path(directory) / "java.log"
+        )
+        try:
+            yield spark
+        finally:
+            spark.stop()
+
+
+def _start(settings: Mapping[str, str], *, home: Path, log: Path) -> "SparkSession":
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    # Spark's Python workers must be this interpreter, not the first `python3` on PATH.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    # PySpark reports each refused query as JSON on standard error; who catches the error has the sentence.
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master("local[*]").appName("skipproof")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    with log.open("wb") as file, _standard_error_to(file):
+        try:
+            return builder.getOrCreate()
+        except PySparkException as error:
+            failure = error
+    said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    raise InputError(
+        f"Spark could not start with the Java in {home} ({said[-1] if said else failure}): "
+        "set JAVA_HOME to another Java 17 or 21."
+    )
+
+
+@contextlib.contextmanager
+def _standard_error_to(file: BinaryIO) -> Iterator[None]:
+    """Processes started meanwhile write their standard error to `file`, as long as they live."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    os.dup2(file.fileno(), 2)
+    try:
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(kept, 2)
+        os.close(kept)

@@ -1,0 +1,72 @@
+"""What every test shares: one small Spark session a worker, Hypothesis profiles, the number of workers."""
+
+import os
+import random
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from machine import worker_count
+
+from skipproof.sessions import spark_session
+
+SEED = "skipproof_hypothesis_seed"
+
+# Continuous integration draws the same examples every time and keeps no database of earlier failures.
+settings.register_profile(
+    "fast",
+    derandomize=True,
+    deadline=None,
+    max_examples=50,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "deep",
+    deadline=None,
+    max_examples=5_000,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("fast")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Give a deep run one seed, the same in all its workers, so that the run can be repeated."""
+    if config.getoption("--hypothesis-profile", default=None) != "deep":
+        return
+    if config.getoption("--hypothesis-seed", default=None) is None:
+        drawn = str(random.SystemRandom().randrange(2**32))
+        config.option.hypothesis_seed = getattr(config, "workerinput", {}).get(SEED, drawn)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Hand the seed to a worker; it gets the command line as it was typed."""
+    node.workerinput[SEED] = node.config.getoption("--hypothesis-seed", default=None)
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Name the seed of a deep run."""
+    seed = config.getoption("--hypothesis-seed", default=None)
+    return None if seed is None else f"hypothesis seed: {seed} (repeat with --hypothesis-seed={seed})"
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """What `-n auto` means here."""
+    return worker_count(os.environ)
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[object]:
+    """The worker's one Spark session: one core, a small heap, its own directories."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    small = {
+        "spark.master": "local[1]",
+        "spark.driver.memory": "1g",
+        "spark.sql.shuffle.partitions": "1",
+    }
+    with spark_session(small) as session:
+        yield session

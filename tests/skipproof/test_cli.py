@@ -1,0 +1,136 @@
+"""The command line: exit status, one sentence on standard error, JSON."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import pruning
+from skipproof import cli
+
+
+@pytest.fixture
+def numbers(tmp_path: Path) -> str:
+    """`numbers=PATH` of 100 rows in ten row groups, `a` ascending."""
+    path = tmp_path / "numbers.parquet"
+    rows = pa.table({"a": list(range(100)), "x": [float("nan") if i % 7 == 0 else i / 3 for i in range(100)]})
+    pq.write_table(rows, path, row_group_size=10)
+    return f"numbers={path}"
+
+
+@pytest.fixture
+def run(spark: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Runs `skipproof ARGUMENTS` in this process and session; returns status, output and errors."""
+
+    @contextmanager
+    def this_session(settings: object = None) -> Iterator[Any]:
+        yield spark
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(cli, "spark_session", this_session)
+        monkeypatch.setattr(sys, "argv", ["skipproof", *arguments])
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+        shown = capsys.readouterr()
+        return int(left.value.code or 0), shown.out, shown.err
+
+    return run
+
+
+def test_a_query_prints_its_rows(run: Any, numbers: str) -> None:
+    status, out, err = run("query", "--table", numbers, "SELECT a FROM numbers WHERE a >= 98 ORDER BY a")
+    assert (status, err) == (0, "")
+    assert [line.strip() for line in out.splitlines() if line.strip().isdigit()] == ["98", "99"]
+    assert "2 rows" in out
+
+
+def test_a_compared_query_says_that_the_rows_are_the_same(run: Any, numbers: str) -> None:
+    status, out, _ = run(
+        "query", "--table", numbers, "--compare", "--json", "SELECT * FROM numbers WHERE x < 3"
+    )
+    found = json.loads(out)
+    assert status == 0
+    assert found["comparison"]["same"] is True
+    assert found["row_count"] == found["comparison"]["rows_expected"] > 0
+
+
+def test_a_pruner_that_loses_rows_is_a_violation(
+    run: Any, numbers: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pruning, "prune", lambda frame: frame.where("a < 99"))
+    status, out, _ = run("query", "--table", numbers, "--compare", "SELECT a FROM numbers WHERE a > 90")
+    assert status == 1
+    assert "DIFFERENT" in out
+    assert "Spark without pruning" not in out
+
+
+def test_a_row_that_spark_itself_loses_is_laid_to_spark(run: Any, numbers: str) -> None:
+    """NaN is above every number, but no bound in the file covers it, and Spark's pushdown trusts bounds."""
+    status, out, _ = run(
+        "query", "--table", numbers, "--compare", "--json", "SELECT a FROM numbers WHERE x > 30"
+    )
+    comparison = json.loads(out)["comparison"]
+    assert status == 1
+    assert comparison["rows_found"] < comparison["rows_expected"]
+    assert comparison["spark_alone"] is True
+
+
+def test_an_explanation_is_text_or_json(run: Any, numbers: str) -> None:
+    arguments = ("explain", "--table", numbers, "SELECT * FROM numbers WHERE if(a > 50, a, a + a) > 190")
+    status, out, _ = run(*arguments)
+    assert status == 0
+    assert "190" in out
+    status, out, _ = run(*arguments, "--json")
+    assert status == 0
+    assert json.loads(out)
+
+
+@pytest.mark.parametrize(
+    ("sql", "sentence"),
+    [
+        ("SELECT b FROM numbers", "`b`"),
+        ("SELECT * FROM elsewhere", "`elsewhere`"),
+        ("SELECT * FORM numbers", "PARSE_SYNTAX_ERROR"),
+        ("DROP VIEW numbers", "DROP is not a query"),
+    ],
+)
+@pytest.mark.parametrize("command", ["query", "explain"])
+def test_a_query_that_cannot_be_planned_is_one_sentence(
+    run: Any, numbers: str, command: str, sql: str, sentence: str
+) -> None:
+    status, out, err = run(command, "--table", numbers, sql)
+    assert (status, out) == (2, "")
+    assert len(err.strip().splitlines()) == 1
+    assert sentence in err
+
+
+def test_a_query_that_fails_on_its_data_is_one_sentence(run: Any, numbers: str) -> None:
+    status, out, err = run("query", "--table", numbers, "SELECT assert_true(a < 50) FROM numbers")
+    assert (status, out) == (2, "")
+    assert len(err.strip().splitlines()) == 1
+    assert "is not true" in err
+
+
+@pytest.mark.parametrize(
+    "arguments", [["query"], ["query", "--table", "x=/nowhere", "SELECT 1"], ["nothing"]]
+)
+def test_bad_usage_is_status_2_without_a_traceback(arguments: list[str]) -> None:
+    command = [sys.executable, "-c", "from skipproof.cli import main; main()", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_help_names_every_command_and_the_exit_status() -> None:
+    command = [sys.executable, "-c", "from skipproof.cli import main; main()", "--help"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    for word in ("demo", "explain", "query", "Exit status"):
+        assert word in shown

@@ -1,0 +1,89 @@
+"""Who may import whom, and that the check of it can fail."""
+
+import ast
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("pruning", "oracles", "strategies", "skipproof")
+LINT = (
+    sys.executable,
+    "-c",
+    "from importlinter.cli import lint_imports_command as main; main()",
+    "--no-cache",
+)
+
+FORBIDDEN = [
+    ("pruning/planted.py", "import skipproof.demo"),
+    ("pruning/planted.py", "import oracles.bags"),
+    ("pruning/planted.py", "from strategies.tables import Table"),
+    ("oracles/planted.py", "from pruning.rules.truths import Match"),
+    ("oracles/planted.py", "def late():\n    from pruning.metadata.schema import LOCATOR"),
+    ("strategies/planted.py", "import oracles.bags"),
+    ("strategies/planted.py", "from pruning.rules import truths"),
+    ("pruning/rules/planted.py", "import pyspark"),
+    ("pruning/rules/planted.py", "from pruning.metadata import schema"),
+]
+
+
+def lint(root: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(LINT, cwd=root, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The packages and their contracts, to break."""
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path
+
+
+def test_every_import_goes_in_an_allowed_direction() -> None:
+    done = lint(ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("where", "line"), FORBIDDEN)
+def test_a_forbidden_import_is_caught(copy: Path, where: str, line: str) -> None:
+    (copy / where).write_text(f"{line}\n", encoding="utf-8")
+    done = lint(copy)
+    assert done.returncode == 1
+    assert "planted" in done.stdout
+
+
+def imported(package: Path) -> Iterator[str]:
+    """Every module that the files of a package import, by its full name; also inside functions."""
+    for file in sorted(package.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                yield from (alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{file} has a relative import"
+                yield str(node.module)
+                yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def within(module: str, *packages: str) -> bool:
+    return any(module == package or module.startswith(f"{package}.") for package in packages)
+
+
+def test_expressions_import_nothing_but_themselves_and_the_standard_library() -> None:
+    allowed = ("pruning.expressions", *sys.stdlib_module_names)
+    foreign = [name for name in imported(ROOT / "pruning" / "expressions") if not within(name, *allowed)]
+    assert foreign == []
+
+
+def test_rules_read_no_files() -> None:
+    files = ("pyarrow.fs", "pyarrow.parquet", "pyarrow.dataset", "os", "pathlib", "io")
+    assert [name for name in imported(ROOT / "pruning" / "rules") if within(name, *files)] == []
+
+
+def test_imports_are_seen_wherever_they_stand(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("import os.path\ndef f():\n    from pyarrow import fs\n", encoding="utf-8")
+    assert set(imported(tmp_path)) == {"os.path", "pyarrow", "pyarrow.fs"}
