@@ -1,4 +1,4 @@
-"""The demo: real flights, eight questions, four layouts; each answer pruned, timed and compared.
+"""The demo: real flights, eight questions, five layouts; each answer pruned, timed and compared.
 
 Each query runs `RUNS` times by Spark alone (with its own Parquet pushdown, as it is shipped) and
 as often through `pruning.prune`, in alternating order, planning included. Every pruned answer is

