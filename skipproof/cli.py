@@ -108,7 +108,7 @@ def demo(
     examples: Annotated[int, typer.Option("--examples", min=0, help="How many generated examples.")] = 300,
     as_json: Json = False,
 ) -> None:
-    """Ask real data eight questions in four layouts, pruned and unpruned, and compare every answer."""
+    """Ask real data eight questions in five layouts, pruned and unpruned, and compare every answer."""
     from skipproof.demo import run
 
     with _directory(lake) as root, _progress(quiet=as_json) as step:

@@ -1,4 +1,4 @@
-"""PROP-5 and PROP-6: verdicts and pruned queries against Spark that skips nothing."""
+"""PROP-5: verdicts against Spark that skips nothing; PROP-4 inside its executors."""
 
 from typing import Any
 
@@ -9,6 +9,7 @@ from oracles.unpruned import Raises, matches_per_block
 from pruning.classification import classify_blocks
 from pruning.expressions.trees import Mode
 from pruning.rules.truths import Match
+from pruning.spark.executors import classify_in_executors
 from strategies.layouts import tables
 from strategies.metadata import metadata
 from strategies.predicates import predicates
@@ -34,3 +35,14 @@ def test_verdicts_agree_with_spark(spark: Any, data: st.DataObject) -> None:
             event(f"verdict {Match(verdict).name}")
             assert verdict != Match.NONE or block.true == 0, predicate
             assert verdict != Match.ALL or block.false == block.null == 0 < block.true, predicate
+
+
+@settings(max_examples=4)
+@given(st.data())
+def test_verdicts_in_executors_are_those_of_the_driver(spark: Any, data: st.DataObject) -> None:
+    """PROP-4 across processes: the same program, unchanged, in a Python worker of Spark's."""
+    table = data.draw(tables())
+    predicate = data.draw(predicates(table, max_leaves=8, modes=MODES))
+    known = data.draw(metadata(table))
+    there = classify_in_executors(predicate, known, spark)
+    assert there.to_pylist() == classify_blocks(predicate, known).to_pylist()
