@@ -26,7 +26,7 @@ settings.register_profile(
 settings.register_profile(
     "deep",
     deadline=None,
-    max_examples=5_000,
+    max_examples=2_000,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )

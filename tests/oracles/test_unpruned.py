@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from budget import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
@@ -83,7 +84,7 @@ def _arrived(spark: SparkSession, type_: Type, cells: Sequence[Value | None], zo
 
 
 @pytest.mark.parametrize("type_", TYPES, ids=str)
-@settings(max_examples=6)
+@examples(0.12)
 @given(data=st.data())
 def test_rows_always_arrive_in_spark_as_they_were_sent(
     spark: SparkSession, type_: Type, data: st.DataObject

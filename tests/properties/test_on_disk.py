@@ -4,7 +4,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from hypothesis import event, given, settings
+from budget import examples
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 import pruning
@@ -34,7 +35,7 @@ def pruned_ordinals(spark: Any, files: Path, predicate: Expression) -> list[int]
     return sorted(row[0] for row in pruning.prune(df).select(f"`{ROW_ORDINAL}`").collect())
 
 
-@settings(max_examples=15)
+@examples(0.3)
 @given(st.data())
 def test_a_pruned_query_gives_the_rows_of_the_unpruned_one(spark: Any, data: st.DataObject) -> None:
     """PROP-6. With and without statistics; pushdown off, because Spark's own loses rows (NaN)."""

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from hypothesis import event, given, settings
+from budget import examples
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from oracles.unpruned import Raises, matches_per_block
@@ -19,7 +20,7 @@ PREDICATES = 20  # one Spark job answers them all
 ZONES = ("UTC", "America/New_York", "Asia/Kolkata")
 
 
-@settings(max_examples=25)
+@examples(0.5)
 @given(st.data())
 def test_verdicts_agree_with_spark(spark: Any, data: st.DataObject) -> None:
     """PROP-5. NONE only where no row matches, ALL only where each does, in each session zone."""
@@ -37,7 +38,7 @@ def test_verdicts_agree_with_spark(spark: Any, data: st.DataObject) -> None:
             assert verdict != Match.ALL or block.false == block.null == 0 < block.true, predicate
 
 
-@settings(max_examples=4)
+@examples(0.08)
 @given(st.data())
 def test_verdicts_in_executors_are_those_of_the_driver(spark: Any, data: st.DataObject) -> None:
     """PROP-4 across processes: the same program, unchanged, in a Python worker of Spark's."""

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 import z3
+from budget import examples
 from hypothesis import event, find, given
 from hypothesis import strategies as st
 
@@ -131,6 +132,7 @@ def same(left: Any, right: Any) -> bool:
     return (left is None) == (right is None) and (left is None or left == right)
 
 
+@examples(10)
 @given(st.data())
 def test_arrow_agrees_with_the_exact_primitives_on_each_lane(data: st.DataObject) -> None:
     """For each operation, type and lane, unknown where and only where the exact answer is."""
@@ -146,6 +148,7 @@ def test_arrow_agrees_with_the_exact_primitives_on_each_lane(data: st.DataObject
     assert all(same(left, right) for left, right in zip(actual, expected, strict=True)), (actual, expected)
 
 
+@examples(10)
 @given(st.data())
 def test_z3_agrees_with_the_exact_primitives(data: st.DataObject) -> None:
     """On exact values; sums of floats are left to the axiom ROUNDING."""
