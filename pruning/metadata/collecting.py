@@ -7,9 +7,9 @@ import pyarrow as pa
 
 from pruning.errors import InputError
 from pruning.metadata import cache as cached_blocks
-from pruning.metadata.blocks import unite
-from pruning.metadata.listing import Paths, list_files
-from pruning.metadata.reading import read
+from pruning.metadata.blocks import Shard, unite
+from pruning.metadata.listing import Listing, Paths, list_files
+from pruning.metadata.reading import Outcome, read
 
 
 def collect(paths: Paths, *, spark: Any = None, cache: bool = True, verify: bool = False) -> pa.Table:
@@ -30,24 +30,39 @@ def collect(paths: Paths, *, spark: Any = None, cache: bool = True, verify: bool
             `verify`, what was kept of a file is not what the file says.
     """
     listing = list_files(paths)
+    shards, outcome = _gather(listing, spark=spark, cache=cache, verify=verify)
+    for listed in listing.files:
+        if listed.file in outcome.failures:
+            raise InputError(outcome.failures[listed.file])
+    return unite(shards, [listed.file for listed in listing.files])
+
+
+def read_blocks(
+    files: Sequence[str], *, spark: Any = None, cache: bool = True
+) -> tuple[pa.Table, dict[str, str]]:
+    """Block metadata of the files that can be read, and a sentence about each that cannot.
+
+    For callers that leave files they know nothing of unpruned. The arguments and the table are
+    those of `collect`.
+    """
+    try:
+        listing = list_files(files)
+    except InputError:
+        # Some file is not there; the readable ones tell what they are, without a cache.
+        outcome = read(files, spark=spark)
+        return unite(outcome.shards, files), outcome.failures
+    shards, outcome = _gather(listing, spark=spark, cache=cache, verify=False)
+    return unite(shards, files), outcome.failures
+
+
+def _gather(listing: Listing, *, spark: Any, cache: bool, verify: bool) -> tuple[list[Shard], Outcome]:
+    """What is known of the listed files, kept or read now, and what became of the reading."""
     store = cached_blocks.open_cache(listing) if cache or verify else cached_blocks.NO_CACHE
     reusable = [] if verify else cached_blocks.reusable(store, listing)
     have = {file for part in reusable for file in part.files}
     outcome = read([listed.file for listed in listing.files if listed.file not in have], spark=spark)
-    for listed in listing.files:
-        if listed.file in outcome.failures:
-            raise InputError(outcome.failures[listed.file])
-    if verify:
+    if verify and not outcome.failures:
         cached_blocks.check(store, listing, outcome.shards)
     if cache:
         cached_blocks.update(store, listing, outcome.shards)
-    return unite([*reusable, *outcome.shards], [listed.file for listed in listing.files])
-
-
-def read_blocks(files: Sequence[str], *, spark: Any = None) -> tuple[pa.Table, dict[str, str]]:
-    """Block metadata of the files that can be read, and a sentence about each that cannot.
-
-    For callers that leave files they know nothing of unpruned. Nothing is listed and nothing kept.
-    """
-    outcome = read(files, spark=spark)
-    return unite(outcome.shards, files), outcome.failures
+    return [*reusable, *outcome.shards], outcome
