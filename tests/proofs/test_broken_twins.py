@@ -7,6 +7,7 @@ the rules are mistakes that public engines made (or nearly), one rule at a time.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -357,3 +358,17 @@ def test_the_broken_twin_of_a_rule_is_refuted_with_a_witness(name: str) -> None:
 
 def test_each_rule_has_a_broken_twin() -> None:
     assert {twin.breaks for twin in TWINS.values()} == set(RULES)
+
+
+def test_the_documented_table_of_rules_is_complete() -> None:
+    """Each family of rules, the number of its proofs, and every twin by name."""
+    text = (Path(__file__).parents[2] / "docs" / "PROPERTIES.md").read_text(encoding="utf-8")
+    rows = [
+        line.split("|")[1:-1] for line in text.partition("## Rules")[2].splitlines() if line.startswith("| `")
+    ]
+    documented = {cells[0].strip(" `"): cells for cells in rows}
+    assert {family: int(cells[2]) for family, cells in documented.items()} == {
+        family: len(subjects) for family, subjects in SUBJECTS.items()
+    }
+    named = {name.strip().replace("`", "") for cells in rows for name in cells[3].split(";")}
+    assert named == set(TWINS)

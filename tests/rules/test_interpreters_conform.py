@@ -217,3 +217,10 @@ def test_a_decimal_of_38_digits_steps_out_of_its_type(sign: int, digits: int) ->
     bound = pa.array([limit], pa.decimal128(38, 0))
     assert kernels.step(bound, widest, sign=sign).to_pylist() == [None]
     assert kernels.step(bound, widest, sign=-sign).null_count == 0
+
+
+def test_a_decimal_that_shifts_beyond_what_arrow_holds_has_no_place() -> None:
+    """38 digits before the point would need 76 with 38 more behind it."""
+    whole, fraction = decimal(38, 0), decimal(38, 38)
+    bound = pa.array([Decimal((0, (9,) * 38, 0)), Decimal(1), Decimal(0)], pa.decimal128(38, 0))
+    assert kernels.cast(bound, whole, fraction, pa.decimal128(38, 38)).to_pylist() == [None, None, 0]

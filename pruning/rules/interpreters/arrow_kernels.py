@@ -29,6 +29,7 @@ LANE_TYPES: dict[Kind, pa.DataType] = {
 Lanes: TypeAlias = pa.Array | pa.Scalar
 
 _WIDE_DIGITS = 75  # what decimal256 holds, less one digit for a carry
+_LONG_DIGITS = 19  # of any 64-bit integer
 _DATE_DAYS_MAX = (2**63 - 1) // primitives.MICROS_PER_DAY
 _SEARCHED_INTERVALS_MIN = 8  # fewer are compared one by one
 
@@ -55,7 +56,7 @@ def add(left: Lanes, right: Lanes, type_: Type, *, sign: int) -> Lanes:
         return _where(pc.invert(pc.is_nan(total)), total)
     if type_.kind is Kind.DECIMAL:
         wide = pa.decimal256(_WIDE_DIGITS, type_.scale)
-        return _narrow_decimal(operate(left.cast(wide), right.cast(wide)), type_)
+        return _as_decimal(operate(left.cast(wide), right.cast(wide)), type_, 10**type_.precision - 1)
     left, right = left.cast(pa.int64()), right.cast(pa.int64())
     total = operate(left, right)
     if LANE_TYPES[type_.kind] != pa.int64():
@@ -82,8 +83,10 @@ def cast(bound: Lanes, source: Type, target: Type, lane_type: pa.DataType) -> La
         micros = pc.multiply(days, pa.scalar(primitives.MICROS_PER_DAY, pa.int64()))
         return _where(_between(days, -_DATE_DAYS_MAX, _DATE_DAYS_MAX), micros)
     if target.kind is Kind.DECIMAL:
-        exact = bound.cast(pa.decimal128(19, 0)) if source.integral else bound
-        return _narrow_decimal(exact.cast(pa.decimal256(_WIDE_DIGITS, target.scale)), target)
+        exact = bound.cast(pa.decimal128(_LONG_DIGITS, 0)) if source.integral else bound
+        # What fits is told before the digits shift: afterwards there may be more than Arrow holds.
+        greatest = (10**target.precision - 1) // 10 ** (target.scale - source.scale)
+        return _as_decimal(exact, target, min(greatest, 10**exact.type.precision - 1))
     if source.integral and target.integral:
         return _narrow_integer(bound.cast(pa.int64()), target)
     return bound.cast(lane_type, safe=not target.floating)  # to a float rounds to nearest
@@ -103,13 +106,14 @@ def _narrow_integer(bound: Lanes, type_: Type) -> Lanes:
     return _where(_between(bound, *type_.integer_range), bound).cast(LANE_TYPES[type_.kind])
 
 
-def _narrow_decimal(bound: Lanes, type_: Type) -> Lanes:
-    greatest = Decimal((0, (9,) * type_.precision, -type_.scale))
-    fits = _between(bound, greatest.copy_negate(), greatest)  # `-` would round to 28 digits
+def _as_decimal(bound: Lanes, type_: Type, greatest: int) -> Lanes:
+    """Decimals as `type_`, in which no more than `greatest` units of their own scale fit."""
+    scale = bound.type.scale
+    limit = Decimal((0, tuple(map(int, str(greatest))), -scale))
+    fits = _between(bound, limit.copy_negate(), limit)  # `-` would round to 28 digits
     # Arrow's cast looks at the digits under a null too, so those that do not fit become 0 first.
-    zero = pa.scalar(Decimal((0, (0,), -type_.scale)), bound.type)
-    narrow = pc.if_else(fits, bound, zero).cast(pa.decimal128(type_.precision, type_.scale))
-    return _where(fits, narrow)
+    zero = pa.scalar(Decimal((0, (0,), -scale)), bound.type)
+    return _where(fits, pc.if_else(fits, bound, zero).cast(pa.decimal128(type_.precision, type_.scale)))
 
 
 def maybe_meets(lower: Lanes, upper: Lanes, intervals: Intervals) -> Lanes:
