@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from oracles.frames import settings
 from pruning.errors import InputError
 from pruning.expressions import types
 from pruning.metadata import reading
@@ -137,10 +138,12 @@ def test_a_file_without_a_known_column_still_has_its_blocks(tmp_path: Path) -> N
 def test_files_that_spark_wrote_are_read_alike(tmp_path: Path, spark: Any) -> None:
     """The running Spark's own writer: bounds by min_value, and old dates it does not shift."""
     path = str(tmp_path / "spark")
-    spark.sql(
-        "SELECT DATE'1200-01-01' d, TIMESTAMP'1850-01-01 00:00:00' t, CAST(1.5 AS decimal(20,1)) p, 'é' s, "
-        "CAST(NULL AS int) i, X'FF' b"
-    ).write.parquet(path)
+    modes = ("datetimeRebaseModeInWrite", "int96RebaseModeInWrite")  # Spark 3 asks which calendar is meant
+    with settings(spark, {f"spark.sql.parquet.{mode}": "CORRECTED" for mode in modes}):
+        spark.sql(
+            "SELECT DATE'1200-01-01' d, TIMESTAMP'1850-01-01 00:00:00' t, CAST(1.5 AS decimal(20,1)) p, "
+            "'é' s, CAST(NULL AS int) i, X'FF' b"
+        ).write.parquet(path)
     table = collect(path)
     (row,) = table["columns"].to_pylist()
     assert {name: type_.sql for name, type_ in column_types(table).items()} == {

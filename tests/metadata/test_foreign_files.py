@@ -4,6 +4,7 @@ Shares   pyarrow's reader of values; none of its statistics.
 Leaves   what pyarrow cannot read, and columns that metadata leaves out.
 """
 
+import contextlib
 import re
 from pathlib import Path
 from typing import Any
@@ -57,13 +58,21 @@ def _as_bounds(values: pa.ChunkedArray, bound: pa.DataType) -> pa.Array:
     return whole.cast(pa.binary() if pa.types.is_string(bound) else bound, safe=False)
 
 
+def _opened(path: Path) -> pq.ParquetFile:
+    """The file for pyarrow to read; skips the test where this release does not know its types yet."""
+    try:
+        return pq.ParquetFile(path)
+    except (OSError, pa.ArrowException) as error:
+        pytest.skip(f"pyarrow {pa.__version__} cannot open {path.name}: {error}")
+
+
 def _false_columns(path: Path) -> tuple[set[str], int]:
     """The columns with a false statement in some row group, and how many bounds there were."""
     table, failures = read_blocks([str(path)], cache=False)
     for sentence in failures.values():
         assert sentence.startswith(f"{path}: ")
         assert "\n" not in sentence
-    file, wrong, bounds = pq.ParquetFile(path), set(), 0
+    file, wrong, bounds = _opened(path), set(), 0
     for ordinal, row in enumerate(table["columns"].to_pylist()):
         for name in column_types(table):
             bound = table.schema.field("columns").type.field(name).type.field("min").type
@@ -86,7 +95,10 @@ def test_a_foreign_file_is_refused_or_its_bounds_enclose_its_data(name: str) -> 
 
 def test_foreign_files_have_bounds_to_be_wrong_about() -> None:
     """Without this, believing nothing would pass: most files with usable statistics yield some."""
-    counts = {name: _false_columns(CORPUS / name)[1] for name in _readable()}
+    counts = {}
+    for name in _readable():
+        with contextlib.suppress(pytest.skip.Exception):
+            counts[name] = _false_columns(CORPUS / name)[1]
     assert sum(count > 0 for count in counts.values()) >= len(counts) // 3
 
 

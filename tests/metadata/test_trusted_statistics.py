@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -250,7 +251,7 @@ TYPES = [
         "timestamp",
         datetime(2020, 1, 1, tzinfo=UTC),
     ),
-    (pa.array([float("inf")], pa.float32()), "float", float("inf")),
+    (pa.array([-1.5], pa.float32()), "float", -1.5),
 ]
 
 
@@ -271,10 +272,11 @@ def test_a_column_has_the_type_that_spark_gives_it(
     [
         pa.array([1], pa.time64("us")),
         pa.array([1], pa.timestamp("ns")),
-        pa.array([1.0], pa.float16()),
+        pa.array(np.array([1.0], np.float16)),
         pa.array([[1]]),
         pa.array([{"y": 1}]),
-        pa.array([b"0" * 16], pa.uuid()) if hasattr(pa, "uuid") else pa.nulls(1),
+        # Older releases of pyarrow write a UUID as plain bytes, which Spark reads.
+        pa.array([b"0" * 16], pa.uuid()) if int(pa.__version__.split(".")[0]) >= 22 else pa.nulls(1),
         pa.nulls(2),
     ],
     ids=lambda values: str(values.type),
