@@ -15,6 +15,7 @@ from skipproof.sessions import spark_session
 SEED = "skipproof_hypothesis_seed"
 
 # Continuous integration draws the same examples every time and keeps no database of earlier failures.
+# "Too slow" is left out: it judges the machine, and a first example waits for Java.
 settings.register_profile(
     "fast",
     derandomize=True,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, Phase, find, given, settings
+from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 from pruning.expressions.trees import Column
@@ -30,7 +30,6 @@ REACH = settings(
     phases=[Phase.generate],
     derandomize=True,
     database=None,
-    suppress_health_check=list(HealthCheck),
 )
 NUMBERS = Table((Column("x", DOUBLE),), (((1.0,), (2.0,), (None,), (float("nan"),)), ((3.0,),)))
 

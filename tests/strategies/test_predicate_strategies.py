@@ -4,7 +4,7 @@ from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
-from hypothesis import HealthCheck, Phase, find, given, settings
+from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 from oracles.brute_force import evaluate
@@ -70,7 +70,6 @@ REACH = settings(
     phases=[Phase.generate],
     derandomize=True,
     database=None,
-    suppress_health_check=list(HealthCheck),
 )
 NUMBERS = (Column("i", INTEGER), Column("y", BYTE), Column("f", FLOAT), Column("d", decimal(9, 2)))
 TEXTS = (Column("s", STRING), Column("u", STRING), Column("r", BINARY))

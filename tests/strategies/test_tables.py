@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, Phase, find, given, settings
+from hypothesis import Phase, find, given, settings
 
 from pruning.expressions.trees import Column
 from pruning.expressions.types import DOUBLE, INTEGER, STRING, Value
@@ -19,7 +19,6 @@ REACH = settings(
     phases=[Phase.generate],
     derandomize=True,
     database=None,
-    suppress_health_check=list(HealthCheck),
 )
 Cells = tuple[Value | None, ...]
 

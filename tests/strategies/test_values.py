@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 
 import pytest
-from hypothesis import HealthCheck, Phase, find, given, settings
+from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 from pruning.expressions.types import (
@@ -28,7 +28,6 @@ REACH = settings(
     phases=[Phase.generate],
     derandomize=True,
     database=None,
-    suppress_health_check=list(HealthCheck),
 )
 TROUBLE: list[tuple[str, Type, Callable[[Value], bool]]] = [
     ("a NaN", DOUBLE, is_nan),
