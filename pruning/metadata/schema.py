@@ -32,8 +32,6 @@ import pyarrow as pa
 from pruning.expressions import types
 from pruning.expressions.types import Kind, Type, decimal
 
-LOCATOR = ("file", "row_group", "row_offset", "byte_offset", "byte_count")
-
 _ARROW: dict[Kind, pa.DataType] = {
     Kind.BOOLEAN: pa.bool_(),
     Kind.BYTE: pa.int8(),

@@ -48,7 +48,7 @@ from pruning.expressions.types import (
 
 A, B, C = (Column(name, INTEGER) for name in "abc")
 X, Y = (Column(name, DOUBLE) for name in "xy")
-S, T = (Column(name, STRING) for name in "st")
+S = Column("s", STRING)
 P, Q, R = (Column(name, BOOLEAN) for name in "pqr")
 D = Column("d", decimal(10, 2))
 E = Column("e", decimal(12, 4))
