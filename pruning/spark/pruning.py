@@ -18,8 +18,9 @@ def prune(df: DataFrame) -> DataFrame:
     """A DataFrame with the same rows that reads fewer files and row groups.
 
     Footers are read now, and what they say is kept in a hidden directory `.skipproof` beside local
-    data, for the next time (`pruning.metadata.cache` says how far that is trusted); files that are added later to the tables that `df` reads are not seen,
-    as with `df` itself. A query that cannot be pruned safely comes back as it is.
+    data for the next time; `pruning.metadata.cache` says how far that is trusted. Files that are
+    added later to the tables that `df` reads are not seen, as with `df` itself. A query that cannot
+    be pruned safely comes back as it is.
 
     Raises:
         InputError: `df` is not a DataFrame of a session in this process.
