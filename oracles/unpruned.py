@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from oracles.frames import ROW_ORDINAL, rows_frame, session
 from oracles.rows import Bag, bag
 from pruning.expressions.sql import to_sql
-from pruning.expressions.trees import Arithmetic, Cast, Expression, Mode, walk
+from pruning.expressions.trees import Expression, Mode, mode_of, walk
 from strategies.tables import Table
 
 Truths: TypeAlias = tuple[bool | None, ...]
@@ -87,7 +87,7 @@ def needs_ansi(expression: Expression) -> bool:
     Raises:
         ValueError: some nodes mean ANSI mode and some its absence.
     """
-    modes = {node.mode for node in walk(expression) if isinstance(node, Arithmetic | Cast)}
+    modes = {mode_of(node) for node in walk(expression)}
     if modes >= {Mode.ANSI, Mode.LEGACY}:
         raise ValueError(f"{expression} has ANSI and LEGACY nodes, which no one session has; use one mode")
     return Mode.LEGACY not in modes

@@ -12,6 +12,7 @@ from decimal import Decimal
 from pruning.expressions.trees import (
     And,
     Arithmetic,
+    Call,
     Case,
     Cast,
     Coalesce,
@@ -39,7 +40,13 @@ _EPOCH_DAY = datetime.date(1970, 1, 1).toordinal()
 _EPOCH = datetime.datetime(1970, 1, 1)
 # What a quoted literal holds as it is under every parser setting; `$` could begin a variable.
 _PLAIN = frozenset(string.ascii_letters + string.digits + " !#%&()*+,-./:;<=>?@[]^_{|}~")
-_TRY_FUNCTIONS = {Operator.ADD: "try_add", Operator.SUBTRACT: "try_subtract"}
+_TRY_FUNCTIONS = {
+    Operator.ADD: "try_add",
+    Operator.SUBTRACT: "try_subtract",
+    Operator.MULTIPLY: "try_multiply",
+    Operator.DIVIDE: "try_divide",
+    Operator.REMAINDER: "try_mod",  # since Spark 4.0
+}
 
 
 def to_sql(expression: Expression) -> str:
@@ -192,5 +199,6 @@ _WRITERS: Mapping[type, Callable[..., str]] = {
     Coalesce: lambda node, operands: f"coalesce({', '.join(operands)})",
     Arithmetic: _arithmetic,
     Cast: _cast,
+    Call: lambda node, operands: f"{node.function.value}({', '.join(operands)})",
     Opaque: lambda node, operands: f"({node.sql})",
 }

@@ -35,10 +35,46 @@ class Mode(enum.Enum):
 
 
 class Operator(enum.Enum):
-    """Binary arithmetic."""
+    """Binary arithmetic; the last three are NULL (LEGACY, TRY) or raise (ANSI) where the divisor is zero."""
 
     ADD = "+"
     SUBTRACT = "-"
+    MULTIPLY = "*"
+    DIVIDE = "/"  # of doubles or decimals
+    INTEGRAL_DIVIDE = "div"  # of bigints or decimals to a bigint, toward zero
+    REMAINDER = "%"  # with the sign of the dividend
+
+
+class Function(enum.Enum):
+    """Functions of numbers; the value is the name in Spark SQL.
+
+    GREATEST and LEAST take any number of operands, NULL only where all of them are, NaN above all.
+    ROUND and BROUND (half up, half to even), and FLOOR and CEIL of decimals, may take a literal
+    number of digits after the point, negative ones too. LN and the other logarithms are NULL where
+    their operand is not positive (LOG1P: not above -1).
+    """
+
+    NEGATE = "negative"
+    ABS = "abs"
+    SIGN = "sign"
+    FLOOR = "floor"
+    CEIL = "ceil"
+    ROUND = "round"
+    BROUND = "bround"
+    SQRT = "sqrt"
+    EXP = "exp"
+    LN = "ln"
+    LOG10 = "log10"
+    LOG2 = "log2"
+    LOG1P = "log1p"
+    LOG = "log"  # of a base and a number
+    POWER = "power"
+    GREATEST = "greatest"
+    LEAST = "least"
+
+
+# The functions whose result may not fit in their type.
+OVERFLOWING = frozenset({Function.NEGATE, Function.ABS, Function.ROUND, Function.BROUND})
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +191,30 @@ class Cast:
 
 
 @dataclass(frozen=True, slots=True)
+class Call:
+    """`function(operands)` of result `type`; `mode` matters to the functions of `OVERFLOWING` only.
+
+    Operands have the types that Spark's function takes: doubles for SIGN, SQRT, EXP, POWER and the
+    logarithms, one type for all of GREATEST and LEAST, a `Literal` int for a number of digits.
+    """
+
+    function: Function
+    operands: tuple["Expression", ...]
+    type: Type
+    mode: Mode = Mode.ANSI
+
+
+@dataclass(frozen=True, slots=True)
 class Opaque:
-    """Anything else: `sql` is how Spark prints it, for reports. No rule knows it."""
+    """Anything else: `sql` is how Spark prints it, for reports. No rule knows it.
+
+    `columns` are those that its value depends on where it depends on nothing else; none where that
+    is not known.
+    """
 
     sql: str
     type: Type
+    columns: tuple[Column, ...] = ()
 
 
 Expression: TypeAlias = (
@@ -177,6 +232,7 @@ Expression: TypeAlias = (
     | Coalesce
     | Arithmetic
     | Cast
+    | Call
     | Opaque
 )
 
@@ -184,7 +240,7 @@ Expression: TypeAlias = (
 def type_of(expression: Expression) -> Type:
     """The type of an expression's values; `void` only where every value is NULL by type."""
     match expression:
-        case Column() | Literal() | Arithmetic() | Cast() | Opaque():
+        case Column() | Literal() | Arithmetic() | Cast() | Call() | Opaque():
             return expression.type
         case Case(branches, otherwise):
             return _common_type((*(value for _, value in branches), otherwise))
@@ -204,7 +260,7 @@ def children(expression: Expression) -> tuple[Expression, ...]:
     match expression:
         case Compare(_, left, right) | Arithmetic(_, left, right):
             return (left, right)
-        case And(operands) | Or(operands) | Coalesce(operands):
+        case And(operands) | Or(operands) | Coalesce(operands) | Call(_, operands):
             return operands
         case Not(operand) | IsNull(operand) | StartsWith(operand) | Like(operand) | Cast(operand):
             return (operand,)
@@ -212,6 +268,8 @@ def children(expression: Expression) -> tuple[Expression, ...]:
             return (operand, *members)
         case Case(branches, otherwise):
             return (*(part for branch in branches for part in branch), otherwise)
+        case Opaque():
+            return expression.columns
         case _:
             return ()
 
@@ -228,6 +286,13 @@ def walk(expression: Expression) -> Iterator[Expression]:
 def columns(expression: Expression) -> dict[str, Type]:
     """The columns an expression names, in order of appearance, with their types."""
     return {node.name: node.type for node in walk(expression) if isinstance(node, Column)}
+
+
+def mode_of(expression: Expression) -> Mode | None:
+    """How the expression itself treats a result that does not fit; None where every result does."""
+    if isinstance(expression, Call):
+        return expression.mode if expression.function in OVERFLOWING else None
+    return expression.mode if isinstance(expression, Arithmetic | Cast) else None
 
 
 def conjunction(predicates: list[Expression]) -> Expression:
