@@ -1,24 +1,32 @@
 """Evaluates a predicate over what is known of a block, by emitting a program.
 
-Every node of a predicate has one `Rule` in `rules.table`. An `Analysis` asks the rules three
-questions, each remembered by (node, environment):
+Every node of a predicate has one `Rule` in `rules.table`. An `Analysis` asks the rules questions,
+each remembered by (node, environment):
 
+- `outcomes(node)`: of which one expression does this boolean speak, and on which of its values is it
+  TRUE, FALSE, NULL? Where there is such a *subject*, the subject's range answers all else.
 - `range(node, environment)`: where do the values of this expression lie?
 - `may(node, environment, truth)`: can this boolean be TRUE (FALSE, NULL) on some row?
-- `assume(node, environment, truths)`: what is known of the columns on the rows where this boolean
-  takes one of these truth values?
+- `assume(node, environment, truths)`: what is known of other expressions on the rows where this
+  boolean takes one of these truth values?
+- `constrain(node, environment, narrowed)`: what is known of them on the rows where this expression
+  lies in a narrower range?
 
 Each question is asked only when its answer is needed, and answers about TRUE never depend on a
 narrowing that holds for FALSE only: the three truth values are three questions.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
-from pruning.expressions.trees import Column, Expression, type_of
+from pruning.expressions.trees import Call, Column, Expression, Function, Literal, repeatable, type_of
+from pruning.expressions.types import BOOLEAN
 from pruning.rules import environment as environments
 from pruning.rules import ranges
+from pruning.rules.cuts import FULL
 from pruning.rules.environment import Environment
+from pruning.rules.outcomes import Outcomes, ValueSet, of_boolean
 from pruning.rules.program import Aspect, Builder, Flag, Program
 from pruning.rules.ranges import Range
 from pruning.rules.truths import Truths
@@ -26,54 +34,105 @@ from pruning.rules.truths import Truths
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """What is known of one class of nodes. One of `range` and `may` is there; each gives the other.
+    """What is known of one class of nodes, or one function. One of `range` and `may` is there.
 
     Attributes:
         range: The range of the node's values.
         may: Whether a boolean node may take the one truth value given.
         assume: The environment narrowed to rows where the boolean takes one of the truth values
             given, or a looser one; None where nothing is known to narrow.
+        constrain: The environment narrowed to rows where the node lies in the range given, or a looser
+            one; None where that says nothing of its operands.
+        outcomes: The boolean as a predicate on one expression; None where it is on several. Where
+            it is on one, `may` and `assume` are not asked.
     """
 
     range: "Callable[[Analysis, Expression, Environment], Range] | None" = None
     may: "Callable[[Analysis, Expression, Environment, Truths], Flag] | None" = None
     assume: "Callable[[Analysis, Expression, Environment, Truths], Environment] | None" = None
+    constrain: "Callable[[Analysis, Expression, Environment, Range], Environment] | None" = None
+    outcomes: "Callable[[Analysis, Expression], Outcomes | None] | None" = None
+
+
+RuleKey: TypeAlias = type | Function
+
+
+def rule_key(node: Expression) -> RuleKey:
+    """What a table of rules knows a node by: its class, or the function that it calls."""
+    return node.function if isinstance(node, Call) else type(node)
 
 
 @dataclass(slots=True)
 class Analysis:
-    """One evaluation of one predicate. `rules` has a rule for each class of node."""
+    """One evaluation of one predicate. `rules` has a rule for each class of node, each function."""
 
-    rules: Mapping[type, Rule]
+    rules: Mapping[RuleKey, Rule]
     build: Builder = field(default_factory=Builder)
     _ranges: dict[tuple[int, Environment], Range] = field(default_factory=dict)
     _flags: dict[tuple[int, Environment, Truths], Flag] = field(default_factory=dict)
     _assumed: dict[tuple[int, Environment, Truths], Environment] = field(default_factory=dict)
+    _outcomes: dict[int, Outcomes] = field(default_factory=dict)
+    _subjects: list[Expression] = field(default_factory=list)
+    _equal: dict[Expression, int] = field(default_factory=dict)
+    _ordinals: dict[int, int] = field(default_factory=dict)
     _alive: dict[int, Expression] = field(default_factory=dict)
 
     def range(self, node: Expression, environment: Environment) -> Range:
-        """Where the values of `node` lie on the rows of the environment."""
+        """Between which bounds the values of `node` lie on the rows of the environment."""
+        return replace(self.values(node, environment), cuts=FULL)
+
+    def values(self, node: Expression, environment: Environment) -> Range:
+        """The same, with the set of values where one is known: constants that CASE chooses from, say."""
         key = (self._identity(node), environment)
         if key not in self._ranges:
-            rule = self.rules[type(node)]
-            if rule.range is not None:
-                self._ranges[key] = rule.range(self, node, environment)
+            narrowed = environment.get(self._subject(node))
+            if narrowed is not None and isinstance(node, Column):
+                self._ranges[key] = narrowed
             else:
-                self._ranges[key] = ranges.of_truths(
-                    self.build, *(self.may(node, environment, truth) for truth in Truths.ANY.members())
-                )
+                own = self._own_range(node, environment)
+                self._ranges[key] = own if narrowed is None else ranges.both(self.build, own, narrowed)
         return self._ranges[key]
 
+    def _own_range(self, node: Expression, environment: Environment) -> Range:
+        rule = self.rules[rule_key(node)]
+        if rule.range is not None:
+            return rule.range(self, node, environment)
+        flags = (self.may(node, environment, truth) for truth in Truths.ANY.members())
+        return ranges.of_truths(self.build, *flags)
+
+    def outcomes(self, node: Expression) -> Outcomes:
+        """The boolean `node` as a predicate on one expression; on itself where it is on several."""
+        key = self._identity(node)
+        if key not in self._outcomes:
+            rule = self.rules[rule_key(node)]
+            found = None if rule.outcomes is None else rule.outcomes(self, node)
+            self._outcomes[key] = of_boolean(node) if found is None else found
+        return self._outcomes[key]
+
     def may(self, node: Expression, environment: Environment, truth: Truths) -> Flag:
-        """Whether the boolean `node` may take the truth value `truth` on a row of the environment."""
+        """Whether the boolean `node` may take the truth value `truth` on a row of the environment.
+
+        Claim     If a row gives the predicate this truth value, the flag holds.
+        Premises  `outcomes` misses no value of the subject, the subject's range no row.
+        Proof     The row's value of the subject lies in the range and in the set for this truth value.
+        """
         key = (self._identity(node), environment, truth)
         if key not in self._flags:
-            rule = self.rules[type(node)]
-            if rule.may is not None:
-                self._flags[key] = rule.may(self, node, environment, truth)
-            else:
-                self._flags[key] = ranges.may_be(self.build, self.range(node, environment), truth)
+            self._flags[key] = self._may(node, environment, truth)
         return self._flags[key]
+
+    def _may(self, node: Expression, environment: Environment, truth: Truths) -> Flag:
+        outcomes, rule = self.outcomes(node), self.rules[rule_key(node)]
+        if outcomes.subject is node:
+            if rule.may is not None:
+                return rule.may(self, node, environment, truth)
+            return ranges.may_be(self.build, self.range(node, environment), truth)
+        wanted = outcomes.of(truth)
+        if outcomes.subject is None or wanted.empty:
+            return self.build.flag(not wanted.empty)
+        if type_of(outcomes.subject) == BOOLEAN:
+            return self.may_any(outcomes.subject, environment, _truths_in(wanted))
+        return ranges.may_lie(self.build, self.values(outcomes.subject, environment), wanted)
 
     def may_any(self, node: Expression, environment: Environment, truths: Truths) -> Flag:
         """Whether the boolean `node` may take one of several truth values."""
@@ -85,19 +144,46 @@ class Analysis:
             return environment
         key = (self._identity(node), environment, truths)
         if key not in self._assumed:
-            rule = self.rules[type(node)]
-            self._assumed[key] = (
-                environment if rule.assume is None else rule.assume(self, node, environment, truths)
-            )
+            self._assumed[key] = self._assume(node, environment, truths)
         return self._assumed[key]
+
+    def _assume(self, node: Expression, environment: Environment, truths: Truths) -> Environment:
+        outcomes, rule = self.outcomes(node), self.rules[rule_key(node)]
+        if outcomes.subject is node:
+            return environment if rule.assume is None else rule.assume(self, node, environment, truths)
+        if outcomes.subject is None:
+            return environment
+        wanted = outcomes.of(truths)
+        if type_of(outcomes.subject) == BOOLEAN:
+            return self.assume(outcomes.subject, environment, _truths_in(wanted))
+        narrowed = ranges.inside(self.build, self.values(outcomes.subject, environment), wanted)
+        return self.constrain(outcomes.subject, environment, narrowed)
+
+    def constrain(self, node: Expression, environment: Environment, narrowed: Range) -> Environment:
+        """The environment narrowed to rows where `node` lies in a range that its own one encloses."""
+        if isinstance(node, Literal):
+            return environment
+        rule = self.rules[rule_key(node)]
+        if rule.constrain is not None:
+            # Before the node itself is narrowed, so that what lies below is asked in few environments.
+            environment = rule.constrain(self, node, environment, narrowed)
+        return environment.narrow(self._subject(node), narrowed)
 
     def feasible(self, environment: Environment) -> Flag:
         """Whether a row may be in the environment."""
         return environments.feasible(self.build, environment)
 
-    def union(self, alternatives: list[Environment], types: Mapping[str, Column]) -> Environment:
-        """The rows of any of the environments; `types` names the columns they may narrow."""
-        return environments.union(self.build, alternatives, lambda name: self.in_block(types[name]))
+    def union(self, alternatives: list[Environment]) -> Environment:
+        """The rows of any of the environments."""
+        return environments.union(self.build, alternatives, self._elsewhere)
+
+    def _elsewhere(self, subject: int) -> Range | None:
+        node = self._subjects[subject]
+        return self.in_block(node) if isinstance(node, Column) else None
+
+    def narrowed(self, environment: Environment) -> list[tuple[Expression, Range]]:
+        """The expressions that the environment narrows, with their ranges there."""
+        return [(self._subjects[subject], range_) for subject, range_ in environment.narrowed]
 
     def in_block(self, column: Column) -> Range:
         """What the block's metadata says of a column."""
@@ -117,20 +203,45 @@ class Analysis:
         self._alive[id(node)] = node  # an id is only good while its node lives
         return id(node)
 
+    def _subject(self, node: Expression) -> int:
+        """The ordinal of an expression; equal ones have one."""
+        key = self._identity(node)
+        if key not in self._ordinals:
+            ordinal = self._equal.get(node) if repeatable(node) else None
+            if ordinal is None:
+                ordinal = len(self._subjects)
+                self._subjects.append(node)
+                self._equal[node] = ordinal
+            self._ordinals[key] = ordinal
+        return self._ordinals[key]
 
-def analyse(predicate: Expression, rules: Mapping[type, Rule]) -> Program:
+
+def _truths_in(values: ValueSet) -> Truths:
+    """The truth values that a set of booleans holds."""
+    truths = Truths.NULL if values.null else Truths(0)
+    for truth, value in ((Truths.TRUE, True), (Truths.FALSE, False)):
+        if values.cuts.holds(value):
+            truths |= truth
+    return truths
+
+
+def analyse(predicate: Expression, rules: Mapping[RuleKey, Rule]) -> Program:
     """The program that tells which truth values a predicate may take in a block.
 
     Its three outputs are flags: may be TRUE, may be FALSE, may be NULL; all false in a block
     without rows.
     """
     analysis = Analysis(rules)
+    return analysis.build.program(*truth_flags(analysis, predicate))
+
+
+def truth_flags(analysis: Analysis, predicate: Expression) -> tuple[Flag, ...]:
+    """The three flags of `analyse`."""
     build, everywhere = analysis.build, Environment()
     has_rows = build.flag_input(Aspect.HAS_ROWS)
-    flags = [
+    return tuple(
         build.and_(has_rows, analysis.may(predicate, everywhere, truth)) for truth in Truths.ANY.members()
-    ]
-    return build.program(*flags)
+    )
 
 
 def unknown_rule() -> Rule:

@@ -3,9 +3,10 @@
 AND is decided by FALSE and neutral to TRUE, OR the other way round; all else is one rule.
 """
 
-from pruning.expressions.trees import And, Column, Expression, Not, Or, columns
+from pruning.expressions.trees import And, Expression, Not, Or
 from pruning.rules.analysis import Analysis, Rule
 from pruning.rules.environment import Environment
+from pruning.rules.outcomes import Outcomes, connective, negation
 from pruning.rules.program import Flag
 from pruning.rules.truths import Truths
 
@@ -42,9 +43,7 @@ def assume(analysis: Analysis, node: Expression, environment: Environment, truth
         return _assume_each(analysis, operands, environment, truths | neutral)
     if neutral & truths:
         return environment
-    alternatives = [analysis.assume(operand, environment, truths) for operand in operands]
-    types = {name: Column(name, type_) for name, type_ in columns(node).items()}
-    return analysis.union(alternatives, types)
+    return analysis.union([analysis.assume(operand, environment, truths) for operand in operands])
 
 
 def _shape(node: Expression) -> tuple[tuple[Expression, ...], Truths, Truths]:
@@ -63,17 +62,17 @@ def _assume_each(
     return environment
 
 
-def may_not(analysis: Analysis, node: Expression, environment: Environment, truth: Truths) -> Flag:
+def outcomes(analysis: Analysis, node: Expression) -> Outcomes | None:
+    """Where all operands are predicates on one expression, so is the connective."""
+    operands, decides, _neutral = _shape(node)
+    return connective([analysis.outcomes(operand) for operand in operands], decides=decides)
+
+
+def negated(analysis: Analysis, node: Expression) -> Outcomes:
     """NOT swaps TRUE and FALSE and keeps NULL."""
     assert isinstance(node, Not)
-    return analysis.may(node.operand, environment, truth.negated())
+    return negation(analysis.outcomes(node.operand))
 
 
-def assume_not(analysis: Analysis, node: Expression, environment: Environment, truths: Truths) -> Environment:
-    """NOT p takes one of some truth values where p takes one of their opposites."""
-    assert isinstance(node, Not)
-    return analysis.assume(node.operand, environment, truths.negated())
-
-
-CONNECTIVE = Rule(may=may, assume=assume)
-NOT = Rule(may=may_not, assume=assume_not)
+CONNECTIVE = Rule(may=may, assume=assume, outcomes=outcomes)
+NOT = Rule(outcomes=negated)

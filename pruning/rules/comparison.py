@@ -1,13 +1,25 @@
 """The six comparison operators ([M] 5.3.2), in Spark's order: NaN equals NaN and is above every number."""
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from pruning.expressions.trees import Column, Compare, Comparison, Expression, Literal, type_of
-from pruning.expressions.types import BOOLEAN
-from pruning.rules import ranges
+from pruning.expressions.trees import Compare, Comparison, Expression, Literal, repeatable, type_of
+from pruning.expressions.types import BOOLEAN, Value
+from pruning.rules import cuts, ranges
 from pruning.rules.analysis import Analysis, Rule
 from pruning.rules.environment import Environment
+from pruning.rules.outcomes import (
+    EVERYTHING,
+    NAN_ONLY,
+    NOT_NULL,
+    NOTHING,
+    NULL_ONLY,
+    NUMBERS,
+    Outcomes,
+    ValueSet,
+    mapped,
+)
 from pruning.rules.program import Builder, Flag
 from pruning.rules.ranges import Range
 from pruning.rules.truths import Truths
@@ -95,16 +107,79 @@ def _null_safe(build: Builder, left: Range, right: Range, truth: Truths) -> Flag
     return build.or_(_may_differ(build, left, right), one_null)
 
 
+def outcomes(analysis: Analysis, node: Expression) -> Outcomes | None:
+    """A comparison with a constant, or of an expression with itself, is a predicate on that expression."""
+    assert isinstance(node, Compare)
+    left, operator, right = node.left, node.operator, node.right
+    if isinstance(left, Literal):
+        left, operator, right = right, _mirror(operator), left
+    type_ = type_of(left)
+    if isinstance(left, Literal) or not type_.known:
+        return None
+    if isinstance(right, Literal) and type_of(right) == type_:
+        if type_ == BOOLEAN:
+            table = {truth: _compare_booleans(operator, truth, right.value) for truth in Truths.ANY.members()}
+            return mapped(analysis.outcomes(left), table)
+        return _with_constant(left, operator, right.value)
+    if left == right and repeatable(left):
+        return _with_itself(left, operator)
+    return None
+
+
+def _with_constant(subject: Expression, operator: Comparison, value: Value | None) -> Outcomes:
+    """The values below a constant, it, and those above it; NaN is above each value ([M] 5.3.2)."""
+    if value is None:
+        if operator is Comparison.NULL_SAFE_EQUAL:
+            return Outcomes(subject, true=NULL_ONLY, false=NOT_NULL, null=NOTHING)
+        return Outcomes(subject, true=NOTHING, false=NOTHING, null=EVERYTHING)
+    if isinstance(value, float) and math.isnan(value):
+        less, equal, greater = NUMBERS, NAN_ONLY, NOTHING
+    else:
+        type_ = type_of(subject)
+        less = ValueSet(cuts.below(value, type_, inclusive=False))
+        equal = ValueSet(cuts.of_values([value], type_))
+        greater = ValueSet(cuts.above(value, type_, inclusive=False), nan=True)
+    match operator:
+        case Comparison.NULL_SAFE_EQUAL:
+            return Outcomes(subject, true=equal, false=less | greater | NULL_ONLY, null=NOTHING)
+        case Comparison.EQUAL:
+            true, false = equal, less | greater
+        case Comparison.LESS:
+            true, false = less, equal | greater
+        case Comparison.AT_MOST:
+            true, false = less | equal, greater
+        case Comparison.GREATER:
+            true, false = greater, less | equal
+        case Comparison.AT_LEAST:
+            true, false = equal | greater, less
+    return Outcomes(subject, true=true, false=false, null=NULL_ONLY)
+
+
+def _with_itself(subject: Expression, operator: Comparison) -> Outcomes:
+    if operator is Comparison.NULL_SAFE_EQUAL:
+        return Outcomes(subject, true=EVERYTHING, false=NOTHING, null=NOTHING)
+    reflexive = operator not in (Comparison.LESS, Comparison.GREATER)
+    true, false = (NOT_NULL, NOTHING) if reflexive else (NOTHING, NOT_NULL)
+    return Outcomes(subject, true=true, false=false, null=NULL_ONLY)
+
+
 def assume(analysis: Analysis, node: Expression, environment: Environment, truths: Truths) -> Environment:
-    """Narrow the columns that stand alone on one side; boolean operands by their truth values."""
+    """Narrow both sides to where the comparison can take one of the truth values.
+
+    Claim     Each such row's value of a side lies in the range that this side is narrowed to.
+    Premises  The other side's range encloses its values on the rows of the environment.
+    Proof     The rows are those where it is TRUE, those where it is FALSE and those where it is
+              NULL, each narrowed by itself (`_where_compared`, `_where_null`), and their union.
+    """
     assert isinstance(node, Compare)
     mirrored = Compare(_mirror(node.operator), node.right, node.left)
     for side in (node, mirrored):
-        if type_of(side.left) == BOOLEAN and isinstance(side.right, Literal):
-            wanted = _operand_truths(side.operator, side.right.value, truths)
-            environment = analysis.assume(side.left, environment, wanted)
-        elif isinstance(side.left, Column) and side.left.type.known:
-            environment = _assume_column(analysis, side.left, side, environment, truths)
+        own = analysis.values(side.left, environment)
+        other = analysis.range(side.right, environment)
+        comparable = own.type == other.type or not other.type.known
+        if not isinstance(side.left, Literal) and own.type.known and comparable:
+            pieces = [_where(analysis.build, own, side.operator, other, truth) for truth in truths.members()]
+            environment = analysis.constrain(side.left, environment, ranges.union_of(analysis.build, pieces))
     return environment
 
 
@@ -113,29 +188,12 @@ def _mirror(operator: Comparison) -> Comparison:
     return mirrors.get(operator, operator)
 
 
-def _assume_column(
-    analysis: Analysis, column: Column, node: Compare, environment: Environment, truths: Truths
-) -> Environment:
-    """The column of `column operator right` on rows where it takes one of the truth values.
-
-    Claim     Each such row's value of the column lies in the narrowed range.
-    Premises  `other` encloses the right side on the rows of the environment.
-    Proof     The rows are those where it is TRUE, those where it is FALSE and those where it is
-              NULL, each narrowed by itself (`_where_true`, `_where_null`), and their union.
-    """
-    build = analysis.build
-    own, other = analysis.range(column, environment), analysis.range(node.right, environment)
-    if own.type != other.type and other.type.known:
-        return environment
-    pieces: list[Range] = []
-    for truth in truths.members():
-        if node.operator is Comparison.NULL_SAFE_EQUAL:
-            pieces.append(_where_null_safe(build, own, other, truth))
-        elif truth is Truths.NULL:
-            pieces.append(_where_null(build, own, other))
-        else:
-            pieces.append(_where_compared(build, own, node.operator, other, truth))
-    return environment.with_column(column.name, ranges.union_of(build, pieces))
+def _where(build: Builder, own: Range, operator: Comparison, other: Range, truth: Truths) -> Range:
+    if operator is Comparison.NULL_SAFE_EQUAL:
+        return _where_null_safe(build, own, other, truth)
+    if truth is Truths.NULL:
+        return _where_null(build, own, other)
+    return _where_compared(build, own, operator, other, truth)
 
 
 def _where_null(build: Builder, own: Range, other: Range) -> Range:
@@ -187,17 +245,8 @@ def _where_null_safe(build: Builder, own: Range, other: Range, truth: Truths) ->
     return replace(own, may_null=build.and_(own.may_null, build.or_(other.may_value, other.may_nan)))
 
 
-def _operand_truths(operator: Comparison, literal: object, truths: Truths) -> Truths:
-    """The truth values of a boolean p for which `p operator literal` takes one of `truths`."""
-    wanted = Truths(0)
-    for truth in Truths.ANY.members():
-        value = {Truths.TRUE: True, Truths.FALSE: False}.get(truth)
-        if _compare_booleans(operator, value, literal) in truths:
-            wanted |= truth
-    return wanted
-
-
-def _compare_booleans(operator: Comparison, left: object, right: object) -> Truths:
+def _compare_booleans(operator: Comparison, truth: Truths, right: Value | None) -> Truths:
+    left = {Truths.TRUE: True, Truths.FALSE: False}.get(truth)
     if operator is Comparison.NULL_SAFE_EQUAL:
         return Truths.TRUE if left is right else Truths.FALSE
     if left is None or right is None:
@@ -212,4 +261,4 @@ def _compare_booleans(operator: Comparison, left: object, right: object) -> Trut
     return Truths.TRUE if decide[operator](int(bool(left)), int(bool(right))) else Truths.FALSE
 
 
-COMPARE = Rule(may=may, assume=assume)
+COMPARE = Rule(may=may, assume=assume, outcomes=outcomes)

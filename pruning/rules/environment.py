@@ -1,9 +1,9 @@
-"""What is known of the columns at one place in a predicate: the block's ranges, narrowed.
+"""What is known of expressions at one place in a predicate: the block's ranges, narrowed.
 
 An environment that no row can be in may say anything; `feasible` tells where.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pruning.rules import ranges
@@ -13,9 +13,9 @@ from pruning.rules.ranges import Range
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """The ranges of those columns that a condition narrowed; the others are as in the block."""
+    """The ranges of those expressions that a condition narrowed, by the ordinals that `Analysis` gave."""
 
-    narrowed: tuple[tuple[str, Range], ...] = ()
+    narrowed: tuple[tuple[int, Range], ...] = ()
     _hash: int = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -24,45 +24,49 @@ class Environment:
     def __hash__(self) -> int:
         return self._hash
 
-    def get(self, column: str) -> Range | None:
-        """The narrowed range of a column, if it was narrowed."""
-        return dict(self.narrowed).get(column)
+    def get(self, subject: int) -> Range | None:
+        """The narrowed range of an expression, if it was narrowed."""
+        return dict(self.narrowed).get(subject)
 
-    def with_column(self, column: str, range_: Range) -> "Environment":
-        """The same with another range for one column."""
-        return _environment(dict(self.narrowed) | {column: range_})
+    def narrow(self, subject: int, range_: Range) -> "Environment":
+        """The same with another range for one expression."""
+        return Environment(tuple(sorted((dict(self.narrowed) | {subject: range_}).items(), key=_subject)))
 
 
-def _environment(narrowed: Mapping[str, Range]) -> Environment:
-    return Environment(tuple(sorted(narrowed.items(), key=lambda item: item[0])))
+def _subject(item: tuple[int, Range]) -> int:
+    return item[0]
 
 
 def feasible(build: Builder, environment: Environment) -> Flag:
-    """Whether a row may be in it: each narrowed column still may be something."""
+    """Whether a row may be in it: each narrowed expression still may be something."""
     return build.and_(*(ranges.exists(build, range_) for _, range_ in environment.narrowed))
 
 
-def union(build: Builder, environments: list[Environment], in_block: Callable[[str], Range]) -> Environment:
+def union(
+    build: Builder, environments: list[Environment], elsewhere: Callable[[int], Range | None]
+) -> Environment:
     """The rows of any of the environments, of which there is at least one.
 
-    `in_block` gives the range of a column that an environment leaves alone. An environment that no
-    row of a block can be in does not loosen the others there.
+    `elsewhere` gives the range of an expression where an environment leaves it alone; where it gives
+    none, the union does. An environment that no row of a block can be in does not loosen the others
+    there.
     """
     first, *others = environments
     if all(other == first for other in others):
         return first
-    parts = [(dict(environment.narrowed), feasible(build, environment)) for environment in environments]
-    joined: dict[str, Range] = {}
-    for column in sorted({column for narrowed, _ in parts for column in narrowed}):
-        alternatives = [narrowed.get(column) or in_block(column) for narrowed, _ in parts]
-        if all(alternative == alternatives[0] for alternative in alternatives):
-            joined[column] = alternatives[0]
+    reached = [feasible(build, environment) for environment in environments]
+    joined = Environment()
+    for subject in sorted({subject for environment in environments for subject, _ in environment.narrowed}):
+        default = elsewhere(subject)
+        if default is None:
             continue
-        joined[column] = ranges.union_of(
-            build,
-            [
-                ranges.only_where(build, alternative, reached)
-                for alternative, (_, reached) in zip(alternatives, parts, strict=True)
-            ],
+        alternatives = [environment.get(subject) or default for environment in environments]
+        if all(alternative == alternatives[0] for alternative in alternatives):
+            joined = joined.narrow(subject, alternatives[0])
+            continue
+        pieces = zip(alternatives, reached, strict=True)
+        joined = joined.narrow(
+            subject,
+            ranges.union_of(build, [ranges.only_where(build, piece, there) for piece, there in pieces]),
         )
-    return _environment(joined)
+    return joined

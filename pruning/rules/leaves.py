@@ -7,7 +7,9 @@ from pruning.expressions.trees import Column, Expression, Literal
 from pruning.expressions.types import BOOLEAN
 from pruning.rules import ranges
 from pruning.rules.analysis import Analysis, Rule
+from pruning.rules.cuts import EMPTY, of_values
 from pruning.rules.environment import Environment
+from pruning.rules.outcomes import Outcomes, constant
 from pruning.rules.ranges import Range
 from pruning.rules.truths import Truths
 
@@ -26,13 +28,20 @@ def literal_range(analysis: Analysis, node: Expression, _: Environment) -> Range
         may_null=build.flag(value is None),
         may_nan=build.flag(nan),
         may_value=build.flag(value is not None and not nan),
+        cuts=EMPTY if nan or value is None else of_values([value], node.type),
     )
 
 
-def column_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:
-    """What the environment knows of the column, else what the block does."""
+def literal_outcomes(analysis: Analysis, node: Expression) -> Outcomes | None:
+    """A boolean constant is on no expression at all."""
+    assert isinstance(node, Literal)
+    return constant(node.value) if node.type == BOOLEAN else None
+
+
+def column_range(analysis: Analysis, node: Expression, _: Environment) -> Range:
+    """What the block's metadata says."""
     assert isinstance(node, Column)
-    return environment.get(node.name) or analysis.in_block(node)
+    return analysis.in_block(node)
 
 
 def assume_column(
@@ -52,8 +61,8 @@ def assume_column(
         known = ranges.within(build, known, build.bound(True, BOOLEAN), build.bound(True, BOOLEAN))
     if truths is Truths.NULL:
         known = replace(known, may_value=build.flag(False))
-    return environment.with_column(node.name, known)
+    return analysis.constrain(node, environment, known)
 
 
-LITERAL = Rule(range=literal_range)
+LITERAL = Rule(range=literal_range, outcomes=literal_outcomes)
 COLUMN = Rule(range=column_range, assume=assume_column)

@@ -4,64 +4,32 @@ The prefix of a pattern is a *widened* predicate: it can prove that no row match
 matches only where nothing but `%` follows it.
 """
 
-from pruning.expressions.trees import Column, Expression, Like, StartsWith
+from pruning.expressions.trees import Expression, Like, StartsWith, type_of
 from pruning.expressions.types import BYTES
-from pruning.rules import ranges
+from pruning.rules import cuts
 from pruning.rules.analysis import Analysis, Rule
-from pruning.rules.environment import Environment
-from pruning.rules.primitives import prefix_end
-from pruning.rules.program import Flag
-from pruning.rules.ranges import Range
-from pruning.rules.truths import Truths
+from pruning.rules.outcomes import NULL_ONLY, NUMBERS, Outcomes, ValueSet
 
 _REPLACEMENT = "\ufffd"
 
 
-def may(analysis: Analysis, node: Expression, environment: Environment, truth: Truths) -> Flag:
-    """Whether a value may have the prefix (TRUE), may lack it (FALSE), or is NULL.
+def outcomes(analysis: Analysis, node: Expression) -> Outcomes:
+    """Whether a value has the prefix (TRUE), lacks it (FALSE), or is NULL.
 
-    Claim     If a row gives startswith or LIKE this truth value, the flag holds.
-    Premises  Values lie inside their bounds in the order of bytes.
+    Claim     A value of the operand that gives startswith or LIKE a truth value is in that set.
     Proof     s has the prefix p if and only if p <= s < end(p), where end(p) is the least byte
               string above all that have it (axiom PREFIX, tested). So
-              (1) TRUE only if p <= upper and lower < end(p);
-              (2) FALSE only if lower < p or end(p) <= upper - or if more than p has to match.
+              (1) TRUE only of values from p on and below end(p);
+              (2) FALSE only of the others - or of any, if more than p has to match.
     """
     assert isinstance(node, StartsWith | Like)
-    build, known = analysis.build, analysis.range(node.operand, environment)
-    if truth is Truths.NULL:
-        return known.may_null
-    if known.type.kind not in BYTES:
-        return known.may_value
+    type_ = type_of(node.operand)
+    if type_.kind not in BYTES:
+        return Outcomes(node.operand, true=NUMBERS, false=NUMBERS, null=NULL_ONLY)
     prefix, exact = _prefix(node)
-    if truth is Truths.FALSE and not exact:
-        return known.may_value
-    start = build.bound(prefix, known.type)
-    end = build.bound(prefix_end(prefix), known.type)  # unknown where nothing is above the prefix
-    if truth is Truths.TRUE:  # (1)
-        inside = build.and_(build.maybe_at_most(start, known.upper), build.maybe_less(known.lower, end))
-        return build.and_(known.may_value, inside)
-    above = build.flag(False) if prefix_end(prefix) is None else build.maybe_at_most(end, known.upper)
-    outside = build.or_(build.maybe_less(known.lower, start), above)  # (2)
-    return build.and_(known.may_value, outside)
-
-
-def assume(analysis: Analysis, node: Expression, environment: Environment, truths: Truths) -> Environment:
-    """TRUE puts a column between the prefix and its end; TRUE and FALSE make it not NULL."""
-    assert isinstance(node, StartsWith | Like)
-    if not isinstance(node.operand, Column) or node.operand.type.kind not in BYTES:
-        return environment
-    build, known = analysis.build, analysis.range(node.operand, environment)
-    pieces: list[Range] = []
-    if Truths.TRUE in truths:
-        prefix, _ = _prefix(node)
-        start, end = build.bound(prefix, known.type), build.bound(prefix_end(prefix), known.type)
-        pieces.append(ranges.within(build, ranges.not_null(build, known), start, end))
-    if Truths.FALSE in truths:
-        pieces.append(ranges.not_null(build, known))
-    if Truths.NULL in truths:
-        pieces.append(ranges.only_null(build, known))
-    return environment.with_column(node.operand.name, ranges.union_of(build, pieces))
+    having = cuts.prefixed(prefix, type_)  # (1)
+    lacking = ValueSet(cuts.complement(having)) if exact else NUMBERS  # (2)
+    return Outcomes(node.operand, true=ValueSet(having), false=lacking, null=NULL_ONLY)
 
 
 def _prefix(node: StartsWith | Like) -> tuple[bytes, bool]:
@@ -97,4 +65,4 @@ def like_prefix(pattern: bytes, escape: str) -> tuple[bytes, bool]:
     return "".join(prefix).encode(), False
 
 
-PREFIX = Rule(may=may, assume=assume)
+PREFIX = Rule(outcomes=outcomes)

@@ -6,14 +6,11 @@ interpreter may always answer "unknown" where this module knows more, never the 
 
 import math
 import struct
-from bisect import bisect_left
 from decimal import Context, Decimal
-from typing import TypeAlias
+from fractions import Fraction
 
 from pruning.expressions.types import BYTES, FLOATING, Kind, Type, Value
-
-# Closed intervals, disjoint and ascending.
-Intervals: TypeAlias = tuple[tuple[Value, Value], ...]
+from pruning.rules import decimals
 
 _DECIMALS = Context(prec=100)  # enough for any sum, step or cast of decimal(38, s) to be exact
 MICROS_PER_DAY = 86_400_000_000
@@ -50,11 +47,15 @@ def has_sums(type_: Type) -> bool:
 
 
 def add(left: Value, right: Value, type_: Type, *, sign: int = 1) -> Value | None:
-    """`left + sign * right` in `type_`, all of that type; None if it does not fit or is NaN."""
+    """`left + sign * right` in `type_`; None if it does not fit or is NaN.
+
+    Decimals may have different scales: the exact sum is rounded half up to that of the type.
+    """
     if not has_sums(type_) or isinstance(left, bytes) or isinstance(right, bytes):
         return None
-    if type_.kind is Kind.DECIMAL:
-        return representable(_DECIMALS.fma(Decimal(right), sign, Decimal(left)), type_)
+    if isinstance(left, Decimal) and isinstance(right, Decimal):
+        left_digits, right_digits, scale = decimals.aligned(left, right)
+        return decimals.rescaled(left_digits + sign * right_digits, scale, type_)
     total = left + sign * right  # type: ignore[operator]
     return representable(to_float32(float(total)) if type_.kind is Kind.FLOAT else total, type_)
 
@@ -96,9 +97,41 @@ def cast(value: Value, source: Type, target: Type) -> Value | None:
         return None
     if source.kind is Kind.DATE:
         return representable(int(value) * MICROS_PER_DAY, target)
-    if target.kind is Kind.FLOAT:
-        return representable(_int_to_float32(int(value)), target)
-    return representable(float(value) if target.kind is Kind.DOUBLE else value, target)
+    if isinstance(value, float) and math.isinf(value):
+        return value if target.floating else None
+    if target.floating:
+        return nearest_float(Fraction(value), target)
+    if target.kind is Kind.DECIMAL:
+        return fit_decimal(Fraction(value), target)
+    if isinstance(value, float) and value == 2.0**63 and target.kind is Kind.LONG:
+        return 2**63 - 1  # Spark compares with the greatest bigint as a double, which is this one
+    return representable(int(value), target)  # toward zero
+
+
+def fit_decimal(value: Fraction, type_: Type) -> Decimal | None:
+    """A number in a decimal type: the nearest, of two the one away from zero; None beyond its digits."""
+    units = math.floor(abs(value) * 10**type_.scale + Fraction(1, 2))
+    return None if units >= 10**type_.precision else scaled(-units if value < 0 else units, type_.scale)
+
+
+def scaled(units: int, scale: int) -> Decimal:
+    """units * 10**-scale, exact at any length; zero has no sign."""
+    return Decimal((int(units < 0), tuple(map(int, str(abs(units)))), -scale))
+
+
+def nearest_float(value: Fraction, type_: Type) -> float:
+    """A number rounded once to a floating type, half to even; beyond the greatest infinity."""
+    try:
+        near = float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    if type_.kind is Kind.DOUBLE:
+        return near
+    # A double halfway between two floats hides on which side of it the number lies.
+    sides = [to_float32(math.nextafter(near, toward)) for toward in (-math.inf, math.inf)]
+    if sides[0] != sides[1] and near != value:
+        return sides[value > near]
+    return to_float32(near)
 
 
 def order_keeping(source: Type, target: Type) -> bool:
@@ -111,52 +144,13 @@ def order_keeping(source: Type, target: Type) -> bool:
             return same not in (Kind.UNKNOWN, Kind.NULL)
         case Kind.STRING, Kind.BINARY:
             return True
-        case Kind.DECIMAL, Kind.DECIMAL:
-            return target.scale >= source.scale
-        case Kind.FLOAT, Kind.DOUBLE:
-            return True
+        case (Kind.FLOAT | Kind.DOUBLE), _:
+            return target.integral or target.floating
         case Kind.DATE, Kind.TIMESTAMP_NTZ:
             return True
         case _:
-            return source.integral and (target.integral or target.floating or target.kind is Kind.DECIMAL)
-
-
-def _int_to_float32(value: int) -> float:
-    """Round an integer to 24 significant bits at once, half to even: by way of a double it rounds twice."""
-    excess = max(value.bit_length() - 24, 0)
-    quotient, remainder = divmod(abs(value), 1 << excess)
-    half = (1 << excess) >> 1
-    if excess and (remainder > half or (remainder == half and quotient & 1)):
-        quotient += 1
-    return math.copysign(float(quotient << excess), value)
-
-
-def meets(lower: Value | None, upper: Value | None, intervals: Intervals) -> bool:
-    """Whether some interval and [lower, upper] have a value in common; None is unbounded."""
-    position = 0 if lower is None else bisect_left(intervals, lower, key=lambda interval: interval[1])
-    return position < len(intervals) and (upper is None or at_most(intervals[position][0], upper))
-
-
-def leaves(lower: Value | None, upper: Value | None, intervals: Intervals) -> bool:
-    """Whether [lower, upper] may hold a value that no interval holds; None is unbounded."""
-    if lower is None or upper is None:
-        return True
-    position = bisect_left(intervals, lower, key=lambda interval: interval[1])
-    if position == len(intervals):
-        return True
-    start, end = intervals[position]
-    return less(lower, start) or less(end, upper)
-
-
-def intervals_of(values: set[Value], type_: Type) -> Intervals:
-    """The values as intervals; neighbours in a type with steps are one interval."""
-    merged: list[tuple[Value, Value]] = []
-    for value in sorted(values):
-        if merged and step(merged[-1][1], type_, sign=1) == value and has_steps(type_):
-            merged[-1] = (merged[-1][0], value)
-        else:
-            merged.append((value, value))
-    return tuple(merged)
+            numeric = target.integral or target.floating or target.kind is Kind.DECIMAL
+            return numeric and (source.integral or source.kind in (Kind.DECIMAL, Kind.BOOLEAN))
 
 
 def prefix_end(prefix: bytes) -> bytes | None:

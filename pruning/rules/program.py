@@ -7,13 +7,17 @@ primitives, so a program holds only what differs from block to block.
 """
 
 import enum
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from pruning.expressions.types import Type, Value
-from pruning.rules import primitives
-from pruning.rules.primitives import Intervals
+from pruning.expressions.types import LONG, Type, Value
+from pruning.rules import functions, primitives, products
+from pruning.rules.cuts import Cut, Cuts, Interval, above, below, intersection, meets
+from pruning.rules.functions import Apply
+
+# A set of fewer places is compared with one by one; a search costs as much as a few comparisons.
+_COMPARED_CUTS_MAX = 8
 
 
 class Op(enum.Enum):
@@ -27,8 +31,7 @@ class Op(enum.Enum):
     NOT = "the opposite flag"
     MAYBE_LESS = "left < right cannot be excluded: true where either is unknown"
     MAYBE_AT_MOST = "left <= right cannot be excluded: true where either is unknown"
-    MAYBE_MEETS = "[lower, upper] may meet an interval: unknown is unbounded"
-    MAYBE_LEAVES = "[lower, upper] may hold a value of no interval: unknown is unbounded"
+    MAYBE_MEETS = "[lower, upper] may hold a value of a set: unknown is unbounded"
     KNOWN = "the bound is known"
     # Bounds
     BOUND = "a constant bound"
@@ -41,9 +44,14 @@ class Op(enum.Enum):
     GREATEST_KNOWN = "the greater of those that are known"
     ADD = "the sum in the type; unknown if it does not fit"
     SUBTRACT = "the difference in the type; unknown if it does not fit"
+    MULTIPLY = "the product in the type; unknown if it does not fit"
+    DIVIDE = "the quotient in a decimal or float type; unknown if it does not fit or the divisor is zero"
+    QUOTIENT = "the integral part of the quotient in an integer type; unknown as for DIVIDE"
+    REMAINDER = "what a division leaves, with the sign of the dividend; unknown as for DIVIDE"
     NEXT = "the next value of a type with steps; unknown at its end"
     PREVIOUS = "the previous value of a type with steps; unknown at its end"
     CAST = "the value cast to the type; unknown if it does not fit"
+    APPLY = "a function of one number, or two; unknown if it has no value in the type"
 
 
 class Aspect(enum.Enum):
@@ -88,7 +96,7 @@ class Operation:
     op: Op
     operands: tuple[int, ...] = ()
     type: Type | None = None
-    payload: bool | Value | Input | Intervals | None = None
+    payload: bool | Value | Input | Cuts | Apply | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,13 +164,39 @@ class Builder:
         """Whether `left <= right` cannot be excluded."""
         return self._compare(Op.MAYBE_AT_MOST, left, right)
 
-    def maybe_meets(self, lower: Bound, upper: Bound, intervals: Intervals) -> Flag:
-        """Whether a value in [lower, upper] may lie in an interval."""
-        return self._intervals(Op.MAYBE_MEETS, lower, upper, intervals)
+    def maybe_meets(self, lower: Bound, upper: Bound, cuts: Cuts) -> Flag:
+        """Whether a value in [lower, upper] may lie in a set."""
+        # [max(x, c), y] meets a set where [x, y] meets what the set has from c on.
+        if pair := self._with_constant(Op.GREATEST_KNOWN, lower):
+            least = above(self._known_constant(pair[1]), lower.type, inclusive=True)
+            return self.maybe_meets(pair[0], upper, intersection(cuts, least))
+        if pair := self._with_constant(Op.LEAST_KNOWN, upper):
+            greatest = below(self._known_constant(pair[1]), upper.type, inclusive=True)
+            return self.maybe_meets(lower, pair[0], intersection(cuts, greatest))
+        if cuts.full or cuts.empty:
+            return self.flag(cuts.full)
+        if self._is_constant(lower) and self._is_constant(upper):
+            return self.flag(meets(self._constant(lower), self._constant(upper), cuts))
+        if len(cuts.points) > _COMPARED_CUTS_MAX:
+            return self._flag(Operation(Op.MAYBE_MEETS, (lower.index, upper.index), payload=cuts))
+        return self.or_(*(self._maybe_overlaps(lower, upper, interval) for interval in cuts.intervals()))
 
-    def maybe_leaves(self, lower: Bound, upper: Bound, intervals: Intervals) -> Flag:
-        """Whether a value in [lower, upper] may lie in no interval."""
-        return self._intervals(Op.MAYBE_LEAVES, lower, upper, intervals)
+    def _maybe_overlaps(self, lower: Bound, upper: Bound, interval: Interval) -> Flag:
+        start, end = interval
+        return self.and_(
+            *([] if start is None else [self._maybe_beyond(upper, start)]),
+            *([] if end is None else [self._maybe_before(lower, end)]),
+        )
+
+    def _maybe_beyond(self, bound: Bound, cut: Cut) -> Flag:
+        value, after = cut
+        compare = self.maybe_less if after else self.maybe_at_most
+        return compare(self.bound(value, bound.type), bound)
+
+    def _maybe_before(self, bound: Bound, cut: Cut) -> Flag:
+        value, after = cut
+        compare = self.maybe_at_most if after else self.maybe_less
+        return compare(bound, self.bound(value, bound.type))
 
     def known(self, bound: Bound) -> Flag:
         """Whether the bound is known."""
@@ -214,13 +248,29 @@ class Builder:
         """The greater of those that are known."""
         return self._extreme(Op.GREATEST_KNOWN, left, right)
 
-    def add(self, left: Bound, right: Bound) -> Bound:
-        """The sum in the operands' type; unknown if it does not fit there."""
-        return self._arithmetic(Op.ADD, left, right)
+    def add(self, left: Bound, right: Bound, type_: Type | None = None) -> Bound:
+        """The sum in a type, the operands' unless given; unknown if it does not fit there."""
+        return self._arithmetic(Op.ADD, left, right, type_)
 
-    def subtract(self, left: Bound, right: Bound) -> Bound:
-        """The difference in the operands' type; unknown if it does not fit there."""
-        return self._arithmetic(Op.SUBTRACT, left, right)
+    def subtract(self, left: Bound, right: Bound, type_: Type | None = None) -> Bound:
+        """The difference in a type, the operands' unless given; unknown if it does not fit there."""
+        return self._arithmetic(Op.SUBTRACT, left, right, type_)
+
+    def multiply(self, left: Bound, right: Bound, type_: Type | None = None) -> Bound:
+        """The product in a type, the operands' unless given; unknown if it does not fit there."""
+        return self._arithmetic(Op.MULTIPLY, left, right, type_)
+
+    def divide(self, left: Bound, right: Bound, type_: Type | None = None) -> Bound:
+        """The quotient of floats or decimals; unknown if it does not fit or the divisor is zero."""
+        return self._arithmetic(Op.DIVIDE, left, right, type_)
+
+    def quotient(self, left: Bound, right: Bound, type_: Type = LONG) -> Bound:
+        """The integral part of the quotient of integers or decimals; unknown as for `divide`."""
+        return self._arithmetic(Op.QUOTIENT, left, right, type_)
+
+    def remainder(self, left: Bound, right: Bound, type_: Type | None = None) -> Bound:
+        """What the division leaves, with the sign of `left`; unknown as for `divide`."""
+        return self._arithmetic(Op.REMAINDER, left, right, type_)
 
     def next(self, bound: Bound) -> Bound:
         """The next value up; the bound itself in a type without steps (a widened answer)."""
@@ -238,6 +288,15 @@ class Builder:
         if value is not None or self._is_unknown(bound):
             return self.bound(None if value is None else primitives.cast(value, bound.type, type_), type_)
         return self._bound(Operation(Op.CAST, (bound.index,), type_))
+
+    def apply(self, call: Apply, *bounds: Bound, type_: Type) -> Bound:
+        """A function of the bounds, in a type; unknown if it has no value there."""
+        if any(self._is_unknown(bound) for bound in bounds):
+            return self.unknown(type_)
+        values = tuple(value for bound in bounds if (value := self._constant(bound)) is not None)
+        if len(values) == len(bounds):
+            return self.bound(functions.apply(call, values, bounds[0].type, type_), type_)
+        return self._bound(Operation(Op.APPLY, tuple(bound.index for bound in bounds), type_, call))
 
     # How the above fold and share
 
@@ -300,14 +359,6 @@ class Builder:
             return False
         return (lower.aspect, upper.aspect, lower.column) == (Aspect.LOWER, Aspect.UPPER, upper.column)
 
-    def _intervals(self, op: Op, lower: Bound, upper: Bound, intervals: Intervals) -> Flag:
-        decide = primitives.meets if op is Op.MAYBE_MEETS else primitives.leaves
-        if self._is_constant(lower) and self._is_constant(upper):
-            return self.flag(decide(self._constant(lower), self._constant(upper), intervals))
-        if not intervals:
-            return self.flag(op is Op.MAYBE_LEAVES)
-        return self._flag(Operation(op, (lower.index, upper.index), payload=intervals))
-
     def _extreme(self, op: Op, left: Bound, right: Bound) -> Bound:
         assert left.type == right.type
         if left == right:
@@ -327,15 +378,15 @@ class Builder:
             return self._extreme(op, pair[0], self._extreme(op, pair[1], right))
         return self._bound(Operation(op, (left.index, right.index), left.type))
 
-    def _arithmetic(self, op: Op, left: Bound, right: Bound) -> Bound:
-        assert left.type == right.type
-        if not primitives.has_sums(left.type) or self._is_unknown(left) or self._is_unknown(right):
-            return self.unknown(left.type)
+    def _arithmetic(self, op: Op, left: Bound, right: Bound, type_: Type | None) -> Bound:
+        target = type_ or left.type
+        unknown = self._is_unknown(left) or self._is_unknown(right)
+        if unknown or not _computes(op, left.type, right.type, target):
+            return self.unknown(target)
         values = self._constant(left), self._constant(right)
         if values[0] is not None and values[1] is not None:
-            sign = 1 if op is Op.ADD else -1
-            return self.bound(primitives.add(values[0], values[1], left.type, sign=sign), left.type)
-        return self._bound(Operation(op, (left.index, right.index), left.type))
+            return self.bound(ARITHMETIC[op](values[0], values[1], target), target)
+        return self._bound(Operation(op, (left.index, right.index), target))
 
     def _step(self, op: Op, bound: Bound) -> Bound:
         if not primitives.has_steps(bound.type) or self._is_unknown(bound):
@@ -345,6 +396,11 @@ class Builder:
             sign = 1 if op is Op.NEXT else -1
             return self.bound(primitives.step(value, bound.type, sign=sign), bound.type)
         return self._bound(Operation(op, (bound.index,), bound.type))
+
+    def _known_constant(self, bound: Bound) -> Value:
+        value = self._constant(bound)
+        assert value is not None
+        return value
 
     def _constant(self, bound: Bound) -> Value | None:
         value = self.operations[bound.index].payload
@@ -366,6 +422,30 @@ class Builder:
                 reached.add(index)
                 pending.extend(self.operations[index].operands)
         return reached
+
+
+# The exact primitive of each operation on two numbers.
+ARITHMETIC: Mapping[Op, Callable[[Value, Value, Type], Value | None]] = {
+    Op.ADD: primitives.add,
+    Op.SUBTRACT: lambda left, right, type_: primitives.add(left, right, type_, sign=-1),
+    Op.MULTIPLY: products.multiply,
+    Op.DIVIDE: products.divide,
+    Op.QUOTIENT: products.quotient,
+    Op.REMAINDER: products.remainder,
+}
+
+
+def _computes(op: Op, left: Type, right: Type, target: Type) -> bool:
+    """Whether an operation is defined on the operands' types and gives values of the target."""
+    if left.kind is not right.kind:
+        return False
+    if op is Op.QUOTIENT:
+        return products.has_products(left) and not left.floating and target.integral
+    if left.kind is not target.kind:
+        return False
+    if op in (Op.ADD, Op.SUBTRACT):
+        return primitives.has_sums(left)
+    return products.has_products(left) and not (op is Op.DIVIDE and left.integral)
 
 
 def _identity(payload: object) -> str:

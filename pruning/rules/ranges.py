@@ -4,6 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from pruning.expressions.types import BOOLEAN, NULL, Type
+from pruning.rules import cuts as sets
+from pruning.rules.cuts import EMPTY, FULL, Cuts
+from pruning.rules.outcomes import ValueSet
 from pruning.rules.program import Bound, Builder, Flag
 from pruning.rules.truths import Truths
 
@@ -13,8 +16,8 @@ class Range:
     """Where the values of an expression lie, over the rows of one block.
 
     Each row is NULL (only if `may_null`), NaN (only if `may_nan`), or a value (only if
-    `may_value`) that `lower` and `upper` enclose where they are known. Where no row may be a
-    value the bounds mean nothing.
+    `may_value`) that `lower` and `upper` enclose where they are known and that is in `cuts`.
+    Where no row may be a value the bounds mean nothing.
     """
 
     lower: Bound
@@ -22,6 +25,7 @@ class Range:
     may_null: Flag
     may_nan: Flag
     may_value: Flag
+    cuts: Cuts = FULL
 
     @property
     def type(self) -> Type:
@@ -87,6 +91,49 @@ def union(build: Builder, left: Range, right: Range) -> Range:
         may_null=build.or_(left.may_null, right.may_null),
         may_nan=build.or_(left.may_nan, right.may_nan),
         may_value=build.or_(left.may_value, right.may_value),
+        cuts=sets.union(left.cuts, right.cuts),
+    )
+
+
+def both(build: Builder, one: Range, other: Range) -> Range:
+    """The rows that lie in two ranges of one expression."""
+    lower = build.greatest_known(one.lower, other.lower)
+    upper = build.least_known(one.upper, other.upper)
+    cuts = sets.intersection(one.cuts, other.cuts)
+    meets = build.and_(build.maybe_at_most(lower, upper), build.maybe_meets(lower, upper, cuts))
+    return Range(
+        lower=lower,
+        upper=upper,
+        may_null=build.and_(one.may_null, other.may_null),
+        may_nan=build.and_(one.may_nan, other.may_nan),
+        may_value=build.and_(one.may_value, other.may_value, meets),
+        cuts=cuts,
+    )
+
+
+def inside(build: Builder, range_: Range, values: ValueSet) -> Range:
+    """The rows whose value, NULL or NaN is in the set as well."""
+    cuts = sets.intersection(range_.cuts, values.cuts)
+    never = build.flag(False)
+    least, greatest = cuts.hull()
+    return Range(
+        lower=build.greatest_known(range_.lower, build.bound(least, range_.type)),
+        upper=build.least_known(range_.upper, build.bound(greatest, range_.type)),
+        may_null=range_.may_null if values.null else never,
+        may_nan=range_.may_nan if values.nan else never,
+        may_value=build.and_(range_.may_value, build.maybe_meets(range_.lower, range_.upper, cuts)),
+        cuts=cuts,
+    )
+
+
+def may_lie(build: Builder, range_: Range, values: ValueSet) -> Flag:
+    """Whether a row may have a value in the set, or its NULL or NaN."""
+    never = build.flag(False)
+    meets = build.maybe_meets(range_.lower, range_.upper, sets.intersection(range_.cuts, values.cuts))
+    return build.or_(
+        build.and_(range_.may_value, meets),
+        range_.may_null if values.null else never,
+        range_.may_nan if values.nan else never,
     )
 
 
@@ -121,10 +168,16 @@ def _of_one_type(build: Builder, left: Range, right: Range) -> tuple[Range, Rang
     target = right.type if left.type == NULL else left.type
     unknown = build.unknown(target)
     unbounded = (
-        side if side.type == target else replace(side, lower=unknown, upper=unknown) for side in (left, right)
+        side if side.type == target else replace(side, lower=unknown, upper=unknown, cuts=_cuts_of(side))
+        for side in (left, right)
     )
     first, second = unbounded
     return first, second
+
+
+def _cuts_of(side: Range) -> Cuts:
+    """In another type: nothing is known of values, and a bare NULL has none."""
+    return EMPTY if side.type == NULL else FULL
 
 
 def of_truths(build: Builder, may_true: Flag, may_false: Flag, may_null: Flag) -> Range:

@@ -7,12 +7,12 @@ from typing import Any
 import z3
 
 from oracles.symbolic import Ideals, Meaning, Outcome
-from pruning.expressions.trees import Expression, columns, type_of
+from pruning.expressions.trees import Arithmetic, Expression, Operator, columns, type_of, walk
 from pruning.expressions.types import BOOLEAN, Type
-from pruning.rules.analysis import Analysis, Rule
+from pruning.rules.analysis import Analysis, Rule, RuleKey
 from pruning.rules.environment import Environment
 from pruning.rules.interpreters.solver import Bounded, Cell, Number, Solver
-from pruning.rules.program import Aspect, Bound, Builder, Flag, Input
+from pruning.rules.program import Aspect, Bound, Builder, Flag, Input, Op
 from pruning.rules.ranges import Range
 from pruning.rules.table import RULES
 from pruning.rules.truths import Truths
@@ -26,6 +26,16 @@ ASSUMED = (
     Truths.NOT_FALSE,
     Truths.NOT_NULL,
 )
+
+
+OPERATIONS = {
+    Operator.ADD: Op.ADD,
+    Operator.SUBTRACT: Op.SUBTRACT,
+    Operator.MULTIPLY: Op.MULTIPLY,
+    Operator.DIVIDE: Op.DIVIDE,
+    Operator.INTEGRAL_DIVIDE: Op.QUOTIENT,
+    Operator.REMAINDER: Op.REMAINDER,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +52,7 @@ class Proof:
     """All that is claimed of one expression under one table of rules."""
 
     expression: Expression
-    rules: Mapping[type, Rule] = field(default_factory=lambda: RULES)
+    rules: Mapping[RuleKey, Rule] = field(default_factory=lambda: RULES)
     build: Builder = field(default_factory=Builder)
     solver: Solver = field(default_factory=Solver)
 
@@ -69,15 +79,17 @@ class Proof:
     def _claims(self) -> tuple[list[Claim], list[Any]]:
         analysis, everywhere = Analysis(self.rules, self.build), Environment()
         row = {name: self._row(name, type_) for name, type_ in columns(self.expression).items()}
-        meaning = Meaning(row, Ideals(self.solver.ordering.place, self._rounded))
+        ideals = Ideals(self.solver.ordering.place, self._rounded, self.solver.functions.of)
+        meaning = Meaning(row, ideals)
         outcome = meaning.of(self.expression)
+        self._meet_products(meaning)
         answers = z3.Not(outcome.raises)
         judged: list[tuple[str, Any, Range | tuple[Flag, Any], Outcome]] = []
         if type_of(self.expression) == BOOLEAN:
             for truth in Truths.ANY.members():
                 flag = analysis.may(self.expression, everywhere, truth)
                 judged.append((f"may be {truth.name}", answers, (flag, _takes(outcome, truth)), outcome))
-            judged += self._narrowings(analysis, row, outcome, answers)
+            judged += self._narrowings(analysis, meaning, outcome, answers)
         known = analysis.range(self.expression, everywhere)
         judged.append(("range", answers, known, outcome))
         claims = self._judge(analysis, judged)
@@ -86,15 +98,26 @@ class Proof:
         ]
         return claims, premises + meaning.assumptions + self.solver.axioms()
 
+    def _meet_products(self, meaning: Meaning) -> None:
+        """Let the solver say of the row's products and quotients what it says of the program's."""
+        for node in walk(self.expression):
+            if isinstance(node, Arithmetic) and type_of(node.left).known:
+                left, right = (
+                    Bounded(z3.BoolVal(True), Number(side.value, side.sign))
+                    for side in (meaning.of(node.left), meaning.of(node.right))
+                )
+                types = type_of(node.left), type_of(node.right)
+                self.solver.compute(OPERATIONS[node.operator], types, node.type, left, right)
+
     def _narrowings(
-        self, analysis: Analysis, row: Mapping[str, Outcome], outcome: Outcome, answers: Any
+        self, analysis: Analysis, meaning: Meaning, outcome: Outcome, answers: Any
     ) -> list[tuple[str, Any, Range | tuple[Flag, Any], Outcome]]:
         judged: list[tuple[str, Any, Range | tuple[Flag, Any], Outcome]] = []
         for truths in ASSUMED:
             narrowed = analysis.assume(self.expression, Environment(), truths)
             when = z3.And(answers, z3.Or(*(_takes(outcome, truth) for truth in truths.members())))
-            for name, known in narrowed.narrowed:
-                judged.append((f"{name} where it is {truths}", when, known, row[name]))
+            for subject, known in analysis.narrowed(narrowed):
+                judged.append((f"{subject} where it is {truths}", when, known, meaning.of(subject)))
         return judged
 
     def _judge(

@@ -4,9 +4,9 @@ The faults of the algebra break every rule at once: no proof may survive all of 
 the rules are mistakes that public engines made (or nearly), one rule at a time.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, reduce
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from pruning.expressions.trees import (
     Compare,
     Comparison,
     Expression,
+    Function,
     In,
     Like,
     Literal,
@@ -33,14 +34,21 @@ from pruning.rules import (
     boolean,
     cast,
     comparison,
+    conditional,
+    cuts,
+    elementary,
+    extremes,
     leaves,
     membership,
     null_test,
     prefix,
     ranges,
+    rounding,
 )
-from pruning.rules.analysis import Analysis, Rule
+from pruning.rules.analysis import Analysis, Rule, RuleKey, rule_key
 from pruning.rules.environment import Environment
+from pruning.rules.functions import Apply, Side
+from pruning.rules.outcomes import NOTHING, NUMBERS, Outcomes, ValueSet
 from pruning.rules.program import Aspect, Bound, Builder, Flag
 from pruning.rules.ranges import Range
 from pruning.rules.table import RULES
@@ -96,13 +104,10 @@ class NothingPossible(Builder):
         return super().flag(False)
 
 
-class IntervalsMissed(Builder):
-    """Holds every range to lie in the list, and none to meet it."""
+class SetsMissed(Builder):
+    """Holds no range to meet any set of values."""
 
-    def maybe_meets(self, lower: Bound, upper: Bound, intervals: Any) -> Flag:
-        return self.flag(False)
-
-    def maybe_leaves(self, lower: Bound, upper: Bound, intervals: Any) -> Flag:
+    def maybe_meets(self, lower: Bound, upper: Bound, cuts: Any) -> Flag:
         return self.flag(False)
 
 
@@ -123,7 +128,7 @@ FAULTS: Mapping[type[Builder], tuple[str, str]] = {
     OrderReversed: ("comparison", "< of columns"),
     JoinsInwards: ("conditional", "IF"),
     UnknownIsKnown: ("arithmetic", "tinyint +, TRY"),
-    IntervalsMissed: ("membership", "IN"),
+    SetsMissed: ("membership", "IN"),
 }
 CASES = [(family, name) for family, subjects in SUBJECTS.items() for name in subjects]
 
@@ -148,7 +153,7 @@ def test_each_fault_of_the_algebra_is_refuted(fault: type[Builder]) -> None:
 class Twin:
     """A mistake in one rule, and the subject whose proof must see it."""
 
-    breaks: type
+    breaks: RuleKey
     rule: Rule
     family: str
     subject: str
@@ -182,7 +187,7 @@ def _narrows_past_nan(analysis: Analysis, node: Any, environment: Environment, t
     other = analysis.range(node.right, environment)
     known = analysis.range(node.left, environment)
     narrowed = ranges.within(analysis.build, known, analysis.build.unknown(known.type), other.upper)
-    return environment.with_column(node.left.name, narrowed)
+    return analysis.constrain(node.left, environment, narrowed)
 
 
 def _narrowing_leaks(analysis: Analysis, node: Any, environment: Environment, truth: Truths) -> Flag:
@@ -192,42 +197,53 @@ def _narrowing_leaks(analysis: Analysis, node: Any, environment: Environment, tr
     return boolean.may(analysis, node, environment, truth)
 
 
-def _not_swaps_null(analysis: Analysis, node: Any, environment: Environment, truth: Truths) -> Flag:
+def _not_swaps_null(analysis: Analysis, node: Any) -> Outcomes:
     """NOT of "never TRUE" taken for "always TRUE"; it may be NULL."""
-    if truth is Truths.NULL:
-        return analysis.build.flag(False)
-    return boolean.may_not(analysis, node, environment, truth)
+    return replace(boolean.negated(analysis, node), null=NOTHING)
 
 
-def _null_test_ignores_nan(analysis: Analysis, node: Any, environment: Environment, truth: Truths) -> Flag:
+def _null_test_ignores_nan(analysis: Analysis, node: Any) -> Outcomes:
     """IS NOT NULL needs a value inside the bounds; NaN is one outside."""
-    if truth is Truths.FALSE:
-        return analysis.range(node.operand, environment).may_value
-    return null_test.may(analysis, node, environment, truth)
+    return replace(null_test.outcomes(analysis, node), false=NUMBERS)
 
 
-def _in_ignores_null_member(analysis: Analysis, node: In, environment: Environment, truth: Truths) -> Flag:
+def _in_ignores_null_member(analysis: Analysis, node: Any) -> Outcomes | None:
     """IN (..., NULL) taken as FALSE where nothing matches; it is NULL."""
     members = tuple(member for member in node.members if getattr(member, "value", 0) is not None)
-    return membership.may(analysis, In(node.operand, members), environment, truth)
+    return membership.outcomes(analysis, In(node.operand, members))
 
 
-def _prefix_ends_at_itself(analysis: Analysis, node: Any, environment: Environment, truth: Truths) -> Flag:
+def _prefix_ends_at_itself(analysis: Analysis, node: Any) -> Outcomes:
     """Takes the prefix for the greatest string that has it."""
-    known = analysis.range(node.operand, environment)
-    if truth is not Truths.TRUE:
-        return prefix.may(analysis, node, environment, truth)
-    own = analysis.build.bound(node.prefix, known.type)
-    build = analysis.build
-    return build.and_(
-        known.may_value, build.maybe_at_most(own, known.upper), build.maybe_at_most(known.lower, own)
+    only = ValueSet(cuts.of_values([node.prefix], trees.type_of(node.operand)))
+    return replace(prefix.outcomes(analysis, node), true=only)
+
+
+def _like_is_its_prefix(analysis: Analysis, node: Any) -> Outcomes:
+    """Takes every string with the prefix for a match, whatever follows."""
+    return prefix.outcomes(
+        analysis, StartsWith(node.operand, prefix.like_prefix(node.pattern, node.escape)[0])
     )
 
 
-def _like_is_its_prefix(analysis: Analysis, node: Any, environment: Environment, truth: Truths) -> Flag:
-    """Takes every string with the prefix for a match, whatever follows."""
-    bare = StartsWith(node.operand, prefix.like_prefix(node.pattern, node.escape)[0])
-    return prefix.may(analysis, bare, environment, truth)
+def _constant_is_above_nan(analysis: Analysis, node: Any) -> Outcomes | None:
+    """NaN left out of the values above a constant, as min/max leave it out."""
+    found = comparison.outcomes(analysis, node)
+    return None if found is None else replace(found, true=replace(found.true, nan=False))
+
+
+def _equal_to_itself_where_null(analysis: Analysis, node: Any) -> Outcomes | None:
+    """`a = a` taken for TRUE; it is NULL where a is."""
+    found = comparison.outcomes(analysis, node)
+    return None if found is None else replace(found, null=NOTHING)
+
+
+def _narrows_by_the_first_branch(
+    analysis: Analysis, node: Any, environment: Environment, narrowed: Range
+) -> Environment:
+    """Where IF lies in a range its first branch is taken to."""
+    condition, value = node.branches[0]
+    return analysis.constrain(value, analysis.assume(condition, environment, Truths.TRUE), narrowed)
 
 
 def _else_forgets_null(analysis: Analysis, node: Any, environment: Environment) -> Range:
@@ -280,6 +296,74 @@ def _infinities_never_cancel(analysis: Analysis, node: Any, environment: Environ
     return replace(known, may_nan=analysis.build.or_(left.may_nan, right.may_nan))
 
 
+def _multiplies_like_with_like(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """a * b bounded by lower * lower and upper * upper, whatever the signs."""
+    build = analysis.build
+    left, right = analysis.range(node.left, environment), analysis.range(node.right, environment)
+    known = arithmetic.arithmetic_range(analysis, node, environment)
+    return replace(
+        known, lower=build.multiply(left.lower, right.lower), upper=build.multiply(left.upper, right.upper)
+    )
+
+
+def _zero_times_infinity_is_a_number(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """0 * inf is NaN."""
+    left, right = analysis.range(node.left, environment), analysis.range(node.right, environment)
+    known = arithmetic.arithmetic_range(analysis, node, environment)
+    return replace(known, may_nan=analysis.build.or_(left.may_nan, right.may_nan))
+
+
+def _zero_divides(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """Division by zero gives NULL, of floats too."""
+    left, right = analysis.range(node.left, environment), analysis.range(node.right, environment)
+    known = arithmetic.arithmetic_range(analysis, node, environment)
+    return replace(known, may_null=analysis.build.or_(left.may_null, right.may_null))
+
+
+def _nearest_divisor_is_a_bound(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """a / b bounded by a.upper / b.lower although b may lie on both sides of zero."""
+    build = analysis.build
+    left, right = analysis.range(node.left, environment), analysis.range(node.right, environment)
+    known = arithmetic.arithmetic_range(analysis, node, environment)
+    return replace(known, upper=build.quotient(left.upper, right.lower))
+
+
+def _quotient_rounds_down(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """-1 div 7 taken for -1; it is 0."""
+    build = analysis.build
+    left, right = analysis.range(node.left, environment), analysis.range(node.right, environment)
+    known = arithmetic.arithmetic_range(analysis, node, environment)
+    below = build.subtract(left.upper, build.previous(right.lower))
+    negative = build.not_(build.maybe_at_most(build.bound(0, left.type), left.upper))
+    return replace(known, upper=build.choose(negative, build.quotient(below, right.lower), known.upper))
+
+
+def _wide_quotient_never_wraps(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """A `div` of decimals that is no bigint loses its high bits even under ANSI."""
+    build, wide = analysis.build, analysis.range(node.left, environment)
+    known = arithmetic.arithmetic_range(analysis, node, environment)
+    divisor = analysis.range(node.right, environment).lower
+    return replace(
+        known, lower=build.quotient(wide.lower, divisor), upper=build.quotient(wide.upper, divisor)
+    )
+
+
+def _remainder_is_not_negative(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """A remainder taken to have the sign of the divisor, as in Python."""
+    known = arithmetic.arithmetic_range(analysis, node, environment)
+    return replace(known, lower=analysis.build.bound(0, node.type))
+
+
+def _remainder_grows(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """Between the remainders of the ends, although a multiple may lie between them."""
+    build = analysis.build
+    left, right = analysis.range(node.left, environment), analysis.range(node.right, environment)
+    known = arithmetic.arithmetic_range(analysis, node, environment)
+    return replace(
+        known, lower=build.remainder(left.lower, right.lower), upper=build.remainder(left.upper, right.lower)
+    )
+
+
 def _no_zone(analysis: Analysis, node: Any, environment: Environment) -> Range:
     """Midnight taken for midnight in UTC."""
     known = analysis.range(node.operand, environment)
@@ -291,6 +375,103 @@ def _narrowing_cast_never_null(analysis: Analysis, node: Any, environment: Envir
     """A cast that does not fit gives NULL."""
     known = cast.cast_range(analysis, node, environment)
     return replace(known, may_null=analysis.range(node.operand, environment).may_null)
+
+
+def _as_under_ansi(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """What does not fit taken to raise, although it saturates, wraps round or is NULL."""
+    strict = replace(node, mode=trees.Mode.ANSI)
+    return RULES[rule_key(node)].range(analysis, strict, environment)  # type: ignore[misc]
+
+
+def _rounds_before_it_casts(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """A decimal rounded to an integer; Spark cuts it off."""
+    whole = Apply(Function.ROUND)
+    known, build = analysis.range(node.operand, environment), analysis.build
+    return replace(
+        known,
+        lower=build.apply(whole, known.lower, type_=node.type),
+        upper=build.apply(whole, known.upper, type_=node.type),
+    )
+
+
+def _cuts_off(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """FLOOR taken for a cast, which goes toward zero."""
+    return cast.cast_range(analysis, trees.Cast(node.operands[0], node.type, trees.Mode.LEGACY), environment)
+
+
+def _rounded_as(function: Function) -> Callable[..., Range]:
+    """One way of rounding taken for another."""
+
+    def twin(analysis: Analysis, node: Any, environment: Environment) -> Range:
+        return rounding.rounding_range(analysis, replace(node, function=function), environment)
+
+    return twin
+
+
+def _never(flag: str) -> Callable[..., Range]:
+    """A function whose result is never NULL (NaN), whatever its operand is."""
+
+    def twin(analysis: Analysis, node: Any, environment: Environment) -> Range:
+        known = RULES[rule_key(node)].range(analysis, node, environment)  # type: ignore[misc]
+        changes: dict[str, Any] = {flag: analysis.build.flag(False)}
+        return replace(known, **changes)
+
+    return twin
+
+
+def _nan_has_no_ceiling(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """CEIL of NaN is 0."""
+    known = analysis.range(node.operands[0], environment)
+    whole = rounding.rounding_range(analysis, node, environment)
+    return replace(whole, may_value=known.may_value)
+
+
+def _null_only_below_zero(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """LN of 0 is NULL too."""
+    known, build = analysis.range(node.operands[0], environment), analysis.build
+    below = build.maybe_less(known.lower, build.bound(0.0, known.type))
+    logarithms = elementary.logarithm_range(analysis, node, environment)
+    return replace(logarithms, may_null=build.or_(known.may_null, build.and_(known.may_value, below)))
+
+
+def _undefined_up_to_zero(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """LOG1P has values from -1 on."""
+    known, build = analysis.range(node.operands[0], environment), analysis.build
+    positive = ranges.within(build, known, build.bound(0.0, known.type), build.unknown(known.type))
+    logarithms = elementary.logarithm_range(analysis, node, environment)
+    return replace(logarithms, may_value=positive.may_value)
+
+
+def _even_powers_increase(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """The square of the lower bound taken for the least square."""
+    build = analysis.build
+    base, exponent = (analysis.range(operand, environment) for operand in node.operands)
+    below, above = (Apply(Function.POWER, side=side) for side in (Side.BELOW, Side.ABOVE))
+    return replace(
+        base,
+        lower=build.apply(below, base.lower, exponent.lower, type_=node.type),
+        upper=build.apply(above, base.upper, exponent.upper, type_=node.type),
+    )
+
+
+def _greatest_counts_nulls(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """At least every lower bound; but an operand that is NULL is skipped."""
+    known = extremes.greatest_range(analysis, node, environment)
+    operands = [analysis.range(operand, environment) for operand in node.operands]
+    lowers = [operand.lower for operand in operands]
+    return replace(known, lower=reduce(analysis.build.greatest_known, lowers))
+
+
+def _least_ignores_nan(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """At most the upper bound of an operand that may be NaN."""
+    build = analysis.build
+    known = extremes.least_range(analysis, node, environment)
+    operands = [analysis.range(operand, environment) for operand in node.operands]
+    certain = [
+        build.choose(build.not_(operand.may_null), operand.upper, build.unknown(operand.type))
+        for operand in operands
+    ]
+    return replace(known, upper=reduce(build.least_known, certain, known.upper))
 
 
 def _literal_null_is_value(analysis: Analysis, node: Any, environment: Environment) -> Range:
@@ -310,21 +491,33 @@ def _opaque_not_null(analysis: Analysis, node: Any, environment: Environment) ->
 
 TWINS: Mapping[str, Twin] = {
     "<> by both bounds": Twin(
-        Compare, Rule(may=_may_differ_only_if_both_bounds_do), "comparison", "= of column and literal"
+        Compare, Rule(may=_may_differ_only_if_both_bounds_do), "comparison", "= of columns"
     ),
     "> without NaN": Twin(Compare, Rule(may=_nan_is_above_nothing), "comparison", "> of floats"),
     "narrowing past NaN": Twin(
         Compare, Rule(may=comparison.may, assume=_narrows_past_nan), "boolean", "floats narrowed"
     ),
+    "a constant is above NaN": Twin(
+        Compare, Rule(outcomes=_constant_is_above_nan), "comparison", "> of float and number"
+    ),
+    "equal to itself where NULL": Twin(
+        Compare, Rule(outcomes=_equal_to_itself_where_null), "comparison", "= of column and itself"
+    ),
+    "IF narrows as its first branch": Twin(
+        Case,
+        replace(conditional.CASE, constrain=_narrows_by_the_first_branch),
+        "conditional",
+        "IF above a value",
+    ),
     "AND leaks": Twin(And, Rule(may=_narrowing_leaks), "boolean", "AND that narrows"),
     "OR leaks": Twin(trees.Or, Rule(may=_narrowing_leaks), "boolean", "OR that narrows"),
-    "NOT without NULL": Twin(Not, Rule(may=_not_swaps_null), "boolean", "NOT"),
+    "NOT without NULL": Twin(Not, Rule(outcomes=_not_swaps_null), "boolean", "NOT"),
     "IS NULL without NaN": Twin(
-        trees.IsNull, Rule(may=_null_test_ignores_nan), "null_test", "IS NULL of a float"
+        trees.IsNull, Rule(outcomes=_null_test_ignores_nan), "null_test", "IS NULL of a float"
     ),
-    "IN without NULL": Twin(In, Rule(may=_in_ignores_null_member), "membership", "IN with NULL"),
-    "prefix end": Twin(StartsWith, Rule(may=_prefix_ends_at_itself), "prefix", "startswith"),
-    "LIKE as its prefix": Twin(Like, Rule(may=_like_is_its_prefix), "prefix", "LIKE prefix and more"),
+    "IN without NULL": Twin(In, Rule(outcomes=_in_ignores_null_member), "membership", "IN with NULL"),
+    "prefix end": Twin(StartsWith, Rule(outcomes=_prefix_ends_at_itself), "prefix", "startswith"),
+    "LIKE as its prefix": Twin(Like, Rule(outcomes=_like_is_its_prefix), "prefix", "LIKE prefix and more"),
     "ELSE without NULL": Twin(Case, Rule(range=_else_forgets_null), "conditional", "IF"),
     "ELSE narrowed": Twin(Case, Rule(range=_else_narrowed_to_false), "conditional", "CASE nested"),
     "COALESCE is first": Twin(Coalesce, Rule(range=_coalesce_is_first), "conditional", "COALESCE"),
@@ -336,10 +529,67 @@ TWINS: Mapping[str, Twin] = {
         trees.Arithmetic, Rule(range=_subtracts_like_with_like), "arithmetic", "tinyint -, ANSI"
     ),
     "inf - inf": Twin(trees.Arithmetic, Rule(range=_infinities_never_cancel), "arithmetic", "double -"),
+    "wrap-around of products": Twin(
+        trees.Arithmetic, Rule(range=_overflow_ignored), "arithmetic", "bigint * 7, LEGACY"
+    ),
+    "product of like bounds": Twin(
+        trees.Arithmetic, Rule(range=_multiplies_like_with_like), "arithmetic", "tinyint *, ANSI"
+    ),
+    "0 * inf": Twin(trees.Arithmetic, Rule(range=_zero_times_infinity_is_a_number), "arithmetic", "double *"),
+    "1 / 0 never NULL": Twin(trees.Arithmetic, Rule(range=_zero_divides), "arithmetic", "bigint div, LEGACY"),
+    "1.0 / 0.0 never NULL": Twin(trees.Arithmetic, Rule(range=_zero_divides), "arithmetic", "double / 0"),
+    "quotient across zero": Twin(
+        trees.Arithmetic, Rule(range=_nearest_divisor_is_a_bound), "arithmetic", "-7 div bigint, ANSI"
+    ),
+    "quotient rounded down": Twin(
+        trees.Arithmetic, Rule(range=_quotient_rounds_down), "arithmetic", "bigint div 7, ANSI"
+    ),
+    "wide quotient never wraps": Twin(
+        trees.Arithmetic, Rule(range=_wide_quotient_never_wraps), "arithmetic", "wide decimal div, ANSI"
+    ),
+    "remainder not negative": Twin(
+        trees.Arithmetic, Rule(range=_remainder_is_not_negative), "arithmetic", "tinyint % 7, ANSI"
+    ),
+    "remainder grows": Twin(trees.Arithmetic, Rule(range=_remainder_grows), "arithmetic", "tinyint % 7, TRY"),
     "no zone": Twin(trees.Cast, Rule(range=_no_zone), "cast", "date to timestamp, ANSI"),
     "cast never NULL": Twin(
         trees.Cast, Rule(range=_narrowing_cast_never_null), "cast", "bigint to tinyint, TRY"
     ),
+    "decimals rounded to integers": Twin(
+        trees.Cast, Rule(range=_rounds_before_it_casts), "cast", "decimal(10,2) to tinyint, ANSI"
+    ),
+    "no saturation": Twin(trees.Cast, Rule(range=_as_under_ansi), "cast", "double to int, LEGACY"),
+    "NaN casts to nothing": Twin(trees.Cast, Rule(range=_as_under_ansi), "cast", "double to bigint, TRY"),
+    "minus the least": Twin(
+        Function.NEGATE, Rule(range=_as_under_ansi), "magnitude", "negative of tinyint, LEGACY"
+    ),
+    "abs of the least": Twin(Function.ABS, Rule(range=_as_under_ansi), "magnitude", "abs of bigint, LEGACY"),
+    "sign never NaN": Twin(Function.SIGN, Rule(range=_never("may_nan")), "magnitude", "sign"),
+    "floor as a cast": Twin(Function.FLOOR, Rule(range=_cuts_off), "rounding", "floor of a double"),
+    "NaN has no ceiling": Twin(
+        Function.CEIL, Rule(range=_nan_has_no_ceiling), "rounding", "ceil of a double"
+    ),
+    "rounding never wraps": Twin(
+        Function.ROUND, Rule(range=_as_under_ansi), "rounding", "round of an integer, LEGACY"
+    ),
+    "half up to even": Twin(
+        Function.BROUND, Rule(range=_rounded_as(Function.ROUND)), "rounding", "bround of a decimal, ANSI"
+    ),
+    "sqrt never NaN": Twin(Function.SQRT, Rule(range=_never("may_nan")), "elementary", "sqrt"),
+    "exp never NaN": Twin(Function.EXP, Rule(range=_never("may_nan")), "elementary", "exp"),
+    "ln of 0": Twin(Function.LN, Rule(range=_null_only_below_zero), "elementary", "ln"),
+    "log10 never NULL": Twin(Function.LOG10, Rule(range=_never("may_null")), "elementary", "log10"),
+    "log2 never NaN": Twin(Function.LOG2, Rule(range=_never("may_nan")), "elementary", "log2"),
+    "log1p from 0": Twin(Function.LOG1P, Rule(range=_undefined_up_to_zero), "elementary", "log1p"),
+    "log never NULL": Twin(Function.LOG, Rule(range=_never("may_null")), "elementary", "log to base 10"),
+    "even powers increase": Twin(
+        Function.POWER, Rule(range=_even_powers_increase), "elementary", "power 2.0"
+    ),
+    "powers never NaN": Twin(Function.POWER, Rule(range=_never("may_nan")), "elementary", "power 0.5"),
+    "greatest counts NULL": Twin(
+        Function.GREATEST, Rule(range=_greatest_counts_nulls), "extremes", "greatest of integers"
+    ),
+    "least ignores NaN": Twin(Function.LEAST, Rule(range=_least_ignores_nan), "extremes", "least of doubles"),
     "NULL is a value": Twin(Literal, Rule(range=_literal_null_is_value), "leaves", "NULL"),
     "column without NaN": Twin(trees.Column, Rule(range=_column_without_nan), "leaves", "float column"),
     "opaque never NULL": Twin(trees.Opaque, Rule(range=_opaque_not_null), "leaves", "opaque"),

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from pruning.expressions.types import (
     BINARY,
-    BYTE,
     DATE,
     DOUBLE,
     FLOAT,
@@ -105,19 +104,6 @@ def test_integers_cast_to_the_nearest_float(value: int) -> None:
 def test_a_long_is_rounded_to_a_float_once() -> None:
     """2^60 + 2^36 + 1 lies above a tie of floats; by way of a double it becomes the tie and goes down."""
     assert primitives.cast(2**60 + 2**36 + 1, LONG, FLOAT) == float(2**60 + 2**37)
-
-
-@given(st.lists(st.integers(-4, 12), min_size=1, max_size=6), st.integers(-5, 13), st.integers(-5, 13))
-def test_intervals_agree_with_enumeration(members: list[int], lower: int, upper: int) -> None:
-    assume(lower <= upper)
-    intervals = primitives.intervals_of(set(members), BYTE)
-    block = range(lower, upper + 1)
-    assert primitives.meets(lower, upper, intervals) == any(value in members for value in block)
-    assert primitives.leaves(lower, upper, intervals) == any(value not in members for value in block)
-    assert primitives.meets(None, upper, intervals) == any(member <= upper for member in members)
-    assert primitives.meets(lower, None, intervals) == any(member >= lower for member in members)
-    assert primitives.leaves(None, upper, intervals)
-    assert primitives.leaves(lower, None, intervals)
 
 
 @given(values(BINARY), values(BINARY))

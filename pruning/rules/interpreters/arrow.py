@@ -12,7 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pruning.expressions.types import Kind, Type
+from pruning.rules.functions import Apply
+from pruning.rules.interpreters import arrow_functions
 from pruning.rules.interpreters import arrow_kernels as kernels
+from pruning.rules.interpreters import arrow_products as products
 from pruning.rules.interpreters.arrow_kernels import Lanes
 from pruning.rules.program import Aspect, Input, Op, Operation, Program
 
@@ -36,7 +39,7 @@ def run(
         lanes: The number of blocks.
         chunk_lanes: Blocks to evaluate at a time.
     """
-    prepared = _prepare(program)
+    prepared = prepare(program)
     parts: list[list[pa.Array]] = [[] for _ in program.outputs]
     for start in range(0, lanes, chunk_lanes):
         size = min(chunk_lanes, lanes - start)
@@ -47,11 +50,11 @@ def run(
 
 def run_chunk(program: Program, inputs: Mapping[Input, pa.Array]) -> list[Lanes]:
     """The program's outputs, flags or bounds, over one chunk; a scalar where every lane is the same."""
-    return _run_chunk(_prepare(program), inputs)
+    return _run_chunk(prepare(program), inputs)
 
 
 @dataclass(frozen=True, slots=True)
-class _Prepared:
+class Prepared:
     """A program with its constants made, and after which step each cell is no longer needed."""
 
     program: Program
@@ -59,22 +62,23 @@ class _Prepared:
     last_use: Sequence[int]
 
 
-def _prepare(program: Program) -> _Prepared:
+def prepare(program: Program) -> Prepared:
+    """A program, ready to run chunk by chunk."""
     constants = {
         index: lane_scalar(operation.payload, operation.type)
         for index, operation in enumerate(program.operations)
         if operation.op in (Op.FLAG, Op.BOUND, Op.UNKNOWN)
     }
-    return _Prepared(program, constants, _last_use(program))
+    return Prepared(program, constants, _last_use(program))
 
 
-def _run_chunk(prepared: _Prepared, inputs: Mapping[Input, pa.Array]) -> list[Lanes]:
+def _run_chunk(prepared: Prepared, inputs: Mapping[Input, pa.Array]) -> list[Lanes]:
     program = prepared.program
     cells: list[Lanes | None] = []
     for position, operation in enumerate(program.operations):
         operands = [cells[index] for index in operation.operands]
         constant = prepared.constants.get(position)
-        cells.append(_step(program, operation, operands, inputs) if constant is None else constant)
+        cells.append(step(program, operation, operands, inputs) if constant is None else constant)
         for index in operation.operands:
             if prepared.last_use[index] == position:
                 cells[index] = None  # free it: a chunk's memory is that of the live lanes alone
@@ -113,9 +117,10 @@ def to_lanes(input_: Input, array: pa.Array) -> pa.Array:
     return kernels.reinterpret(array, lane_type(input_.type))
 
 
-def _step(
+def step(
     program: Program, operation: Operation, operands: Sequence[Lanes], inputs: Mapping[Input, pa.Array]
 ) -> Lanes:
+    """One operation over one chunk."""
     payload, type_ = operation.payload, operation.type
     if isinstance(payload, Input):
         return inputs[payload]
@@ -124,7 +129,12 @@ def _step(
     if operation.op is Op.CAST:
         source = program.operations[operation.operands[0]].type
         assert source is not None
-        return kernels.cast(operands[0], source, type_, lane_type(type_))
+        return arrow_functions.cast(operands[0], source, type_, lane_type(type_))
+    if operation.op is Op.APPLY:
+        source = program.operations[operation.operands[0]].type
+        assert source is not None
+        assert isinstance(payload, Apply)
+        return arrow_functions.apply(payload, operands, source, type_, lane_type(type_))
     return _BOUNDS[operation.op](type_, *operands)
 
 
@@ -135,7 +145,6 @@ _FLAGS: Mapping[Op, Callable[..., Lanes]] = {
     Op.MAYBE_LESS: lambda left, right: kernels.unless_excluded(pc.less(left, right)),
     Op.MAYBE_AT_MOST: lambda left, right: kernels.unless_excluded(pc.less_equal(left, right)),
     Op.MAYBE_MEETS: kernels.maybe_meets,
-    Op.MAYBE_LEAVES: kernels.maybe_leaves,
     Op.KNOWN: pc.is_valid,
 }
 _BOUNDS: Mapping[Op, Callable[..., Lanes]] = {
@@ -144,8 +153,12 @@ _BOUNDS: Mapping[Op, Callable[..., Lanes]] = {
     Op.GREATEST: lambda _, left, right: pc.max_element_wise(left, right, skip_nulls=False),
     Op.LEAST_KNOWN: lambda _, left, right: pc.min_element_wise(left, right, skip_nulls=True),
     Op.GREATEST_KNOWN: lambda _, left, right: pc.max_element_wise(left, right, skip_nulls=True),
-    Op.ADD: lambda type_, left, right: kernels.add(left, right, type_, sign=1),
-    Op.SUBTRACT: lambda type_, left, right: kernels.add(left, right, type_, sign=-1),
+    Op.ADD: lambda type_, left, right: products.add(left, right, type_, sign=1),
+    Op.SUBTRACT: lambda type_, left, right: products.add(left, right, type_, sign=-1),
+    Op.MULTIPLY: lambda type_, left, right: products.multiply(left, right, type_),
+    Op.DIVIDE: lambda type_, left, right: products.divide(left, right, type_),
+    Op.QUOTIENT: lambda type_, left, right: products.quotient(left, right, type_),
+    Op.REMAINDER: lambda type_, left, right: products.remainder(left, right, type_),
     Op.NEXT: lambda type_, bound: kernels.step(bound, type_, sign=1),
     Op.PREVIOUS: lambda type_, bound: kernels.step(bound, type_, sign=-1),
 }

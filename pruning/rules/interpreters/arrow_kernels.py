@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from pruning.expressions.types import Kind, Type
 from pruning.rules import primitives
-from pruning.rules.primitives import Intervals
+from pruning.rules.cuts import Cuts
 
 LANE_TYPES: dict[Kind, pa.DataType] = {
     Kind.BOOLEAN: pa.int8(),
@@ -31,7 +31,6 @@ Lanes: TypeAlias = pa.Array | pa.Scalar
 _WIDE_DIGITS = 75  # what decimal256 holds, less one digit for a carry
 _LONG_DIGITS = 19  # of any 64-bit integer
 _DATE_DAYS_MAX = (2**63 - 1) // primitives.MICROS_PER_DAY
-_SEARCHED_INTERVALS_MIN = 8  # fewer are compared one by one
 
 
 def reinterpret(array: pa.Array, lane_type: pa.DataType) -> pa.Array:
@@ -53,18 +52,18 @@ def add(left: Lanes, right: Lanes, type_: Type, *, sign: int) -> Lanes:
     operate = pc.add if sign > 0 else pc.subtract
     if type_.floating:
         total = operate(left, right)
-        return _where(pc.invert(pc.is_nan(total)), total)
+        return where(pc.invert(pc.is_nan(total)), total)
     if type_.kind is Kind.DECIMAL:
         wide = pa.decimal256(_WIDE_DIGITS, type_.scale)
         return _as_decimal(operate(left.cast(wide), right.cast(wide)), type_, 10**type_.precision - 1)
     left, right = left.cast(pa.int64()), right.cast(pa.int64())
     total = operate(left, right)
     if LANE_TYPES[type_.kind] != pa.int64():
-        return _narrow_integer(total, type_)
+        return narrow_integer(total, type_)
     # It wrapped round where it moved against the sign of what was added.
     zero = pa.scalar(0, pa.int64())
     grows = pc.greater_equal(right, zero) if sign > 0 else pc.less_equal(right, zero)
-    return _where(pc.if_else(grows, pc.greater_equal(total, left), pc.less_equal(total, left)), total)
+    return where(pc.if_else(grows, pc.greater_equal(total, left), pc.less_equal(total, left)), total)
 
 
 def step(bound: Lanes, type_: Type, *, sign: int) -> Lanes:
@@ -81,18 +80,19 @@ def cast(bound: Lanes, source: Type, target: Type, lane_type: pa.DataType) -> La
     if source.kind is Kind.DATE and target.kind is not Kind.DATE:
         days = bound.cast(pa.int64())
         micros = pc.multiply(days, pa.scalar(primitives.MICROS_PER_DAY, pa.int64()))
-        return _where(_between(days, -_DATE_DAYS_MAX, _DATE_DAYS_MAX), micros)
+        return where(_between(days, -_DATE_DAYS_MAX, _DATE_DAYS_MAX), micros)
     if target.kind is Kind.DECIMAL:
         exact = bound.cast(pa.decimal128(_LONG_DIGITS, 0)) if source.integral else bound
         # What fits is told before the digits shift: afterwards there may be more than Arrow holds.
         greatest = (10**target.precision - 1) // 10 ** (target.scale - source.scale)
         return _as_decimal(exact, target, min(greatest, 10**exact.type.precision - 1))
     if source.integral and target.integral:
-        return _narrow_integer(bound.cast(pa.int64()), target)
+        return narrow_integer(bound.cast(pa.int64()), target)
     return bound.cast(lane_type, safe=not target.floating)  # to a float rounds to nearest
 
 
-def _where(fits: Lanes, bound: Lanes) -> Lanes:
+def where(fits: Lanes, bound: Lanes) -> Lanes:
+    """The bound where the flag holds, null elsewhere."""
     return pc.if_else(fits, bound, pa.scalar(None, bound.type))
 
 
@@ -101,9 +101,10 @@ def _between(bound: Lanes, least: object, greatest: object) -> Lanes:
     return pc.and_(pc.less_equal(lower, bound), pc.less_equal(bound, upper))
 
 
-def _narrow_integer(bound: Lanes, type_: Type) -> Lanes:
+def narrow_integer(bound: Lanes, type_: Type) -> Lanes:
+    """64-bit integers in an integer type; null where one does not fit."""
     assert type_.integer_range is not None
-    return _where(_between(bound, *type_.integer_range), bound).cast(LANE_TYPES[type_.kind])
+    return where(_between(bound, *type_.integer_range), bound).cast(LANE_TYPES[type_.kind])
 
 
 def _as_decimal(bound: Lanes, type_: Type, greatest: int) -> Lanes:
@@ -113,77 +114,60 @@ def _as_decimal(bound: Lanes, type_: Type, greatest: int) -> Lanes:
     fits = _between(bound, limit.copy_negate(), limit)  # `-` would round to 28 digits
     # Arrow's cast looks at the digits under a null too, so those that do not fit become 0 first.
     zero = pa.scalar(Decimal((0, (0,), -scale)), bound.type)
-    return _where(fits, pc.if_else(fits, bound, zero).cast(pa.decimal128(type_.precision, type_.scale)))
+    return where(fits, pc.if_else(fits, bound, zero).cast(pa.decimal128(type_.precision, type_.scale)))
 
 
-def maybe_meets(lower: Lanes, upper: Lanes, intervals: Intervals) -> Lanes:
-    """Whether [lower, upper] may meet an interval; a null side is unbounded."""
-    if len(intervals) < _SEARCHED_INTERVALS_MIN:
-        starts, ends = _edges(intervals, lower.type)
-        flags = [
-            pc.and_(unless_excluded(pc.less_equal(start, upper)), unless_excluded(pc.less_equal(lower, end)))
-            for start, end in zip(starts, ends, strict=True)
-        ]
-        return _any(flags)
-    position, start, _ = _interval_at(lower, intervals, _lanes(lower, upper))
-    exists = pa.array(position < len(intervals))
-    return pc.and_(exists, unless_excluded(pc.less_equal(start, upper)))
-
-
-def maybe_leaves(lower: Lanes, upper: Lanes, intervals: Intervals) -> Lanes:
-    """Whether [lower, upper] may hold a value of no interval; a null side is unbounded."""
-    if len(intervals) < _SEARCHED_INTERVALS_MIN:
-        starts, ends = _edges(intervals, lower.type)
-        inside = [
-            pc.and_(
-                pc.fill_null(pc.less_equal(start, lower), False),
-                pc.fill_null(pc.less_equal(upper, end), False),
-            )
-            for start, end in zip(starts, ends, strict=True)
-        ]
-        return pc.invert(_any(inside))
-    position, start, end = _interval_at(lower, intervals, _lanes(lower, upper))
-    beyond = pa.array(position == len(intervals))
-    sticks_out = pc.or_(unless_excluded(pc.less(lower, start)), unless_excluded(pc.less(end, upper)))
-    return pc.or_(beyond, sticks_out)
-
-
-def _any(flags: list[Lanes]) -> Lanes:
-    united = flags[0]
-    for flag in flags[1:]:
-        united = pc.or_(united, flag)
-    return united
-
-
-def _lanes(*bounds: Lanes) -> int:
-    return max(len(bound) for bound in bounds if isinstance(bound, pa.Array))
+def maybe_meets(lower: Lanes, upper: Lanes, cuts: Cuts) -> Lanes:
+    """Whether [lower, upper] may hold a value of the set; a null side is unbounded."""
+    places = _places(cuts, lower.type)
+    lanes = max(len(bound) for bound in (lower, upper) if isinstance(bound, pa.Array))
+    from_lower = _beyond(lower, places, lanes, unbounded=0)
+    to_upper = _beyond(upper, places, lanes, unbounded=len(places))
+    inside = (from_lower & 1 == 0) if cuts.first else (from_lower & 1 == 1)
+    return pa.array(inside | (to_upper > from_lower))
 
 
 @lru_cache(maxsize=64)
-def _edges(intervals: Intervals, type_: pa.DataType) -> tuple[pa.Array, pa.Array]:
-    def column(side: int) -> pa.Array:
-        edges = [interval[side] for interval in intervals]
-        return pa.array([int(edge) if isinstance(edge, bool) else edge for edge in edges], type_)
-
-    return column(0), column(1)
+def _places(cuts: Cuts, type_: pa.DataType) -> pa.Array:
+    """Per cut, the least value of the type that is beyond it."""
+    return pa.array([_first_beyond(value, after, type_) for value, after in cuts.points], type_)
 
 
-def _interval_at(lower: Lanes, intervals: Intervals, lanes: int) -> tuple[np.ndarray, pa.Array, pa.Array]:
-    """Per lane, the ordinal of the first interval that ends at `lower` or above, and its two edges.
+def _first_beyond(value: object, after: bool, type_: pa.DataType) -> object:
+    if isinstance(value, bool):
+        return int(value)
+    if not after:
+        return value
+    assert isinstance(value, float)  # only floats have cuts after a value
+    width = np.float32 if pa.types.is_float32(type_) else np.float64
+    return np.nextafter(width(value), width(np.inf))
 
-    A binary search of all lanes at once; the ordinal is the number of intervals where none does,
-    with any edges, and 0 where `lower` is unknown.
-    """
-    starts, ends = _edges(intervals, lower.type)
-    low = np.zeros(lanes, np.int64)
-    high = np.full(lanes, len(intervals), np.int64)
-    for _ in range(len(intervals).bit_length()):
+
+def _beyond(bound: Lanes, places: pa.Array, lanes: int, *, unbounded: int) -> np.ndarray:
+    """Per lane, how many places are at or below the bound; `unbounded` where it is unknown."""
+    if isinstance(bound, pa.Scalar):
+        bound = pa.repeat(bound, 1)
+        return np.full(lanes, _beyond(bound, places, 1, unbounded=unbounded)[0])
+    if pa.types.is_integer(bound.type) or pa.types.is_floating(bound.type):
+        filled = bound.fill_null(0) if bound.null_count else bound
+        counts = np.searchsorted(places.to_numpy(), filled.to_numpy(), side="right")
+    else:
+        counts = _bisected(bound, places)
+    if bound.null_count == 0:
+        return counts
+    return np.where(bound.is_valid().to_numpy(zero_copy_only=False), counts, unbounded)
+
+
+def _bisected(bound: pa.Array, places: pa.Array) -> np.ndarray:
+    """A binary search of all lanes at once, for types that numpy does not hold; any count for a null."""
+    low = np.zeros(len(bound), np.int64)
+    high = np.full(len(bound), len(places), np.int64)
+    for _ in range(len(places).bit_length()):
         open_ = low < high
-        middle = np.minimum((low + high) // 2, len(intervals) - 1)
-        below = pc.fill_null(pc.less(ends.take(pa.array(middle)), lower), False).to_numpy(
+        middle = np.minimum((low + high) // 2, len(places) - 1)
+        at_most = pc.fill_null(pc.less_equal(places.take(pa.array(middle)), bound), False).to_numpy(
             zero_copy_only=False
         )
-        low = np.where(open_ & below, middle + 1, low)
-        high = np.where(open_ & ~below, middle, high)
-    held = pa.array(np.minimum(low, len(intervals) - 1))
-    return low, starts.take(held), ends.take(held)
+        low = np.where(open_ & at_most, middle + 1, low)
+        high = np.where(open_ & ~at_most, middle, high)
+    return low

@@ -3,8 +3,10 @@
 from collections.abc import Callable, Mapping
 
 from pruning.expressions.types import Value
-from pruning.rules import primitives
-from pruning.rules.program import Input, Op, Operation, Program
+from pruning.rules import functions, primitives
+from pruning.rules.cuts import meets
+from pruning.rules.functions import Apply
+from pruning.rules.program import ARITHMETIC, Input, Op, Operation, Program
 
 # A flag is a bool; a bound is a Value, or None where it is unknown.
 Cell = bool | Value | None
@@ -24,17 +26,35 @@ def _step(program: Program, operation: Operation, operands: list[Cell], inputs: 
         return inputs[operation.payload]
     if operation.op in (Op.FLAG, Op.BOUND, Op.UNKNOWN):
         return None if operation.op is Op.UNKNOWN else _constant(operation)
+    if operation.op in ARITHMETIC:
+        return _known_both(_computed)(operation, *operands)
     if operation.op is Op.CAST:
         source = program.operations[operation.operands[0]].type
         assert source is not None
         assert operation.type is not None
         return None if operands[0] is None else primitives.cast(operands[0], source, operation.type)
+    if operation.op is Op.APPLY:
+        return _apply(program, operation, operands)
     return _STEPS[operation.op](operation, *operands)
+
+
+def _apply(program: Program, operation: Operation, operands: list[Cell]) -> Cell:
+    source, call = program.operations[operation.operands[0]].type, operation.payload
+    assert isinstance(call, Apply)
+    assert source is not None
+    assert operation.type is not None
+    values = tuple(operand for operand in operands if operand is not None)
+    return functions.apply(call, values, source, operation.type) if len(values) == len(operands) else None
 
 
 def _constant(operation: Operation) -> Cell:
     assert not isinstance(operation.payload, tuple | Input)
     return operation.payload
+
+
+def _computed(operation: Operation, left: Value, right: Value) -> Cell:
+    assert operation.type is not None
+    return ARITHMETIC[operation.op](left, right, operation.type)
 
 
 def _maybe(decide: Callable[[Value, Value], bool]) -> Callable[..., Cell]:
@@ -58,18 +78,13 @@ _STEPS: Mapping[Op, Callable[..., Cell]] = {
     Op.NOT: lambda _, flag: not flag,
     Op.MAYBE_LESS: _maybe(primitives.less),
     Op.MAYBE_AT_MOST: _maybe(primitives.at_most),
-    Op.MAYBE_MEETS: lambda operation, lower, upper: primitives.meets(lower, upper, operation.payload),
-    Op.MAYBE_LEAVES: lambda operation, lower, upper: primitives.leaves(lower, upper, operation.payload),
+    Op.MAYBE_MEETS: lambda operation, lower, upper: meets(lower, upper, operation.payload),
     Op.KNOWN: lambda _, bound: bound is not None,
     Op.CHOOSE: lambda _, flag, then, otherwise: then if flag else otherwise,
     Op.LEAST: _known_both(lambda _, left, right: min(left, right)),
     Op.GREATEST: _known_both(lambda _, left, right: max(left, right)),
     Op.LEAST_KNOWN: _of_known(min),
     Op.GREATEST_KNOWN: _of_known(max),
-    Op.ADD: _known_both(lambda operation, left, right: primitives.add(left, right, operation.type)),
-    Op.SUBTRACT: _known_both(
-        lambda operation, left, right: primitives.add(left, right, operation.type, sign=-1)
-    ),
     Op.NEXT: _known_both(lambda operation, bound: primitives.step(bound, operation.type, sign=1)),
     Op.PREVIOUS: _known_both(lambda operation, bound: primitives.step(bound, operation.type, sign=-1)),
 }

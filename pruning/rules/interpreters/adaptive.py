@@ -1,0 +1,304 @@
+"""Runs a program on many blocks, asking first what is cheap and decides much, and no more than needed.
+
+A block is skipped unless each child of an AND says otherwise, so children are asked in the order of
+what they proved to be worth, and only on the lanes that nothing has decided yet; dually under OR
+("Pruning in Snowflake", 3.2). The answers are those of `arrow.run`: an order changes none, and a lane
+that is not asked was decided. Only a cut changes them, to the timid side.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pruning.rules.flag_trees import ALWAYS, Join, Leaf, Tree, conjoined, grouped, owners, tree_of
+from pruning.rules.interpreters.arrow import Prepared, prepare, step
+from pruning.rules.interpreters.arrow_kernels import Lanes
+from pruning.rules.interpreters.ranking import RANKED_CHUNKS, Ranking, Tally, spread
+from pruning.rules.program import Input, Op, Operation, Program
+from pruning.rules.truths import Match
+
+# Fewer open lanes than one in so many are worth copying together,
+_GATHERED_SHARE = 16
+# and, before most of a program, any whose copy, at so many operations an input, spares more than it takes.
+_COPY_OPERATIONS = 3
+# What a chunk's cells may take together, at 8 bytes a lane.
+_CHUNK_BYTES = 64 << 20
+_LANES_MIN, _LANES_MAX = 8_192, 65_536
+
+Clock = Callable[[], float]
+InputsAt = Callable[[int, int], Mapping[Input, pa.Array]]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Verdicts (`Match`, of shape (lanes,)), and the ordinals of the groups that were cut."""
+
+    verdicts: np.ndarray
+    cut: frozenset[int]
+
+
+def run(
+    program: Program,
+    inputs_at: InputsAt,
+    lanes: int,
+    *,
+    clock: Clock,
+    groups: Sequence[frozenset[int]] = (),
+    read_seconds: float | None = None,
+    chunk_lanes: int | None = None,
+) -> Outcome:
+    """The verdicts of a program whose outputs are may be TRUE, may be FALSE, may be NULL.
+
+    Claim     Without `read_seconds` the verdicts are those of the flags that `arrow.run` gives. With it, a
+              verdict may be SOME instead.
+    Premises  The program's flags are functions of a lane alone.
+    Proof     (1) An AND of flags is false on a lane as soon as one is, an OR true; the rest need no asking.
+              (2) NONE is where may-be-TRUE is false. Elsewhere each flag that it is an AND of holds, so
+                  those are taken as true in "may be FALSE or may be NULL", which tells ALL from SOME.
+              (3) Leaving out a child of the AND that may-be-TRUE is makes it hold on more lanes, so NONE
+                  is claimed of fewer. (2) does not hold then, and ALL is claimed of none.
+              (3) would hold of any AND inside, too; there what a cut costs depends on the OR above.
+
+    Args:
+        program: As `pruning.rules.analysis.analyse` makes it.
+        inputs_at: As in `arrow.run`; an input is asked for only when it is needed.
+        lanes: The number of blocks.
+        clock: Seconds from any beginning; it decides orders and cuts.
+        groups: Flags that are cut together, of the AND that may-be-TRUE is; one in several is cut with
+            those of the same. What is in none is never cut.
+        read_seconds: What it takes to read a block that is not skipped. None: nothing is cut.
+        chunk_lanes: Blocks to evaluate at a time; None is what the program's size suggests.
+    """
+    size = chunk_lanes or _chunk_lanes(program)
+    may_true, *others = program.outputs
+    skips, homes = grouped(tree_of(program, may_true), groups)
+    fails = tree_of(program, *others, true=conjoined(program, may_true))
+    asking = _Asking(prepare(program), clock, owners(program, Join(Op.AND, (skips, fails))))
+    root, rest = _Node.of(skips), _Node.of(fails)
+    spared = [child for child in range(len(root.children)) if not (homes and homes[child])]
+    verdicts = np.zeros(lanes, np.int8)
+    for done, ordinal in enumerate(spread(-(-lanes // size)), start=1):
+        chunk = slice(ordinal * size, min(lanes, (ordinal + 1) * size))
+        frame = _Frame(chunk.stop - chunk.start, inputs_at(chunk.start, chunk.stop - chunk.start))
+        verdicts[chunk] = _verdicts(asking, root, rest, frame)
+        if done % RANKED_CHUNKS == 0:
+            root.rerank()
+            rest.rerank()
+            if read_seconds is not None:
+                root.ranking.cut_last(lanes - done * size, read_seconds, spared)
+    return Outcome(verdicts, frozenset().union(*(homes[child] for child in root.ranking.cut)))
+
+
+def _chunk_lanes(program: Program) -> int:
+    fitting = _CHUNK_BYTES // (8 * len(program.operations))
+    return max(_LANES_MIN, min(_LANES_MAX, fitting))
+
+
+@dataclass(slots=True)
+class _Node:
+    """A node of a tree with what was learnt of its children."""
+
+    tree: Tree
+    children: "list[_Node]"
+    ranking: Ranking
+    top: bool = True
+
+    @classmethod
+    def of(cls, tree: Tree, *, top: bool = True) -> "_Node":
+        children = [cls.of(child, top=False) for child in tree.children] if isinstance(tree, Join) else []
+        return cls(tree, children, Ranking(len(children)), top)
+
+    def rerank(self) -> None:
+        self.ranking.rerank()
+        for child in self.children:
+            if child.children:
+                child.rerank()
+
+
+@dataclass(slots=True)
+class _Frame:
+    """Some lanes of a chunk, and what was computed on them.
+
+    A frame of fewer lanes has a parent, of whose lanes `kept` tells those that are still here.
+    """
+
+    lanes: int
+    inputs: Mapping[Input, pa.Array]
+    parent: "_Frame | None" = None
+    kept: pa.BooleanArray | None = None
+    cells: dict[int, Lanes] = field(default_factory=dict)
+
+    def gathered(self, kept: pa.BooleanArray) -> "_Frame":
+        """The lanes that are kept."""
+        return _Frame(kept.true_count, self.inputs, self, kept)
+
+    def has(self, index: int) -> bool:
+        """Whether the operation was computed on these lanes, or on lanes that hold them."""
+        return index in self.cells or (self.parent is not None and self.parent.has(index))
+
+    def cell(self, index: int) -> Lanes:
+        """What was computed of an operation."""
+        if index not in self.cells:
+            assert self.parent is not None
+            cell = self.parent.cell(index)
+            self.cells[index] = cell if isinstance(cell, pa.Scalar) else cell.filter(self.kept)
+        return self.cells[index]
+
+    def read(self, index: int, input_: Input) -> None:
+        """Read an input on all lanes of the chunk."""
+        frame = self
+        while frame.parent is not None:
+            frame = frame.parent
+        frame.cells[index] = self.inputs[input_]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """Asks trees on frames: the flag, and the seconds that only this tree took."""
+
+    prepared: Prepared
+    clock: Clock
+    owner: Mapping[int, int]
+
+    @property
+    def work(self) -> float:
+        """The program's operations for each of its inputs."""
+        program = self.prepared.program
+        return len(program.operations) / max(1, len(program.inputs))
+
+    def ask(self, node: _Node, frame: _Frame) -> tuple[Lanes, float]:
+        """A node on all lanes of a frame."""
+        if isinstance(node.tree, Leaf):
+            return self._leaf(node.tree.index, frame)
+        return self._join(node, node.tree.op, frame)
+
+    def _join(self, node: _Node, op: Op, frame: _Frame) -> tuple[Lanes, float]:
+        open_ = _Open(frame, decides=op is Op.OR)
+        total = 0.0
+        for child in tuple(node.ranking.order):
+            before = open_.count
+            if not before:
+                node.ranking.observe(child, Tally(lanes=frame.lanes))
+                continue
+            here = open_.frame(self.work if node.top else 0.0)
+            flag, seconds = self.ask(node.children[child], here)
+            open_.close(flag)
+            decided = before - open_.count
+            node.ranking.observe(child, Tally(frame.lanes, here.lanes, before, decided, seconds))
+            total += seconds
+        return open_.answer(), total
+
+    def _leaf(self, leaf: int, frame: _Frame) -> tuple[Lanes, float]:
+        seconds = 0.0
+        pending = [leaf]
+        while pending:
+            index = pending[-1]
+            operation = self.prepared.program.operations[index]
+            if self._known(index, frame):
+                pending.pop()
+                continue
+            missing = [operand for operand in operation.operands if not self._known(operand, frame)]
+            if missing:
+                pending += missing
+            else:
+                pending.pop()
+                began = self.clock()
+                self._compute(index, operation, frame)
+                if self.owner.get(index) == leaf:
+                    seconds += self.clock() - began
+        constant = self.prepared.constants.get(leaf)
+        return frame.cell(leaf) if constant is None else constant, seconds
+
+    def _known(self, index: int, frame: _Frame) -> bool:
+        return index in self.prepared.constants or frame.has(index)
+
+    def _compute(self, index: int, operation: Operation, frame: _Frame) -> None:
+        if isinstance(operation.payload, Input):
+            frame.read(index, operation.payload)
+            return
+        constants = self.prepared.constants
+        operands = [
+            constants[operand] if operand in constants else frame.cell(operand)
+            for operand in operation.operands
+        ]
+        frame.cells[index] = step(self.prepared.program, operation, operands, {})
+
+
+@dataclass(slots=True)
+class _Open:
+    """The lanes of a frame that no child has decided: of AND by being false, of OR by being true."""
+
+    whole: _Frame
+    decides: bool
+    count: int = field(init=False)
+    _here: _Frame = field(init=False)
+    _places: np.ndarray | None = None
+    _undecided: pa.BooleanArray | None = None
+
+    def __post_init__(self) -> None:
+        self.count, self._here = self.whole.lanes, self.whole
+
+    def frame(self, work: float) -> _Frame:
+        """A frame with every open lane, and with few others where that is worth a copy.
+
+        `work` is how many operations are to come for each input to copy.
+        """
+        few = self.count * _GATHERED_SHARE <= self._here.lanes
+        spared = (self._here.lanes - self.count) * work
+        if self._undecided is not None and (few or spared > _COPY_OPERATIONS * self._here.lanes):
+            places = np.flatnonzero(self._undecided.to_numpy(zero_copy_only=False))
+            self._places = places if self._places is None else self._places[places]
+            self._here = self._here.gathered(self._undecided)
+            self._undecided = None
+        return self._here
+
+    def close(self, flag: Lanes) -> None:
+        """Close the lanes of the last frame on which the flag decides."""
+        if isinstance(flag, pa.Scalar):
+            self.count = 0 if flag.as_py() is self.decides else self.count
+            return
+        open_ = _inverted(flag) if self.decides else flag
+        self._undecided = open_ if self._undecided is None else pc.and_(self._undecided, open_)
+        self.count = self._undecided.true_count
+
+    def answer(self) -> Lanes:
+        """The flag of the whole frame: a scalar where it is the same everywhere."""
+        if self.count in (0, self.whole.lanes):
+            return pa.scalar(self.decides is (self.count == 0))
+        if self._places is None:
+            return _inverted(self._undecided) if self.decides else self._undecided
+        places = self._places
+        if self._undecided is not None:
+            places = places[self._undecided.to_numpy(zero_copy_only=False)]
+        answer = np.full(self.whole.lanes, self.decides)
+        answer[places] = not self.decides
+        return pa.array(answer)
+
+
+def _verdicts(asking: _Asking, root: _Node, rest: _Node, frame: _Frame) -> np.ndarray | int:
+    """The verdicts on a chunk, or the one that all its lanes have."""
+    may_true, _ = asking.ask(root, frame)
+    if isinstance(may_true, pa.Scalar) and not may_true.as_py():
+        return int(Match.NONE)
+    if root.ranking.cut or rest.tree == ALWAYS:
+        return _bytes(may_true) * int(Match.SOME)
+    open_ = _Open(frame, decides=False)
+    open_.close(may_true)
+    here = open_.frame(asking.work)
+    may_fail, _ = asking.ask(rest, here)
+    open_.close(_inverted(may_fail))
+    return _bytes(may_true) + _bytes(open_.answer())
+
+
+def _inverted(flag: Lanes) -> Lanes:
+    return pa.scalar(not flag.as_py()) if isinstance(flag, pa.Scalar) else pc.invert(flag)
+
+
+def _bytes(flag: Lanes) -> np.ndarray | int:
+    if isinstance(flag, pa.Scalar):
+        return int(flag.as_py())
+    lanes: np.ndarray = flag.to_numpy(zero_copy_only=False)
+    return lanes.view(np.int8)
