@@ -1,154 +1,127 @@
-"""Spark's sums and casts in plain Python, for `oracles.brute_force`.
+"""Spark's arithmetic in plain Python, for `oracles.brute_force`."""
 
-Decimals are integers at a scale here, so that no context rounds them.
-"""
-
-import datetime
 import math
-import struct
 from decimal import Decimal
-from zoneinfo import ZoneInfo
 
+from oracles.numbers import (
+    Overflow,
+    digits_of,
+    fit_decimal,
+    fit_integer,
+    float32,
+    refuse,
+    scale_of,
+    wrap,
+)
 from pruning.expressions.trees import Mode, Operator
-from pruning.expressions.types import Kind, Type, Value
+from pruning.expressions.types import LONG, Kind, Type, Value, decimal
 
-_EPOCH = datetime.date(1970, 1, 1)
-_US_PER_DAY = 86_400_000_000
-_INSTANTS = (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ)
+__all__ = ["Overflow", "calculate"]
+
+_DIVISIONS = frozenset({Operator.DIVIDE, Operator.INTEGRAL_DIVIDE, Operator.REMAINDER})
+# Spark divides decimals to as many digits, the rest cut off, where a quotient is to be integral.
+_QUOTIENT_DIGITS_MAX = 39
+# And to as many after the point otherwise, which leaves the digit that rounding looks at.
+_QUOTIENT_SCALE = 39
 
 
-class Overflow(ArithmeticError):
-    """Spark raises here: a result is out of its type's range under ANSI mode."""
-
-
-def add(operator: Operator, left: Value | None, right: Value | None, type_: Type, mode: Mode) -> Value | None:
-    """`left + right` or `left - right` computed in a type; None is NULL.
+def calculate(
+    operator: Operator,
+    left: Value | None,
+    right: Value | None,
+    operands: tuple[Type, Type],
+    type_: Type,
+    mode: Mode,
+) -> Value | None:
+    """`left operator right` computed in a type, from operands of two types; None is NULL.
 
     Raises:
-        Overflow: the result is out of range and the mode is ANSI.
+        Overflow: Spark raises, which it does where the result is out of range or the divisor is
+            zero and the mode is ANSI, and where an integral quotient of decimals is too long.
     """
     if left is None or right is None:
         return None
-    sign = 1 if operator is Operator.ADD else -1
+    if operator in _DIVISIONS and right == 0:
+        refuse(f"{left!r} {operator.value} 0", mode)
+        return None
     if isinstance(left, Decimal) and isinstance(right, Decimal):
-        scale = max(_scale(left), _scale(right))
-        total = _digits(left, scale) + sign * _digits(right, scale)
-        return _fit_decimal(total, scale, type_, mode)
+        return _decimals(operator, left, right, operands, type_, mode)
     if isinstance(left, float) and isinstance(right, float):
-        total_float = left + sign * right
-        # Rounding the double sum of two floats gives the float sum: 53 >= 2 * 24 + 2 bits.
-        return _float32(total_float) if type_.kind is Kind.FLOAT else total_float
+        # Rounding a double result of two floats gives the float result: 53 >= 2 * 24 + 2 bits.
+        result = _floats(operator, left, right)
+        return float32(result) if type_.kind is Kind.FLOAT else result
     assert isinstance(left, int)
     assert isinstance(right, int)
-    return _fit_integer(left + sign * right, type_, mode)
+    return fit_integer(_integers(operator, left, right), type_, mode)
 
 
-def cast(value: Value | None, source: Type, target: Type, mode: Mode, *, zone: str) -> Value | None:
-    """`CAST(value AS target)`; None is NULL.
-
-    Raises:
-        Overflow: the value is out of the target's range and the mode is ANSI.
-        NotImplementedError: there is no second opinion on such a pair of types.
-    """
-    if value is None or source == target:
-        return value
-    if source.integral and isinstance(value, int):
-        return _cast_integer(value, target, mode)
-    if isinstance(value, float) and target.floating:
-        return _float32(value) if target.kind is Kind.FLOAT else value
-    if isinstance(value, Decimal) and target.kind is Kind.DOUBLE:
-        return float(value)
-    if isinstance(value, Decimal) and target.kind is Kind.DECIMAL:
-        return _fit_decimal(_digits(value, _scale(value)), _scale(value), target, mode)
-    if isinstance(value, int) and target.kind in _INSTANTS:
-        return _cast_instant(value, source, target, zone)
-    raise NotImplementedError(f"no second opinion on a cast from {source} to {target}")
+def _integers(operator: Operator, left: int, right: int) -> int:
+    match operator:
+        case Operator.ADD:
+            return left + right
+        case Operator.SUBTRACT:
+            return left - right
+        case Operator.MULTIPLY:
+            return left * right
+        case Operator.INTEGRAL_DIVIDE:
+            return _quotient(left, right)
+        case Operator.REMAINDER:
+            return left - right * _quotient(left, right)
+    raise NotImplementedError(f"no second opinion on {operator.value} of integers")
 
 
-def _cast_integer(value: int, target: Type, mode: Mode) -> Value | None:
-    if target.integral:
-        return _fit_integer(value, target, mode)
-    if target.kind is Kind.DECIMAL:
-        return _fit_decimal(value, 0, target, mode)
-    if target.kind is Kind.DOUBLE:
-        return float(value)
-    if target.kind is Kind.FLOAT:
-        return _nearest_float32(value)
-    raise NotImplementedError(f"no second opinion on a cast from an integer to {target}")
+def _quotient(left: int, right: int) -> int:
+    """left / right without what follows the point."""
+    magnitude = abs(left) // abs(right)
+    return -magnitude if (left < 0) != (right < 0) else magnitude
 
 
-def _cast_instant(value: int, source: Type, target: Type, zone: str) -> int:
-    if source.kind is Kind.DATE:
-        local = value * _US_PER_DAY
-    elif source.kind is Kind.TIMESTAMP_NTZ:
-        local = value
-    else:
-        raise NotImplementedError(f"no second opinion on a cast from {source} to {target}")
-    return local if target.kind is Kind.TIMESTAMP_NTZ else local - _offset_us(local, zone)
+def _floats(operator: Operator, left: float, right: float) -> float:
+    match operator:
+        case Operator.ADD:
+            return left + right
+        case Operator.SUBTRACT:
+            return left - right
+        case Operator.MULTIPLY:
+            return left * right
+        case Operator.DIVIDE:
+            return left / right
+        case Operator.REMAINDER:
+            return math.nan if math.isinf(left) else math.fmod(left, right)
+    raise NotImplementedError(f"no second opinion on {operator.value} of floats")
 
 
-def _offset_us(local_us: int, zone: str) -> int:
-    """The zone's offset from UTC at a local time; of two, the earlier; in a gap, the one before it."""
-    if zone == "UTC":
-        return 0
-    moment = datetime.datetime.combine(_EPOCH, datetime.time()) + datetime.timedelta(microseconds=local_us)
-    offset = moment.replace(tzinfo=ZoneInfo(zone)).utcoffset()
-    assert offset is not None
-    return int(offset / datetime.timedelta(microseconds=1))
+def _decimals(
+    operator: Operator, left: Decimal, right: Decimal, operands: tuple[Type, Type], type_: Type, mode: Mode
+) -> Value | None:
+    scale = max(scale_of(left), scale_of(right))
+    one, other = digits_of(left, scale), digits_of(right, scale)
+    match operator:
+        case Operator.ADD:
+            return fit_decimal(one + other, scale, type_, mode)
+        case Operator.SUBTRACT:
+            return fit_decimal(one - other, scale, type_, mode)
+        case Operator.MULTIPLY:
+            return fit_decimal(one * other, 2 * scale, type_, mode)
+        case Operator.DIVIDE:
+            return fit_decimal(_quotient(one * 10**_QUOTIENT_SCALE, other), _QUOTIENT_SCALE, type_, mode)
+        case Operator.REMAINDER:
+            remainder = one - other * _integral_quotient(one, other)
+            return fit_decimal(remainder, scale, type_, mode)
+        case Operator.INTEGRAL_DIVIDE:
+            quotient = fit_decimal(_integral_quotient(one, other), 0, _quotient_type(*operands), mode)
+            # Spark checks that the decimal fits in its type, then keeps 64 bits of it in every mode.
+            return None if quotient is None else wrap(int(quotient), LONG)
 
 
-def _fit_integer(value: int, type_: Type, mode: Mode) -> int | None:
-    limits = type_.integer_range
-    assert limits is not None
-    if limits[0] <= value <= limits[1]:
-        return value
-    if mode is Mode.ANSI:
-        raise Overflow(f"{value} is no {type_}")
-    span = limits[1] - limits[0] + 1
-    return (value - limits[0]) % span + limits[0] if mode is Mode.LEGACY else None
+def _integral_quotient(left: int, right: int) -> int:
+    quotient = _quotient(left, right)
+    dropped = 10 ** max(0, len(str(abs(quotient))) - _QUOTIENT_DIGITS_MAX)
+    if quotient % dropped:
+        raise Overflow(f"{quotient} has more than {_QUOTIENT_DIGITS_MAX} digits")
+    return quotient
 
 
-def _fit_decimal(digits: int, scale: int, type_: Type, mode: Mode) -> Decimal | None:
-    """digits * 10**-scale rounded half away from zero to the type's scale."""
-    shift = type_.scale - scale
-    magnitude = abs(digits)
-    if shift >= 0:
-        magnitude *= 10**shift
-    else:
-        magnitude = (2 * magnitude + 10**-shift) // (2 * 10**-shift)
-    if magnitude >= 10**type_.precision:
-        if mode is Mode.ANSI:
-            raise Overflow(f"{digits}E{-scale} is no {type_}")
-        return None
-    return Decimal((int(digits < 0 < magnitude), tuple(map(int, str(magnitude))), -type_.scale))
-
-
-def _scale(value: Decimal) -> int:
-    exponent = value.as_tuple().exponent
-    assert isinstance(exponent, int)
-    return -exponent
-
-
-def _digits(value: Decimal, scale: int) -> int:
-    """The value as an integer count of 10**-scale; the scale must not be below the value's own."""
-    sign, digits, _ = value.as_tuple()
-    magnitude: int = int("".join(map(str, digits))) * 10 ** (scale - _scale(value))
-    return -magnitude if sign else magnitude
-
-
-def _float32(value: float) -> float:
-    try:
-        return float(struct.unpack("<f", struct.pack("<f", value))[0])
-    except OverflowError:
-        return math.copysign(math.inf, value)
-
-
-def _nearest_float32(value: int) -> float:
-    """An integer rounded once: by way of a double it could be rounded twice."""
-    spare = max(0, value.bit_length() - 53)
-    if spare:
-        # Keep a sticky last bit, so that a double holds what decides the rounding.
-        kept = abs(value) >> spare
-        sticky = kept | bool(abs(value) & ((1 << spare) - 1))
-        return math.copysign(_float32(float(sticky << spare)), value)
-    return _float32(float(value))
+def _quotient_type(left: Type, right: Type) -> Type:
+    """The decimal type that Spark gives `left div right` before it makes a bigint of it."""
+    return decimal(min(38, max(1, left.precision - left.scale + right.scale)), 0)

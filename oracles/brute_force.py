@@ -1,7 +1,8 @@
 """A second opinion on predicates: plain Python evaluates an expression on one row.
 
 Shares   the types and trees of `pruning.expressions`; no rule, no SQL text.
-Trusts   Python's integers, floats and zone database.
+Trusts   Python's integers, floats and zone database, and the C library to a few ulps
+         (`oracles.functions` says where).
 Removes  Spark: its parser, its optimiser, its casts.
 Leaves   the reading of Spark's rules: three-valued logic, NaN equal to NaN and above every number,
          -0.0 equal to 0.0, sums rounded half up to their decimal type. Where arithmetic raises and
@@ -12,10 +13,13 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from oracles.arithmetic import add, cast
+from oracles.arithmetic import calculate
+from oracles.casts import cast
+from oracles.functions import call
 from pruning.expressions.trees import (
     And,
     Arithmetic,
+    Call,
     Case,
     Cast,
     Coalesce,
@@ -45,7 +49,8 @@ def evaluate(expression: Expression, row: RowValues, *, zone: str = "UTC") -> Va
         zone: The session's time zone, for casts between date and timestamp.
     Raises:
         oracles.arithmetic.Overflow: Spark raises here.
-        NotImplementedError: there is no second opinion on such a node.
+        NotImplementedError: there is no second opinion on such a node, or on it with such values,
+            because releases of Spark differ.
     """
 
     def value(part: Expression) -> Value | None:
@@ -57,9 +62,12 @@ def evaluate(expression: Expression, row: RowValues, *, zone: str = "UTC") -> Va
         case Literal(constant):
             return constant
         case Arithmetic(operator, left, right, type_, mode):
-            return add(operator, value(left), value(right), type_, mode)
+            operands = (type_of(left), type_of(right))
+            return calculate(operator, value(left), value(right), operands, type_, mode)
         case Cast(operand, type_, mode):
             return cast(value(operand), type_of(operand), type_, mode, zone=zone)
+        case Call(function, arguments, type_, mode):
+            return call(function, [value(argument) for argument in arguments], type_, mode)
         case Case(branches, otherwise):
             chosen = next((result for condition, result in branches if value(condition) is True), otherwise)
             return value(chosen)

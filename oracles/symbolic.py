@@ -8,71 +8,36 @@ Leaves   the representation of values (see `Ideals`): float rounding is any mono
 
 Axioms: PREFIX - a byte string s has the prefix p if and only if p <= s < end(p), where end(p) is p
 with its last byte below 0xFF incremented and what follows cut off. ZONE - an instant and its local
-time differ by at most 18 hours. ROUNDING - rounding to nearest is monotone.
+time differ by at most 18 hours. ROUNDING - rounding to nearest is monotone. MONOTONE, TEXT and
+POSITIVE - see `oracles.ideal_functions`.
 """
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any
 
 import z3
 
+from oracles.ideal_arithmetic import arithmetic
+from oracles.ideal_casts import among_numbers, cast
+from oracles.ideal_functions import axioms, call
+from oracles.ideals import NO, YES, ZERO, Ideals, Outcome, Term, choose, fitted, less
 from pruning.expressions import trees
-from pruning.expressions.trees import Comparison, Expression, Mode, Operator, type_of
+from pruning.expressions.trees import Comparison, Expression, Function, Mode, type_of
 from pruning.expressions.types import BOOLEAN, BYTES, NULL, Kind, Type, Value
 
-Term: TypeAlias = Any  # z3 has no types of its own
+__all__ = ["Ideals", "Meaning", "Outcome", "Term"]
 
 _MICROS_PER_DAY = 24 * 60 * 60 * 1_000_000
 _ZONE_MICROS_MAX = 18 * 60 * 60 * 1_000_000
+_ROUNDING = frozenset({Function.FLOOR, Function.CEIL, Function.ROUND, Function.BROUND})
 
 
-@dataclass(frozen=True, slots=True)
-class Ideals:
-    """How the ideal values that both sides of a proof talk about are made.
-
-    Attributes:
-        place: The integer term of a byte string's place in the order of bytes.
-        rounded: The sign (-1 and 1 are infinities, 0 is finite) and value of a rounded real.
-    """
-
-    place: Callable[[bytes], Term]
-    rounded: Callable[[Term], tuple[Term, Term]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What an expression gives on the row.
-
-    `raises` excludes the row: it has no answer. Otherwise it is NULL, or NaN, or the number
-    `value`, infinite where `sign` is not 0. Booleans are 0 and 1; decimals are unscaled.
-    """
-
-    raises: Term
-    null: Term
-    nan: Term
-    value: Term
-    sign: Term
-
-    @property
-    def true(self) -> Term:
-        """A boolean that is TRUE."""
-        return z3.And(z3.Not(self.null), self.value == 1)
-
-    @property
-    def false(self) -> Term:
-        """A boolean that is FALSE."""
-        return z3.And(z3.Not(self.null), self.value == 0)
-
-
-_NO, _ZERO = z3.BoolVal(False), z3.IntVal(0)
-
-
-def _answer(null: Term, true: Term, *, raises: Term = _NO) -> Outcome:
-    return Outcome(raises=raises, null=null, nan=_NO, value=z3.If(true, 1, 0), sign=_ZERO)
+def _answer(null: Term, true: Term, *, raises: Term = NO) -> Outcome:
+    return Outcome(raises=raises, null=null, nan=NO, value=z3.If(true, 1, 0), sign=ZERO)
 
 
 @dataclass(slots=True)
@@ -83,10 +48,23 @@ class Meaning:
     ideals: Ideals
     assumptions: list[Term] = field(default_factory=list)
     _fresh: int = 0
+    _applied: dict[str, list[tuple[Term, Term]]] = field(default_factory=dict)
 
     def of(self, node: Expression) -> Outcome:
         """The expression's outcome on the row."""
         return _MEANINGS[type(node)](self, node)
+
+    @property
+    def real_functions(self) -> Ideals:
+        """The ideals, but assuming the axioms of each function that is applied."""
+        return replace(self.ideals, apply=self._apply)
+
+    def _apply(self, name: str, arguments: list[Term]) -> Term:
+        result = self.ideals.apply(name, arguments)
+        earlier = self._applied.setdefault(name, [])
+        self.assumptions += axioms(name, arguments, result, earlier)
+        earlier.append((arguments[0], result))
+        return result
 
     def fresh(self, name: str) -> str:
         """A name no other variable has."""
@@ -101,7 +79,7 @@ def _column(meaning: Meaning, node: Any) -> Outcome:
 def _literal(meaning: Meaning, node: Any) -> Outcome:
     value: Value | None = node.value
     nan = isinstance(value, float) and math.isnan(value)
-    sign, term = _ZERO, z3.RealVal(0) if node.type.floating else _ZERO
+    sign, term = ZERO, z3.RealVal(0) if node.type.floating else ZERO
     if isinstance(value, bytes):
         term = meaning.ideals.place(value)
     elif node.type.floating and value is not None and not nan:
@@ -110,35 +88,28 @@ def _literal(meaning: Meaning, node: Any) -> Outcome:
         term = z3.RealVal(0 if infinite else str(Decimal(value)))
     elif value is not None and not nan:
         term = z3.IntVal(int(Fraction(value) * 10**node.type.scale))
-    return Outcome(raises=_NO, null=z3.BoolVal(value is None), nan=z3.BoolVal(nan), value=term, sign=sign)
+    return Outcome(raises=NO, null=z3.BoolVal(value is None), nan=z3.BoolVal(nan), value=term, sign=sign)
 
 
 def _compare(meaning: Meaning, node: Any) -> Outcome:
     left, right = meaning.of(node.left), meaning.of(node.right)
     raises, null = z3.Or(left.raises, right.raises), z3.Or(left.null, right.null)
-    less, equal = _less(left, right), _equal(left, right)
+    below, equal = less(left, right), _equal(left, right)
     match node.operator:
         case Comparison.NULL_SAFE_EQUAL:
             both = z3.And(left.null, right.null)
-            return _answer(_NO, z3.Or(both, z3.And(z3.Not(null), equal)), raises=raises)
+            return _answer(NO, z3.Or(both, z3.And(z3.Not(null), equal)), raises=raises)
         case Comparison.EQUAL:
             true = equal
         case Comparison.LESS:
-            true = less
+            true = below
         case Comparison.AT_MOST:
-            true = z3.Or(less, equal)
+            true = z3.Or(below, equal)
         case Comparison.GREATER:
-            true = z3.Not(z3.Or(less, equal))
+            true = z3.Not(z3.Or(below, equal))
         case _:
-            true = z3.Not(less)
+            true = z3.Not(below)
     return _answer(null, true, raises=raises)
-
-
-def _less(left: Outcome, right: Outcome) -> Term:
-    """NaN is above everything, itself excepted."""
-    finite = z3.And(left.sign == 0, right.sign == 0, left.value < right.value)
-    numbers = z3.Or(left.sign < right.sign, finite)
-    return z3.And(z3.Not(left.nan), z3.Or(right.nan, numbers))
 
 
 def _equal(left: Outcome, right: Outcome) -> Term:
@@ -172,7 +143,7 @@ def _negate(operand: Outcome) -> Outcome:
 
 def _is_null(meaning: Meaning, node: Any) -> Outcome:
     operand = meaning.of(node.operand)
-    return _answer(_NO, operand.null, raises=operand.raises)
+    return _answer(NO, operand.null, raises=operand.raises)
 
 
 def _in(meaning: Meaning, node: Any) -> Outcome:
@@ -194,14 +165,10 @@ def _starts_with(meaning: Meaning, node: Any) -> Outcome:
 def _has_prefix(meaning: Meaning, operand: Outcome, prefix: bytes) -> Term:
     """Axiom PREFIX."""
     stem = prefix.rstrip(b"\xff")
-    below = _yes()
+    below = YES
     if stem:
         below = operand.value < meaning.ideals.place(stem[:-1] + bytes([stem[-1] + 1]))
     return z3.And(meaning.ideals.place(prefix) <= operand.value, below)
-
-
-def _yes() -> Term:
-    return z3.BoolVal(True)
 
 
 def _like(meaning: Meaning, node: Any) -> Outcome:
@@ -230,7 +197,7 @@ def _case(meaning: Meaning, node: Any) -> Outcome:
     result = _alternative(meaning.of(node.otherwise), type_of(node))
     for condition, value in reversed(node.branches):
         tested = meaning.of(condition)
-        result = _choose(tested.true, _alternative(meaning.of(value), type_of(node)), result)
+        result = choose(tested.true, _alternative(meaning.of(value), type_of(node)), result)
         result = _with_raises(result, z3.Or(tested.raises, result.raises))
     return result
 
@@ -239,7 +206,7 @@ def _coalesce(meaning: Meaning, node: Any) -> Outcome:
     *firsts, last = (_alternative(meaning.of(operand), type_of(node)) for operand in node.operands)
     result = last
     for operand in reversed(firsts):
-        result = _choose(z3.Not(operand.null), operand, result)
+        result = choose(z3.Not(operand.null), operand, result)
         result = _with_raises(result, z3.Or(operand.raises, result.raises))
     return result
 
@@ -250,89 +217,55 @@ def _alternative(outcome: Outcome, type_: Type) -> Outcome:
     return Outcome(raises=outcome.raises, null=outcome.null, nan=outcome.nan, value=value, sign=outcome.sign)
 
 
-def _choose(condition: Term, then: Outcome, otherwise: Outcome) -> Outcome:
-    return Outcome(
-        raises=z3.If(condition, then.raises, otherwise.raises),
-        null=z3.If(condition, then.null, otherwise.null),
-        nan=z3.If(condition, then.nan, otherwise.nan),
-        value=z3.If(condition, then.value, otherwise.value),
-        sign=z3.If(condition, then.sign, otherwise.sign),
-    )
-
-
 def _with_raises(outcome: Outcome, raises: Term) -> Outcome:
     return Outcome(raises=raises, null=outcome.null, nan=outcome.nan, value=outcome.value, sign=outcome.sign)
 
 
 def _arithmetic(meaning: Meaning, node: Any) -> Outcome:
-    left, right = meaning.of(node.left), meaning.of(node.right)
-    sign = 1 if node.operator is Operator.ADD else -1
-    null, raises = z3.Or(left.null, right.null), z3.Or(left.raises, right.raises)
-    if node.type.floating:
-        return _float_sum(meaning, left, right, sign, null, raises)
-    scales = (node.type.scale - type_of(side).scale for side in (node.left, node.right))
-    left_value, right_value = (
-        side.value * 10**digits for side, digits in zip((left, right), scales, strict=True)
+    operands = (meaning.of(node.left), meaning.of(node.right))
+    types = (type_of(node.left), type_of(node.right))
+    return arithmetic(meaning.real_functions, node.operator, operands, types, node.type, node.mode)
+
+
+def _call(meaning: Meaning, node: Any) -> Outcome:
+    extreme = node.function in (Function.GREATEST, Function.LEAST)
+    rounds = node.function in _ROUNDING and len(node.operands) > 1
+    numbers = node.operands[:1] if rounds else node.operands
+    operands = [meaning.of(operand) for operand in numbers]
+    if extreme:
+        operands = [_alternative(operand, node.type) for operand in operands]
+    return call(
+        meaning.real_functions,
+        node.function,
+        operands,
+        type_of(node.operands[0]),
+        node.type,
+        node.mode,
+        digits=_digits(node.operands[1]) if rounds else 0,
+        either=z3.Bool(meaning.fresh("either")),
     )
-    exact = left_value + sign * right_value
-    return _fitted(exact, node.type, node.mode, null=null, raises=raises)
 
 
-def _fitted(exact: Term, type_: Type, mode: Mode, *, null: Term, raises: Term) -> Outcome:
-    """An exact integer in a type: beyond its limits it raises, wraps round or is NULL."""
-    least, greatest = _limits(type_)
-    overflows = z3.And(z3.Not(null), z3.Or(exact < least, exact > greatest))
-    if mode is Mode.ANSI:
-        raises = z3.Or(raises, overflows)
-    elif mode is Mode.TRY or type_.kind is Kind.DECIMAL:
-        null = z3.Or(null, overflows)
-    else:
-        exact = (exact - least) % (greatest - least + 1) + least
-    return Outcome(raises=raises, null=null, nan=_NO, value=exact, sign=_ZERO)
-
-
-def _limits(type_: Type) -> tuple[int, int]:
-    if type_.kind is Kind.DECIMAL:
-        greatest: int = 10**type_.precision - 1
-        return -greatest, greatest
-    limits = type_.integer_range
-    assert limits is not None
-    return limits
-
-
-def _float_sum(
-    meaning: Meaning, left: Outcome, right: Outcome, sign: int, null: Term, raises: Term
-) -> Outcome:
-    right_sign = sign * right.sign
-    cancels = z3.And(left.sign != 0, right_sign == -left.sign)
-    rounded_sign, rounded = meaning.ideals.rounded(left.value + sign * right.value)
-    finite = z3.And(left.sign == 0, right.sign == 0)
-    infinite = z3.If(left.sign != 0, left.sign, right_sign)
-    return Outcome(
-        raises=raises,
-        null=null,
-        nan=z3.Or(left.nan, right.nan, cancels),
-        value=rounded,
-        sign=z3.If(finite, rounded_sign, infinite),
-    )
+def _digits(operand: Expression) -> int:
+    if not isinstance(operand, trees.Literal) or operand.value is None:
+        raise NotImplementedError("a number of digits that is no literal has no symbolic meaning")
+    return int(operand.value)
 
 
 def _cast(meaning: Meaning, node: Any) -> Outcome:
     operand, source, target = meaning.of(node.operand), type_of(node.operand), node.type
-    if source == target or target.kind in BYTES or (source.floating and target.floating):
+    if among_numbers(source, target):
+        either = z3.Bool(meaning.fresh("either"))
+        return cast(meaning.real_functions, operand, source, target, node.mode, either=either)
+    if source == target or target.kind in BYTES:
         return operand
-    if target.floating:
-        sign, value = meaning.ideals.rounded(z3.ToReal(operand.value))
-        return Outcome(raises=operand.raises, null=operand.null, nan=_NO, value=value, sign=sign)
     exact = operand.value
     if source.kind is Kind.DATE:
         exact = exact * _MICROS_PER_DAY
     if source.kind is not target.kind and Kind.TIMESTAMP in (source.kind, target.kind):
         exact = exact + _offset(meaning)
-    if target.kind is Kind.DECIMAL:
-        exact = exact * 10 ** (target.scale - source.scale)
     mode = Mode.ANSI if source.kind is Kind.DATE else node.mode
-    return _fitted(exact, target, mode, null=operand.null, raises=operand.raises)
+    return fitted(exact, target, mode, null=operand.null, raises=operand.raises)
 
 
 def _offset(meaning: Meaning) -> Term:
@@ -347,14 +280,14 @@ def _opaque(meaning: Meaning, node: Any) -> Outcome:
     name = meaning.fresh("opaque")
     floating = node.type.floating
     value = z3.Real(name) if floating else z3.Int(name)
-    sign = z3.Int(f"{name} sign") if floating else _ZERO
+    sign = z3.Int(f"{name} sign") if floating else ZERO
     if floating:
         meaning.assumptions += [sign >= -1, sign <= 1]
     if node.type == BOOLEAN:
         meaning.assumptions += [value >= 0, value <= 1]
-    nan = z3.Bool(f"{name} nan") if floating else _NO
-    null = _yes() if node.type == NULL else z3.Bool(f"{name} null")
-    return Outcome(raises=_NO, null=null, nan=nan, value=value, sign=sign)
+    nan = z3.Bool(f"{name} nan") if floating else NO
+    null = YES if node.type == NULL else z3.Bool(f"{name} null")
+    return Outcome(raises=NO, null=null, nan=nan, value=value, sign=sign)
 
 
 _MEANINGS: Mapping[type, Callable[[Meaning, Any], Outcome]] = {
@@ -371,6 +304,7 @@ _MEANINGS: Mapping[type, Callable[[Meaning, Any], Outcome]] = {
     trees.Case: _case,
     trees.Coalesce: _coalesce,
     trees.Arithmetic: _arithmetic,
+    trees.Call: _call,
     trees.Cast: _cast,
     trees.Opaque: _opaque,
 }

@@ -1,15 +1,18 @@
-"""Which casts to put around a column, what values become under them, and the types of sums.
+"""Which casts to put around a column, and what values become under them.
 
-The widenings are those that Spark's analyser inserts by itself; narrowings occur in what people
-write. Source: Spark's rules of implicit casts and of decimal precision.
+The widenings are those that Spark's analyser inserts by itself; the other casts occur in what
+people write. Source: Spark's rules of implicit casts.
 """
 
+import math
 from decimal import Decimal
+from fractions import Fraction
+from typing import TypeAlias
 
 from pruning.expressions.types import (
+    BOOLEAN,
     BYTE,
     DATE,
-    DECIMAL_PRECISION_MAX,
     DOUBLE,
     FLOAT,
     INTEGER,
@@ -22,12 +25,16 @@ from pruning.expressions.types import (
     Value,
     decimal,
 )
-from strategies.values import DECIMALS, US_PER_DAY, scaled, to_float32, unscaled
+from strategies.values import DECIMALS, US_PER_DAY, scaled, to_float32
+
+Number: TypeAlias = Fraction | float
 
 _INTEGRALS = (BYTE, SHORT, INTEGER, LONG)
+_NARROW_INTEGRALS = (BYTE, SHORT, INTEGER)
 # Digits of each integral type's values, as Spark counts them when it casts to decimal.
 INTEGRAL_DIGITS = {Kind.BYTE: 3, Kind.SHORT: 5, Kind.INTEGER: 10, Kind.LONG: 20}
-_SCALE_KEPT_MIN = 6  # what a sum's scale is not cut below when its precision would pass 38
+# Spark may cast longer decimals to int and shorter types by way of a double.
+_EXACT_AS_DOUBLE_DIGITS = 15
 
 
 def widenings(type_: Type) -> tuple[Type, ...]:
@@ -51,17 +58,40 @@ def widenings(type_: Type) -> tuple[Type, ...]:
             return ()
 
 
+def translations(type_: Type) -> tuple[Type, ...]:
+    """Other types in which no value is out of range, though Spark casts to them only when it is told."""
+    match type_.kind:
+        case Kind.BOOLEAN:
+            return (*_INTEGRALS, DOUBLE, FLOAT, *_holding(1, scale_min=0))
+        case Kind.BYTE | Kind.SHORT | Kind.INTEGER | Kind.LONG | Kind.FLOAT:
+            return (BOOLEAN,)
+        case Kind.DOUBLE | Kind.DECIMAL:
+            return (FLOAT, BOOLEAN)
+        case _:
+            return ()
+
+
 def narrowings(type_: Type) -> tuple[Type, ...]:
-    """Types of the same family in which some values of `type_` are out of range or lose digits."""
+    """Types of numbers in which some values of `type_` are out of range or lose digits."""
     if type_.integral:
-        return (*_INTEGRALS[: _INTEGRALS.index(type_)], decimal(9, 2))
+        shorter = () if type_ in (BYTE, SHORT) else (decimal(9, 2),)
+        return (*_INTEGRALS[: _INTEGRALS.index(type_)], *shorter)
+    if type_.floating:
+        return (*_INTEGRALS, decimal(9, 2), decimal(38, 10))
     if type_.kind is Kind.DECIMAL:
-        return tuple(
+        narrow = _NARROW_INTEGRALS if type_.precision <= _EXACT_AS_DOUBLE_DIGITS else ()
+        decimals = (
             other
             for other in DECIMALS
             if other.scale < type_.scale or other.precision - other.scale < type_.precision - type_.scale
         )
+        return (LONG, *narrow, *decimals)
     return ()
+
+
+def casts(type_: Type) -> tuple[Type, ...]:
+    """All types that expressions of `type_` are cast to."""
+    return (*widenings(type_), *translations(type_), *narrowings(type_))
 
 
 def carried(value: Value, source: Type, target: Type) -> Value | None:
@@ -71,61 +101,46 @@ def carried(value: Value, source: Type, target: Type) -> Value | None:
     """
     if source == target:
         return value
-    if isinstance(value, int) and source.integral:
-        return _carried_integer(value, target)
-    if isinstance(value, float) and target == DOUBLE:
-        return value
-    if isinstance(value, Decimal):
-        return _carried_decimal(value, target)
-    if isinstance(value, int) and target.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ):
+    if target.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ) and isinstance(value, int):
         return value * US_PER_DAY if source == DATE else value
+    number = as_number(value, source)
+    return None if number is None else fitted(number, target)
+
+
+def as_number(value: Value, type_: Type) -> Number | None:
+    """The value of a number or a boolean for computing with; None for other types."""
+    if isinstance(value, float):
+        return value
+    if type_.integral or type_.kind in (Kind.DECIMAL, Kind.BOOLEAN):
+        assert isinstance(value, int | Decimal)
+        return Fraction(value)
     return None
 
 
-def sum_can_overflow(left: Type, right: Type) -> bool:
-    """Whether a sum of two decimals can need more digits than Spark has."""
-    whole, scale = _sum_digits(left, right)
-    return whole + scale > DECIMAL_PRECISION_MAX
+def fitted(number: Number, type_: Type) -> Value | None:
+    """A value of a type at the number or next to it; None where there is none."""
+    if type_.kind is Kind.BOOLEAN:
+        return number != 0
+    if type_.floating:
+        return _floating(number, type_)
+    if not math.isfinite(number):
+        return None
+    if type_.kind is Kind.DECIMAL:
+        digits = round(Fraction(number) * 10**type_.scale)
+        return scaled(digits, type_.scale) if abs(digits) < 10**type_.precision else None
+    limits = type_.integer_range
+    whole = math.trunc(number)
+    return whole if type_.integral and limits and limits[0] <= whole <= limits[1] else None
 
 
-def sum_type(left: Type, right: Type) -> Type:
-    """The type of the sum, or the difference, of two decimals."""
-    whole, scale = _sum_digits(left, right)
-    if whole + scale <= DECIMAL_PRECISION_MAX:
-        return decimal(whole + scale, scale)
-    return decimal(DECIMAL_PRECISION_MAX, max(DECIMAL_PRECISION_MAX - whole, min(scale, _SCALE_KEPT_MIN)))
-
-
-def _sum_digits(left: Type, right: Type) -> tuple[int, int]:
-    whole = max(left.precision - left.scale, right.precision - right.scale) + 1
-    return whole, max(left.scale, right.scale)
+def _floating(number: Number, type_: Type) -> float | None:
+    try:
+        return to_float32(float(number)) if type_ == FLOAT else float(number)
+    except OverflowError:
+        return None
 
 
 def _holding(whole: int, *, scale_min: int) -> tuple[Type, ...]:
     return tuple(
         other for other in DECIMALS if other.precision - other.scale >= whole and other.scale >= scale_min
     )
-
-
-def _carried_integer(value: int, target: Type) -> Value | None:
-    if target.floating:
-        return to_float32(float(value)) if target == FLOAT else float(value)
-    if target.kind is Kind.DECIMAL:
-        return _carried_digits(value * 10**target.scale, target)
-    limits = target.integer_range
-    return value if target.integral and limits and limits[0] <= value <= limits[1] else None
-
-
-def _carried_decimal(value: Decimal, target: Type) -> Value | None:
-    if target == DOUBLE:
-        return float(value)
-    exponent = value.as_tuple().exponent
-    assert isinstance(exponent, int)
-    shift = target.scale + exponent
-    digits = unscaled(value)
-    return _carried_digits(digits * 10**shift if shift >= 0 else digits // 10**-shift, target)
-
-
-def _carried_digits(digits: int, target: Type) -> Value | None:
-    fits = target.kind is Kind.DECIMAL and abs(digits) < 10**target.precision
-    return scaled(digits, target.scale) if fits else None

@@ -27,7 +27,8 @@ from pruning.expressions.trees import (
     StartsWith,
 )
 from pruning.expressions.types import BOOLEAN, BYTES, STRING, Kind, Type
-from strategies.scalars import Scope, case_shares, column_of, common_types, literal, scalar, texts
+from strategies.scalars import case_shares, column_of, common_types, computed, literal, scalar, texts
+from strategies.scope import Scope
 from strategies.tables import Table
 
 Shape: TypeAlias = Callable[[DrawFn, Scope, int], Expression]
@@ -39,15 +40,22 @@ _ESCAPES = ("\\", "/", "!", "a")
 
 @st.composite
 def predicates(
-    draw: DrawFn, table: Table, *, max_leaves: int = 6, modes: Sequence[Mode] = (Mode.TRY,)
+    draw: DrawFn,
+    table: Table,
+    *,
+    max_leaves: int = 6,
+    modes: Sequence[Mode] = (Mode.TRY,),
+    try_remainders: bool = False,
 ) -> Expression:
     """Boolean expressions over the columns of a table.
 
     Args:
-        max_leaves: Columns and literals at most, IN lists aside; at least 2.
-        modes: How arithmetic and narrowing casts treat overflow. TRY never raises. ANSI raises, which
-            fails the whole query; LEGACY wraps and needs a session with ANSI off. One predicate never
-            has both of them. Without ANSI in `modes`, it is used only where no value can overflow.
+        max_leaves: Columns and literals at most, IN lists, CASTs and digits aside; at least 2.
+        modes: How arithmetic, functions and narrowing casts treat overflow and division by zero. TRY
+            never raises. ANSI raises, which fails the whole query; LEGACY wraps or is NULL and needs
+            a session with ANSI off. One predicate never has both of them. Without ANSI in `modes`, it
+            is used only where no value can overflow and no divisor is zero.
+        try_remainders: Whether `%` may have the mode TRY, which Spark knows since 4.0.
 
     Shrinks to: a comparison of a column with a literal.
     """
@@ -55,13 +63,22 @@ def predicates(
         raise ValueError("modes is empty; name at least one of Mode.TRY, Mode.ANSI and Mode.LEGACY")
     if max_leaves < 2:
         raise ValueError(f"max_leaves is {max_leaves}; a comparison alone has 2 leaves")
-    scope = Scope.of(table, modes=tuple(modes), session=draw(_sessions(modes)), condition=boolean)
+    scope = Scope.of(
+        table,
+        modes=tuple(modes),
+        session=draw(_sessions(modes)),
+        try_remainders=try_remainders,
+        condition=boolean,
+        scalar=scalar,
+    )
     return boolean(draw, scope, max_leaves)
 
 
 def boolean(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
     """A boolean expression of at most `leaves` leaves, IN lists aside."""
     shapes = [shape for shape, leaves_min in SHAPES.items() if leaves_min <= leaves]
+    if _compare_computed in shapes:
+        shapes += [_compare_computed, _compare_computed]
     if scope.of_kind(*BYTES):
         shapes.append(_starts_with)
     if scope.of_kind(Kind.STRING):
@@ -78,17 +95,26 @@ def _compare(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
     operator = draw(st.sampled_from(Comparison))
     type_ = draw(common_types(scope))
     one = scalar(draw, scope, type_, leaves - 1)
-    other: Expression = literal(draw, scope, type_)
+    other: Expression = literal(draw, scope, type_, one)
     if draw(st.booleans()):
         other = scalar(draw, scope, type_, max(1, leaves - 2))
     return Compare(operator, one, other) if draw(st.booleans()) else Compare(operator, other, one)
+
+
+def _compare_computed(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
+    """Arithmetic, a function or CASE against a constant or a column."""
+    operator = draw(st.sampled_from(Comparison))
+    type_ = draw(common_types(scope))
+    one = computed(draw, scope, type_, leaves - 1)
+    other = literal(draw, scope, type_, one) if draw(st.booleans()) else scalar(draw, scope, type_, 1)
+    return Compare(operator, one, other)
 
 
 def _between(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
     type_ = draw(common_types(scope))
     # Spark writes the operand twice.
     operand = scalar(draw, scope, type_, max(1, leaves // 2 - 1))
-    lower, upper = literal(draw, scope, type_), literal(draw, scope, type_)
+    lower, upper = literal(draw, scope, type_, operand), literal(draw, scope, type_, operand)
     return And((Compare(Comparison.AT_LEAST, operand, lower), Compare(Comparison.AT_MOST, operand, upper)))
 
 
@@ -96,7 +122,7 @@ def _in(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
     type_ = draw(common_types(scope))
     operand = scalar(draw, scope, type_, leaves - 1)
     count = draw(st.sampled_from(_MEMBER_COUNTS))
-    members: list[Expression] = [literal(draw, scope, type_) for _ in range(count)]
+    members: list[Expression] = [literal(draw, scope, type_, operand) for _ in range(count)]
     if draw(st.booleans()) and leaves > 2:
         members[0] = scalar(draw, scope, type_, 1)
     return In(operand, tuple(members))
@@ -183,6 +209,7 @@ def _prefixes(scope: Scope, type_: Type) -> st.SearchStrategy[bytes]:
 # How many leaves each shape needs at least; the first is what examples shrink to.
 SHAPES: dict[Shape, int] = {
     _compare: 2,
+    _compare_computed: 3,
     _in: 2,
     _between: 4,
     _is_null: 1,

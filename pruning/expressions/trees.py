@@ -295,6 +295,11 @@ def mode_of(expression: Expression) -> Mode | None:
     return expression.mode if isinstance(expression, Arithmetic | Cast) else None
 
 
+def repeatable(expression: Expression) -> bool:
+    """Whether all expressions equal to this one have its value on a row: nothing random is in it."""
+    return all(node.columns for node in walk(expression) if isinstance(node, Opaque))
+
+
 def conjunction(predicates: list[Expression]) -> Expression:
     """All of the predicates; TRUE where there is none."""
     if not predicates:

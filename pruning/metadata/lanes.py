@@ -1,7 +1,7 @@
 """Block metadata as the inputs of a program: what each aspect of a column is, lane by lane."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,6 +18,7 @@ class Blocks:
 
     row_count: pa.Array
     columns: pa.StructArray
+    _parts: dict[tuple[str, str], pa.Array | None] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(cls, metadata: pa.Table) -> "Blocks":
@@ -28,39 +29,67 @@ class Blocks:
         """An array of shape (size,) for each input of the program, from block `start` on.
 
         Columns that the metadata does not know, or knows under a type that says nothing of the
-        program's, are unknown.
+        program's, are unknown. Each array is made when it is asked for.
         """
-        rows, columns = self.row_count.slice(start, size), self.columns.slice(start, size)
-        return {input_: _input(input_, rows, columns) for input_ in program.inputs}
+        return _Inputs(self, program.inputs, start, size)
+
+    def part(self, column: str, name: str) -> pa.Array | None:
+        """One statistic of a column, of all blocks, or None if the metadata does not know the column."""
+        key = (column, name)
+        if key not in self._parts:
+            known = self.columns.type.get_field_index(column) >= 0
+            struct = pc.struct_field(self.columns, column) if known else None
+            self._parts[key] = None if struct is None else pc.struct_field(struct, name)
+        return self._parts[key]
 
 
-def _input(input_: Input, row_count: pa.Array, columns: pa.StructArray) -> pa.Array:
-    if input_.aspect is Aspect.HAS_ROWS:
-        return pc.greater(row_count, 0)
-    assert input_.type is not None
-    known = columns.type.get_field_index(input_.column) >= 0
-    column = pc.struct_field(columns, input_.column) if known else None
-    if input_.aspect in (Aspect.LOWER, Aspect.UPPER):
-        side = "min" if input_.aspect is Aspect.LOWER else "max"
-        bound = None if column is None else _as_type(pc.struct_field(column, side), input_.type)
-        return to_lanes(input_, pa.nulls(len(row_count), arrow_type(input_.type)) if bound is None else bound)
-    if column is None:
-        return pa.repeat(True, len(row_count))
-    return _flag(input_.aspect, input_.type, column, row_count)
+@dataclass(frozen=True, slots=True)
+class _Inputs(Mapping[Input, pa.Array]):
+    """What some blocks say of each input."""
 
+    blocks: Blocks
+    names: tuple[Input, ...]
+    start: int
+    size: int
 
-def _flag(aspect: Aspect, type_: Type, column: pa.StructArray, row_count: pa.Array) -> pa.Array:
-    """An unknown count excludes nothing."""
-    null_count = pc.struct_field(column, "null_count")
-    if aspect is Aspect.MAY_NULL:
-        return _unless_known(pc.not_equal(null_count, 0))
-    if aspect is Aspect.MAY_VALUE and not type_.floating:
-        return _unless_known(pc.less(null_count, row_count))
-    nan_count = pc.struct_field(column, "nan_count")
-    if aspect is Aspect.MAY_VALUE:
-        return _unless_known(pc.less(pc.add(null_count, pc.fill_null(nan_count, 0)), row_count))
-    some = _unless_known(pc.less(null_count, row_count))
-    return pc.and_(some, _unless_known(pc.not_equal(nan_count, 0)))
+    def __getitem__(self, input_: Input) -> pa.Array:
+        if input_.aspect is Aspect.HAS_ROWS:
+            return pc.greater(self._row_count(), 0)
+        assert input_.type is not None
+        if input_.aspect in (Aspect.LOWER, Aspect.UPPER):
+            bound = self._part(input_, "min" if input_.aspect is Aspect.LOWER else "max")
+            typed = None if bound is None else _as_type(bound, input_.type)
+            return to_lanes(input_, pa.nulls(self.size, arrow_type(input_.type)) if typed is None else typed)
+        return self._flag(input_, input_.type)
+
+    def __iter__(self) -> Iterator[Input]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def _flag(self, input_: Input, type_: Type) -> pa.Array:
+        """An unknown count excludes nothing."""
+        null_count = self._part(input_, "null_count")
+        if null_count is None:
+            return pa.repeat(True, self.size)
+        if input_.aspect is Aspect.MAY_NULL:
+            return _unless_known(pc.not_equal(null_count, 0))
+        if input_.aspect is Aspect.MAY_VALUE and not type_.floating:
+            return _unless_known(pc.less(null_count, self._row_count()))
+        nan_count = self._part(input_, "nan_count")
+        if input_.aspect is Aspect.MAY_VALUE:
+            absent = pc.add(null_count, pc.fill_null(nan_count, 0))
+            return _unless_known(pc.less(absent, self._row_count()))
+        some = _unless_known(pc.less(null_count, self._row_count()))
+        return pc.and_(some, _unless_known(pc.not_equal(nan_count, 0)))
+
+    def _row_count(self) -> pa.Array:
+        return self.blocks.row_count.slice(self.start, self.size)
+
+    def _part(self, input_: Input, name: str) -> pa.Array | None:
+        part = self.blocks.part(input_.column, name)
+        return None if part is None else part.slice(self.start, self.size)
 
 
 def _unless_known(flag: pa.Array) -> pa.Array:

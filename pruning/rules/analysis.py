@@ -24,6 +24,7 @@ from pruning.expressions.trees import Call, Column, Expression, Function, Litera
 from pruning.expressions.types import BOOLEAN
 from pruning.rules import environment as environments
 from pruning.rules import ranges
+from pruning.rules.correlation import correlated_columns
 from pruning.rules.cuts import FULL
 from pruning.rules.environment import Environment
 from pruning.rules.outcomes import Outcomes, ValueSet, of_boolean
@@ -232,7 +233,8 @@ def analyse(predicate: Expression, rules: Mapping[RuleKey, Rule]) -> Program:
     without rows.
     """
     analysis = Analysis(rules)
-    return analysis.build.program(*truth_flags(analysis, predicate))
+    program = analysis.build.program(*truth_flags(analysis, predicate))
+    return replace(program, correlated=correlated_columns(predicate, analysis.outcomes))
 
 
 def truth_flags(analysis: Analysis, predicate: Expression) -> tuple[Flag, ...]:

@@ -229,7 +229,8 @@ def _in(build: Builder, side: Range, type_: Type) -> Range:
 def _remainders(build: Builder, dividend: Range, divisor: Range) -> tuple[Bound, Bound]:
     none = zero(build, dividend.type)
     # Below zero, where the integer types have one value more.
-    furthest = build.least(divisor.lower, build.subtract(none, divisor.upper))
+    outer = build.least(divisor.lower, build.subtract(none, divisor.upper))
+    furthest = build.choose(never_positive(build, divisor.upper), divisor.lower, outer)
     least = build.next(furthest)
     lower = build.least(build.greatest_known(dividend.lower, least), none)  # (1)
     upper = build.greatest(build.least_known(dividend.upper, build.subtract(none, least)), none)

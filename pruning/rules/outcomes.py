@@ -137,7 +137,7 @@ def choice(branches: list[tuple[Outcomes, Outcomes]], otherwise: Outcomes) -> Ou
     alike, subject = common_subject([part for branch in branches for part in branch] + [otherwise])
     if not alike:
         return None
-    taken = {truth: NOTHING for truth in Truths.ANY.members()}
+    taken = dict.fromkeys(Truths.ANY.members(), NOTHING)
     reached = EVERYTHING
     for condition, value in branches:
         inside = reached & condition.true

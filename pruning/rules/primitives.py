@@ -144,7 +144,7 @@ def order_keeping(source: Type, target: Type) -> bool:
             return same not in (Kind.UNKNOWN, Kind.NULL)
         case Kind.STRING, Kind.BINARY:
             return True
-        case (Kind.FLOAT | Kind.DOUBLE), _:
+        case ((Kind.FLOAT | Kind.DOUBLE), _):
             return target.integral or target.floating
         case Kind.DATE, Kind.TIMESTAMP_NTZ:
             return True

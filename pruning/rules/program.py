@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from pruning.expressions.trees import Column
 from pruning.expressions.types import LONG, Type, Value
 from pruning.rules import functions, primitives, products
 from pruning.rules.cuts import Cut, Cuts, Interval, above, below, intersection, meets
@@ -101,10 +102,14 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Operations in an order in which each follows its operands, and which of them are the answers."""
+    """Operations in an order in which each follows its operands, and which of them are the answers.
+
+    `correlated` are the columns along which to cut a block for answers that are closer.
+    """
 
     operations: tuple[Operation, ...]
     outputs: tuple[int, ...]
+    correlated: tuple[Column, ...] = ()
 
     @property
     def inputs(self) -> tuple[Input, ...]:

@@ -22,6 +22,7 @@ _NAMES = {
     "timestamp_ntz": types.TIMESTAMP_NTZ,
     "void": types.NULL,
 }
+_WRITTEN = {type_: name for name, type_ in _NAMES.items()}
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 
 
@@ -35,6 +36,11 @@ def type_from_json(written: object) -> Type:
     precision, scale = int(match[1]), int(match[2])
     fits = 1 <= precision <= DECIMAL_PRECISION_MAX and scale <= precision
     return types.decimal(precision, scale) if fits else types.unknown(written)
+
+
+def type_to_json(type_: Type) -> str:
+    """What Spark's JSON calls a known type."""
+    return _WRITTEN.get(type_, type_.sql)
 
 
 def type_of_java(java: Java) -> Type:

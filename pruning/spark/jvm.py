@@ -37,6 +37,14 @@ def elements(sequence: Java) -> Iterator[Java]:
         yield iterator.next()
 
 
+def sequence(spark: SparkSession, items: Sequence[Java]) -> Java:
+    """Scala's List of Java objects."""
+    array = spark.sparkContext._gateway.new_array(machine(spark).java.lang.Object, len(items))
+    for i, item in enumerate(items):
+        array[i] = item
+    return machine(spark).scala.Predef.genericWrapArray(array).toList()
+
+
 def some(spark: SparkSession, value: Java) -> Java:
     """Scala's Option of a value; None of None."""
     return machine(spark).scala.Option.apply(value)

@@ -15,7 +15,7 @@ from pruning.spark.jvm import Java
 # Text grows by 2 ** depth.
 CASE_DEPTH_MAX = 6
 
-_PACKAGE = "org.apache.spark.sql.catalyst.expressions."
+PACKAGE = "org.apache.spark.sql.catalyst.expressions."
 _CASE_OR_END = re.compile(r"\b(CASE|END)\b")
 
 
@@ -61,7 +61,7 @@ def nodes(expression: Java) -> list[Node]:
     for fields in json.loads(expression.toJSON()):
         parent: Node | None = waiting[-1][0] if waiting else None
         node = Node(
-            name=fields["class"].removeprefix(_PACKAGE),
+            name=fields["class"].removeprefix(PACKAGE),
             fields=fields,
             parent=parent,
             position=len(parent.children) if parent else 0,

@@ -8,15 +8,14 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 
-from pruning.classification import classify_blocks
 from pruning.errors import InputError
 from pruning.expressions.sql import quoted_name
-from pruning.expressions.trees import Expression, Literal, Opaque, conjunction
+from pruning.expressions.trees import Expression, Literal, Opaque
 from pruning.expressions.types import BOOLEAN, Type
 from pruning.metadata.collecting import collect
 from pruning.metadata.listing import Paths
 from pruning.metadata.schema import column_types
-from pruning.spark.catalyst import conjuncts
+from pruning.spark.derived import Asked, ask, judge
 from pruning.spark.jvm import Java, elements, simple_name
 
 PREDICATE_SHOWN = 200
@@ -36,7 +35,8 @@ def classify(predicate: str, where: pa.Table | Paths) -> pa.Int8Array:
             be read.
     """
     metadata = where if isinstance(where, pa.Table) else collect(where)
-    return classify_blocks(parse(predicate, column_types(metadata)), metadata)
+    spark = _session()
+    return judge(spark, _asked(spark, predicate, column_types(metadata)), metadata).verdicts
 
 
 def parse(predicate: str, columns: Mapping[str, Type]) -> Expression:
@@ -47,14 +47,18 @@ def parse(predicate: str, columns: Mapping[str, Type]) -> Expression:
     Raises:
         InputError: Spark cannot read it, or it is not deterministic.
     """
+    return _asked(_session(), predicate, columns).predicate
+
+
+def _asked(spark: SparkSession, predicate: str, columns: Mapping[str, Type]) -> Asked:
     if not isinstance(predicate, str):
         raise InputError(f"The predicate is a {type(predicate).__name__}, and SQL text is needed.")
-    plan = _plan(_session(), predicate, columns)
+    plan = _plan(spark, predicate, columns)
     if not plan.deterministic():
         raise InputError(
             f"The predicate {predicate!r} is not deterministic: leave out functions such as rand()."
         )
-    return _expression(plan, predicate)
+    return _converted(plan, predicate)
 
 
 def _plan(spark: SparkSession, predicate: str, columns: Mapping[str, Type]) -> Java:
@@ -92,17 +96,17 @@ def _condition(error: AnalysisException) -> str:
     return name or ""
 
 
-def _expression(plan: Java, predicate: str) -> Expression:
+def _converted(plan: Java, predicate: str) -> Asked:
     kind = simple_name(plan)
     if kind == "LogicalRDD":
-        return Literal(True, BOOLEAN)
+        return Asked(predicate=Literal(True, BOOLEAN))
     if kind in ("LocalRelation", "EmptyRelation"):
-        return Literal(False, BOOLEAN)
+        return Asked(predicate=Literal(False, BOOLEAN))
     if kind != "Filter" or simple_name(plan.child()) != "LogicalRDD":
         # A subquery, which Spark made a join of.
-        return Opaque(predicate, BOOLEAN)
+        return Asked(predicate=Opaque(predicate, BOOLEAN))
     names = {column.exprId().id(): column.name() for column in elements(plan.output())}
-    return conjunction(conjuncts(plan.condition(), names))
+    return ask([plan.condition()], names)
 
 
 def _session() -> SparkSession:

@@ -8,10 +8,10 @@ import pyarrow.compute as pc
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from pruning.classification import classify_blocks
 from pruning.expressions.sql import to_sql
-from pruning.expressions.trees import Expression, Literal, conjunction
-from pruning.spark.catalyst import conjuncts
+from pruning.expressions.trees import Expression, Literal
+from pruning.rules.truths import Match
+from pruning.spark.derived import Asked, ask, judge
 from pruning.spark.jvm import Java, frame, simple_name, with_leaf
 from pruning.spark.lake import Lake, Unprunable, lake, reading
 from pruning.spark.matching import matching
@@ -40,12 +40,14 @@ class Pruned:
 class _Blocks:
     """What is known of a table's row groups: as Spark reads them, and which may hold a needed row.
 
-    `keep` has shape (blocks,); `failures` says why of each file whose footer could not be read.
+    `keep` has shape (blocks,); `failures` says why of each file whose footer could not be read, and
+    `notes` what Spark evaluated to tell.
     """
 
     metadata: pa.Table
     keep: pa.BooleanArray
     failures: dict[str, str]
+    notes: tuple[str, ...] = ()
 
     def files(self, table: Lake) -> list[str]:
         """The files to read, in Spark's order: also those of which nothing is known."""
@@ -70,11 +72,12 @@ def prune_leaf(spark: SparkSession, leaf: Leaf, read: Reader) -> Pruned:
         if attribute.about_files:
             raise AboutFiles(attribute.name)
     report = ScanReport(paths=table.roots, files_total=len(table.files), files_kept=len(table.files))
-    predicate = _predicate(leaf, table)
+    asked = _asked(leaf, table)
+    predicate = asked.predicate
     if isinstance(predicate, Literal) or not table.files:
         nothing = "there is no file" if not table.files else "no filter applies to its rows"
         return Pruned(report=replace(report, notes=(nothing,)))
-    blocks = _blocks(predicate, table, read)
+    blocks = _blocks(spark, asked, table, read)
     report = _with_blocks(report, predicate, table, blocks)
     try:
         return _rewritten(spark, leaf, table, predicate, blocks, report)
@@ -82,21 +85,22 @@ def prune_leaf(spark: SparkSession, leaf: Leaf, read: Reader) -> Pruned:
         return Pruned(report=_untouched(report, f"left as it is: {reason}"))
 
 
-def _predicate(leaf: Leaf, table: Lake) -> Expression:
+def _asked(leaf: Leaf, table: Lake) -> Asked:
     names = leaf.chain.names({attribute.id: attribute.name for attribute in table.attributes})
-    found = [part for condition in leaf.chain.conditions for part in conjuncts(condition, names)]
-    return conjunction(list(dict.fromkeys(found)))
+    return ask(leaf.chain.conditions, names)
 
 
-def _blocks(predicate: Expression, table: Lake, read: Reader) -> _Blocks:
+def _blocks(spark: SparkSession, asked: Asked, table: Lake, read: Reader) -> _Blocks:
     metadata, failures = read(table.files)
-    known = with_partition_values(matching(metadata, table.data_columns), predicate, table)
+    known = with_partition_values(matching(metadata, table.data_columns), asked.predicate, table)
     try:
-        keep = pc.not_equal(classify_blocks(predicate, known), 0)
+        judged = judge(spark, asked, known)
     except RecursionError:
         # Deeper than Python can follow; nothing is concluded.
-        keep = pa.array([True] * known.num_rows, pa.bool_())
-    return _Blocks(metadata=known, keep=keep, failures=failures)
+        everything = pa.array([True] * known.num_rows, pa.bool_())
+        return _Blocks(metadata=known, keep=everything, failures=failures)
+    keep = pc.not_equal(judged.verdicts, int(Match.NONE))
+    return _Blocks(metadata=known, keep=keep, failures=failures, notes=judged.notes)
 
 
 def _with_blocks(report: ScanReport, predicate: Expression, table: Lake, blocks: _Blocks) -> ScanReport:
@@ -117,7 +121,10 @@ def _with_blocks(report: ScanReport, predicate: Expression, table: Lake, blocks:
         bytes_total=pc.sum(sizes).as_py() or 0,
         bytes_kept=pc.sum(sizes.filter(blocks.keep)).as_py() or 0,
         removals=(removal,) if removal.blocks or removal.files else (),
-        notes=tuple(f"read in full: {sentence}" for sentence in blocks.failures.values()),
+        notes=(
+            *(f"read in full: {sentence}" for sentence in blocks.failures.values()),
+            *blocks.notes,
+        ),
     )
 
 

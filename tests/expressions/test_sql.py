@@ -11,6 +11,7 @@ from pruning.expressions.sql import literal_sql, to_sql
 from pruning.expressions.trees import (
     And,
     Arithmetic,
+    Call,
     Case,
     Cast,
     Coalesce,
@@ -18,6 +19,7 @@ from pruning.expressions.trees import (
     Compare,
     Comparison,
     Expression,
+    Function,
     In,
     IsNull,
     Like,
@@ -72,12 +74,15 @@ CONSTANTS: list[tuple[Type, Value]] = [
 A, B = Column("a", types.INTEGER), Column("b", types.INTEGER)
 S, NAME = Column("s", types.STRING), Column("odd `name`.x", types.INTEGER)
 MONEY = Column("m", types.decimal(10, 2))
+D, BIG = Column("d", types.DOUBLE), Column("big", types.LONG)
 COLUMNS = {
     "a": types.INTEGER,
     "b": types.INTEGER,
     "s": types.STRING,
     "odd `name`.x": types.INTEGER,
     "m": types.decimal(10, 2),
+    "d": types.DOUBLE,
+    "big": types.LONG,
 }
 
 
@@ -88,6 +93,32 @@ def number(value: int) -> Literal:
 def less(left: Expression, right: Expression) -> Compare:
     return Compare(Comparison.LESS, left, right)
 
+
+def double(value: float) -> Literal:
+    return Literal(value, types.DOUBLE)
+
+
+def of_digits(function: Function, digits: int) -> Compare:
+    """A function of money rounded to so many digits, below a constant of its type."""
+    type_ = types.decimal(9 + max(digits, 0), max(digits, 0))
+    return less(
+        Call(function, (MONEY, number(digits)), type_), Literal(Decimal(7).scaleb(-type_.scale), type_)
+    )
+
+
+MONEY_QUOTIENT = Literal(Decimal("1.5000000000000"), types.decimal(23, 13))
+MONEY_PRODUCT = Literal(Decimal("1.5000"), types.decimal(21, 4))
+WHOLE = Literal(Decimal(7), types.decimal(9, 0))
+NAME_OF_S = Literal(b"name", types.STRING)
+OF_ONE_DOUBLE = (
+    Function.SIGN,
+    Function.SQRT,
+    Function.EXP,
+    Function.LN,
+    Function.LOG10,
+    Function.LOG2,
+    Function.LOG1P,
+)
 
 # Forms that Spark's optimizer leaves alone, so that what comes back can be compared node by node.
 SHAPES: list[Expression] = [
@@ -124,6 +155,37 @@ SHAPES: list[Expression] = [
     ),
     less(Cast(S, types.INTEGER, Mode.TRY), A),
     less(Cast(S, types.INTEGER, Mode.ANSI), A),
+    *(
+        less(Arithmetic(operator, A, B, types.INTEGER, mode), B)
+        for operator in (Operator.MULTIPLY, Operator.REMAINDER)
+        for mode in (Mode.ANSI, *([Mode.TRY] if operator is Operator.MULTIPLY else []))
+    ),
+    *(
+        less(Arithmetic(operator, D, D, types.DOUBLE, Mode.ANSI), D)
+        for operator in (Operator.MULTIPLY, Operator.DIVIDE, Operator.REMAINDER)
+    ),
+    less(Arithmetic(Operator.DIVIDE, D, D, types.DOUBLE, Mode.TRY), D),
+    less(Arithmetic(Operator.DIVIDE, MONEY, MONEY, types.decimal(23, 13), Mode.TRY), MONEY_QUOTIENT),
+    less(Arithmetic(Operator.MULTIPLY, MONEY, MONEY, types.decimal(21, 4)), MONEY_PRODUCT),
+    less(Arithmetic(Operator.REMAINDER, MONEY, MONEY, MONEY.type), MONEY),
+    less(Arithmetic(Operator.INTEGRAL_DIVIDE, BIG, BIG, types.LONG), BIG),
+    less(Arithmetic(Operator.INTEGRAL_DIVIDE, MONEY, MONEY, types.LONG), BIG),
+    less(Call(Function.NEGATE, (A,), types.INTEGER), B),
+    less(Call(Function.ABS, (MONEY,), MONEY.type), MONEY),
+    less(Call(Function.FLOOR, (D,), types.LONG), BIG),
+    less(Call(Function.CEIL, (D,), types.LONG), BIG),
+    less(Call(Function.FLOOR, (MONEY,), types.decimal(9, 0)), WHOLE),
+    of_digits(Function.FLOOR, 1),
+    of_digits(Function.CEIL, -1),
+    of_digits(Function.ROUND, 1),
+    of_digits(Function.BROUND, 0),
+    less(Call(Function.ROUND, (A, number(-2)), types.INTEGER), B),
+    less(Call(Function.BROUND, (D, number(2)), types.DOUBLE), D),
+    *(less(Call(function, (D,), types.DOUBLE), D) for function in OF_ONE_DOUBLE),
+    less(Call(Function.LOG, (double(2.0), D), types.DOUBLE), D),
+    less(Call(Function.POWER, (D, double(2.0)), types.DOUBLE), D),
+    less(Call(Function.GREATEST, (A, B, number(3)), types.INTEGER), B),
+    less(Call(Function.LEAST, (S, NAME_OF_S), types.STRING), S),
 ]
 
 
@@ -181,12 +243,12 @@ def is_not_null(expression: Expression) -> bool:
 def test_sql_that_was_read_back_selects_the_same_rows(spark):
     rows = spark.createDataFrame(
         [
-            (a, b, s, 3, Decimal("1.50"))
+            (a, b, s, 3, Decimal("1.50"), 2.5, 7)
             for a in (None, -1, 5)
             for b in (None, 2, 7)
             for s in (None, "5", "x'yz", "a1b2c")
         ],
-        "a int, b int, s string, `odd ``name``.x` int, m decimal(10,2)",
+        "a int, b int, s string, `odd ``name``.x` int, m decimal(10,2), d double, big bigint",
     ).cache()
     safe = [shape for shape in SHAPES if "CAST(`s`" not in to_sql(shape).replace("try_cast", "")]
     assert len(safe) == len(SHAPES) - 1

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from oracles.arithmetic import Overflow, add, cast
+from oracles.arithmetic import Overflow, calculate
 from oracles.brute_force import compare, evaluate
+from oracles.casts import cast
 from oracles.unpruned import Raises, truths_per_row
 from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import Column, Comparison, Expression, Like, Mode, Opaque, Operator
@@ -84,12 +85,12 @@ def test_comparing_with_null_is_null_unless_it_is_null_safe() -> None:
 
 @pytest.mark.parametrize(("mode", "result"), [(Mode.TRY, None), (Mode.LEGACY, -128)])
 def test_a_sum_out_of_range_is_null_or_wraps(mode: Mode, result: int | None) -> None:
-    assert add(Operator.ADD, 127, 1, BYTE, mode) == result
+    assert calculate(Operator.ADD, 127, 1, (BYTE, BYTE), BYTE, mode) == result
 
 
 def test_a_sum_out_of_range_raises_under_ansi() -> None:
     with pytest.raises(Overflow, match="128 is no tinyint"):
-        add(Operator.ADD, 127, 1, BYTE, Mode.ANSI)
+        calculate(Operator.ADD, 127, 1, (BYTE, BYTE), BYTE, Mode.ANSI)
 
 
 def test_decimals_are_rounded_half_away_from_zero() -> None:

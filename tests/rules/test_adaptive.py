@@ -1,11 +1,14 @@
 """The order in which children are asked, and which are cut: examples on a clock that tests wind."""
 
+from functools import partial
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pruning.classification import classify_within, compile_predicate
+from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import And, Arithmetic, Column, Compare, Comparison, Expression, Literal, Or
 from pruning.expressions.trees import Operator as Op
 from pruning.expressions.types import LONG
@@ -13,6 +16,7 @@ from pruning.metadata.lanes import Blocks
 from pruning.metadata.schema import block_schema
 from pruning.rules.interpreters import adaptive
 from pruning.rules.interpreters.ranking import CUT_CHUNKS_MIN, Ranking, Tally, spread
+from pruning.spark import derived
 
 A, B = Column("a", LONG), Column("b", LONG)
 CHUNKS = 16
@@ -181,3 +185,13 @@ def test_inputs_of_what_is_decided_are_not_read() -> None:
     outcome = adaptive.run(program, Recorded, 100, clock=wound, chunk_lanes=1)
     assert not outcome.verdicts.any()
     assert read.count("b") < 20
+
+
+def test_the_report_names_what_was_deferred(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a note on the scan, in SQL; nothing of it where nothing was cut."""
+    known = metadata([value % 10 for value in range(CHUNKS * 10)])
+    asked = derived.Asked(predicate=And((selective(), useless(20))))
+    assert derived.judge(None, asked, known).notes == ()
+    eager = partial(classify_within, read_seconds=2.0, clock=wound, chunk_lanes=10)
+    monkeypatch.setattr(derived, "classify_within", eager)
+    assert derived.judge(None, asked, known).notes == (f"deferred to runtime: {to_sql(useless(20))}",)

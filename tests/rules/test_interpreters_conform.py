@@ -11,9 +11,11 @@ from budget import examples
 from hypothesis import event, find, given
 from hypothesis import strategies as st
 
-from pruning.expressions.types import Type, Value, decimal
+from pruning.expressions.trees import Function
+from pruning.expressions.types import DOUBLE, INTEGER, LONG, Type, Value, decimal
 from pruning.metadata.schema import arrow_type
 from pruning.rules import cuts, primitives
+from pruning.rules.functions import Apply
 from pruning.rules.interpreters import arrow, exact
 from pruning.rules.interpreters import arrow_kernels as kernels
 from pruning.rules.interpreters.solver import Bounded, Solver
@@ -26,7 +28,7 @@ SUMS_AND_PRODUCTS = ("add", "subtract", "multiply", "divide", "quotient", "remai
 BINARY_OPS = ("least", "greatest", "least_known", "greatest_known", *SUMS_AND_PRODUCTS)
 FLAG_OPS = ("maybe_less", "maybe_at_most", "known", "maybe_meets")
 UNARY_OPS = ("next", "previous")
-OPERATIONS = (*BINARY_OPS, *FLAG_OPS, *UNARY_OPS, "cast", "choose", "logic")
+OPERATIONS = (*BINARY_OPS, *FLAG_OPS, *UNARY_OPS, "cast", "apply", "choose", "logic")
 Row = tuple[bool, Value | None, Value | None]
 
 
@@ -65,6 +67,12 @@ def program_of(operation: str, type_: Type, *, target: Type, members: list[Value
     match operation:
         case "cast":
             output = build.cast(left, target)
+        case "apply" if type_.floating:
+            output = build.apply(Apply(Function.FLOOR), left, type_=LONG)
+        case "apply" if type_.integral or type_.precision:
+            output = build.apply(Apply(Function.BROUND, -1), left, type_=type_)
+        case "apply":
+            output = known
         case "choose":
             output = build.choose(flag, left, right)
         case "logic":
@@ -192,18 +200,22 @@ def solver_cell(solver: Solver, input_: Input, value: Any) -> Any:
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_each_operation_is_reached_with_a_known_answer(operation: str) -> None:
     """Without this, the interpreters could agree because every answer is unknown."""
-    type_ = next(type_ for type_ in TYPES if type_.integral)
+    type_ = DOUBLE if operation == "divide" else next(type_ for type_ in TYPES if type_.integral)
     known = {"cast": TYPES[1]}.get(operation, type_)
     program = program_of(operation, type_, target=known, members=[1, 5])
-    rows = find(lanes(type_), lambda rows: all(None not in row for row in rows))
+    rows = find(lanes(type_), lambda rows: all(None not in row and row[2] for row in rows))
     assert exact.run(program, inputs_of(type_, rows[0]))[0] is not None
 
 
 def test_each_operation_of_a_program_is_exercised() -> None:
     """Constants aside, no operation is left out of the table above."""
     constants = {Op.FLAG, Op.FLAG_INPUT, Op.BOUND, Op.UNKNOWN, Op.BOUND_INPUT}
-    type_ = next(type_ for type_ in TYPES if type_.integral)
-    programs = [program_of(operation, type_, target=TYPES[1], members=[1]) for operation in OPERATIONS]
+    members: list[Value] = list(range(0, 40, 2))  # too many to compare with one by one
+    programs = [
+        program_of(operation, type_, target=TYPES[1], members=members)
+        for operation in OPERATIONS
+        for type_ in (INTEGER, DOUBLE)
+    ]
     used = {step.op for program in programs for step in program.operations}
     assert used - constants == set(Op) - constants
 

@@ -3,7 +3,25 @@
 import pytest
 
 from pruning.expressions import types
-from pruning.expressions.trees import And, Arithmetic, Case, Cast, In, Literal, Mode, Opaque, Or, walk
+from pruning.expressions.trees import (
+    And,
+    Arithmetic,
+    Call,
+    Case,
+    Cast,
+    Coalesce,
+    Column,
+    Function,
+    In,
+    Literal,
+    Mode,
+    Opaque,
+    Operator,
+    Or,
+    walk,
+)
+from pruning.spark.catalyst import conjuncts
+from pruning.spark.jvm import elements
 from pruning.spark.nodes import CASE_DEPTH_MAX
 from pruning.spark.predicates import parse
 
@@ -15,6 +33,8 @@ COLUMNS = {
     "bin": types.BINARY,
     "day": types.DATE,
     "m": types.decimal(10, 2),
+    "big": types.LONG,
+    "f": types.FLOAT,
 }
 
 
@@ -34,15 +54,131 @@ def only(class_, expression):
         ("try_add(i, j) > 1", "true", Mode.TRY),
         ("try_subtract(i, j) > 1", "true", Mode.TRY),
         ("i - j > 1", "true", Mode.ANSI),
+        ("i * j > 1", "true", Mode.ANSI),
+        ("i * j > 1", "false", Mode.LEGACY),
+        ("try_multiply(i, j) > 1", "true", Mode.TRY),
+        ("try_multiply(m, m) > 1", "false", Mode.TRY),
+        ("d / d > 1", "true", Mode.ANSI),
+        ("d / d > 1", "false", Mode.LEGACY),
+        ("try_divide(d, d) > 1", "true", Mode.TRY),
+        ("try_divide(m, m) > 1", "true", Mode.TRY),
+        ("big div big > 1", "true", Mode.ANSI),
+        ("big div big > 1", "false", Mode.LEGACY),
+        ("i % j > 1", "true", Mode.ANSI),
+        ("i % j > 1", "false", Mode.LEGACY),
+        ("-i > 1", "true", Mode.ANSI),
+        ("-i > 1", "false", Mode.LEGACY),
+        ("abs(i) > 1", "true", Mode.ANSI),
+        ("abs(i) > 1", "false", Mode.LEGACY),
+        ("round(i, -1) > 1", "true", Mode.ANSI),
+        ("round(i, -1) > 1", "false", Mode.LEGACY),
+        ("bround(m, 1) > 1", "true", Mode.ANSI),
+        ("bround(m, 1) > 1", "false", Mode.LEGACY),
     ],
 )
-def test_a_cast_and_arithmetic_keep_what_happens_on_overflow(spark, sql, ansi, mode):
+def test_what_may_overflow_keeps_what_happens_then(ansi_session, sql, ansi, mode):
+    ansi_session(ansi)
+    assert only(Arithmetic | Cast | Call, parse(sql, COLUMNS)).mode is mode
+
+
+def test_try_mod_is_a_remainder_that_tries(spark):
+    if spark.version < "4":
+        pytest.skip("Spark 3.5 has no try_mod")
+    found = only(Arithmetic, parse("try_mod(i, j) > 1", COLUMNS))
+    assert (found.operator, found.mode) == (Operator.REMAINDER, Mode.TRY)
+
+
+@pytest.fixture
+def ansi_session(spark):
+    """Sets whether the session has ANSI mode on, until the end of the test."""
     before = spark.conf.get("spark.sql.ansi.enabled")
-    spark.conf.set("spark.sql.ansi.enabled", ansi)
-    try:
-        assert only(Arithmetic | Cast, parse(sql, COLUMNS)).mode is mode
-    finally:
-        spark.conf.set("spark.sql.ansi.enabled", before)
+    yield lambda ansi: spark.conf.set("spark.sql.ansi.enabled", ansi)
+    spark.conf.set("spark.sql.ansi.enabled", before)
+
+
+CALLS = [
+    ("sign(i)", Function.SIGN, types.DOUBLE),
+    ("signum(m)", Function.SIGN, types.DOUBLE),
+    ("floor(d)", Function.FLOOR, types.LONG),
+    ("ceiling(f)", Function.CEIL, types.LONG),
+    ("floor(m)", Function.FLOOR, types.decimal(9, 0)),
+    ("ceil(m, 1)", Function.CEIL, types.decimal(10, 1)),
+    ("floor(d, 1)", Function.FLOOR, types.decimal(17, 1)),
+    ("floor(m, -1)", Function.FLOOR, types.decimal(9, 0)),
+    ("round(d)", Function.ROUND, types.DOUBLE),
+    ("round(m, 1)", Function.ROUND, types.decimal(10, 1)),
+    ("bround(f, 1)", Function.BROUND, types.FLOAT),
+    ("sqrt(i)", Function.SQRT, types.DOUBLE),
+    ("exp(d)", Function.EXP, types.DOUBLE),
+    ("ln(m)", Function.LN, types.DOUBLE),
+    ("log10(d)", Function.LOG10, types.DOUBLE),
+    ("log2(d)", Function.LOG2, types.DOUBLE),
+    ("log1p(d)", Function.LOG1P, types.DOUBLE),
+    ("log(d)", Function.LOG, types.DOUBLE),
+    ("log(2, d)", Function.LOG, types.DOUBLE),
+    ("pow(i, 2)", Function.POWER, types.DOUBLE),
+    ("greatest(i, j, 3)", Function.GREATEST, types.INTEGER),
+    ("least(m, i)", Function.LEAST, types.decimal(12, 2)),
+    ("least(s, 'x')", Function.LEAST, types.STRING),
+    ("-m", Function.NEGATE, types.decimal(10, 2)),
+    ("abs(f)", Function.ABS, types.FLOAT),
+]
+
+
+@pytest.mark.parametrize(("sql", "function", "type_"), CALLS)
+def test_a_function_of_numbers_is_a_call_of_sparks_type(spark, sql, function, type_):
+    found = only(Call, parse(f"{sql} < CAST(s AS {type_.sql})", COLUMNS))
+    assert (found.function, found.type) == (function, type_)
+
+
+SYNONYMS = [
+    ("nvl(i, j) > 1", "coalesce(i, j) > 1"),
+    ("ifnull(i, j) > 1", "coalesce(i, j) > 1"),
+    ("nvl2(i, j, 1) > 1", "if(i IS NOT NULL, j, 1) > 1"),
+    ("nullif(i, j) > 1", "if(i = j, NULL, i) > 1"),
+    ("nullif(i + j, 3) > 1", "if(i + j = 3, NULL, i + j) > 1"),
+    ("+i > 1", "i > 1"),
+    ("positive(i) > 1", "i > 1"),
+    ("i IS DISTINCT FROM j", "NOT (i <=> j)"),
+    ("mod(i, j) > 1", "i % j > 1"),
+    ("i * j BETWEEN 1 AND 9", "i * j >= 1 AND i * j <= 9"),
+    ("d * 2 NOT BETWEEN 1 AND 9", "d * 2 < 1 OR d * 2 > 9"),
+    ("floor(big) > 1", "big > 1"),
+]
+
+
+@pytest.mark.parametrize(("sql", "plain"), SYNONYMS)
+def test_other_spellings_are_the_same_tree(spark, sql, plain):
+    """Beside an OR, so that no IS NOT NULL is inferred."""
+    one, other = (parse(f"({text}) OR bin IS NULL", COLUMNS) for text in (sql, plain))
+    assert one == other
+    assert not any(isinstance(node, Opaque) for node in walk(one))
+
+
+def test_coalesced_numbers_are_known(spark):
+    assert only(Coalesce, parse("nvl(m * 2, 1) > 3", COLUMNS))
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "round(d, CAST(NULL AS INT)) > 1 OR s IS NULL",
+        "INTERVAL '1' DAY * i > INTERVAL '2' DAY OR s IS NULL",
+        "-make_dt_interval(i) > INTERVAL '2' DAY OR s IS NULL",
+        "make_dt_interval(i) / 2 > INTERVAL '2' DAY OR s IS NULL",
+        "sign(make_dt_interval(i)) > 0 OR s IS NULL",
+    ],
+)
+def test_what_is_not_of_numbers_is_no_number(spark, sql):
+    nodes = list(walk(parse(sql, COLUMNS)))
+    assert not any(isinstance(node, Arithmetic | Call) for node in nodes)
+
+
+def test_arithmetic_keeps_the_types_of_its_operands(spark):
+    found = only(Arithmetic, parse("m * CAST(2.5 AS DECIMAL(2,1)) > 100", COLUMNS))
+    assert found.left == Column("m", types.decimal(10, 2))
+    assert found.right.type == types.decimal(2, 1)
+    assert found.type == types.decimal(13, 3)
 
 
 MEMBERS = {
@@ -105,7 +241,9 @@ OPAQUE = [
     "endswith(s, 'x')",
     "startswith(s, lower(s))",
     "s RLIKE 'a.b'",
-    "-i = 3",
+    "pmod(i, 3) = 1",
+    "cbrt(d) > 2",
+    "nanvl(d, 1.0) > 2",
     "year(day) = 2013",
 ]
 
@@ -115,6 +253,48 @@ def test_what_no_rule_knows_is_opaque_beside_what_is_known(spark, sql):
     found = parse(f"i > 3 AND ({sql} OR j > 100)", COLUMNS)
     assert any(isinstance(node, Opaque) and node.sql for node in walk(found))
     assert any(isinstance(node, Literal) and node.value == 100 for node in walk(found))
+
+
+SOURCES = [
+    ("upper(s) = 'X'", {"s"}),
+    ("concat(s, CAST(day AS STRING)) = 'X'", {"s", "day"}),
+    ("concat(s, s) = 'X'", {"s"}),
+    ("exists(array(i, j), x -> x > 3)", {"i", "j"}),
+    ("hash(d, i) = 3", {"d", "i"}),
+    ("rand() > 0.5", None),
+    ("i + (SELECT max(id) FROM range(3)) > 3", None),
+    ("concat(s, CAST(rand() AS STRING)) = 'X'", None),
+]
+
+
+@pytest.mark.parametrize(("sql", "names"), SOURCES)
+def test_opaque_names_the_columns_that_alone_decide_it(spark, sql, names):
+    """None of them where something else takes part: chance, another query."""
+    if names is None:
+        found = conjuncts_of(spark, sql)
+        assert all(not node.columns for part in found for node in walk(part) if isinstance(node, Opaque))
+        return
+    found = only(Opaque, parse(f"({sql}) OR bin IS NULL", COLUMNS))
+    assert {column.name for column in found.columns} == names
+    assert all(column.type == COLUMNS[column.name] for column in found.columns)
+
+
+def test_opaque_over_attributes_of_another_relation_names_no_columns(spark):
+    frame = empty(spark).filter("upper(s) = 'X' OR bin IS NULL")
+    condition = frame._jdf.queryExecution().optimizedPlan().condition()
+    (found,) = conjuncts(condition, {})
+    assert all(not node.columns for node in walk(found) if isinstance(node, Opaque))
+
+
+def conjuncts_of(spark, sql):
+    plan = empty(spark).filter(f"({sql}) OR bin IS NULL")._jdf.queryExecution().optimizedPlan()
+    names = {column.exprId().id(): column.name() for column in elements(plan.output())}
+    return conjuncts(plan.condition(), names)
+
+
+def empty(spark):
+    schema = ", ".join(f"{name} {type_.sql}" for name, type_ in COLUMNS.items())
+    return spark.createDataFrame(spark.sparkContext.emptyRDD(), schema)
 
 
 def test_a_collated_string_is_of_unknown_type(spark):

@@ -11,6 +11,7 @@ from oracles.brute_force import evaluate
 from pruning.expressions.trees import (
     And,
     Arithmetic,
+    Call,
     Case,
     Cast,
     Coalesce,
@@ -18,6 +19,7 @@ from pruning.expressions.trees import (
     Compare,
     Comparison,
     Expression,
+    Function,
     In,
     IsNull,
     Like,
@@ -28,6 +30,8 @@ from pruning.expressions.trees import (
     Or,
     StartsWith,
     children,
+    columns,
+    mode_of,
     type_of,
     walk,
 )
@@ -45,15 +49,18 @@ from pruning.expressions.types import (
     TIMESTAMP_NTZ,
     Kind,
     Type,
+    Value,
     decimal,
 )
-from strategies.conversions import sum_type, widenings
+from strategies.carrying import reached
+from strategies.conversions import casts, narrowings, translations, widenings
 from strategies.layouts import tables
 from strategies.predicates import predicates
+from strategies.result_types import result_type, rounded_type, whole_type
 from strategies.tables import Table
 from strategies.values import TYPES
 
-ROW = {
+ROW: dict[str, Value | None] = {
     "i": 7,
     "y": 1,
     "f": 1.5,
@@ -63,6 +70,8 @@ ROW = {
     "r": b"\xff",
     "p": True,
     "t": 1,
+    "g": 2**40,
+    "n": 2.5,
 }
 # Reaching is the claim; shrinking what was reached would take most of the time.
 REACH = settings(
@@ -73,17 +82,19 @@ REACH = settings(
 )
 NUMBERS = (Column("i", INTEGER), Column("y", BYTE), Column("f", FLOAT), Column("d", decimal(9, 2)))
 TEXTS = (Column("s", STRING), Column("u", STRING), Column("r", BINARY))
+COMPUTED = (Column("i", INTEGER), Column("y", BYTE), Column("g", LONG), Column("n", DOUBLE))
+EXACT = (Column("d", decimal(9, 2)), Column("i", INTEGER))
 OTHERS = (Column("p", BOOLEAN), Column("t", DATE), Column("i", INTEGER))
 TABLE = Table(NUMBERS, (((7, 1, 1.5, Decimal("2.50")), (None, None, None, None)),))
 
 
-def _sample(columns: tuple[Column, ...]) -> list[Expression]:
+def _sample(columns: tuple[Column, ...], modes: tuple[Mode, ...] = (Mode.TRY,)) -> list[Expression]:
     """The same few hundred predicates every time; a search for each feature takes minutes."""
     rows = tuple(ROW[column.name] for column in columns), (None,) * len(columns)
     found: list[Expression] = []
 
     @settings(max_examples=800, derandomize=True, database=None, deadline=None, phases=[Phase.generate])
-    @given(predicates(Table(columns, (rows,)), max_leaves=6))
+    @given(predicates(Table(columns, (rows,)), max_leaves=6, modes=modes, try_remainders=True))
     def collect(predicate: Expression) -> None:
         found.append(predicate)
 
@@ -94,6 +105,14 @@ def _sample(columns: tuple[Column, ...]) -> list[Expression]:
 @pytest.fixture(scope="module")
 def sample() -> list[Expression]:
     return [predicate for columns in (NUMBERS, TEXTS, OTHERS) for predicate in _sample(columns)]
+
+
+@pytest.fixture(scope="module")
+def numeric_sample() -> list[Expression]:
+    """Predicates on numbers in sessions of both kinds."""
+    sessions = ((Mode.ANSI, Mode.TRY), (Mode.LEGACY,), (Mode.TRY,))
+    pairs = [(columns, modes) for columns in (COMPUTED, EXACT) for modes in sessions]
+    return [predicate for columns, modes in pairs for predicate in _sample(columns, modes)]
 
 
 def _has_cast(source: Type, target: Type) -> Callable[[Expression], bool]:
@@ -147,7 +166,6 @@ FEATURES: list[tuple[str, Callable[[Expression], bool]]] = [
     ("int to double", _has_cast(INTEGER, DOUBLE)),
     ("int to decimal", _has_cast(INTEGER, decimal(10, 0))),
     ("float to double", _has_cast(FLOAT, DOUBLE)),
-    ("decimal to a wider one", _has_cast(decimal(9, 2), decimal(18, 6))),
     ("date to timestamp", _has_cast(DATE, TIMESTAMP)),
     ("date to timestamp_ntz", _has_cast(DATE, TIMESTAMP_NTZ)),
     ("int to tinyint", _has_cast(INTEGER, BYTE)),
@@ -197,6 +215,133 @@ def test_predicates_reach_each_comparison(sample: list[Expression], operator: Co
     assert any(isinstance(predicate, Compare) and predicate.operator is operator for predicate in sample)
 
 
+# Spark has no try_div.
+OPERATIONS = [
+    (operator, mode)
+    for operator in Operator
+    for mode in Mode
+    if (operator, mode) != (Operator.INTEGRAL_DIVIDE, Mode.TRY)
+]
+
+
+@pytest.mark.parametrize(("operator", "mode"), OPERATIONS)
+def test_predicates_reach_each_operator_in_each_mode_it_has(
+    numeric_sample: list[Expression], operator: Operator, mode: Mode
+) -> None:
+    found = (node for predicate in numeric_sample for node in walk(predicate) if isinstance(node, Arithmetic))
+    assert any(node.operator is operator and node.mode is mode for node in found)
+
+
+@pytest.mark.parametrize("function", Function)
+def test_predicates_reach_each_function(numeric_sample: list[Expression], function: Function) -> None:
+    found = (node for predicate in numeric_sample for node in walk(predicate) if isinstance(node, Call))
+    assert any(node.function is function for node in found)
+
+
+FAMILIES: dict[str, Callable[[Type], bool]] = {
+    "integers": lambda type_: type_.integral,
+    "floats": lambda type_: type_.floating,
+    "decimals": lambda type_: type_.kind is Kind.DECIMAL,
+    "booleans": lambda type_: type_ == BOOLEAN,
+}
+
+
+@pytest.mark.parametrize("target", FAMILIES)
+@pytest.mark.parametrize("source", FAMILIES)
+def test_predicates_reach_casts_between_families(
+    sample: list[Expression], numeric_sample: list[Expression], source: str, target: str
+) -> None:
+    if source == target == "booleans":
+        pytest.skip("a boolean is no other boolean")
+    found = (node for predicate in (*sample, *numeric_sample) for node in walk(predicate))
+    kinds = (FAMILIES[source], FAMILIES[target])
+    assert any(
+        isinstance(node, Cast) and kinds[0](type_of(node.operand)) and kinds[1](node.type) for node in found
+    )
+
+
+NUMERIC_FEATURES: list[tuple[str, Callable[[Expression], bool]]] = [
+    ("a zero divisor", lambda node: isinstance(node, Arithmetic) and _divides_by_zero(node)),
+    ("NULLIF", lambda node: isinstance(node, Case) and _is_null_if(node)),
+    ("a product of decimals", lambda node: _decimal_of(node, Operator.MULTIPLY)),
+    ("a quotient of decimals", lambda node: _decimal_of(node, Operator.DIVIDE)),
+    ("a remainder of decimals", lambda node: _decimal_of(node, Operator.REMAINDER)),
+    ("div of decimals", lambda node: _is_div_of_decimals(node)),
+    ("ROUND to tens", lambda node: isinstance(node, Call) and _rounds_to_tens(node)),
+    ("FLOOR of a decimal", lambda node: _call_of(node, Function.FLOOR, Kind.DECIMAL)),
+    ("FLOOR to a bigint", lambda node: _call_of(node, Function.FLOOR, Kind.LONG)),
+    ("ROUND of a double", lambda node: _call_of(node, Function.ROUND, Kind.DOUBLE)),
+    ("GREATEST of three", lambda node: isinstance(node, Call) and len(node.operands) == 3),
+    ("a cast of a sum", lambda node: isinstance(node, Cast) and isinstance(node.operand, Arithmetic)),
+    ("IF over arithmetic", lambda node: isinstance(node, Case) and _computes(node)),
+    ("decimal to a wider one", _has_cast(decimal(9, 2), decimal(18, 6))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("feature", "has_it"), NUMERIC_FEATURES, ids=[name for name, _ in NUMERIC_FEATURES])
+def test_predicates_on_numbers_reach(
+    numeric_sample: list[Expression], feature: str, has_it: Callable[[Expression], bool]
+) -> None:
+    assert any(has_it(node) for predicate in numeric_sample for node in walk(predicate))
+
+
+def _divides_by_zero(node: Arithmetic) -> bool:
+    divides = node.operator in (Operator.DIVIDE, Operator.INTEGRAL_DIVIDE, Operator.REMAINDER)
+    return divides and isinstance(node.right, Literal) and node.right.value == 0
+
+
+def _is_null_if(node: Case) -> bool:
+    ((condition, value), *_) = node.branches
+    return isinstance(condition, Compare) and condition.left == node.otherwise and _is_null(value)
+
+
+def _decimal_of(node: Expression, operator: Operator) -> bool:
+    return isinstance(node, Arithmetic) and node.operator is operator and node.type.kind is Kind.DECIMAL
+
+
+def _is_div_of_decimals(node: Expression) -> bool:
+    decimals = isinstance(node, Arithmetic) and type_of(node.left).kind is Kind.DECIMAL
+    return decimals and isinstance(node, Arithmetic) and node.operator is Operator.INTEGRAL_DIVIDE
+
+
+def _rounds_to_tens(node: Call) -> bool:
+    return node.function is Function.ROUND and node.operands[1] == Literal(-1, INTEGER)
+
+
+def _call_of(node: Expression, function: Function, kind: Kind) -> bool:
+    return isinstance(node, Call) and node.function is function and node.type.kind is kind
+
+
+def _computes(node: Case) -> bool:
+    return len(columns(node)) > 1 and any(isinstance(part, Arithmetic | Call) for part in walk(node))
+
+
+def test_many_predicates_compute_over_several_columns(numeric_sample: list[Expression]) -> None:
+    """With arithmetic, a function or IF: where pruning row by row is hardest."""
+    found = [
+        predicate
+        for predicate in numeric_sample
+        if len(columns(predicate)) > 1
+        and any(isinstance(node, Arithmetic | Call | Case) for node in walk(predicate))
+    ]
+    assert len(found) > len(numeric_sample) / 5
+
+
+def test_literals_hit_what_they_are_compared_with(numeric_sample: list[Expression]) -> None:
+    """Else bounds that computed values touch would never be tried."""
+    found = [
+        (node.left, node.right.value)
+        for predicate in numeric_sample
+        for node in walk(predicate)
+        if isinstance(node, Compare)
+        and isinstance(node.left, Arithmetic | Call)
+        and isinstance(node.right, Literal)
+        and node.right.value is not None
+    ]
+    hits = [value for computed, value in found if value in reached(computed, [ROW])]
+    assert len(hits) > len(found) / 5
+
+
 @pytest.mark.parametrize("mode", Mode)
 def test_predicates_reach_each_mode_of_sums_where_asked(mode: Mode) -> None:
     def has_it(predicate: Expression) -> bool:
@@ -244,17 +389,34 @@ def _well_typed(node: Expression) -> bool:
             return parts[0] in (STRING, BINARY)
         case Case(branches, _):
             return set(parts[0 : 2 * len(branches) : 2]) == {BOOLEAN} and len({*parts[1::2], parts[-1]}) == 1
-        case Arithmetic(type=type_) if type_.kind is Kind.DECIMAL:
-            return sum_type(*parts) == type_
-        case Arithmetic(type=type_):
-            return set(parts) == {type_}
+        case Arithmetic(Operator.INTEGRAL_DIVIDE, type=type_):
+            return type_ == LONG and {part.kind for part in parts} in ({Kind.LONG}, {Kind.DECIMAL})
+        case Arithmetic(operator, type=type_) if type_.kind is Kind.DECIMAL:
+            return result_type(operator, *parts) == type_
+        case Arithmetic(operator, type=type_):
+            return set(parts) == {type_} and (operator is not Operator.DIVIDE or type_ == DOUBLE)
+        case Call():
+            return _well_typed_call(node, parts)
         case _:
             return True
 
 
+def _well_typed_call(node: Call, parts: list[Type]) -> bool:
+    match node:
+        case Call(Function.GREATEST | Function.LEAST | Function.NEGATE | Function.ABS):
+            return set(parts) == {node.type}
+        case Call(Function.FLOOR | Function.CEIL, (_,)):
+            return node.type == (LONG if parts == [DOUBLE] else whole_type(parts[0]))
+        case Call(_, (_, Literal(int(digits)))):
+            decimals = node.type.kind is Kind.DECIMAL
+            return node.type == (rounded_type(parts[0], digits) if decimals else parts[0])
+        case _:
+            return {*parts, node.type} == {DOUBLE}
+
+
 @given(tables().flatmap(lambda table: predicates(table, modes=tuple(Mode))))
 def test_predicates_never_need_ansi_mode_both_on_and_off(predicate: Expression) -> None:
-    modes = {node.mode for node in walk(predicate) if isinstance(node, Arithmetic | Cast)}
+    modes = {mode_of(node) for node in walk(predicate)}
     assert not modes >= {Mode.ANSI, Mode.LEGACY}
 
 
@@ -271,18 +433,11 @@ def test_widenings_name_each_type_once_and_never_the_source(source: Type) -> Non
     assert len(set(widenings(source))) == len(widenings(source))
 
 
-@pytest.mark.parametrize(
-    ("left", "right", "result"),
-    [
-        (decimal(9, 2), decimal(9, 2), decimal(10, 2)),
-        (decimal(9, 2), decimal(18, 6), decimal(19, 6)),
-        (decimal(38, 0), decimal(38, 0), decimal(38, 0)),
-        (decimal(38, 10), decimal(38, 10), decimal(38, 9)),  # one scale digit makes room
-        (decimal(38, 0), decimal(19, 19), decimal(38, 6)),  # six are kept at least
-    ],
-)
-def test_sum_type_is_sparks(left: Type, right: Type, result: Type) -> None:
-    assert sum_type(left, right) == result
+@pytest.mark.parametrize("source", TYPES, ids=str)
+def test_casts_are_of_one_kind_each(source: Type) -> None:
+    """A cast that is called harmless and is not would raise where nothing may."""
+    assert len(set(casts(source))) == len(casts(source))
+    assert not {*widenings(source), *translations(source)} & set(narrowings(source))
 
 
 def test_predicates_without_a_mode_are_refused() -> None:

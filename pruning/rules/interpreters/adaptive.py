@@ -24,9 +24,9 @@ from pruning.rules.truths import Match
 _GATHERED_SHARE = 16
 # and, before most of a program, any whose copy, at so many operations an input, spares more than it takes.
 _COPY_OPERATIONS = 3
-# What a chunk's cells may take together, at 8 bytes a lane.
+# What a chunk's bounds may take together, at 8 bytes a lane.
 _CHUNK_BYTES = 64 << 20
-_LANES_MIN, _LANES_MAX = 8_192, 65_536
+_LANES_MIN, _LANES_MAX = 8_192, 131_072
 
 Clock = Callable[[], float]
 InputsAt = Callable[[int, int], Mapping[Input, pa.Array]]
@@ -93,8 +93,8 @@ def run(
 
 
 def _chunk_lanes(program: Program) -> int:
-    fitting = _CHUNK_BYTES // (8 * len(program.operations))
-    return max(_LANES_MIN, min(_LANES_MAX, fitting))
+    bounds = sum(operation.type is not None for operation in program.operations)
+    return max(_LANES_MIN, min(_LANES_MAX, _CHUNK_BYTES // (8 * max(1, bounds))))
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from pruning.expressions.types import Value
 from pruning.rules import functions, primitives
-from pruning.rules.cuts import meets
+from pruning.rules.cuts import Cuts, meets
 from pruning.rules.functions import Apply
 from pruning.rules.program import ARITHMETIC, Input, Op, Operation, Program
 
@@ -48,7 +48,7 @@ def _apply(program: Program, operation: Operation, operands: list[Cell]) -> Cell
 
 
 def _constant(operation: Operation) -> Cell:
-    assert not isinstance(operation.payload, tuple | Input)
+    assert not isinstance(operation.payload, Input | Cuts | Apply)
     return operation.payload
 
 

@@ -49,7 +49,9 @@ class Number:
     @property
     def is_zero(self) -> bool:
         """Whether it is the constant 0."""
-        return bool(z3.is_rational_value(self.value) and self.value.as_fraction() == 0 and self.sign.eq(_ZERO))
+        return bool(
+            z3.is_rational_value(self.value) and self.value.as_fraction() == 0 and self.sign.eq(_ZERO)
+        )
 
     def scaled(self, factor: int) -> "Number":
         """The number times 1 or -1."""
@@ -90,7 +92,7 @@ class Ordering:
         return self.places.setdefault(value, z3.Int(f"bytes {value.hex()}"))
 
     def axioms(self) -> list[Term]:
-        """ORDER: the constants are in the order of their bytes. SUCCESSOR: none lies between s and s + 0x00."""
+        """ORDER: constants are in the order of their bytes. SUCCESSOR: none lies between s and s + 0x00."""
         ascending = sorted(self.places)
         in_order = [self.places[one] < self.places[other] for one, other in itertools.pairwise(ascending)]
         adjacent = [
@@ -178,7 +180,9 @@ class Solver:
         self.constants |= {(0.0, DOUBLE), (1.0, DOUBLE)}
         for value, type_ in sorted(self.constants, key=repr):
             beside = solver_facts.neighbours(value, type_) if narrows else [value]
-            gaps = [(solver_facts.real(low), solver_facts.real(high)) for low, high in itertools.pairwise(beside)]
+            gaps = [
+                (solver_facts.real(low), solver_facts.real(high)) for low, high in itertools.pairwise(beside)
+            ]
             terms += [
                 z3.Or(number.sign != 0, number.value <= low, number.value >= high)
                 for low, high in gaps
@@ -333,9 +337,7 @@ class Solver:
 
     def _power(self, near: Number, base: Number, exponent: Number) -> tuple[Term, Number]:
         """Of bases from 0 on, and of any base to a whole power."""
-        one = z3.Or(
-            z3.And(exponent.sign == 0, exponent.value == 0), z3.And(base.sign == 0, base.value == 1)
-        )
+        one = z3.Or(z3.And(exponent.sign == 0, exponent.value == 0), z3.And(base.sign == 0, base.value == 1))
         large = z3.Or(base.sign > 0, base.value > 1)
         rises = z3.Or(exponent.sign > 0, z3.And(exponent.sign == 0, exponent.value > 0))
         limit = z3.Or(base.sign != 0, exponent.sign != 0, base.value == 0)
@@ -425,7 +427,7 @@ class Solver:
             case Op.BOUND:
                 payload = operation.payload
                 assert payload is not None
-                assert not isinstance(payload, tuple | Input)
+                assert not isinstance(payload, Input | Cuts | Apply)
                 return Bounded(z3.BoolVal(True), self.constant(payload, type_))
             case Op.CHOOSE:
                 return _if(operands[0], operands[1], operands[2])

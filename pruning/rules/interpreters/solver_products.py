@@ -116,8 +116,14 @@ def _distinct(terms: Any) -> list[Term]:
 def _product_axioms(operate: Operate, lefts: list[Term], rights: list[Term]) -> list[Term]:
     """PRODUCT: x <= y gives x * z <= y * z where z >= 0, and the opposite where z <= 0."""
     return [
-        *(_rising(operate(one, by), operate(other, by), one, other, by) for one, other, by in _triples(lefts, rights)),
-        *(_rising(operate(by, one), operate(by, other), one, other, by) for one, other, by in _triples(rights, lefts)),
+        *(
+            _rising(operate(one, by), operate(other, by), one, other, by)
+            for one, other, by in _triples(lefts, rights)
+        ),
+        *(
+            _rising(operate(by, one), operate(by, other), one, other, by)
+            for one, other, by in _triples(rights, lefts)
+        ),
     ]
 
 
@@ -172,9 +178,7 @@ def _remainder_axioms(operate: Operate, lefts: list[Term], rights: list[Term]) -
 def _rest_axioms(operate: Operate, lefts: list[Term], rights: list[Term]) -> list[Term]:
     """QUOTIENT, of magnitudes of reals; a greater one holds the divisor no less often."""
     rises = [
-        z3.Implies(
-            z3.And(by != 0, magnitude(one) <= magnitude(other)), _times(one, by) <= _times(other, by)
-        )
+        z3.Implies(z3.And(by != 0, magnitude(one) <= magnitude(other)), _times(one, by) <= _times(other, by))
         for one, other, by in _triples(lefts, rights)
     ]
     return rises + [
