@@ -146,11 +146,10 @@ def _first_beyond(value: object, after: bool, type_: pa.DataType) -> object:
 def _beyond(bound: Lanes, places: pa.Array, lanes: int, *, unbounded: int) -> np.ndarray:
     """Per lane, how many places are at or below the bound; `unbounded` where it is unknown."""
     if isinstance(bound, pa.Scalar):
-        bound = pa.repeat(bound, 1)
-        return np.full(lanes, _beyond(bound, places, 1, unbounded=unbounded)[0])
+        return np.full(lanes, _beyond(pa.repeat(bound, 1), places, 1, unbounded=unbounded)[0])
     if pa.types.is_integer(bound.type) or pa.types.is_floating(bound.type):
         filled = bound.fill_null(0) if bound.null_count else bound
-        counts = np.searchsorted(places.to_numpy(), filled.to_numpy(), side="right")
+        counts: np.ndarray = np.searchsorted(places.to_numpy(), filled.to_numpy(), side="right")
     else:
         counts = _bisected(bound, places)
     if bound.null_count == 0:

@@ -46,7 +46,8 @@ class _Axis:
 
     @property
     def sizes(self) -> np.ndarray:
-        return self.cells + self.may_null + self.may_nan
+        sizes: np.ndarray = self.cells + self.may_null + self.may_nan
+        return sizes
 
 
 def split(inputs: Mapping[Input, pa.Array], columns: Sequence[Column], wanted: Sequence[Input]) -> Pieces:
@@ -77,13 +78,18 @@ def split(inputs: Mapping[Input, pa.Array], columns: Sequence[Column], wanted: S
 
 def _axis(inputs: Mapping[Input, pa.Array], column: Column, cells_max: int) -> _Axis:
     def flag(aspect: Aspect) -> np.ndarray:
-        return inputs[Input(aspect, column.name, column.type)].to_numpy(zero_copy_only=False).astype(bool)
+        return _booleans(inputs[Input(aspect, column.name, column.type)])
 
     lower, upper = (inputs[Input(side, column.name, column.type)] for side in (Aspect.LOWER, Aspect.UPPER))
     start, level, cells = _grid(lower, upper, column.type, cells_max)
     may_nan = flag(Aspect.MAY_NAN) if column.type.floating else np.zeros(len(lower), bool)
     cells = np.where(flag(Aspect.MAY_VALUE), cells, 0)
     return _Axis(column, lower, upper, start, level, cells, flag(Aspect.MAY_NULL), may_nan)
+
+
+def _booleans(flags: pa.Array) -> np.ndarray:
+    booleans: np.ndarray = flags.to_numpy(zero_copy_only=False).astype(bool)
+    return booleans
 
 
 def _grid(
@@ -163,7 +169,7 @@ def _cut(
     for aspect, piece in flags.items():
         input_ = Input(aspect, name, type_)
         if input_ in inputs or aspect is not Aspect.MAY_NAN:
-            block = inputs[input_].to_numpy(zero_copy_only=False).astype(bool)[parents]
+            block = _booleans(inputs[input_])[parents]
             found[input_] = pa.array(np.where(whole, block, piece))
     lower, upper = axis.lower.take(taken), axis.upper.take(taken)
     if _countable(type_):
