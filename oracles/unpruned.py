@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -76,7 +77,7 @@ def answer(spark: SparkSession, table: Table, predicate: Expression, *, zone: st
         kept = rows_frame(spark, table).where(to_sql(predicate)).select(f"`{ROW_ORDINAL}`")
         try:
             ordinals = [row[0] for row in kept.collect()]
-        except PySparkException as error:
+        except (PySparkException, Py4JJavaError) as error:
             return _raised(error)
     return bag(table.rows[ordinal] for ordinal in ordinals)
 
@@ -100,7 +101,7 @@ def _evaluate(frame: DataFrame, texts: Sequence[str]) -> list[Truths | Raises]:
     selected = [f"{text} AS p{ordinal}" for ordinal, text in enumerate(texts)]
     try:
         rows = frame.selectExpr(f"`{ROW_ORDINAL}`", *selected).collect()
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:
         if len(texts) == 1:
             return [_raised(error)]
         middle = len(texts) // 2
@@ -109,7 +110,7 @@ def _evaluate(frame: DataFrame, texts: Sequence[str]) -> list[Truths | Raises]:
     return [tuple(row[position] for row in ordered) for position in range(1, len(texts) + 1)]
 
 
-def _raised(error: PySparkException) -> Raises:
+def _raised(error: PySparkException | Py4JJavaError) -> Raises:
     # A text that Spark cannot analyse is a fault of ours, not a property of the data.
     if isinstance(error, AnalysisException | ParseException):
         raise error

@@ -89,7 +89,7 @@ def classify_within(
 
     A conjunct is cut for the blocks that remain when asking it of them is predicted to take longer
     than reading the blocks that it alone would skip ([P] 3.2). Few blocks are never enough to cut one.
-    A block that it was not asked of is NONE or SOME.
+    A block that it was not asked of is NONE or SOME, and then no block is looked at in pieces.
 
     Args:
         predicate: A boolean expression over the metadata's columns.
@@ -99,10 +99,10 @@ def classify_within(
         chunk_lanes: Blocks to look at between decisions; None is what suits the predicate.
     """
     program, conjuncts = analyse_conjuncts(predicate, RULES)
-    inputs_at = partial(Blocks.of(metadata).inputs, program)
+    blocks = Blocks.of(metadata)
     outcome = adapting.run(
         program,
-        inputs_at,
+        partial(blocks.inputs, program),
         metadata.num_rows,
         clock=clock,
         groups=[part.flags for part in conjuncts],
@@ -110,4 +110,5 @@ def classify_within(
         chunk_lanes=chunk_lanes,
     )
     deferred = tuple(part.node for ordinal, part in enumerate(conjuncts) if ordinal in outcome.cut)
-    return Classification(pa.array(outcome.verdicts), deferred)
+    verdicts = pa.array(outcome.verdicts)
+    return Classification(verdicts if deferred else refine(program, blocks, verdicts), deferred)

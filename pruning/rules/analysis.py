@@ -20,11 +20,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from pruning.expressions.trees import Call, Column, Expression, Function, Literal, repeatable, type_of
+from pruning.expressions.trees import And, Call, Column, Expression, Function, Literal, Or, repeatable, type_of
 from pruning.expressions.types import BOOLEAN
 from pruning.rules import environment as environments
 from pruning.rules import ranges
-from pruning.rules.correlation import correlated_columns
+from pruning.rules.correlation import correlated_columns, sharing_columns
 from pruning.rules.cuts import FULL
 from pruning.rules.environment import Environment
 from pruning.rules.outcomes import Outcomes, ValueSet, of_boolean
@@ -76,6 +76,7 @@ class Analysis:
     _subjects: list[Expression] = field(default_factory=list)
     _equal: dict[Expression, int] = field(default_factory=dict)
     _ordinals: dict[int, int] = field(default_factory=dict)
+    _groups: dict[int, list[list[Expression]]] = field(default_factory=dict)
     _alive: dict[int, Expression] = field(default_factory=dict)
 
     def range(self, node: Expression, environment: Environment) -> Range:
@@ -169,6 +170,29 @@ class Analysis:
             # Before the node itself is narrowed, so that what lies below is asked in few environments.
             environment = rule.constrain(self, node, environment, narrowed)
         return environment.narrow(self._subject(node), narrowed)
+
+    def grouped(self, node: Expression) -> list[list[Expression]]:
+        """The operands of AND or OR in groups without a column in common, those on one expression as one."""
+        assert isinstance(node, And | Or)
+        key = self._identity(node)
+        if key not in self._groups:
+            groups = sharing_columns(node.operands)
+            self._groups[key] = [self._merged(type(node), group) for group in groups]
+        return self._groups[key]
+
+    def _merged(self, connective: type[And | Or], operands: list[Expression]) -> list[Expression]:
+        """The operands, those on one column as a predicate of their own, and first."""
+        by_subject: dict[int, list[Expression]] = {}
+        others: list[Expression] = []
+        for operand in operands:
+            subject = self.outcomes(operand).subject
+            if subject is None or subject is operand:
+                others.append(operand)
+            else:
+                by_subject.setdefault(self._subject(subject), []).append(operand)
+        merged = [part[0] if len(part) == 1 else connective(tuple(part)) for part in by_subject.values()]
+        on_columns = [part for part in merged if isinstance(self.outcomes(part).subject, Column)]
+        return on_columns + [part for part in merged if part not in on_columns] + others
 
     def feasible(self, environment: Environment) -> Flag:
         """Whether a row may be in the environment."""

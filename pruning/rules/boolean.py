@@ -3,6 +3,8 @@
 AND is decided by FALSE and neutral to TRUE, OR the other way round; all else is one rule.
 """
 
+from collections.abc import Sequence
+
 from pruning.expressions.trees import And, Expression, Not, Or
 from pruning.rules.analysis import Analysis, Rule
 from pruning.rules.environment import Environment
@@ -21,24 +23,44 @@ def may(analysis: Analysis, node: Expression, environment: Environment, truth: T
                   environment narrowed by all of them, and each may be neutral *there*.
               (3) It is NULL only if no operand decides and one is NULL, so the row lies in the
                   environment narrowed by "none decides", and the same holds there.
+              Operands without a column in common tell nothing of each other, and need no narrowing.
     """
-    operands, decides, neutral = _shape(node)
+    _, decides, neutral = _shape(node)
     build = analysis.build
+    groups = analysis.grouped(node)
     if truth is decides:  # (1)
-        return build.or_(*(analysis.may(operand, environment, decides) for operand in operands))
+        return build.or_(
+            *(analysis.may(operand, environment, decides) for group in groups for operand in group)
+        )
     if truth is neutral:  # (2)
-        narrowed = _assume_each(analysis, operands, environment, neutral)
-        each = (analysis.may(operand, narrowed, neutral) for operand in operands)
-        return build.and_(analysis.feasible(narrowed), *each)
-    narrowed = _assume_each(analysis, operands, environment, neutral | Truths.NULL)  # (3)
-    one_null = build.or_(*(analysis.may(operand, narrowed, Truths.NULL) for operand in operands))
-    each = (analysis.may_any(operand, narrowed, neutral | Truths.NULL) for operand in operands)
-    return build.and_(analysis.feasible(narrowed), one_null, *each)
+        flags = [
+            analysis.may(operand, environment, neutral)
+            for group in groups
+            for operand in group
+            # What is true without narrowing is told fast; where all is narrowed already, twice is too much.
+            if len(group) == 1 or not environment.narrowed
+        ]
+        for group in groups:
+            if len(group) > 1:
+                narrowed = _assume_each(analysis, group, environment, neutral)
+                flags.append(analysis.feasible(narrowed))
+                flags += [analysis.may(operand, narrowed, neutral) for operand in group]
+        return build.and_(*flags)
+    undecided = neutral | Truths.NULL  # (3)
+    narrowings = [
+        _assume_each(analysis, group, environment, undecided) if len(group) > 1 else environment
+        for group in groups
+    ]
+    inside = [(operand, there) for group, there in zip(groups, narrowings, strict=True) for operand in group]
+    one_null = build.or_(*(analysis.may(operand, there, Truths.NULL) for operand, there in inside))
+    each = (analysis.may_any(operand, there, undecided) for operand, there in inside)
+    return build.and_(*(analysis.feasible(there) for there in narrowings), one_null, *each)
 
 
 def assume(analysis: Analysis, node: Expression, environment: Environment, truths: Truths) -> Environment:
     """Narrow by every operand where none decides; by each in turn, united, where one does."""
-    operands, _decides, neutral = _shape(node)
+    _, _, neutral = _shape(node)
+    operands = [operand for group in analysis.grouped(node) for operand in group]
     if truths in (neutral, neutral | Truths.NULL, Truths.NULL):
         return _assume_each(analysis, operands, environment, truths | neutral)
     if neutral & truths:
@@ -55,7 +77,7 @@ def _shape(node: Expression) -> tuple[tuple[Expression, ...], Truths, Truths]:
 
 
 def _assume_each(
-    analysis: Analysis, operands: tuple[Expression, ...], environment: Environment, truths: Truths
+    analysis: Analysis, operands: Sequence[Expression], environment: Environment, truths: Truths
 ) -> Environment:
     for operand in operands:
         environment = analysis.assume(operand, environment, truths)

@@ -29,7 +29,7 @@ def _inexact(node: Expression, outcomes: Judge) -> set[str]:
     if not isinstance(node, And | Or):
         return set(columns(node))
     found: set[str] = set()
-    for group in _sharing_columns(node.operands):
+    for group in sharing_columns(node.operands):
         subjects = {outcomes(operand).subject for operand in group}
         if len(group) == 1:
             found |= _inexact(group[0], outcomes)
@@ -38,7 +38,7 @@ def _inexact(node: Expression, outcomes: Judge) -> set[str]:
     return found
 
 
-def _sharing_columns(operands: tuple[Expression, ...]) -> list[list[Expression]]:
+def sharing_columns(operands: tuple[Expression, ...]) -> list[list[Expression]]:
     """The operands in groups; those of two groups have no column in common."""
     groups: list[tuple[set[str], list[Expression]]] = []
     for operand in operands:

@@ -93,7 +93,8 @@ def elementary(call: Apply, *values: np.ndarray) -> np.ndarray:
 
 def _infinite(values: tuple[np.ndarray, ...]) -> np.ndarray:
     """Where a function's value is a limit: infinite or 0 in every library."""
-    return np.logical_or.reduce([np.isinf(value) for value in values])
+    infinite: np.ndarray = np.logical_or.reduce([np.isinf(value) for value in values])
+    return infinite
 
 
 def _outward(found: np.ndarray, exact: np.ndarray, side: Side, least: float | np.ndarray) -> np.ndarray:

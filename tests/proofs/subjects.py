@@ -297,11 +297,14 @@ def _magnitudes() -> dict[str, Expression]:
 
 def _roundings() -> dict[str, Expression]:
     subjects: dict[str, Expression] = {}
+    small = Column("d", decimal(4, 1))
     for function in (Function.FLOOR, Function.CEIL):
         subjects[f"{function.value} of a double"] = _call(function, X, type_=LONG)
         subjects[f"{function.value} of a decimal"] = _call(function, D, type_=decimal(9, 0))
-        subjects[f"{function.value} to tens"] = _call(function, D, literal(-1), type_=decimal(9, 0))
-        subjects[f"{function.value} that overflows"] = _call(function, D, literal(-1), type_=decimal(8, 0))
+        subjects[f"{function.value} to tens"] = _call(function, small, literal(-1), type_=decimal(4, 0))
+        subjects[f"{function.value} that overflows"] = _call(
+            function, small, literal(-1), type_=decimal(3, 0)
+        )
     for function in (Function.ROUND, Function.BROUND):
         for mode in (Mode.ANSI, Mode.LEGACY):
             name = f"{function.value} of an integer, {mode.name}"

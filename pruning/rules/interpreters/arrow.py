@@ -159,6 +159,6 @@ _BOUNDS: Mapping[Op, Callable[..., Lanes]] = {
     Op.DIVIDE: lambda type_, left, right: products.divide(left, right, type_),
     Op.QUOTIENT: lambda type_, left, right: products.quotient(left, right, type_),
     Op.REMAINDER: lambda type_, left, right: products.remainder(left, right, type_),
-    Op.NEXT: lambda type_, bound: kernels.step(bound, type_, sign=1),
-    Op.PREVIOUS: lambda type_, bound: kernels.step(bound, type_, sign=-1),
+    Op.NEXT: lambda type_, bound: products.step(bound, type_, sign=1),
+    Op.PREVIOUS: lambda type_, bound: products.step(bound, type_, sign=-1),
 }

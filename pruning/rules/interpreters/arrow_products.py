@@ -1,5 +1,6 @@
 """The Arrow kernels of `+ - * / div %`: where a lane has no result that fits it becomes null."""
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,24 @@ from pruning.rules.interpreters import arrow_decimals, arrow_kernels
 from pruning.rules.interpreters.arrow_kernels import Lanes, narrow_integer, where
 
 _LONG = pa.int64()
+_SHORT_DIGITS = 18  # of decimals whose sums fit in 64 bits
 
 
 def add(left: Lanes, right: Lanes, type_: Type, *, sign: int) -> Lanes:
     """`left + sign * right`, of decimals of any scales too."""
-    if type_.kind is Kind.DECIMAL and not left.type.scale == right.type.scale == type_.scale:
-        return arrow_decimals.add(left, right, type_, sign=sign)
+    if type_.kind is Kind.DECIMAL:
+        short = max(left.type.precision, right.type.precision) <= _SHORT_DIGITS
+        if short or not left.type.scale == right.type.scale == type_.scale:
+            return arrow_decimals.add(left, right, type_, sign=sign)
     return arrow_kernels.add(left, right, type_, sign=sign)
+
+
+def step(bound: Lanes, type_: Type, *, sign: int) -> Lanes:
+    """The next value up or down; null at the type's end."""
+    if type_.kind is Kind.DECIMAL and type_.precision <= _SHORT_DIGITS:
+        unit = pa.scalar(Decimal(1).scaleb(-type_.scale), bound.type)
+        return arrow_decimals.add(bound, unit, type_, sign=sign)
+    return arrow_kernels.step(bound, type_, sign=sign)
 
 
 def multiply(left: Lanes, right: Lanes, type_: Type) -> Lanes:

@@ -23,13 +23,13 @@ from pruning.rules.cuts import Cut, Cuts
 from pruning.rules.functions import ROUNDING, Apply, Side
 from pruning.rules.interpreters import solver_facts
 from pruning.rules.interpreters.solver_arithmetic import Arithmetic
+from pruning.rules.interpreters.solver_facts import real
 from pruning.rules.interpreters.solver_functions import (
     RealFunctions,
     rounded_units,
     toward_zero,
     whole_exponent,
 )
-from pruning.rules.interpreters.solver_facts import real
 from pruning.rules.interpreters.solver_products import Monotony, ratio, rest
 from pruning.rules.program import ARITHMETIC, Input, Op, Operation, Program
 

@@ -1,0 +1,316 @@
+"""How much of what could be proved is proved: the rules beside the optimum, on the committed set.
+
+    python bench/tightness.py [--every N] [--sample N | --all] [--gaps FILE] [--spark]
+
+Each `--sample`-th pair of a predicate and a block is put to both. A pair is *skippable* where the
+optimum shows that no row within the bounds matches, *skipped* where the rules say NONE; ALL likewise.
+What neither a row nor a proof decides is counted apart, and so are the solver's time-outs. A verdict
+that the optimum contradicts is printed as WRONG, and the command fails.
+
+With `--spark`, all verdicts are compared with Spark that skips nothing as well, and timed.
+"""
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pyarrow as pa
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table as Grid
+
+from oracles.domains import Known
+from oracles.optimum import Answer, Judge, Optimum
+from oracles.reachability import Row
+from oracles.unpruned import Raises, matches_per_block
+from pruning.classification import classify_blocks, compile_predicate
+from pruning.expressions.sql import to_sql
+from pruning.expressions.trees import Expression, IsNull, Not, children, columns, type_of
+from pruning.expressions.types import BOOLEAN
+from pruning.rules.truths import Match
+from skipproof.sessions import spark_session
+from strategies.committed import PATH, read
+from strategies.families import MULTI_COLUMN, OVERALL, SINGLE_COLUMN, families, shape
+from strategies.metadata import BlockFacts, to_metadata
+from strategies.tables import Table
+
+GAPS_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """A predicate, what is known of a block, the rules' verdict and the optimum."""
+
+    predicate: Expression
+    known: dict[str, Known]
+    verdict: Match
+    optimum: Optimum
+    blamed: Expression | None = None
+
+    @property
+    def gap(self) -> str | None:
+        """What was provable and was not proved."""
+        if self.verdict is not Match.SOME:
+            return None
+        return "NONE" if self.optimum.none_provable else "ALL" if self.optimum.all_provable else None
+
+    @property
+    def open(self) -> bool:
+        """Whether the rules prove nothing and the optimum may or may not."""
+        optimum = self.optimum
+        return (
+            self.verdict is Match.SOME
+            and not self.gap
+            and None
+            in (
+                optimum.none_provable,
+                optimum.all_provable,
+            )
+        )
+
+    @property
+    def wrong(self) -> bool:
+        """Whether the optimum has a row that the verdict denies."""
+        if self.verdict is Match.NONE:
+            return self.optimum.true is Answer.POSSIBLE
+        return self.verdict is Match.ALL and Answer.POSSIBLE in (self.optimum.false, self.optimum.null)
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts of pairs of one family."""
+
+    pairs: int = 0
+    skippable: int = 0
+    skipped: int = 0
+    provable_all: int = 0
+    proved_all: int = 0
+    undecided: int = 0
+    timed_out: int = 0
+
+    def add(self, pair: Pair) -> None:
+        """Count one pair."""
+        none = pair.verdict is Match.NONE or pair.optimum.none_provable
+        every = pair.verdict is Match.ALL or pair.optimum.all_provable
+        self.pairs += 1
+        self.skippable += none is True
+        self.skipped += pair.verdict is Match.NONE
+        self.provable_all += every is True
+        self.proved_all += pair.verdict is Match.ALL
+        self.timed_out += pair.open and pair.optimum.timed_out
+        self.undecided += pair.open and not pair.optimum.timed_out
+
+
+@dataclass(slots=True)
+class Report:
+    """What a run found."""
+
+    tallies: dict[str, Tally] = field(default_factory=dict)
+    gaps: dict[str, list[Pair]] = field(default_factory=dict)  # by the shape of what is to blame
+    open: dict[str, list[Pair]] = field(default_factory=dict)  # what the optimum leaves undecided
+    wrong: list[Pair] = field(default_factory=list)
+
+    def add(self, pair: Pair) -> None:
+        """Count one pair in each of its families."""
+        for family in families(pair.predicate):
+            self.tallies.setdefault(family, Tally()).add(pair)
+        if pair.open:
+            self.open.setdefault(shape(pair.predicate), []).append(pair)
+        if pair.wrong:
+            self.wrong.append(pair)
+
+
+def main() -> None:
+    """Run, print, and fail where a verdict is wrong."""
+    arguments = _arguments()
+    console = Console(width=120)
+    report = measured(
+        arguments.set, every=arguments.every, sample=arguments.sample, timeout_ms=arguments.timeout
+    )
+    console.print(_grid(report))
+    text = "\n".join(_gap_lines(report, arguments.shown))
+    if arguments.gaps is None:
+        console.print(text, markup=False, highlight=False)
+    else:
+        arguments.gaps.write_text(text + "\n")
+    for pair in report.wrong:
+        console.print(f"WRONG {_told(pair)}", markup=False)
+    faults = len(report.wrong)
+    if arguments.spark:
+        faults += compared_with_spark(arguments.set, arguments.every, console)
+    sys.exit(1 if faults else 0)
+
+
+def measured(path: Path, *, every: int, sample: int, timeout_ms: int) -> Report:
+    """The rules and the optimum on each `sample`-th pair of each `every`-th table."""
+    report = Report()
+    ordinal = 0
+    cases = list(read(path, every=every))
+    for case in track(cases, description="tables", disable=not sys.stderr.isatty()):
+        facts = case.facts
+        metadata = to_metadata(case.table, facts)
+        for predicate in case.predicates:
+            verdicts = classify_blocks(compile_predicate(predicate), metadata).to_pylist()
+            judge, seen = Judge(predicate, timeout_ms=timeout_ms), dict[str, Optimum]()
+            for block, verdict in enumerate(verdicts):
+                ordinal += 1
+                if ordinal % sample == 0:
+                    hints = map(case.table.named, case.table.blocks[block])
+                    known = known_of(case.table, facts[block], predicate)
+                    pair = _pair(known, Match(verdict), judge, seen, hints)
+                    report.add(pair)
+                    if pair.gap is not None:
+                        blamed = to_blame(pair, metadata.slice(block, 1))
+                        report.gaps.setdefault(shape(blamed), []).append(replace(pair, blamed=blamed))
+    return report
+
+
+def to_blame(pair: Pair, metadata: pa.Table) -> Expression:
+    """The smallest boolean part that the rules think may be TRUE, FALSE or NULL where no row makes it so."""
+    blamed, parts = pair.predicate, list(_boolean_parts(pair.predicate))
+    while parts:
+        part = parts.pop(0)
+        if _loose(part, pair.known, metadata):
+            blamed, parts = part, list(_boolean_parts(part))
+    return blamed
+
+
+def _boolean_parts(node: Expression) -> Iterator[Expression]:
+    """The booleans next below a node."""
+    for child in children(node):
+        if type_of(child) == BOOLEAN:
+            yield child
+        else:
+            yield from _boolean_parts(child)
+
+
+def _loose(part: Expression, known: dict[str, Known], metadata: pa.Table) -> bool:
+    best = Judge(part).optimum({name: known[name] for name in columns(part)})
+    asked = ((part, best.true), (Not(part), best.false), (IsNull(part), best.null))
+    return any(
+        answer is Answer.IMPOSSIBLE and classify_blocks(predicate, metadata)[0].as_py() != Match.NONE
+        for predicate, answer in asked
+    )
+
+
+def compared_with_spark(path: Path, every: int, console: Console) -> int:
+    """How many verdicts Spark contradicts; prints how fast it answers, the first table not counted."""
+    pairs, faults, raised, began = 0, 0, 0, 0.0
+    small = {"spark.master": "local[1]", "spark.driver.memory": "1g"}
+    with spark_session(small) as spark:
+        for ordinal, case in enumerate(read(path, every=every)):
+            if ordinal == 1:
+                began, pairs = time.perf_counter(), 0
+            metadata = to_metadata(case.table, case.facts)
+            answers = matches_per_block(spark, case.table, case.predicates)
+            for predicate, counts in zip(case.predicates, answers, strict=True):
+                if isinstance(counts, Raises):
+                    raised += 1
+                    continue
+                verdicts = classify_blocks(predicate, metadata).to_pylist()
+                pairs += len(verdicts)
+                for verdict, block in zip(verdicts, counts, strict=True):
+                    lost = verdict == Match.NONE and block.true
+                    failing = verdict == Match.ALL and (block.false or block.null)
+                    if lost or failing:
+                        faults += 1
+                        console.print(f"WRONG by Spark: {to_sql(predicate)}", markup=False)
+    rate = pairs / (time.perf_counter() - began)
+    console.print(f"{pairs:,} verdicts compared with Spark, {rate:,.0f} a second on one core once warm;")
+    console.print(f"{faults} wrong; {raised} predicates raise and have no answer")
+    return faults
+
+
+def known_of(table: Table, block: BlockFacts, predicate: Expression) -> dict[str, Known]:
+    """What a block's metadata tells of each column of a predicate, as the optimum takes it."""
+    names = columns(predicate)
+    return {
+        column.name: Known.of_counts(
+            column.type,
+            lower=facts.lower,
+            upper=facts.upper,
+            null_count=facts.null_count,
+            nan_count=facts.nan_count,
+            row_count=block.row_count,
+        )
+        for column, facts in zip(table.columns, block.columns, strict=True)
+        if column.name in names
+    }
+
+
+def _pair(
+    known: dict[str, Known], verdict: Match, judge: Judge, seen: dict[str, Optimum], hints: Iterable[Row]
+) -> Pair:
+    key = repr(known)
+    if key not in seen:
+        seen[key] = judge.optimum(known, hints=hints)
+    return Pair(predicate=judge.expression, known=known, verdict=verdict, optimum=seen[key])
+
+
+def _grid(report: Report) -> Grid:
+    grid = Grid(title="tightness against the optimum")
+    for heading in ("family", "pairs", "skippable", "skipped", "tightness %"):
+        first = heading == "family"
+        grid.add_column(heading, justify="left" if first else "right", no_wrap=first)
+    for heading in ("provable ALL", "proved ALL", "tightness %", "undecided", "timed out"):
+        grid.add_column(heading, justify="right")
+    bars = (OVERALL, SINGLE_COLUMN, MULTI_COLUMN)
+    for name in (*bars, *sorted(set(report.tallies) - set(bars))):
+        tally = report.tallies.get(name, Tally())
+        counts = (tally.pairs, tally.skippable, tally.skipped, _percent(tally.skipped, tally.skippable))
+        every = (tally.provable_all, tally.proved_all, _percent(tally.proved_all, tally.provable_all))
+        doubts = (tally.undecided, _percent(tally.timed_out, tally.pairs) + " %")
+        grid.add_row(name, *map(str, counts), *map(str, every), *map(str, doubts))
+    return grid
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.2f}" if whole else "-"
+
+
+def _gap_lines(report: Report, shown: int) -> Iterator[str]:
+    """The shapes to blame where something provable was not proved, most frequent first, an example each."""
+    common = Counter({text: len(pairs) for text, pairs in report.gaps.items()}).most_common(shown)
+    yield f"{sum(map(len, report.gaps.values()))} gaps of {len(report.gaps)} shapes"
+    for text, count in common:
+        yield f"{count:>6}  {text}"
+        example = min(report.gaps[text], key=lambda pair: len(to_sql(pair.predicate)))
+        yield f"        {to_sql(example.blamed or example.predicate)}"
+        yield f"        in {_told(example)}"
+    yield f"{sum(map(len, report.open.values()))} undecided or timed out, of {len(report.open)} shapes"
+    for text, pairs in sorted(report.open.items(), key=lambda item: -len(item[1]))[:shown]:
+        yield f"{len(pairs):>6}  {text}"
+        yield f"        {_told(pairs[0])}"
+
+
+def _told(pair: Pair) -> str:
+    bounds = "; ".join(
+        f"{name} {known.type} [{known.lower}, {known.upper}]"
+        + " NULL" * known.may_null
+        + " NaN" * known.may_nan
+        + " no value" * (not known.may_value)
+        for name, known in pair.known.items()
+    )
+    provable = f", provable {pair.gap}" if pair.gap else ""
+    return f"{to_sql(pair.predicate)} | {bounds} | {pair.verdict.name}{provable}"
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--set", type=Path, default=PATH, help="the set (default %(default)s)")
+    parser.add_argument("--every", type=int, default=1, help="take each N-th table (default %(default)s)")
+    parser.add_argument("--sample", type=int, default=24, help="take each N-th pair (default %(default)s)")
+    parser.add_argument("--all", action="store_const", const=1, dest="sample", help="take every pair")
+    parser.add_argument("--timeout", type=int, default=2_000, help="ms for the solver (default %(default)s)")
+    parser.add_argument("--gaps", type=Path, help="write the gaps here instead of printing them")
+    parser.add_argument("--shown", type=int, default=GAPS_SHOWN, help="shapes listed (default %(default)s)")
+    parser.add_argument("--spark", action="store_true", help="compare all verdicts with Spark, too")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

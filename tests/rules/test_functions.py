@@ -1,0 +1,157 @@
+"""PRIM-2 for functions and narrowing casts, and the axioms LIBM, TEXT and NEIGHBOURS."""
+
+import itertools
+import math
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from budget import examples
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from pruning.expressions.trees import Function
+from pruning.expressions.types import DOUBLE, FLOAT, LONG, Type, Value, decimal
+from pruning.rules import fitting, functions, primitives
+from pruning.rules.functions import ELEMENTARY, ROUNDING, Apply, Side
+from pruning.rules.interpreters import arrow, arrow_functions, solver_facts
+from strategies.values import TYPES, values
+
+NUMBERS = tuple(type_ for type_ in TYPES if type_.integral or type_.floating or type_.precision)
+SIDES = (Side.BELOW, Side.ABOVE)
+TIES = st.builds(
+    lambda units, digits: (units + 0.5) / 10**digits, st.integers(-9999, 9999), st.integers(0, 6)
+)
+
+
+def numbers(type_: Type) -> st.SearchStrategy[Value]:
+    """Values that are not NaN; of doubles, ties often."""
+    drawn = values(type_).filter(lambda value: value == value)
+    return drawn | TIES if type_ == DOUBLE else drawn
+
+
+def lanes(held: list[Value | None], type_: Type) -> pa.Array:
+    cells = [int(value) if isinstance(value, bool) else value for value in held]
+    return pa.array(cells, arrow.lane_type(type_))
+
+
+@examples(10)
+@given(st.data())
+def test_arrow_casts_as_the_exact_primitive_does(data: st.DataObject) -> None:
+    source, target = data.draw(st.sampled_from(TYPES)), data.draw(st.sampled_from(NUMBERS))
+    assume(source != target and primitives.order_keeping(source, target))
+    held = data.draw(st.lists(st.none() | numbers(source), min_size=1, max_size=12))
+    expected = [None if value is None else primitives.cast(value, source, target) for value in held]
+    found = arrow_functions.cast(lanes(held, source), source, target, arrow.lane_type(target))
+    assert found.to_pylist() == expected
+
+
+@examples(10)
+@given(st.data(), st.sampled_from(sorted(ROUNDING, key=str)), st.sampled_from(SIDES))
+def test_arrow_rounds_as_the_exact_primitive_does(
+    data: st.DataObject, function: Function, side: Side
+) -> None:
+    source = data.draw(st.sampled_from(NUMBERS))
+    whole = source.floating and function in (Function.FLOOR, Function.CEIL)
+    targets = [LONG] if whole else [source, decimal(10, 2), decimal(38, 20)] if source.floating else [source]
+    target = data.draw(st.sampled_from(targets))
+    most = target.scale if target.precision else 18
+    digits = (
+        0 if whole else data.draw(st.sampled_from([0, 1, 2, -1, -3, -40, most]).filter(lambda n: n <= most))
+    )
+    call = Apply(function, digits, side)
+    held = data.draw(st.lists(st.none() | numbers(source), min_size=1, max_size=12))
+    expected = [None if value is None else functions.apply(call, (value,), source, target) for value in held]
+    found = arrow_functions.apply(call, [lanes(held, source)], source, target, arrow.lane_type(target))
+    assert found.to_pylist() == expected
+
+
+@examples(10)
+@given(st.data(), st.sampled_from(SIDES))
+def test_arrow_encloses_elementary_functions_as_the_exact_primitive_does(
+    data: st.DataObject, side: Side
+) -> None:
+    function = data.draw(
+        st.sampled_from([*ELEMENTARY, Function.SQRT, Function.SIGN, Function.POWER, Function.LOG])
+    )
+    count = 2 if function in (Function.POWER, Function.LOG) else 1
+    pairs = data.draw(st.lists(st.tuples(*[numbers(DOUBLE)] * count), min_size=1, max_size=12))
+    call = Apply(function, 0, side)
+    expected = [functions.apply(call, pair, DOUBLE, DOUBLE) for pair in pairs]
+    columns = [lanes(list(column), DOUBLE) for column in zip(*pairs, strict=True)]
+    assert arrow_functions.apply(call, columns, DOUBLE, DOUBLE, pa.float64()).to_pylist() == expected
+
+
+@given(TIES | st.floats(allow_nan=False, allow_infinity=False), st.integers(-3, 8))
+def test_rounding_lies_between_its_sides_and_is_right_where_python_and_java_write_alike(
+    value: float, digits: int
+) -> None:
+    low, high = (functions.text_units(value, digits, functions.half_up, side) for side in SIDES)
+    text = functions.half_up(Fraction(repr(value)) * Fraction(10) ** digits)
+    assert low <= text <= high
+    assert low == high or not functions.is_plain_text(value)
+
+
+@given(st.data(), st.sampled_from(NUMBERS), st.sampled_from(NUMBERS))
+def test_limits_are_the_last_values_that_fit(data: st.DataObject, source: Type, target: Type) -> None:
+    assume(source != target and primitives.order_keeping(source, target) and not target.floating)
+    least, greatest = fitting.limits(lambda value: primitives.cast(value, source, target), source)
+    value = data.draw(numbers(source))
+    inside = (least is None or least <= value) and (greatest is None or value <= greatest)  # type: ignore[operator]
+    assert inside == (primitives.cast(value, source, target) is not None)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False, width=32), st.sampled_from((FLOAT, DOUBLE)))
+def test_neighbours_leave_nothing_between(value: float, type_: Type) -> None:
+    """Axiom NEIGHBOURS."""
+    beside = solver_facts.neighbours(value, type_)
+    assert beside == sorted(set(beside))  # type: ignore[type-var]
+    middles = [(float(low) + float(high)) / 2 for low, high in itertools.pairwise(beside)]
+    narrow = primitives.to_float32 if type_ == FLOAT else float
+    assert all(narrow(middle) in beside for middle in middles)
+
+
+@pytest.mark.parametrize("function", [*ELEMENTARY, Function.POWER, Function.LOG])
+def test_spark_lies_between_the_sides_of_an_elementary_function(spark: Any, function: Function) -> None:
+    """Axiom LIBM, on 20,000 numbers over the whole range, and near 1."""
+    numbers_of = "(rand(7) - 0.5) * pow(10, (rand(8) - 0.5) * 600)"
+    frame = spark.range(20_000).selectExpr(
+        f"CASE WHEN id % 3 = 0 THEN 1 + {numbers_of} * 1e-12 WHEN id % 3 = 1 THEN rand(9) * 700 "
+        f"ELSE {numbers_of} END AS x",
+        "rand(10) * 20 AS b",
+    )
+    count = 2 if function in (Function.POWER, Function.LOG) else 1
+    operands = ("b", "x") if count == 2 else ("x",)
+    rows = frame.selectExpr(*operands, f"{function.value}({', '.join(operands)}) AS answer").collect()
+    kept = [row for row in rows if row.answer is not None and not math.isnan(row.answer)]
+    assert len(kept) > 5_000
+    columns = [lanes([row[place] for row in kept], DOUBLE) for place in range(count)]
+    low, high = (
+        arrow_functions.apply(Apply(function, 0, side), columns, DOUBLE, DOUBLE, pa.float64()).to_pylist()
+        for side in SIDES
+    )
+    wrong = [
+        (row, below, above)
+        for row, below, above in zip(kept, low, high, strict=True)
+        if not below <= row.answer <= above
+    ]
+    assert wrong == []
+
+
+def test_java_writes_short_decimals_as_python_does(spark: Any) -> None:
+    """Axiom TEXT, on 60,000 doubles of up to 15 digits."""
+    places = ", ".join(f"'1e{exponent}'" for exponent in range(-15, 15))
+    rows = (
+        spark.range(60_000)
+        .selectExpr(
+            "CAST(CAST(floor(rand(3) * pow(10, 1 + id % 15)) AS string) || "
+            f"substring(element_at(array({places}), CAST(1 + id % 30 AS int)), 2) AS double) AS x"
+        )
+        .selectExpr("x", "CAST(x AS string) AS text")
+        .collect()
+    )
+    plain = [row for row in rows if functions.is_plain_text(row.x)]
+    assert len(plain) > 20_000
+    assert [row for row in plain if Decimal(row.text) != Decimal(repr(row.x))] == []
