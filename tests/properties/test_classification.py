@@ -113,7 +113,7 @@ def test_the_arrow_and_the_exact_interpreter_agree(case: Case) -> None:
     for block, verdict in enumerate(plain):
         may_true, may_false, may_null = exact.run(program, input_cells(inputs, block))  # type: ignore[arg-type]
         always = may_true and not may_false and not may_null
-        assert verdict is (Match.ALL if always else Match.SOME if may_true else Match.NONE)
+        assert verdict == (Match.ALL if always else Match.SOME if may_true else Match.NONE)
 
 
 @pytest.mark.parametrize("verdict", Match)
