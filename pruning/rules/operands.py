@@ -2,10 +2,10 @@
 
 import math
 from dataclasses import replace
-from decimal import Decimal
 
 from pruning.expressions.trees import Mode
 from pruning.expressions.types import Kind, Type, Value
+from pruning.rules.primitives import scaled
 from pruning.rules.program import Bound, Builder, Flag
 from pruning.rules.ranges import Range
 
@@ -48,7 +48,7 @@ def number(units: int, type_: Type) -> Value:
     """An integer as a float, or as that many of the smallest units of an integer or decimal type."""
     if type_.floating:
         return float(units)
-    return Decimal(units).scaleb(-type_.scale) if type_.kind is Kind.DECIMAL else units
+    return scaled(units, type_.scale) if type_.kind is Kind.DECIMAL else units
 
 
 def never_negative(build: Builder, bound: Bound) -> Flag:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from oracles.brute_force import evaluate
 from pruning.expressions.trees import Arithmetic, Column, Expression, Literal, Mode, Operator
 from pruning.expressions.types import BYTE, DOUBLE, LONG, Type, Value, decimal
+from pruning.rules import operands
 
 SHORT, TINY = decimal(2, 1), decimal(2, 0)
 _BYTES = (-128, -127, -126, *range(-9, 10), 125, 126, 127)
@@ -166,3 +167,9 @@ def test_decimals_within_the_type_spark_gives_never_overflow(operator: Operator)
     held: dict[str, list[Value]] = {name: [Decimal("0.1"), Decimal("9.9")] for name in "ab"}
     assert None not in bounds_of(node, held)
     assert claimed(node, held).may_null is False
+
+
+def test_the_limits_of_the_widest_decimal_are_exact() -> None:
+    """Python's own arithmetic would round them to 28 digits, beyond the type."""
+    widest = decimal(38, 10)
+    assert operands.number(10**38 - 1, widest) == Decimal((0, (9,) * 38, -10))
