@@ -12,6 +12,7 @@ from pruning.expressions.trees import Expression
 from pruning.metadata.lanes import Blocks
 from pruning.refinement import refine
 from pruning.rules.analysis import analyse
+from pruning.rules.canonical import canonical
 from pruning.rules.conjuncts import analyse_conjuncts
 from pruning.rules.interpreters import adaptive as adapting
 from pruning.rules.interpreters import arrow
@@ -42,7 +43,7 @@ def compile_predicate(predicate: Expression) -> Program:
 
     It can be pickled, so that one compiled in the driver runs unchanged in executors.
     """
-    return analyse(predicate, RULES)
+    return analyse(canonical(predicate), RULES)
 
 
 def classify_blocks(

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from pruning.expressions.types import BOOLEAN, NULL, Type, Value
+from pruning.expressions.types import BOOLEAN, BYTE, NULL, Type, Value
 
 
 class Comparison(enum.Enum):
@@ -205,6 +205,17 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class Order:
+    """-1, 0 or 1 as left is below, equal to or above right; NULL where either is.
+
+    No SQL has it: comparisons of two expressions are predicates on their order.
+    """
+
+    left: "Expression"
+    right: "Expression"
+
+
+@dataclass(frozen=True, slots=True)
 class Opaque:
     """Anything else: `sql` is how Spark prints it, for reports. No rule knows it.
 
@@ -233,6 +244,7 @@ Expression: TypeAlias = (
     | Arithmetic
     | Cast
     | Call
+    | Order
     | Opaque
 )
 
@@ -242,6 +254,8 @@ def type_of(expression: Expression) -> Type:
     match expression:
         case Column() | Literal() | Arithmetic() | Cast() | Call() | Opaque():
             return expression.type
+        case Order():
+            return BYTE
         case Case(branches, otherwise):
             return _common_type((*(value for _, value in branches), otherwise))
         case Coalesce(operands):
@@ -258,7 +272,7 @@ def _common_type(alternatives: tuple[Expression, ...]) -> Type:
 def children(expression: Expression) -> tuple[Expression, ...]:
     """The operands of an expression, left to right."""
     match expression:
-        case Compare(_, left, right) | Arithmetic(_, left, right):
+        case Compare(_, left, right) | Arithmetic(_, left, right) | Order(left, right):
             return (left, right)
         case And(operands) | Or(operands) | Coalesce(operands) | Call(_, operands):
             return operands

@@ -20,7 +20,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from pruning.expressions.trees import And, Call, Column, Expression, Function, Literal, Or, repeatable, type_of
+from pruning.expressions.trees import (
+    And,
+    Call,
+    Column,
+    Expression,
+    Function,
+    Literal,
+    Or,
+    repeatable,
+    type_of,
+)
 from pruning.expressions.types import BOOLEAN
 from pruning.rules import environment as environments
 from pruning.rules import ranges
@@ -46,6 +56,7 @@ class Rule:
             one; None where that says nothing of its operands.
         outcomes: The boolean as a predicate on one expression; None where it is on several. Where
             it is on one, `may` and `assume` are not asked.
+        may_lie: Whether a value of the node may be in a set; None where its range tells.
     """
 
     range: "Callable[[Analysis, Expression, Environment], Range] | None" = None
@@ -53,6 +64,7 @@ class Rule:
     assume: "Callable[[Analysis, Expression, Environment, Truths], Environment] | None" = None
     constrain: "Callable[[Analysis, Expression, Environment, Range], Environment] | None" = None
     outcomes: "Callable[[Analysis, Expression], Outcomes | None] | None" = None
+    may_lie: "Callable[[Analysis, Expression, Environment, ValueSet], Flag] | None" = None
 
 
 RuleKey: TypeAlias = type | Function
@@ -72,6 +84,7 @@ class Analysis:
     _ranges: dict[tuple[int, Environment], Range] = field(default_factory=dict)
     _flags: dict[tuple[int, Environment, Truths], Flag] = field(default_factory=dict)
     _assumed: dict[tuple[int, Environment, Truths], Environment] = field(default_factory=dict)
+    _lying: dict[tuple[int, Environment, ValueSet], Flag] = field(default_factory=dict)
     _outcomes: dict[int, Outcomes] = field(default_factory=dict)
     _subjects: list[Expression] = field(default_factory=list)
     _equal: dict[Expression, int] = field(default_factory=dict)
@@ -87,7 +100,7 @@ class Analysis:
         """The same, with the set of values where one is known: constants that CASE chooses from, say."""
         key = (self._identity(node), environment)
         if key not in self._ranges:
-            narrowed = environment.get(self._subject(node))
+            narrowed = environment.get(self.ordinal(node))
             if narrowed is not None and isinstance(node, Column):
                 self._ranges[key] = narrowed
             else:
@@ -134,7 +147,18 @@ class Analysis:
             return self.build.flag(not wanted.empty)
         if type_of(outcomes.subject) == BOOLEAN:
             return self.may_any(outcomes.subject, environment, _truths_in(wanted))
-        return ranges.may_lie(self.build, self.values(outcomes.subject, environment), wanted)
+        return self.may_lie(outcomes.subject, environment, wanted)
+
+    def may_lie(self, node: Expression, environment: Environment, values: ValueSet) -> Flag:
+        """Whether a row of the environment may have a value of `node` in the set."""
+        key = (self.ordinal(node), environment, values)
+        if key not in self._lying:
+            lies = self.rules[rule_key(node)].may_lie
+            if lies is None:
+                self._lying[key] = ranges.may_lie(self.build, self.values(node, environment), values)
+            else:
+                self._lying[key] = lies(self, node, environment, values)
+        return self._lying[key]
 
     def may_any(self, node: Expression, environment: Environment, truths: Truths) -> Flag:
         """Whether the boolean `node` may take one of several truth values."""
@@ -169,7 +193,7 @@ class Analysis:
         if rule.constrain is not None:
             # Before the node itself is narrowed, so that what lies below is asked in few environments.
             environment = rule.constrain(self, node, environment, narrowed)
-        return environment.narrow(self._subject(node), narrowed)
+        return environment.narrow(self.ordinal(node), narrowed)
 
     def grouped(self, node: Expression) -> list[list[Expression]]:
         """The operands of AND or OR in groups without a column in common, those on one expression as one."""
@@ -189,7 +213,7 @@ class Analysis:
             if subject is None or subject is operand:
                 others.append(operand)
             else:
-                by_subject.setdefault(self._subject(subject), []).append(operand)
+                by_subject.setdefault(self.ordinal(subject), []).append(operand)
         merged = [part[0] if len(part) == 1 else connective(tuple(part)) for part in by_subject.values()]
         on_columns = [part for part in merged if isinstance(self.outcomes(part).subject, Column)]
         return on_columns + [part for part in merged if part not in on_columns] + others
@@ -228,8 +252,8 @@ class Analysis:
         self._alive[id(node)] = node  # an id is only good while its node lives
         return id(node)
 
-    def _subject(self, node: Expression) -> int:
-        """The ordinal of an expression; equal ones have one."""
+    def ordinal(self, node: Expression) -> int:
+        """The number of an expression; equal ones have one."""
         key = self._identity(node)
         if key not in self._ordinals:
             ordinal = self._equal.get(node) if repeatable(node) else None

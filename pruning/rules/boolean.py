@@ -3,7 +3,7 @@
 AND is decided by FALSE and neutral to TRUE, OR the other way round; all else is one rule.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from pruning.expressions.trees import And, Expression, Not, Or
 from pruning.rules.analysis import Analysis, Rule
@@ -33,19 +33,13 @@ def may(analysis: Analysis, node: Expression, environment: Environment, truth: T
             *(analysis.may(operand, environment, decides) for group in groups for operand in group)
         )
     if truth is neutral:  # (2)
-        flags = [
-            analysis.may(operand, environment, neutral)
+        feasible = [
+            analysis.feasible(_assume_each(analysis, group, environment, neutral))
             for group in groups
-            for operand in group
-            # What is true without narrowing is told fast; where all is narrowed already, twice is too much.
-            if len(group) == 1 or not environment.narrowed
+            if len(group) > 1
         ]
-        for group in groups:
-            if len(group) > 1:
-                narrowed = _assume_each(analysis, group, environment, neutral)
-                flags.append(analysis.feasible(narrowed))
-                flags += [analysis.may(operand, narrowed, neutral) for operand in group]
-        return build.and_(*flags)
+        asked = [flag for _, flag in neutral_flags(analysis, node, environment)]
+        return build.and_(*feasible, *asked)
     undecided = neutral | Truths.NULL  # (3)
     narrowings = [
         _assume_each(analysis, group, environment, undecided) if len(group) > 1 else environment
@@ -55,6 +49,22 @@ def may(analysis: Analysis, node: Expression, environment: Environment, truth: T
     one_null = build.or_(*(analysis.may(operand, there, Truths.NULL) for operand, there in inside))
     each = (analysis.may_any(operand, there, undecided) for operand, there in inside)
     return build.and_(*(analysis.feasible(there) for there in narrowings), one_null, *each)
+
+
+def neutral_flags(
+    analysis: Analysis, node: Expression, environment: Environment
+) -> Iterator[tuple[Expression, Flag]]:
+    """The flags that all hold where every operand may be neutral, each with the operand it is of."""
+    _, _, neutral = _shape(node)
+    groups = analysis.grouped(node)
+    # What is true without narrowing is told fast; where all is narrowed already, twice is too much.
+    for group in groups:
+        if len(group) == 1 or not environment.narrowed:
+            yield from ((operand, analysis.may(operand, environment, neutral)) for operand in group)
+    for group in groups:
+        if len(group) > 1:
+            narrowed = _assume_each(analysis, group, environment, neutral)
+            yield from ((operand, analysis.may(operand, narrowed, neutral)) for operand in group)
 
 
 def assume(analysis: Analysis, node: Expression, environment: Environment, truths: Truths) -> Environment:

@@ -60,6 +60,12 @@ def _numeric(type_: Type) -> bool:
     return type_.integral or type_.floating or type_.kind is Kind.DECIMAL
 
 
+def always_fits(source: Type, target: Type) -> bool:
+    """Whether every number of one type has a counterpart in another, so that the mode does not matter."""
+    exact = _numeric(source) and _numeric(target) and (target.floating or not source.floating)
+    return exact and _limits(source, target) == (None, None)
+
+
 @lru_cache(maxsize=1024)
 def _limits(source: Type, target: Type) -> fitting.Limits:
     """The least and the greatest value of `source` that has a place; None where all have."""

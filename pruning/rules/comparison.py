@@ -1,13 +1,15 @@
 """The six comparison operators ([M] 5.3.2), in Spark's order: NaN equals NaN and is above every number."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from pruning.expressions.trees import Compare, Comparison, Expression, Literal, repeatable, type_of
-from pruning.expressions.types import BOOLEAN, Value
+from pruning.expressions.trees import Compare, Comparison, Expression, Literal, Order, repeatable, type_of
+from pruning.expressions.types import BOOLEAN, BYTE, Value
 from pruning.rules import cuts, ranges
 from pruning.rules.analysis import Analysis, Rule
+from pruning.rules.choices import Choice, choices, correlated_choice
+from pruning.rules.cuts import EMPTY, FULL
 from pruning.rules.environment import Environment
 from pruning.rules.outcomes import (
     EVERYTHING,
@@ -24,6 +26,15 @@ from pruning.rules.program import Builder, Flag
 from pruning.rules.ranges import Range
 from pruning.rules.truths import Truths
 
+ALL_SIGNS = frozenset({-1, 0, 1})
+# How left and right may lie to each other where a comparison is TRUE.
+_SIGNS = {
+    Comparison.EQUAL: frozenset({0}),
+    Comparison.LESS: frozenset({-1}),
+    Comparison.AT_MOST: frozenset({-1, 0}),
+    Comparison.GREATER: frozenset({1}),
+    Comparison.AT_LEAST: frozenset({0, 1}),
+}
 # `a > b` is `b < a`, and `NOT (a < b)` on values is `b <= a`.
 _MIRRORED = {Comparison.GREATER: Comparison.LESS, Comparison.AT_LEAST: Comparison.AT_MOST}
 _OPPOSITE = {
@@ -35,7 +46,7 @@ _OPPOSITE = {
 
 
 def may(analysis: Analysis, node: Expression, environment: Environment, truth: Truths) -> Flag:
-    """Whether `left operator right` may be TRUE, FALSE or NULL.
+    """Whether `left operator right` may be TRUE, FALSE or NULL, where no other way is known to tell.
 
     Claim     If a row gives the comparison this truth value, the flag holds.
     Premises  Each row of either side is NULL, NaN or a value inside its bounds, as its Range says.
@@ -51,7 +62,8 @@ def may(analysis: Analysis, node: Expression, environment: Environment, truth: T
         left, right, operator = right, left, _MIRRORED[operator]
     build = analysis.build
     if operator is Comparison.NULL_SAFE_EQUAL:
-        return _null_safe(build, left, right, truth)
+        plain = _null_safe(build, left, right, truth)
+        return build.and_(plain, *_of_each_choice(analysis, node, environment, truth))
     if truth is Truths.NULL:
         return build.or_(left.may_null, right.may_null)
     if operator is Comparison.EQUAL:
@@ -61,6 +73,24 @@ def may(analysis: Analysis, node: Expression, environment: Environment, truth: T
     strict = (operator is Comparison.LESS) is (truth is Truths.TRUE)
     lower, upper = (left, right) if truth is Truths.TRUE else (right, left)
     return _may_be_less(build, lower, upper) if strict else _may_be_at_most(build, lower, upper)
+
+
+def _of_each_choice(
+    analysis: Analysis, node: Compare, environment: Environment, truth: Truths
+) -> Iterator[Flag]:
+    """A comparison of a choice is the choice of comparisons."""
+    for side, other in ((node.left, node.right), (node.right, node.left)):
+        if correlated_choice(side, other):
+            yield analysis.build.or_(
+                *(
+                    analysis.build.and_(
+                        choice.reached,
+                        analysis.may(Compare(node.operator, choice.value, other), choice.environment, truth),
+                    )
+                    for choice in choices(analysis, side, environment)
+                )
+            )
+            return
 
 
 def _may_be_less(build: Builder, left: Range, right: Range) -> Flag:
@@ -123,7 +153,23 @@ def outcomes(analysis: Analysis, node: Expression) -> Outcomes | None:
         return _with_constant(left, operator, right.value)
     if left == right and repeatable(left):
         return _with_itself(left, operator)
-    return None
+    if operator is Comparison.NULL_SAFE_EQUAL or isinstance(left, Literal) or type_of(right) != type_:
+        return None
+    signs = _SIGNS[operator]
+    subject, turned = in_order(analysis, left, right)
+    true = {-sign for sign in signs} if turned else signs
+    return Outcomes(
+        subject,
+        true=ValueSet(cuts.of_values(true, BYTE)),
+        false=ValueSet(cuts.of_values(ALL_SIGNS - true, BYTE)),
+        null=NULL_ONLY,
+    )
+
+
+def in_order(analysis: Analysis, left: Expression, right: Expression) -> tuple[Order, bool]:
+    """The order of two expressions, or of the second and the first, if that is how it is written."""
+    turned = analysis.ordinal(right) < analysis.ordinal(left)
+    return (Order(right, left), True) if turned else (Order(left, right), False)
 
 
 def _with_constant(subject: Expression, operator: Comparison, value: Value | None) -> Outcomes:
@@ -261,4 +307,128 @@ def _compare_booleans(operator: Comparison, truth: Truths, right: Value | None) 
     return Truths.TRUE if decide[operator](int(bool(left)), int(bool(right))) else Truths.FALSE
 
 
+def order_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:
+    """Anything from -1 to 1; `order_may_lie` tells more."""
+    assert isinstance(node, Order)
+    build = analysis.build
+    left, right = analysis.range(node.left, environment), analysis.range(node.right, environment)
+    return Range(
+        lower=build.bound(-1, BYTE),
+        upper=build.bound(1, BYTE),
+        may_null=build.or_(left.may_null, right.may_null),
+        may_nan=build.flag(False),
+        may_value=_may_be_any(build, left, right),
+        cuts=cuts.of_values(ALL_SIGNS, BYTE),
+    )
+
+
+def order_may_lie(analysis: Analysis, node: Expression, environment: Environment, values: ValueSet) -> Flag:
+    """Whether left may lie to right in one of some ways.
+
+    Claim     If on a row the order is in the set, the flag holds.
+    Premises  Each row of either side is NULL, NaN or a value inside its bounds, as its Range says.
+    Proof     (1) For one sign, or two, as `may` says of the comparison that is TRUE there.
+              (2) An order with itself is 0, or NULL where it is.
+              (3) The order of a choice is the order of what is chosen (`choices`).
+    """
+    assert isinstance(node, Order)
+    build = analysis.build
+    if node.left == node.right and repeatable(node.left):  # (2)
+        same = values.cuts.holds(0)
+        return analysis.may_lie(
+            node.left, environment, ValueSet(FULL if same else EMPTY, null=values.null, nan=same)
+        )
+    known = analysis.values(node, environment)
+    signs = frozenset(sign for sign in ALL_SIGNS if known.cuts.holds(sign) and values.cuts.holds(sign))
+    left, right = analysis.range(node.left, environment), analysis.range(node.right, environment)
+    plain = build.or_(
+        _OF_SIGNS[signs](build, left, right),  # (1)
+        known.may_null if values.null else build.flag(False),
+    )
+    kept = ValueSet(cuts.of_values(signs, BYTE), null=values.null)
+    return build.and_(plain, *_order_of_each_choice(analysis, node, environment, kept))  # (3)
+
+
+def _order_of_each_choice(
+    analysis: Analysis, node: Order, environment: Environment, values: ValueSet
+) -> Iterator[Flag]:
+    for side, other, turn in ((node.left, node.right, False), (node.right, node.left, True)):
+        if correlated_choice(side, other):
+            yield analysis.build.or_(
+                *(
+                    analysis.build.and_(
+                        choice.reached, _order_lies(analysis, choice, other, values, turn=turn)
+                    )
+                    for choice in choices(analysis, side, environment)
+                )
+            )
+            return
+
+
+def _order_lies(
+    analysis: Analysis, choice: Choice, other: Expression, values: ValueSet, *, turn: bool
+) -> Flag:
+    subject, turned = in_order(analysis, choice.value, other)
+    wanted = _turned(values) if turn is not turned else values
+    return analysis.may_lie(subject, choice.environment, wanted)
+
+
+def _turned(values: ValueSet) -> ValueSet:
+    signs = {-sign for sign in ALL_SIGNS if values.cuts.holds(sign)}
+    return ValueSet(cuts.of_values(signs, BYTE), null=values.null)
+
+
+def constrain_order(
+    analysis: Analysis, node: Expression, environment: Environment, narrowed: Range
+) -> Environment:
+    """Narrow both sides to where they lie to each other in one of the ways left.
+
+    Claim     Each such row's value of a side lies in the range that this side is narrowed to.
+    Premises  The other side's range encloses its values on the rows of the environment.
+    Proof     The rows are those where the order is a sign, as the comparison that is TRUE there
+              narrows them (`_where_compared`), and those where it is NULL (`_where_null`).
+    """
+    assert isinstance(node, Order)
+    signs = frozenset(sign for sign in ALL_SIGNS if narrowed.cuts.holds(sign))
+    null = narrowed.may_null != analysis.build.flag(False)
+    turned = frozenset(-sign for sign in signs)
+    for side, other, wanted in ((node.left, node.right, signs), (node.right, node.left, turned)):
+        own, others = analysis.values(side, environment), analysis.range(other, environment)
+        if not isinstance(side, Literal) and own.type == others.type:
+            pieces = _pieces(analysis.build, own, others, wanted, null=null)
+            if pieces:
+                united = ranges.union_of(analysis.build, pieces)
+                environment = analysis.constrain(side, environment, united)
+    return environment
+
+
+def _pieces(build: Builder, own: Range, other: Range, signs: frozenset[int], *, null: bool) -> list[Range]:
+    pieces = [_where_null(build, own, other)] if null else []
+    if signs == ALL_SIGNS:
+        pieces.append(ranges.not_null(build, own))
+    elif signs:
+        operator, truth = _COMPARED[signs]
+        pieces.append(_where_compared(build, own, operator, other, truth))
+    return pieces
+
+
+def _may_be_any(build: Builder, left: Range, right: Range) -> Flag:
+    return build.and_(build.or_(left.may_value, left.may_nan), build.or_(right.may_value, right.may_nan))
+
+
+_OF_SIGNS: dict[frozenset[int], Callable[[Builder, Range, Range], Flag]] = {
+    frozenset(): lambda build, left, right: build.flag(False),
+    frozenset({-1}): _may_be_less,
+    frozenset({-1, 0}): _may_be_at_most,
+    frozenset({0}): _may_be_equal,
+    frozenset({0, 1}): lambda build, left, right: _may_be_at_most(build, right, left),
+    frozenset({1}): lambda build, left, right: _may_be_less(build, right, left),
+    frozenset({-1, 1}): _may_differ,
+    ALL_SIGNS: _may_be_any,
+}
+_COMPARED = {
+    **{signs: (operator, Truths.TRUE) for operator, signs in _SIGNS.items()},
+    frozenset({-1, 1}): (Comparison.EQUAL, Truths.FALSE),
+}
+ORDER = Rule(range=order_range, constrain=constrain_order, may_lie=order_may_lie)
 COMPARE = Rule(may=may, assume=assume, outcomes=outcomes)

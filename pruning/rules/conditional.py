@@ -4,9 +4,9 @@ from pruning.expressions.trees import Case, Coalesce, Expression, IsNull, type_o
 from pruning.expressions.types import BOOLEAN, NULL
 from pruning.rules import ranges
 from pruning.rules.analysis import Analysis, Rule
+from pruning.rules.choices import split
 from pruning.rules.environment import Environment
 from pruning.rules.outcomes import Outcomes, choice, constant, mapped
-from pruning.rules.program import Flag
 from pruning.rules.ranges import Range
 from pruning.rules.truths import Truths
 
@@ -24,7 +24,7 @@ def case_range(analysis: Analysis, node: Expression, environment: Environment) -
     pieces: list[Range] = []
     reached = analysis.build.flag(True)
     for condition, value in node.branches:
-        taken, inside, reached, environment = _split(analysis, condition, environment, reached)
+        taken, inside, reached, environment = split(analysis, condition, environment, reached)
         pieces.append(ranges.only_where(analysis.build, analysis.values(value, inside), taken))
     pieces.append(ranges.only_where(analysis.build, analysis.values(node.otherwise, environment), reached))
     return ranges.union_of(analysis.build, pieces)
@@ -42,20 +42,6 @@ def assume_case(
         environment = analysis.assume(condition, environment, Truths.NOT_TRUE)
     alternatives.append(analysis.assume(node.otherwise, environment, truths))
     return analysis.union(alternatives)
-
-
-def _split(
-    analysis: Analysis, condition: Expression, environment: Environment, reached: Flag
-) -> tuple[Flag, Environment, Flag, Environment]:
-    """Whether a condition may be TRUE, and the rows where it is; may be not TRUE, and those rows."""
-    build = analysis.build
-    inside = analysis.assume(condition, environment, Truths.TRUE)
-    outside = analysis.assume(condition, environment, Truths.NOT_TRUE)
-    may_true = analysis.may(condition, environment, Truths.TRUE)
-    may_not = analysis.may_any(condition, environment, Truths.NOT_TRUE)
-    taken = build.and_(reached, may_true, analysis.feasible(inside))
-    passed = build.and_(reached, may_not, analysis.feasible(outside))
-    return taken, inside, passed, outside
 
 
 def coalesce_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:

@@ -1,13 +1,15 @@
 """Which flags of a predicate's program are a conjunct's, so that a flag can be named in SQL."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pruning.expressions.trees import And, Expression
 from pruning.rules.analysis import Analysis, Rule, RuleKey, truth_flags
+from pruning.rules.boolean import neutral_flags
+from pruning.rules.canonical import canonical
 from pruning.rules.environment import Environment
 from pruning.rules.flag_trees import conjoined
-from pruning.rules.program import Program
+from pruning.rules.program import Flag, Program
 from pruning.rules.truths import Truths
 
 
@@ -22,16 +24,36 @@ class Conjunct:
 def analyse_conjuncts(
     predicate: Expression, rules: Mapping[RuleKey, Rule]
 ) -> tuple[Program, tuple[Conjunct, ...]]:
-    """The program of `analyse`, and the conjuncts of the predicate."""
-    analysis = Analysis(rules)
-    outputs = truth_flags(analysis, predicate)
+    """The program of a predicate, and its conjuncts. Those on one expression have one flag in common."""
     nodes = predicate.operands if isinstance(predicate, And) else (predicate,)
-    # As AND's rule asks them, so the flags are those of the program.
-    narrowed = analysis.assume(predicate, Environment(), Truths.TRUE) if len(nodes) > 1 else Environment()
-    asked = [analysis.may(node, narrowed, Truths.TRUE) for node in nodes]
-    whole = analysis.build.program(*outputs, *asked)
-    program = Program(whole.operations, whole.outputs[: len(outputs)])
+    written = [canonical(node) for node in nodes]
+    whole = And(tuple(written)) if len(written) > 1 else written[0]
+    analysis = Analysis(rules)
+    outputs = truth_flags(analysis, whole)
+    asked = list(_asked(analysis, whole))
+    every = analysis.build.program(*outputs, *(flag for _, flag in asked))
+    program = Program(every.operations, every.outputs[: len(outputs)])
+    places = every.outputs[len(outputs) :]
     return program, tuple(
-        Conjunct(node, conjoined(program, flag))
-        for node, flag in zip(nodes, whole.outputs[len(outputs) :], strict=True)
+        Conjunct(node, _flags(program, form, asked, places)) for node, form in zip(nodes, written, strict=True)
     )
+
+
+def _asked(analysis: Analysis, whole: Expression) -> Iterator[tuple[Expression, Flag]]:
+    """As the rule of AND asks its operands; the predicate as a whole where that rule is not asked."""
+    if isinstance(whole, And) and analysis.outcomes(whole).subject is whole:
+        yield from neutral_flags(analysis, whole, Environment())
+    else:
+        yield whole, analysis.may(whole, Environment(), Truths.TRUE)
+
+
+def _flags(
+    program: Program, form: Expression, asked: list[tuple[Expression, Flag]], places: tuple[int, ...]
+) -> frozenset[int]:
+    """The flags of the operands that are the conjunct, or were merged of it and others."""
+    found: set[int] = set()
+    for (operand, _), place in zip(asked, places, strict=True):
+        parts = operand.operands if isinstance(operand, And) else ()
+        if operand is form or any(part is form for part in parts):
+            found |= conjoined(program, place)
+    return frozenset(found)

@@ -25,6 +25,7 @@ RULES: Mapping[RuleKey, Rule] = {
     trees.Column: leaves.COLUMN,
     trees.Literal: leaves.LITERAL,
     trees.Compare: comparison.COMPARE,
+    trees.Order: comparison.ORDER,
     trees.And: boolean.CONNECTIVE,
     trees.Or: boolean.CONNECTIVE,
     trees.Not: boolean.NOT,

@@ -1,13 +1,23 @@
 """Proves what the rules say of one expression, for all blocks and all rows, or finds a witness."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import z3
 
 from oracles.symbolic import Ideals, Meaning, Outcome
-from pruning.expressions.trees import Arithmetic, Expression, Operator, columns, type_of, walk
+from pruning.expressions.trees import (
+    Arithmetic,
+    Compare,
+    Comparison,
+    Expression,
+    Operator,
+    Order,
+    columns,
+    type_of,
+    walk,
+)
 from pruning.expressions.types import BOOLEAN, Type
 from pruning.rules.analysis import Analysis, Rule, RuleKey
 from pruning.rules.environment import Environment
@@ -117,7 +127,7 @@ class Proof:
             narrowed = analysis.assume(self.expression, Environment(), truths)
             when = z3.And(answers, z3.Or(*(_takes(outcome, truth) for truth in truths.members())))
             for subject, known in analysis.narrowed(narrowed):
-                judged.append((f"{subject} where it is {truths}", when, known, meaning.of(subject)))
+                judged.append((f"{subject} where it is {truths}", when, known, _outcome(meaning, subject)))
         return judged
 
     def _judge(
@@ -169,6 +179,18 @@ class Proof:
         in_type = [self.solver.in_type(Number(row.value, row.sign), type_)]
         in_type += [self.solver.in_type(cell.number, type_) for cell in cells]
         return [*in_type, z3.Not(z3.And(row.null, row.nan)), _encloses(*cells, *flags, row)]
+
+
+def _outcome(meaning: Meaning, subject: Expression) -> Outcome:
+    """The meaning of an expression, or of the order of two, by the comparisons that it stands for."""
+    if not isinstance(subject, Order):
+        return meaning.of(subject)
+    less, equal = (
+        meaning.of(Compare(operator, subject.left, subject.right))
+        for operator in (Comparison.LESS, Comparison.EQUAL)
+    )
+    sign = z3.If(less.true, -1, z3.If(equal.true, 0, 1))
+    return replace(less, value=sign)
 
 
 def _parts(known: Range) -> list[Flag | Bound]:

@@ -28,6 +28,7 @@ from pruning.expressions.trees import (
     Operator,
     Or,
     StartsWith,
+    type_of,
 )
 from pruning.expressions.types import (
     BINARY,
@@ -115,6 +116,8 @@ def _connectives() -> dict[str, Expression]:
         "IS NULL of AND": And((IsNull(between), less(A, literal(4)))),
         "floats narrowed": And((less(X, Y), Not(less(X, literal(1.5, DOUBLE))))),
         "BETWEEN": between,
+        "two orders of two columns": And((less(A, B), Not(equal(A, B)), less(B, C))),
+        "an order and its opposite": Or((less(X, Y), Not(less(X, Y)), P)),
     }
 
 
@@ -167,6 +170,10 @@ def _prefixes() -> dict[str, Expression]:
     }
 
 
+def _nullif(value: Expression, other: Expression) -> Expression:
+    return Case(((equal(value, other), literal(None, type_of(value))),), value)
+
+
 def _conditionals() -> dict[str, Expression]:
     nested = Case(((less(B, literal(2)), A),), C)
     return {
@@ -180,6 +187,12 @@ def _conditionals() -> dict[str, Expression]:
         "COALESCE": Coalesce((A, B, C)),
         "COALESCE of booleans": Coalesce((P, Q)),
         "COALESCE of sums": Coalesce((Arithmetic(Operator.ADD, A, B, INTEGER, Mode.TRY), literal(0))),
+        "NULLIF equal to its second": equal(_nullif(A, B), B),
+        "NULLIF of floats below its first": less(_nullif(X, Y), X),
+        "COALESCE and its second": Compare(Comparison.AT_LEAST, Coalesce((A, B)), B),
+        "NULL-safe COALESCE and its second": Compare(Comparison.NULL_SAFE_EQUAL, Coalesce((A, B)), B),
+        "GREATEST below an operand": less(Call(Function.GREATEST, (A, B, C), INTEGER), B),
+        "LEAST of floats and an operand": equal(X, Call(Function.LEAST, (Y, X), DOUBLE)),
         "IF above a value": less(literal(3), Case(((P, Arithmetic(Operator.ADD, A, A, INTEGER)),), A)),
     }
 
