@@ -168,7 +168,8 @@ def outcomes(analysis: Analysis, node: Expression) -> Outcomes | None:
 
 def in_order(analysis: Analysis, left: Expression, right: Expression) -> tuple[Order, bool]:
     """The order of two expressions, or of the second and the first, if that is how it is written."""
-    turned = analysis.ordinal(right) < analysis.ordinal(left)
+    first, second = analysis.ordinal(left), analysis.ordinal(right)
+    turned = second < first
     return (Order(right, left), True) if turned else (Order(left, right), False)
 
 

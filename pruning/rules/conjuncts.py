@@ -35,7 +35,8 @@ def analyse_conjuncts(
     program = Program(every.operations, every.outputs[: len(outputs)])
     places = every.outputs[len(outputs) :]
     return program, tuple(
-        Conjunct(node, _flags(program, form, asked, places)) for node, form in zip(nodes, written, strict=True)
+        Conjunct(node, _flags(program, form, asked, places))
+        for node, form in zip(nodes, written, strict=True)
     )
 
 

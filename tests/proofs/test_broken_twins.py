@@ -29,6 +29,7 @@ from pruning.expressions.trees import (
     Not,
     StartsWith,
 )
+from pruning.expressions.types import BYTE
 from pruning.rules import (
     arithmetic,
     boolean,
@@ -236,6 +237,33 @@ def _equal_to_itself_where_null(analysis: Analysis, node: Any) -> Outcomes | Non
     """`a = a` taken for TRUE; it is NULL where a is."""
     found = comparison.outcomes(analysis, node)
     return None if found is None else replace(found, null=NOTHING)
+
+
+def _order_without_nan(analysis: Analysis, node: Any, environment: Environment, values: ValueSet) -> Flag:
+    """The order of two floats by their bounds alone; NaN is above each."""
+    build = analysis.build
+    left, right = analysis.range(node.left, environment), analysis.range(node.right, environment)
+    flag = comparison.order_may_lie(analysis, node, environment, values)
+    if values.null or values.cuts != cuts.of_values([1], BYTE):
+        return flag
+    return build.and_(flag, build.maybe_less(right.lower, left.upper))
+
+
+def _chooses_the_first(analysis: Analysis, node: Any, environment: Environment, values: ValueSet) -> Flag:
+    """GREATEST taken for its first operand."""
+    first = next((side.operands[0] for side in (node.left, node.right) if isinstance(side, trees.Call)), None)
+    if first is None:
+        return comparison.order_may_lie(analysis, node, environment, values)
+    sides = (first if isinstance(side, trees.Call) else side for side in (node.left, node.right))
+    return comparison.order_may_lie(analysis, trees.Order(*sides), environment, values)
+
+
+def _null_order_is_none(
+    analysis: Analysis, node: Any, environment: Environment, narrowed: Range
+) -> Environment:
+    """Narrows both sides to values where the order may be NULL as well."""
+    never = replace(narrowed, may_null=analysis.build.flag(False))
+    return comparison.constrain_order(analysis, node, environment, never)
 
 
 def _narrows_by_the_first_branch(
@@ -499,6 +527,24 @@ TWINS: Mapping[str, Twin] = {
     ),
     "a constant is above NaN": Twin(
         Compare, Rule(outcomes=_constant_is_above_nan), "comparison", "> of float and number"
+    ),
+    "order without NaN": Twin(
+        trees.Order,
+        replace(comparison.ORDER, may_lie=_order_without_nan),
+        "comparison",
+        "> of floats",
+    ),
+    "GREATEST chooses the first": Twin(
+        trees.Order,
+        replace(comparison.ORDER, may_lie=_chooses_the_first),
+        "conditional",
+        "GREATEST below an operand",
+    ),
+    "narrowing past a NULL order": Twin(
+        trees.Order,
+        replace(comparison.ORDER, constrain=_null_order_is_none),
+        "boolean",
+        "two orders of two columns",
     ),
     "equal to itself where NULL": Twin(
         Compare, Rule(outcomes=_equal_to_itself_where_null), "comparison", "= of column and itself"

@@ -1,0 +1,75 @@
+"""PROP-11: the canonical form of an expression has its value on every row on which it has one."""
+
+import math
+
+from budget import examples
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+from oracles.arithmetic import Overflow
+from oracles.brute_force import evaluate
+from pruning.expressions.trees import (
+    Call,
+    Case,
+    Cast,
+    Coalesce,
+    Column,
+    Expression,
+    Function,
+    Literal,
+    Mode,
+    Opaque,
+)
+from pruning.expressions.types import BOOLEAN, DOUBLE, INTEGER, LONG
+from pruning.rules.canonical import canonical
+from strategies.layouts import tables
+from strategies.predicates import predicates
+
+A, B = Column("a", INTEGER), Column("b", INTEGER)
+
+
+@examples(8)
+@given(st.data())
+def test_the_canonical_form_means_the_same(data: st.DataObject) -> None:
+    table = data.draw(tables())
+    predicate = data.draw(predicates(table, max_leaves=10, modes=tuple(Mode)))
+    form = canonical(predicate)
+    event("changed" if form != predicate else "as it was")
+    for row in table.rows:
+        try:
+            expected = evaluate(predicate, table.named(row))
+        except (Overflow, NotImplementedError):
+            continue
+        assert same(evaluate(form, table.named(row)), expected)
+
+
+def same(left: object, right: object) -> bool:
+    """Equal values; NaN is equal to itself."""
+    both_nan = all(isinstance(value, float) and math.isnan(value) for value in (left, right))
+    return both_nan or left == right
+
+
+def test_what_makes_no_difference_goes() -> None:
+    """Without this, the property could hold because nothing is ever rewritten."""
+    true, never = Literal(True, BOOLEAN), Literal(False, BOOLEAN)
+    written: dict[Expression, Expression] = {
+        Cast(A, LONG, Mode.TRY): Cast(A, LONG),
+        Cast(A, DOUBLE, Mode.LEGACY): Cast(A, DOUBLE),
+        Coalesce((A, B, A)): Coalesce((A, B)),
+        Coalesce((A, A)): A,
+        Call(Function.GREATEST, (A, A), INTEGER): A,
+        Case(((never, A),), B): B,
+        Case(((never, B), (true, A)), B): A,
+        Case(((Column("p", BOOLEAN), Coalesce((A, A))),), A): A,
+    }
+    assert {form: canonical(form) for form in written} == written
+
+
+def test_what_may_differ_stays() -> None:
+    random = Opaque("rand()", DOUBLE)
+    for expression in (
+        Coalesce((random, random)),
+        Call(Function.LEAST, (random, random), DOUBLE),
+        Cast(Column("x", LONG), INTEGER, Mode.TRY),
+    ):
+        assert canonical(expression) == expression
