@@ -34,11 +34,12 @@ from pruning.expressions.trees import (
 from pruning.expressions.types import BOOLEAN
 from pruning.rules import environment as environments
 from pruning.rules import ranges
+from pruning.rules.builder import Builder
 from pruning.rules.correlation import correlated_columns, sharing_columns
 from pruning.rules.cuts import FULL
 from pruning.rules.environment import Environment
 from pruning.rules.outcomes import Outcomes, ValueSet, of_boolean
-from pruning.rules.program import Aspect, Builder, Flag, Program
+from pruning.rules.program import Aspect, Flag, Program
 from pruning.rules.ranges import Range
 from pruning.rules.truths import Truths
 

@@ -7,10 +7,11 @@ from pruning.expressions.trees import Cast, Expression, Function, Mode
 from pruning.expressions.types import BOOLEAN, DOUBLE, TIMESTAMP_NTZ, Kind, Type, Value
 from pruning.rules import fitting, functions, primitives, ranges
 from pruning.rules.analysis import Analysis, Rule
+from pruning.rules.builder import Builder
 from pruning.rules.environment import Environment
 from pruning.rules.functions import Apply, Side
 from pruning.rules.primitives import ZONE_OFFSET_MICROS_MAX, order_keeping
-from pruning.rules.program import Bound, Builder, Flag
+from pruning.rules.program import Bound, Flag
 from pruning.rules.ranges import Range
 
 _DOUBLE_DIGITS = 15  # a decimal of no more lies no nearer to an integer than doubles do

@@ -8,6 +8,7 @@ from pruning.expressions.trees import Compare, Comparison, Expression, Literal, 
 from pruning.expressions.types import BOOLEAN, BYTE, Value
 from pruning.rules import cuts, ranges
 from pruning.rules.analysis import Analysis, Rule
+from pruning.rules.builder import Builder
 from pruning.rules.choices import Choice, choices, correlated_choice
 from pruning.rules.cuts import EMPTY, FULL
 from pruning.rules.environment import Environment
@@ -22,7 +23,7 @@ from pruning.rules.outcomes import (
     ValueSet,
     mapped,
 )
-from pruning.rules.program import Builder, Flag
+from pruning.rules.program import Flag
 from pruning.rules.ranges import Range
 from pruning.rules.truths import Truths
 

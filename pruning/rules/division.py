@@ -6,6 +6,7 @@ from decimal import Decimal
 
 from pruning.expressions.trees import Arithmetic, Mode, Operator
 from pruning.expressions.types import DECIMAL_PRECISION_MAX, Kind, Type, Value, decimal
+from pruning.rules.builder import Builder
 from pruning.rules.operands import (
     fitted,
     may_be_any_infinity,
@@ -19,7 +20,7 @@ from pruning.rules.operands import (
     unbounded_where,
     zero,
 )
-from pruning.rules.program import Bound, Builder, Flag
+from pruning.rules.program import Bound, Flag
 from pruning.rules.ranges import Range
 
 _UNIT = {Kind.FLOAT: 2.0**-149, Kind.DOUBLE: 2.0**-1074}

@@ -11,10 +11,11 @@ from pruning.expressions.trees import Call, Expression, Function, Literal
 from pruning.expressions.types import DOUBLE
 from pruning.rules import ranges
 from pruning.rules.analysis import Analysis, Rule
+from pruning.rules.builder import Builder
 from pruning.rules.environment import Environment
 from pruning.rules.functions import Apply, Side
 from pruning.rules.magnitude import magnitudes
-from pruning.rules.program import Bound, Builder, Flag
+from pruning.rules.program import Bound, Flag
 from pruning.rules.ranges import Range
 
 # A logarithm is NULL up to a number, and has a value from the next double on.

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pruning.rules import ranges
-from pruning.rules.program import Builder, Flag
+from pruning.rules.builder import Builder
+from pruning.rules.program import Flag
 from pruning.rules.ranges import Range
 
 

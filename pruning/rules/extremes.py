@@ -6,8 +6,9 @@ from pruning.expressions.trees import Call, Expression, type_of
 from pruning.expressions.types import NULL
 from pruning.rules import ranges
 from pruning.rules.analysis import Analysis, Rule
+from pruning.rules.builder import Builder
 from pruning.rules.environment import Environment
-from pruning.rules.program import Bound, Builder, Flag
+from pruning.rules.program import Bound, Flag
 from pruning.rules.ranges import Range
 
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from pruning.expressions.types import Kind, Type, Value
+from pruning.rules.builder import Builder
 from pruning.rules.primitives import less, scaled
-from pruning.rules.program import Bound, Builder, Flag
+from pruning.rules.program import Bound, Flag
 from pruning.rules.ranges import Range, within
 
 Place: TypeAlias = Callable[[Value], Value | None]

@@ -6,10 +6,11 @@ from pruning.expressions.trees import Call, Expression, Function, Mode
 from pruning.expressions.types import DOUBLE, Kind, Type
 from pruning.rules import ranges
 from pruning.rules.analysis import Analysis, Rule
+from pruning.rules.builder import Builder
 from pruning.rules.environment import Environment
 from pruning.rules.functions import Apply
 from pruning.rules.primitives import scaled
-from pruning.rules.program import Bound, Builder, Flag
+from pruning.rules.program import Bound, Flag
 from pruning.rules.ranges import Range
 
 _NEGATED_DIGITS_MAX = 34  # of java.math.MathContext.DECIMAL128

@@ -1,6 +1,7 @@
 """`*`: the corner products of two ranges, as few of them as the signs allow."""
 
 from pruning.expressions.trees import Arithmetic
+from pruning.rules.builder import Builder
 from pruning.rules.operands import (
     fitted,
     may_be_any_infinity,
@@ -9,7 +10,7 @@ from pruning.rules.operands import (
     never_negative,
     never_positive,
 )
-from pruning.rules.program import Bound, Builder
+from pruning.rules.program import Bound
 from pruning.rules.ranges import Range
 
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 
 from pruning.expressions.types import BOOLEAN, NULL, Type
 from pruning.rules import cuts as sets
+from pruning.rules.builder import Builder
 from pruning.rules.cuts import EMPTY, FULL, Cuts
 from pruning.rules.outcomes import ValueSet
-from pruning.rules.program import Bound, Builder, Flag
+from pruning.rules.program import Bound, Flag
 from pruning.rules.truths import Truths
 
 

@@ -7,9 +7,9 @@ from pruning.expressions.trees import Call, Expression, Function, Literal, Mode
 from pruning.expressions.types import Kind, Type, Value
 from pruning.rules import fitting, functions, ranges
 from pruning.rules.analysis import Analysis, Rule
+from pruning.rules.builder import Builder
 from pruning.rules.environment import Environment
 from pruning.rules.functions import Apply, Side
-from pruning.rules.program import Builder
 from pruning.rules.ranges import Range
 
 

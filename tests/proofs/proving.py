@@ -20,9 +20,11 @@ from pruning.expressions.trees import (
 )
 from pruning.expressions.types import BOOLEAN, Type
 from pruning.rules.analysis import Analysis, Rule, RuleKey
+from pruning.rules.builder import Builder
 from pruning.rules.environment import Environment
-from pruning.rules.interpreters.solver import Bounded, Cell, Number, Solver
-from pruning.rules.program import Aspect, Bound, Builder, Flag, Input, Op
+from pruning.rules.interpreters.solver import Solver
+from pruning.rules.interpreters.solver_numbers import Bounded, Cell, Number
+from pruning.rules.program import Aspect, Bound, Flag, Input, Op
 from pruning.rules.ranges import Range
 from pruning.rules.table import RULES
 from pruning.rules.truths import Truths
@@ -89,7 +91,7 @@ class Proof:
     def _claims(self) -> tuple[list[Claim], list[Any]]:
         analysis, everywhere = Analysis(self.rules, self.build), Environment()
         row = {name: self._row(name, type_) for name, type_ in columns(self.expression).items()}
-        ideals = Ideals(self.solver.ordering.place, self._rounded, self.solver.functions.of)
+        ideals = Ideals(self.solver.theory.ordering.place, self._rounded, self.solver.theory.functions.of)
         meaning = Meaning(row, ideals)
         outcome = meaning.of(self.expression)
         self._meet_products(meaning)
@@ -106,7 +108,7 @@ class Proof:
         premises = [
             term for name, type_ in columns(self.expression).items() for term in self._premises(name, type_)
         ]
-        return claims, premises + meaning.assumptions + self.solver.axioms()
+        return claims, premises + meaning.assumptions + self.solver.theory.axioms()
 
     def _meet_products(self, meaning: Meaning) -> None:
         """Let the solver say of the row's products and quotients what it says of the program's."""
@@ -150,11 +152,11 @@ class Proof:
         return claims
 
     def _rounded(self, exact: Any) -> tuple[Any, Any]:
-        number = self.solver.rounding.of(exact)
+        number = self.solver.theory.rounding.of(exact)
         return number.sign, number.value
 
     def _row(self, name: str, type_: Type) -> Outcome:
-        number = self.solver.variable(f"{name} row", type_)
+        number = self.solver.theory.variable(f"{name} row", type_)
         nan = z3.Bool(f"{name} row is NaN") if type_.floating else z3.BoolVal(False)
         null = z3.Bool(f"{name} row is NULL")
         return Outcome(raises=z3.BoolVal(False), null=null, nan=nan, value=number.value, sign=number.sign)
@@ -166,7 +168,7 @@ class Proof:
         if input_.aspect not in (Aspect.LOWER, Aspect.UPPER):
             return z3.Bool(name)
         assert input_.type is not None
-        return Bounded(z3.Bool(f"{name} known"), self.solver.variable(name, input_.type))
+        return Bounded(z3.Bool(f"{name} known"), self.solver.theory.variable(name, input_.type))
 
     def _premises(self, name: str, type_: Type) -> list[Any]:
         """The row is a row of the block that the metadata describes."""
@@ -176,8 +178,8 @@ class Proof:
             self._input(Input(aspect, name, type_))
             for aspect in (Aspect.MAY_NULL, Aspect.MAY_NAN, Aspect.MAY_VALUE)
         ]
-        in_type = [self.solver.in_type(Number(row.value, row.sign), type_)]
-        in_type += [self.solver.in_type(cell.number, type_) for cell in cells]
+        in_type = [self.solver.theory.in_type(Number(row.value, row.sign), type_)]
+        in_type += [self.solver.theory.in_type(cell.number, type_) for cell in cells]
         return [*in_type, z3.Not(z3.And(row.null, row.nan)), _encloses(*cells, *flags, row)]
 
 

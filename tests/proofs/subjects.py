@@ -225,6 +225,17 @@ def _sums() -> dict[str, Expression]:
             Operator.INTEGRAL_DIVIDE, wide, scaled, LONG, mode
         )
     zero = Arithmetic(Operator.DIVIDE, X, literal(0.0, DOUBLE), DOUBLE, Mode.LEGACY)
+    for operator, type_, result in (
+        (Operator.SUBTRACT, BYTE, BYTE),
+        (Operator.SUBTRACT, DOUBLE, DOUBLE),
+        (Operator.REMAINDER, BYTE, BYTE),
+        (Operator.REMAINDER, DOUBLE, DOUBLE),
+        (Operator.DIVIDE, DOUBLE, DOUBLE),
+        (Operator.DIVIDE, decimal(3, 1), decimal(8, 5)),
+        (Operator.INTEGRAL_DIVIDE, LONG, LONG),
+    ):
+        own = Column("a", type_)
+        subjects[f"{type_} {operator.value} itself"] = Arithmetic(operator, own, own, result, Mode.LEGACY)
     return subjects | {"double / 0": zero}
 
 

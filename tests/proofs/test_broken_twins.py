@@ -47,10 +47,11 @@ from pruning.rules import (
     rounding,
 )
 from pruning.rules.analysis import Analysis, Rule, RuleKey, rule_key
+from pruning.rules.builder import Builder
 from pruning.rules.environment import Environment
 from pruning.rules.functions import Apply, Side
 from pruning.rules.outcomes import NOTHING, NUMBERS, Outcomes, ValueSet
-from pruning.rules.program import Aspect, Bound, Builder, Flag
+from pruning.rules.program import Aspect, Bound, Flag
 from pruning.rules.ranges import Range
 from pruning.rules.table import RULES
 from pruning.rules.truths import Truths

@@ -93,8 +93,8 @@ def bounds_of(node: Expression, held: Held) -> tuple[Value | None, Value | None]
 TIGHT = [
     (Operator.MULTIPLY, (-3, 5), (-7, 2), (-35, 21)),
     (Operator.MULTIPLY, (2, 5), (-7, -3), (-35, -6)),
-    (Operator.MULTIPLY, (2, 127), (3, 4), (6, None)),  # beyond 127 it raises
-    (Operator.MULTIPLY, (-128, 3), (-2, -2), (-6, None)),
+    (Operator.MULTIPLY, (2, 127), (3, 4), (6, 127)),  # beyond 127 it raises
+    (Operator.MULTIPLY, (-128, 3), (-2, -2), (-6, 127)),
     (Operator.REMAINDER, (13, 15), (10, 10), (3, 5)),
     (Operator.REMAINDER, (8, 12), (10, 10), (0, 9)),
     (Operator.REMAINDER, (-15, -13), (10, 10), (-5, -3)),

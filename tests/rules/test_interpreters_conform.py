@@ -15,11 +15,13 @@ from pruning.expressions.trees import Function
 from pruning.expressions.types import DOUBLE, INTEGER, LONG, Type, Value, decimal
 from pruning.metadata.schema import arrow_type
 from pruning.rules import cuts, primitives
+from pruning.rules.builder import Builder
 from pruning.rules.functions import Apply
 from pruning.rules.interpreters import arrow, exact
 from pruning.rules.interpreters import arrow_kernels as kernels
-from pruning.rules.interpreters.solver import Bounded, Solver
-from pruning.rules.program import Aspect, Bound, Builder, Flag, Input, Op, Program
+from pruning.rules.interpreters.solver import Solver
+from pruning.rules.interpreters.solver_numbers import Bounded
+from pruning.rules.program import Aspect, Bound, Flag, Input, Op, Program
 from strategies.values import TYPES, neighbours, values
 
 # Of two columns: the lower and the upper bound of one are in order, and the builder knows.
@@ -173,15 +175,15 @@ def test_z3_agrees_with_the_exact_primitives(data: st.DataObject) -> None:
     (actual,) = solver.run(program, cells)
     (expected,) = exact.run(program, inputs_of(type_, rows[0]))
     prover = z3.Solver()
-    prover.add(*solver.axioms())
+    prover.add(*solver.theory.axioms())
     if isinstance(actual, Bounded):
         output = program.operations[program.outputs[0]].type
         assert output is not None
         wanted = actual.known == z3.BoolVal(expected is not None)
         if expected is not None:
-            constant = solver.constant(expected, output)
+            constant = solver.theory.constant(expected, output)
             wanted = z3.And(wanted, actual.number.at_most(constant), constant.at_most(actual.number))
-        prover.add(*solver.axioms(), z3.Not(wanted))
+        prover.add(*solver.theory.axioms(), z3.Not(wanted))
     else:
         prover.add(actual != z3.BoolVal(bool(expected)))
     assert prover.check() == z3.unsat, (operation, type_, rows[0], expected)
@@ -193,8 +195,8 @@ def solver_cell(solver: Solver, input_: Input, value: Any) -> Any:
         return z3.BoolVal(value)
     assert input_.type is not None
     if value is None:
-        return Bounded(z3.BoolVal(False), solver.variable(input_.column, input_.type))
-    return Bounded(z3.BoolVal(True), solver.constant(value, input_.type))
+        return Bounded(z3.BoolVal(False), solver.theory.variable(input_.column, input_.type))
+    return Bounded(z3.BoolVal(True), solver.theory.constant(value, input_.type))
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)

@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 from pruning.expressions.types import BYTE, DOUBLE, FLOAT, INTEGER, LONG, SHORT, Type, Value, decimal
 from pruning.rules import products
+from pruning.rules.builder import Builder
+from pruning.rules.exact_arithmetic import ARITHMETIC
 from pruning.rules.interpreters import arrow, exact
-from pruning.rules.program import ARITHMETIC, Aspect, Builder, Input, Op, Program
+from pruning.rules.program import Aspect, Input, Op, Program
 from strategies.values import scaled, values
 
 NUMBERS = (BYTE, SHORT, INTEGER, LONG, FLOAT, DOUBLE)

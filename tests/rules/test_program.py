@@ -20,7 +20,8 @@ from pruning.expressions.trees import (
     Or,
 )
 from pruning.expressions.types import BOOLEAN, LONG
-from pruning.rules.program import Aspect, Builder, Op, Program
+from pruning.rules.builder import Builder
+from pruning.rules.program import Aspect, Op, Program
 
 A, B = Column("a", LONG), Column("b", LONG)
 

@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping
 from pruning.expressions.types import Value
 from pruning.rules import functions, primitives
 from pruning.rules.cuts import Cuts, meets
+from pruning.rules.exact_arithmetic import ARITHMETIC
 from pruning.rules.functions import Apply
-from pruning.rules.program import ARITHMETIC, Input, Op, Operation, Program
+from pruning.rules.program import Input, Op, Operation, Program
 
 # A flag is a bool; a bound is a Value, or None where it is unknown.
 Cell = bool | Value | None

@@ -2,16 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import z3
 
 from pruning.expressions.types import Kind, Type
 from pruning.rules.interpreters import solver_products as products
+from pruning.rules.interpreters.solver_numbers import Term
 from pruning.rules.interpreters.solver_products import Monotony, by_parts
 from pruning.rules.program import Op
-
-Term: TypeAlias = Any  # z3 has no types of its own
 
 
 @dataclass(frozen=True, slots=True)

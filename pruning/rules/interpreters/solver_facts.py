@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any
 
 import z3
 
@@ -16,8 +16,7 @@ from pruning.expressions.trees import Function
 from pruning.expressions.types import DOUBLE, Kind, Type
 from pruning.rules import functions, primitives
 from pruning.rules.functions import Side
-
-Term: TypeAlias = Any  # z3 has no types of its own
+from pruning.rules.interpreters.solver_numbers import Term
 
 
 def neighbours(value: float | Decimal, type_: Type) -> list[float | Decimal]:

@@ -7,13 +7,11 @@ which the axioms below are all that is known; what encloses one is any number on
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
 
 import z3
 
 from pruning.expressions.trees import Function
-
-Term: TypeAlias = Any  # z3 has no types of its own
+from pruning.rules.interpreters.solver_numbers import Term
 
 _POSITIVE = (Function.EXP.value, Function.SQRT.value)
 

@@ -12,7 +12,8 @@ from typing import Any, TypeAlias
 
 import z3
 
-Term: TypeAlias = Any  # z3 has no types of its own
+from pruning.rules.interpreters.solver_numbers import Term
+
 Operate: TypeAlias = Callable[[Term, Term], Term]
 
 
