@@ -25,8 +25,10 @@ def refine(program: Program, blocks: Blocks, verdicts: pa.Int8Array) -> pa.Int8A
     Proof     Each row of the block is a row of one piece: its value of a column is in one cell, or is
               NULL or NaN. So what no piece may be, no row is.
     """
+    if not program.correlated:
+        return verdicts
     undecided = np.flatnonzero(verdicts.to_numpy() == Match.SOME)
-    if not program.correlated or not 0 < len(undecided) <= BLOCKS_MAX:
+    if not 0 < len(undecided) <= BLOCKS_MAX:
         return verdicts
     refined = verdicts.to_numpy().copy()
     wanted = [*program.inputs, *(input_ for column in program.correlated for input_ in _aspects(column))]
