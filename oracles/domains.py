@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
+from oracles.numbers import decimal_of
 from pruning.expressions.trees import (
     And,
     Call,
@@ -115,7 +116,7 @@ def value_at(place: int, type_: Type) -> Value:
         bits = place if place >= 0 else -place - _mask(type_) - 1
         return float(struct.unpack(floating, struct.pack(whole, bits))[0])
     if type_.kind is Kind.DECIMAL:
-        return Decimal((int(place < 0), tuple(map(int, str(abs(place)))), -type_.scale))
+        return decimal_of(place, type_.scale)
     return bool(place) if type_.kind is Kind.BOOLEAN else place
 
 

@@ -26,14 +26,16 @@ _FLOATING_DIVISORS = (2.0, 0.5, 10.0, -3.0, 0.1)
 
 
 def result_types(type_: Type) -> SearchStrategy[Type]:
-    """Types that arithmetic makes of a type; decimals become other decimals."""
+    """Types that arithmetic makes of a type; decimals become other decimals, or bigints."""
     if type_.kind is not Kind.DECIMAL:
         return st.just(type_)
     others = (type_, *SHORT_DECIMALS, *DECIMALS)
-    operators = st.sampled_from((*_RINGS, Operator.DIVIDE, Operator.REMAINDER))
-    return st.builds(
+    # Sums and remainders often have a column's type; products and quotients are drawn for theirs.
+    operators = st.sampled_from((Operator.ADD, Operator.REMAINDER, *2 * (Operator.MULTIPLY, Operator.DIVIDE)))
+    made = st.builds(
         lambda operator, other: result_type(operator, type_, other), operators, st.sampled_from(others)
     )
+    return st.one_of(made, made, made, made, st.just(LONG))
 
 
 def _integral(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
@@ -85,7 +87,8 @@ def _divided(
     overflows = left.kind is Kind.DECIMAL and can_overflow(operator, left, right)
     dividend = scope.scalar(draw, scope, left, leaves - 1)
     if risky and (overflows or draw(st.booleans())):
-        divisor = scope.scalar(draw, scope, right, 1)
+        zero = Literal(fitted(0.0, right), right)
+        divisor = draw(st.sampled_from((None, None, None, zero))) or scope.scalar(draw, scope, right, 1)
         return _built(draw, operator, dividend, divisor, type_, risky)
     modes = scope.modes_of(operator, scope.harmless)
     return _built(draw, operator, dividend, draw(divisors(right)), type_, modes)
@@ -149,6 +152,8 @@ def _whole_operands(scope: Scope) -> list[tuple[Type, Type]]:
     ]
 
 
+# Integers have four shapes, decimals one.
+WEIGHTS: dict[ScalarShape, int] = {_decimal: 4}
 SHAPES: dict[ScalarShape, Fits] = {
     _integral: lambda scope, type_: type_.integral,
     _small: lambda scope, type_: bool(scope.narrower(type_)),

@@ -90,7 +90,8 @@ def column_of(draw: DrawFn, scope: Scope, type_: Type, leaves: int = 1) -> Expre
 
 def _compounds(scope: Scope, type_: Type, leaves: int) -> list[ScalarShape]:
     roomy = [shape for shape in _COMPOUND if leaves >= _LEAVES_MIN.get(shape, 2)]
-    return [shape for shape in roomy if _COMPOUND[shape](scope, type_)]
+    fitting = [shape for shape in roomy if _COMPOUND[shape](scope, type_)]
+    return [shape for shape in fitting for _ in range(arithmetic.WEIGHTS.get(shape, 1))]
 
 
 def _widened(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:

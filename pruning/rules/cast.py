@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from pruning.expressions.trees import Cast, Expression, Function, Mode
 from pruning.expressions.types import BOOLEAN, DOUBLE, TIMESTAMP_NTZ, Kind, Type, Value
-from pruning.rules import fitting, functions, primitives, ranges
+from pruning.rules import decimals, fitting, functions, primitives, ranges
 from pruning.rules.analysis import Analysis, Rule
 from pruning.rules.builder import Builder
 from pruning.rules.environment import Environment
@@ -158,7 +158,7 @@ def _is_not_zero(build: Builder, known: Range) -> Range:
     """A number is FALSE where it is zero and TRUE elsewhere, NaN included."""
     zero = build.bound(_ZEROS.get(known.type.kind, 0), known.type)
     if known.type.kind is Kind.DECIMAL:
-        zero = build.bound(primitives.scaled(0, known.type.scale), known.type)
+        zero = build.bound(decimals.scaled(0, known.type.scale), known.type)
     not_zero = build.or_(build.maybe_less(known.lower, zero), build.maybe_less(zero, known.upper))
     is_zero = build.and_(build.maybe_at_most(known.lower, zero), build.maybe_at_most(zero, known.upper))
     return ranges.of_truths(

@@ -1,6 +1,7 @@
 """Decimals as integers at a scale: exact at any length, where Python's contexts would round."""
 
 from decimal import Decimal
+from fractions import Fraction
 
 from pruning.expressions.types import Type
 
@@ -13,11 +14,19 @@ def unscaled(value: Decimal) -> tuple[int, int]:
     return -magnitude if sign else magnitude, -exponent
 
 
-def scaled(digits: int, type_: Type) -> Decimal | None:
-    """The decimal digits * 10**-scale of the type; None where it does not fit."""
-    if abs(digits) >= 10**type_.precision:
-        return None
-    return Decimal((int(digits < 0), tuple(map(int, str(abs(digits)))), -type_.scale))
+def scaled(units: int, scale: int) -> Decimal:
+    """units * 10**-scale; zero has no sign."""
+    return Decimal((int(units < 0), tuple(map(int, str(abs(units)))), -scale))
+
+
+def fitted(units: int, type_: Type) -> Decimal | None:
+    """The decimal units * 10**-scale of the type; None beyond its digits."""
+    return None if abs(units) >= 10**type_.precision else scaled(units, type_.scale)
+
+
+def nearest(value: Fraction, type_: Type) -> Decimal | None:
+    """A number rounded half up to a decimal type; None beyond its digits."""
+    return fitted(half_up(value.numerator * 10**type_.scale, value.denominator), type_)
 
 
 def half_up(numerator: int, denominator: int) -> int:
@@ -42,4 +51,4 @@ def aligned(left: Decimal, right: Decimal) -> tuple[int, int, int]:
 def rescaled(digits: int, scale: int, type_: Type) -> Decimal | None:
     """digits * 10**-scale rounded half up to the type's scale; None where it does not fit."""
     shift = type_.scale - scale
-    return scaled(digits * 10**shift if shift >= 0 else half_up(digits, 10**-shift), type_)
+    return fitted(digits * 10**shift if shift >= 0 else half_up(digits, 10**-shift), type_)

@@ -7,7 +7,8 @@ from typing import TypeAlias
 
 from pruning.expressions.types import Kind, Type, Value
 from pruning.rules.builder import Builder
-from pruning.rules.primitives import less, scaled
+from pruning.rules.decimals import scaled
+from pruning.rules.primitives import less
 from pruning.rules.program import Bound, Flag
 from pruning.rules.ranges import Range, within
 

@@ -16,7 +16,8 @@ import numpy as np
 
 from pruning.expressions.trees import Function
 from pruning.expressions.types import Kind, Type, Value
-from pruning.rules.primitives import nearest_float, representable, scaled
+from pruning.rules import decimals
+from pruning.rules.primitives import nearest_float, representable
 
 DIGITS_MAX = 400  # rounding a double to more digits changes nothing, to fewer than as many below zero all
 # Axiom LIBM: what Spark, numpy and the true value of an elementary function are never further apart than:
@@ -135,9 +136,7 @@ def in_type(value: Fraction, target: Type, *, saturated: bool = False) -> Value 
         return nearest_float(value, target)
     if target.kind is Kind.DECIMAL:
         units = value * 10**target.scale
-        if units.denominator != 1 or abs(units) >= 10**target.precision:
-            return None
-        return scaled(units.numerator, target.scale)
+        return None if units.denominator != 1 else decimals.fitted(units.numerator, target)
     limits = target.integer_range
     assert limits is not None
     number = value.numerator // value.denominator
@@ -182,8 +181,7 @@ def _ceil(value: Fraction) -> int:
 
 def half_up(value: Fraction) -> int:
     """The nearest integer, of two the one away from zero."""
-    magnitude = math.floor(abs(value) + Fraction(1, 2))
-    return -magnitude if value < 0 else magnitude
+    return decimals.half_up(value.numerator, value.denominator)
 
 
 def half_even(value: Fraction) -> int:

@@ -7,9 +7,10 @@ from pruning.expressions.types import DOUBLE, Kind, Type
 from pruning.rules import ranges
 from pruning.rules.analysis import Analysis, Rule
 from pruning.rules.builder import Builder
+from pruning.rules.decimals import scaled
 from pruning.rules.environment import Environment
 from pruning.rules.functions import Apply
-from pruning.rules.primitives import scaled
+from pruning.rules.operands import unbounded_where, zero
 from pruning.rules.program import Bound, Flag
 from pruning.rules.ranges import Range
 
@@ -80,13 +81,6 @@ def sign_range(analysis: Analysis, node: Expression, environment: Environment) -
     )
 
 
-def zero(build: Builder, type_: Type) -> Bound:
-    """Zero in a numeric type."""
-    if type_.kind is Kind.DECIMAL:
-        return build.bound(scaled(0, type_.scale), type_)
-    return build.bound(0.0 if type_.floating else 0, type_)
-
-
 def _signed(type_: Type) -> bool:
     return type_.integral or type_.floating or type_.kind is Kind.DECIMAL
 
@@ -97,15 +91,8 @@ def _in_context(build: Builder, known: Range) -> Range:
         return known
     units = 10**_NEGATED_DIGITS_MAX
     least, greatest = (build.bound(scaled(sign * units, known.type.scale), known.type) for sign in (-1, 1))
-    exact = build.not_(
-        build.or_(build.maybe_less(known.lower, least), build.maybe_less(greatest, known.upper))
-    )
-    unknown = build.unknown(known.type)
-    return replace(
-        known,
-        lower=build.choose(exact, known.lower, unknown),
-        upper=build.choose(exact, known.upper, unknown),
-    )
+    rounded = build.or_(build.maybe_less(known.lower, least), build.maybe_less(greatest, known.upper))
+    return unbounded_where(build, known, rounded)
 
 
 def _opposite(build: Builder, bound: Bound) -> Bound:

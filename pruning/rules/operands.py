@@ -6,7 +6,7 @@ from dataclasses import replace
 from pruning.expressions.trees import Mode
 from pruning.expressions.types import Kind, Type, Value
 from pruning.rules.builder import Builder
-from pruning.rules.primitives import scaled
+from pruning.rules.decimals import scaled
 from pruning.rules.program import Bound, Flag
 from pruning.rules.ranges import Range
 

@@ -6,13 +6,12 @@ interpreter may always answer "unknown" where this module knows more, never the 
 
 import math
 import struct
-from decimal import Context, Decimal
+from decimal import Decimal
 from fractions import Fraction
 
 from pruning.expressions.types import BYTES, FLOATING, Kind, Type, Value
 from pruning.rules import decimals
 
-_DECIMALS = Context(prec=100)  # enough for any sum, step or cast of decimal(38, s) to be exact
 MICROS_PER_DAY = 86_400_000_000
 # No zone is further than 18 hours from UTC (the limit of java.time.ZoneOffset).
 ZONE_OFFSET_MICROS_MAX = 18 * 3_600_000_000
@@ -28,13 +27,10 @@ def at_most(left: Value, right: Value) -> bool:
     return left <= right  # type: ignore[operator]
 
 
-def representable(value: int | float | Decimal, type_: Type) -> Value | None:
-    """`value` as a value of `type_`, or None where that type has no such value."""
+def representable(value: int | float, type_: Type) -> Value | None:
+    """`value` as a value of a floating or integer type, or None where that type has no such value."""
     if type_.kind in FLOATING:
         return None if math.isnan(value) else float(value)
-    if type_.kind is Kind.DECIMAL:
-        exact = Decimal(value).quantize(Decimal(1).scaleb(-type_.scale, _DECIMALS), context=_DECIMALS)
-        return exact if exact == value and len(exact.as_tuple().digits) <= type_.precision else None
     bounds = type_.integer_range
     if bounds is None:
         return None
@@ -57,6 +53,7 @@ def add(left: Value, right: Value, type_: Type, *, sign: int = 1) -> Value | Non
         left_digits, right_digits, scale = decimals.aligned(left, right)
         return decimals.rescaled(left_digits + sign * right_digits, scale, type_)
     total = left + sign * right  # type: ignore[operator]
+    assert not isinstance(total, Decimal)
     return representable(to_float32(float(total)) if type_.kind is Kind.FLOAT else total, type_)
 
 
@@ -75,7 +72,7 @@ def step(value: Value, type_: Type, *, sign: int) -> Value | None:
     None at the type's end, and for types where no next value is kept: floats and strings.
     """
     if type_.kind is Kind.DECIMAL:
-        return add(value, Decimal(1).scaleb(-type_.scale), type_, sign=sign)
+        return add(value, decimals.scaled(1, type_.scale), type_, sign=sign)
     if type_.integer_range is None or isinstance(value, bytes):
         return None
     return representable(int(value) + sign, type_)
@@ -102,21 +99,10 @@ def cast(value: Value, source: Type, target: Type) -> Value | None:
     if target.floating:
         return nearest_float(Fraction(value), target)
     if target.kind is Kind.DECIMAL:
-        return fit_decimal(Fraction(value), target)
+        return decimals.nearest(Fraction(value), target)
     if isinstance(value, float) and value == 2.0**63 and target.kind is Kind.LONG:
         return 2**63 - 1  # Spark compares with the greatest bigint as a double, which is this one
     return representable(int(value), target)  # toward zero
-
-
-def fit_decimal(value: Fraction, type_: Type) -> Decimal | None:
-    """A number in a decimal type: the nearest, of two the one away from zero; None beyond its digits."""
-    units = math.floor(abs(value) * 10**type_.scale + Fraction(1, 2))
-    return None if units >= 10**type_.precision else scaled(-units if value < 0 else units, type_.scale)
-
-
-def scaled(units: int, scale: int) -> Decimal:
-    """units * 10**-scale, exact at any length; zero has no sign."""
-    return Decimal((int(units < 0), tuple(map(int, str(abs(units)))), -scale))
 
 
 def nearest_float(value: Fraction, type_: Type) -> float:

@@ -6,6 +6,7 @@ operands may have different scales; a decimal result is the exact one rounded ha
 
 import math
 from decimal import Decimal
+from fractions import Fraction
 
 from pruning.expressions.types import Kind, Type, Value
 from pruning.rules import decimals
@@ -33,7 +34,7 @@ def divide(left: Value, right: Value, type_: Type) -> Value | None:
         return None
     if isinstance(left, Decimal) and isinstance(right, Decimal):
         numerator, denominator, _ = decimals.aligned(left, right)
-        return decimals.scaled(decimals.half_up(numerator * 10**type_.scale, denominator), type_)
+        return decimals.nearest(Fraction(numerator, denominator), type_)
     dividend, divisor = float(left), float(right)
     if math.isinf(dividend) and math.isinf(divisor):
         return None

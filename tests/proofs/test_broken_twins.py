@@ -129,7 +129,7 @@ FAULTS: Mapping[type[Builder], tuple[str, str]] = {
     TouchingIsApart: ("comparison", "= of columns"),
     OrderReversed: ("comparison", "< of columns"),
     JoinsInwards: ("conditional", "IF"),
-    UnknownIsKnown: ("arithmetic", "tinyint +, TRY"),
+    UnknownIsKnown: ("arithmetic", "bigint +, TRY"),
     SetsMissed: ("membership", "IN"),
 }
 CASES = [(family, name) for family, subjects in SUBJECTS.items() for name in subjects]

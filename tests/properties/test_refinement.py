@@ -1,4 +1,4 @@
-"""PROP-10: a block's pieces hold each of its rows, and are looked at only to decide more."""
+"""PROP-12: a block's pieces hold each of its rows, and are looked at only to decide more."""
 
 from collections.abc import Callable, Sequence
 

@@ -1,9 +1,11 @@
 """PRIM-2: each interpreter gives each operation the exact primitive's answer, lane by lane."""
 
 import math
+import sys
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 import z3
@@ -12,7 +14,7 @@ from hypothesis import event, find, given
 from hypothesis import strategies as st
 
 from pruning.expressions.trees import Function
-from pruning.expressions.types import DOUBLE, INTEGER, LONG, Type, Value, decimal
+from pruning.expressions.types import DOUBLE, FLOAT, INTEGER, LONG, Type, Value, decimal
 from pruning.metadata.schema import arrow_type
 from pruning.rules import cuts, primitives
 from pruning.rules.builder import Builder
@@ -23,6 +25,8 @@ from pruning.rules.interpreters.solver import Solver
 from pruning.rules.interpreters.solver_numbers import Bounded
 from pruning.rules.program import Aspect, Bound, Flag, Input, Op, Program
 from strategies.values import TYPES, neighbours, values
+
+pytestmark = pytest.mark.filterwarnings("error")  # numpy's, which a user would see
 
 # Of two columns: the lower and the upper bound of one are in order, and the builder knows.
 COLUMNS = ("left", "right")
@@ -237,3 +241,12 @@ def test_a_decimal_that_shifts_beyond_what_arrow_holds_has_no_place() -> None:
     whole, fraction = decimal(38, 0), decimal(38, 38)
     bound = pa.array([Decimal((0, (9,) * 38, 0)), Decimal(1), Decimal(0)], pa.decimal128(38, 0))
     assert kernels.cast(bound, whole, fraction, pa.decimal128(38, 38)).to_pylist() == [None, None, 0]
+
+
+@pytest.mark.parametrize(
+    ("type_", "greatest"), [(FLOAT, float(np.finfo(np.float32).max)), (DOUBLE, sys.float_info.max)]
+)
+def test_only_infinity_is_beyond_the_greatest_float(type_: Type, greatest: float) -> None:
+    beyond = cuts.above(greatest, type_, inclusive=False)
+    upper = pa.array([greatest, math.inf], arrow_type(type_))
+    assert kernels.maybe_meets(upper, upper, beyond).to_pylist() == [False, True]

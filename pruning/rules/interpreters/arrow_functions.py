@@ -12,12 +12,11 @@ import pyarrow.compute as pc
 
 from pruning.expressions.trees import Function
 from pruning.expressions.types import Kind, Type, Value
-from pruning.rules import functions, primitives
+from pruning.rules import decimals, functions, primitives
 from pruning.rules.functions import Apply
 from pruning.rules.interpreters import arrow_kernels as kernels
-from pruning.rules.interpreters.arrow_kernels import Lanes
+from pruning.rules.interpreters.arrow_kernels import WIDE_DIGITS, Lanes
 
-_WIDE_DIGITS = 75  # what decimal256 holds, less one digit for a carry
 _POWER_EXACT_MAX = 22  # powers of ten up to it are doubles
 _INTEGER_EXACT_MAX = 2**53
 _DECIDED_MAX = 2.0**51
@@ -75,7 +74,7 @@ def _round(call: Apply, array: pa.Array, source: Type, target: Type, lane_type: 
         return functions.apply(call, (value,), source, target)
 
     if not source.floating:
-        if _scale(array) - call.digits >= _WIDE_DIGITS:
+        if _scale(array) - call.digits >= WIDE_DIGITS:
             return _one_by_one(array, one, lane_type)
         return _rounded(array, call.digits, _MODES[call.function], target, lane_type)
     if call.function in (Function.FLOOR, Function.CEIL):
@@ -157,10 +156,10 @@ def _quotients(bound: pa.Array, source: Type, target: Type, lane_type: pa.DataTy
     )
 
 
-def _units(decimals: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+def _units(array: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     """The low 64 bits of each unscaled decimal, and whether they are all of it."""
-    words = np.frombuffer(decimals.buffers()[1], np.int64).reshape(-1, 2)
-    low, high = words[decimals.offset : decimals.offset + len(decimals)].T
+    words = np.frombuffer(array.buffers()[1], np.int64).reshape(-1, 2)
+    low, high = words[array.offset : array.offset + len(array)].T
     return low, high == low >> 63
 
 
@@ -175,7 +174,7 @@ def _rounded(bound: pa.Array, digits: int, mode: str, target: Type, lane_type: p
     if pa.types.is_integer(bound.type):
         bound = bound.cast(pa.int64()).cast(pa.decimal128(19, 0))
     wide = pc.round(
-        bound.cast(pa.decimal256(_WIDE_DIGITS, scale)), ndigits=min(digits, scale), round_mode=mode
+        bound.cast(pa.decimal256(WIDE_DIGITS, scale)), ndigits=min(digits, scale), round_mode=mode
     )
     least, greatest = _limits(target, scale)
     fits = pc.and_(pc.less_equal(least, wide), pc.less_equal(wide, greatest))
@@ -199,9 +198,9 @@ def _limits(target: Type, scale: int) -> tuple[pa.Scalar, pa.Scalar]:
 
 
 def _wide(units: int, scale: int) -> pa.Scalar:
-    most: int = 10**_WIDE_DIGITS - 1
+    most: int = 10**WIDE_DIGITS - 1
     units = max(-most, min(units, most))
-    return pa.scalar(primitives.scaled(units, scale), pa.decimal256(_WIDE_DIGITS, scale))
+    return pa.scalar(decimals.scaled(units, scale), pa.decimal256(WIDE_DIGITS, scale))
 
 
 def _completed(

@@ -1,6 +1,5 @@
 """The Arrow kernels behind each operation on bounds: where a lane does not fit it becomes null."""
 
-from decimal import Decimal
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -11,6 +10,7 @@ import pyarrow.compute as pc
 from pruning.expressions.types import Kind, Type
 from pruning.rules import primitives
 from pruning.rules.cuts import Cuts
+from pruning.rules.decimals import scaled
 
 LANE_TYPES: dict[Kind, pa.DataType] = {
     Kind.BOOLEAN: pa.int8(),
@@ -28,7 +28,7 @@ LANE_TYPES: dict[Kind, pa.DataType] = {
 }
 Lanes: TypeAlias = pa.Array | pa.Scalar
 
-_WIDE_DIGITS = 75  # what decimal256 holds, less one digit for a carry
+WIDE_DIGITS = 75  # what decimal256 holds, less one digit for a carry
 _LONG_DIGITS = 19  # of any 64-bit integer
 _DATE_DAYS_MAX = (2**63 - 1) // primitives.MICROS_PER_DAY
 
@@ -54,7 +54,7 @@ def add(left: Lanes, right: Lanes, type_: Type, *, sign: int) -> Lanes:
         total = operate(left, right)
         return where(pc.invert(pc.is_nan(total)), total)
     if type_.kind is Kind.DECIMAL:
-        wide = pa.decimal256(_WIDE_DIGITS, type_.scale)
+        wide = pa.decimal256(WIDE_DIGITS, type_.scale)
         return _as_decimal(operate(left.cast(wide), right.cast(wide)), type_, 10**type_.precision - 1)
     left, right = left.cast(pa.int64()), right.cast(pa.int64())
     total = operate(left, right)
@@ -69,7 +69,7 @@ def add(left: Lanes, right: Lanes, type_: Type, *, sign: int) -> Lanes:
 def step(bound: Lanes, type_: Type, *, sign: int) -> Lanes:
     """The next value up or down; null at the type's end."""
     if type_.kind is Kind.DECIMAL:
-        unit = pa.scalar(Decimal(1).scaleb(-type_.scale), pa.decimal128(type_.precision, type_.scale))
+        unit = pa.scalar(scaled(1, type_.scale), pa.decimal128(type_.precision, type_.scale))
     else:
         unit = pa.scalar(1, LANE_TYPES[type_.kind])
     return add(bound, unit, type_, sign=sign)
@@ -110,10 +110,9 @@ def narrow_integer(bound: Lanes, type_: Type) -> Lanes:
 def _as_decimal(bound: Lanes, type_: Type, greatest: int) -> Lanes:
     """Decimals as `type_`, in which no more than `greatest` units of their own scale fit."""
     scale = bound.type.scale
-    limit = Decimal((0, tuple(map(int, str(greatest))), -scale))
-    fits = _between(bound, limit.copy_negate(), limit)  # `-` would round to 28 digits
+    fits = _between(bound, scaled(-greatest, scale), scaled(greatest, scale))
     # Arrow's cast looks at the digits under a null too, so those that do not fit become 0 first.
-    zero = pa.scalar(Decimal((0, (0,), -scale)), bound.type)
+    zero = pa.scalar(scaled(0, scale), bound.type)
     return where(fits, pc.if_else(fits, bound, zero).cast(pa.decimal128(type_.precision, type_.scale)))
 
 
@@ -140,7 +139,8 @@ def _first_beyond(value: object, after: bool, type_: pa.DataType) -> object:
         return value
     assert isinstance(value, float)  # only floats have cuts after a value
     width = np.float32 if pa.types.is_float32(type_) else np.float64
-    return np.nextafter(width(value), width(np.inf))
+    with np.errstate(over="ignore"):  # beyond the greatest is infinity
+        return np.nextafter(width(value), width(np.inf))
 
 
 def _beyond(bound: Lanes, places: pa.Array, lanes: int, *, unbounded: int) -> np.ndarray:

@@ -1,6 +1,5 @@
 """The Arrow kernels of `+ - * / div %`: where a lane has no result that fits it becomes null."""
 
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -8,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pruning.expressions.types import Kind, Type
+from pruning.rules.decimals import scaled
 from pruning.rules.interpreters import arrow_decimals, arrow_kernels
 from pruning.rules.interpreters.arrow_kernels import Lanes, narrow_integer, where
 
@@ -27,7 +27,7 @@ def add(left: Lanes, right: Lanes, type_: Type, *, sign: int) -> Lanes:
 def step(bound: Lanes, type_: Type, *, sign: int) -> Lanes:
     """The next value up or down; null at the type's end."""
     if type_.kind is Kind.DECIMAL and type_.precision <= _SHORT_DIGITS:
-        unit = pa.scalar(Decimal(1).scaleb(-type_.scale), bound.type)
+        unit = pa.scalar(scaled(1, type_.scale), bound.type)
         return arrow_decimals.add(bound, unit, type_, sign=sign)
     return arrow_kernels.step(bound, type_, sign=sign)
 

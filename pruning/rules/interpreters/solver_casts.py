@@ -4,7 +4,7 @@ import z3
 
 from pruning.expressions.trees import Function
 from pruning.expressions.types import Kind, Type
-from pruning.rules import primitives
+from pruning.rules import decimals, primitives
 from pruning.rules.interpreters.solver_functions import rounded_units, toward_zero
 from pruning.rules.interpreters.solver_numbers import Number, Term, limits_of
 from pruning.rules.interpreters.solver_theory import Theory
@@ -34,7 +34,7 @@ def _to_float(theory: Theory, number: Number, source: Type, target: Type) -> Num
     if source.kind is Kind.DECIMAL:
         theory.narrows = True
         greatest = 10**source.precision - 1
-        theory.constants |= {(primitives.scaled(sign * greatest, source.scale), source) for sign in (-1, 1)}
+        theory.constants |= {(decimals.scaled(sign * greatest, source.scale), source) for sign in (-1, 1)}
     return theory.rounding.of(z3.ToReal(number.value) / 10**source.scale)
 
 

@@ -14,7 +14,7 @@ import z3
 
 from pruning.expressions.trees import Function
 from pruning.expressions.types import DOUBLE, Kind, Type
-from pruning.rules import functions, primitives
+from pruning.rules import decimals, functions, primitives
 from pruning.rules.functions import Side
 from pruning.rules.interpreters.solver_numbers import Term
 
@@ -24,7 +24,7 @@ def neighbours(value: float | Decimal, type_: Type) -> list[float | Decimal]:
     if isinstance(value, Decimal):
         unit = Fraction(1, 10**type_.scale)
         beside = [Fraction(value) + sign * unit for sign in (-1, 0, 1)]
-        return [primitives.scaled(int(near * 10**type_.scale), type_.scale) for near in beside]
+        return [decimals.scaled(int(near * 10**type_.scale), type_.scale) for near in beside]
     if type_.kind is Kind.FLOAT:
         candidates = [_next_float(value, -1), value, _next_float(value, 1)]
     else:
