@@ -8,7 +8,7 @@ import pyarrow as pa
 from pruning.expressions.trees import Column
 from pruning.metadata.lanes import Blocks
 from pruning.rules.interpreters import arrow
-from pruning.rules.interpreters.pieces import Pieces, split
+from pruning.rules.interpreters.pieces import COLUMNS_MAX, Pieces, split
 from pruning.rules.program import Aspect, Input, Program
 from pruning.rules.truths import Match
 
@@ -31,12 +31,14 @@ def refine(program: Program, blocks: Blocks, verdicts: pa.Int8Array) -> pa.Int8A
     if not 0 < len(undecided) <= BLOCKS_MAX:
         return verdicts
     refined = verdicts.to_numpy().copy()
-    wanted = [*program.inputs, *(input_ for column in program.correlated for input_ in _aspects(column))]
+    # How many there are must not depend on the block, or looser bounds could prove more.
+    columns = program.correlated[:COLUMNS_MAX]
+    wanted = [*program.inputs, *(input_ for column in columns for input_ in _aspects(column))]
     known = blocks.inputs(program, 0, len(verdicts))
     for start in range(0, len(undecided), _BLOCKS_AT_ONCE):
         chosen = undecided[start : start + _BLOCKS_AT_ONCE]
         inputs = {input_: known[input_].take(pa.array(chosen)) for input_ in wanted}
-        refined[chosen] = _verdicts(program, split(inputs, program.correlated, program.inputs), len(chosen))
+        refined[chosen] = _verdicts(program, split(inputs, columns, program.inputs), len(chosen))
     return pa.array(refined)
 
 

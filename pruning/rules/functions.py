@@ -20,7 +20,7 @@ from pruning.rules import decimals
 from pruning.rules.primitives import nearest_float, representable
 
 DIGITS_MAX = 400  # rounding a double to more digits changes nothing, to fewer than as many below zero all
-# Axiom LIBM: what Spark, numpy and the true value of an elementary function are never further apart than:
+# Axiom LIBM: Spark's and numpy's value of an elementary function are within half of this of the true one.
 # 2**-49 of it, which is 8 to 16 units in the last place, and 8 subnormal units where that is less.
 LIBM_RELATIVE = 2.0**-49
 LIBM_ABSOLUTE = 8 * 5e-324

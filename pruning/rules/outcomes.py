@@ -1,6 +1,6 @@
 """A predicate on one expression, as the values of that expression on which it is TRUE, FALSE and NULL.
 
-`a < 5`, `a IN (1, 9) AND NOT a <=> 1` and `a IS NULL OR a + 1 > a` say nothing of a row but through
+`a < 5`, `a IN (1, 9) AND NOT a <=> 1` and `a + b IS NULL OR a + b > 3` say nothing of a row but through
 one expression, their *subject*. Whichever way such predicates are combined, three sets of the
 subject's values tell all: a union of intervals each, NULL and NaN beside. So what a block can give is
 exact where the subject's range is.

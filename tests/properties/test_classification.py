@@ -47,12 +47,12 @@ def cases(draw: st.DrawFn) -> Case:
 
 
 def answers(table: Table, block: Block, predicate: Expression) -> list[object]:
-    """The predicate's truth on each row of a block on which it does not raise."""
+    """The predicate's truth on each row of a block on which it does not raise, as far as it is known."""
     truths: list[object] = []
     for row in block:
         try:
             truths.append(evaluate(predicate, table.named(row)))
-        except Overflow:
+        except (Overflow, NotImplementedError):  # releases of Spark or Java differ on a few values
             continue
     return truths
 
@@ -85,12 +85,20 @@ def test_each_block_called_all_holds_only_matching_rows(case: Case) -> None:
 @examples(8)
 @given(st.data())
 def test_weaker_metadata_never_makes_a_verdict_bolder(data: st.DataObject) -> None:
-    """PROP-3. What weak metadata proves, strong metadata of the same rows proves too."""
+    """PROP-3. What weak metadata proves, strong metadata of the same rows proves too.
+
+    Strong metadata may tell NONE where weak metadata tells ALL: where no row has an answer, because each
+    one raises, both hold.
+    """
     table = data.draw(tables())
     predicate = data.draw(predicates(table, max_leaves=8, modes=MODES))
     strong, weak = data.draw(metadata_pairs(table))
-    for bold, timid in zip(verdicts(predicate, strong), verdicts(predicate, weak), strict=True):
-        assert timid in (Match.SOME, bold)
+    both = zip(verdicts(predicate, strong), verdicts(predicate, weak), strict=True)
+    for block, (bold, timid) in zip(table.blocks, both, strict=True):
+        if (bold, timid) == (Match.NONE, Match.ALL):
+            assert not answers(table, block, predicate)
+        else:
+            assert timid in (Match.SOME, bold)
 
 
 def input_cells(inputs: dict[Input, pa.Array], block: int) -> dict[Input, object]:

@@ -183,6 +183,29 @@ def expected_columns(predicate: Expression) -> tuple[str, ...]:
     return tuple(column.name for column in compile_predicate(predicate).correlated)
 
 
+def test_looser_bounds_of_some_of_many_columns_prove_no_more() -> None:
+    """Once a block was cut only where its pieces were few: fewer where bounds were unknown."""
+    columns = [Column(f"x{ordinal}", DOUBLE) for ordinal in range(7)]
+    each = [less(Arithmetic(Operator.MULTIPLY, column, column, DOUBLE), column) for column in columns]
+    first = {"min": 4.0, "max": 20.0, "null_count": None, "nan_count": None}
+
+    def verdict(others: tuple[float | None, float | None]) -> Match:
+        other = {"min": others[0], "max": others[1], "null_count": None, "nan_count": None}
+        type_ = pa.struct(
+            {"min": pa.float64(), "max": pa.float64(), "null_count": pa.int64(), "nan_count": pa.int64()}
+        )
+        statistics = [pa.array([first], type_), *(pa.array([other], type_) for _ in columns[1:])]
+        known = pa.table(
+            {
+                "row_count": pa.array([2], pa.int64()),
+                "columns": pa.StructArray.from_arrays(statistics, [column.name for column in columns]),
+            }
+        )
+        return Match(classify_blocks(And(tuple(each)), known)[0].as_py())
+
+    assert verdict((None, None)) in (Match.SOME, verdict((0.0, 1.0)))
+
+
 def test_a_predicate_on_each_column_by_itself_needs_no_second_look() -> None:
     both = less(A, Literal(3, LONG)), less(X, Literal(0.5, DOUBLE))
 

@@ -1,7 +1,7 @@
 """Cuts blocks into pieces: what may be of a block may be of one of its pieces, whatever the pieces are.
 
 A piece of a column is an interval of its values, its NULLs or its NaNs; a piece of a block is one of
-each column. Intervals are cells of a fixed grid, the coarsest of which few cover the column's bounds,
+each column. Intervals are cells of a fixed grid, the finest of which few cover the column's bounds,
 so that tighter bounds give pieces inside those of looser ones: more knowledge never proves less.
 """
 
@@ -16,10 +16,9 @@ from pruning.expressions.trees import Column
 from pruning.expressions.types import BYTES, Kind, Type
 from pruning.rules.program import Aspect, Input
 
-# Cells per column, by how many columns are cut: some hundred pieces a block.
-CELLS_MAX = {1: 64, 2: 16, 3: 6, 4: 4}
-CELLS_MAX_BEYOND = 2
-PIECES_MAX = 4_096
+# Cells per column, by how many columns are cut: with NULL and NaN no more than 4,096 pieces a block.
+CELLS_MAX = {1: 64, 2: 16, 3: 6, 4: 4, 5: 2, 6: 2}
+COLUMNS_MAX = max(CELLS_MAX)
 _LONG_DIGITS = 18  # decimals of no more are integers of 64 bits
 
 
@@ -51,18 +50,15 @@ class _Axis:
 
 
 def split(inputs: Mapping[Input, pa.Array], columns: Sequence[Column], wanted: Sequence[Input]) -> Pieces:
-    """The blocks in pieces along the columns; a block of more than `PIECES_MAX` pieces stays whole.
+    """The blocks in pieces along the columns.
 
     Args:
         inputs: For each aspect of each column, and for each input wanted, an array of shape (blocks,).
-        columns: At least one, of known types.
+        columns: At least one and at most `COLUMNS_MAX`, of known types.
         wanted: What is to be known of each piece.
     """
-    cells_max = CELLS_MAX.get(len(columns), CELLS_MAX_BEYOND)
-    axes = [_axis(inputs, column, cells_max) for column in columns]
+    axes = [_axis(inputs, column, CELLS_MAX[len(columns)]) for column in columns]
     counts = np.prod([axis.sizes for axis in axes], axis=0)
-    whole = counts > PIECES_MAX
-    counts = np.where(whole, 1, counts)
     parents = np.repeat(np.arange(len(counts)), counts)
     rest = np.arange(len(parents)) - np.repeat(np.cumsum(counts) - counts, counts)
     taken = pa.array(parents)
@@ -70,7 +66,7 @@ def split(inputs: Mapping[Input, pa.Array], columns: Sequence[Column], wanted: S
     for axis in axes:
         sizes = axis.sizes[parents]
         rest, ordinal = np.divmod(rest, sizes)
-        found |= _cut(axis, inputs, parents, ordinal, whole[parents])
+        found |= _cut(axis, inputs, parents, ordinal)
     return Pieces(
         parents, {name: found[name] if name in found else inputs[name].take(taken) for name in wanted}
     )
@@ -153,7 +149,7 @@ def _values(ordinals: np.ndarray, type_: Type, lane_type: pa.DataType) -> pa.Arr
 
 
 def _cut(
-    axis: _Axis, inputs: Mapping[Input, pa.Array], parents: np.ndarray, ordinal: np.ndarray, whole: np.ndarray
+    axis: _Axis, inputs: Mapping[Input, pa.Array], parents: np.ndarray, ordinal: np.ndarray
 ) -> dict[Input, pa.Array]:
     """What is known of the column in each piece: first its cells, then NULL, then NaN."""
     cells = axis.cells[parents]
@@ -169,13 +165,12 @@ def _cut(
     for aspect, piece in flags.items():
         input_ = Input(aspect, name, type_)
         if input_ in inputs or aspect is not Aspect.MAY_NAN:
-            block = _booleans(inputs[input_])[parents]
-            found[input_] = pa.array(np.where(whole, block, piece))
+            found[input_] = pa.array(piece)
     lower, upper = axis.lower.take(taken), axis.upper.take(taken)
     if _countable(type_):
         first = axis.start[parents] + ordinal
         level = axis.level[parents]
-        inner_start, inner_end = is_value & (ordinal > 0) & ~whole, is_value & (ordinal < cells - 1) & ~whole
+        inner_start, inner_end = is_value & (ordinal > 0), is_value & (ordinal < cells - 1)
         lower = _where(inner_start, _values(first << level, type_, lower.type), lower)
         upper = _where(inner_end, _values(((first + 1) << level) - 1, type_, upper.type), upper)
     return found | {Input(Aspect.LOWER, name, type_): lower, Input(Aspect.UPPER, name, type_): upper}
