@@ -156,7 +156,7 @@ class Judge:
         try:
             if self._search is None and not self._no_meaning:
                 self._search = Search(self.expression, timeout_ms=self.timeout_ms)
-        except (KeyError, NotImplementedError, AssertionError):
+        except NotImplementedError:
             self._no_meaning = True
         if self._search is None:
             return Answer.UNDECIDED

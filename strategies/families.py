@@ -36,8 +36,18 @@ _RULES: dict[type, str] = {
     trees.Case: "conditional",
     trees.Coalesce: "conditional",
     trees.Arithmetic: "arithmetic",
-    trees.Call: "functions",
     trees.Cast: "cast",
+}
+_FUNCTIONS = {
+    Function.NEGATE: "magnitude",
+    Function.ABS: "magnitude",
+    Function.SIGN: "magnitude",
+    Function.FLOOR: "rounding",
+    Function.CEIL: "rounding",
+    Function.ROUND: "rounding",
+    Function.BROUND: "rounding",
+    Function.GREATEST: "extremes",
+    Function.LEAST: "extremes",
 }
 _WITH_DIGITS = frozenset({Function.FLOOR, Function.CEIL, Function.ROUND, Function.BROUND})
 _PLAIN = (trees.Compare, trees.And, trees.Or, trees.Not, trees.IsNull, trees.In, Column, Literal)
@@ -45,12 +55,21 @@ _PLAIN = (trees.Compare, trees.And, trees.Or, trees.Not, trees.IsNull, trees.In,
 
 def families(predicate: Expression) -> frozenset[str]:
     """The rules that a predicate needs, the classes it belongs to, and "overall"."""
-    found = {_RULES[type(node)] for node in walk(predicate) if type(node) in _RULES}
+    nodes = list(walk(predicate))
+    found = {_RULES[type(node)] for node in nodes if type(node) in _RULES}
+    found |= {_FUNCTIONS.get(node.function, "elementary") for node in nodes if isinstance(node, Call)}
+    if any(map(_relates, nodes)):
+        found.add("order")
     if is_single_column(predicate):
         found.add(SINGLE_COLUMN)
     if is_multi_column(predicate):
         found.add(MULTI_COLUMN)
     return frozenset(found | {OVERALL})
+
+
+def _relates(node: Expression) -> bool:
+    """Whether it compares two expressions, neither of them a constant."""
+    return isinstance(node, Compare) and not any(isinstance(side, Literal) for side in children(node))
 
 
 def is_single_column(predicate: Expression) -> bool:

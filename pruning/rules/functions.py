@@ -20,8 +20,8 @@ from pruning.rules import decimals
 from pruning.rules.primitives import nearest_float, representable
 
 DIGITS_MAX = 400  # rounding a double to more digits changes nothing, to fewer than as many below zero all
-# Axiom LIBM: Spark's and numpy's value of an elementary function are within half of this of the true one.
-# 2**-49 of it, which is 8 to 16 units in the last place, and 8 subnormal units where that is less.
+# Axiom LIBM: Spark's and numpy's values of an elementary function are within half of this of the true one:
+# 2**-50 of it, which is 4 to 8 units in the last place, and 4 subnormal units where that is less.
 LIBM_RELATIVE = 2.0**-49
 LIBM_ABSOLUTE = 8 * 5e-324
 # Axiom TEXT: Java prints doubles as Python does, within these limits.

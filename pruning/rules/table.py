@@ -16,6 +16,7 @@ from pruning.rules import (
     magnitude,
     membership,
     null_test,
+    order,
     prefix,
     rounding,
 )
@@ -25,7 +26,7 @@ RULES: Mapping[RuleKey, Rule] = {
     trees.Column: leaves.COLUMN,
     trees.Literal: leaves.LITERAL,
     trees.Compare: comparison.COMPARE,
-    trees.Order: comparison.ORDER,
+    trees.Order: order.ORDER,
     trees.And: boolean.CONNECTIVE,
     trees.Or: boolean.CONNECTIVE,
     trees.Not: boolean.NOT,

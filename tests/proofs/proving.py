@@ -1,5 +1,6 @@
 """Proves what the rules say of one expression, for all blocks and all rows, or finds a witness."""
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,12 +19,14 @@ from pruning.expressions.trees import (
     type_of,
     walk,
 )
-from pruning.expressions.types import BOOLEAN, Type
+from pruning.expressions.types import BOOLEAN, BYTE, Type
+from pruning.rules import cuts
 from pruning.rules.analysis import Analysis, Rule, RuleKey
 from pruning.rules.builder import Builder
 from pruning.rules.environment import Environment
 from pruning.rules.interpreters.solver import Solver
 from pruning.rules.interpreters.solver_numbers import Bounded, Cell, Number
+from pruning.rules.outcomes import ValueSet
 from pruning.rules.program import Aspect, Bound, Flag, Input, Op
 from pruning.rules.ranges import Range
 from pruning.rules.table import RULES
@@ -93,7 +96,7 @@ class Proof:
         row = {name: self._row(name, type_) for name, type_ in columns(self.expression).items()}
         ideals = Ideals(self.solver.theory.ordering.place, self._rounded, self.solver.theory.functions.of)
         meaning = Meaning(row, ideals)
-        outcome = meaning.of(self.expression)
+        outcome = _outcome(meaning, self.expression)
         self._meet_products(meaning)
         answers = z3.Not(outcome.raises)
         judged: list[tuple[str, Any, Range | tuple[Flag, Any], Outcome]] = []
@@ -102,6 +105,8 @@ class Proof:
                 flag = analysis.may(self.expression, everywhere, truth)
                 judged.append((f"may be {truth.name}", answers, (flag, _takes(outcome, truth)), outcome))
             judged += self._narrowings(analysis, meaning, outcome, answers)
+        if isinstance(self.expression, Order):
+            judged += self._orders(analysis, outcome, answers)
         known = analysis.range(self.expression, everywhere)
         judged.append(("range", answers, known, outcome))
         claims = self._judge(analysis, judged)
@@ -109,6 +114,20 @@ class Proof:
             term for name, type_ in columns(self.expression).items() for term in self._premises(name, type_)
         ]
         return claims, premises + meaning.assumptions + self.solver.theory.axioms()
+
+    def _orders(
+        self, analysis: Analysis, outcome: Outcome, answers: Any
+    ) -> list[tuple[str, Any, Range | tuple[Flag, Any], Outcome]]:
+        """Whether the order may lie in each set of signs, and in NULL."""
+        judged: list[tuple[str, Any, Range | tuple[Flag, Any], Outcome]] = []
+        subsets = (itertools.combinations((-1, 0, 1), size) for size in range(4))
+        for signs in itertools.chain.from_iterable(subsets):
+            values = ValueSet(cuts.of_values(signs, BYTE), null=not signs)
+            flag = analysis.may_lie(self.expression, Environment(), values)
+            inside = z3.And(z3.Not(outcome.null), z3.Or(*(outcome.value == sign for sign in signs)))
+            taken = inside if signs else outcome.null
+            judged.append((f"may be in {signs or 'NULL'}", answers, (flag, taken), outcome))
+        return judged
 
     def _meet_products(self, meaning: Meaning) -> None:
         """Let the solver say of the row's products and quotients what it says of the program's."""

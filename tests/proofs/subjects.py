@@ -27,6 +27,7 @@ from pruning.expressions.trees import (
     Opaque,
     Operator,
     Or,
+    Order,
     StartsWith,
     type_of,
 )
@@ -98,6 +99,20 @@ def _comparisons() -> dict[str, Expression]:
         for name, (left, right) in sides.items():
             subjects[f"{operator.value} of {name}"] = Compare(operator, left, right)
     return subjects
+
+
+def _orders() -> dict[str, Expression]:
+    return {
+        "columns": Order(A, B),
+        "floats": Order(X, Y),
+        "column and constant": Order(A, literal(5)),
+        "strings": Order(S, Column("t", STRING)),
+        "itself": Order(A, A),
+        "float and itself": Order(X, X),
+        "NULLIF and its second": Order(_nullif(A, B), B),
+        "NULLIF and its first": Order(A, _nullif(A, B)),
+        "GREATEST and an operand": Order(Call(Function.GREATEST, (A, B), INTEGER), B),
+    }
 
 
 def _connectives() -> dict[str, Expression]:
@@ -385,6 +400,7 @@ def _leaves() -> dict[str, Expression]:
 SUBJECTS: dict[str, dict[str, Expression]] = {
     "leaves": _leaves(),
     "comparison": _comparisons(),
+    "order": _orders(),
     "boolean": _connectives(),
     "null_test": _null_tests(),
     "membership": _memberships(),

@@ -4,6 +4,7 @@ The faults of the algebra break every rule at once: no proof may survive all of 
 the rules are mistakes that public engines made (or nearly), one rule at a time.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, reduce
@@ -42,6 +43,7 @@ from pruning.rules import (
     leaves,
     membership,
     null_test,
+    order,
     prefix,
     ranges,
     rounding,
@@ -244,7 +246,7 @@ def _order_without_nan(analysis: Analysis, node: Any, environment: Environment, 
     """The order of two floats by their bounds alone; NaN is above each."""
     build = analysis.build
     left, right = analysis.range(node.left, environment), analysis.range(node.right, environment)
-    flag = comparison.order_may_lie(analysis, node, environment, values)
+    flag = order.may_lie(analysis, node, environment, values)
     if values.null or values.cuts != cuts.of_values([1], BYTE):
         return flag
     return build.and_(flag, build.maybe_less(right.lower, left.upper))
@@ -254,9 +256,9 @@ def _chooses_the_first(analysis: Analysis, node: Any, environment: Environment, 
     """GREATEST taken for its first operand."""
     first = next((side.operands[0] for side in (node.left, node.right) if isinstance(side, trees.Call)), None)
     if first is None:
-        return comparison.order_may_lie(analysis, node, environment, values)
+        return order.may_lie(analysis, node, environment, values)
     sides = (first if isinstance(side, trees.Call) else side for side in (node.left, node.right))
-    return comparison.order_may_lie(analysis, trees.Order(*sides), environment, values)
+    return order.may_lie(analysis, trees.Order(*sides), environment, values)
 
 
 def _null_order_is_none(
@@ -264,7 +266,7 @@ def _null_order_is_none(
 ) -> Environment:
     """Narrows both sides to values where the order may be NULL as well."""
     never = replace(narrowed, may_null=analysis.build.flag(False))
-    return comparison.constrain_order(analysis, node, environment, never)
+    return order.constrain(analysis, node, environment, never)
 
 
 def _narrows_by_the_first_branch(
@@ -531,19 +533,19 @@ TWINS: Mapping[str, Twin] = {
     ),
     "order without NaN": Twin(
         trees.Order,
-        replace(comparison.ORDER, may_lie=_order_without_nan),
-        "comparison",
-        "> of floats",
+        replace(order.ORDER, may_lie=_order_without_nan),
+        "order",
+        "floats",
     ),
     "GREATEST chooses the first": Twin(
         trees.Order,
-        replace(comparison.ORDER, may_lie=_chooses_the_first),
-        "conditional",
-        "GREATEST below an operand",
+        replace(order.ORDER, may_lie=_chooses_the_first),
+        "order",
+        "GREATEST and an operand",
     ),
     "narrowing past a NULL order": Twin(
         trees.Order,
-        replace(comparison.ORDER, constrain=_null_order_is_none),
+        replace(order.ORDER, constrain=_null_order_is_none),
         "boolean",
         "two orders of two columns",
     ),
@@ -658,14 +660,27 @@ def test_each_rule_has_a_broken_twin() -> None:
 
 
 def test_the_documented_table_of_rules_is_complete() -> None:
-    """Each family of rules, the number of its proofs, and every twin by name."""
+    """Each rule's module, the number of its proofs, every twin by name, its properties and tightness."""
     text = (Path(__file__).parents[2] / "docs" / "PROPERTIES.md").read_text(encoding="utf-8")
-    rows = [
-        line.split("|")[1:-1] for line in text.partition("## Rules")[2].splitlines() if line.startswith("| `")
-    ]
+    claims, _, table = text.partition("## Rules")
+    rows = [line.split("|")[1:-1] for line in table.splitlines() if line.startswith("| `")]
     documented = {cells[0].strip(" `"): cells for cells in rows}
     assert {family: int(cells[2]) for family, cells in documented.items()} == {
         family: len(subjects) for family, subjects in SUBJECTS.items()
     }
+    assert set(documented) == set(map(_module, RULES.values()))
     named = {name.strip().replace("`", "") for cells in rows for name in cells[3].split(";")}
     assert named == set(TWINS)
+    for cells in rows:
+        properties = [name.strip() for name in cells[4].split(",")]
+        assert properties
+        assert all(f"| {name} |" in claims for name in properties), properties
+        assert re.fullmatch(r" \d+\.\d\d % / \d+\.\d\d % ", cells[5]), cells[5]
+
+
+def _module(rule: Rule) -> str:
+    """The family of a rule; what nothing is known of is a leaf."""
+    parts = (rule.range, rule.may, rule.assume, rule.constrain, rule.outcomes, rule.may_lie)
+    modules = {part.__module__.rpartition(".")[2] for part in parts if part is not None}
+    assert len(modules) == 1
+    return modules.pop().replace("analysis", "leaves")

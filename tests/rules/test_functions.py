@@ -2,10 +2,13 @@
 
 import itertools
 import math
-from decimal import Decimal
+import random
+import sys
+from decimal import Decimal, Inexact, localcontext
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from budget import examples
@@ -138,6 +141,55 @@ def test_spark_lies_between_the_sides_of_an_elementary_function(spark: Any, func
         if not below <= row.answer <= above
     ]
     assert wrong == []
+    for row in [row for row in kept[::25] if row[0] > 0 and math.isfinite(row.answer)]:
+        truth = true_value(function, *(Decimal(row[place]) for place in range(count)))
+        assert within_half_the_margin(row.answer, truth), row
+
+
+def within_half_the_margin(found: float, truth: Decimal) -> bool:
+    """Whether a library's value is as near to the true one as the axiom says; infinite ones are."""
+    if math.isinf(found):
+        return abs(Fraction(truth)) > Fraction(sys.float_info.max)
+    exact = Fraction(truth)
+    margin = abs(exact) * Fraction(functions.LIBM_RELATIVE) + Fraction(functions.LIBM_ABSOLUTE)
+    return abs(Fraction(found) - exact) <= margin / 2
+
+
+def true_value(function: Function, first: Decimal, second: Decimal | None = None) -> Decimal:
+    """The value to 50 digits, by arithmetic that rounds correctly."""
+    with localcontext() as context:
+        context.prec = 50 + 20
+        context.traps[Inexact] = False
+        match function:
+            case Function.EXP:
+                return first.exp()
+            case Function.LOG10:
+                return first.log10()
+            case Function.LOG2:
+                return first.ln() / Decimal(2).ln()
+            case Function.LOG1P:
+                context.prec = 700  # so that 1 + x keeps x
+                return (1 + first).ln()
+            case Function.LOG:
+                assert second is not None
+                return second.ln() / first.ln()
+            case Function.POWER:
+                assert second is not None
+                return (second * first.ln()).exp() if first else Decimal(0)
+            case _:
+                assert function is Function.LN
+                return first.ln()
+
+
+@pytest.mark.parametrize("function", [Function.EXP, Function.LN, Function.LOG10, Function.LOG2])
+def test_numpy_lies_within_half_the_margin_of_the_true_value(function: Function) -> None:
+    """Axiom LIBM, the half of it that is ours."""
+    chance = random.Random(11)
+    for _ in range(500):
+        number = chance.uniform(0, 700) if function is Function.EXP else 10 ** chance.uniform(-300, 300)
+        found = float(functions.ELEMENTARY[function][0](np.float64(number)))
+        truth = true_value(function, Decimal(number))
+        assert within_half_the_margin(found, truth), number
 
 
 def test_java_writes_short_decimals_as_python_does(spark: Any) -> None:
