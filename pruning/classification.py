@@ -82,7 +82,7 @@ def classify_within(
     predicate: Expression,
     metadata: pa.Table,
     *,
-    read_seconds: float = READ_SECONDS,
+    read_seconds: float | None = READ_SECONDS,
     clock: Callable[[], float] = time.perf_counter,
     chunk_lanes: int | None = None,
 ) -> Classification:
@@ -95,7 +95,7 @@ def classify_within(
     Args:
         predicate: A boolean expression over the metadata's columns.
         metadata: As `pruning.metadata.schema` says, a row per block.
-        read_seconds: What it takes to read a block, > 0.
+        read_seconds: What it takes to read a block, > 0; None, and no conjunct is cut.
         clock: Seconds from any beginning.
         chunk_lanes: Blocks to look at between decisions; None is what suits the predicate.
     """

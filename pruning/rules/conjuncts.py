@@ -7,6 +7,7 @@ from pruning.expressions.trees import And, Expression
 from pruning.rules.analysis import Analysis, Rule, RuleKey, truth_flags
 from pruning.rules.boolean import neutral_flags
 from pruning.rules.canonical import canonical
+from pruning.rules.correlation import correlated_columns
 from pruning.rules.environment import Environment
 from pruning.rules.flag_trees import conjoined
 from pruning.rules.program import Flag, Program
@@ -32,7 +33,11 @@ def analyse_conjuncts(
     outputs = truth_flags(analysis, whole)
     asked = list(_asked(analysis, whole))
     every = analysis.build.program(*outputs, *(flag for _, flag in asked))
-    program = Program(every.operations, every.outputs[: len(outputs)])
+    program = Program(
+        every.operations,
+        every.outputs[: len(outputs)],
+        correlated=correlated_columns(whole, analysis.outcomes),
+    )
     places = every.outputs[len(outputs) :]
     return program, tuple(
         Conjunct(node, _flags(program, form, asked, places))

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from pruning.classification import classify_blocks, classify_within
+from pruning.classification import READ_SECONDS, classify_blocks, classify_within
 from pruning.expressions.sql import to_sql
 from pruning.expressions.substitution import substituted
 from pruning.expressions.trees import (
@@ -92,15 +92,18 @@ def ask(conditions: Sequence[Java], names: Mapping[int, str]) -> Asked:
     )
 
 
-def judge(spark: SparkSession, asked: Asked, metadata: pa.Table) -> Judged:
+def judge(
+    spark: SparkSession, asked: Asked, metadata: pa.Table, *, read_seconds: float | None = READ_SECONDS
+) -> Judged:
     """What is proved of each block, with Spark's help where the rules alone cannot tell.
 
     Spark evaluates the outermost parts that the rules leave open, so that the rules may combine them
     with what is known of other columns; and the whole predicate, for the blocks where every column
-    has one value: only that knows which values of the parts stand in one row.
+    has one value: only that knows which values of the parts stand in one row. `read_seconds` is that of
+    `classify_within`.
     """
     predicate = asked.predicate
-    classified = classify_within(predicate, metadata)
+    classified = classify_within(predicate, metadata, read_seconds=read_seconds)
     verdicts = classified.verdicts
     notes = tuple(f"deferred to runtime: {to_sql(conjunct)}" for conjunct in classified.deferred)
     undecided = pc.equal(verdicts, int(Match.SOME))

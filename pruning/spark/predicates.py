@@ -36,7 +36,9 @@ def classify(predicate: str, where: pa.Table | Paths) -> pa.Int8Array:
     """
     metadata = where if isinstance(where, pa.Table) else collect(where)
     spark = _session()
-    return judge(spark, _asked(spark, predicate, column_types(metadata)), metadata).verdicts
+    asked = _asked(spark, predicate, column_types(metadata))
+    # There is no query here to which a conjunct could be left.
+    return judge(spark, asked, metadata, read_seconds=None).verdicts
 
 
 def parse(predicate: str, columns: Mapping[str, Type]) -> Expression:

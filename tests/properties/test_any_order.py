@@ -11,7 +11,8 @@ from hypothesis import Phase, event, find, given, settings
 from hypothesis import strategies as st
 
 from pruning.classification import classify_blocks, classify_within, compile_predicate
-from pruning.expressions.trees import And, Expression, Mode
+from pruning.expressions.trees import And, Arithmetic, Column, Compare, Comparison, Expression, Mode, Operator
+from pruning.expressions.types import DOUBLE
 from pruning.metadata.lanes import Blocks
 from pruning.rules.flag_trees import Join, Leaf, Tree, conjoined, leaves, tree_of
 from pruning.rules.interpreters import adaptive, exact
@@ -192,3 +193,26 @@ def test_broken_twins_are_found(twin: str, monkeypatch: pytest.MonkeyPatch) -> N
         lambda case: adapted(case, compile_predicate(case.predicate)) != plain(case),
         settings=generate,
     )
+
+
+@examples(2)
+@given(cases())
+def test_nothing_is_lost_where_nothing_is_cut(case: Case) -> None:
+    """What a query is pruned by is as sharp as what a predicate is classified by."""
+    within = classify_within(case.predicate, case.metadata, read_seconds=None)
+    assert within.deferred == ()
+    assert within.verdicts.to_pylist() == classify_blocks(case.predicate, case.metadata).to_pylist()
+
+
+def test_a_query_is_looked_at_again_in_pieces() -> None:
+    """Without this, the two could agree because neither looks again."""
+    column = Column("x", DOUBLE)
+    below_itself = Compare(Comparison.LESS, Arithmetic(Operator.MULTIPLY, column, column, DOUBLE), column)
+    statistics = pa.array([{"min": 4.0, "max": 40.0, "null_count": 0, "nan_count": 0}])
+    known = pa.table(
+        {
+            "row_count": pa.array([2], pa.int64()),
+            "columns": pa.StructArray.from_arrays([statistics], ["x"]),
+        }
+    )
+    assert classify_within(below_itself, known).verdicts.to_pylist() == [Match.NONE]
