@@ -9,7 +9,8 @@ The sets may be too large (LIKE is known by its prefix only), never too small, s
 made of unions and intersections alone.
 """
 
-from collections.abc import Iterable
+import operator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from pruning.expressions.trees import Expression, repeatable
@@ -70,10 +71,20 @@ class Outcomes:
 
 def union(value_sets: Iterable[ValueSet]) -> ValueSet:
     """What is in any of them."""
-    united = NOTHING
-    for value_set in value_sets:
-        united |= value_set
-    return united
+    return _in_pairs(operator.or_, list(value_sets) or [NOTHING])
+
+
+def intersection(value_sets: Iterable[ValueSet]) -> ValueSet:
+    """What is in all of them."""
+    return _in_pairs(operator.and_, list(value_sets) or [EVERYTHING])
+
+
+def _in_pairs(combine: Callable[[ValueSet, ValueSet], ValueSet], parts: list[ValueSet]) -> ValueSet:
+    """The parts combined like with like in size: one after the other, many take quadratic time."""
+    while len(parts) > 1:
+        pairs = [combine(one, other) for one, other in zip(parts[0::2], parts[1::2], strict=False)]
+        parts = pairs + parts[len(parts) - len(parts) % 2 :]
+    return parts[0]
 
 
 def constant(value: object) -> Outcomes:
@@ -118,10 +129,8 @@ def connective(parts: list[Outcomes], *, decides: Truths) -> Outcomes | None:
     if any(part.subject is None and not part.of(decides).empty for part in parts):
         return constant(decides is Truths.TRUE)  # even where the subject raises
     neutral = decides.negated()
-    all_neutral, none_decides = EVERYTHING, EVERYTHING
-    for part in parts:
-        all_neutral &= part.of(neutral)
-        none_decides &= part.of(neutral | Truths.NULL)
+    all_neutral = intersection(part.of(neutral) for part in parts)
+    none_decides = intersection(part.of(neutral | Truths.NULL) for part in parts)
     decided = union(part.of(decides) for part in parts)
     null = union(part.null for part in parts) & none_decides
     if decides is Truths.FALSE:
