@@ -85,12 +85,23 @@ class Column:
     type: Type
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Literal:
-    """A constant; `value` is None for NULL, else as `pruning.expressions.types` says."""
+    """A constant; `value` is None for NULL, else as `pruning.expressions.types` says.
+
+    Equal literals are the same to the last bit: 0.0 is not -0.0, of which `power` makes another infinity.
+    """
 
     value: Value | None
     type: Type
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Literal):
+            return False
+        return self.type == other.type and repr(self.value) == repr(other.value)
+
+    def __hash__(self) -> int:
+        return hash((self.type, repr(self.value)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ def conjuncts(condition: Java, names: Names, origins: Origins | None = None) -> 
             determine its value.
     """
     found: list[Expression] = []
+    origins = {} if origins is None else origins
     for part in _printable_parts(condition):
         converted = convert(part, names, origins)
         found.extend(converted.operands if isinstance(converted, And) else (converted,))
@@ -55,6 +56,7 @@ def convert(java: Java, names: Names, origins: Origins | None = None) -> Express
     """One Catalyst expression; the whole of it is `Opaque` where Spark cannot print it."""
     if not printable(java):
         return _opaque(java)
+    origins = {} if origins is None else origins
     try:
         ordered = nodes(java)
     except (Py4JError, ValueError, KeyError):
@@ -91,7 +93,7 @@ def _reachable(ordered: list[Node]) -> set[int]:
     return wanted
 
 
-def _converted(node: Node, operands: list[_Converted], names: Names, origins: Origins | None) -> _Converted:
+def _converted(node: Node, operands: list[_Converted], names: Names, origins: Origins) -> _Converted:
     expression: Expression | None = None
     converter = CONVERTERS.get(node.name)
     depth = 1 + max((operand.depth for operand in operands), default=0)
@@ -102,16 +104,25 @@ def _converted(node: Node, operands: list[_Converted], names: Names, origins: Or
             # A field or a method that this release of Spark does not have.
             expression = None
     if expression is None:
-        opaque = replace(_opaque(node.java()), columns=_sources(node, names))
-        if origins is not None and opaque.columns:
-            origins.setdefault(opaque, []).append(node.java())
-        return _Converted(opaque, 1)
-    if origins is not None and _partly_known(expression):
+        return _Converted(_named(node, names, origins), 1)
+    if _partly_known(expression):
         origins.setdefault(expression, []).append(node.java())
     flat = isinstance(expression, And | Or) and any(
         isinstance(operand.expression, type(expression)) for operand in operands
     )
     return _Converted(expression, depth - 1 if flat else depth)
+
+
+def _named(node: Node, names: Names, origins: Origins) -> Opaque:
+    """What no rule knows; of no known columns where another expression has the same text and type."""
+    opaque = replace(_opaque(node.java()), columns=_sources(node, names))
+    if not opaque.columns:
+        return opaque
+    others = origins.setdefault(opaque, [])
+    if any(not other.equals(node.java()) for other in others):
+        return replace(opaque, columns=())
+    others.append(node.java())
+    return opaque
 
 
 def _partly_known(expression: Expression) -> bool:

@@ -2,18 +2,23 @@
 
 import math
 
+import pyarrow as pa
 from budget import examples
 from hypothesis import event, given
 from hypothesis import strategies as st
 
 from oracles.arithmetic import Overflow
 from oracles.brute_force import evaluate
+from pruning.classification import classify_blocks
 from pruning.expressions.trees import (
+    And,
     Call,
     Case,
     Cast,
     Coalesce,
     Column,
+    Compare,
+    Comparison,
     Expression,
     Function,
     Literal,
@@ -22,6 +27,7 @@ from pruning.expressions.trees import (
 )
 from pruning.expressions.types import BOOLEAN, DOUBLE, INTEGER, LONG
 from pruning.rules.canonical import canonical
+from pruning.rules.truths import Match
 from strategies.layouts import tables
 from strategies.predicates import predicates
 
@@ -73,3 +79,22 @@ def test_what_may_differ_stays() -> None:
         Cast(Column("x", LONG), INTEGER, Mode.TRY),
     ):
         assert canonical(expression) == expression
+
+
+def test_expressions_on_zeros_of_two_signs_are_not_one() -> None:
+    """power(0.0, -1) is Infinity, power(-0.0, -1) is -Infinity: both comparisons hold of one row."""
+    column = Column("x", DOUBLE)
+    positive, negative = (
+        Call(Function.POWER, (Literal(zero, DOUBLE), column), DOUBLE) for zero in (0.0, -0.0)
+    )
+    both = And(
+        (
+            Compare(Comparison.GREATER, positive, Literal(1.0, DOUBLE)),
+            Compare(Comparison.LESS, negative, Literal(-1.0, DOUBLE)),
+        )
+    )
+    assert evaluate(both, {"x": -1.0}) is True
+    statistics = pa.array([{"min": -1.0, "max": -1.0, "null_count": 0, "nan_count": 0}])
+    columns = pa.StructArray.from_arrays([statistics], ["x"])
+    known = pa.table({"row_count": pa.array([1], pa.int64()), "columns": columns})
+    assert classify_blocks(both, known).to_pylist() != [Match.NONE]

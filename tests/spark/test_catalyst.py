@@ -334,3 +334,15 @@ def test_a_tree_deeper_than_rules_go_is_cut_to_opaque(spark):
     found = parse("i" + " + j" * 150 + " > 3 OR i IS NULL", COLUMNS)
     assert any(isinstance(node, Opaque) for node in walk(found))
     assert isinstance(found, Or)
+
+
+def test_expressions_that_print_alike_are_not_one(spark):
+    """Only the beginning of a long text is kept; what follows makes another function of s."""
+    long = "a" * 600
+    one, other = (f"levenshtein(s, '{long}{end}')" for end in "bc")
+    twice = parse(f"{one} < 600 AND {one} > 3", COLUMNS)
+    assert len({node for node in walk(twice) if isinstance(node, Opaque)}) == 1
+    both = parse(f"{one} < 600 AND {other} > 3", COLUMNS)
+    found = [node for node in walk(both) if isinstance(node, Opaque)]
+    assert len({node.sql for node in found}) == 1
+    assert found[0] != found[1]
