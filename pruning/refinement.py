@@ -8,13 +8,13 @@ import pyarrow as pa
 from pruning.expressions.trees import Column
 from pruning.metadata.lanes import Blocks
 from pruning.rules.interpreters import arrow
-from pruning.rules.interpreters.pieces import COLUMNS_MAX, Pieces, split
+from pruning.rules.interpreters.pieces import COLUMNS_MAX, Pieces, pieces_max, split
 from pruning.rules.program import Aspect, Input, Program
 from pruning.rules.truths import Match
 
 # Every block becomes hundreds of pieces: with more blocks this takes longer than it is likely to save.
 BLOCKS_MAX = 4_096
-_BLOCKS_AT_ONCE = 256
+_PIECES_AT_ONCE = 65_536
 
 
 def refine(program: Program, blocks: Blocks, verdicts: pa.Int8Array) -> pa.Int8Array:
@@ -35,8 +35,9 @@ def refine(program: Program, blocks: Blocks, verdicts: pa.Int8Array) -> pa.Int8A
     columns = program.correlated[:COLUMNS_MAX]
     wanted = [*program.inputs, *(input_ for column in columns for input_ in _aspects(column))]
     known = blocks.inputs(program, 0, len(verdicts))
-    for start in range(0, len(undecided), _BLOCKS_AT_ONCE):
-        chosen = undecided[start : start + _BLOCKS_AT_ONCE]
+    at_once = _PIECES_AT_ONCE // pieces_max(len(columns))
+    for start in range(0, len(undecided), at_once):
+        chosen = undecided[start : start + at_once]
         inputs = {input_: known[input_].take(pa.array(chosen)) for input_ in wanted}
         refined[chosen] = _verdicts(program, split(inputs, columns, program.inputs), len(chosen))
     return pa.array(refined)

@@ -22,6 +22,11 @@ COLUMNS_MAX = max(CELLS_MAX)
 _LONG_DIGITS = 18  # decimals of no more are integers of 64 bits
 
 
+def pieces_max(columns: int) -> int:
+    """How many pieces a block has at most, cut along so many columns: cells, NULL and NaN of each."""
+    return (CELLS_MAX[columns] + 2) ** columns
+
+
 @dataclass(frozen=True, slots=True)
 class Pieces:
     """Blocks in pieces: of which block each piece is, and what is known of it."""
