@@ -24,7 +24,8 @@ _LONG_DIGITS = 18  # decimals of no more are integers of 64 bits
 
 def pieces_max(columns: int) -> int:
     """How many pieces a block has at most, cut along so many columns: cells, NULL and NaN of each."""
-    return (CELLS_MAX[columns] + 2) ** columns
+    pieces: int = (CELLS_MAX[columns] + 2) ** columns
+    return pieces
 
 
 @dataclass(frozen=True, slots=True)
