@@ -121,9 +121,11 @@ def maybe_meets(lower: Lanes, upper: Lanes, cuts: Cuts) -> Lanes:
     places = _places(cuts, lower.type)
     lanes = max(len(bound) for bound in (lower, upper) if isinstance(bound, pa.Array))
     from_lower = _beyond(lower, places, lanes, unbounded=0)
-    to_upper = _beyond(upper, places, lanes, unbounded=len(places))
     inside = (from_lower & 1 == 0) if cuts.first else (from_lower & 1 == 1)
-    return pa.array(inside | (to_upper > from_lower))
+    # The next place after `lower`, if there is one: one search a lane is enough.
+    following = places.take(pa.array(np.minimum(from_lower, len(places) - 1)))
+    reached = unless_excluded(pc.less_equal(following, upper)).to_numpy(zero_copy_only=False)
+    return pa.array(inside | ((from_lower < len(places)) & reached))
 
 
 @lru_cache(maxsize=64)
