@@ -4,6 +4,7 @@ import math
 from decimal import Decimal
 
 from oracles.numbers import (
+    NoSecondOpinion,
     Overflow,
     digits_of,
     fit_decimal,
@@ -67,7 +68,7 @@ def _integers(operator: Operator, left: int, right: int) -> int:
             return _quotient(left, right)
         case Operator.REMAINDER:
             return left - right * _quotient(left, right)
-    raise NotImplementedError(f"no second opinion on {operator.value} of integers")
+    raise NoSecondOpinion(f"no second opinion on {operator.value} of integers")
 
 
 def _quotient(left: int, right: int) -> int:
@@ -88,7 +89,7 @@ def _floats(operator: Operator, left: float, right: float) -> float:
             return left / right
         case Operator.REMAINDER:
             return math.nan if math.isinf(left) else math.fmod(left, right)
-    raise NotImplementedError(f"no second opinion on {operator.value} of floats")
+    raise NoSecondOpinion(f"no second opinion on {operator.value} of floats")
 
 
 def _decimals(

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from oracles.arithmetic import calculate
 from oracles.casts import cast
 from oracles.functions import call
+from oracles.numbers import NoSecondOpinion
 from pruning.expressions.trees import (
     And,
     Arithmetic,
@@ -49,7 +50,7 @@ def evaluate(expression: Expression, row: RowValues, *, zone: str = "UTC") -> Va
         zone: The session's time zone, for casts between date and timestamp.
     Raises:
         oracles.arithmetic.Overflow: Spark raises here.
-        NotImplementedError: there is no second opinion on such a node, or on it with such values,
+        oracles.numbers.NoSecondOpinion: there is no second opinion on such a node, or on it with such values,
             because releases of Spark differ.
     """
 
@@ -101,7 +102,7 @@ def _truth(expression: Expression, value: Callable[[Expression], Value | None]) 
             text = value(operand)
             return None if text is None else _like(_bytes(text), pattern, escape)
         case _:
-            raise NotImplementedError(f"no second opinion on {type(expression).__name__}")
+            raise NoSecondOpinion(f"no second opinion on {type(expression).__name__}")
 
 
 def compare(operator: Comparison, left: Value | None, right: Value | None) -> bool | None:
@@ -151,7 +152,7 @@ def _like(text: bytes, pattern: bytes, escape: str) -> bool:
         characters = iter(pattern.decode())
         subject = text.decode()
     except UnicodeDecodeError as error:
-        raise NotImplementedError("no second opinion on LIKE over bytes that are not UTF-8") from error
+        raise NoSecondOpinion("no second opinion on LIKE over bytes that are not UTF-8") from error
     parts = []
     for character in characters:
         if character == escape:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from zoneinfo import ZoneInfo
 
 from oracles.numbers import (
+    NoSecondOpinion,
     at_scale,
     decimal_of,
     digits_of,
@@ -33,7 +34,7 @@ def cast(value: Value | None, source: Type, target: Type, mode: Mode, *, zone: s
 
     Raises:
         Overflow: the value is out of the target's range and the mode is ANSI.
-        NotImplementedError: there is no second opinion on such a pair of types, or on such a value.
+        oracles.numbers.NoSecondOpinion: no second opinion on such types, or on such a value.
     """
     if value is None or source == target:
         return value
@@ -47,7 +48,7 @@ def cast(value: Value | None, source: Type, target: Type, mode: Mode, *, zone: s
         if isinstance(value, Decimal):
             return _from_decimal(value, target, mode)
         return _from_integer(int(value), target, mode)
-    raise NotImplementedError(f"no second opinion on a cast from {source} to {target}")
+    raise NoSecondOpinion(f"no second opinion on a cast from {source} to {target}")
 
 
 def _numeric(type_: Type) -> bool:
@@ -64,7 +65,7 @@ def _from_integer(value: int, target: Type, mode: Mode) -> Value | None:
 
 def _to_float(exact: Fraction, target: Type) -> float:
     if not target.floating:
-        raise NotImplementedError(f"no second opinion on a cast from a number to {target}")
+        raise NoSecondOpinion(f"no second opinion on a cast from a number to {target}")
     return nearest_float32(exact) if target.kind is Kind.FLOAT else float(exact)
 
 
@@ -79,7 +80,7 @@ def _from_float(value: float, target: Type, mode: Mode) -> Value | None:
         return fit_decimal(digits, target.scale, target, mode)
     if target.integral:
         return _truncated(value, target, mode)
-    raise NotImplementedError(f"no second opinion on a cast from a float to {target}")
+    raise NoSecondOpinion(f"no second opinion on a cast from a float to {target}")
 
 
 def _truncated(value: float, target: Type, mode: Mode) -> int | None:
@@ -118,7 +119,7 @@ def _from_decimal(value: Decimal, target: Type, mode: Mode) -> Value | None:
     if mode is Mode.LEGACY:
         return wrap(whole, target)
     if target != LONG and _depends_on_representation(whole, value, target):
-        raise NotImplementedError(f"no second opinion on {value} as {target}: a double may stand between")
+        raise NoSecondOpinion(f"no second opinion on {value} as {target}: a double may stand between")
     return fit_integer(whole, target, mode)
 
 
@@ -135,7 +136,7 @@ def _to_instant(value: int, source: Type, target: Type, zone: str) -> int:
     elif source.kind is Kind.TIMESTAMP_NTZ:
         local = value
     else:
-        raise NotImplementedError(f"no second opinion on a cast from {source} to {target}")
+        raise NoSecondOpinion(f"no second opinion on a cast from {source} to {target}")
     return local if target.kind is Kind.TIMESTAMP_NTZ else local - _offset_us(local, zone)
 
 

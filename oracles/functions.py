@@ -13,6 +13,7 @@ from fractions import Fraction
 
 from oracles.casts import saturated
 from oracles.numbers import (
+    NoSecondOpinion,
     Overflow,
     decimal_of,
     digits_of,
@@ -34,7 +35,7 @@ def call(function: Function, operands: Sequence[Value | None], type_: Type, mode
     Raises:
         Overflow: Spark raises: the result is out of range and the mode is ANSI; a decimal rounded
             to tens or hundreds raises in every mode.
-        NotImplementedError: there is no second opinion, because releases of Spark differ.
+        oracles.numbers.NoSecondOpinion: there is no second opinion, because releases of Spark differ.
     """
     if function in _EXTREMES:
         return _EXTREMES[function](operands)
@@ -57,7 +58,7 @@ def _negated(function: Function, value: Value, type_: Type, mode: Mode) -> Value
     if isinstance(value, Decimal):
         digits, scale = digits_of(value, scale_of(value)), scale_of(value)
         if len(str(abs(digits)).rstrip("0")) > _NEGATED_DIGITS_MAX:
-            raise NotImplementedError(f"no second opinion on -({value}): releases of Spark differ")
+            raise NoSecondOpinion(f"no second opinion on -({value}): releases of Spark differ")
         return decimal_of(-digits, scale)
     assert isinstance(value, int)
     return _fit(-value, type_, mode)

@@ -19,6 +19,7 @@ from oracles.ideals import (
     unless,
     wrapped,
 )
+from oracles.numbers import NoSecondOpinion
 from pruning.expressions.trees import Mode, Operator
 from pruning.expressions.types import LONG, Kind, Type, decimal
 
@@ -61,7 +62,7 @@ def _integer(operator: Operator, left: Term, right: Term) -> Term:
             return quotient(left, right)
         case Operator.REMAINDER:
             return left - right * quotient(left, right)
-    raise NotImplementedError(f"{operator.value} of integers has no symbolic meaning")
+    raise NoSecondOpinion(f"{operator.value} of integers has no symbolic meaning")
 
 
 def _decimal(
@@ -113,7 +114,7 @@ def _float(ideals: Ideals, operator: Operator, left: Outcome, right: Outcome) ->
             return _ratio(ideals, left, right)
         case Operator.REMAINDER:
             return _remainder(left, right)
-    raise NotImplementedError(f"{operator.value} of floats has no symbolic meaning")
+    raise NoSecondOpinion(f"{operator.value} of floats has no symbolic meaning")
 
 
 def _result(left: Outcome, right: Outcome, *, nan: Term, value: Term, sign: Term) -> Outcome:

@@ -17,6 +17,10 @@ class Overflow(ArithmeticError):
     """Spark raises here: a result is out of its type's range, or a divisor is zero."""
 
 
+class NoSecondOpinion(Exception):
+    """This oracle cannot judge: releases of Spark or Java differ here, or the expression is not its own."""
+
+
 def fit_integer(value: int, type_: Type, mode: Mode) -> int | None:
     """An integer in a type: out of its range it raises, wraps round or is NULL."""
     limits = integer_range(type_)
@@ -99,7 +103,7 @@ def rounded_text(value: float, rounding: Callable[[int, int], int]) -> int:
     in Python; but Java before 19 wrote longer ones of long, small or great numbers (JDK-4511638).
 
     Raises:
-        NotImplementedError: it depends on the release of Java.
+        NoSecondOpinion: it depends on the release of Java.
     """
     shortest = Decimal(repr(value))
     texts = [shortest]
@@ -107,7 +111,7 @@ def rounded_text(value: float, rounding: Callable[[int, int], int]) -> int:
         texts.append(Decimal(f"{value:.16e}"))
     first, *others = {rounding(digits_of(text, scale_of(text)), scale_of(text)) for text in texts}
     if others:
-        raise NotImplementedError(f"no second opinion on the text of {value!r}: releases of Java differ")
+        raise NoSecondOpinion(f"no second opinion on the text of {value!r}: releases of Java differ")
     return first
 
 

@@ -23,6 +23,7 @@ from typing import TypeAlias
 from oracles.arithmetic import Overflow
 from oracles.brute_force import evaluate
 from oracles.domains import Cell, Known, by_order_alone, representatives, whole
+from oracles.numbers import NoSecondOpinion
 from oracles.reachability import Row, Search, TimedOut
 from pruning.expressions.trees import Expression, columns
 
@@ -94,7 +95,7 @@ class Judge:
             seen |= self._truths(_within(known, hints))
             everything = self._everything(known)
             seen |= self._truths(self._tries(known) if everything is None else everything, seen)
-        except NotImplementedError:
+        except NoSecondOpinion:
             return _all_of(Answer.UNDECIDED)
         answers: dict[Truth, Answer] = dict.fromkeys(seen, Answer.POSSIBLE)
         for truth in (True, False, None):
@@ -156,7 +157,7 @@ class Judge:
         try:
             if self._search is None and not self._no_meaning:
                 self._search = Search(self.expression, timeout_ms=self.timeout_ms)
-        except NotImplementedError:
+        except NoSecondOpinion:
             self._no_meaning = True
         if self._search is None:
             return Answer.UNDECIDED

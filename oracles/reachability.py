@@ -45,7 +45,7 @@ class Search:
     """One expression's symbolic meaning, asked about any number of blocks.
 
     Raises:
-        KeyError, NotImplementedError, AssertionError: the expression has no symbolic meaning.
+        oracles.numbers.NoSecondOpinion: the expression has no symbolic meaning.
     """
 
     expression: Expression

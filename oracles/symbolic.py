@@ -25,6 +25,7 @@ from oracles.ideal_arithmetic import arithmetic
 from oracles.ideal_casts import among_numbers, cast
 from oracles.ideal_functions import axioms, call
 from oracles.ideals import NO, YES, ZERO, Ideals, Outcome, Term, choose, fitted, less
+from oracles.numbers import NoSecondOpinion
 from pruning.expressions import trees
 from pruning.expressions.trees import Comparison, Expression, Function, Mode, type_of
 from pruning.expressions.types import BOOLEAN, BYTES, NULL, Kind, Type, Value
@@ -248,7 +249,7 @@ def _call(meaning: Meaning, node: Any) -> Outcome:
 
 def _digits(operand: Expression) -> int:
     if not isinstance(operand, trees.Literal) or operand.value is None:
-        raise NotImplementedError("a number of digits that is no literal has no symbolic meaning")
+        raise NoSecondOpinion("a number of digits that is no literal has no symbolic meaning")
     return int(operand.value)
 
 

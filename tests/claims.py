@@ -31,8 +31,8 @@ class Claimed:
             return self.may_null
         if isinstance(value, float) and math.isnan(value):
             return self.may_nan
-        above = self.lower is None or self.lower <= value  # type: ignore[operator]
-        below = self.upper is None or value <= self.upper  # type: ignore[operator]
+        above = self.lower is None or self.lower <= value
+        below = self.upper is None or value <= self.upper
         return self.may_value and above and below
 
 
@@ -42,16 +42,16 @@ def claimed(node: Expression, held: Held) -> Claimed:
     found = analysis.range(node, Environment())
     program = analysis.build.program(found.lower, found.upper, found.may_null, found.may_nan, found.may_value)
     cells = exact.run(program, {input_: _cell(input_, held) for input_ in program.inputs})
-    return Claimed(*cells)  # type: ignore[arg-type]
+    return Claimed(*cells)
 
 
 def _cell(input_: Input, held: Held) -> Value | None:
     values = [value for value in held.get(input_.column, ()) if not _is_nan(value)]
     match input_.aspect:
         case Aspect.LOWER:
-            return min(values, default=None)  # type: ignore[type-var]
+            return min(values, default=None)
         case Aspect.UPPER:
-            return max(values, default=None)  # type: ignore[type-var]
+            return max(values, default=None)
         case Aspect.MAY_NAN:
             return any(map(_is_nan, held[input_.column]))
         case Aspect.MAY_VALUE:

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from oracles.brute_force import evaluate
 from oracles.frames import ROW_ORDINAL, rows_frame, session
-from oracles.numbers import Overflow
+from oracles.numbers import NoSecondOpinion, Overflow
 from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import (
     Arithmetic,
@@ -202,7 +202,7 @@ def ours(expression: Expression, row: Mapping[str, Value | None]) -> Value | Ref
         return evaluate(expression, row)
     except Overflow:
         return Refusal(raises=True)
-    except NotImplementedError:
+    except NoSecondOpinion:
         return Refusal(raises=False)
 
 
@@ -222,7 +222,7 @@ def disagreements(
     found = []
     for position, expression in enumerate(expressions):
         type_ = frame.schema[position].dataType.simpleString()
-        expected = expression.type.sql  # type: ignore[union-attr]
+        expected = expression.type.sql
         if type_ != expected:
             found.append(f"{to_sql(expression)} is a {type_}, not a {expected}")
         for row, mine, their in zip(rows, answers[position], theirs, strict=True):

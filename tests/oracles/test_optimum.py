@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from oracles import optimum
 from oracles.brute_force import evaluate
 from oracles.domains import Known, by_order_alone, ordinal, representatives, value_at, whole
+from oracles.numbers import NoSecondOpinion
 from oracles.optimum import Answer, Judge, Optimum
 from pruning.expressions.trees import (
     And,
@@ -114,7 +115,7 @@ def test_the_solver_agrees_with_enumeration(case: tuple[Expression, Table]) -> N
     judge = Judge(predicate)
     try:
         counted = judge.enumerated(known)
-    except NotImplementedError:
+    except NoSecondOpinion:
         return
     if counted is not None:
         event("both decide")
@@ -131,7 +132,7 @@ def test_what_a_row_of_the_table_gives_is_possible(case: tuple[Expression, Table
     for row in table.rows:
         try:
             truth: Any = evaluate(predicate, table.named(row))
-        except (ArithmeticError, NotImplementedError):
+        except (ArithmeticError, NoSecondOpinion):
             continue
         assert answers[truth] is not IMPOSSIBLE
 

@@ -411,7 +411,7 @@ def _narrowing_cast_never_null(analysis: Analysis, node: Any, environment: Envir
 def _as_under_ansi(analysis: Analysis, node: Any, environment: Environment) -> Range:
     """What does not fit taken to raise, although it saturates, wraps round or is NULL."""
     strict = replace(node, mode=trees.Mode.ANSI)
-    return RULES[rule_key(node)].range(analysis, strict, environment)  # type: ignore[misc]
+    return RULES[rule_key(node)].range(analysis, strict, environment)
 
 
 def _rounds_before_it_casts(analysis: Analysis, node: Any, environment: Environment) -> Range:
@@ -443,7 +443,7 @@ def _never(flag: str) -> Callable[..., Range]:
     """A function whose result is never NULL (NaN), whatever its operand is."""
 
     def twin(analysis: Analysis, node: Any, environment: Environment) -> Range:
-        known = RULES[rule_key(node)].range(analysis, node, environment)  # type: ignore[misc]
+        known = RULES[rule_key(node)].range(analysis, node, environment)
         changes: dict[str, Any] = {flag: analysis.build.flag(False)}
         return replace(known, **changes)
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from oracles.arithmetic import Overflow
 from oracles.brute_force import evaluate
+from oracles.numbers import NoSecondOpinion
 from pruning.classification import classify_blocks, compile_predicate
 from pruning.expressions.trees import Expression, Mode
 from pruning.metadata.lanes import Blocks
@@ -52,7 +53,7 @@ def answers(table: Table, block: Block, predicate: Expression) -> list[object]:
     for row in block:
         try:
             truths.append(evaluate(predicate, table.named(row)))
-        except (Overflow, NotImplementedError):  # releases of Spark or Java differ on a few values
+        except (Overflow, NoSecondOpinion):  # releases of Spark or Java differ on a few values
             continue
     return truths
 
@@ -119,7 +120,7 @@ def test_the_arrow_and_the_exact_interpreter_agree(case: Case) -> None:
     inputs = dict(Blocks.of(case.metadata).inputs(program, 0, case.metadata.num_rows))
     plain = classify_blocks(case.predicate, case.metadata, refined=False).to_pylist()
     for block, verdict in enumerate(plain):
-        may_true, may_false, may_null = exact.run(program, input_cells(inputs, block))  # type: ignore[arg-type]
+        may_true, may_false, may_null = exact.run(program, input_cells(inputs, block))
         always = may_true and not may_false and not may_null
         assert verdict == (Match.ALL if always else Match.SOME if may_true else Match.NONE)
 
@@ -131,7 +132,7 @@ def test_the_cases_reach_each_verdict_in_each_type(verdict: Match, type_: object
 
     @st.composite
     def of_type(draw: st.DrawFn) -> tuple[Table, Sequence[Match]]:
-        table = draw(tables([type_], max_rows=2))  # type: ignore[list-item]
+        table = draw(tables([type_], max_rows=2))
         predicate = draw(predicates(table, max_leaves=2))
         return table, verdicts(predicate, draw(metadata(table)))
 

@@ -107,7 +107,7 @@ def answers(spark: Any, table: Table, asked: Sequence[Expression]) -> list[list[
         frame = rows_frame(spark, table)
         found = frame.selectExpr(*(f"{to_sql(node)} AS c{place}" for place, node in enumerate(asked)))
         kinds = [field.dataType.simpleString() for field in found.schema]
-        assert kinds == [node.type.sql for node in asked]  # type: ignore[union-attr]
+        assert kinds == [node.type.sql for node in asked]
         rows = found.collect()
     return [[row[place] for row in rows] for place in range(len(asked))]
 

@@ -64,11 +64,11 @@ def holds(cells: dict[Input, object], column: Column, value: object) -> bool:
 
     if value is None:
         return bool(cell(Aspect.MAY_NULL))
-    if is_nan(value):  # type: ignore[arg-type]
+    if is_nan(value):
         return bool(cell(Aspect.MAY_NAN))
     lower, upper = cell(Aspect.LOWER), cell(Aspect.UPPER)
-    above = lower is None or lower <= value  # type: ignore[operator]
-    return bool(cell(Aspect.MAY_VALUE)) and above and (upper is None or value <= upper)  # type: ignore[operator]
+    above = lower is None or lower <= value
+    return bool(cell(Aspect.MAY_VALUE)) and above and (upper is None or value <= upper)
 
 
 def rows_lost(table: Table, known: pa.Table) -> list[tuple[int, object]]:

@@ -135,11 +135,11 @@ def useless(terms: int) -> Expression:
 
 def wound() -> float:
     """A clock on which each operation takes a second."""
-    wound.seconds += 1.0  # type: ignore[attr-defined]
-    return wound.seconds  # type: ignore[attr-defined,no-any-return]
+    wound.seconds += 1.0
+    return wound.seconds
 
 
-wound.seconds = 0.0  # type: ignore[attr-defined]
+wound.seconds = 0.0
 
 
 def test_a_slow_and_useless_conjunct_is_cut_and_named() -> None:
@@ -174,13 +174,13 @@ def test_inputs_of_what_is_decided_are_not_read() -> None:
     blocks = Blocks.of(metadata([50] * 100))
     read: list[str] = []
 
-    class Recorded(dict):  # type: ignore[type-arg]
+    class Recorded(dict):
         def __init__(self, start: int, size: int) -> None:
             self.inputs = blocks.inputs(program, start, size)
 
         def __getitem__(self, input_: object) -> object:
-            read.append(input_.column)  # type: ignore[attr-defined]
-            return self.inputs[input_]  # type: ignore[index]
+            read.append(input_.column)
+            return self.inputs[input_]
 
     outcome = adaptive.run(program, Recorded, 100, clock=wound, chunk_lanes=1)
     assert not outcome.verdicts.any()

@@ -30,7 +30,7 @@ def sets(type_: Type) -> st.SearchStrategy[tuple[Cuts, frozenset[Value]]]:
             frozenset(
                 other
                 for other in domain
-                if (inclusive and other == value) or (other > value if upwards else other < value)  # type: ignore[operator]
+                if (inclusive and other == value) or (other > value if upwards else other < value)
             ),
         ),
         values,
@@ -67,12 +67,12 @@ def test_a_range_meets_a_set_where_a_value_is_in_both(data: st.DataObject) -> No
     built, members = data.draw(sets(type_))
     ends = st.none() | st.sampled_from(DOMAINS[type_])
     lower, upper = data.draw(ends), data.draw(ends)
-    if lower is not None and upper is not None and lower > upper:  # type: ignore[operator]
+    if lower is not None and upper is not None and lower > upper:
         lower, upper = upper, lower
     within = {
         value
         for value in DOMAINS[type_]
-        if (lower is None or lower <= value) and (upper is None or value <= upper)  # type: ignore[operator]
+        if (lower is None or lower <= value) and (upper is None or value <= upper)
     }
     assert cuts.meets(lower, upper, built) == bool(members & within)
 
@@ -92,8 +92,8 @@ def test_the_hull_encloses_and_is_attained_in_a_finite_type(data: st.DataObject)
     built, members = data.draw(sets(BYTE))
     least, greatest = built.hull()
     if members:
-        assert (-128 if least is None else least) <= min(members)  # type: ignore[type-var, operator]
-        assert (127 if greatest is None else greatest) >= max(members)  # type: ignore[type-var, operator]
+        assert (-128 if least is None else least) <= min(members)
+        assert (127 if greatest is None else greatest) >= max(members)
 
 
 def test_nothing_lies_between_a_string_and_its_successor() -> None:

@@ -102,7 +102,7 @@ def test_limits_are_the_last_values_that_fit(data: st.DataObject, source: Type, 
     assume(source != target and primitives.order_keeping(source, target) and not target.floating)
     least, greatest = fitting.limits(lambda value: primitives.cast(value, source, target), source)
     value = data.draw(numbers(source))
-    inside = (least is None or least <= value) and (greatest is None or value <= greatest)  # type: ignore[operator]
+    inside = (least is None or least <= value) and (greatest is None or value <= greatest)
     assert inside == (primitives.cast(value, source, target) is not None)
 
 
@@ -110,7 +110,7 @@ def test_limits_are_the_last_values_that_fit(data: st.DataObject, source: Type, 
 def test_neighbours_leave_nothing_between(value: float, type_: Type) -> None:
     """Axiom NEIGHBOURS."""
     beside = solver_facts.neighbours(value, type_)
-    assert beside == sorted(set(beside))  # type: ignore[type-var]
+    assert beside == sorted(set(beside))
     middles = [(float(low) + float(high)) / 2 for low, high in itertools.pairwise(beside)]
     narrow = primitives.to_float32 if type_ == FLOAT else float
     assert all(narrow(middle) in beside for middle in middles)

@@ -139,7 +139,7 @@ def draw_case(data: st.DataObject) -> tuple[str, Type, Type, list[Row], list[Val
         for value in (*pool, *members)
         if value is not None
     }
-    return operation, type_, target, rows, sorted(plain)  # type: ignore[type-var]
+    return operation, type_, target, rows, sorted(plain)
 
 
 def same(left: Any, right: Any) -> bool:

@@ -48,10 +48,10 @@ def in_type(number: Fraction, type_: Type) -> bool:
 @given(st.data(), st.sampled_from(STEPPED), st.sampled_from((1, -1)))
 def test_add_is_exact_or_unknown(data: st.DataObject, type_: Type, sign: int) -> None:
     left, right = data.draw(finite(type_)), data.draw(finite(type_))
-    exact = Fraction(left) + sign * Fraction(right)  # type: ignore[arg-type]
+    exact = Fraction(left) + sign * Fraction(right)
     total = primitives.add(left, right, type_, sign=sign)
     assert (total is not None) == in_type(exact, type_)
-    assert total is None or Fraction(total) == exact  # type: ignore[arg-type]
+    assert total is None or Fraction(total) == exact
 
 
 @given(finite(DOUBLE), finite(DOUBLE), finite(DOUBLE), finite(DOUBLE), st.sampled_from((DOUBLE, FLOAT)))
@@ -80,17 +80,17 @@ def test_step_leaves_nothing_between(data: st.DataObject, type_: Type, sign: int
     unit = Fraction(1, 10**type_.scale)
     stepped = primitives.step(value, type_, sign=sign)
     if stepped is None:
-        assert not in_type(Fraction(value) + sign * unit, type_)  # type: ignore[arg-type]
+        assert not in_type(Fraction(value) + sign * unit, type_)
     else:
-        assert Fraction(stepped) - Fraction(value) == sign * unit  # type: ignore[arg-type]
+        assert Fraction(stepped) - Fraction(value) == sign * unit
 
 
 @given(st.data(), st.sampled_from(TYPES), st.sampled_from(TYPES))
 def test_casts_keep_the_order(data: st.DataObject, source: Type, target: Type) -> None:
     assume(primitives.order_keeping(source, target))
-    low, high = sorted((data.draw(finite(source)), data.draw(finite(source))))  # type: ignore[type-var]
+    low, high = sorted((data.draw(finite(source)), data.draw(finite(source))))
     casts = primitives.cast(low, source, target), primitives.cast(high, source, target)
-    assert None in casts or primitives.at_most(*casts)  # type: ignore[arg-type]
+    assert None in casts or primitives.at_most(*casts)
 
 
 @given(st.integers(-(2**63), 2**63 - 1))

@@ -70,7 +70,7 @@ def cases(draw: st.DrawFn) -> tuple[Op, Type, Type, Type, list[Pair]]:
 
 def by_fractions(op: Op, left: Value, right: Value) -> Fraction | None:
     """The exact result; None over zero."""
-    one, other = Fraction(left), Fraction(right)  # type: ignore[arg-type]
+    one, other = Fraction(left), Fraction(right)
     if op is Op.ADD:
         return one + other
     if op is Op.SUBTRACT:
@@ -107,7 +107,7 @@ def test_integers_and_decimals_are_exact_then_rounded_half_up(
             expected = in_type(by_fractions(op, one, other), target)
             actual = ARITHMETIC[op](one, other, target)
             assert (actual is None) == (expected is None), (op, one, other, actual, expected)
-            assert actual is None or Fraction(actual) == expected  # type: ignore[arg-type]
+            assert actual is None or Fraction(actual) == expected
 
 
 @examples(10)
@@ -120,15 +120,15 @@ def test_finite_floats_are_the_nearest_to_the_exact_result(
     if not type_.floating:
         return
     for one, other in pairs:
-        if one is None or other is None or not (math.isfinite(one) and math.isfinite(other)):  # type: ignore[arg-type]
+        if one is None or other is None or not (math.isfinite(one) and math.isfinite(other)):
             continue
         exactly, actual = by_fractions(op, one, other), ARITHMETIC[op](one, other, type_)
         assert (actual is None) == (exactly is None)
-        if exactly is None or actual is None or math.isinf(actual):  # type: ignore[arg-type]
+        if exactly is None or actual is None or math.isinf(actual):
             continue
-        error = abs(Fraction(actual) - exactly)  # type: ignore[arg-type]
+        error = abs(Fraction(actual) - exactly)
         bits, least = (24, 2.0**-149) if type_ == FLOAT else (53, 2.0**-1074)
-        spacing = max(Fraction(least), abs(Fraction(actual)) / 2 ** (bits - 1))  # type: ignore[arg-type]
+        spacing = max(Fraction(least), abs(Fraction(actual)) / 2 ** (bits - 1))
         assert error <= spacing / 2 if op is not Op.REMAINDER else error == 0
 
 
@@ -226,5 +226,5 @@ def test_a_slice_of_decimals_is_read_from_its_offset() -> None:
 def test_decimals_wider_than_64_bits_are_reached(op: Op) -> None:
     """Without this, the integers of Python would never run."""
     wide = st.sampled_from([case for case in CASES if case[0] is op and case[1].precision > 18])
-    drawn = find(wide.flatmap(lambda case: numbers(case[1])), lambda value: not -(2**64) <= value <= 2**64)  # type: ignore[arg-type]
+    drawn = find(wide.flatmap(lambda case: numbers(case[1])), lambda value: not -(2**64) <= value <= 2**64)
     assert drawn is not None

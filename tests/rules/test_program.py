@@ -60,7 +60,7 @@ def alternating(depth: int) -> Expression:
 @pytest.mark.parametrize("shape", [nested_if, nested_condition])
 def test_nesting_an_if_deeper_costs_the_same_each_time(shape: object) -> None:
     depths = (5, 10, 20, 40)
-    sizes = [len(compile_predicate(shape(depth)).operations) for depth in depths]  # type: ignore[operator]
+    sizes = [len(compile_predicate(shape(depth)).operations) for depth in depths]
     pairs = itertools.pairwise(zip(depths, sizes, strict=True))
     growth = [(after - before) / (deeper - depth) for (depth, before), (deeper, after) in pairs]
     assert max(growth) <= 1.1 * min(growth), sizes
