@@ -46,12 +46,25 @@ class Operator(enum.Enum):
 
 
 class Function(enum.Enum):
-    """Functions of numbers; the value is the name in Spark SQL.
+    """Functions; the value is the name in Spark SQL.
 
-    GREATEST and LEAST take any number of operands, NULL only where all of them are, NaN above all.
-    ROUND and BROUND (half up, half to even), and FLOOR and CEIL of decimals, may take a literal
-    number of digits after the point, negative ones too. LN and the other logarithms are NULL where
-    their operand is not positive (LOG1P: not above -1).
+    Numbers: GREATEST and LEAST take any number of operands, NULL only where all of them are, NaN
+    above all. ROUND and BROUND (half up, half to even), and FLOOR and CEIL of decimals, may take a
+    literal number of digits after the point, negative ones too. LN and the other logarithms are NULL
+    where their operand is not positive (LOG1P: not above -1).
+
+    Text: SUBSTRING takes a text and two `Literal` ints, the position (1 is the first character,
+    negative ones count from the end) and the length. TRIM, LTRIM and RTRIM take a text, and may take
+    a `Literal` text of the characters to remove instead of spaces. LENGTH counts characters. CONCAT
+    takes any number of texts, NULL where any is. RPAD takes a text, a `Literal` length and a `Literal`
+    pad.
+
+    Time: DATE_TRUNC takes a `Literal` unit and a timestamp, TRUNC a date and a `Literal` unit; the unit
+    is an upper-case name of Spark's, and a unit that Spark does not know gives NULL. YEAR to
+    WEEKOFYEAR take a date; HOUR, MINUTE and SECOND a timestamp or a timestamp_ntz. DATE_ADD and
+    DATE_SUB take a date and an int, ADD_MONTHS likewise (the day is cut to the month's last).
+    DATEDIFF is end minus start in days. UNIX_TIMESTAMP takes a timestamp, to whole seconds (bigint),
+    rounded down. DATE_FORMAT takes a timestamp and a `Literal` pattern.
     """
 
     NEGATE = "negative"
@@ -72,6 +85,37 @@ class Function(enum.Enum):
     GREATEST = "greatest"
     LEAST = "least"
 
+    UPPER = "upper"
+    LOWER = "lower"
+    TRIM = "trim"
+    LTRIM = "ltrim"
+    RTRIM = "rtrim"
+    SUBSTRING = "substring"
+    CONCAT = "concat"
+    LENGTH = "length"
+    RPAD = "rpad"
+
+    DATE_TRUNC = "date_trunc"
+    TRUNC = "trunc"
+    YEAR = "year"
+    QUARTER = "quarter"
+    MONTH = "month"
+    DAY = "day"
+    DAYOFWEEK = "dayofweek"  # 1 is Sunday
+    WEEKDAY = "weekday"  # 0 is Monday
+    DAYOFYEAR = "dayofyear"
+    WEEKOFYEAR = "weekofyear"  # ISO 8601
+    LAST_DAY = "last_day"
+    HOUR = "hour"
+    MINUTE = "minute"
+    SECOND = "second"
+    DATE_ADD = "date_add"
+    DATE_SUB = "date_sub"
+    ADD_MONTHS = "add_months"
+    DATEDIFF = "datediff"
+    UNIX_TIMESTAMP = "unix_timestamp"
+    DATE_FORMAT = "date_format"
+
 
 # The functions whose result may not fit in their type.
 OVERFLOWING = frozenset({Function.NEGATE, Function.ABS, Function.ROUND, Function.BROUND})
@@ -79,7 +123,7 @@ OVERFLOWING = frozenset({Function.NEGATE, Function.ABS, Function.ROUND, Function
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of the scanned table, by its exact name there."""
+    """A column of the scanned table, by its exact name there, or a field of a struct (`field_name`)."""
 
     name: str
     type: Type
@@ -167,6 +211,67 @@ class Like:
 
 
 @dataclass(frozen=True, slots=True)
+class EndsWith:
+    """`endswith(operand, suffix)` on strings; byte by byte."""
+
+    operand: "Expression"
+    suffix: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Contains:
+    """`contains(operand, part)` on strings; byte by byte."""
+
+    operand: "Expression"
+    part: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class RLike:
+    """`operand RLIKE pattern`: a part of the text matches Java's regular expression."""
+
+    operand: "Expression"
+    pattern: bytes
+
+
+class Quantifier(enum.Enum):
+    """How many elements of an array must satisfy a condition."""
+
+    EXISTS = "exists"  # FALSE of an empty array
+    FORALL = "forall"  # TRUE of an empty array
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element of the array that the innermost `Quantified` above runs over, or a field of it.
+
+    `array` is the array column's name and `fields` the path below an element that is a struct.
+    It is no `Column`: a row has many.
+    """
+
+    array: str
+    fields: tuple[str, ...]
+    type: Type
+
+    @property
+    def name(self) -> str:
+        """What block metadata calls the leaf that holds such values."""
+        return leaf_name(self.array, self.fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Quantified:
+    """`exists(array, x -> body)` or `forall`, by three-valued logic; NULL of a NULL array.
+
+    In `body`, each `Element` of the array is the variable; columns are those of the row.
+    """
+
+    quantifier: Quantifier
+    array: str
+    body: "Expression"
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """The value of the first branch whose condition is TRUE, else `otherwise`; all of one type."""
 
@@ -194,16 +299,24 @@ class Arithmetic:
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """`CAST(operand AS type)`, or `try_cast` where the mode is TRY."""
+    """`CAST(operand AS type)`, or `try_cast` where the mode is TRY.
+
+    `zone` is the time zone that a cast between an instant and a local time goes through, as Java
+    names it; empty where none matters, or where it is not known which.
+    """
 
     operand: "Expression"
     type: Type
     mode: Mode = Mode.ANSI
+    zone: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
     """`function(operands)` of result `type`; `mode` matters to the functions of `OVERFLOWING` only.
+
+    `zone` is the time zone, as Java names it, in which functions of a timestamp see its local time;
+    empty for functions without.
 
     Operands have the types that Spark's function takes: doubles for SIGN, SQRT, EXP, POWER and the
     logarithms, one type for all of GREATEST and LEAST, a `Literal` int for a number of digits.
@@ -213,6 +326,7 @@ class Call:
     operands: tuple["Expression", ...]
     type: Type
     mode: Mode = Mode.ANSI
+    zone: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +364,11 @@ Expression: TypeAlias = (
     | In
     | StartsWith
     | Like
+    | EndsWith
+    | Contains
+    | RLike
+    | Element
+    | Quantified
     | Case
     | Coalesce
     | Arithmetic
@@ -260,10 +379,29 @@ Expression: TypeAlias = (
 )
 
 
+def field_name(path: tuple[str, ...]) -> str:
+    """The name of the `Column` that is a field of a struct, at any depth: its path from the top column.
+
+    A path of one part is that name itself; other parts are quoted, as Spark SQL quotes them. A
+    top-level name that begins with a backtick is known to no metadata, so that names stay distinct.
+    """
+    return path[0] if len(path) == 1 else ".".join(map(_quoted, path))
+
+
+def leaf_name(array: str, fields: tuple[str, ...]) -> str:
+    """What block metadata calls the elements of an array column, or a field of its elements."""
+    quoted = array if array.startswith("`") else _quoted(array)
+    return ".".join([f"{quoted}[]", *map(_quoted, fields)])
+
+
+def _quoted(part: str) -> str:
+    return "`" + part.replace("`", "``") + "`"
+
+
 def type_of(expression: Expression) -> Type:
     """The type of an expression's values; `void` only where every value is NULL by type."""
     match expression:
-        case Column() | Literal() | Arithmetic() | Cast() | Call() | Opaque():
+        case Column() | Element() | Literal() | Arithmetic() | Cast() | Call() | Opaque():
             return expression.type
         case Order():
             return BYTE
@@ -287,7 +425,9 @@ def children(expression: Expression) -> tuple[Expression, ...]:
             return (left, right)
         case And(operands) | Or(operands) | Coalesce(operands) | Call(_, operands):
             return operands
-        case Not(operand) | IsNull(operand) | StartsWith(operand) | Like(operand) | Cast(operand):
+        case Not(operand) | IsNull(operand) | Cast(operand) | Quantified(_, _, operand):
+            return (operand,)
+        case StartsWith(operand) | EndsWith(operand) | Contains(operand) | Like(operand) | RLike(operand):
             return (operand,)
         case In(operand, members):
             return (operand, *members)

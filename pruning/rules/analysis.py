@@ -58,6 +58,8 @@ class Rule:
         outcomes: The boolean as a predicate on one expression; None where it is on several. Where
             it is on one, `may` and `assume` are not asked.
         may_lie: Whether a value of the node may be in a set; None where its range tells.
+        preimage: The one operand that alone decides the node's value, and the values of it on which
+            the node's is in a set, or more of them; None where that is not known.
     """
 
     range: "Callable[[Analysis, Expression, Environment], Range] | None" = None
@@ -66,6 +68,7 @@ class Rule:
     constrain: "Callable[[Analysis, Expression, Environment, Range], Environment] | None" = None
     outcomes: "Callable[[Analysis, Expression], Outcomes | None] | None" = None
     may_lie: "Callable[[Analysis, Expression, Environment, ValueSet], Flag] | None" = None
+    preimage: "Callable[[Expression, ValueSet], tuple[Expression, ValueSet] | None] | None" = None
 
 
 RuleKey: TypeAlias = type | Function
@@ -122,8 +125,27 @@ class Analysis:
         if key not in self._outcomes:
             rule = self.rules[rule_key(node)]
             found = None if rule.outcomes is None else rule.outcomes(self, node)
-            self._outcomes[key] = of_boolean(node) if found is None else found
+            self._outcomes[key] = of_boolean(node) if found is None else self._pulled_back(found)
         return self._outcomes[key]
+
+    def _pulled_back(self, found: Outcomes) -> Outcomes:
+        """The same predicate on what its subject is a function of, as far down as that is known.
+
+        Claim     A row that gives the predicate a truth value has its value of the new subject in that set.
+        Premises  `preimage` misses no value of the operand on which the function's is in the set.
+        Proof     The function's value on the row is in the old set, so the operand's is in its preimage.
+        """
+        while found.subject is not None:
+            preimage = self.rules[rule_key(found.subject)].preimage
+            if preimage is None:
+                break
+            sets = [preimage(found.subject, values) for values in (found.true, found.false, found.null)]
+            known = [pair for pair in sets if pair is not None]
+            if len(known) < len(sets):
+                break
+            (operand, true), (_, false), (_, null) = known
+            found = Outcomes(operand, true=true, false=false, null=null)
+        return found
 
     def may(self, node: Expression, environment: Environment, truth: Truths) -> Flag:
         """Whether the boolean `node` may take the truth value `truth` on a row of the environment.

@@ -15,6 +15,8 @@ from pruning.expressions.trees import (
     Cast,
     Coalesce,
     Compare,
+    Contains,
+    EndsWith,
     Expression,
     Function,
     In,
@@ -25,6 +27,8 @@ from pruning.expressions.trees import (
     Not,
     Operator,
     Or,
+    Quantified,
+    RLike,
     StartsWith,
     children,
     repeatable,
@@ -56,8 +60,10 @@ def _rebuilt(node: Expression, done: Mapping[int, Expression]) -> Expression:
             return replace(node, left=operands[0], right=operands[1])
         case And() | Or() | Coalesce() | Call():
             return replace(node, operands=tuple(operands))
-        case Not() | IsNull() | StartsWith() | Like() | Cast():
+        case Not() | IsNull() | Cast() | StartsWith() | EndsWith() | Contains() | Like() | RLike():
             return replace(node, operand=operands[0])
+        case Quantified():
+            return replace(node, body=operands[0])
         case In():
             return replace(node, operand=operands[0], members=tuple(operands[1:]))
         case Case():
