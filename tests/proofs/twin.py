@@ -1,0 +1,15 @@
+"""What a broken twin of a rule is."""
+
+from dataclasses import dataclass
+
+from pruning.rules.analysis import Rule, RuleKey
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """A mistake in one rule, and the subject whose proof must see it."""
+
+    breaks: RuleKey
+    rule: Rule
+    family: str
+    subject: str

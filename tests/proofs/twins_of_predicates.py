@@ -1,0 +1,252 @@
+"""Mistakes in the rules of predicates, choices and leaves."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from twin import Twin
+
+from pruning.expressions import trees
+from pruning.expressions.trees import (
+    And,
+    Case,
+    Coalesce,
+    Compare,
+    Comparison,
+    In,
+    Like,
+    Literal,
+    Not,
+    StartsWith,
+)
+from pruning.expressions.types import BYTE
+from pruning.rules import (
+    boolean,
+    comparison,
+    conditional,
+    cuts,
+    leaves,
+    membership,
+    null_test,
+    order,
+    prefix,
+    ranges,
+)
+from pruning.rules.analysis import Analysis, Rule
+from pruning.rules.environment import Environment
+from pruning.rules.outcomes import NOTHING, NUMBERS, Outcomes, ValueSet
+from pruning.rules.program import Flag
+from pruning.rules.ranges import Range
+from pruning.rules.truths import Truths
+
+
+def _may_differ_only_if_both_bounds_do(
+    analysis: Analysis, node: Any, environment: Environment, truth: Truths
+) -> Flag:
+    """`<>` read as "neither bound is the literal"; only min = max = literal proves it false."""
+    if node.operator is not Comparison.EQUAL or truth is not Truths.FALSE:
+        return comparison.may(analysis, node, environment, truth)
+    build = analysis.build
+    left, right = analysis.range(node.left, environment), analysis.range(node.right, environment)
+    return build.and_(build.maybe_less(left.lower, right.lower), build.maybe_less(right.upper, left.upper))
+
+
+def _nan_is_above_nothing(analysis: Analysis, node: Any, environment: Environment, truth: Truths) -> Flag:
+    """NaN left out of `>`: it is above every number in Spark."""
+    flag = comparison.may(analysis, node, environment, truth)
+    if node.operator is not Comparison.GREATER or truth is not Truths.TRUE:
+        return flag
+    build = analysis.build
+    left, right = analysis.range(node.left, environment), analysis.range(node.right, environment)
+    return build.and_(flag, build.maybe_less(right.lower, left.upper))
+
+
+def _narrows_past_nan(analysis: Analysis, node: Any, environment: Environment, truths: Truths) -> Environment:
+    """Narrows `x < y` by y's upper bound although y may be NaN."""
+    if truths is not Truths.TRUE or node.operator is not Comparison.LESS:
+        return comparison.assume(analysis, node, environment, truths)
+    other = analysis.range(node.right, environment)
+    known = analysis.range(node.left, environment)
+    narrowed = ranges.within(analysis.build, known, analysis.build.unknown(known.type), other.upper)
+    return analysis.constrain(node.left, environment, narrowed)
+
+
+def _narrowing_leaks(analysis: Analysis, node: Any, environment: Environment, truth: Truths) -> Flag:
+    """Uses the rows where AND is TRUE to tell whether it may be FALSE."""
+    for operand in node.operands:
+        environment = analysis.assume(operand, environment, Truths.TRUE)
+    return boolean.may(analysis, node, environment, truth)
+
+
+def _not_swaps_null(analysis: Analysis, node: Any) -> Outcomes:
+    """NOT of "never TRUE" taken for "always TRUE"; it may be NULL."""
+    return replace(boolean.negated(analysis, node), null=NOTHING)
+
+
+def _null_test_ignores_nan(analysis: Analysis, node: Any) -> Outcomes:
+    """IS NOT NULL needs a value inside the bounds; NaN is one outside."""
+    return replace(null_test.outcomes(analysis, node), false=NUMBERS)
+
+
+def _in_ignores_null_member(analysis: Analysis, node: Any) -> Outcomes | None:
+    """IN (..., NULL) taken as FALSE where nothing matches; it is NULL."""
+    members = tuple(member for member in node.members if getattr(member, "value", 0) is not None)
+    return membership.outcomes(analysis, In(node.operand, members))
+
+
+def _prefix_ends_at_itself(analysis: Analysis, node: Any) -> Outcomes:
+    """Takes the prefix for the greatest string that has it."""
+    only = ValueSet(cuts.of_values([node.prefix], trees.type_of(node.operand)))
+    return replace(prefix.outcomes(analysis, node), true=only)
+
+
+def _like_is_its_prefix(analysis: Analysis, node: Any) -> Outcomes:
+    """Takes every string with the prefix for a match, whatever follows."""
+    return prefix.outcomes(
+        analysis, StartsWith(node.operand, prefix.like_prefix(node.pattern, node.escape)[0])
+    )
+
+
+def _constant_is_above_nan(analysis: Analysis, node: Any) -> Outcomes | None:
+    """NaN left out of the values above a constant, as min/max leave it out."""
+    found = comparison.outcomes(analysis, node)
+    return None if found is None else replace(found, true=replace(found.true, nan=False))
+
+
+def _equal_to_itself_where_null(analysis: Analysis, node: Any) -> Outcomes | None:
+    """`a = a` taken for TRUE; it is NULL where a is."""
+    found = comparison.outcomes(analysis, node)
+    return None if found is None else replace(found, null=NOTHING)
+
+
+def _order_without_nan(analysis: Analysis, node: Any, environment: Environment, values: ValueSet) -> Flag:
+    """The order of two floats by their bounds alone; NaN is above each."""
+    build = analysis.build
+    left, right = analysis.range(node.left, environment), analysis.range(node.right, environment)
+    flag = order.may_lie(analysis, node, environment, values)
+    if values.null or values.cuts != cuts.of_values([1], BYTE):
+        return flag
+    return build.and_(flag, build.maybe_less(right.lower, left.upper))
+
+
+def _chooses_the_first(analysis: Analysis, node: Any, environment: Environment, values: ValueSet) -> Flag:
+    """GREATEST taken for its first operand."""
+    first = next((side.operands[0] for side in (node.left, node.right) if isinstance(side, trees.Call)), None)
+    if first is None:
+        return order.may_lie(analysis, node, environment, values)
+    sides = (first if isinstance(side, trees.Call) else side for side in (node.left, node.right))
+    return order.may_lie(analysis, trees.Order(*sides), environment, values)
+
+
+def _null_order_is_none(
+    analysis: Analysis, node: Any, environment: Environment, narrowed: Range
+) -> Environment:
+    """Narrows both sides to values where the order may be NULL as well."""
+    never = replace(narrowed, may_null=analysis.build.flag(False))
+    return order.constrain(analysis, node, environment, never)
+
+
+def _narrows_by_the_first_branch(
+    analysis: Analysis, node: Any, environment: Environment, narrowed: Range
+) -> Environment:
+    """Where IF lies in a range its first branch is taken to."""
+    condition, value = node.branches[0]
+    return analysis.constrain(value, analysis.assume(condition, environment, Truths.TRUE), narrowed)
+
+
+def _else_forgets_null(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """ELSE looked at only where the condition may be FALSE; NULL leads there too."""
+    ((condition, value),) = node.branches
+    build = analysis.build
+    pieces = [
+        ranges.only_where(
+            build, analysis.range(branch, environment), analysis.may(condition, environment, truth)
+        )
+        for branch, truth in ((value, Truths.TRUE), (node.otherwise, Truths.FALSE))
+    ]
+    return ranges.union_of(build, pieces)
+
+
+def _else_narrowed_to_false(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """ELSE narrowed by NOT condition; rows where the condition is NULL lie outside."""
+    ((condition, value),) = node.branches
+    outside = analysis.assume(condition, environment, Truths.FALSE)
+    inside = analysis.assume(condition, environment, Truths.TRUE)
+    pieces = [analysis.range(value, inside), analysis.range(node.otherwise, outside)]
+    return ranges.union_of(analysis.build, pieces)
+
+
+def _coalesce_is_first(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """COALESCE taken for its first operand."""
+    return analysis.range(node.operands[0], environment)
+
+
+def _literal_null_is_value(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """A NULL literal that is never NULL."""
+    return replace(leaves.literal_range(analysis, node, environment), may_null=analysis.build.flag(False))
+
+
+def _column_without_nan(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """A footer's bounds taken to bound NaN too."""
+    return replace(leaves.column_range(analysis, node, environment), may_nan=analysis.build.flag(False))
+
+
+def _opaque_not_null(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """What nothing is known of is taken never to be NULL."""
+    return ranges.not_null(analysis.build, ranges.anything(analysis.build, node.type))
+
+
+TWINS: Mapping[str, Twin] = {
+    "<> by both bounds": Twin(
+        Compare, Rule(may=_may_differ_only_if_both_bounds_do), "comparison", "= of columns"
+    ),
+    "> without NaN": Twin(Compare, Rule(may=_nan_is_above_nothing), "comparison", "> of floats"),
+    "narrowing past NaN": Twin(
+        Compare, Rule(may=comparison.may, assume=_narrows_past_nan), "boolean", "floats narrowed"
+    ),
+    "a constant is above NaN": Twin(
+        Compare, Rule(outcomes=_constant_is_above_nan), "comparison", "> of float and number"
+    ),
+    "order without NaN": Twin(
+        trees.Order,
+        replace(order.ORDER, may_lie=_order_without_nan),
+        "order",
+        "floats",
+    ),
+    "GREATEST chooses the first": Twin(
+        trees.Order,
+        replace(order.ORDER, may_lie=_chooses_the_first),
+        "order",
+        "GREATEST and an operand",
+    ),
+    "narrowing past a NULL order": Twin(
+        trees.Order,
+        replace(order.ORDER, constrain=_null_order_is_none),
+        "boolean",
+        "two orders of two columns",
+    ),
+    "equal to itself where NULL": Twin(
+        Compare, Rule(outcomes=_equal_to_itself_where_null), "comparison", "= of column and itself"
+    ),
+    "IF narrows as its first branch": Twin(
+        Case,
+        replace(conditional.CASE, constrain=_narrows_by_the_first_branch),
+        "conditional",
+        "IF above a value",
+    ),
+    "AND leaks": Twin(And, Rule(may=_narrowing_leaks), "boolean", "AND that narrows"),
+    "OR leaks": Twin(trees.Or, Rule(may=_narrowing_leaks), "boolean", "OR that narrows"),
+    "NOT without NULL": Twin(Not, Rule(outcomes=_not_swaps_null), "boolean", "NOT"),
+    "IS NULL without NaN": Twin(
+        trees.IsNull, Rule(outcomes=_null_test_ignores_nan), "null_test", "IS NULL of a float"
+    ),
+    "IN without NULL": Twin(In, Rule(outcomes=_in_ignores_null_member), "membership", "IN with NULL"),
+    "prefix end": Twin(StartsWith, Rule(outcomes=_prefix_ends_at_itself), "prefix", "startswith"),
+    "LIKE as its prefix": Twin(Like, Rule(outcomes=_like_is_its_prefix), "prefix", "LIKE prefix and more"),
+    "ELSE without NULL": Twin(Case, Rule(range=_else_forgets_null), "conditional", "IF"),
+    "ELSE narrowed": Twin(Case, Rule(range=_else_narrowed_to_false), "conditional", "CASE nested"),
+    "COALESCE is first": Twin(Coalesce, Rule(range=_coalesce_is_first), "conditional", "COALESCE"),
+    "NULL is a value": Twin(Literal, Rule(range=_literal_null_is_value), "leaves", "NULL"),
+    "column without NaN": Twin(trees.Column, Rule(range=_column_without_nan), "leaves", "float column"),
+    "opaque never NULL": Twin(trees.Opaque, Rule(range=_opaque_not_null), "leaves", "opaque"),
+}
