@@ -16,7 +16,7 @@ Each question is asked only when its answer is needed, and answers about TRUE ne
 narrowing that holds for FALSE only: the three truth values are three questions.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -32,6 +32,7 @@ from pruning.expressions.trees import (
     type_of,
 )
 from pruning.expressions.types import BOOLEAN
+from pruning.rules import cuts as value_sets
 from pruning.rules import environment as environments
 from pruning.rules import ranges
 from pruning.rules.builder import Builder
@@ -81,10 +82,14 @@ def rule_key(node: Expression) -> RuleKey:
 
 @dataclass(slots=True)
 class Analysis:
-    """One evaluation of one predicate. `rules` has a rule for each class of node, each function."""
+    """One evaluation of one predicate. `rules` has a rule for each class of node, each function.
+
+    `indexed` are the columns of which more than bounds may be asked (`Aspect.MAY_HOLD`).
+    """
 
     rules: Mapping[RuleKey, Rule]
     build: Builder = field(default_factory=Builder)
+    indexed: frozenset[str] = frozenset()
     _ranges: dict[tuple[int, Environment], Range] = field(default_factory=dict)
     _flags: dict[tuple[int, Environment, Truths], Flag] = field(default_factory=dict)
     _assumed: dict[tuple[int, Environment, Truths], Environment] = field(default_factory=dict)
@@ -178,10 +183,22 @@ class Analysis:
         if key not in self._lying:
             lies = self.rules[rule_key(node)].may_lie
             if lies is None:
-                self._lying[key] = ranges.may_lie(self.build, self.values(node, environment), values)
+                known = self.values(node, environment)
+                lying = ranges.may_lie(self.build, known, values)
+                self._lying[key] = self.build.and_(lying, *self._held(node, known, values))
             else:
                 self._lying[key] = lies(self, node, environment, values)
         return self._lying[key]
+
+    def _held(self, node: Expression, known: Range, values: ValueSet) -> Iterator[Flag]:
+        """Whether the block may hold one of the values, or the row may be their NULL or NaN."""
+        if isinstance(node, Column) and node.name in self.indexed and not values.cuts.full:
+            build, asked = self.build, value_sets.intersection(known.cuts, values.cuts)
+            yield build.or_(
+                build.flag_input(Aspect.MAY_HOLD, node.name, node.type, asked),
+                known.may_null if values.null else build.flag(False),
+                known.may_nan if values.nan else build.flag(False),
+            )
 
     def may_any(self, node: Expression, environment: Environment, truths: Truths) -> Flag:
         """Whether the boolean `node` may take one of several truth values."""
@@ -297,24 +314,30 @@ def _truths_in(values: ValueSet) -> Truths:
     return truths
 
 
-def analyse(predicate: Expression, rules: Mapping[RuleKey, Rule]) -> Program:
+def analyse(
+    predicate: Expression, rules: Mapping[RuleKey, Rule], *, indexed: frozenset[str] = frozenset()
+) -> Program:
     """The program that tells which truth values a predicate may take in a block.
 
     Its three outputs are flags: may be TRUE, may be FALSE, may be NULL; all false in a block
-    without rows.
+    without rows. Of the columns in `indexed` it asks which values a block may hold.
     """
-    analysis = Analysis(rules)
+    analysis = Analysis(rules, indexed=indexed)
     program = analysis.build.program(*truth_flags(analysis, predicate))
     return replace(program, correlated=correlated_columns(predicate, analysis.outcomes))
 
 
 def truth_flags(analysis: Analysis, predicate: Expression) -> tuple[Flag, ...]:
-    """The three flags of `analyse`."""
+    """The three flags of `analyse`.
+
+    What is known of a block's values beyond their bounds only ever says that no row is TRUE: filters
+    and lists of values are too easily incomplete to claim that every row is.
+    """
     build, everywhere = analysis.build, Environment()
     has_rows = build.flag_input(Aspect.HAS_ROWS)
-    return tuple(
-        build.and_(has_rows, analysis.may(predicate, everywhere, truth)) for truth in Truths.ANY.members()
-    )
+    by_bounds = Analysis(analysis.rules, build) if analysis.indexed else analysis
+    asked = ((analysis, Truths.TRUE), (by_bounds, Truths.FALSE), (by_bounds, Truths.NULL))
+    return tuple(build.and_(has_rows, one.may(predicate, everywhere, truth)) for one, truth in asked)
 
 
 def unknown_rule() -> Rule:

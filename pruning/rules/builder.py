@@ -44,9 +44,11 @@ class Builder:
         """A constant flag."""
         return self._flag(Operation(Op.FLAG, payload=value))
 
-    def flag_input(self, aspect: Aspect, column: str = "", type_: Type | None = None) -> Flag:
-        """A flag that the block's metadata gives."""
-        return self._flag(Operation(Op.FLAG_INPUT, payload=Input(aspect, column, type_)))
+    def flag_input(
+        self, aspect: Aspect, column: str = "", type_: Type | None = None, asked: Hashable | None = None
+    ) -> Flag:
+        """A flag that the block's metadata gives; `asked` is that of `Input`."""
+        return self._flag(Operation(Op.FLAG_INPUT, payload=Input(aspect, column, type_, asked)))
 
     def and_(self, *flags: Flag) -> Flag:
         """All of the flags; true of none."""

@@ -23,13 +23,13 @@ class Conjunct:
 
 
 def analyse_conjuncts(
-    predicate: Expression, rules: Mapping[RuleKey, Rule]
+    predicate: Expression, rules: Mapping[RuleKey, Rule], *, indexed: frozenset[str] = frozenset()
 ) -> tuple[Program, tuple[Conjunct, ...]]:
     """The program of a predicate, and its conjuncts. Those on one expression have one flag in common."""
     nodes = predicate.operands if isinstance(predicate, And) else (predicate,)
     written = [canonical(node) for node in nodes]
     whole = And(tuple(written)) if len(written) > 1 else written[0]
-    analysis = Analysis(rules)
+    analysis = Analysis(rules, indexed=indexed)
     outputs = truth_flags(analysis, whole)
     asked = list(_asked(analysis, whole))
     every = analysis.build.program(*outputs, *(flag for _, flag in asked))

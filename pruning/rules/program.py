@@ -4,6 +4,7 @@ An operation gives a *flag* (a boolean) or a *bound* (a value that may be unknow
 """
 
 import enum
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from pruning.expressions.trees import Column
@@ -55,15 +56,22 @@ class Aspect(enum.Enum):
     MAY_NAN = "a row may be NaN"
     MAY_VALUE = "a row may be neither NULL nor NaN"
     HAS_ROWS = "the block has a row"
+    MAY_HOLD = "a row may have one of the values asked for"
+    MAY_BE_INSIDE = "a row may be a point of the region asked for"
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """An aspect of a column; of no column for HAS_ROWS."""
+    """An aspect of a column; of no column for HAS_ROWS.
+
+    `asked` is the set of values of MAY_HOLD, of a column of known type; the region of MAY_BE_INSIDE,
+    whose `column` is that of the latitudes.
+    """
 
     aspect: Aspect
     column: str
     type: Type | None
+    asked: Hashable | None = None
 
 
 @dataclass(frozen=True, slots=True)
