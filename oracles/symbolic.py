@@ -27,7 +27,16 @@ from oracles.ideal_functions import axioms, call
 from oracles.ideals import NO, YES, ZERO, Ideals, Outcome, Term, choose, fitted, less
 from oracles.numbers import NoSecondOpinion
 from pruning.expressions import trees
-from pruning.expressions.trees import Comparison, Expression, Function, Mode, type_of
+from pruning.expressions.trees import (
+    Comparison,
+    Element,
+    Expression,
+    Function,
+    Mode,
+    Quantifier,
+    type_of,
+    walk,
+)
 from pruning.expressions.types import BOOLEAN, BYTES, NULL, Kind, Type, Value
 
 __all__ = ["Ideals", "Meaning", "Outcome", "Term"]
@@ -43,10 +52,14 @@ def _answer(null: Term, true: Term, *, raises: Term = NO) -> Outcome:
 
 @dataclass(slots=True)
 class Meaning:
-    """Evaluates expressions on the row `columns`; `assumptions` collects what the axioms add."""
+    """Evaluates expressions on the row `columns`; `assumptions` collects what the axioms add.
+
+    `element` makes some element of some array of the block, each time another one.
+    """
 
     columns: Mapping[str, Outcome]
     ideals: Ideals
+    element: Callable[[Element], Outcome] | None = None
     assumptions: list[Term] = field(default_factory=list)
     _fresh: int = 0
     _applied: dict[str, list[tuple[Term, Term]]] = field(default_factory=dict)
@@ -172,6 +185,20 @@ def _has_prefix(meaning: Meaning, operand: Outcome, prefix: bytes) -> Term:
     return z3.And(meaning.ideals.place(prefix) <= operand.value, below)
 
 
+def _quantified(meaning: Meaning, node: Any) -> Outcome:
+    """EXISTS is TRUE, and FORALL FALSE, only if the body is of some element; all else is left open."""
+    assert meaning.element is not None
+    elements = {part.name: part for part in walk(node.body) if isinstance(part, Element)}
+    witness = {name: meaning.element(part) for name, part in elements.items()}
+    inside = replace(meaning, columns={**meaning.columns, **witness}, assumptions=[])
+    body = inside.of(node.body)
+    null, true = (z3.Bool(meaning.fresh(name)) for name in ("quantified is NULL", "quantified is TRUE"))
+    exists = node.quantifier is Quantifier.EXISTS
+    decided, by_element = (true, body.true) if exists else (z3.Not(true), body.false)
+    meaning.assumptions += [*inside.assumptions, z3.Implies(z3.And(z3.Not(null), decided), by_element)]
+    return _answer(null, true)
+
+
 def _like(meaning: Meaning, node: Any) -> Outcome:
     """Some set of strings, all of them with the pattern's literal prefix; all, if only `%` follows."""
     operand = meaning.of(node.operand)
@@ -293,6 +320,8 @@ def _opaque(meaning: Meaning, node: Any) -> Outcome:
 
 _MEANINGS: Mapping[type, Callable[[Meaning, Any], Outcome]] = {
     trees.Column: _column,
+    trees.Element: _column,
+    trees.Quantified: _quantified,
     trees.Literal: _literal,
     trees.Compare: _compare,
     trees.And: _and,

@@ -12,6 +12,7 @@ from pruning.expressions.trees import (
     Arithmetic,
     Compare,
     Comparison,
+    Element,
     Expression,
     Operator,
     Order,
@@ -70,6 +71,7 @@ class Proof:
     rules: Mapping[RuleKey, Rule] = field(default_factory=lambda: RULES)
     build: Builder = field(default_factory=Builder)
     solver: Solver = field(default_factory=Solver)
+    _elements: list[tuple[Element, str]] = field(default_factory=list)
 
     def refuted(self, *, limit: int | None = None) -> list[str]:
         """The claims that do not hold, each with a witness; those that Z3 cannot decide as well.
@@ -94,8 +96,9 @@ class Proof:
     def _claims(self) -> tuple[list[Claim], list[Any]]:
         analysis, everywhere = Analysis(self.rules, self.build), Environment()
         row = {name: self._row(name, type_) for name, type_ in columns(self.expression).items()}
+        row |= {part.name: self._element(part) for part in walk(self.expression) if isinstance(part, Element)}
         ideals = Ideals(self.solver.theory.ordering.place, self._rounded, self.solver.theory.functions.of)
-        meaning = Meaning(row, ideals)
+        meaning = Meaning(row, ideals, self._element)
         outcome = _outcome(meaning, self.expression)
         self._meet_products(meaning)
         answers = z3.Not(outcome.raises)
@@ -110,9 +113,9 @@ class Proof:
         known = analysis.range(self.expression, everywhere)
         judged.append(("range", answers, known, outcome))
         claims = self._judge(analysis, judged)
-        premises = [
-            term for name, type_ in columns(self.expression).items() for term in self._premises(name, type_)
-        ]
+        rows = [(name, name, type_) for name, type_ in columns(self.expression).items()]
+        rows += [(part.name, row, part.type) for part, row in self._elements]
+        premises = [term for name, row, type_ in rows for term in self._premises(name, row, type_)]
         return claims, premises + meaning.assumptions + self.solver.theory.axioms()
 
     def _orders(
@@ -180,6 +183,12 @@ class Proof:
         null = z3.Bool(f"{name} row is NULL")
         return Outcome(raises=z3.BoolVal(False), null=null, nan=nan, value=number.value, sign=number.sign)
 
+    def _element(self, node: Element) -> Outcome:
+        """Some element of some row, of which the block's metadata is true as it is of a column's rows."""
+        name = f"{node.name} {len(self._elements)}"
+        self._elements.append((node, name))
+        return self._row(name, node.type)
+
     def _input(self, input_: Input) -> Cell:
         if input_.aspect is Aspect.HAS_ROWS:
             return z3.BoolVal(True)
@@ -189,9 +198,9 @@ class Proof:
         assert input_.type is not None
         return Bounded(z3.Bool(f"{name} known"), self.solver.theory.variable(name, input_.type))
 
-    def _premises(self, name: str, type_: Type) -> list[Any]:
+    def _premises(self, name: str, row_name: str, type_: Type) -> list[Any]:
         """The row is a row of the block that the metadata describes."""
-        row = self._row(name, type_)
+        row = self._row(row_name, type_)
         cells = [self._input(Input(aspect, name, type_)) for aspect in (Aspect.LOWER, Aspect.UPPER)]
         flags = [
             self._input(Input(aspect, name, type_))

@@ -18,6 +18,7 @@ from pruning.expressions.trees import (
     Column,
     Compare,
     Comparison,
+    Element,
     Expression,
     Function,
     In,
@@ -30,6 +31,8 @@ from pruning.expressions.trees import (
     Operator,
     Or,
     Order,
+    Quantified,
+    Quantifier,
     StartsWith,
     type_of,
 )
@@ -183,6 +186,23 @@ def _conditionals() -> dict[str, Expression]:
     }
 
 
+def _quantifiers() -> dict[str, Expression]:
+    element, number = Element("xs", (), INTEGER), Element("ys", ("price",), DOUBLE)
+    exists, forall = Quantifier.EXISTS, Quantifier.FORALL
+    above, below = less(literal(7), element), less(element, literal(3))
+    return {
+        "element": element,
+        "exists": Quantified(exists, "xs", above),
+        "forall": Quantified(forall, "xs", below),
+        "exists of a field": Quantified(exists, "ys", less(number, X)),
+        "two elements": And((Quantified(exists, "xs", above), Quantified(exists, "xs", below))),
+        "one element": Quantified(exists, "xs", And((above, below))),
+        "NOT exists": Not(Quantified(exists, "xs", above)),
+        "not all": Not(Quantified(forall, "xs", Or((below, IsNull(element))))),
+        "narrowed by the row": And((less(A, literal(2)), Quantified(exists, "xs", equal(element, A)))),
+    }
+
+
 def _leaves() -> dict[str, Expression]:
     return {
         "integer": literal(5),
@@ -207,6 +227,7 @@ SUBJECTS: dict[str, dict[str, Expression]] = {
     "null_test": _null_tests(),
     "membership": _memberships(),
     "prefix": _prefixes(),
+    "quantifiers": _quantifiers(),
     "conditional": _conditionals(),
     **subjects_of_numbers.SUBJECTS,
 }

@@ -30,6 +30,7 @@ from pruning.rules import (
     null_test,
     order,
     prefix,
+    quantifiers,
     ranges,
 )
 from pruning.rules.analysis import Analysis, Rule
@@ -181,6 +182,34 @@ def _coalesce_is_first(analysis: Analysis, node: Any, environment: Environment) 
     return analysis.range(node.operands[0], environment)
 
 
+def _exists_is_never_true_of_some(
+    analysis: Analysis, node: Any, environment: Environment, truth: Truths
+) -> Flag:
+    """exists read as forall: every element must satisfy the body."""
+    build = analysis.build
+    flag = quantifiers.may(analysis, node, environment, truth)
+    if truth is not Truths.TRUE:
+        return flag
+    return build.and_(flag, build.not_(analysis.may(node.body, environment, Truths.FALSE)))
+
+
+def _empty_arrays_are_forgotten(
+    analysis: Analysis, node: Any, environment: Environment, truth: Truths
+) -> Flag:
+    """FALSE only where the body may be FALSE of an element; an empty array has none."""
+    return analysis.may(node.body, environment, truth)
+
+
+def _element_narrowed(analysis: Analysis, node: Any, environment: Environment, truths: Truths) -> Environment:
+    """What one element satisfies taken to hold for all of the array."""
+    return analysis.assume(node.body, environment, truths)
+
+
+def _elements_are_not_null(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """Elements taken never to be NULL."""
+    return ranges.not_null(analysis.build, quantifiers.element_range(analysis, node, environment))
+
+
 def _literal_null_is_value(analysis: Analysis, node: Any, environment: Environment) -> Range:
     """A NULL literal that is never NULL."""
     return replace(leaves.literal_range(analysis, node, environment), may_null=analysis.build.flag(False))
@@ -246,6 +275,17 @@ TWINS: Mapping[str, Twin] = {
     "ELSE without NULL": Twin(Case, Rule(range=_else_forgets_null), "conditional", "IF"),
     "ELSE narrowed": Twin(Case, Rule(range=_else_narrowed_to_false), "conditional", "CASE nested"),
     "COALESCE is first": Twin(Coalesce, Rule(range=_coalesce_is_first), "conditional", "COALESCE"),
+    "exists for all": Twin(
+        trees.Quantified, Rule(may=_exists_is_never_true_of_some), "quantifiers", "exists"
+    ),
+    "no empty arrays": Twin(trees.Quantified, Rule(may=_empty_arrays_are_forgotten), "quantifiers", "exists"),
+    "one element for all": Twin(
+        trees.Quantified,
+        replace(quantifiers.QUANTIFIED, assume=_element_narrowed),
+        "quantifiers",
+        "two elements",
+    ),
+    "element never NULL": Twin(trees.Element, Rule(range=_elements_are_not_null), "quantifiers", "element"),
     "NULL is a value": Twin(Literal, Rule(range=_literal_null_is_value), "leaves", "NULL"),
     "column without NaN": Twin(trees.Column, Rule(range=_column_without_nan), "leaves", "float column"),
     "opaque never NULL": Twin(trees.Opaque, Rule(range=_opaque_not_null), "leaves", "opaque"),
