@@ -43,6 +43,7 @@ __all__ = ["Ideals", "Meaning", "Outcome", "Term"]
 
 _MICROS_PER_DAY = 24 * 60 * 60 * 1_000_000
 _ZONE_MICROS_MAX = 18 * 60 * 60 * 1_000_000
+_UNKNOWN = trees.TEXT_FUNCTIONS | trees.TIME_FUNCTIONS
 _ROUNDING = frozenset({Function.FLOOR, Function.CEIL, Function.ROUND, Function.BROUND})
 
 
@@ -54,13 +55,15 @@ def _answer(null: Term, true: Term, *, raises: Term = NO) -> Outcome:
 class Meaning:
     """Evaluates expressions on the row `columns`; `assumptions` collects what the axioms add.
 
-    `element` makes some element of some array of the block, each time another one.
+    `element` makes some element of some array of the block, each time another one; `known` is what
+    was said of parts that nothing is known of, so that equal ones are one.
     """
 
     columns: Mapping[str, Outcome]
     ideals: Ideals
     element: Callable[[Element], Outcome] | None = None
     assumptions: list[Term] = field(default_factory=list)
+    known: dict[Expression, Outcome] = field(default_factory=dict)
     _fresh: int = 0
     _applied: dict[str, list[tuple[Term, Term]]] = field(default_factory=dict)
 
@@ -190,7 +193,7 @@ def _quantified(meaning: Meaning, node: Any) -> Outcome:
     assert meaning.element is not None
     elements = {part.name: part for part in walk(node.body) if isinstance(part, Element)}
     witness = {name: meaning.element(part) for name, part in elements.items()}
-    inside = replace(meaning, columns={**meaning.columns, **witness}, assumptions=[])
+    inside = replace(meaning, columns={**meaning.columns, **witness}, assumptions=[], known={})
     body = inside.of(node.body)
     null, true = (z3.Bool(meaning.fresh(name)) for name in ("quantified is NULL", "quantified is TRUE"))
     exists = node.quantifier is Quantifier.EXISTS
@@ -256,6 +259,8 @@ def _arithmetic(meaning: Meaning, node: Any) -> Outcome:
 
 
 def _call(meaning: Meaning, node: Any) -> Outcome:
+    if node.function in _UNKNOWN:
+        return _unknown_call(meaning, node)
     extreme = node.function in (Function.GREATEST, Function.LEAST)
     rounds = node.function in _ROUNDING and len(node.operands) > 1
     numbers = node.operands[:1] if rounds else node.operands
@@ -272,6 +277,25 @@ def _call(meaning: Meaning, node: Any) -> Outcome:
         digits=_digits(node.operands[1]) if rounds else 0,
         either=z3.Bool(meaning.fresh("either")),
     )
+
+
+def _unknown_call(meaning: Meaning, node: Any) -> Outcome:
+    """A function of text or time: of one value on a row, and NULL at least where an operand is."""
+    operands = [meaning.of(operand) for operand in node.operands]
+    if node not in meaning.known:
+        meaning.known[node] = _opaque(meaning, node)
+        null = meaning.known[node].null
+        meaning.assumptions += [z3.Implies(operand.null, null) for operand in operands]
+    return _with_raises(meaning.known[node], z3.Or(*(operand.raises for operand in operands)))
+
+
+def _unknown_match(meaning: Meaning, node: Any) -> Outcome:
+    """A predicate on a text: TRUE or FALSE of each, and NULL of NULL."""
+    operand = meaning.of(node.operand)
+    if node not in meaning.known:
+        matches = z3.Bool(meaning.fresh("matches"))
+        meaning.known[node] = _answer(operand.null, matches, raises=operand.raises)
+    return meaning.known[node]
 
 
 def _digits(operand: Expression) -> int:
@@ -330,6 +354,9 @@ _MEANINGS: Mapping[type, Callable[[Meaning, Any], Outcome]] = {
     trees.IsNull: _is_null,
     trees.In: _in,
     trees.StartsWith: _starts_with,
+    trees.EndsWith: _unknown_match,
+    trees.Contains: _unknown_match,
+    trees.RLike: _unknown_match,
     trees.Like: _like,
     trees.Case: _case,
     trees.Coalesce: _coalesce,

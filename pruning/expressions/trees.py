@@ -117,6 +117,43 @@ class Function(enum.Enum):
     DATE_FORMAT = "date_format"
 
 
+TEXT_FUNCTIONS = frozenset(
+    {
+        Function.UPPER,
+        Function.LOWER,
+        Function.TRIM,
+        Function.LTRIM,
+        Function.RTRIM,
+        Function.SUBSTRING,
+        Function.CONCAT,
+        Function.LENGTH,
+        Function.RPAD,
+    }
+)
+TIME_FUNCTIONS = frozenset(
+    {
+        Function.DATE_TRUNC,
+        Function.TRUNC,
+        Function.YEAR,
+        Function.QUARTER,
+        Function.MONTH,
+        Function.DAY,
+        Function.DAYOFWEEK,
+        Function.WEEKDAY,
+        Function.DAYOFYEAR,
+        Function.WEEKOFYEAR,
+        Function.LAST_DAY,
+        Function.HOUR,
+        Function.MINUTE,
+        Function.SECOND,
+        Function.DATE_ADD,
+        Function.DATE_SUB,
+        Function.ADD_MONTHS,
+        Function.DATEDIFF,
+        Function.UNIX_TIMESTAMP,
+        Function.DATE_FORMAT,
+    }
+)
 # The functions whose result may not fit in their type.
 OVERFLOWING = frozenset({Function.NEGATE, Function.ABS, Function.ROUND, Function.BROUND})
 

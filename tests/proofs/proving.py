@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import z3
+from tested_axioms import TestedAxioms
 
 from oracles.symbolic import Ideals, Meaning, Outcome
 from pruning.expressions.trees import (
@@ -94,7 +95,8 @@ class Proof:
         return found
 
     def _claims(self) -> tuple[list[Claim], list[Any]]:
-        analysis, everywhere = Analysis(self.rules, self.build), Environment()
+        tested = TestedAxioms(self.solver)
+        analysis, everywhere = Analysis(tested.recording(self.rules), self.build), Environment()
         row = {name: self._row(name, type_) for name, type_ in columns(self.expression).items()}
         row |= {part.name: self._element(part) for part in walk(self.expression) if isinstance(part, Element)}
         ideals = Ideals(self.solver.theory.ordering.place, self._rounded, self.solver.theory.functions.of)
@@ -116,6 +118,7 @@ class Proof:
         rows = [(name, name, type_) for name, type_ in columns(self.expression).items()]
         rows += [(part.name, row, part.type) for part, row in self._elements]
         premises = [term for name, row, type_ in rows for term in self._premises(name, row, type_)]
+        premises += tested.of(self.expression, meaning)
         return claims, premises + meaning.assumptions + self.solver.theory.axioms()
 
     def _orders(

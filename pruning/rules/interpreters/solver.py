@@ -69,10 +69,10 @@ class Solver:
         type_ = program.operations[operation.operands[0]].type
         assert type_ is not None
         assert isinstance(operation.payload, Cuts), operation.op
-        return self._meets(operands[0], operands[1], operation.payload, type_)
+        return self.meets(operands[0], operands[1], operation.payload, type_)
 
-    def _meets(self, lower: Bounded, upper: Bounded, cuts: Cuts, type_: Type) -> Term:
-        """The lower bound is in the set, or a cut lies between the two."""
+    def meets(self, lower: Bounded, upper: Bounded, cuts: Cuts, type_: Type) -> Term:
+        """Whether [lower, upper] may hold a value of a set: the lower bound does, or a cut lies between."""
 
         def beyond(bound: Bounded, cut: Cut) -> Term:
             place = self.theory.constant(cut[0], type_)
