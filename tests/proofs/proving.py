@@ -23,7 +23,7 @@ from pruning.expressions.trees import (
 )
 from pruning.expressions.types import BOOLEAN, BYTE, Type
 from pruning.rules import cuts
-from pruning.rules.analysis import Analysis, Rule, RuleKey
+from pruning.rules.analysis import BOUNDS_ALONE, Analysis, Beyond, Rule, RuleKey
 from pruning.rules.builder import Builder
 from pruning.rules.environment import Environment
 from pruning.rules.interpreters.solver import Solver
@@ -72,7 +72,9 @@ class Proof:
     rules: Mapping[RuleKey, Rule] = field(default_factory=lambda: RULES)
     build: Builder = field(default_factory=Builder)
     solver: Solver = field(default_factory=Solver)
+    beyond: Beyond = BOUNDS_ALONE
     _elements: list[tuple[Element, str]] = field(default_factory=list)
+    _asked: dict[Input, Any] = field(default_factory=dict)
 
     def refuted(self, *, limit: int | None = None) -> list[str]:
         """The claims that do not hold, each with a witness; those that Z3 cannot decide as well.
@@ -96,7 +98,8 @@ class Proof:
 
     def _claims(self) -> tuple[list[Claim], list[Any]]:
         tested = TestedAxioms(self.solver)
-        analysis, everywhere = Analysis(tested.recording(self.rules), self.build), Environment()
+        analysis = Analysis(tested.recording(self.rules), self.build, self.beyond)
+        everywhere = Environment()
         row = {name: self._row(name, type_) for name, type_ in columns(self.expression).items()}
         row |= {part.name: self._element(part) for part in walk(self.expression) if isinstance(part, Element)}
         ideals = Ideals(self.solver.theory.ordering.place, self._rounded, self.solver.theory.functions.of)
@@ -119,6 +122,9 @@ class Proof:
         rows += [(part.name, row, part.type) for part, row in self._elements]
         premises = [term for name, row, type_ in rows for term in self._premises(name, row, type_)]
         premises += tested.of(self.expression, meaning)
+        for input_, flag in self._asked.items():
+            held = ValueSet(input_.asked)
+            premises.append(z3.Implies(tested.member(held, row[input_.column], input_.type), flag))
         return claims, premises + meaning.assumptions + self.solver.theory.axioms()
 
     def _orders(
@@ -196,6 +202,8 @@ class Proof:
         if input_.aspect is Aspect.HAS_ROWS:
             return z3.BoolVal(True)
         name = f"{input_.column} {input_.aspect.name}"
+        if input_.aspect is Aspect.MAY_HOLD:
+            return self._asked.setdefault(input_, z3.Bool(f"{name} {len(self._asked)}"))
         if input_.aspect not in (Aspect.LOWER, Aspect.UPPER):
             return z3.Bool(name)
         assert input_.type is not None

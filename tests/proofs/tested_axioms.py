@@ -55,8 +55,8 @@ class TestedAxioms:
             if found is not None:
                 operand, inside = found
                 value, argument = meaning.of(node), meaning.of(operand)
-                holds = self._member(inside, argument, type_of(operand))
-                terms.append(z3.Implies(self._member(values, value, type_of(node)), holds))
+                holds = self.member(inside, argument, type_of(operand))
+                terms.append(z3.Implies(self.member(values, value, type_of(node)), holds))
         return terms
 
     def _sets(self, node: Any, meaning: Meaning) -> list[Any]:
@@ -66,11 +66,11 @@ class TestedAxioms:
         outcome, operand = meaning.of(node), meaning.of(node.operand)
         taken = {Truths.TRUE: outcome.true, Truths.FALSE: outcome.false, Truths.NULL: outcome.null}
         return [
-            z3.Implies(taken[truth], self._member(found.of(truth), operand, type_of(node.operand)))
+            z3.Implies(taken[truth], self.member(found.of(truth), operand, type_of(node.operand)))
             for truth in taken
         ]
 
-    def _member(self, values: ValueSet, outcome: Outcome, type_: Type) -> Any:
+    def member(self, values: ValueSet, outcome: Outcome, type_: Type) -> Any:
         """Whether the value on the row is in the set."""
         place = Bounded(z3.BoolVal(True), Number(outcome.value, outcome.sign))
         inside = self.solver.meets(place, place, values.cuts, type_)
