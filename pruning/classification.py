@@ -9,9 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pruning.expressions.trees import Expression
+from pruning.metadata.coverings import coverings_of
 from pruning.metadata.lanes import Blocks
+from pruning.metadata.memberships import indexed
 from pruning.refinement import refine
-from pruning.rules.analysis import analyse
+from pruning.rules.analysis import BOUNDS_ALONE, Beyond
 from pruning.rules.canonical import canonical
 from pruning.rules.conjuncts import analyse_conjuncts
 from pruning.rules.interpreters import adaptive as adapting
@@ -19,6 +21,7 @@ from pruning.rules.interpreters import arrow
 from pruning.rules.program import Program
 from pruning.rules.table import RULES
 from pruning.rules.truths import Match
+from pruning.rules.verdicts import analyse
 
 # A request to an object store and the decoding of a few pages: what skipping one block spares at least.
 READ_SECONDS = 0.02
@@ -38,12 +41,17 @@ class Classification:
     deferred: tuple[Expression, ...] = ()
 
 
-def compile_predicate(predicate: Expression) -> Program:
+def compile_predicate(predicate: Expression, *, beyond: Beyond = BOUNDS_ALONE) -> Program:
     """The program that tells which truth values the predicate may take in a block.
 
     It can be pickled, so that one compiled in the driver runs unchanged in executors.
+
+    Args:
+        predicate: A boolean expression.
+        beyond: What to ask of blocks beside bounds and counts; metadata that cannot tell excludes
+            nothing.
     """
-    return analyse(canonical(predicate), RULES)
+    return analyse(canonical(predicate), RULES, beyond=beyond)
 
 
 def classify_blocks(
@@ -61,7 +69,11 @@ def classify_blocks(
     Returns:
         `Match` as int8, of shape (blocks,): 0 NONE, 1 SOME, 2 ALL. A block without rows is NONE.
     """
-    program = predicate if isinstance(predicate, Program) else compile_predicate(predicate)
+    program = (
+        predicate
+        if isinstance(predicate, Program)
+        else compile_predicate(predicate, beyond=_beyond(metadata))
+    )
     blocks = Blocks.of(metadata)
     inputs_at = partial(blocks.inputs, program)
     if adaptive:
@@ -70,6 +82,10 @@ def classify_blocks(
     else:
         verdicts = _verdicts(*arrow.run(program, inputs_at, metadata.num_rows))
     return refine(program, blocks, verdicts) if refined else verdicts
+
+
+def _beyond(metadata: pa.Table) -> Beyond:
+    return Beyond(indexed=indexed(metadata), points=tuple(coverings_of(metadata)))
 
 
 def _verdicts(may_true: pa.Array, may_false: pa.Array, may_null: pa.Array) -> pa.Int8Array:
@@ -99,7 +115,7 @@ def classify_within(
         clock: Seconds from any beginning.
         chunk_lanes: Blocks to look at between decisions; None is what suits the predicate.
     """
-    program, conjuncts = analyse_conjuncts(predicate, RULES)
+    program, conjuncts = analyse_conjuncts(predicate, RULES, beyond=_beyond(metadata))
     blocks = Blocks.of(metadata)
     outcome = adapting.run(
         program,

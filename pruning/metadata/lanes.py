@@ -7,9 +7,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pruning.expressions.types import Type
+from pruning.metadata.coverings import coverings_of, may_be_inside
+from pruning.metadata.holding import Holdings
+from pruning.metadata.memberships import FIELD, compatible
 from pruning.metadata.schema import arrow_type, sql_type
 from pruning.rules.interpreters.arrow import to_lanes
 from pruning.rules.program import Aspect, Input, Program
+from pruning.rules.regions import Inside, Pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,12 +22,20 @@ class Blocks:
 
     row_count: pa.Array
     columns: pa.StructArray
+    holdings: Holdings | None = None
+    coverings: Mapping[Pair, pa.ListArray] = field(default_factory=dict)
     _parts: dict[tuple[str, str], pa.Array | None] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(cls, metadata: pa.Table) -> "Blocks":
         """The blocks of a metadata table of the shape `pruning.metadata.schema` says."""
-        return cls(_flat(metadata.column("row_count")), _flat(metadata.column("columns")))
+        holdings = Holdings(_flat(metadata.column(FIELD))) if FIELD in metadata.schema.names else None
+        return cls(
+            _flat(metadata.column("row_count")),
+            _flat(metadata.column("columns")),
+            holdings,
+            coverings_of(metadata),
+        )
 
     def inputs(self, program: Program, start: int, size: int) -> Mapping[Input, pa.Array]:
         """An array of shape (size,) for each input of the program, from block `start` on.
@@ -60,6 +72,10 @@ class _Inputs(Mapping[Input, pa.Array]):
             bound = self._part(input_, "min" if input_.aspect is Aspect.LOWER else "max")
             typed = None if bound is None else _as_type(bound, input_.type)
             return to_lanes(input_, pa.nulls(self.size, arrow_type(input_.type)) if typed is None else typed)
+        if input_.aspect is Aspect.MAY_HOLD:
+            return self._may_hold(input_, input_.type)
+        if input_.aspect is Aspect.MAY_BE_INSIDE:
+            return self._may_be_inside(input_)
         return self._flag(input_, input_.type)
 
     def __iter__(self) -> Iterator[Input]:
@@ -84,6 +100,22 @@ class _Inputs(Mapping[Input, pa.Array]):
         some = _unless_known(pc.less(null_count, self._row_count()))
         return pc.and_(some, _unless_known(pc.not_equal(nan_count, 0)))
 
+    def _may_hold(self, input_: Input, type_: Type) -> pa.Array:
+        """What is not known of a column under its own type excludes nothing."""
+        bound = self._part(input_, "min")
+        holdings = self.blocks.holdings
+        if holdings is None or bound is None or not compatible(sql_type(bound.type), type_):
+            return pa.repeat(True, self.size)
+        return holdings.may_hold(input_.column, type_, input_.asked, self.start, self.size)
+
+    def _may_be_inside(self, input_: Input) -> pa.Array:
+        """Points that nothing is known of may be anywhere."""
+        assert isinstance(input_.asked, Inside)
+        coverings = self.blocks.coverings.get(Pair(input_.column, input_.asked.longitude))
+        if coverings is None:
+            return pa.repeat(True, self.size)
+        return may_be_inside(coverings, input_.asked.region, self.start, self.size)
+
     def _row_count(self) -> pa.Array:
         return self.blocks.row_count.slice(self.start, self.size)
 
@@ -101,13 +133,7 @@ def _as_type(bound: pa.Array, wanted: Type) -> pa.Array | None:
     known = sql_type(bound.type)
     if known == wanted:
         return bound
-    wider = known.integral and wanted.integral and _bits(known) < _bits(wanted)
-    return bound.cast(arrow_type(wanted)) if wider else None
-
-
-def _bits(type_: Type) -> int:
-    assert type_.integer_range is not None
-    return type_.integer_range[1].bit_length()
+    return bound.cast(arrow_type(wanted)) if compatible(known, wanted) else None
 
 
 def _flat(column: pa.ChunkedArray) -> pa.Array:

@@ -32,16 +32,16 @@ from pruning.expressions.trees import (
     type_of,
 )
 from pruning.expressions.types import BOOLEAN
-from pruning.rules import cuts as value_sets
 from pruning.rules import environment as environments
-from pruning.rules import ranges
+from pruning.rules import ranges, value_sets
 from pruning.rules.builder import Builder
-from pruning.rules.correlation import correlated_columns, sharing_columns
+from pruning.rules.correlation import sharing_columns
 from pruning.rules.cuts import FULL
 from pruning.rules.environment import Environment
 from pruning.rules.outcomes import Outcomes, ValueSet, of_boolean
-from pruning.rules.program import Aspect, Flag, Program
+from pruning.rules.program import Aspect, Flag
 from pruning.rules.ranges import Range
+from pruning.rules.regions import Pair
 from pruning.rules.truths import Truths
 
 
@@ -75,6 +75,22 @@ class Rule:
 RuleKey: TypeAlias = type | Function
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beyond:
+    """What block metadata may know beside bounds and counts.
+
+    Attributes:
+        indexed: The columns of which `Aspect.MAY_HOLD` may be asked.
+        points: The pairs of columns of which `Aspect.MAY_BE_INSIDE` may be asked.
+    """
+
+    indexed: frozenset[str] = frozenset()
+    points: tuple[Pair, ...] = ()
+
+
+BOUNDS_ALONE = Beyond()
+
+
 def rule_key(node: Expression) -> RuleKey:
     """What a table of rules knows a node by: its class, or the function that it calls."""
     return node.function if isinstance(node, Call) else type(node)
@@ -84,12 +100,12 @@ def rule_key(node: Expression) -> RuleKey:
 class Analysis:
     """One evaluation of one predicate. `rules` has a rule for each class of node, each function.
 
-    `indexed` are the columns of which more than bounds may be asked (`Aspect.MAY_HOLD`).
+    `beyond` is what may be asked of blocks beside bounds and counts.
     """
 
     rules: Mapping[RuleKey, Rule]
     build: Builder = field(default_factory=Builder)
-    indexed: frozenset[str] = frozenset()
+    beyond: Beyond = BOUNDS_ALONE
     _ranges: dict[tuple[int, Environment], Range] = field(default_factory=dict)
     _flags: dict[tuple[int, Environment, Truths], Flag] = field(default_factory=dict)
     _assumed: dict[tuple[int, Environment, Truths], Environment] = field(default_factory=dict)
@@ -192,7 +208,7 @@ class Analysis:
 
     def _held(self, node: Expression, known: Range, values: ValueSet) -> Iterator[Flag]:
         """Whether the block may hold one of the values, or the row may be their NULL or NaN."""
-        if isinstance(node, Column) and node.name in self.indexed and not values.cuts.full:
+        if isinstance(node, Column) and node.name in self.beyond.indexed and not values.cuts.full:
             build, asked = self.build, value_sets.intersection(known.cuts, values.cuts)
             yield build.or_(
                 build.flag_input(Aspect.MAY_HOLD, node.name, node.type, asked),
@@ -312,32 +328,6 @@ def _truths_in(values: ValueSet) -> Truths:
         if values.cuts.holds(value):
             truths |= truth
     return truths
-
-
-def analyse(
-    predicate: Expression, rules: Mapping[RuleKey, Rule], *, indexed: frozenset[str] = frozenset()
-) -> Program:
-    """The program that tells which truth values a predicate may take in a block.
-
-    Its three outputs are flags: may be TRUE, may be FALSE, may be NULL; all false in a block
-    without rows. Of the columns in `indexed` it asks which values a block may hold.
-    """
-    analysis = Analysis(rules, indexed=indexed)
-    program = analysis.build.program(*truth_flags(analysis, predicate))
-    return replace(program, correlated=correlated_columns(predicate, analysis.outcomes))
-
-
-def truth_flags(analysis: Analysis, predicate: Expression) -> tuple[Flag, ...]:
-    """The three flags of `analyse`.
-
-    What is known of a block's values beyond their bounds only ever says that no row is TRUE: filters
-    and lists of values are too easily incomplete to claim that every row is.
-    """
-    build, everywhere = analysis.build, Environment()
-    has_rows = build.flag_input(Aspect.HAS_ROWS)
-    by_bounds = Analysis(analysis.rules, build) if analysis.indexed else analysis
-    asked = ((analysis, Truths.TRUE), (by_bounds, Truths.FALSE), (by_bounds, Truths.NULL))
-    return tuple(build.and_(has_rows, one.may(predicate, everywhere, truth)) for one, truth in asked)
 
 
 def unknown_rule() -> Rule:

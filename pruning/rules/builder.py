@@ -12,10 +12,13 @@ from decimal import Decimal
 
 from pruning.expressions.types import LONG, Type, Value
 from pruning.rules import functions, primitives
-from pruning.rules.cuts import Cut, Cuts, Interval, above, below, intersection, meets
+from pruning.rules.cuts import Cut, Interval, above, below
 from pruning.rules.exact_arithmetic import ARITHMETIC, is_defined
 from pruning.rules.functions import Apply
+from pruning.rules.languages import Language
 from pruning.rules.program import Aspect, Bound, Flag, Input, Op, Operation, Program
+from pruning.rules.regions import Inside
+from pruning.rules.value_sets import Values, intersection, meets
 
 # A set of fewer places is compared with one by one; a search costs as much as a few comparisons.
 _COMPARED_CUTS_MAX = 8
@@ -45,7 +48,11 @@ class Builder:
         return self._flag(Operation(Op.FLAG, payload=value))
 
     def flag_input(
-        self, aspect: Aspect, column: str = "", type_: Type | None = None, asked: Hashable | None = None
+        self,
+        aspect: Aspect,
+        column: str = "",
+        type_: Type | None = None,
+        asked: Values | Inside | None = None,
     ) -> Flag:
         """A flag that the block's metadata gives; `asked` is that of `Input`."""
         return self._flag(Operation(Op.FLAG_INPUT, payload=Input(aspect, column, type_, asked)))
@@ -75,22 +82,22 @@ class Builder:
         """Whether `left <= right` cannot be excluded."""
         return self._compare(Op.MAYBE_AT_MOST, left, right)
 
-    def maybe_meets(self, lower: Bound, upper: Bound, cuts: Cuts) -> Flag:
+    def maybe_meets(self, lower: Bound, upper: Bound, values: Values) -> Flag:
         """Whether a value in [lower, upper] may lie in a set."""
         # [max(x, c), y] meets a set where [x, y] meets what the set has from c on.
         if pair := self._with_constant(Op.GREATEST_KNOWN, lower):
             least = above(self._known_constant(pair[1]), lower.type, inclusive=True)
-            return self.maybe_meets(pair[0], upper, intersection(cuts, least))
+            return self.maybe_meets(pair[0], upper, intersection(values, least))
         if pair := self._with_constant(Op.LEAST_KNOWN, upper):
             greatest = below(self._known_constant(pair[1]), upper.type, inclusive=True)
-            return self.maybe_meets(lower, pair[0], intersection(cuts, greatest))
-        if cuts.full or cuts.empty:
-            return self.flag(cuts.full)
+            return self.maybe_meets(lower, pair[0], intersection(values, greatest))
+        if values.full or values.empty:
+            return self.flag(values.full)
         if self._is_constant(lower) and self._is_constant(upper):
-            return self.flag(meets(self._constant(lower), self._constant(upper), cuts))
-        if len(cuts.points) > _COMPARED_CUTS_MAX:
-            return self._flag(Operation(Op.MAYBE_MEETS, (lower.index, upper.index), payload=cuts))
-        return self.or_(*(self._maybe_overlaps(lower, upper, interval) for interval in cuts.intervals()))
+            return self.flag(meets(self._constant(lower), self._constant(upper), values))
+        if isinstance(values, Language) or len(values.points) > _COMPARED_CUTS_MAX:
+            return self._flag(Operation(Op.MAYBE_MEETS, (lower.index, upper.index), payload=values))
+        return self.or_(*(self._maybe_overlaps(lower, upper, interval) for interval in values.intervals()))
 
     def _maybe_overlaps(self, lower: Bound, upper: Bound, interval: Interval) -> Flag:
         start, end = interval

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pruning.expressions.trees import And, Expression
-from pruning.rules.analysis import Analysis, Rule, RuleKey, truth_flags
+from pruning.rules.analysis import BOUNDS_ALONE, Analysis, Beyond, Rule, RuleKey
 from pruning.rules.boolean import neutral_flags
 from pruning.rules.canonical import canonical
 from pruning.rules.correlation import correlated_columns
@@ -12,6 +12,7 @@ from pruning.rules.environment import Environment
 from pruning.rules.flag_trees import conjoined
 from pruning.rules.program import Flag, Program
 from pruning.rules.truths import Truths
+from pruning.rules.verdicts import truth_flags
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +24,13 @@ class Conjunct:
 
 
 def analyse_conjuncts(
-    predicate: Expression, rules: Mapping[RuleKey, Rule], *, indexed: frozenset[str] = frozenset()
+    predicate: Expression, rules: Mapping[RuleKey, Rule], *, beyond: Beyond = BOUNDS_ALONE
 ) -> tuple[Program, tuple[Conjunct, ...]]:
     """The program of a predicate, and its conjuncts. Those on one expression have one flag in common."""
     nodes = predicate.operands if isinstance(predicate, And) else (predicate,)
     written = [canonical(node) for node in nodes]
     whole = And(tuple(written)) if len(written) > 1 else written[0]
-    analysis = Analysis(rules, indexed=indexed)
+    analysis = Analysis(rules, beyond=beyond)
     outputs = truth_flags(analysis, whole)
     asked = list(_asked(analysis, whole))
     every = analysis.build.program(*outputs, *(flag for _, flag in asked))

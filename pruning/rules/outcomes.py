@@ -2,11 +2,11 @@
 
 `a < 5`, `a IN (1, 9) AND NOT a <=> 1` and `a + b IS NULL OR a + b > 3` say nothing of a row but through
 one expression, their *subject*. Whichever way such predicates are combined, three sets of the
-subject's values tell all: a union of intervals each, NULL and NaN beside. So what a block can give is
-exact where the subject's range is.
+subject's values tell all: a union of intervals or a language each, NULL and NaN beside. So what a
+block can give is exact where the subject's range is.
 
-The sets may be too large (LIKE is known by its prefix only), never too small, so connectives are
-made of unions and intersections alone.
+The sets may be too large (a pattern that no rule knows), never too small, so connectives are made of
+unions and intersections alone.
 """
 
 import operator
@@ -15,27 +15,30 @@ from dataclasses import dataclass
 
 from pruning.expressions.trees import Expression, repeatable
 from pruning.expressions.types import BOOLEAN
-from pruning.rules import cuts as sets
-from pruning.rules.cuts import EMPTY, FULL, Cuts
+from pruning.rules import value_sets
+from pruning.rules.cuts import EMPTY, FULL, of_values
 from pruning.rules.truths import Truths
+from pruning.rules.value_sets import Values
 
 
 @dataclass(frozen=True, slots=True)
 class ValueSet:
     """A set of values, NULL and NaN among them or not."""
 
-    cuts: Cuts = EMPTY
+    cuts: Values = EMPTY
     null: bool = False
     nan: bool = False
 
     def __or__(self, other: "ValueSet") -> "ValueSet":
         return ValueSet(
-            sets.union(self.cuts, other.cuts), null=self.null or other.null, nan=self.nan or other.nan
+            value_sets.union(self.cuts, other.cuts),
+            null=self.null or other.null,
+            nan=self.nan or other.nan,
         )
 
     def __and__(self, other: "ValueSet") -> "ValueSet":
         return ValueSet(
-            sets.intersection(self.cuts, other.cuts),
+            value_sets.intersection(self.cuts, other.cuts),
             null=self.null and other.null,
             nan=self.nan and other.nan,
         )
@@ -69,14 +72,14 @@ class Outcomes:
         return union(each[truth] for truth in truths.members())
 
 
-def union(value_sets: Iterable[ValueSet]) -> ValueSet:
+def union(parts: Iterable[ValueSet]) -> ValueSet:
     """What is in any of them."""
-    return _in_pairs(operator.or_, list(value_sets) or [NOTHING])
+    return _in_pairs(operator.or_, list(parts) or [NOTHING])
 
 
-def intersection(value_sets: Iterable[ValueSet]) -> ValueSet:
+def intersection(parts: Iterable[ValueSet]) -> ValueSet:
     """What is in all of them."""
-    return _in_pairs(operator.and_, list(value_sets) or [EVERYTHING])
+    return _in_pairs(operator.and_, list(parts) or [EVERYTHING])
 
 
 def _in_pairs(combine: Callable[[ValueSet, ValueSet], ValueSet], parts: list[ValueSet]) -> ValueSet:
@@ -99,7 +102,7 @@ def constant(value: object) -> Outcomes:
 
 def of_boolean(subject: Expression) -> Outcomes:
     """Of a boolean about which nothing else is known: it is what it is."""
-    true, false = (sets.of_values([value], BOOLEAN) for value in (True, False))
+    true, false = (of_values([value], BOOLEAN) for value in (True, False))
     return Outcomes(subject, true=ValueSet(true), false=ValueSet(false), null=NULL_ONLY)
 
 

@@ -4,13 +4,13 @@ An operation gives a *flag* (a boolean) or a *bound* (a value that may be unknow
 """
 
 import enum
-from collections.abc import Hashable
 from dataclasses import dataclass
 
 from pruning.expressions.trees import Column
 from pruning.expressions.types import Type, Value
-from pruning.rules.cuts import Cuts
 from pruning.rules.functions import Apply
+from pruning.rules.regions import Inside
+from pruning.rules.value_sets import Values
 
 
 class Op(enum.Enum):
@@ -64,14 +64,14 @@ class Aspect(enum.Enum):
 class Input:
     """An aspect of a column; of no column for HAS_ROWS.
 
-    `asked` is the set of values of MAY_HOLD, of a column of known type; the region of MAY_BE_INSIDE,
-    whose `column` is that of the latitudes.
+    `asked` is the set of values of MAY_HOLD, of a column of known type; or of MAY_BE_INSIDE, whose
+    `column` is that of the latitudes, the region.
     """
 
     aspect: Aspect
     column: str
     type: Type | None
-    asked: Hashable | None = None
+    asked: Values | Inside | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class Operation:
     op: Op
     operands: tuple[int, ...] = ()
     type: Type | None = None
-    payload: bool | Value | Input | Cuts | Apply | None = None
+    payload: bool | Value | Input | Values | Apply | None = None
 
 
 @dataclass(frozen=True, slots=True)

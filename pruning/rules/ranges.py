@@ -4,12 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from pruning.expressions.types import BOOLEAN, NULL, Type
-from pruning.rules import cuts as sets
+from pruning.rules import value_sets
 from pruning.rules.builder import Builder
-from pruning.rules.cuts import EMPTY, FULL, Cuts
+from pruning.rules.cuts import EMPTY, FULL
 from pruning.rules.outcomes import ValueSet
 from pruning.rules.program import Bound, Flag
 from pruning.rules.truths import Truths
+from pruning.rules.value_sets import Values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +27,7 @@ class Range:
     may_null: Flag
     may_nan: Flag
     may_value: Flag
-    cuts: Cuts = FULL
+    cuts: Values = FULL
 
     @property
     def type(self) -> Type:
@@ -92,7 +93,7 @@ def union(build: Builder, left: Range, right: Range) -> Range:
         may_null=build.or_(left.may_null, right.may_null),
         may_nan=build.or_(left.may_nan, right.may_nan),
         may_value=build.or_(left.may_value, right.may_value),
-        cuts=sets.union(left.cuts, right.cuts),
+        cuts=value_sets.union(left.cuts, right.cuts),
     )
 
 
@@ -100,7 +101,7 @@ def both(build: Builder, one: Range, other: Range) -> Range:
     """The rows that lie in two ranges of one expression."""
     lower = build.greatest_known(one.lower, other.lower)
     upper = build.least_known(one.upper, other.upper)
-    cuts = sets.intersection(one.cuts, other.cuts)
+    cuts = value_sets.intersection(one.cuts, other.cuts)
     meets = build.and_(build.maybe_at_most(lower, upper), build.maybe_meets(lower, upper, cuts))
     return Range(
         lower=lower,
@@ -114,7 +115,7 @@ def both(build: Builder, one: Range, other: Range) -> Range:
 
 def inside(build: Builder, range_: Range, values: ValueSet) -> Range:
     """The rows whose value, NULL or NaN is in the set as well."""
-    cuts = sets.intersection(range_.cuts, values.cuts)
+    cuts = value_sets.intersection(range_.cuts, values.cuts)
     never = build.flag(False)
     least, greatest = cuts.hull()
     return Range(
@@ -130,7 +131,8 @@ def inside(build: Builder, range_: Range, values: ValueSet) -> Range:
 def may_lie(build: Builder, range_: Range, values: ValueSet) -> Flag:
     """Whether a row may have a value in the set, or its NULL or NaN."""
     never = build.flag(False)
-    meets = build.maybe_meets(range_.lower, range_.upper, sets.intersection(range_.cuts, values.cuts))
+    cuts = value_sets.intersection(range_.cuts, values.cuts)
+    meets = build.maybe_meets(range_.lower, range_.upper, cuts)
     return build.or_(
         build.and_(range_.may_value, meets),
         range_.may_null if values.null else never,
@@ -176,7 +178,7 @@ def _of_one_type(build: Builder, left: Range, right: Range) -> tuple[Range, Rang
     return first, second
 
 
-def _cuts_of(side: Range) -> Cuts:
+def _cuts_of(side: Range) -> Values:
     """In another type: nothing is known of values, and a bare NULL has none."""
     return EMPTY if side.type == NULL else FULL
 

@@ -13,11 +13,13 @@ import pyarrow.compute as pc
 
 from pruning.expressions.types import Kind, Type
 from pruning.rules.functions import Apply
-from pruning.rules.interpreters import arrow_functions
+from pruning.rules.interpreters import arrow_functions, arrow_languages
 from pruning.rules.interpreters import arrow_kernels as kernels
 from pruning.rules.interpreters import arrow_products as products
 from pruning.rules.interpreters.arrow_kernels import Lanes
+from pruning.rules.languages import Language
 from pruning.rules.program import Aspect, Input, Op, Operation, Program
+from pruning.rules.value_sets import Values
 
 # 16 operations on 32 Ki lanes of 8 bytes stay inside a second-level cache of a few MiB.
 CHUNK_LANES = 32_768
@@ -138,13 +140,19 @@ def step(
     return _BOUNDS[operation.op](type_, *operands)
 
 
+def _maybe_meets(lower: Lanes, upper: Lanes, values: Values) -> Lanes:
+    if isinstance(values, Language):
+        return arrow_languages.maybe_meets(lower, upper, values)
+    return kernels.maybe_meets(lower, upper, values)
+
+
 _FLAGS: Mapping[Op, Callable[..., Lanes]] = {
     Op.AND: pc.and_,
     Op.OR: pc.or_,
     Op.NOT: pc.invert,
     Op.MAYBE_LESS: lambda left, right: kernels.unless_excluded(pc.less(left, right)),
     Op.MAYBE_AT_MOST: lambda left, right: kernels.unless_excluded(pc.less_equal(left, right)),
-    Op.MAYBE_MEETS: kernels.maybe_meets,
+    Op.MAYBE_MEETS: _maybe_meets,
     Op.KNOWN: pc.is_valid,
 }
 _BOUNDS: Mapping[Op, Callable[..., Lanes]] = {

@@ -15,7 +15,9 @@ from pruning.expressions.types import Kind, Type, Value
 from pruning.rules import decimals, functions, primitives
 from pruning.rules.functions import Apply
 from pruning.rules.interpreters import arrow_kernels as kernels
+from pruning.rules.interpreters import arrow_steps
 from pruning.rules.interpreters.arrow_kernels import WIDE_DIGITS, Lanes
+from pruning.rules.steps import Step
 
 _POWER_EXACT_MAX = 22  # powers of ten up to it are doubles
 _INTEGER_EXACT_MAX = 2**53
@@ -55,6 +57,8 @@ def apply(call: Apply, bounds: Sequence[Lanes], source: Type, target: Type, lane
     if lanes is None:
         return apply(call, [pa.repeat(bound, 1) for bound in bounds], source, target, lane_type)[0]
     arrays = [pa.repeat(bound, lanes) if isinstance(bound, pa.Scalar) else bound for bound in bounds]
+    if isinstance(call.function, Step):
+        return arrow_steps.apply(call.function, functions.BENDS[call.side], arrays[0], target, lane_type)
     if call.function in functions.ROUNDING:
         return _round(call, arrays[0], source, target, lane_type)
     values = [_doubles(array) for array in arrays]
@@ -76,7 +80,8 @@ def _round(call: Apply, array: pa.Array, source: Type, target: Type, lane_type: 
     if not source.floating:
         if _scale(array) - call.digits >= WIDE_DIGITS:
             return _one_by_one(array, one, lane_type)
-        return _rounded(array, call.digits, _MODES[call.function], target, lane_type)
+        mode = _MODES[functions.named(call)]
+        return _rounded(array, call.digits, mode, target, lane_type)
     if call.function in (Function.FLOOR, Function.CEIL):
         if call.digits or not target.integral:
             return _one_by_one(array, one, lane_type)

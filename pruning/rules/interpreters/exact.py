@@ -4,10 +4,12 @@ from collections.abc import Callable, Mapping
 
 from pruning.expressions.types import Value
 from pruning.rules import functions, primitives
-from pruning.rules.cuts import Cuts, meets
+from pruning.rules.cuts import Cuts
 from pruning.rules.exact_arithmetic import ARITHMETIC
 from pruning.rules.functions import Apply
+from pruning.rules.languages import Language
 from pruning.rules.program import Input, Op, Operation, Program
+from pruning.rules.value_sets import meets
 
 # A flag is a bool; a bound is a Value, or None where it is unknown.
 Cell = bool | Value | None
@@ -49,7 +51,7 @@ def _apply(program: Program, operation: Operation, operands: list[Cell]) -> Cell
 
 
 def _constant(operation: Operation) -> Cell:
-    assert not isinstance(operation.payload, Input | Cuts | Apply)
+    assert not isinstance(operation.payload, Input | Cuts | Language | Apply)
     return operation.payload
 
 

@@ -2,8 +2,8 @@
 
 Values are ideal. Integers, dates, timestamps and unscaled decimals are Z3 integers; strings and
 binaries are integers too, standing for places in the total order of bytes (the rules use nothing
-else of them); floats are a real or an infinity, and rounding is any monotone function. A proof is
-therefore modulo the primitives, which are tested against these ideals.
+else of them but which languages they are in); floats are a real or an infinity, and rounding is any
+monotone function. A proof is therefore modulo the primitives, which are tested against these ideals.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,9 @@ from pruning.rules.interpreters.solver_calls import apply
 from pruning.rules.interpreters.solver_casts import cast
 from pruning.rules.interpreters.solver_numbers import Bounded, Cell, Number, Term
 from pruning.rules.interpreters.solver_theory import Theory
+from pruning.rules.languages import Language
 from pruning.rules.program import Input, Op, Operation, Program
+from pruning.rules.value_sets import Values
 
 _ANY_VALUE: dict[Kind, Value] = dict.fromkeys(BYTES, b"")
 
@@ -68,11 +70,17 @@ class Solver:
                 return _unless_known(operands, operands[0].number.at_most(operands[1].number))
         type_ = program.operations[operation.operands[0]].type
         assert type_ is not None
-        assert isinstance(operation.payload, Cuts), operation.op
+        assert isinstance(operation.payload, Cuts | Language), operation.op
         return self.meets(operands[0], operands[1], operation.payload, type_)
 
-    def meets(self, lower: Bounded, upper: Bounded, cuts: Cuts, type_: Type) -> Term:
-        """Whether [lower, upper] may hold a value of a set: the lower bound does, or a cut lies between."""
+    def meets(self, lower: Bounded, upper: Bounded, values: Values, type_: Type) -> Term:
+        """Whether [lower, upper] may hold a value of a set."""
+        if isinstance(values, Language):
+            return self.theory.languages.meets(lower, upper, values)
+        return self._crosses(lower, upper, values, type_)
+
+    def _crosses(self, lower: Bounded, upper: Bounded, cuts: Cuts, type_: Type) -> Term:
+        """The lower bound is in the set, or a cut lies between the two."""
 
         def beyond(bound: Bounded, cut: Cut) -> Term:
             place = self.theory.constant(cut[0], type_)
@@ -97,7 +105,7 @@ class Solver:
             case Op.BOUND:
                 payload = operation.payload
                 assert payload is not None
-                assert not isinstance(payload, Input | Cuts | Apply)
+                assert not isinstance(payload, Input | Cuts | Language | Apply)
                 return Bounded(z3.BoolVal(True), self.theory.constant(payload, type_))
             case Op.CHOOSE:
                 flag, then, otherwise = operands

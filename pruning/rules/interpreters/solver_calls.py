@@ -4,11 +4,14 @@ import z3
 
 from pruning.expressions.trees import Function
 from pruning.expressions.types import Kind, Type
+from pruning.rules import functions
 from pruning.rules.functions import ROUNDING, Apply, Side
 from pruning.rules.interpreters.solver_casts import at_scale
 from pruning.rules.interpreters.solver_functions import whole_exponent
 from pruning.rules.interpreters.solver_numbers import Number, Term, limits_of
+from pruning.rules.interpreters.solver_steps import stepped
 from pruning.rules.interpreters.solver_theory import Theory
+from pruning.rules.steps import Step
 
 
 def apply(
@@ -16,6 +19,8 @@ def apply(
 ) -> tuple[Term, Number]:
     """Whether a function has a value in `target`, and that value or one beside it."""
     number = operands[0]
+    if isinstance(call.function, Step):
+        return stepped(theory, call.function, functions.BENDS[call.side], number, target)
     if call.function in ROUNDING and not source.floating:
         digits = min(call.digits, source.scale)
         return at_scale(theory, call.function, number, source.scale, digits, target)

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -11,8 +12,11 @@ from pruning.expressions.types import BYTES, DOUBLE, Kind, Type, Value
 from pruning.rules.interpreters import solver_facts
 from pruning.rules.interpreters.solver_facts import real
 from pruning.rules.interpreters.solver_functions import RealFunctions
+from pruning.rules.interpreters.solver_languages import Languages
 from pruning.rules.interpreters.solver_numbers import Number, Term, limits_of, unscaled
 from pruning.rules.interpreters.solver_products import Monotony, ratio, rest
+from pruning.rules.interpreters.solver_times import TimeSteps
+from pruning.rules.languages import Language
 
 LOGARITHMS = frozenset({"ln", "log10", "log2", "log1p", "log"})  # known from the next float on
 
@@ -86,6 +90,8 @@ class Theory:
     rounding: Rounding = field(default_factory=Rounding)
     functions: RealFunctions = field(default_factory=RealFunctions)
     monotony: Monotony = field(default_factory=Monotony)
+    languages: Languages = field(default_factory=Languages)
+    times: TimeSteps = field(default_factory=TimeSteps)
     constants: set[tuple[float | Decimal, Type]] = field(default_factory=set)
     variables: list[tuple[Number, Type]] = field(default_factory=list)
     narrows: bool = False
@@ -94,7 +100,13 @@ class Theory:
         """What the proofs may use beyond arithmetic; ask when every term has been made."""
         facts = self._facts() + self._floats_kept()
         functions = self.functions.axioms()  # first: they may name more points
-        return self.ordering.axioms() + self.rounding.axioms() + functions + facts + self.monotony.axioms()
+        texts = self.ordering.axioms() + self.languages.axioms(self.ordering.places)
+        numbers = self.rounding.axioms() + functions + facts + self.monotony.axioms()
+        return texts + numbers + self.times.axioms()
+
+    def language(self, language: Language) -> Callable[[Term], Term]:
+        """A predicate on places: whether the string there is in the language."""
+        return self.languages.predicate(language)
 
     def _floats_kept(self) -> list[Term]:
         """KEPT: rounding keeps the floats that a proof names. SMALLEST: none lies nearer to zero than one.
