@@ -1,4 +1,4 @@
-"""CAST between numbers, booleans, dates and times ([M] 5.3.7); casts by way of text are not known."""
+"""CAST between numbers, booleans, dates and times ([M] 5.3.7); casts of text are not known."""
 
 from dataclasses import replace
 from functools import lru_cache
@@ -8,11 +8,14 @@ from pruning.expressions.types import BOOLEAN, DOUBLE, TIMESTAMP_NTZ, Kind, Type
 from pruning.rules import decimals, fitting, functions, primitives, ranges
 from pruning.rules.analysis import Analysis, Rule
 from pruning.rules.builder import Builder
+from pruning.rules.chains import chain
 from pruning.rules.environment import Environment
 from pruning.rules.functions import Apply, Side
+from pruning.rules.outcomes import ValueSet
 from pruning.rules.primitives import ZONE_OFFSET_MICROS_MAX, order_keeping
 from pruning.rules.program import Bound, Flag
 from pruning.rules.ranges import Range
+from pruning.rules.time import time_preimage, time_range
 
 _DOUBLE_DIGITS = 15  # a decimal of no more lies no nearer to an integer than doubles do
 _SATURATED = (Kind.INTEGER, Kind.LONG)  # narrower integers are cut out of an int
@@ -32,11 +35,14 @@ def cast_range(analysis: Analysis, node: Expression, environment: Environment) -
               (4) NaN is no integer: ANSI raises, TRY gives NULL, LEGACY 0.
               (5) Decimals become ints exactly or, in some cases, by way of a double: both keep the
                   order, so each bound is the outer one of the two.
-              (6) An instant and its local time differ by at most 18 hours: widen by that much.
+              (6) Of a zone that is not known: an instant and its local time differ by at most 18
+                  hours, so widen by that much. Of others see `rules.time`.
     """
     assert isinstance(node, Cast)
     build, known = analysis.build, analysis.range(node.operand, environment)
     source, target = known.type, node.type
+    if chain(node) is not None:
+        return time_range(analysis, node, environment)
     if _through_a_zone(source, target):
         return _zoned(build, known, target)  # (6)
     if target == BOOLEAN and _numeric(source):
@@ -244,4 +250,9 @@ def _zoned(build: Builder, known: Range, target: Type) -> Range:
     )
 
 
-CAST = Rule(range=cast_range)
+def cast_preimage(node: Expression, values: ValueSet) -> tuple[Expression, ValueSet] | None:
+    """The dates and times on which a cast of them is in a set (`rules.time`); None of other casts."""
+    return time_preimage(node, values)
+
+
+CAST = Rule(range=cast_range, preimage=cast_preimage)

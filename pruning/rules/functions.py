@@ -1,4 +1,4 @@
-"""What the increasing functions of numbers mean, on single exact Python values.
+"""What the increasing functions of numbers mean, on single exact Python values; steps of times, too.
 
 Like `primitives`, this is the reference that every interpreter must agree with; None is "unknown".
 A function whose last digits differ from one library to the next is enclosed: `Side` says which way
@@ -16,8 +16,9 @@ import numpy as np
 
 from pruning.expressions.trees import Function
 from pruning.expressions.types import Kind, Type, Value
-from pruning.rules import decimals
+from pruning.rules import decimals, steps
 from pruning.rules.primitives import nearest_float, representable
+from pruning.rules.steps import Bend, Step
 
 DIGITS_MAX = 400  # rounding a double to more digits changes nothing, to fewer than as many below zero all
 # Axiom LIBM: Spark's and numpy's values of an elementary function are within half of this of the true one:
@@ -39,9 +40,12 @@ class Side(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """An increasing function as an operation of a program; `digits` after the point where it rounds."""
+    """An increasing function as an operation of a program; `digits` after the point where it rounds.
 
-    function: Function
+    A step of dates and times stands for itself; `side` is then the side on which it is enclosed.
+    """
+
+    function: Function | Step
     digits: int = 0
     side: Side = Side.VALUE
 
@@ -61,6 +65,8 @@ def apply(call: Apply, values: tuple[Value, ...], source: Type, target: Type) ->
     """The function of one value, or two for LOG and POWER; None where it has no value in `target`."""
     value = values[0]
     assert not isinstance(value, bytes)
+    if isinstance(call.function, Step):
+        return stepped(call.function, int(value), call.side, target)
     if call.function in ROUNDING:
         return round_to(call, value, source, target)
     numbers = tuple(float(number) for number in values)
@@ -71,6 +77,16 @@ def apply(call: Apply, values: tuple[Value, ...], source: Type, target: Type) ->
     with np.errstate(all="ignore"):
         (enclosed,) = elementary(call, *(np.array([number]) for number in numbers))
     return None if math.isnan(enclosed) else float(enclosed)
+
+
+# The way in which a step that comes back on itself encloses a function on either side.
+BENDS: Mapping[Side, Bend] = {Side.BELOW: Bend.LOW, Side.VALUE: Bend.HERE, Side.ABOVE: Bend.HIGH}
+
+
+def stepped(step: Step, number: int, side: Side, target: Type) -> Value | None:
+    """A step of a date or time, or what encloses it on one side, in `target`."""
+    found = steps.value(step, number, BENDS[side])
+    return representable(found, target) if isinstance(found, int) else found
 
 
 def elementary(call: Apply, *values: np.ndarray) -> np.ndarray:
@@ -84,12 +100,18 @@ def elementary(call: Apply, *values: np.ndarray) -> np.ndarray:
         found = np.log(values[1]) / np.log(values[0])
         exact, least = values[1] == 1, -math.inf
     else:
-        function, argument, _ = ELEMENTARY[call.function]
+        function, argument, _ = ELEMENTARY[named(call)]
         found = function(values[0])
         found = np.where(np.isneginf(found), np.nan, found)  # at a logarithm's asymptote
         exact = values[0] == argument
         least = 0.0 if call.function is Function.EXP else -math.inf
     return _outward(found, exact | _infinite(values), call.side, least)
+
+
+def named(call: Apply) -> Function:
+    """The function of numbers that is called."""
+    assert isinstance(call.function, Function)
+    return call.function
 
 
 def _infinite(values: tuple[np.ndarray, ...]) -> np.ndarray:
@@ -115,7 +137,7 @@ def round_to(call: Apply, value: bool | int | float | Decimal, source: Type, tar
     if isinstance(value, float) and math.isinf(value):
         return _infinity(call, value, target)
     digits = max(-DIGITS_MAX, min(call.digits, DIGITS_MAX))
-    half = HALVES[call.function]
+    half = HALVES[named(call)]
     if isinstance(value, float) and call.function in (Function.ROUND, Function.BROUND):
         units = text_units(value, digits, half, call.side)
     else:

@@ -1,0 +1,126 @@
+"""The proleptic Gregorian calendar as arithmetic on day numbers, over all integers.
+
+Days count from 1970-01-01, months from January of year 0, weeks from the Monday on or before
+1970-01-01. There are only `//`, `%` and comparisons in here, so that every function takes an int or
+a numpy array of them: what is tested of one holds of the other as long as nothing overflows.
+"""
+
+from typing import Any, TypeAlias
+
+Whole: TypeAlias = Any  # an int, or a numpy array of 64-bit ones
+
+# Of the calendar that begins on 0000-03-01, so that a leap day is the last of its year.
+_EPOCH = 719_468
+_DAYS_OF_400_YEARS = 146_097
+_DAYS_OF_100_YEARS = 36_524
+_DAYS_OF_4_YEARS = 1_461
+_THURSDAY = 3
+_MONDAY_OF_WEEK_0 = -3  # 1969-12-29
+_SURELY_WEEK_1 = 3  # January 4 is in the first week of its year, whatever day it is
+
+
+def month_of(days: Whole) -> Whole:
+    """The number of the month that a day is in."""
+    return _year_and_month(days)[0]
+
+
+def year_of(days: Whole) -> Whole:
+    """The year that a day is in."""
+    return month_of(days) // 12
+
+
+def day_of(days: Whole) -> Whole:
+    """The day of its month, from 1."""
+    return _year_and_month(days)[1]
+
+
+def _year_and_month(days: Whole) -> tuple[Whole, Whole]:
+    """The number of its month, and the day of the month."""
+    since = days + _EPOCH
+    day_of_era = since % _DAYS_OF_400_YEARS
+    leap_days = (
+        day_of_era // (_DAYS_OF_4_YEARS - 1)
+        - day_of_era // _DAYS_OF_100_YEARS
+        + day_of_era // (_DAYS_OF_400_YEARS - 1)
+    )
+    year_of_era = (day_of_era - leap_days) // 365
+    day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
+    # Five months from March, and from August, have 153 days.
+    month = (5 * day_of_year + 2) // 153
+    years = year_of_era + since // _DAYS_OF_400_YEARS * 400
+    return years * 12 + month + 2, day_of_year - (153 * month + 2) // 5 + 1
+
+
+def month_start(month: Whole) -> Whole:
+    """The first day of a month."""
+    since = month - 2
+    year, place = since // 12, since % 12
+    leap_days = year // 4 - year // 100 + year // 400
+    return 365 * year + leap_days + (153 * place + 2) // 5 - _EPOCH
+
+
+def year_start(year: Whole) -> Whole:
+    """The first day of a year."""
+    return month_start(year * 12)
+
+
+def week_of(days: Whole) -> Whole:
+    """The number of the week, from Monday on, that a day is in."""
+    return (days - _MONDAY_OF_WEEK_0) // 7
+
+
+def week_start(week: Whole) -> Whole:
+    """The Monday of a week."""
+    return week * 7 + _MONDAY_OF_WEEK_0
+
+
+def week_year_of(week: Whole) -> Whole:
+    """The year whose ISO 8601 weeks a week is one of: that of its Thursday."""
+    return year_of(week_start(week) + _THURSDAY)
+
+
+def first_week(year: Whole) -> Whole:
+    """The first ISO 8601 week of a year: the one that January 4 is in."""
+    return week_of(year_start(year) + _SURELY_WEEK_1)
+
+
+def plus_months(days: Whole, months: int) -> Whole:
+    """The same day so many months later, cut to the last one of that month."""
+    month = month_of(days) + months
+    start, following = month_start(month), month_start(month + 1)
+    cut = start + day_of(days) - 1
+    return cut - (cut >= following) * (cut - following + 1)
+
+
+def last_day(days: Whole) -> Whole:
+    """The last day of the month."""
+    return month_start(month_of(days) + 1) - 1
+
+
+# Units of days by Spark's names: how many months each has; a week is none.
+MONTHS_OF_UNIT = {
+    "YEAR": 12,
+    "YYYY": 12,
+    "YY": 12,
+    "QUARTER": 3,
+    "MONTH": 1,
+    "MM": 1,
+    "MON": 1,
+    "WEEK": 0,
+}
+
+
+def unit_start(days: Whole, unit: str) -> Whole:
+    """The first day of the week, month, quarter or year."""
+    months = MONTHS_OF_UNIT[unit]
+    if not months:
+        return week_start(week_of(days))
+    return month_start(month_of(days) // months * months)
+
+
+def next_unit_start(days: Whole, unit: str) -> Whole:
+    """The first day of the next one."""
+    months = MONTHS_OF_UNIT[unit]
+    if not months:
+        return week_start(week_of(days) + 1)
+    return month_start(month_of(days) // months * months + months)

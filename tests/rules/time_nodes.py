@@ -1,0 +1,124 @@
+"""Every function of dates and times, and its value by exact steps, for the tests of time."""
+
+from typing import Any
+
+from hypothesis import strategies as st
+from times import DATES_MAX, HOUR, drawn_days, drawn_instants, drawn_locals, known
+
+from pruning.expressions.trees import Call, Cast, Column, Expression, Function, Literal
+from pruning.expressions.types import (
+    DATE,
+    INTEGER,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    Type,
+    Value,
+)
+from pruning.rules import steps
+from pruning.rules.chains import Chain, chain
+from pruning.rules.cycles import CYCLES, OF_TIME
+
+T, D, N = Column("t", TIMESTAMP), Column("d", DATE), Column("n", TIMESTAMP_NTZ)
+UNITS = ("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
+PATTERNS = ("yyyy", "yyyy-MM", "yyyyMMdd", "yyyy-MM-dd HH", "yyyy/MM/dd'T'HH:mm:ss.SSS")
+DAY = 24 * HOUR
+
+
+def text(value: str) -> Literal:
+    return Literal(value.encode(), STRING)
+
+
+def whole(value: int) -> Literal:
+    return Literal(value, INTEGER)
+
+
+def increasing(name: str) -> dict[str, Expression]:
+    """Each function that never decreases inside a piece, under a zone."""
+    calls: dict[str, Expression] = {
+        **{
+            f"date_trunc {unit}": Call(Function.DATE_TRUNC, (text(unit), T), TIMESTAMP, zone=name)
+            for unit in UNITS
+        },
+        **{
+            f"trunc {unit}": Call(Function.TRUNC, (D, text(unit)), DATE)
+            for unit in ("WEEK", "MM", "QUARTER", "YY")
+        },
+        "year": Call(Function.YEAR, (D,), INTEGER),
+        "last_day": Call(Function.LAST_DAY, (D,), DATE),
+        "date_add": Call(Function.DATE_ADD, (D, whole(45)), DATE),
+        "date_sub": Call(Function.DATE_SUB, (D, whole(45)), DATE),
+        "add_months": Call(Function.ADD_MONTHS, (D, whole(1)), DATE),
+        "add_months back": Call(Function.ADD_MONTHS, (D, whole(-13)), DATE),
+        "datediff": Call(Function.DATEDIFF, (D, Literal(19_000, DATE)), INTEGER),
+        "datediff of a literal": Call(Function.DATEDIFF, (Literal(19_000, DATE), D), INTEGER),
+        "unix_timestamp": Call(Function.UNIX_TIMESTAMP, (T,), LONG, zone=name),
+        **{
+            f"date_format {pattern}": Call(Function.DATE_FORMAT, (T, text(pattern)), STRING, zone=name)
+            for pattern in PATTERNS
+        },
+    }
+    casts = [(T, DATE), (T, TIMESTAMP_NTZ), (N, TIMESTAMP), (N, DATE), (D, TIMESTAMP), (D, TIMESTAMP_NTZ)]
+    casts += [(T, STRING), (N, STRING), (D, STRING), (T, LONG)]
+    return calls | {f"{column.type} as {type_}": Cast(column, type_, zone=name) for column, type_ in casts}
+
+
+INCREASING = tuple(increasing("UTC"))
+
+
+def operand(node: Expression) -> Column:
+    found = chain_of(node).operand
+    assert isinstance(found, Column)
+    return found
+
+
+def chain_of(node: Expression) -> Chain:
+    found = chain(node)
+    assert found is not None
+    return found
+
+
+def value_of(node: Expression, number: int) -> Value | None:
+    """The function's value; None where the operand is not inside."""
+    values = values_of(node, number)
+    return values[0] if values else None
+
+
+def values_of(node: Expression, number: int) -> list[Value]:
+    """The function's value in one release of Spark and, where that may differ, in another."""
+    found = chain_of(node)
+    if not found.inside.holds(number):
+        return []
+    values: list[Value] = []
+    for chained in filter(None, (found.steps, found.otherwise)):
+        value: Any = number
+        for step in chained:
+            value = steps.value(step, value)
+        values.append(value)
+    return values
+
+
+def drawn(type_: Type, name: str) -> st.SearchStrategy[int]:
+    """Values of a column."""
+    if type_ == DATE:
+        ends = st.integers(-DATES_MAX - 1, DATES_MAX)
+        near = drawn_instants(name).map(lambda instant: instant // DAY)
+        return near | drawn_days() | ends
+    return drawn_instants(name) if type_ == TIMESTAMP else drawn_locals(name)
+
+
+def fields(name: str) -> dict[str, Call]:
+    """Each field, of a date or of a time under a zone."""
+    of_days = {str(field.value): Call(field, (D,), INTEGER) for field in CYCLES if field not in OF_TIME}
+    of_times = {str(field.value): Call(field, (T,), INTEGER, zone=name) for field in OF_TIME}
+    return of_days | of_times | {f"{field.value} of ntz": Call(field, (N,), INTEGER) for field in OF_TIME}
+
+
+FIELDS = tuple(fields("UTC"))
+
+
+def field_of(node: Call, number: int) -> int:
+    """The field's value, by the scalar steps."""
+    local = known(node.zone).local.at(number) if node.operands[0] == T else number
+    return int(CYCLES[node.function].field(local))
