@@ -1,7 +1,8 @@
 """Expressions as Spark SQL text with the same meaning.
 
 The text means the same in every session whose `spark.sql.ansi.enabled` agrees with the modes in
-the tree: no literal depends on the session's time zone or on how its parser reads backslashes.
+the tree, and whose time zone is that of its casts and calls: no literal depends on the session's
+time zone or on how its parser reads backslashes.
 """
 
 import datetime
@@ -18,7 +19,11 @@ from pruning.expressions.trees import (
     Coalesce,
     Column,
     Compare,
+    Contains,
+    Element,
+    EndsWith,
     Expression,
+    Function,
     In,
     IsNull,
     Like,
@@ -28,12 +33,14 @@ from pruning.expressions.trees import (
     Opaque,
     Operator,
     Or,
+    Quantified,
+    RLike,
     StartsWith,
     children,
     type_of,
     walk,
 )
-from pruning.expressions.types import Kind, Type, Value
+from pruning.expressions.types import STRING, Kind, Type, Value
 
 _DAY_US = 86_400_000_000
 _EPOCH_DAY = datetime.date(1970, 1, 1).toordinal()
@@ -47,21 +54,45 @@ _TRY_FUNCTIONS = {
     Operator.DIVIDE: "try_divide",
     Operator.REMAINDER: "try_mod",  # since Spark 4.0
 }
+# What of a text is trimmed, as SQL says it where the characters are named.
+_TRIMMED = {Function.TRIM: "BOTH", Function.LTRIM: "LEADING", Function.RTRIM: "TRAILING"}
 
 
 def to_sql(expression: Expression) -> str:
     """The expression as Spark SQL; `Opaque` parts as Spark printed them, which it may not read back."""
+    ordered = list(walk(expression))
+    variable = _variable(ordered)
     done: list[str] = []
     # Parents come first in a walk, so that its reverse has every operand's text ready.
-    for node in reversed(list(walk(expression))):
+    for node in reversed(ordered):
         operands = [done.pop() for _ in children(node)]
-        done.append(_WRITERS[type(node)](node, operands))
+        if isinstance(node, Element):
+            done.append(".".join([variable, *map(quoted_name, node.fields)]))
+        elif isinstance(node, Quantified):
+            done.append(f"{node.quantifier.value}({_path(node.array)}, {variable} -> {operands[0]})")
+        else:
+            done.append(_WRITERS[type(node)](node, operands))
     return done.pop()
 
 
 def quoted_name(name: str) -> str:
-    """A column's name in backticks."""
+    """A top-level column's name in backticks."""
     return "`" + name.replace("`", "``") + "`"
+
+
+def _path(name: str) -> str:
+    """The name of a `Column` or of an array, which is quoted already where it is a field's."""
+    return name if name.startswith("`") else quoted_name(name)
+
+
+def _variable(nodes: list[Expression]) -> str:
+    """A name for an array's element that hides no column, as a lambda's variable would."""
+    names = [_path(node.name).lower() for node in nodes if isinstance(node, Column)]
+    names += [_path(node.array).lower() for node in nodes if isinstance(node, Quantified)]
+    variable = "x"
+    while any(name == f"`{variable}`" or name.startswith(f"`{variable}`.") for name in names):
+        variable += "x"
+    return variable
 
 
 def literal_sql(value: Value | None, type_: Type) -> str:
@@ -156,8 +187,18 @@ def _starts_with(node: StartsWith, operands: list[str]) -> str:
     return f"startswith({operands[0]}, {literal_sql(node.prefix, Type(kind))})"
 
 
+def _pattern(node: EndsWith | Contains | RLike, operands: list[str]) -> str:
+    match node:
+        case EndsWith(_, suffix):
+            return f"endswith({operands[0]}, {_string(suffix, STRING)})"
+        case Contains(_, part):
+            return f"contains({operands[0]}, {_string(part, STRING)})"
+        case RLike(_, pattern):
+            return f"({operands[0]} RLIKE {_string(pattern, STRING)})"
+
+
 def _like(node: Like, operands: list[str]) -> str:
-    text = f"{operands[0]} LIKE {_string(node.pattern, Type(Kind.STRING))}"
+    text = f"{operands[0]} LIKE {_string(node.pattern, STRING)}"
     if node.escape == "\\":
         return f"({text})"
     quote = '"' if node.escape == "'" else "'"
@@ -183,9 +224,18 @@ def _cast(node: Cast, operands: list[str]) -> str:
     return f"{function}({operands[0]} AS {node.type.sql})"
 
 
+def _call(node: Call, operands: list[str]) -> str:
+    if node.function in _TRIMMED and len(operands) > 1:
+        text, characters = operands
+        return f"trim({_TRIMMED[node.function]} {characters} FROM {text})"
+    # Spark's `unix_timestamp` rounds toward zero, so that -0.5 s would be 0; this one rounds down.
+    name = "unix_seconds" if node.function is Function.UNIX_TIMESTAMP else node.function.value
+    return f"{name}({', '.join(operands)})"
+
+
 # Each writer is given nodes of its own class only.
 _WRITERS: Mapping[type, Callable[..., str]] = {
-    Column: lambda node, operands: quoted_name(node.name),
+    Column: lambda node, operands: _path(node.name),
     Literal: lambda node, operands: literal_sql(node.value, node.type),
     Compare: lambda node, operands: f"({operands[0]} {node.operator.value} {operands[1]})",
     And: lambda node, operands: f"({' AND '.join(operands)})",
@@ -195,10 +245,13 @@ _WRITERS: Mapping[type, Callable[..., str]] = {
     In: lambda node, operands: f"({operands[0]} IN ({', '.join(operands[1:])}))",
     StartsWith: _starts_with,
     Like: _like,
+    EndsWith: _pattern,
+    Contains: _pattern,
+    RLike: _pattern,
     Case: _case,
     Coalesce: lambda node, operands: f"coalesce({', '.join(operands)})",
     Arithmetic: _arithmetic,
     Cast: _cast,
-    Call: lambda node, operands: f"{node.function.value}({', '.join(operands)})",
+    Call: _call,
     Opaque: lambda node, operands: f"({node.sql})",
 }

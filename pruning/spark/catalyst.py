@@ -10,20 +10,29 @@ from dataclasses import dataclass, replace
 
 from py4j.protocol import Py4JError
 
-from pruning.expressions.trees import And, Cast, Column, Expression, Like, Opaque, Or, type_of
+from pruning.expressions.trees import And, Cast, Column, Expression, Opaque, Or, type_of
 from pruning.expressions.types import Kind
-from pruning.spark.converters import CONVERTERS, Names, attribute
+from pruning.spark.converters import CONVERTERS
 from pruning.spark.datatypes import type_of_java
 from pruning.spark.jvm import Java, simple_name
+from pruning.spark.nested_converters import VARIABLE, attribute, free_variables
 from pruning.spark.nodes import Node, nodes, printable
+from pruning.spark.scope import Scope
+from pruning.spark.text_converters import TEXTS
+from pruning.spark.time_converters import TIMES
 
 # Rules recurse over trees; deeper ones are beyond what anyone writes by hand.
 DEPTH_MAX = 100
 SQL_CHARACTERS_MAX = 500
 
 # What a deterministic expression of columns alone ends in, and what ends it in another query.
-_LEAVES = frozenset({"AttributeReference", "Literal", "NamedLambdaVariable"})
+_LEAVES = frozenset({"AttributeReference", "Literal", VARIABLE})
 _QUERIES = frozenset({"Exists", "ListQuery"})
+
+_TEXT_AND_TIME = frozenset({Kind.STRING, Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
+
+# Of these the rules know all.
+_KNOWN_PARTS = frozenset({"StartsWith", "EndsWith", "Contains"})
 
 # The Catalyst expressions that a node stands for; they may differ in what Spark does not print.
 Origins = dict[Expression, list[Java]]
@@ -35,24 +44,24 @@ class _Converted:
     depth: int
 
 
-def conjuncts(condition: Java, names: Names, origins: Origins | None = None) -> list[Expression]:
+def conjuncts(condition: Java, scope: Scope, origins: Origins | None = None) -> list[Expression]:
     """What a Catalyst predicate says, as predicates that must all be TRUE.
 
     Args:
         condition: A resolved Catalyst expression of type boolean.
-        names: The scanned table's columns; other attributes become `Opaque`.
+        scope: Has the scanned table's columns; other attributes become `Opaque`.
         origins: Is told what each node stands for of which no rule knows all, where columns alone
             determine its value.
     """
     found: list[Expression] = []
     origins = {} if origins is None else origins
     for part in _printable_parts(condition):
-        converted = convert(part, names, origins)
+        converted = convert(part, scope, origins)
         found.extend(converted.operands if isinstance(converted, And) else (converted,))
     return found
 
 
-def convert(java: Java, names: Names, origins: Origins | None = None) -> Expression:
+def convert(java: Java, scope: Scope, origins: Origins | None = None) -> Expression:
     """One Catalyst expression; the whole of it is `Opaque` where Spark cannot print it."""
     if not printable(java):
         return _opaque(java)
@@ -68,7 +77,7 @@ def convert(java: Java, names: Names, origins: Origins | None = None) -> Express
         if id(node) in wanted:
             known = node.name in CONVERTERS
             operands = [done.pop() for _ in node.children] if known else []
-            done.append(_converted(node, operands, names, origins))
+            done.append(_converted(node, operands, scope, origins))
     return done.pop().expression
 
 
@@ -93,19 +102,19 @@ def _reachable(ordered: list[Node]) -> set[int]:
     return wanted
 
 
-def _converted(node: Node, operands: list[_Converted], names: Names, origins: Origins) -> _Converted:
+def _converted(node: Node, operands: list[_Converted], scope: Scope, origins: Origins) -> _Converted:
     expression: Expression | None = None
     converter = CONVERTERS.get(node.name)
     depth = 1 + max((operand.depth for operand in operands), default=0)
     if converter is not None and depth <= DEPTH_MAX:
         try:
-            expression = converter(node, tuple(operand.expression for operand in operands), names)
+            expression = converter(node, tuple(operand.expression for operand in operands), scope)
         except (Py4JError, ValueError, KeyError, IndexError):
             # A field or a method that this release of Spark does not have.
             expression = None
     if expression is None:
-        return _Converted(_named(node, names, origins), 1)
-    if _partly_known(expression):
+        return _Converted(_named(node, scope, origins), 1)
+    if _partly_known(node, expression):
         origins.setdefault(expression, []).append(node.java())
     flat = isinstance(expression, And | Or) and any(
         isinstance(operand.expression, type(expression)) for operand in operands
@@ -113,9 +122,9 @@ def _converted(node: Node, operands: list[_Converted], names: Names, origins: Or
     return _Converted(expression, depth - 1 if flat else depth)
 
 
-def _named(node: Node, names: Names, origins: Origins) -> Opaque:
+def _named(node: Node, scope: Scope, origins: Origins) -> Opaque:
     """What no rule knows; of no known columns where another expression has the same text and type."""
-    opaque = replace(_opaque(node.java()), columns=_sources(node, names))
+    opaque = replace(_opaque(node.java()), columns=_sources(node, scope))
     if not opaque.columns:
         return opaque
     others = origins.setdefault(opaque, [])
@@ -125,14 +134,11 @@ def _named(node: Node, names: Names, origins: Origins) -> Opaque:
     return opaque
 
 
-def _partly_known(expression: Expression) -> bool:
-    """Whether the rules leave much open although the class is ours: LIKE, and casts of text."""
-    match expression:
-        case Like():
-            return True
-        case Cast(operand, type_):
-            return Kind.STRING in (type_of(operand).kind, type_.kind)
-    return False
+def _partly_known(node: Node, expression: Expression) -> bool:
+    """Whether the rules may leave much open although the class is ours: text and times, and casts of them."""
+    if isinstance(expression, Cast):
+        return not _TEXT_AND_TIME.isdisjoint((type_of(expression.operand).kind, expression.type.kind))
+    return (node.name in TEXTS or node.name in TIMES) and node.name not in _KNOWN_PARTS
 
 
 def _opaque(java: Java) -> Opaque:
@@ -143,15 +149,14 @@ def _opaque(java: Java) -> Opaque:
     return Opaque(sql[:SQL_CHARACTERS_MAX], type_of_java(java))
 
 
-def _sources(node: Node, names: Names) -> tuple[Column, ...]:
+def _sources(node: Node, scope: Scope) -> tuple[Column, ...]:
     """The columns on which alone the node's value depends; none where that is not certain."""
     parts = list(_subtree(node))
-    if any(_reads_elsewhere(part) for part in parts) or not node.java().deterministic():
+    if any(map(_reads_elsewhere, parts)) or free_variables(parts) or not node.java().deterministic():
         return ()
-    attributes = [part for part in parts if part.name == "AttributeReference"]
-    columns = [attribute(part, (), names) for part in attributes]
-    known = [column for column in columns if isinstance(column, Column)]
-    return tuple(dict.fromkeys(known)) if len(known) == len(columns) else ()
+    found = [attribute(part, (), scope) for part in parts if part.name == "AttributeReference"]
+    known: list[Column] = [column for column in found if column is not None]
+    return tuple(dict.fromkeys(known)) if len(known) == len(found) else ()
 
 
 def _reads_elsewhere(node: Node) -> bool:

@@ -2,9 +2,11 @@
 
 import json
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from pruning.expressions import types
-from pruning.expressions.types import DECIMAL_PRECISION_MAX, Type
+from pruning.expressions.types import DECIMAL_PRECISION_MAX, Kind, Type
 from pruning.spark.jvm import Java
 
 _NAMES = {
@@ -23,6 +25,7 @@ _NAMES = {
     "void": types.NULL,
 }
 _WRITTEN = {type_: name for name, type_ in _NAMES.items()}
+_COLLATIONS = "__COLLATIONS"
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 
 
@@ -41,6 +44,33 @@ def type_from_json(written: object) -> Type:
 def type_to_json(type_: Type) -> str:
     """What Spark's JSON calls a known type."""
     return _WRITTEN.get(type_, type_.sql)
+
+
+def fields_of(type_: Type) -> list[tuple[str, Type]]:
+    """The fields of a struct in their order, by exact name; none of any other type."""
+    fields = _written(type_, "struct").get("fields", [])
+    return [(field["name"], _field_type(field)) for field in fields]
+
+
+def element_of(type_: Type) -> Type | None:
+    """The type of an array's elements; None of any other type."""
+    written = _written(type_, "array")
+    return type_from_json(written["elementType"]) if written else None
+
+
+def _written(type_: Type, kind: str) -> Mapping[str, Any]:
+    """The JSON of a nested type of the kind; empty of any other type."""
+    if type_.kind is not Kind.UNKNOWN or not type_.name.startswith("{"):
+        return {}
+    decoded = json.loads(type_.name)
+    return decoded if decoded.get("type") == kind else {}
+
+
+def _field_type(field: Mapping[str, Any]) -> Type:
+    """Spark writes a collated string in a struct as a string, and its collation beside it."""
+    if _COLLATIONS in field.get("metadata", {}):
+        return types.unknown("string of another collation")
+    return type_from_json(field["type"])
 
 
 def type_of_java(java: Java) -> Type:

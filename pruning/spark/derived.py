@@ -23,11 +23,11 @@ from pruning.expressions.trees import (
     Column,
     Expression,
     Opaque,
+    Quantified,
     children,
     columns,
     conjunction,
     type_of,
-    walk,
 )
 from pruning.metadata.occurrences import Occurrences, occurrences, with_function
 from pruning.metadata.schema import column_types
@@ -37,6 +37,7 @@ from pruning.spark.evaluation import Evaluated, evaluate
 from pruning.spark.jvm import Java, machine
 from pruning.spark.matching import reads_as_stored
 from pruning.spark.nodes import PACKAGE, Node, nodes, printable
+from pruning.spark.scope import Scope, single_columns
 
 # Code of users, which may do anything each time it is called, as may that behind a method that they name.
 _FOREIGN = frozenset({"ApplyFunctionExpression", "PythonUDF", "ScalaUDF"})
@@ -54,12 +55,14 @@ class Asked:
         conditions: Resolved Catalyst expressions of type boolean.
         names: The scanned table's columns by Catalyst's expression id.
         origins: What those nodes of the predicate stand for that the rules leave open.
+        doubted: The time zones in which nothing is concluded of local times.
     """
 
     predicate: Expression
     conditions: tuple[Java, ...] = ()
     names: Mapping[int, str] = field(default_factory=dict)
     origins: Origins = field(default_factory=dict)
+    doubted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,15 +83,17 @@ class _Part:
     found: Occurrences
 
 
-def ask(conditions: Sequence[Java], names: Mapping[int, str]) -> Asked:
+def ask(spark: SparkSession, conditions: Sequence[Java], names: Mapping[int, str]) -> Asked:
     """The predicate that Catalyst's conditions are together; TRUE where there is none."""
     origins: Origins = {}
-    found = [part for condition in conditions for part in conjuncts(condition, names, origins)]
+    scope = Scope(names=names, session=spark)
+    found = [part for condition in conditions for part in conjuncts(condition, scope, origins)]
     return Asked(
         predicate=conjunction(list(dict.fromkeys(found))),
         conditions=tuple(conditions),
         names=names,
         origins=origins,
+        doubted=tuple(scope.doubted),
     )
 
 
@@ -105,7 +110,10 @@ def judge(
     predicate = asked.predicate
     classified = classify_within(predicate, metadata, read_seconds=read_seconds)
     verdicts = classified.verdicts
-    notes = tuple(f"deferred to runtime: {to_sql(conjunct)}" for conjunct in classified.deferred)
+    notes = (
+        *(f"deferred to runtime: {to_sql(conjunct)}" for conjunct in classified.deferred),
+        *(f"unknown: Java's rules of the time zone {zone} are not Python's" for zone in asked.doubted),
+    )
     undecided = pc.equal(verdicts, int(Match.SOME))
     search = _Search(metadata, asked.origins, undecided)
     parts = search.parts(predicate)
@@ -144,10 +152,11 @@ class _Search:
         while pending:
             node = pending.pop()
             part = found.get(node) or self._part(node, self.origins.get(node, []))
-            if part is None:
-                pending.extend(reversed(children(node)))
-            else:
+            if part is not None:
                 found[node] = part
+            elif not isinstance(node, Quantified):
+                # Inside, a row has many values of what in a row of combinations would have one.
+                pending.extend(reversed(children(node)))
         return list(found.values())
 
     def whole(self, spark: SparkSession, asked: Asked) -> list[_Part]:
@@ -158,7 +167,7 @@ class _Search:
         return [] if part is None else [part]
 
     def _part(self, node: Expression, javas: list[Java]) -> _Part | None:
-        needed = _needed(node)
+        needed = single_columns(node)
         if not (javas and needed and type_of(node).known):
             return None
         if needed not in self._remembered:
@@ -180,14 +189,6 @@ def _conjoined(spark: SparkSession, conditions: Sequence[Java]) -> Java:
     """Catalyst's AND of at least one condition."""
     catalyst = machine(spark).org.apache.spark.sql.catalyst.expressions
     return functools.reduce(catalyst.And, conditions)
-
-
-def _needed(node: Expression) -> tuple[Column, ...]:
-    """The columns that determine the value of a part; none where something else may too."""
-    below = list(walk(node))
-    if any(isinstance(part, Opaque) and not part.columns for part in below):
-        return ()
-    return tuple(dict.fromkeys(part for part in below if isinstance(part, Column)))
 
 
 def _origin(javas: list[Java]) -> Java | None:

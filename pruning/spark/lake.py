@@ -10,6 +10,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from pruning.expressions.types import Type, Value
+from pruning.metadata.schema import is_nested
 from pruning.spark.datatypes import type_from_json
 from pruning.spark.jvm import (
     Java,
@@ -141,7 +142,8 @@ def partition_values(table: Lake, names: Sequence[str]) -> dict[str, list[Value 
 
     Columns of unknown type are left out, and all of them where a file lies in no partition.
     """
-    known = [name for name in names if table.partition_columns[name].known]
+    # A name like that of a struct's field would hide the field.
+    known = [name for name in names if table.partition_columns[name].known and not is_nested(name)]
     partitions = table.location.partitionSpec().partitions()
     if not known or partitions.size() > PARTITIONS_MAX:
         return {}

@@ -14,9 +14,10 @@ from pruning.expressions.trees import Expression, Literal, Opaque
 from pruning.expressions.types import BOOLEAN, Type
 from pruning.metadata.collecting import collect
 from pruning.metadata.listing import Paths
-from pruning.metadata.schema import column_types
+from pruning.metadata.schema import column_types, is_nested
 from pruning.spark.derived import Asked, ask, judge
 from pruning.spark.jvm import Java, elements, simple_name
+from pruning.spark.nested import declared
 
 PREDICATE_SHOWN = 200
 
@@ -60,14 +61,13 @@ def _asked(spark: SparkSession, predicate: str, columns: Mapping[str, Type]) -> 
         raise InputError(
             f"The predicate {predicate!r} is not deterministic: leave out functions such as rand()."
         )
-    return _converted(plan, predicate)
+    return _converted(spark, plan, predicate)
 
 
 def _plan(spark: SparkSession, predicate: str, columns: Mapping[str, Type]) -> Java:
-    schema = ", ".join(f"{quoted_name(name)} {type_.sql}" for name, type_ in columns.items())
     try:
         # Rows that Spark does not know of yet: the optimizer cannot fold the filter over them.
-        rows = spark.createDataFrame(spark.sparkContext.emptyRDD(), schema)
+        rows = spark.createDataFrame(spark.sparkContext.emptyRDD(), declared(columns))
         return rows.filter(predicate)._jdf.queryExecution().optimizedPlan()
     except PySparkException as error:
         raise _input_error(error, predicate, columns) from error
@@ -82,7 +82,7 @@ def _plan(spark: SparkSession, predicate: str, columns: Mapping[str, Type]) -> J
 def _input_error(error: PySparkException, predicate: str, columns: Mapping[str, Type]) -> InputError:
     if isinstance(error, AnalysisException) and (_condition(error)).startswith("UNRESOLVED_COLUMN"):
         name = (error.getMessageParameters() or {}).get("objectName", "")
-        there = ", ".join(map(quoted_name, columns))
+        there = ", ".join(name if is_nested(name) else quoted_name(name) for name in columns)
         return InputError(
             f"The predicate {predicate!r} names the column {name}, but the columns are {there}."
         )
@@ -98,7 +98,7 @@ def _condition(error: AnalysisException) -> str:
     return name or ""
 
 
-def _converted(plan: Java, predicate: str) -> Asked:
+def _converted(spark: SparkSession, plan: Java, predicate: str) -> Asked:
     kind = simple_name(plan)
     if kind == "LogicalRDD":
         return Asked(predicate=Literal(True, BOOLEAN))
@@ -108,7 +108,7 @@ def _converted(plan: Java, predicate: str) -> Asked:
         # A subquery, which Spark made a join of.
         return Asked(predicate=Opaque(predicate, BOOLEAN))
     names = {column.exprId().id(): column.name() for column in elements(plan.output())}
-    return ask([plan.condition()], names)
+    return ask(spark, [plan.condition()], names)
 
 
 def _session() -> SparkSession:

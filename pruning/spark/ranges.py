@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from pruning.expressions.sql import literal_sql, quoted_name
 from pruning.expressions.trees import And, Column, Expression, IsNull, Not, columns
 from pruning.expressions.types import Kind, Type, Value
-from pruning.metadata.schema import sql_type
+from pruning.metadata.schema import is_nested, sql_type
 
 # Spark's own pushdown on floating columns loses NaN; two values of a boolean are not worth a filter.
 _RANGED = frozenset(
@@ -66,7 +66,7 @@ def range_filters(
     rows = metadata.column("row_count").combine_chunks()
     found = []
     for name in columns(predicate):
-        if name not in allowed or known.type.get_field_index(name) < 0:
+        if is_nested(name) or name not in allowed or known.type.get_field_index(name) < 0:
             continue
         hull = _hull(pc.struct_field(known, name), rows, keep)
         if hull is not None:

@@ -15,6 +15,7 @@ from pruning.spark.derived import Asked, ask, judge
 from pruning.spark.jvm import Java, frame, simple_name, with_leaf
 from pruning.spark.lake import Lake, Unprunable, lake, reading
 from pruning.spark.matching import matching
+from pruning.spark.nested import leaf_types
 from pruning.spark.partitions import with_partition_values
 from pruning.spark.plans import Leaf
 from pruning.spark.ranges import range_filters
@@ -72,7 +73,7 @@ def prune_leaf(spark: SparkSession, leaf: Leaf, read: Reader) -> Pruned:
         if attribute.about_files:
             raise AboutFiles(attribute.name)
     report = ScanReport(paths=table.roots, files_total=len(table.files), files_kept=len(table.files))
-    asked = _asked(leaf, table)
+    asked = _asked(spark, leaf, table)
     predicate = asked.predicate
     if isinstance(predicate, Literal) or not table.files:
         nothing = "there is no file" if not table.files else "no filter applies to its rows"
@@ -85,14 +86,14 @@ def prune_leaf(spark: SparkSession, leaf: Leaf, read: Reader) -> Pruned:
         return Pruned(report=_untouched(report, f"left as it is: {reason}"))
 
 
-def _asked(leaf: Leaf, table: Lake) -> Asked:
+def _asked(spark: SparkSession, leaf: Leaf, table: Lake) -> Asked:
     names = leaf.chain.names({attribute.id: attribute.name for attribute in table.attributes})
-    return ask(leaf.chain.conditions, names)
+    return ask(spark, leaf.chain.conditions, names)
 
 
 def _blocks(spark: SparkSession, asked: Asked, table: Lake, read: Reader) -> _Blocks:
     metadata, failures = read(table.files)
-    known = with_partition_values(matching(metadata, table.data_columns), asked.predicate, table)
+    known = with_partition_values(matching(metadata, leaf_types(table.data_columns)), asked.predicate, table)
     try:
         judged = judge(spark, asked, known)
     except RecursionError:

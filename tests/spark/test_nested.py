@@ -1,0 +1,302 @@
+"""Fields of structs and elements of arrays: their trees, their names in metadata, and what is left unknown."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import pruning
+from pruning.expressions import types
+from pruning.expressions.sql import to_sql
+from pruning.expressions.trees import Column, Element, Opaque, Quantified, field_name, leaf_name, walk
+from pruning.metadata.schema import column_types
+from pruning.spark import derived
+from pruning.spark.catalyst import convert
+from pruning.spark.jvm import elements
+from pruning.spark.nested import declared, leaf_types
+from pruning.spark.predicates import parse
+from pruning.spark.scope import Scope
+
+TABLE = """
+    i int, s string, `odd ``name` struct<`f ``g`: int>, `r.a` int,
+    r struct<a: int, B: struct<x: string, y: double>, ys: array<int>, ps: array<struct<p: int>>>,
+    xs array<int>, ss array<string>, ds array<double>, xx array<array<int>>, m map<string, int>,
+    ps array<struct<price: double, q: struct<n: int>, tags: array<string>>>
+"""
+
+CONSTRUCTS = {
+    "r.a > 3": "(`r`.`a` > 3)",
+    "`r.a` > 3": "(`r.a` > 3)",
+    "R.b.X LIKE 'a%'": "startswith(`r`.`B`.`x`, 'a')",
+    "r.B.y IS NULL": "(`r`.`B`.`y` IS NULL)",
+    "r.B IS NULL": "(`r`.`B` IS NULL)",
+    "`odd ``name`.`F ``G` = 1": "(`odd ``name`.`f ``g` = 1)",
+    "exists(xs, x -> x > 3)": "exists(`xs`, x -> (x > 3))",
+    "forall(xs, x -> x > i)": "forall(`xs`, x -> (x > `i`))",
+    "exists(xs, x -> x IS NULL)": "exists(`xs`, x -> (x IS NULL))",
+    "exists(ss, i -> upper(i) LIKE 'A%')": "exists(`ss`, x -> startswith(upper(x), 'A'))",
+    "exists(ps, x -> x.PRICE > 3 AND x.q.n < 1)":
+        "exists(`ps`, x -> ((x.`price` > CAST('3.0' AS double)) AND (x.`q`.`n` < 1)))",
+    "exists(ps.price, x -> x > 3)": "exists(`ps`, x -> (x.`price` > CAST('3.0' AS double)))",
+    "exists(ps.q.n, x -> x > 3)": "exists(`ps`, x -> (x.`q`.`n` > 3))",
+    "exists(ps.q, x -> x.n > 3)": "exists(`ps`, x -> (x.`q`.`n` > 3))",
+    "exists(r.ys, x -> x > 3)": "exists(`r`.`ys`, x -> (x > 3))",
+    "exists(r.ps, x -> x.p > r.a)": "exists(`r`.`ps`, x -> (x.`p` > `r`.`a`))",
+    "array_contains(xs, 3)": "exists(`xs`, x -> (x = 3))",
+    "array_contains(ss, s)":
+        "(CASE WHEN (`s` IS NULL) THEN CAST(NULL AS boolean) ELSE exists(`ss`, x -> (x = `s`)) END)",
+    "array_contains(ps.price, 3.0D)": "exists(`ps`, x -> (x.`price` = CAST('3.0' AS double)))",
+    "exists(xs, x -> true)": "exists(`xs`, x -> true)",
+    "NOT exists(xs, x -> x > 3)": "(NOT exists(`xs`, x -> (x > 3)))",
+}  # fmt: skip
+
+# What stays unknown, with the columns that alone decide it.
+UNKNOWN: dict[str, set[str]] = {
+    "exists(xx, x -> exists(x, y -> y > 3))": set(),
+    "exists(xx, x -> x[0] > 3)": set(),
+    "exists(xs, x -> exists(ss, y -> x > length(y)))": set(),
+    "exists(xs, x -> pmod(x, 3) = 1)": set(),
+    "exists(xs, x -> pmod(x + i, 3) = 1)": set(),
+    "exists(ps, x -> exists(x.tags, y -> y = 'a'))": set(),
+    "exists(ps, x -> array_contains(x.tags, 'a'))": set(),
+    "exists(ps, x -> x.tags[0] = 'a')": set(),
+    "exists(filter(xs, x -> x > 2), x -> x > 3)": {"xs"},
+    "exists(transform(xs, (x, k) -> x + k), x -> x > 3)": {"xs"},
+    "exists(array(i, 3), x -> x > 3)": {"i"},
+    "exists(map_keys(m), x -> x = 'a')": {"m"},
+    "m['a'] = 3": {"m"},
+    "xs[0] = 3": {"xs"},
+    "size(xs) = 3": {"xs"},
+    "arrays_overlap(xs, array(1, 2))": {"xs"},
+    "array_contains(xx, xs)": {"xx", "xs"},
+}
+
+
+@pytest.fixture(scope="module")
+def empty(spark):
+    return spark.createDataFrame(spark.sparkContext.emptyRDD(), TABLE)
+
+
+@pytest.fixture(scope="module")
+def trees(spark, empty):
+    return converted(spark, empty, [*CONSTRUCTS, *UNKNOWN])
+
+
+def converted(spark, frame, texts):
+    plan = frame.selectExpr(*texts)._jdf.queryExecution().optimizedPlan()
+    names = {column.exprId().id(): column.name() for column in elements(plan.child().output())}
+    scope = Scope(names=names, session=spark)
+    return {
+        text: convert(column, scope) for text, column in zip(texts, elements(plan.projectList()), strict=True)
+    }
+
+
+@pytest.mark.parametrize("sql", CONSTRUCTS)
+def test_a_construct_is_the_tree_that_means_it(trees, sql):
+    assert to_sql(trees[sql]) == CONSTRUCTS[sql]
+    assert not any(isinstance(node, Opaque) for node in walk(trees[sql]))
+
+
+@pytest.mark.parametrize("sql", UNKNOWN)
+def test_other_variants_are_opaque_and_depend_on_no_variable(trees, sql):
+    (found,) = (node for node in walk(trees[sql]) if isinstance(node, Opaque))
+    assert {column.name for column in found.columns} == UNKNOWN[sql]
+
+
+def test_elements_stand_below_their_quantifier_only(trees):
+    for tree in trees.values():
+        inside = {id(part) for node in walk(tree) if isinstance(node, Quantified) for part in walk(node.body)}
+        assert all(id(node) in inside for node in walk(tree) if isinstance(node, Element))
+
+
+def test_without_three_valued_logic_a_quantifier_is_opaque(spark, empty):
+    key = "spark.sql.legacy.followThreeValuedLogicInArrayExists"
+    spark.conf.set(key, "false")
+    try:
+        trees = converted(spark, empty, ["exists(xs, x -> x > 3)", "forall(xs, x -> x > 3)"])
+    finally:
+        spark.conf.unset(key)
+    assert [isinstance(tree, Opaque) for tree in trees.values()] == [True, False]
+
+
+def test_a_collated_field_is_of_unknown_type(spark):
+    """Spark writes its type as a string, and the collation beside it."""
+    if spark.version < "4":
+        pytest.skip("Spark 3.5 has no collations")
+    schema = "r struct<s: string collate UTF8_LCASE>, ss array<string collate UTF8_LCASE>"
+    schema += ", ps array<struct<s: string collate UTF8_LCASE>>, rs struct<ss: array<string collate UNICODE>>"
+    frame = spark.createDataFrame(spark.sparkContext.emptyRDD(), schema)
+    asked = [
+        "r.s = 'a'",
+        "exists(ss, x -> x = 'a')",
+        "exists(ps, x -> x.s = 'a')",
+        "exists(rs.ss, x -> x = 'a')",
+    ]
+    for tree in converted(spark, frame, [*asked, "array_contains(ss, 'a')"]).values():
+        assert any(isinstance(node, Opaque) for node in walk(tree))
+        assert all(not node.type.known for node in walk(tree) if isinstance(node, Column | Element))
+
+
+def test_a_column_that_is_called_like_a_field_is_not_taken_for_it(spark):
+    frame = spark.createDataFrame(spark.sparkContext.emptyRDD(), "```r``.``a``` int, r struct<a: int>")
+    trees = converted(spark, frame, ["```r``.``a``` = 3", "r.a = 3"])
+    odd, field = trees.values()
+    assert isinstance(next(iter(walk(odd))), Opaque) or any(isinstance(node, Opaque) for node in walk(odd))
+    assert not any(isinstance(node, Column) for node in walk(odd))
+    assert Column("`r`.`a`", types.INTEGER) in walk(field)
+
+
+NAMES = {
+    "a": types.INTEGER,
+    "odd `name`.x": types.decimal(5, 2),
+    field_name(("r", "a")): types.LONG,
+    field_name(("r", "b", "odd `f`.g")): types.STRING,
+    leaf_name("xs", ()): types.DATE,
+    leaf_name("ps", ("price",)): types.DOUBLE,
+    leaf_name("ps", ("q", "n")): types.INTEGER,
+    leaf_name(field_name(("r", "ys")), ()): types.TIMESTAMP_NTZ,
+    leaf_name(field_name(("r", "zs")), ("z",)): types.BINARY,
+}
+
+
+def test_names_of_leaves_become_a_declaration_of_their_columns(spark):
+    """And what Spark makes of it has those leaves again, and no others."""
+    schema = spark.createDataFrame(spark.sparkContext.emptyRDD(), declared(NAMES)).schema
+    columns = {
+        field["name"]: types.unknown(json.dumps(field["type"]))
+        for field in json.loads(schema.json())["fields"]
+        if isinstance(field["type"], dict)
+    }
+    flat = {name: type_ for name, type_ in NAMES.items() if not name.startswith("`")}
+    assert leaf_types(flat | columns) == NAMES
+    assert schema.fieldNames() == ["a", "odd `name`.x", "r", "xs", "ps"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "`",
+        "``",
+        "`a",
+        "`a`.",
+        "`a`.b",
+        "`a`b",
+        "`a`[]b",
+        "`a`.`b`[]x",
+        "`a`[][]",
+        "`a`[].`b`[]",
+        "`a`",
+        "`a``",
+    ],
+)
+def test_a_name_that_cannot_be_read_is_left_out(name):
+    assert declared({name: types.INTEGER, "c": types.INTEGER}) == "`c` int"
+
+
+@pytest.mark.parametrize(
+    ("names", "left"),
+    [
+        (["a", "`a`.`b`"], "`a` int"),
+        (["`a`.`b`", "`a`[]"], "`a` struct<`b`: int>"),
+        (["`a`[]", "`a`[].`b`"], "`a` array<int>"),
+        (["`a`[].`b`", "`a`[]", "`a`"], "`a` array<struct<`b`: int>>"),
+        (["`a`.`b`.`c`", "`a`.`b`", "`a`.`d`"], "`a` struct<`b`: struct<`c`: int>, `d`: int>"),
+        (["`a`.`b`", "`a`.`b`"], "`a` struct<`b`: int>"),
+    ],
+)
+def test_of_names_that_contradict_each_other_the_first_counts(names, left):
+    assert declared({name: types.INTEGER if i < 9 else types.LONG for i, name in enumerate(names)}) == left
+
+
+def test_predicates_over_declared_leaves_are_read(spark):
+    found = parse("r.b.`odd ``f``.g` = 'a' AND exists(ps, x -> x.q.n > 3) AND a = 1", NAMES)
+    assert {node.name for node in walk(found) if isinstance(node, Column | Element)} >= {
+        field_name(("r", "b", "odd `f`.g")), leaf_name("ps", ("q", "n")), "a",
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def nested_file(tmp_path_factory):
+    """Blocks of one row each, whose arrays are NULL, empty, or hold NULL."""
+    table = pa.table(
+        {
+            "i": pa.array(range(6), pa.int32()),
+            "r": pa.array(
+                [
+                    {"a": 1, "s": "x"},
+                    {"a": 5, "s": None},
+                    None,
+                    {"a": None, "s": "y"},
+                    {"a": 9, "s": "z"},
+                    None,
+                ],
+                pa.struct([("a", pa.int32()), ("s", pa.string())]),
+            ),
+            "xs": pa.array([[1, 2], [], None, [None], [7, None], [3]], pa.list_(pa.int32())),
+            "ps": pa.array(
+                [[{"p": 1.5}], [], None, [None], [{"p": None}, {"p": 8.0}], [{"p": float("nan")}]],
+                pa.list_(pa.struct([("p", pa.float64())])),
+            ),
+        }
+    )
+    path = tmp_path_factory.mktemp("nested") / "nested.parquet"
+    pq.write_table(table, path, row_group_size=1)
+    return str(path)
+
+
+PREDICATES = [
+    "r.a > 4", "r.a IS NULL", "r.s LIKE 'x%'", "r.a = 5 AND r.s IS NULL", "r IS NULL", "r.a <=> NULL",
+    "exists(xs, x -> x > 2)", "forall(xs, x -> x > 2)", "exists(xs, x -> x IS NULL)",
+    "forall(xs, x -> x IS NULL)", "array_contains(xs, 7)", "array_contains(xs, i)", "exists(xs, x -> x = i)",
+    "exists(xs, x -> x > 100)", "exists(xs, x -> x > r.a)", "NOT exists(xs, x -> x < 0)",
+    "exists(ps, x -> x.p > 8)", "exists(ps.p, x -> x = 1.5D)", "array_contains(ps.p, DOUBLE('NaN'))",
+    "forall(ps, x -> x.p < 3)", "exists(ps, x -> x IS NULL)", "exists(xs, x -> pmod(x, 2) = 1)",
+    "exists(xs, x -> true)", "forall(xs, x -> false)", "hex(r.a) = '5'",
+    "CAST(r.s AS INT) IS NULL AND hex(i) = '1'",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("predicate", PREDICATES)
+def test_verdicts_and_rows_of_nested_columns_agree(spark, nested_file, predicate):
+    """A row group that holds a match is never NONE, one that holds a row without is never ALL."""
+    frame = spark.read.parquet(nested_file)
+    frame = (
+        frame.selectExpr("i", f"try_cast(({predicate}) AS BOOLEAN) AS b") if "CAST" not in predicate else None
+    )
+    metadata = pruning.collect(nested_file)
+    known = set(column_types(metadata))
+    if not known & {"`r`.`a`", "`xs`[]"}:
+        pytest.skip("block metadata has no leaves yet")
+    if frame is None:
+        return
+    verdicts = pruning.classify(predicate, metadata).to_pylist()
+    for row in frame.collect():
+        assert verdicts[row.i] != (0 if row.b else 2)
+
+
+@pytest.mark.parametrize("predicate", PREDICATES[:-1])
+def test_a_pruned_query_over_nested_columns_has_the_same_rows(spark, nested_file, predicate):
+    frame = spark.read.parquet(nested_file).filter(predicate).select("i")
+    assert pruning.prune(frame).collect() == frame.collect()
+
+
+def test_nothing_inside_a_quantifier_is_evaluated_by_itself(spark, nested_file, monkeypatch):
+    """The columns of its body have one value in a block, its elements have not."""
+    asked = []
+    evaluate = derived.evaluate
+
+    def remember(session, rows, expressions, names):
+        asked.extend(expression.sql() for expression in expressions)
+        return evaluate(session, rows, expressions, names)
+
+    monkeypatch.setattr(derived, "evaluate", remember)
+    verdicts = pruning.classify("exists(xs, x -> hex(i) = '4' AND hex(x) = '7') OR hex(i) = '1'", nested_file)
+    assert asked == ["hex(CAST(i AS BIGINT))"]
+    assert verdicts.to_pylist()[1] == 2
+
+
+def test_a_field_is_not_evaluated_as_a_column(spark, nested_file):
+    """No row of values can be made for it; what stands beside it is still evaluated."""
+    verdicts = pruning.classify("r.s RLIKE '(?=.)x' AND hex(i) = '3'", nested_file).to_pylist()
+    assert [verdict == 0 for verdict in verdicts] == [True, True, True, verdicts[3] == 0, True, True]
