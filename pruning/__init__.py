@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pruning.metadata.collecting import collect
+    from pruning.metadata.indexing import index
     from pruning.spark.predicates import classify
     from pruning.spark.pruning import explain, prune
 
-__all__ = ["classify", "collect", "explain", "prune"]
+__all__ = ["classify", "collect", "explain", "index", "prune"]
 
 _HOMES = {
     "classify": "pruning.spark.predicates",
     "collect": "pruning.metadata.collecting",
     "explain": "pruning.spark.pruning",
+    "index": "pruning.metadata.indexing",
     "prune": "pruning.spark.pruning",
 }
 

@@ -14,8 +14,10 @@ from rich.console import Console
 from rich.progress import Progress
 
 from pruning.errors import InputError
+from pruning.metadata.choosing import BYTES_PER_BLOCK
 from skipproof import showing
 from skipproof.answers import verify
+from skipproof.indexes import show_index
 from skipproof.inputs import NamedTable, query_over
 from skipproof.sessions import spark_session
 
@@ -97,6 +99,54 @@ def query(
                 showing.show_comparison(out, comparison)
     if comparison is not None and not comparison.same:
         raise typer.Exit(VIOLATED)
+
+
+@app.command()
+def describe(
+    path: Annotated[str, typer.Argument(metavar="PATH", help="A Parquet file, a directory or a URI.")],
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Read the data too, and say where a file lies about itself.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Describe the metadata of files: what is missing, what is not believed, how blocks overlap."""
+    from skipproof import describing, showing_health
+
+    found = describing.describe(path, verified=verify)
+    if as_json:
+        showing.print_json(found.to_dict())
+    else:
+        showing_health.show_description(showing.console(), found)
+    if found.lies:
+        raise typer.Exit(VIOLATED)
+    if found.problems:
+        raise typer.Exit(UNUSABLE)
+
+
+@app.command()
+def index(
+    path: Annotated[str, typer.Argument(metavar="PATH", help="Parquet: a file or a directory.")],
+    columns: Annotated[
+        str | None,
+        typer.Option("--columns", metavar="A,B", help="The columns to index.", show_default="all"),
+    ] = None,
+    bytes_per_block: Annotated[
+        int, typer.Option("--bytes-per-block", min=0, help="What to keep of a column in a block at most.")
+    ] = BYTES_PER_BLOCK,
+    read_data: Annotated[
+        bool, typer.Option("--data/--no-data", help="Read the columns, or only the files' own bloom filters.")
+    ] = True,
+    as_json: Json = False,
+) -> None:
+    """Keep beside the data which values its blocks hold, for later queries to skip by."""
+    from pruning.metadata import indexing
+
+    names = None if columns is None else columns.split(",")
+    report = indexing.index(path, names, bytes_per_block=bytes_per_block, read_data=read_data)
+    if as_json:
+        showing.print_json(report.to_dict())
+    else:
+        show_index(showing.console(), report)
 
 
 @app.command()

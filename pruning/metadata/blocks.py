@@ -9,10 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pruning.expressions.types import INTEGRAL_BITS, Type
-from pruning.metadata.footer import Footer, Leaf, RowGroup
+from pruning.metadata.evidence import provenance
+from pruning.metadata.footer import Footer, RowGroup
 from pruning.metadata.forms import Form, form_of
+from pruning.metadata.nested import Leaf
 from pruning.metadata.schema import block_schema, column_fields, column_types
-from pruning.metadata.trust import Known, believed, provenance
+from pruning.metadata.trust import Known, believed
 
 _INT64_MAX = (1 << 63) - 1
 

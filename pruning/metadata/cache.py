@@ -1,4 +1,4 @@
-"""Block metadata kept between runs, in a hidden directory beside the data.
+"""What is known of files between runs, in a hidden directory beside the data: `BLOCKS` and `INDEX`.
 
 What was kept of a file is used while the file's size and modification time are what they were. So
 a file that is rewritten in place with the same size within the resolution of the file system's
@@ -28,7 +28,8 @@ from pruning.metadata.listing import Listed, Listing
 from pruning.metadata.reading import from_bytes, to_bytes
 
 DIRECTORY = ".skipproof"
-_FILE = "blocks.arrow"
+BLOCKS = "blocks.arrow"  # what footers say
+INDEX = "index.arrow"  # what the data holds, where somebody had it indexed
 _STAMP = pa.struct([("path", pa.string()), ("size_bytes", pa.int64()), ("modified_ns", pa.int64())])
 _SCHEMA = pa.schema([("stamps", pa.list_(_STAMP)), ("blocks", pa.large_binary())])
 _WRITTEN_BY = b"skipproof.written_by"
@@ -40,27 +41,29 @@ _DIGEST_BYTES = hashlib.sha256().digest_size
 class Cache:
     """What was kept under one directory: `stamps` are (size, time) by path relative to it.
 
-    `shards` name their files by those paths too. `directory` is None where nothing can be kept.
+    `shards` name their files by those paths too. `directory` is None where nothing can be kept; `name`
+    is that of the file inside it.
     """
 
     directory: str | None
     stamps: dict[str, tuple[int, int]]
     shards: list[Shard]
+    name: str = BLOCKS
 
 
 NO_CACHE = Cache(None, {}, [])
 
 
-def open_cache(listing: Listing) -> Cache:
+def open_cache(listing: Listing, name: str = BLOCKS) -> Cache:
     """What was kept for the listed files; empty where there is nothing that can be used."""
     directory = listing.parent
     if directory is None or os.path.dirname(directory) == directory:
         return NO_CACHE
     try:
-        return _load(directory)
+        return _load(directory, name)
     # A cache may be damaged in any way, and none of them is a reason to fail.
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException):
-        return Cache(directory, {}, [])
+        return Cache(directory, {}, [], name)
 
 
 def reusable(cache: Cache, listing: Listing) -> list[Shard]:
@@ -101,7 +104,7 @@ def update(cache: Cache, listing: Listing, read: list[Shard]) -> None:
     names = {listed.file: path for path, listed in first.items()}
     stamps |= {path: _stamp(listed) for path, listed in first.items()}
     with contextlib.suppress(OSError):
-        _save(directory, stamps, _merged([*kept, *(rename(part, names) for part in read)]))
+        _save(directory, cache.name, stamps, _merged([*kept, *(rename(part, names) for part in read)]))
 
 
 def _by_path(cache: Cache, listing: Listing) -> list[tuple[str, Listed]]:
@@ -126,7 +129,11 @@ def _merged(parts: list[Shard]) -> list[Shard]:
     alike: dict[tuple[tuple[str, str], ...], list[Shard]] = {}
     for part in parts:
         if part.files:
-            key = tuple((field.name, str(field.type)) for field in part.table.schema.field("columns").type)
+            key = tuple(
+                (inner.name, str(inner.type))
+                for field in part.table.schema
+                for inner in (field.type if pa.types.is_struct(field.type) else [field])
+            )
             alike.setdefault(key, []).append(part)
     return [
         Shard(
@@ -137,24 +144,24 @@ def _merged(parts: list[Shard]) -> list[Shard]:
     ]
 
 
-def _load(directory: str) -> Cache:
-    data = Path(directory, DIRECTORY, _FILE).read_bytes()
+def _load(directory: str, name: str) -> Cache:
+    data = Path(directory, DIRECTORY, name).read_bytes()
     digest, content = data[:_DIGEST_BYTES], memoryview(data)[_DIGEST_BYTES:]
     if digest != hashlib.sha256(content).digest():
         raise ValueError("damaged")
     with pa.ipc.open_file(pa.py_buffer(content)) as file:
         if file.schema.metadata.get(_WRITTEN_BY) != _fingerprint():
-            return Cache(directory, {}, [])
+            return Cache(directory, {}, [], name)
         table = file.read_all()
     shards: list[Shard] = []
     stamps: dict[str, tuple[int, int]] = {}
     for row_stamps, blocks in zip(table["stamps"].to_pylist(), table["blocks"], strict=True):
         stamps |= {stamp["path"]: (stamp["size_bytes"], stamp["modified_ns"]) for stamp in row_stamps}
         shards.append(from_bytes([stamp["path"] for stamp in row_stamps], blocks.as_buffer()))
-    return Cache(directory, stamps, shards)
+    return Cache(directory, stamps, shards, name)
 
 
-def _save(directory: str, stamps: dict[str, tuple[int, int]], shards: list[Shard]) -> None:
+def _save(directory: str, name: str, stamps: dict[str, tuple[int, int]], shards: list[Shard]) -> None:
     columns = ("path", "size_bytes", "modified_ns")
     rows = [
         {
@@ -170,12 +177,12 @@ def _save(directory: str, stamps: dict[str, tuple[int, int]], shards: list[Shard
     with pa.ipc.new_file(sink, schema) as writer:
         writer.write_table(pa.Table.from_pylist(rows, schema=schema))
     content = sink.getvalue()
-    handle, beside = tempfile.mkstemp(prefix=_FILE, dir=hidden)
+    handle, beside = tempfile.mkstemp(prefix=name, dir=hidden)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(hashlib.sha256(content).digest())
             file.write(content)
-        os.replace(beside, os.path.join(hidden, _FILE))
+        os.replace(beside, os.path.join(hidden, name))
     except BaseException:
         os.unlink(beside)
         raise

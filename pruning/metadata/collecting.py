@@ -9,6 +9,7 @@ from pruning.errors import InputError
 from pruning.metadata import cache as cached_blocks
 from pruning.metadata.blocks import Shard, unite
 from pruning.metadata.listing import Listing, Paths, list_files
+from pruning.metadata.memberships import attach
 from pruning.metadata.reading import Outcome, read
 
 
@@ -23,8 +24,9 @@ def collect(paths: Paths, *, spark: Any = None, cache: bool = True, verify: bool
             `pruning.metadata.cache` describes.
         verify: Whether to read every footer and to compare it with what was kept.
     Returns:
-        A table as `pruning.metadata.schema` describes. `file` is the path as it was given, or the
-        directory as it was given with the relative path behind it.
+        A table as `pruning.metadata.schema` describes, with the memberships that `pruning.index` kept
+        beside the data, if `cache` and if the files have not changed since. `file` is the path as it was
+        given, or the directory as it was given with the relative path behind it.
     Raises:
         InputError: a path is missing, holds no data, or is not a readable Parquet file; or, with
             `verify`, what was kept of a file is not what the file says.
@@ -34,7 +36,8 @@ def collect(paths: Paths, *, spark: Any = None, cache: bool = True, verify: bool
     for listed in listing.files:
         if listed.file in outcome.failures:
             raise InputError(outcome.failures[listed.file])
-    return unite(shards, [listed.file for listed in listing.files])
+    metadata = unite(shards, [listed.file for listed in listing.files])
+    return _with_index(metadata, listing) if cache else metadata
 
 
 def read_blocks(
@@ -52,7 +55,14 @@ def read_blocks(
         outcome = read(files, spark=spark)
         return unite(outcome.shards, files), outcome.failures
     shards, outcome = _gather(listing, spark=spark, cache=cache, verify=False)
-    return unite(shards, files), outcome.failures
+    metadata = unite(shards, files)
+    return (_with_index(metadata, listing) if cache else metadata), outcome.failures
+
+
+def _with_index(metadata: pa.Table, listing: Listing) -> pa.Table:
+    """The metadata with what an index beside the data still tells of the files."""
+    kept = cached_blocks.open_cache(listing, cached_blocks.INDEX)
+    return attach(metadata, cached_blocks.reusable(kept, listing))
 
 
 def _gather(listing: Listing, *, spark: Any, cache: bool, verify: bool) -> tuple[list[Shard], Outcome]:

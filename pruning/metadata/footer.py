@@ -4,7 +4,7 @@ Raw, because a library that interprets the footer hides which statistics fields 
 because some of them end the whole process on an encrypted file.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +13,12 @@ import pyarrow as pa
 from pruning.errors import InputError
 from pruning.metadata.layout import Malformed, parse
 from pruning.metadata.locations import locate
+from pruning.metadata.nested import Leaf, leaves
 
 # One request usually fetches the whole footer; a longer one costs a second request.
 _TAIL_BYTES = 64 * 1024
 _TRAILER_BYTES = 8  # the footer's length, then the magic
 _INT64_MAX = (1 << 63) - 1
-_REQUIRED, _REPEATED = 0, 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +41,7 @@ class Chunk:
     value_count: int | None
     byte_count: int | None
     byte_offset: int | None
+    filter_offset: int | None = None
     statistics: Statistics
 
 
@@ -53,20 +54,10 @@ class RowGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leaf:
-    """A top-level primitive column: its schema element, and where its chunks stand."""
-
-    name: str
-    chunk: int
-    element: Any
-    required: bool
-    ordered: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Footer:
-    """What one file says. `leaves` are its top-level primitive columns whose name occurs once."""
+    """What one file says. `leaves` are its columns; `byte_count` is that of the footer itself."""
 
+    byte_count: int
     writer: str
     keys: Mapping[str, bytes]
     leaves: tuple[Leaf, ...]
@@ -86,7 +77,7 @@ def read_footer(file: str) -> Footer:
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{file}: cannot be read ({error}); check the path and its permissions") from error
     try:
-        return _footer(file, parse(raw))
+        return _footer(file, parse(raw), byte_count=len(raw))
     except Malformed as error:
         raise InputError(f"{file}: its Parquet footer is damaged ({error}); write the file again") from error
 
@@ -109,64 +100,37 @@ def _footer_bytes(file: str, handle: Any) -> bytes:
     return raw
 
 
-def _footer(file: str, metadata: Any) -> Footer:
+def _footer(file: str, metadata: Any, *, byte_count: int) -> Footer:
     if not metadata.schema or metadata.row_groups is None:
         raise Malformed("it has no schema or no list of row groups")
-    leaves = list(_walk(metadata.schema))
-    row_groups = tuple(_row_group(file, group, len(leaves)) for group in metadata.row_groups)
+    count, columns = leaves(metadata.schema, metadata.column_orders or [])
+    row_groups = tuple(_row_group(file, group, count) for group in metadata.row_groups)
     if sum(group.row_count for group in row_groups) > _INT64_MAX:
         raise Malformed("its row groups claim more rows than can be counted")
-    top = _top_level(leaves, metadata.column_orders or [])
-    _check_types(metadata.row_groups, top)
     return Footer(
+        byte_count=byte_count,
         writer=_text(metadata.created_by) or "",
         keys={_text(entry.key) or "": entry.value or b"" for entry in metadata.key_value_metadata or []},
-        leaves=top,
+        leaves=tuple(leaf for leaf in columns if _agrees(metadata.row_groups, leaf)),
         row_groups=row_groups,
     )
 
 
-def _walk(schema: list[Any]) -> Iterator[tuple[int, Any]]:
-    """The leaves of a schema that is listed parents first, each with its depth (1 is top level)."""
-    open_groups = [schema[0].num_children or 0]
-    for element in schema[1:]:
-        while open_groups and open_groups[-1] == 0:
-            open_groups.pop()
-        if not open_groups:
-            raise Malformed("its schema has more columns than it says")
-        open_groups[-1] -= 1
-        if element.type is None:
-            open_groups.append(element.num_children or 0)
-        else:
-            yield len(open_groups), element
-    if any(open_groups):
-        raise Malformed("its schema has fewer columns than it says")
+def _agrees(row_groups: list[Any], leaf: Leaf) -> bool:
+    """Whether every row group says of a leaf what the schema says; false only for nested ones.
 
-
-def _top_level(leaves: list[tuple[int, Any]], orders: list[Any]) -> tuple[Leaf, ...]:
-    # A partial list of orders cannot be matched with columns, so it counts as none.
-    known = [order.TYPE_ORDER is not None for order in orders] if len(orders) == len(leaves) else []
-    top = [
-        Leaf(
-            name=name,
-            chunk=chunk,
-            element=element,
-            required=element.repetition_type == _REQUIRED,
-            ordered=bool(known) and known[chunk],
-        )
-        for chunk, (depth, element) in enumerate(leaves)
-        if depth == 1 and element.repetition_type != _REPEATED and (name := _text(element.name)) is not None
-    ]
-    names = [leaf.name for leaf in top]
-    return tuple(leaf for leaf in top if names.count(leaf.name) == 1)
-
-
-def _check_types(row_groups: list[Any], leaves: tuple[Leaf, ...]) -> None:
+    Raises:
+        Malformed: a row group says otherwise of a flat column.
+    """
+    path = list(leaf.path)
     for group in row_groups:
-        for leaf in leaves:
-            stored = group.columns[leaf.chunk].meta_data
-            if stored.type != leaf.element.type or stored.path_in_schema != [leaf.element.name]:
-                raise Malformed(f"its row groups disagree with its schema about column {leaf.name!r}")
+        stored = group.columns[leaf.chunk].meta_data
+        if stored.type == leaf.element.type and stored.path_in_schema == path:
+            continue
+        if leaf.flat:
+            raise Malformed(f"its row groups disagree with its schema about column {leaf.name!r}")
+        return False
+    return True
 
 
 def _row_group(file: str, group: Any, leaf_count: int) -> RowGroup:
@@ -188,6 +152,7 @@ def _chunk(file: str, chunk: Any) -> Chunk:
         byte_count=_count(stored.total_compressed_size),
         # Some writers fill in 0 for "no dictionary"; no page starts before the magic.
         byte_offset=min(dictionary, data) if dictionary and data else data,
+        filter_offset=_count(stored.bloom_filter_offset) or None,
         statistics=_statistics(stored.statistics),
     )
 

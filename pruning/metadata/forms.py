@@ -63,13 +63,14 @@ class Form:
     `decode` raises Unreadable; it is None where the order of bounds is undefined or writers are
     known to disagree about it. `signed` says that the deprecated bounds' signed order is the order
     of the values; `varying` that values are signed numbers in byte strings of different lengths, which
-    writers order differently.
+    writers order differently; `widest_unsigned` that values are unsigned numbers of all the bits stored.
     """
 
     type: Type
     decode: Decode | None
     signed: bool = False
     varying: bool = False
+    widest_unsigned: bool = False
 
 
 def form_of(element: Any) -> Form | None:
@@ -223,7 +224,10 @@ def _signed(type_: Type, layout: str, *, bits: int | None = None, scale: int = 1
 
 
 def _unsigned(type_: Type, bits: int) -> Form:
-    return Form(type=type_, decode=_number("I", bits=bits))
+    return Form(type=type_, decode=_number("I", bits=bits), widest_unsigned=bits == _STORED_BITS)
+
+
+_STORED_BITS = 32
 
 
 def _bytes(type_: Type, decode: Decode) -> Form:

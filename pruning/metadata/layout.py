@@ -19,7 +19,7 @@ struct DecimalType { 1: i32 scale; 2: i32 precision }
 struct TimestampType { 1: bool isAdjustedToUTC; 2: TimeUnit unit }
 struct IntType { 1: byte bitWidth; 2: bool isSigned }
 union LogicalType {
-  1: Nothing STRING; 4: Nothing ENUM; 5: DecimalType DECIMAL; 6: Nothing DATE;
+  1: Nothing STRING; 3: Nothing LIST; 4: Nothing ENUM; 5: DecimalType DECIMAL; 6: Nothing DATE;
   8: TimestampType TIMESTAMP; 10: IntType INTEGER; 12: Nothing JSON; 13: Nothing BSON
 }
 struct SchemaElement {
@@ -32,7 +32,8 @@ struct Statistics {
 }
 struct ColumnMetaData {
   1: i32 type; 3: list<binary> path_in_schema; 5: i64 num_values; 7: i64 total_compressed_size;
-  9: i64 data_page_offset; 11: i64 dictionary_page_offset; 12: Statistics statistics
+  9: i64 data_page_offset; 11: i64 dictionary_page_offset; 12: Statistics statistics;
+  14: i64 bloom_filter_offset
 }
 struct ColumnChunk { 1: binary file_path; 3: ColumnMetaData meta_data }
 struct RowGroup {
@@ -44,6 +45,13 @@ union ColumnOrder { 1: Nothing TYPE_ORDER }
 struct FileMetaData {
   1: i32 version; 2: list<SchemaElement> schema; 3: i64 num_rows; 4: list<RowGroup> row_groups;
   5: list<KeyValue> key_value_metadata; 6: binary created_by; 7: list<ColumnOrder> column_orders
+}
+union BloomFilterAlgorithm { 1: Nothing BLOCK }
+union BloomFilterHash { 1: Nothing XXHASH }
+union BloomFilterCompression { 1: Nothing UNCOMPRESSED }
+struct BloomFilterHeader {
+  1: i32 numBytes; 2: BloomFilterAlgorithm algorithm; 3: BloomFilterHash hash;
+  4: BloomFilterCompression compression
 }
 """
 
@@ -60,23 +68,45 @@ def parse(footer: bytes) -> Any:
     Raises:
         Malformed: the bytes end early, or are not a footer at all.
     """
-    metadata = _structs.FileMetaData()
+    return _read(footer, _structs.FileMetaData())[0]
+
+
+def parse_filter_header(start: bytes) -> tuple[Any, int]:
+    """The `BloomFilterHeader` that the bytes start with, and how many of them it takes.
+
+    Raises:
+        Malformed: they do not start with one.
+    """
+    return _read(start, _structs.BloomFilterHeader())
+
+
+def _read(raw: bytes, into: Any) -> tuple[Any, int]:
+    """The structure that the bytes start with, and how many of them it takes."""
+    reader = _Reader(raw)
     try:
-        _Reader(footer).read_struct(metadata)
+        reader.read_struct(into)
     except Malformed:
         raise
     # The Thrift library reports damage as whatever its byte handling happened to trip over.
     except Exception as error:
         raise Malformed(f"{type(error).__name__}: {error}") from error
-    return metadata
+    return into, reader.taken
 
 
 class _Reader(TCompactProtocol):  # type: ignore[misc]
     """A compact-protocol reader that refuses collections longer than the bytes they came in."""
 
     def __init__(self, footer: bytes) -> None:
-        super().__init__(TMemoryBuffer(footer))
+        memory = TMemoryBuffer(footer)
+        super().__init__(memory)
+        self._memory = memory
         self._size_max = len(footer)
+
+    @property
+    def taken(self) -> int:
+        """How many bytes have been read."""
+        left = len(self._memory.getvalue())
+        return self._size_max - left
 
     def _read_collection_begin(self) -> tuple[int, int]:
         kind, size = super()._read_collection_begin()

@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 
 from pruning.expressions.trees import Column
 from pruning.expressions.types import Type
+from pruning.metadata.memberships import without
 from pruning.metadata.schema import arrow_type, column_fields, column_types
 
 COMBINATIONS_MAX = 10_000
@@ -107,7 +108,9 @@ def with_function(
         pa.nulls(len(metadata), field.type) if lane is None else lane.cast(field.type)
         for lane, field in zip(arrays, fields, strict=True)
     ]
-    return _with_struct(metadata, name, pa.StructArray.from_arrays(arrays, fields=list(fields)))
+    return _with_struct(
+        without(metadata, name), name, pa.StructArray.from_arrays(arrays, fields=list(fields))
+    )
 
 
 def _alternatives(

@@ -9,13 +9,17 @@ row_offset            int64         ordinal, inside the file, of the block's fir
 byte_offset           int64         where the block's first page starts in the file
 byte_count            int64         compressed bytes of the block, all columns
 row_count             int64         live rows
-columns               struct        a struct per top-level column of a known type, by its exact name
+columns               struct        a struct per column of a known type, by its name
 ====================  ============  ================================================================
+
+A top-level column goes by its exact name, which never begins with a backtick. A field of a struct is a
+column too, named as `trees.field_name` says; so are the elements of an array, and their fields, named as
+`trees.leaf_name` says. Of elements only bounds are known: no count of them is one of rows.
 
 Each column's struct (null is "unknown", never zero):
 
 ====================  ============  ================================================================
-null_count            int64         rows that are NULL
+null_count            int64         rows that are NULL; for a field also where its struct is
 nan_count             int64         rows that are NaN; no Parquet footer tells
 byte_count            int64         compressed bytes of the column chunk
 min, max              the column's  bounds of the values that are neither NULL nor NaN
@@ -103,3 +107,13 @@ def column_types(metadata: pa.Table) -> dict[str, Type]:
     """The columns that block metadata knows, with their SQL types."""
     fields = metadata.schema.field("columns").type
     return {field.name: sql_type(field.type.field("min").type) for field in fields}
+
+
+def is_nested(name: str) -> bool:
+    """Whether a column of block metadata is a field of a struct, or holds elements of an array."""
+    return name.startswith("`")
+
+
+def flat_columns(types: Mapping[str, Type]) -> dict[str, Type]:
+    """The top-level columns among those that block metadata knows."""
+    return {name: type_ for name, type_ in types.items() if not is_nested(name)}

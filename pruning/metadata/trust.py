@@ -2,38 +2,25 @@
 
 A reading starts from everything that a chunk's statistics say; each doubt that applies takes
 something away. What is left bounds the rows as Spark reads them; what is gone is unknown.
+
+Some things that are wrong in footers need no doubt. A minimum of 0.0 beside values of -0.0, or a maximum
+of -0.0 beside 0.0, bounds them all the same, as the two are equal. Bounds that were cut short are true,
+and never exact unless the file says so. A wrong order that merely shifts all values of one sign, such as
+signed numbers compared as unsigned, crosses the bounds wherever both signs occur, and elsewhere is right;
+only where a writer merges pages by another order than it compares values by is there a doubt of its own.
 """
 
-import enum
 import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pruning.expressions import types
 from pruning.expressions.types import Value
-from pruning.metadata.footer import Footer, Leaf, Statistics
-from pruning.metadata.forms import Form, Unreadable
-
-
-class Origin(enum.Enum):
-    """Which fields of the statistics the bounds come from."""
-
-    ORDERED = "min_value and max_value, in the type's own order"
-    UNORDERED = "min_value and max_value, in an order the file does not name"
-    DEPRECATED = "min and max, compared as signed whatever the type"
-    ABSENT = "nowhere"
-
-
-class Claim(enum.Flag):
-    """The parts of what is known that a doubt can take away."""
-
-    NULL_COUNT = enum.auto()
-    MIN = enum.auto()
-    MAX = enum.auto()
-    BOUNDS = MIN | MAX
-    ALL = NULL_COUNT | MIN | MAX
+from pruning.metadata.evidence import Claim, Evidence, Origin, Provenance, evidence_of
+from pruning.metadata.footer import Statistics
+from pruning.metadata.forms import Form
+from pruning.metadata.nested import Leaf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,37 +35,6 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Provenance:
-    """What the file as a whole says of itself. `rebased`: Spark may shift its old dates on reading.
-
-    `release` is the writer's version, a pre-release sorting before its release; None if it has none.
-    """
-
-    writer: str
-    release: tuple[int, int, int, bool] | None
-    rebased: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """All that the doubts about one column chunk may look at.
-
-    `min` and `max` are decoded; `garbled` names those that are there but cannot be decoded.
-    """
-
-    form: Form
-    required: bool
-    provenance: Provenance
-    rows: int
-    values: int | None
-    origin: Origin
-    null_count: int | None
-    min: Value | None
-    max: Value | None
-    garbled: Claim
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Doubt:
     """Something that footers say and that is not believed."""
 
@@ -88,21 +44,11 @@ class Doubt:
     applies: Callable[[Evidence], bool]
 
 
-def provenance(footer: Footer) -> Provenance:
-    """Who wrote a file, and in which calendar its old dates may be."""
-    named = _WRITER.match(footer.writer)
-    if named is None:
-        return Provenance(writer="", release=None, rebased=_rebased(footer.keys))
-    name, major, minor, patch, suffix = named.groups()
-    release = (int(major), int(minor or 0), int(patch or 0), not suffix) if major else None
-    return Provenance(writer=name, release=release, rebased=_rebased(footer.keys))
-
-
 def believed(
     statistics: Statistics, leaf: Leaf, form: Form, *, rows: int, values: int | None, source: Provenance
 ) -> Known:
     """What is believed of one column chunk; `rows` and `values` are its row group's and its own counts."""
-    evidence = _evidence(statistics, leaf, form, rows=rows, values=values, source=source)
+    evidence = evidence_of(statistics, leaf, form, rows=rows, values=values, source=source)
     doubted = Claim(0)
     for doubt in DOUBTS:
         if doubt.applies(evidence):
@@ -125,79 +71,63 @@ def doubts(
     statistics: Statistics, leaf: Leaf, form: Form, *, rows: int, values: int | None, source: Provenance
 ) -> list[Doubt]:
     """The doubts that apply to one column chunk, in the table's order."""
-    evidence = _evidence(statistics, leaf, form, rows=rows, values=values, source=source)
+    evidence = evidence_of(statistics, leaf, form, rows=rows, values=values, source=source)
     return [doubt for doubt in DOUBTS if doubt.applies(evidence)]
 
 
-def _evidence(
-    statistics: Statistics, leaf: Leaf, form: Form, *, rows: int, values: int | None, source: Provenance
-) -> Evidence:
-    origin, lower, upper = _stated(statistics, leaf)
-    min_, max_, garbled = None, None, Claim(0)
-    if form.decode is not None:
-        try:
-            min_ = None if lower is None else form.decode(lower)
-        except Unreadable:
-            garbled |= Claim.MIN
-        try:
-            max_ = None if upper is None else form.decode(upper)
-        except Unreadable:
-            garbled |= Claim.MAX
-    return Evidence(
-        form=form,
-        required=leaf.required,
-        provenance=source,
-        rows=rows,
-        values=values,
-        origin=origin,
-        null_count=statistics.null_count,
-        min=min_,
-        max=max_,
-        garbled=garbled,
-    )
-
-
-def _stated(statistics: Statistics, leaf: Leaf) -> tuple[Origin, bytes | None, bytes | None]:
-    lower, upper = statistics.min_value, statistics.max_value
-    stated = lower is not None or upper is not None
-    if stated and leaf.ordered:
-        return Origin.ORDERED, lower, upper
-    if statistics.deprecated_min is not None or statistics.deprecated_max is not None:
-        return Origin.DEPRECATED, statistics.deprecated_min, statistics.deprecated_max
-    return (Origin.UNORDERED, lower, upper) if stated else (Origin.ABSENT, None, None)
-
-
-# "parquet-mr version 1.8.1 (build 4aba4da)", "parquet-cpp-arrow version 6.0.0-SNAPSHOT", "parquet-cpp"
-_WRITER = re.compile(r"([A-Za-z][\w.-]*)(?: version v?(\d+)(?:\.(\d+))?(?:\.(\d+))?([-\w.]*))?")
+_Releases = Mapping[str, tuple[int, int, int, bool]]
 
 # The first versions that count every NULL; the versions before them lose those of some pages.
-_COUNTS_NULLS = {
+_COUNTS_NULLS: _Releases = {
     "parquet-cpp": (6, 0, 0, True),
     "parquet-cpp-arrow": (6, 0, 0, True),
     "parquet-mr": (1, 10, 0, True),
 }
+# The only ones known to count, for a field of a struct, the rows where the struct is NULL.
+_COUNTS_PARENTS: _Releases = {"parquet-cpp-arrow": (6, 0, 0, True), "parquet-mr": (1, 10, 0, True)}
+# The first versions whose bounds of floats, where they are not NaN, bound all values that are not.
+_SETS_NAN_APART: _Releases = {
+    "impala": (3, 0, 0, True),
+    "parquet-cpp": (1, 4, 0, True),
+    "parquet-mr": (1, 10, 0, True),
+    "parquet-rs": (5, 0, 0, True),
+}
+# The first versions that compare byte strings as Parquet says: as unsigned bytes, in full.
+_ORDERS_BYTES: _Releases = {"parquet-mr": (1, 10, 0, True), "parquet-rs": (5, 2, 0, True)}
+# One writer under its two names; the older one tells no version.
+_POLARS = frozenset({"Arrow2", "Polars"})
+_WORD_BYTES = 4
 # Writers that order decimals of unequal lengths by value. Others compare their bytes.
 _ORDERS_VARYING_DECIMALS = frozenset({"parquet-mr", "parquet-cpp-arrow"})
 
-_SPARK_VERSION = "org.apache.spark.version"
-_LEGACY_CALENDAR = ("org.apache.spark.legacyDateTime", "org.apache.spark.legacyINT96")
 _US_PER_DAY = 86_400_000_000
 # From these on, both calendars name every instant alike, in every zone.
 _SAME_DATE = -141_427  # 1582-10-15, days
 _SAME_INSTANT = -2_208_988_800_000_000  # 1900-01-01 00:00:00 UTC, us
 
 
-def _rebased(keys: Mapping[str, bytes]) -> bool:
-    """Whether Spark may read old dates by the hybrid calendar: its own rule, and any file not its own."""
-    version = keys.get(_SPARK_VERSION)
-    # Spark compares versions as text, and so must whoever foresees what Spark does.
-    return version is None or version < b"3.0.0" or any(key in keys for key in _LEGACY_CALENDAR)
+def _before(source: Provenance, first: _Releases) -> bool:
+    """Whether the writer is among those named, and in an earlier version, or in an unknown one."""
+    release = first.get(source.writer)
+    return release is not None and (source.release is None or source.release < release)
 
 
-def _undercounts(evidence: Evidence) -> bool:
-    first = _COUNTS_NULLS.get(evidence.provenance.writer)
-    release = evidence.provenance.release
-    return first is not None and (release is None or release < first)
+def _forgets_parents(evidence: Evidence) -> bool:
+    source = evidence.provenance
+    unknown = source.writer not in _COUNTS_PARENTS or _before(source, _COUNTS_PARENTS)
+    return evidence.leaf.inherits and not evidence.leaf.repeated and unknown
+
+
+def _decimal_bytes(evidence: Evidence) -> bool:
+    """Whether these are decimals that are stored as byte strings."""
+    return evidence.form.type.kind is types.Kind.DECIMAL and not evidence.form.signed
+
+
+def _length_first(bound: bytes | None) -> bool:
+    """Whether a byte string begins with the length of what follows."""
+    if bound is None or len(bound) < _WORD_BYTES:
+        return False
+    return int.from_bytes(bound[:_WORD_BYTES], "little") == len(bound) - _WORD_BYTES
 
 
 def _is_nan(bound: Value | None) -> bool:
@@ -263,11 +193,45 @@ DOUBTS: tuple[Doubt, ...] = (
         name="decimals by signed bytes",
         takes=Claim.BOUNDS,
         reason="parquet-cpp, before it was named after Arrow, compared each byte of a decimal as signed",
+        applies=lambda e: _decimal_bytes(e) and e.provenance.writer == "parquet-cpp",
+    ),
+    Doubt(
+        name="decimals by unsigned bytes",
+        takes=Claim.BOUNDS,
+        reason="Polars merges the bounds of pages of decimals as unsigned bytes, so that some may be lost",
+        applies=lambda e: _decimal_bytes(e) and e.provenance.writer in _POLARS,
+    ),
+    Doubt(
+        name="unsigned merged as signed",
+        takes=Claim.BOUNDS,
+        reason="Polars merges the bounds of pages of unsigned numbers as signed, so that some may be lost",
+        applies=lambda e: e.form.widest_unsigned and e.provenance.writer in _POLARS,
+    ),
+    Doubt(
+        name="decimals by their floats",
+        takes=Claim.BOUNDS,
+        reason="hyparquet is known to write the bounds of decimals as other numbers than the values",
+        applies=lambda e: e.form.type.kind is types.Kind.DECIMAL and e.provenance.writer == "hyparquet",
+    ),
+    Doubt(
+        name="byte strings in another order",
+        takes=Claim.BOUNDS,
+        reason="this version of the writer compared byte strings as signed bytes, or by their lengths first",
+        applies=lambda e: e.form.type.kind in types.BYTES and _before(e.provenance, _ORDERS_BYTES),
+    ),
+    Doubt(
+        name="length before the bytes",
+        takes=Claim.BOUNDS,
+        reason="a bound that begins with its own length was stored as a value is, and means another text",
         applies=lambda e: (
-            e.form.type.kind is types.Kind.DECIMAL
-            and not e.form.signed
-            and e.provenance.writer == "parquet-cpp"
+            e.form.type.kind in types.BYTES and (_length_first(e.lower) or _length_first(e.upper))
         ),
+    ),
+    Doubt(
+        name="NaN among the values",
+        takes=Claim.BOUNDS,
+        reason="this version of the writer may lose values of a page that begins with NaN",
+        applies=lambda e: e.form.type.floating and _before(e.provenance, _SETS_NAN_APART),
     ),
     Doubt(
         name="unreadable minimum",
@@ -315,24 +279,48 @@ DOUBTS: tuple[Doubt, ...] = (
         name="NULLs undercounted",
         takes=Claim.NULL_COUNT,
         reason="this version of the writer is known to leave some NULLs out of its count",
-        applies=_undercounts,
+        applies=lambda e: _before(e.provenance, _COUNTS_NULLS),
+    ),
+    Doubt(
+        name="NULLs counted again",
+        takes=Claim.NULL_COUNT,
+        reason="Polars multiplies the NULLs of some columns by the number of pages; only none is none",
+        applies=lambda e: e.provenance.writer in _POLARS and e.null_count not in (None, 0),
+    ),
+    Doubt(
+        name="NULLs of parents",
+        takes=Claim.NULL_COUNT,
+        reason="a field is NULL where its struct is, and few writers are known to count those rows",
+        applies=_forgets_parents,
+    ),
+    Doubt(
+        name="NULLs of elements",
+        takes=Claim.NULL_COUNT,
+        reason="elements are not rows, and writers disagree whether an empty array counts as a NULL",
+        applies=lambda e: e.leaf.repeated and e.null_count is not None,
     ),
     Doubt(
         name="impossible NULL count",
         takes=Claim.NULL_COUNT,
         reason="a block cannot hold fewer than no NULLs, nor more than rows",
-        applies=lambda e: e.null_count is not None and not 0 <= e.null_count <= e.rows,
+        applies=lambda e: e.null_count is not None and not 0 <= e.null_count <= (e.slots or 0),
     ),
     Doubt(
         name="bounds without values",
         takes=Claim.ALL,
         reason="a block that is all NULL has no bounds, so either the count or the bounds are false",
-        applies=lambda e: 0 < e.rows == e.null_count and (e.min is not None or e.max is not None),
+        applies=lambda e: 0 < (e.slots or 0) == e.null_count and (e.min is not None or e.max is not None),
     ),
     Doubt(
         name="another number of values",
         takes=Claim.ALL,
-        reason="a flat column has one value, maybe NULL, in each row; these are another block's statistics",
-        applies=lambda e: e.values != e.rows,
+        reason="without arrays there is one value, maybe NULL, in each row; these are of another block",
+        applies=lambda e: not e.leaf.repeated and e.values != e.rows,
+    ),
+    Doubt(
+        name="fewer values than rows",
+        takes=Claim.ALL,
+        reason="even an empty or NULL array takes a place in its column; these are of another block",
+        applies=lambda e: e.leaf.repeated and (e.values is None or e.values < e.rows),
     ),
 )

@@ -130,7 +130,7 @@ def test_empty_row_groups_and_files_still_give_columns(tmp_path: Path) -> None:
 
 def test_a_file_without_a_known_column_still_has_its_blocks(tmp_path: Path) -> None:
     """Counting rows needs no column."""
-    table = collect(_write(tmp_path / "x.parquet", n=[[1], [2], [3]]))
+    table = collect(_write(tmp_path / "x.parquet", n=[[[1]], [[2]], [[3]]]))
     assert table["row_count"].to_pylist() == [2, 1]
     assert column_types(table) == {}
 

@@ -1,7 +1,7 @@
 """Files that other projects wrote: each is refused with one sentence, or its bounds enclose its data.
 
 Shares   pyarrow's reader of values; none of its statistics.
-Leaves   what pyarrow cannot read, and columns that metadata leaves out.
+Leaves   what pyarrow cannot read, nested columns, and columns that metadata leaves out.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pruning.metadata.collecting import read_blocks
-from pruning.metadata.schema import column_types
+from pruning.metadata.schema import column_types, flat_columns
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 # Statistics that no reader can tell from true ones: the writer shifted them by its time zone.
@@ -74,7 +74,7 @@ def _false_columns(path: Path) -> tuple[set[str], int]:
         assert "\n" not in sentence
     file, wrong, bounds = _opened(path), set(), 0
     for ordinal, row in enumerate(table["columns"].to_pylist()):
-        for name in column_types(table):
+        for name in flat_columns(column_types(table)):
             bound = table.schema.field("columns").type.field(name).type.field("min").type
             facts = row[name]
             bounds += (facts["min"] is not None) + (facts["max"] is not None)

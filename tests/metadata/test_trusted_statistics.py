@@ -11,14 +11,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rewriting import BINARY, COLUMN_ORDERS, CREATED_BY, I32, I64, KEYS, LIST, element, rewrite, statistics
 
+from pruning.classification import classify_blocks
+from pruning.expressions import types
+from pruning.expressions.trees import Column, Compare, Comparison, Literal
 from pruning.metadata.blocks import shards
 from pruning.metadata.collecting import collect
+from pruning.metadata.evidence import provenance
 from pruning.metadata.footer import read_footer
 from pruning.metadata.forms import form_of
 from pruning.metadata.schema import column_types
-from pruning.metadata.trust import DOUBTS, doubts, provenance
+from pruning.metadata.trust import DOUBTS, doubts
+from pruning.rules.truths import Match
 
 OURS = {b"org.apache.spark.version": b"4.3.0"}
 Change = Callable[[dict[int, Any]], None]
@@ -34,7 +41,8 @@ def _write(
 
 
 def _facts(path: Path) -> dict[str, Any]:
-    return collect(path, cache=False).to_pylist()[0]["columns"]["x"]
+    (facts,) = collect(path, cache=False).to_pylist()[0]["columns"].values()
+    return facts
 
 
 def _doubts(path: Path) -> set[str]:
@@ -94,8 +102,13 @@ def _decimal_bytes(footer: dict[int, Any]) -> None:
     footer[CREATED_BY] = (BINARY, b"parquet-rs version 55.1.0")
 
 
-def _no_values(footer: dict[int, Any]) -> None:
-    footer[4][1][1][0][1][1][1][0][3][1][5] = (I64, 7)
+def _values(count: int) -> Change:
+    """The first chunk claims another number of values."""
+
+    def change(footer: dict[int, Any]) -> None:
+        footer[4][1][1][0][1][1][1][0][3][1][5] = (I64, count)
+
+    return change
 
 
 def _decimal_of_parquet_cpp(footer: dict[int, Any]) -> None:
@@ -108,6 +121,10 @@ TEXTS = pa.array(["a", "b", None])
 OLD = pa.array([date(1200, 1, 1), date(1500, 1, 1)])
 NAN, INT_300, DOUBLE_9 = struct.pack("<d", float("nan")), struct.pack("<i", 300), struct.pack("<d", 9.0)
 UNKNOWN = {"min": None, "max": None}
+DECIMALS = pa.array([Decimal("1.00"), Decimal("2.00")], pa.decimal128(20, 2))
+FIELDS = pa.array([{"y": 1}, None], pa.struct([("y", pa.int32())]))
+LISTS = pa.array([[1, None], [], None, [5]], pa.list_(pa.int32()))
+POLARS, OLD_RUST = b"Polars", b"parquet-rs version 4.0.0"
 
 #            doubt, values, keys, change, what is known then
 CASES = [
@@ -115,13 +132,19 @@ CASES = [
     ("deprecated order", TEXTS, OURS, _deprecated, UNKNOWN | {"null_count": 1}),
     ("no usable order", pa.array([1, 5], pa.uint64()), OURS, None, UNKNOWN | {"null_count": 0}),
     ("varying decimals", pa.array([b"\1", b"\2"]), OURS, _decimal_bytes, UNKNOWN),
+    ("decimals by signed bytes", DECIMALS, OURS, _decimal_of_parquet_cpp, UNKNOWN),
+    ("decimals by unsigned bytes", DECIMALS, OURS, _writer(POLARS), UNKNOWN | {"null_count": 0}),
+    ("decimals by their floats", DECIMALS, OURS, _writer(b"hyparquet"), UNKNOWN | {"null_count": 0}),
+    ("unsigned merged as signed", pa.array([1, 5], pa.uint32()), OURS, _writer(POLARS), UNKNOWN),
+    ("byte strings in another order", TEXTS, OURS, _writer(OLD_RUST), UNKNOWN | {"null_count": 1}),
     (
-        "decimals by signed bytes",
-        pa.array([Decimal("1.00"), Decimal("2.00")], pa.decimal128(20, 2)),
+        "length before the bytes",
+        TEXTS,
         OURS,
-        _decimal_of_parquet_cpp,
-        UNKNOWN,
+        _set(f6=(BINARY, b"\1\0\0\0a"), f5=(BINARY, b"\1\0\0\0b")),
+        UNKNOWN | {"null_count": 1},
     ),
+    ("NaN among the values", FLOATS, OURS, _writer(OLD_RUST), UNKNOWN | {"null_count": 0}),
     (
         "unreadable minimum",
         TEXTS,
@@ -154,9 +177,13 @@ CASES = [
         _writer(b"parquet-cpp-arrow version 5.0.0"),
         {"null_count": None, "min": 1},
     ),
+    ("NULLs counted again", INTS, OURS, _writer(POLARS), {"null_count": None, "min": 1, "max": 5}),
+    ("NULLs of parents", FIELDS, OURS, _writer(b"DuckDB version v1.5.0"), {"null_count": None, "min": 1}),
+    ("NULLs of elements", LISTS, OURS, None, {"null_count": None, "min": 1, "max": 5}),
     ("impossible NULL count", INTS, OURS, _set(f3=(I64, 4)), {"null_count": None, "min": 1, "max": 5}),
     ("bounds without values", INTS, OURS, _set(f3=(I64, 3)), UNKNOWN | {"null_count": None}),
-    ("another number of values", INTS, OURS, _no_values, UNKNOWN | {"null_count": None}),
+    ("another number of values", INTS, OURS, _values(7), UNKNOWN | {"null_count": None}),
+    ("fewer values than rows", LISTS, OURS, _values(3), UNKNOWN | {"null_count": None}),
 ]
 
 
@@ -210,6 +237,63 @@ def test_a_null_count_is_believed_unless_the_writer_is_known_to_lose_some(
     """NULL counts by writer and version."""
     path = _write(tmp_path / "x.parquet", INTS, change=_writer(writer))
     assert (_facts(path)["null_count"] == 1) is believed
+
+
+@pytest.mark.parametrize(
+    ("writer", "values", "believed"),
+    [
+        (b"parquet-mr version 1.9.0", TEXTS, False),
+        (b"parquet-mr version 1.10.0", TEXTS, True),
+        (b"parquet-mr (build 32c46643)", TEXTS, False),
+        (b"parquet-rs version 5.1.0", TEXTS, False),
+        (b"parquet-rs version 5.2.0", TEXTS, True),
+        (b"parquet-mr version 1.8.2", FLOATS, False),
+        (b"parquet-mr version 1.10.0", FLOATS, True),
+        (b"parquet-cpp version 1.3.1", FLOATS, False),
+        (b"parquet-cpp version 1.4.0", FLOATS, True),
+        (b"impala version 2.12.0-RELEASE", FLOATS, False),
+        (b"impala version 3.0.0-RELEASE", FLOATS, False),
+        (b"impala version 3.1.0-RELEASE", FLOATS, True),
+        (b"Arrow2 - Native Rust implementation of Arrow", DECIMALS, False),
+        (b"Arrow2 - Native Rust implementation of Arrow", pa.array([1, 5], pa.uint32()), False),
+        (b"Polars", pa.array([1, 5], pa.uint16()), True),
+        (b"Polars", pa.array([1, 5], pa.int32()), True),
+        (b"parquet-mr version 1.8.2", pa.array([1, 5], pa.int32()), True),
+    ],
+)
+def test_bounds_are_believed_unless_the_writer_is_known_to_get_that_type_wrong(
+    tmp_path: Path, writer: bytes, values: pa.Array, believed: bool
+) -> None:
+    """Bounds by writer, version and type."""
+    facts = _facts(_write(tmp_path / "x.parquet", values, change=_writer(writer)))
+    assert (facts["min"] is not None and facts["max"] is not None) is believed
+
+
+def test_zeros_of_either_sign_are_within_a_bound_of_zero(tmp_path: Path) -> None:
+    """0.0 and -0.0 are equal, so a bound of the one needs no doubt because of the other."""
+    zeros = pa.array([0.0, -0.0, 0.0])
+    for bound in (struct.pack("<d", 0.0), struct.pack("<d", -0.0)):
+        change = _set(f5=(BINARY, bound), f6=(BINARY, bound))
+        blocks = collect(_write(tmp_path / "x.parquet", zeros, change=change), cache=False)
+        column, zero = Column("x", types.DOUBLE), Literal(-0.0, types.DOUBLE)
+        for operator in (Comparison.EQUAL, Comparison.AT_LEAST, Comparison.AT_MOST):
+            assert classify_blocks(Compare(operator, column, zero), blocks).to_pylist() != [Match.NONE]
+        below = classify_blocks(Compare(Comparison.LESS, column, zero), blocks)
+        assert below.to_pylist() == [Match.NONE]
+
+
+@given(
+    pages=st.lists(st.lists(st.integers(0, 2**32 - 1), min_size=1), min_size=1),
+)
+def test_bounds_in_signed_order_are_crossed_or_right(pages: list[list[int]]) -> None:
+    """Why numbers compared in one wrong order throughout need no doubt of their own."""
+    values = [value for page in pages for value in page]
+    lower, upper = min(values, key=_as_signed), max(values, key=_as_signed)
+    assert lower > upper or (lower, upper) == (min(values), max(values))
+
+
+def _as_signed(value: int) -> int:
+    return value - 2**32 if value >= 2**31 else value
 
 
 @pytest.mark.parametrize(
@@ -273,15 +357,17 @@ def test_a_column_has_the_type_that_spark_gives_it(
         pa.array([1], pa.time64("us")),
         pa.array([1], pa.timestamp("ns")),
         pa.array(np.array([1.0], np.float16)),
-        pa.array([[1]]),
-        pa.array([{"y": 1}]),
+        pa.array([[[1]]]),
+        pa.array([[("k", 1)]], pa.map_(pa.string(), pa.int64())),
         # Older releases of pyarrow write a UUID as plain bytes, which Spark reads.
         pa.array([b"0" * 16], pa.uuid()) if int(pa.__version__.split(".")[0]) >= 22 else pa.nulls(1),
         pa.nulls(2),
     ],
     ids=lambda values: str(values.type),
 )
-def test_a_type_that_spark_refuses_or_that_is_nested_is_left_out(tmp_path: Path, values: pa.Array) -> None:
+def test_a_type_without_columns_of_a_certain_meaning_is_left_out(
+    tmp_path: Path, values: pa.Array
+) -> None:
     """Left out, not guessed."""
     if isinstance(values, pa.ExtensionArray):
         values = values.cast(values.type)

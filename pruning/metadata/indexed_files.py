@@ -1,0 +1,119 @@
+"""A process of its own that reads the values of some files: its input is JSON, its output Arrow."""
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pruning.errors import InputError
+from pruning.expressions.types import Type
+from pruning.metadata.blocks import Shard, shards
+from pruning.metadata.choosing import kept, kept_filters
+from pruning.metadata.contents import Distinct, Indexable, contents, indexable
+from pruning.metadata.filters import Filter, filters
+from pruning.metadata.footer import Footer, read_footer
+from pruning.metadata.memberships import FIELD
+from pruning.metadata.reading import Outcome, to_bytes
+
+_LOCATORS = ("file", "row_group", "row_count")
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """One file's blocks: their locators, the types of the columns, and what is known of each, by block."""
+
+    name: str
+    locators: pa.Table
+    types: dict[str, Type]
+    found: list[dict[str, Distinct | None]] | list[dict[str, Filter]]
+
+
+def index_files(
+    files: Iterable[str], *, columns: Sequence[str] | None, bytes_per_block: int, read_data: bool
+) -> Outcome:
+    """What is kept of the values of the files, which the arguments of `pruning.index` describe."""
+    failures: dict[str, str] = {}
+    alike: dict[tuple[tuple[str, Type], ...], list[_File]] = {}
+    for file in files:
+        try:
+            read = _read(file, columns, read_data=read_data)
+        except InputError as error:
+            failures[file] = str(error)
+        except (OSError, pa.ArrowException) as error:
+            failures[file] = f"{file}: its data cannot be read ({str(error).splitlines()[0]}); leave it out"
+        else:
+            alike.setdefault(tuple(read.types.items()), []).append(read)
+    return Outcome([_shard(members, bytes_per_block) for members in alike.values()], failures)
+
+
+def _read(file: str, columns: Sequence[str] | None, *, read_data: bool) -> _File:
+    footer = read_footer(file)
+    named = indexable(footer, columns)
+    bounded, locators = _bounded(file, footer, named)
+    found: list[dict[str, Distinct | None]] | list[dict[str, Filter]]
+    found = (
+        list(contents(file, footer, named, bounded)) if read_data else filters(file, footer, named, bounded)
+    )
+    types = {name: column.form.type for name, column in named.items()}
+    return _File(file, locators, types, found)
+
+
+def _bounded(
+    file: str, footer: Footer, columns: Mapping[str, Indexable]
+) -> tuple[dict[str, list[bool]], pa.Table]:
+    """Per column and row group, whether both bounds are known; and the row groups' locators."""
+    (part,) = shards([(file, footer)])
+    known = part.table.column("columns").combine_chunks()
+    bounded = {}
+    for name in columns:
+        struct = pc.struct_field(known, name)
+        both = pc.and_(
+            pc.is_valid(pc.struct_field(struct, "min")), pc.is_valid(pc.struct_field(struct, "max"))
+        )
+        bounded[name] = both.to_pylist()
+    return bounded, part.table.select(list(_LOCATORS))
+
+
+def _shard(members: list[_File], bytes_per_block: int) -> Shard:
+    """What is kept of files whose columns are the same."""
+    types = members[0].types
+    structs = {
+        name: _kept([block.get(name) for member in members for block in member.found], type_, bytes_per_block)
+        for name, type_ in types.items()
+    }
+    table = pa.concat_tables([member.locators for member in members]).combine_chunks()
+    lanes = (
+        pa.StructArray.from_arrays(list(structs.values()), names=list(structs))
+        if structs
+        else pa.array([{}] * len(table), pa.struct([]))
+    )
+    return Shard(tuple(member.name for member in members), table.append_column(FIELD, lanes))
+
+
+def _kept(found: Sequence[Distinct | Filter | None], type_: Type, bytes_per_block: int) -> pa.StructArray:
+    own = [one if isinstance(one, Distinct) else None for one in found]
+    if any(own):
+        return kept(own, type_, bytes_per_block=bytes_per_block)
+    theirs = [one if isinstance(one, Filter) else None for one in found]
+    return kept_filters(theirs, type_, bytes_per_block=bytes_per_block)
+
+
+def _answer(outcome: Outcome) -> bytes:
+    """The outcome as a stream: a row per shard, then one per failure."""
+    schema = pa.schema(
+        [("files", pa.list_(pa.string())), ("blocks", pa.large_binary()), ("failure", pa.string())]
+    )
+    rows = [{"files": list(part.files), "blocks": to_bytes(part)} for part in outcome.shards]
+    rows += [{"files": [file], "failure": sentence} for file, sentence in outcome.failures.items()]
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema) as writer:
+        writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+    return bytes(sink.getvalue())
+
+
+if __name__ == "__main__":
+    asked = json.load(sys.stdin)
+    sys.stdout.buffer.write(_answer(index_files(asked.pop("files"), **asked)))

@@ -1,0 +1,233 @@
+"""Indexing files: reads their values once, and keeps beside them what tells in which blocks they are.
+
+Reading foreign data may end a process, so another one does it: of files that end it nothing is kept.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pruning.errors import InputError
+from pruning.metadata import cache
+from pruning.metadata.blocks import Shard
+from pruning.metadata.choosing import BYTES_PER_BLOCK
+from pruning.metadata.listing import Listed, Listing, Paths, list_files
+from pruning.metadata.memberships import FIELD, value_type
+from pruning.metadata.reading import Outcome, from_bytes
+from pruning.metadata.schema import is_nested
+
+# What one process reads, and how long it may take. A value is rare or frequent among these blocks.
+_BATCH_BYTES = 256 << 20
+_BATCH_FILES = 500
+_BATCH_SECONDS_MAX = 3_600
+_PROCESSES_MAX = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnIndex:
+    """What is kept of one column: in how many blocks which part, and its size."""
+
+    name: str
+    type: str
+    blocks: int
+    dictionary: int
+    rare: int
+    filter: int
+    bucket: int
+    bytes_per_block: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexReport:
+    """What was indexed. `failures` has a sentence about each file of which nothing is kept."""
+
+    files: int
+    blocks: int
+    bytes: int
+    columns: tuple[ColumnIndex, ...]
+    failures: dict[str, str]
+
+    def to_dict(self) -> dict[str, object]:
+        """The report as JSON holds it."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lines = [f"{self.files:,} files, {self.blocks:,} blocks, {self.bytes:,} bytes kept"]
+        lines += [
+            f"{column.name}: of {column.blocks:,} blocks {column.dictionary:,} by dictionary, "
+            f"{column.rare:,} by rare values, {column.filter:,} by filter, {column.bucket:,} by bucket; "
+            f"{column.bytes_per_block:,.0f} bytes a block"
+            for column in self.columns
+        ]
+        return "\n".join([*lines, *self.failures.values()])
+
+
+def index(
+    paths: Paths,
+    columns: Sequence[str] | None = None,
+    *,
+    bytes_per_block: int = BYTES_PER_BLOCK,
+    read_data: bool = True,
+) -> IndexReport:
+    """Keep beside Parquet files which values their blocks hold; `collect`, `prune` and `classify` use it.
+
+    Args:
+        paths: As for `collect`; local files only.
+        columns: Top-level columns by exact name; None is all of them.
+        bytes_per_block: What may be kept of one column in one block, >= 0.
+        read_data: Whether to read the columns; without, only the files' own bloom filters are kept.
+    Raises:
+        InputError: a path is missing or not local, a column is in no file, no file can be read, or the
+            index cannot be written.
+    """
+    if bytes_per_block < 0:
+        raise InputError(f"bytes_per_block is {bytes_per_block}; give 0 or more")
+    for name in columns or ():
+        if is_nested(name):
+            raise InputError(f"{name}: is inside of a struct or an array; name top-level columns")
+    listing = list_files(paths)
+    if listing.parent is None:
+        raise InputError("An index is kept beside local files only; name a local path")
+    options = {"columns": None if columns is None else list(columns), "bytes_per_block": bytes_per_block}
+    outcome = _indexed(listing.files, {**options, "read_data": read_data})
+    _check(outcome, listing, columns)
+    for place in _places(listing):
+        _keep(place, outcome.shards)
+    return _report(outcome)
+
+
+def _indexed(files: Sequence[Listed], options: dict[str, object]) -> Outcome:
+    """What other processes make of the files, a batch at a time."""
+    outcome = Outcome([], {})
+    with ThreadPoolExecutor(min(_PROCESSES_MAX, os.cpu_count() or 1)) as pool:
+        for part in pool.map(lambda batch: _batch(batch, options, _in_process), _batches(files)):
+            outcome.shards.extend(part.shards)
+            outcome.failures.update(part.failures)
+    return outcome
+
+
+def _batches(files: Sequence[Listed]) -> list[list[str]]:
+    batches: list[list[str]] = []
+    size = 0
+    for listed in files:
+        size += listed.size_bytes
+        if not batches or size > _BATCH_BYTES or len(batches[-1]) == _BATCH_FILES:
+            batches.append([])
+            size = listed.size_bytes
+        batches[-1].append(listed.file)
+    return batches
+
+
+Run = Callable[[list[str], dict[str, object]], Outcome | str]
+
+
+def _batch(files: list[str], options: dict[str, object], run: Run) -> Outcome:
+    """What is made of some files; those that end the process are found by halving."""
+    answer = run(files, options)
+    if isinstance(answer, Outcome):
+        return answer
+    if len(files) == 1:
+        return Outcome([], {files[0]: f"{files[0]}: {answer}"})
+    middle = len(files) // 2
+    halves = [_batch(half, options, run) for half in (files[:middle], files[middle:])]
+    failures = {file: sentence for half in halves for file, sentence in half.failures.items()}
+    return Outcome([part for half in halves for part in half.shards], failures)
+
+
+def _in_process(files: list[str], options: dict[str, object]) -> Outcome | str:
+    """What a process of its own makes of the files; what became of it if it did not end well."""
+    command = (sys.executable, "-m", "pruning.metadata.indexed_files")
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
+    try:
+        done = subprocess.run(
+            command,
+            input=json.dumps({"files": files, **options}).encode(),
+            env=environment,
+            capture_output=True,
+            timeout=_BATCH_SECONDS_MAX,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"reading its data took more than {_BATCH_SECONDS_MAX:,} s; leave it out"
+    if done.returncode:
+        return f"reading its data ended the process that did (exit status {done.returncode}); leave it out"
+    with pa.ipc.open_stream(done.stdout) as reader:
+        answers = reader.read_all()
+    outcome = Outcome([], {})
+    for names, blocks, failure in zip(*(answers.column(name) for name in answers.schema.names), strict=True):
+        if failure.is_valid:
+            outcome.failures[names.as_py()[0]] = failure.as_py()
+        else:
+            outcome.shards.append(from_bytes(names.as_py(), blocks.as_buffer()))
+    return outcome
+
+
+def _check(outcome: Outcome, listing: Listing, columns: Sequence[str] | None) -> None:
+    if len(outcome.failures) == len({listed.file for listed in listing.files}):
+        raise InputError(next(iter(outcome.failures.values())))
+    found = {field.name for part in outcome.shards for field in part.table.schema.field(FIELD).type}
+    for name in columns or ():
+        if name not in found:
+            raise InputError(
+                f"Column {name!r} is in no file as one that can be indexed; there are {sorted(found)}"
+            )
+
+
+def _places(listing: Listing) -> list[Listing]:
+    """The listing as the caller gave it, and as one who names the same files one by one."""
+    by_file = list_files([listed.file for listed in listing.files])
+    return [listing] if by_file.parent == listing.parent else [listing, by_file]
+
+
+def _keep(listing: Listing, shards: list[Shard]) -> None:
+    cache.update(cache.open_cache(listing, cache.INDEX), listing, shards)
+    kept = cache.open_cache(listing, cache.INDEX)
+    known = {file for part in cache.reusable(kept, listing) for file in part.files}
+    lost = {file for part in shards for file in part.files} - known
+    if lost:
+        raise InputError(
+            f"{min(lost)}: its index could not be kept below {listing.parent}; "
+            "see that the directory can be written and the file does not change"
+        )
+
+
+def _report(outcome: Outcome) -> IndexReport:
+    tables = [part.table for part in outcome.shards]
+    parts: dict[tuple[str, str], list[pa.StructArray]] = {}
+    for table in tables:
+        memberships = table.column(FIELD).combine_chunks()
+        for field in memberships.type:
+            key = (field.name, value_type(field.type).sql)
+            parts.setdefault(key, []).append(pc.struct_field(memberships, field.name))
+    columns = tuple(_column(name, type_, lanes) for (name, type_), lanes in parts.items())
+    return IndexReport(
+        files=sum(len(part.files) for part in outcome.shards),
+        blocks=sum(len(table) for table in tables),
+        bytes=round(sum(column.bytes_per_block * column.blocks for column in columns)),
+        columns=columns,
+        failures=outcome.failures,
+    )
+
+
+def _column(name: str, type_: str, parts: list[pa.StructArray]) -> ColumnIndex:
+    def told(part: str) -> int:
+        return sum(len(lanes) - pc.struct_field(lanes, part).null_count for lanes in parts)
+
+    blocks = sum(map(len, parts))
+    return ColumnIndex(
+        name=name,
+        type=type_,
+        blocks=blocks,
+        dictionary=told("dictionary"),
+        rare=told("rare"),
+        filter=told("filter"),
+        bucket=told("bucket"),
+        bytes_per_block=sum(lanes.nbytes for lanes in parts) / max(1, blocks),
+    )
