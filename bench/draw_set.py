@@ -1,19 +1,24 @@
-"""Draws the committed set of tables and predicates anew, the same from the same seed.
+"""Draws the committed sets of tables and predicates anew, the same from the same seed.
 
-    python bench/draw_set.py [--tables N] [--seed N] [--out FILE]
+    python bench/draw_set.py [--text-and-time] [--tables N] [--seed N] [--out FILE]
 
 A table's blocks hold rows that lie close together, most of them, so that bounds are narrow and say
 something. Predicates come from `strategies.predicates`. Most of those taken tell rows apart: they are
 TRUE on one row of the table at least, and not on all of them. Those of the two classes whose
 tightness has a bar of its own come first, up to a share.
+
+With `--text-and-time` it draws the other set, which `text_and_time_set.py` describes.
 """
 
 import argparse
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeAlias
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis.strategies import SearchStrategy
+from text_and_time_set import drawn_zoned_table, topics_of
 
 from oracles.arithmetic import Overflow
 from oracles.brute_force import evaluate
@@ -34,11 +39,13 @@ from pruning.expressions.types import (
     Value,
     decimal,
 )
-from strategies.committed import PATH, Cases, write
+from strategies.committed import PATH, TEXT_AND_TIME_PATH, Cases, write
 from strategies.families import is_multi_column, is_single_column
 from strategies.predicates import predicates
 from strategies.tables import Block, Table
+from strategies.text_and_time import zoned_predicates
 from strategies.values import DAY_MAX, DAY_MIN, scaled, to_float32
+from strategies.zones import ZONES
 
 NUMBERS = (BYTE, SHORT, INTEGER, INTEGER, LONG, LONG, DOUBLE, FLOAT, decimal(9, 2), decimal(18, 6))
 TYPES = (*NUMBERS, STRING, STRING, STRING, DATE, DATE, BOOLEAN, decimal(10, 0), decimal(38, 10))
@@ -56,41 +63,67 @@ WORDS = ("a", "ab", "b", "ma", "mb", "x", "z")
 def main() -> None:
     """Draw and write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tables", type=int, default=520, help="tables to draw (default %(default)s)")
+    parser.add_argument("--text-and-time", action="store_true", help="the set of text and time")
+    parser.add_argument("--tables", type=int, help="tables to draw (default 520, of text and time 312)")
     parser.add_argument("--seed", type=int, default=2025, help="of everything (default %(default)s)")
-    parser.add_argument("--out", type=Path, default=PATH, help="the file to write (default %(default)s)")
+    parser.add_argument("--out", type=Path, help="the file to write (default the committed one)")
     arguments = parser.parse_args()
-    write(drawn_cases(arguments.tables, arguments.seed), arguments.out)
-    print(f"{arguments.tables} tables, {arguments.out.stat().st_size:,} bytes in {arguments.out}")
+    usual, source, path = (520, of_numbers, PATH)
+    if arguments.text_and_time:
+        usual, source, path = (312, of_text_and_time, TEXT_AND_TIME_PATH)
+    tables, out = arguments.tables or usual, arguments.out or path
+    write(drawn_cases(tables, arguments.seed, source), out)
+    print(f"{tables} tables, {out.stat().st_size:,} bytes in {out}")
 
 
-def drawn_cases(tables: int, seed_: int) -> Iterator[Cases]:
+Drawn: TypeAlias = tuple[Table, str, list[Expression]]
+
+
+def drawn_cases(tables: int, seed_: int, source: Callable[[int, random.Random], Drawn]) -> Iterator[Cases]:
     """Tables with predicates; no predicate of the set is like another."""
     taken: set[str] = set()  # as text, because NaN equals nothing
     for ordinal in range(tables):
-        chance = random.Random(f"{seed_}/{ordinal}")
-        table = drawn_table(chance)
-        modes = MODES[ordinal % len(MODES)]
-        drawn = drawn_predicates(table, modes, chance.randrange(2**32))
-        chosen = _choose(table, [predicate for predicate in drawn if repr(predicate) not in taken])
+        table, zone, drawn = source(ordinal, random.Random(f"{seed_}/{ordinal}"))
+        chosen = _choose(table, zone, [predicate for predicate in drawn if repr(predicate) not in taken])
         taken |= set(map(repr, chosen))
-        yield Cases(table, tuple(chosen), footer=ordinal % FOOTERS == FOOTERS - 1)
+        yield Cases(table, tuple(chosen), footer=ordinal % FOOTERS == FOOTERS - 1, zone=zone)
 
 
-def drawn_predicates(table: Table, modes: tuple[Mode, ...], seed_: int) -> list[Expression]:
-    """Different predicates over a table, in the order they are drawn, most of them with a column."""
+def of_numbers(ordinal: int, chance: random.Random) -> Drawn:
+    """A table of the first set, and predicates to choose from."""
+    table, modes = drawn_table(chance), MODES[ordinal % len(MODES)]
+    one = predicates(table, max_leaves=10, modes=modes)
+    return table, "UTC", drawn_predicates(one, DRAWN, chance.randrange(2**32))
+
+
+def of_text_and_time(ordinal: int, chance: random.Random) -> Drawn:
+    """A table of the second set, its zone, and predicates of each topic to choose from."""
+    zone = ZONES[ordinal % len(ZONES)]
+    table = drawn_zoned_table(chance, zone)
+    drawn: list[Expression] = []
+    for topic, count in topics_of(table, zone).items():
+        one = zoned_predicates(table, zone, topic)
+        found = drawn_predicates(one, count, chance.randrange(2**32))
+        # Plain comparisons are what the other set is made of.
+        drawn += [predicate for predicate in found if not is_single_column(predicate)]
+    chance.shuffle(drawn)
+    return table, zone, drawn
+
+
+def drawn_predicates(one: SearchStrategy[Expression], count: int, seed_: int) -> list[Expression]:
+    """Different predicates in the order they are drawn, most of them with a column."""
     found: list[Expression] = []
 
     @seed(seed_)
     @settings(
-        max_examples=DRAWN,
+        max_examples=count,
         database=None,
         deadline=None,
         derandomize=False,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(predicates(table, max_leaves=10, modes=modes))
+    @given(one)
     def draw(predicate: Expression) -> None:
         found.append(predicate)
 
@@ -99,7 +132,7 @@ def drawn_predicates(table: Table, modes: tuple[Mode, ...], seed_: int) -> list[
     return [predicate for predicate in different.values() if columns(predicate)]
 
 
-def _choose(table: Table, drawn: list[Expression]) -> list[Expression]:
+def _choose(table: Table, zone: str, drawn: list[Expression]) -> list[Expression]:
     """The classes with a bar first, then the rest; each in the order drawn."""
     rooms = {"single": CLASS_MAX, "multi": CLASS_MAX, "dull": DULL_MAX, "raising": RAISING_MAX}
     ranked = sorted(drawn, key=lambda each: not (is_single_column(each) or is_multi_column(each)))
@@ -108,7 +141,7 @@ def _choose(table: Table, drawn: list[Expression]) -> list[Expression]:
     for predicate in ranked:
         if len(chosen) == PREDICATES:
             break
-        kinds = _kinds(table, predicate)
+        kinds = _kinds(table, zone, predicate)
         full = [kind for kind in kinds if not rooms[kind]]
         for kind in kinds if not full else ():
             rooms[kind] -= 1
@@ -116,13 +149,13 @@ def _choose(table: Table, drawn: list[Expression]) -> list[Expression]:
     return chosen + spare[: PREDICATES - len(chosen)]
 
 
-def _kinds(table: Table, predicate: Expression) -> list[str]:
+def _kinds(table: Table, zone: str, predicate: Expression) -> list[str]:
     """What there must be room for to take a predicate."""
     kinds = ["single"] * is_single_column(predicate) + ["multi"] * is_multi_column(predicate)
     matches: set[bool] = set()
     try:
         for row in table.rows:
-            matches.add(evaluate(predicate, table.named(row)) is True)
+            matches.add(evaluate(predicate, table.named(row), zone=zone) is True)
             if len(matches) == 2 and not _may_raise(predicate):
                 break
     except Overflow:

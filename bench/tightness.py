@@ -1,11 +1,14 @@
-"""How much of what could be proved is proved: the rules beside the optimum, on the committed set.
+"""How much of what could be proved is proved: the rules beside the optimum, on a committed set.
 
-    python bench/tightness.py [--every N] [--sample N | --all] [--gaps FILE] [--spark]
+    python bench/tightness.py [--text-and-time] [--every N] [--sample N | --all] [--gaps FILE] [--spark]
 
 Each `--sample`-th pair of a predicate and a block is put to both. A pair is *skippable* where the
 optimum shows that no row within the bounds matches, *skipped* where the rules say NONE; ALL likewise.
 What neither a row nor a proof decides is counted apart, and so are the solver's time-outs. A verdict
 that the optimum contradicts is printed as WRONG, and the command fails.
+
+Of text and time (`--text-and-time`) the optimum looks for witnesses: what it calls skippable is so as
+far as no row was found, so that the tightness shown is a lower bound of the true one.
 
 With `--spark`, all verdicts are compared with Spark that skips nothing as well, and timed.
 """
@@ -14,9 +17,11 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import Protocol, TypeAlias
 
 import pyarrow as pa
 from rich.console import Console
@@ -27,14 +32,15 @@ from oracles.domains import Known
 from oracles.optimum import Answer, Judge, Optimum
 from oracles.reachability import Row
 from oracles.unpruned import Raises, matches_per_block
+from oracles.witnesses import WitnessJudge
 from pruning.classification import classify_blocks, compile_predicate
 from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import Expression, IsNull, Not, children, columns, type_of
 from pruning.expressions.types import BOOLEAN
 from pruning.rules.truths import Match
 from skipproof.sessions import spark_session
-from strategies.committed import PATH, read
-from strategies.families import MULTI_COLUMN, OVERALL, SINGLE_COLUMN, families, shape
+from strategies.committed import PATH, TEXT_AND_TIME_PATH, read
+from strategies.families import MULTI_COLUMN, OVERALL, PREFIX, SINGLE_COLUMN, TRUNCATION, families, shape
 from strategies.metadata import BlockFacts, to_metadata
 from strategies.tables import Table
 
@@ -128,9 +134,9 @@ def main() -> None:
     """Run, print, and fail where a verdict is wrong."""
     arguments = _arguments()
     console = Console(width=120)
-    report = measured(
-        arguments.set, every=arguments.every, sample=arguments.sample, timeout_ms=arguments.timeout
-    )
+    path: Path = TEXT_AND_TIME_PATH if arguments.text_and_time else arguments.set
+    judging = witness_judge if arguments.text_and_time else partial(exact_judge, timeout_ms=arguments.timeout)
+    report = measured(path, judging, every=arguments.every, sample=arguments.sample)
     console.print(_grid(report))
     text = "\n".join(_gap_lines(report, arguments.shown))
     if arguments.gaps is None:
@@ -141,11 +147,35 @@ def main() -> None:
         console.print(f"WRONG {_told(pair)}", markup=False)
     faults = len(report.wrong)
     if arguments.spark:
-        faults += compared_with_spark(arguments.set, arguments.every, console)
+        faults += compared_with_spark(path, arguments.every, console)
     sys.exit(1 if faults else 0)
 
 
-def measured(path: Path, *, every: int, sample: int, timeout_ms: int) -> Report:
+class AnyJudge(Protocol):
+    """Who tells the optimum of one predicate."""
+
+    @property
+    def expression(self) -> Expression:
+        """The predicate."""
+
+    def optimum(self, known: Mapping[str, Known], *, hints: Iterable[Row] = ()) -> Optimum:
+        """Which truth values rows within the bounds can give."""
+
+
+Judging: TypeAlias = Callable[[Expression, str], AnyJudge]
+
+
+def exact_judge(predicate: Expression, zone: str, *, timeout_ms: int = 2_000) -> AnyJudge:
+    """The judge whose every answer is exact; it knows no zone."""
+    return Judge(predicate, timeout_ms=timeout_ms)
+
+
+def witness_judge(predicate: Expression, zone: str) -> AnyJudge:
+    """The judge that looks for rows."""
+    return WitnessJudge(predicate, zone)
+
+
+def measured(path: Path, judging: Judging, *, every: int, sample: int) -> Report:
     """The rules and the optimum on each `sample`-th pair of each `every`-th table."""
     report = Report()
     ordinal = 0
@@ -155,7 +185,7 @@ def measured(path: Path, *, every: int, sample: int, timeout_ms: int) -> Report:
         metadata = to_metadata(case.table, facts)
         for predicate in case.predicates:
             verdicts = classify_blocks(compile_predicate(predicate), metadata).to_pylist()
-            judge, seen = Judge(predicate, timeout_ms=timeout_ms), dict[str, Optimum]()
+            judge, seen = judging(predicate, case.zone), dict[str, Optimum]()
             for block, verdict in enumerate(verdicts):
                 ordinal += 1
                 if ordinal % sample == 0:
@@ -164,17 +194,17 @@ def measured(path: Path, *, every: int, sample: int, timeout_ms: int) -> Report:
                     pair = _pair(known, Match(verdict), judge, seen, hints)
                     report.add(pair)
                     if pair.gap is not None:
-                        blamed = to_blame(pair, metadata.slice(block, 1))
+                        blamed = to_blame(pair, metadata.slice(block, 1), judging, case.zone)
                         report.gaps.setdefault(shape(blamed), []).append(replace(pair, blamed=blamed))
     return report
 
 
-def to_blame(pair: Pair, metadata: pa.Table) -> Expression:
+def to_blame(pair: Pair, metadata: pa.Table, judging: Judging, zone: str) -> Expression:
     """The smallest boolean part that the rules think may be TRUE, FALSE or NULL where no row makes it so."""
     blamed, parts = pair.predicate, list(_boolean_parts(pair.predicate))
     while parts:
         part = parts.pop(0)
-        if _loose(part, pair.known, metadata):
+        if _loose(judging(part, zone), pair.known, metadata):
             blamed, parts = part, list(_boolean_parts(part))
     return blamed
 
@@ -188,11 +218,13 @@ def _boolean_parts(node: Expression) -> Iterator[Expression]:
             yield from _boolean_parts(child)
 
 
-def _loose(part: Expression, known: dict[str, Known], metadata: pa.Table) -> bool:
-    best = Judge(part).optimum({name: known[name] for name in columns(part)})
+def _loose(judge: AnyJudge, known: dict[str, Known], metadata: pa.Table) -> bool:
+    part = judge.expression
+    best = judge.optimum({name: known[name] for name in columns(part)})
     asked = ((part, best.true), (Not(part), best.false), (IsNull(part), best.null))
     return any(
-        answer is Answer.IMPOSSIBLE and classify_blocks(predicate, metadata)[0].as_py() != Match.NONE
+        answer in (Answer.IMPOSSIBLE, Answer.NO_WITNESS)
+        and classify_blocks(predicate, metadata)[0].as_py() != Match.NONE
         for predicate, answer in asked
     )
 
@@ -206,7 +238,7 @@ def compared_with_spark(path: Path, every: int, console: Console) -> int:
             if ordinal == 1:
                 began, pairs = time.perf_counter(), 0
             metadata = to_metadata(case.table, case.facts)
-            answers = matches_per_block(spark, case.table, case.predicates)
+            answers = matches_per_block(spark, case.table, case.predicates, zone=case.zone)
             for predicate, counts in zip(case.predicates, answers, strict=True):
                 if isinstance(counts, Raises):
                     raised += 1
@@ -243,7 +275,7 @@ def known_of(table: Table, block: BlockFacts, predicate: Expression) -> dict[str
 
 
 def _pair(
-    known: dict[str, Known], verdict: Match, judge: Judge, seen: dict[str, Optimum], hints: Iterable[Row]
+    known: dict[str, Known], verdict: Match, judge: AnyJudge, seen: dict[str, Optimum], hints: Iterable[Row]
 ) -> Pair:
     key = repr(known)
     if key not in seen:
@@ -258,8 +290,9 @@ def _grid(report: Report) -> Grid:
         grid.add_column(heading, justify="left" if first else "right", no_wrap=first)
     for heading in ("provable ALL", "proved ALL", "tightness %", "undecided", "timed out"):
         grid.add_column(heading, justify="right")
-    bars = (OVERALL, SINGLE_COLUMN, MULTI_COLUMN)
-    for name in (*bars, *sorted(set(report.tallies) - set(bars))):
+    bars = (OVERALL, SINGLE_COLUMN, MULTI_COLUMN, PREFIX, TRUNCATION)
+    barred = [name for name in bars if name in report.tallies]
+    for name in (*barred, *sorted(set(report.tallies) - set(bars))):
         tally = report.tallies.get(name, Tally())
         counts = (tally.pairs, tally.skippable, tally.skipped, _percent(tally.skipped, tally.skippable))
         every = (tally.provable_all, tally.proved_all, _percent(tally.proved_all, tally.provable_all))
@@ -301,6 +334,7 @@ def _told(pair: Pair) -> str:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--text-and-time", action="store_true", help="the set of text and time")
     parser.add_argument("--set", type=Path, default=PATH, help="the set (default %(default)s)")
     parser.add_argument("--every", type=int, default=1, help="take each N-th table (default %(default)s)")
     parser.add_argument("--sample", type=int, default=24, help="take each N-th pair (default %(default)s)")

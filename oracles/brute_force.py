@@ -10,13 +10,15 @@ Leaves   the reading of Spark's rules: three-valued logic, NaN equal to NaN and 
 """
 
 import math
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 from oracles.arithmetic import calculate
 from oracles.casts import cast
 from oracles.functions import call
 from oracles.numbers import NoSecondOpinion
+from oracles.quantifiers import RowValues, element_value, of_elements
+from oracles.texts import TEXT_FUNCTIONS, is_like, is_rlike, text_call
+from oracles.times import TIME_FUNCTIONS, time_call
 from pruning.expressions.trees import (
     And,
     Arithmetic,
@@ -27,6 +29,9 @@ from pruning.expressions.trees import (
     Column,
     Compare,
     Comparison,
+    Contains,
+    Element,
+    EndsWith,
     Expression,
     In,
     IsNull,
@@ -34,20 +39,23 @@ from pruning.expressions.trees import (
     Literal,
     Not,
     Or,
+    Quantified,
+    Quantifier,
+    RLike,
     StartsWith,
     type_of,
 )
 from pruning.expressions.types import Value
 
-RowValues = Mapping[str, Value | None]
+__all__ = ["RowValues", "compare", "evaluate"]
 
 
 def evaluate(expression: Expression, row: RowValues, *, zone: str = "UTC") -> Value | None:
     """The value of an expression on a row; None is NULL.
 
     Args:
-        row: The columns' values by name, held as `pruning.expressions.types` says.
-        zone: The session's time zone, for casts between date and timestamp.
+        row: The columns' values by name, held as `pruning.expressions.types` says; an array is a tuple.
+        zone: The session's time zone, for casts and functions that name none.
     Raises:
         oracles.arithmetic.Overflow: Spark raises here.
         oracles.numbers.NoSecondOpinion: there is no second opinion on such a node, or on it with such values,
@@ -59,23 +67,42 @@ def evaluate(expression: Expression, row: RowValues, *, zone: str = "UTC") -> Va
 
     match expression:
         case Column(name):
-            return row[name]
+            cell = row[name]
+            assert not isinstance(cell, tuple)
+            return cell
+        case Element():
+            return element_value(expression, row)
         case Literal(constant):
             return constant
         case Arithmetic(operator, left, right, type_, mode):
             operands = (type_of(left), type_of(right))
             return calculate(operator, value(left), value(right), operands, type_, mode)
         case Cast(operand, type_, mode):
-            return cast(value(operand), type_of(operand), type_, mode, zone=zone)
-        case Call(function, arguments, type_, mode):
-            return call(function, [value(argument) for argument in arguments], type_, mode)
+            return cast(value(operand), type_of(operand), type_, mode, zone=expression.zone or zone)
+        case Call():
+            return _called(expression, value, expression.zone or zone)
         case Case(branches, otherwise):
             chosen = next((result for condition, result in branches if value(condition) is True), otherwise)
             return value(chosen)
         case Coalesce(operands):
             return next((found for found in map(value, operands) if found is not None), None)
+        case Quantified(quantifier, array, body):
+            truths = of_elements(array, row, lambda inner: evaluate(body, inner, zone=zone))
+            return None if truths is None else _kleene(truths, decides=quantifier is Quantifier.EXISTS)
         case _:
             return _truth(expression, value)
+
+
+def _called(node: Call, value: Callable[[Expression], Value | None], zone: str) -> Value | None:
+    operands = [value(operand) for operand in node.operands]
+    if node.function not in TEXT_FUNCTIONS | TIME_FUNCTIONS:
+        return call(node.function, operands, node.type, node.mode)
+    present = [operand for operand in operands if operand is not None]
+    if len(present) < len(operands):
+        return None
+    if node.function in TEXT_FUNCTIONS:
+        return text_call(node.function, present)
+    return time_call(node.function, present, [type_of(operand) for operand in node.operands], zone=zone)
 
 
 def _truth(expression: Expression, value: Callable[[Expression], Value | None]) -> bool | None:
@@ -95,14 +122,25 @@ def _truth(expression: Expression, value: Callable[[Expression], Value | None]) 
             wanted = value(operand)
             equal = (compare(Comparison.EQUAL, wanted, value(member)) for member in members)
             return _kleene(equal, decides=True)
-        case StartsWith(operand, prefix):
-            text = value(operand)
-            return None if text is None else _bytes(text).startswith(prefix)
-        case Like(operand, pattern, escape):
-            text = value(operand)
-            return None if text is None else _like(_bytes(text), pattern, escape)
+        case StartsWith() | EndsWith() | Contains() | Like() | RLike():
+            text = value(expression.operand)
+            return None if text is None else _found(expression, _bytes(text))
         case _:
             raise NoSecondOpinion(f"no second opinion on {type(expression).__name__}")
+
+
+def _found(node: StartsWith | EndsWith | Contains | Like | RLike, text: bytes) -> bool:
+    match node:
+        case StartsWith(_, prefix):
+            return text.startswith(prefix)
+        case EndsWith(_, suffix):
+            return text.endswith(suffix)
+        case Contains(_, part):
+            return part in text
+        case Like(_, pattern, escape):
+            return is_like(text, pattern, escape)
+        case RLike(_, pattern):
+            return is_rlike(text, pattern)
 
 
 def compare(operator: Comparison, left: Value | None, right: Value | None) -> bool | None:
@@ -144,19 +182,3 @@ def _key(value: Value) -> tuple[bool, Value]:
 def _bytes(value: Value) -> bytes:
     assert isinstance(value, bytes)
     return value
-
-
-def _like(text: bytes, pattern: bytes, escape: str) -> bool:
-    """LIKE as a regular expression over code points; bytes that are not UTF-8 have no second opinion."""
-    try:
-        characters = iter(pattern.decode())
-        subject = text.decode()
-    except UnicodeDecodeError as error:
-        raise NoSecondOpinion("no second opinion on LIKE over bytes that are not UTF-8") from error
-    parts = []
-    for character in characters:
-        if character == escape:
-            parts.append(re.escape(next(characters)))
-        else:
-            parts.append({"%": ".*", "_": "."}.get(character, re.escape(character)))
-    return re.fullmatch("".join(parts), subject, re.DOTALL) is not None

@@ -1,10 +1,8 @@
 """Spark's casts in plain Python, for `oracles.brute_force`."""
 
-import datetime
 import math
 from decimal import Decimal
 from fractions import Fraction
-from zoneinfo import ZoneInfo
 
 from oracles.numbers import (
     NoSecondOpinion,
@@ -21,12 +19,11 @@ from oracles.numbers import (
     scale_of,
     wrap,
 )
+from oracles.time_casts import between_times, read_time, written_time
 from pruning.expressions.trees import Mode
 from pruning.expressions.types import INTEGER, LONG, Kind, Type, Value
 
-_EPOCH = datetime.date(1970, 1, 1)
-_US_PER_DAY = 86_400_000_000
-_INSTANTS = (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ)
+_TIMES = (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ)
 
 
 def cast(value: Value | None, source: Type, target: Type, mode: Mode, *, zone: str) -> Value | None:
@@ -38,8 +35,12 @@ def cast(value: Value | None, source: Type, target: Type, mode: Mode, *, zone: s
     """
     if value is None or source == target:
         return value
-    if target.kind in _INSTANTS and isinstance(value, int):
-        return _to_instant(value, source, target, zone)
+    if source.kind in _TIMES and target.kind in _TIMES:
+        return between_times(int(value), source.kind, target.kind, zone)
+    if source.kind in _TIMES and target.kind is Kind.STRING:
+        return written_time(int(value), source.kind, zone)
+    if source.kind is Kind.STRING and target.kind in _TIMES:
+        return read_time(value, target, mode, zone)
     if not isinstance(value, bytes) and _numeric(source):
         if target.kind is Kind.BOOLEAN:
             return bool(value != 0)
@@ -128,23 +129,3 @@ def _depends_on_representation(whole: int, value: Decimal, target: Type) -> bool
     least, greatest = integer_range(target)
     by_double = int(float(value))
     return whole != by_double and (least <= whole <= greatest or least <= by_double <= greatest)
-
-
-def _to_instant(value: int, source: Type, target: Type, zone: str) -> int:
-    if source.kind is Kind.DATE:
-        local = value * _US_PER_DAY
-    elif source.kind is Kind.TIMESTAMP_NTZ:
-        local = value
-    else:
-        raise NoSecondOpinion(f"no second opinion on a cast from {source} to {target}")
-    return local if target.kind is Kind.TIMESTAMP_NTZ else local - _offset_us(local, zone)
-
-
-def _offset_us(local_us: int, zone: str) -> int:
-    """The zone's offset from UTC at a local time; of two, the earlier; in a gap, the one before it."""
-    if zone == "UTC":
-        return 0
-    moment = datetime.datetime.combine(_EPOCH, datetime.time()) + datetime.timedelta(microseconds=local_us)
-    offset = moment.replace(tzinfo=ZoneInfo(zone)).utcoffset()
-    assert offset is not None
-    return int(offset / datetime.timedelta(microseconds=1))

@@ -7,9 +7,10 @@ Leaves   counting arguments (a column that must hold both its minimum and its ma
          of columns, and whatever neither engine decides: `UNDECIDED` and `TIMED_OUT` are neither
          provable nor unprovable, and a report counts them apart.
 
-Every answer is exact: POSSIBLE has a row that was evaluated; IMPOSSIBLE has had every row evaluated,
-or one for each case that differs (`oracles.domains`), or Z3's word over a meaning that adds rows and
-leaves none out (`oracles.reachability`). A row on which the expression raises counts as no row.
+Every answer of `Judge` is exact: POSSIBLE has a row that was evaluated; IMPOSSIBLE has had every
+row evaluated, or one for each case that differs (`oracles.domains`), or Z3's word over a meaning
+that adds rows and leaves none out (`oracles.reachability`). A row on which the expression raises
+counts as no row.
 """
 
 import enum
@@ -40,11 +41,18 @@ class Answer(enum.Enum):
     IMPOSSIBLE = "no row gives it"
     UNDECIDED = "neither a row nor a proof was found"
     TIMED_OUT = "the solver ran out of time"
+    NO_WITNESS = "no row was found among those that are likely to give it"
+
+
+_DENIED = frozenset({Answer.IMPOSSIBLE, Answer.NO_WITNESS})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Optimum:
-    """Which truth values rows within the bounds can give."""
+    """Which truth values rows within the bounds can give.
+
+    NO_WITNESS, which only `oracles.witnesses` says, counts as if it were impossible.
+    """
 
     true: Answer
     false: Answer
@@ -58,7 +66,7 @@ class Optimum:
     @property
     def all_provable(self) -> bool | None:
         """Whether "every row is TRUE" follows from the metadata; None is undecided."""
-        if self.true is Answer.IMPOSSIBLE:
+        if self.true in _DENIED:
             return False
         return _impossible([self.false, self.null])
 
@@ -174,7 +182,7 @@ class Judge:
 def _impossible(answers: Sequence[Answer]) -> bool | None:
     if Answer.POSSIBLE in answers:
         return False
-    return True if set(answers) == {Answer.IMPOSSIBLE} else None
+    return True if _DENIED.issuperset(answers) else None
 
 
 def _all_of(answer: Answer) -> Optimum:

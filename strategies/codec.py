@@ -1,7 +1,8 @@
 """Expressions and tables as JSON: small, readable, and the same again when read back.
 
-A node is a list, its class first and its fields in order. Values are written so that every bit of
-them survives: floats in hexadecimal, decimals as text, bytes as text of one character a byte.
+A node is a list, its class first and its fields in order; a time zone that is empty is left out.
+Values are written so that every bit of them survives: floats in hexadecimal, decimals as text, bytes
+as text of one character a byte.
 """
 
 import dataclasses
@@ -26,14 +27,22 @@ _ENUMS = {
     for name, class_ in vars(trees).items()
     if isinstance(class_, type) and issubclass(class_, enum.Enum)
 }
-_ENUM_OF_FIELD = {"operator": ("Comparison", "Operator"), "mode": ("Mode",), "function": ("Function",)}
+_ENUM_OF_FIELD = {
+    "operator": ("Comparison", "Operator"),
+    "mode": ("Mode",),
+    "function": ("Function",),
+    "quantifier": ("Quantifier",),
+}
+_BYTES_FIELDS = frozenset({"prefix", "suffix", "part", "pattern"})
 
 
 def encode(expression: Expression) -> Json:
     """An expression as JSON."""
-    values = ((field.name, getattr(expression, field.name)) for field in dataclasses.fields(expression))
+    values = {field.name: getattr(expression, field.name) for field in dataclasses.fields(expression)}
     type_ = getattr(expression, "type", None)
-    return [type(expression).__name__, *(_encode_field(value, type_) for _, value in values)]
+    if values.get("zone") == "":
+        del values["zone"]
+    return [type(expression).__name__, *(_encode_field(value, type_) for value in values.values())]
 
 
 def decode(json: Json) -> Expression:
@@ -44,6 +53,8 @@ def decode(json: Json) -> Expression:
     """
     class_ = _NODES[json[0]]
     names = [field.name for field in dataclasses.fields(class_)]
+    if names[-1] == "zone" and len(json) == len(names):
+        names.pop()
     fields = dict(zip(names, json[1:], strict=True))
     type_ = _decode_type(fields["type"]) if "type" in fields else None
     decoded = {name: _decode_field(name, value, type_) for name, value in fields.items()}
@@ -126,8 +137,10 @@ def _decode_field(name: str, json: Json, type_: Type | None) -> Any:
         return next(
             _ENUMS[enum_][json] for enum_ in _ENUM_OF_FIELD[name] if json in _ENUMS[enum_].__members__
         )
-    if name in ("prefix", "pattern"):
+    if name in _BYTES_FIELDS:
         return bytes(json, "latin-1")
+    if name == "fields":
+        return tuple(json)
     if isinstance(json, list):
         return (
             decode(json) if json and isinstance(json[0], str) else tuple(_decode_part(part) for part in json)

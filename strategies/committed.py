@@ -1,7 +1,8 @@
-"""The committed set: tables and predicates over them, drawn once and kept as data.
+"""The committed sets: tables and predicates over them, drawn once and kept as data.
 
-Kept, so that figures of two versions of the rules are figures of the same cases; `bench/draw_set.py`
-draws it anew. A line of the file is a table with its predicates.
+One is of numbers and comparisons, the other of text and time, each table under a session's time
+zone. Kept, so that figures of two versions of the rules are figures of the same cases;
+`bench/draw_set.py` draws them anew. A line of a file is a table with its predicates.
 """
 
 import gzip
@@ -16,15 +17,22 @@ from strategies.metadata import BlockFacts, Facts, exact_facts
 from strategies.tables import Table
 
 PATH = Path(__file__).parent.parent / "tests" / "data" / "committed_set.jsonl.gz"
+TEXT_AND_TIME_PATH = PATH.with_name("text_and_time_set.jsonl.gz")
 
 
 @dataclass(frozen=True, slots=True)
 class Cases:
-    """A table and predicates over it; `footer` where metadata is as a Parquet footer tells it."""
+    """A table and predicates over it.
+
+    Attributes:
+        footer: Whether metadata is as a Parquet footer tells it.
+        zone: The session's time zone in which the predicates mean what they do.
+    """
 
     table: Table
     predicates: tuple[Expression, ...]
     footer: bool
+    zone: str = "UTC"
 
     @property
     def facts(self) -> Facts:
@@ -40,7 +48,7 @@ def read(path: Path = PATH, *, every: int = 1) -> Iterator[Cases]:
             if ordinal % every == 0:
                 stored = json.loads(line)
                 predicates = tuple(decode(predicate) for predicate in stored["predicates"])
-                yield Cases(decode_table(stored), predicates, stored["footer"])
+                yield Cases(decode_table(stored), predicates, stored["footer"], stored.get("zone", "UTC"))
 
 
 def write(cases: Iterable[Cases], path: Path = PATH) -> None:
@@ -48,7 +56,8 @@ def write(cases: Iterable[Cases], path: Path = PATH) -> None:
     lines = (
         json.dumps(
             encode_table(each.table)
-            | {"footer": each.footer, "predicates": [encode(predicate) for predicate in each.predicates]},
+            | {"footer": each.footer, "zone": each.zone}
+            | {"predicates": [encode(predicate) for predicate in each.predicates]},
             separators=(",", ":"),
         )
         for each in cases

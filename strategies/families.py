@@ -1,29 +1,46 @@
 """What a predicate is made of: its leaves, the rules it needs, its shape without the literals."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 
 from pruning.expressions import trees
 from pruning.expressions.trees import (
     Arithmetic,
     Call,
     Case,
+    Cast,
     Column,
     Compare,
     Comparison,
     Expression,
     Function,
     In,
+    Like,
     Literal,
+    StartsWith,
     children,
     columns,
     walk,
 )
-from pruning.expressions.types import BOOLEAN
+from pruning.expressions.types import BOOLEAN, Kind
 
 SINGLE_COLUMN = "single-column class"
 MULTI_COLUMN = "multi-column class"
+PREFIX = "prefix LIKE class"
+TRUNCATION = "date_trunc class"
 OVERALL = "overall"
 
+_TEXT_FUNCTIONS = (
+    Function.UPPER, Function.LOWER, Function.TRIM, Function.LTRIM, Function.RTRIM, Function.SUBSTRING,
+    Function.CONCAT, Function.LENGTH, Function.RPAD,
+)  # fmt: skip
+_FIELDS_OF_TIME = (
+    Function.YEAR, Function.QUARTER, Function.MONTH, Function.DAY, Function.DAYOFWEEK, Function.WEEKDAY,
+    Function.DAYOFYEAR, Function.WEEKOFYEAR, Function.HOUR, Function.MINUTE, Function.SECOND,
+)  # fmt: skip
+_DATE_ARITHMETIC = (
+    Function.DATE_ADD, Function.DATE_SUB, Function.ADD_MONTHS, Function.DATEDIFF, Function.UNIX_TIMESTAMP,
+)  # fmt: skip
 _RULES: dict[type, str] = {
     trees.Compare: "comparison",
     trees.And: "boolean",
@@ -31,8 +48,10 @@ _RULES: dict[type, str] = {
     trees.Not: "boolean",
     trees.IsNull: "null_test",
     trees.In: "membership",
-    trees.StartsWith: "prefix",
-    trees.Like: "prefix",
+    trees.EndsWith: "general LIKE",
+    trees.Contains: "general LIKE",
+    trees.RLike: "RLIKE",
+    trees.Quantified: "arrays",
     trees.Case: "conditional",
     trees.Coalesce: "conditional",
     trees.Arithmetic: "arithmetic",
@@ -48,7 +67,15 @@ _FUNCTIONS = {
     Function.BROUND: "rounding",
     Function.GREATEST: "extremes",
     Function.LEAST: "extremes",
+    Function.DATE_TRUNC: "date_trunc",
+    Function.TRUNC: "trunc",
+    Function.LAST_DAY: "trunc",
+    Function.DATE_FORMAT: "date_format",
+    **dict.fromkeys(_TEXT_FUNCTIONS, "text functions"),
+    **dict.fromkeys(_FIELDS_OF_TIME, "fields of time"),
+    **dict.fromkeys(_DATE_ARITHMETIC, "date arithmetic"),
 }
+_TIMES = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
 _WITH_DIGITS = frozenset({Function.FLOOR, Function.CEIL, Function.ROUND, Function.BROUND})
 _PLAIN = (trees.Compare, trees.And, trees.Or, trees.Not, trees.IsNull, trees.In, Column, Literal)
 
@@ -58,18 +85,91 @@ def families(predicate: Expression) -> frozenset[str]:
     nodes = list(walk(predicate))
     found = {_RULES[type(node)] for node in nodes if type(node) in _RULES}
     found |= {_FUNCTIONS.get(node.function, "elementary") for node in nodes if isinstance(node, Call)}
-    if any(map(_relates, nodes)):
-        found.add("order")
+    found |= {name for name, holds in _TESTS.items() if any(map(holds, nodes))}
     if is_single_column(predicate):
         found.add(SINGLE_COLUMN)
     if is_multi_column(predicate):
         found.add(MULTI_COLUMN)
+    if is_prefix_class(predicate):
+        found.add(PREFIX)
+    if is_truncation_class(predicate):
+        found.add(TRUNCATION)
     return frozenset(found | {OVERALL})
 
 
 def _relates(node: Expression) -> bool:
     """Whether it compares two expressions, neither of them a constant."""
     return isinstance(node, Compare) and not any(isinstance(side, Literal) for side in children(node))
+
+
+def _of_time(node: Expression) -> bool:
+    """Whether it is a cast from or to a date or time."""
+    return isinstance(node, Cast) and any(
+        type_.kind in _TIMES for type_ in (node.type, trees.type_of(node.operand))
+    )
+
+
+def _has_wildcards(node: Expression) -> bool:
+    """Whether it is a LIKE with wildcards but one `%` at its end."""
+    return isinstance(node, Like) and not _is_prefix_pattern(node)
+
+
+def _is_prefix_pattern(node: Like) -> bool:
+    """Whether its only wildcard is one `%` at the end, if any."""
+    plain = re.sub(re.escape(node.escape) + ".", "", node.pattern.decode(), flags=re.DOTALL)
+    return "_" not in plain and "%" not in plain.removesuffix("%")
+
+
+_TESTS: dict[str, Callable[[Expression], bool]] = {
+    "order": _relates,
+    "casts under a zone": _of_time,
+    "prefix": lambda node: isinstance(node, StartsWith | Like) and not _has_wildcards(node),
+    "general LIKE": _has_wildcards,
+}
+
+
+def is_prefix_class(predicate: Expression) -> bool:
+    """`LIKE 'abc%'` and `startswith` of one column, combined with its comparisons by AND, OR and NOT."""
+    nodes = list(walk(predicate))
+    wanted = [node for node in nodes if _is_prefix(node)]
+    return (
+        bool(wanted)
+        and len(columns(predicate)) == 1
+        and all(_plain(node) for node in nodes if node not in wanted)
+    )
+
+
+def is_truncation_class(predicate: Expression) -> bool:
+    """`date_trunc(unit, t)` against literals, combined with comparisons of the same column."""
+    if len(columns(predicate)) != 1:
+        return False
+    calls = [node for node in walk(predicate) if isinstance(node, Call)]
+    return (
+        bool(calls)
+        and all(map(_is_truncation, calls))
+        and all(_plain(_without_truncation(node)) for node in walk(predicate) if node not in calls)
+    )
+
+
+def _is_prefix(node: Expression) -> bool:
+    if isinstance(node, StartsWith):
+        return isinstance(node.operand, Column)
+    return isinstance(node, Like) and isinstance(node.operand, Column) and _is_prefix_pattern(node)
+
+
+def _is_truncation(node: Call) -> bool:
+    return node.function is Function.DATE_TRUNC and isinstance(node.operands[1], Column)
+
+
+def _without_truncation(node: Expression) -> Expression:
+    """The comparison or list with the column itself instead of `date_trunc` of it."""
+    match node:
+        case Compare(operator, Call(Function.DATE_TRUNC, (_, column)), other):
+            return Compare(operator, column, other)
+        case In(Call(Function.DATE_TRUNC, (_, column)), members):
+            return In(column, members)
+        case _:
+            return node
 
 
 def is_single_column(predicate: Expression) -> bool:
