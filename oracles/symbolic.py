@@ -9,7 +9,7 @@ Leaves   the representation of values (see `Ideals`): float rounding is any mono
 Axioms: PREFIX - a byte string s has the prefix p if and only if p <= s < end(p), where end(p) is p
 with its last byte below 0xFF incremented and what follows cut off. ZONE - an instant and its local
 time differ by at most 18 hours. ROUNDING - rounding to nearest is monotone. MONOTONE, TEXT and
-POSITIVE - see `oracles.ideal_functions`.
+POSITIVE - see `oracles.ideal_functions`; START - see `oracles.ideal_texts`.
 """
 
 import math
@@ -21,6 +21,7 @@ from typing import Any
 
 import z3
 
+from oracles import ideal_texts
 from oracles.ideal_arithmetic import arithmetic
 from oracles.ideal_casts import among_numbers, cast
 from oracles.ideal_functions import axioms, call
@@ -204,13 +205,13 @@ def _quantified(meaning: Meaning, node: Any) -> Outcome:
 
 def _like(meaning: Meaning, node: Any) -> Outcome:
     """Some set of strings, all of them with the pattern's literal prefix; all, if only `%` follows."""
+    outcome = _unknown_match(meaning, node)
     operand = meaning.of(node.operand)
     text, rest = _before_wildcard(node.pattern.decode("utf-8", errors="replace"), node.escape)
-    matches = z3.Bool(meaning.fresh("like"))
-    has_prefix = _has_prefix(meaning, operand, text.encode())
+    matches, has_prefix = outcome.value == 1, _has_prefix(meaning, operand, text.encode())
     only_anything = bool(rest) and set(rest) == {"%"}
     meaning.assumptions.append(matches == has_prefix if only_anything else z3.Implies(matches, has_prefix))
-    return _answer(operand.null, matches, raises=operand.raises)
+    return outcome
 
 
 def _before_wildcard(pattern: str, escape: str) -> tuple[str, str]:
@@ -280,12 +281,15 @@ def _call(meaning: Meaning, node: Any) -> Outcome:
 
 
 def _unknown_call(meaning: Meaning, node: Any) -> Outcome:
-    """A function of text or time: of one value on a row, and NULL at least where an operand is."""
+    """A function of text or time: of one value on a row, NULL where an operand is; of text, only there."""
     operands = [meaning.of(operand) for operand in node.operands]
     if node not in meaning.known:
         meaning.known[node] = _opaque(meaning, node)
-        null = meaning.known[node].null
-        meaning.assumptions += [z3.Implies(operand.null, null) for operand in operands]
+        result = meaning.known[node]
+        some_null = z3.Or(*(operand.null for operand in operands))
+        strict = node.function in trees.TEXT_FUNCTIONS
+        meaning.assumptions.append(result.null == some_null if strict else z3.Implies(some_null, result.null))
+        meaning.assumptions += ideal_texts.facts(node, result, operands, meaning.ideals.place)
     return _with_raises(meaning.known[node], z3.Or(*(operand.raises for operand in operands)))
 
 

@@ -7,6 +7,7 @@ proof over columns of any range is a proof over any operands.
 from decimal import Decimal
 
 import subjects_of_numbers
+import subjects_of_text
 from subject_parts import INFINITY, NAN, A, B, C, D, P, Q, R, S, X, Y, equal, less, literal
 
 from pruning.expressions.trees import (
@@ -23,7 +24,6 @@ from pruning.expressions.trees import (
     Function,
     In,
     IsNull,
-    Like,
     Literal,
     Mode,
     Not,
@@ -33,11 +33,9 @@ from pruning.expressions.trees import (
     Order,
     Quantified,
     Quantifier,
-    StartsWith,
     type_of,
 )
 from pruning.expressions.types import (
-    BINARY,
     BOOLEAN,
     DOUBLE,
     INTEGER,
@@ -143,22 +141,6 @@ def _memberships() -> dict[str, Expression]:
     }
 
 
-def _prefixes() -> dict[str, Expression]:
-    return {
-        "startswith": StartsWith(S, b"ab"),
-        "startswith nothing": StartsWith(S, b""),
-        "startswith 0xFF": StartsWith(Column("s", BINARY), b"a\xff\xff"),
-        "startswith only 0xFF": StartsWith(Column("s", BINARY), b"\xff"),
-        "LIKE prefix": Like(S, b"N0%"),
-        "LIKE prefix and more": Like(S, b"N0%x"),
-        "LIKE with escapes": Like(S, rb"N\_0\%%"),
-        "LIKE one character": Like(S, b"N_"),
-        "LIKE without a prefix": Like(S, b"%x"),
-        "NOT LIKE": Not(Like(S, b"N0%")),
-        "two prefixes": And((StartsWith(S, b"ab"), StartsWith(S, b"b"))),
-    }
-
-
 def _nullif(value: Expression, other: Expression) -> Expression:
     return Case(((equal(value, other), literal(None, type_of(value))),), value)
 
@@ -226,7 +208,7 @@ SUBJECTS: dict[str, dict[str, Expression]] = {
     "boolean": _connectives(),
     "null_test": _null_tests(),
     "membership": _memberships(),
-    "prefix": _prefixes(),
+    **subjects_of_text.SUBJECTS,
     "quantifiers": _quantifiers(),
     "conditional": _conditionals(),
     **subjects_of_numbers.SUBJECTS,

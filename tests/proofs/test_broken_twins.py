@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import twins_of_numbers
 import twins_of_predicates
+import twins_of_text
 from faults import FAULTS
 from proving import Proof
 from subjects import SUBJECTS
@@ -22,7 +23,11 @@ from pruning.rules.analysis import Rule
 from pruning.rules.builder import Builder
 from pruning.rules.table import RULES
 
-TWINS: Mapping[str, Twin] = {**twins_of_predicates.TWINS, **twins_of_numbers.TWINS}
+TWINS: Mapping[str, Twin] = {
+    **twins_of_predicates.TWINS,
+    **twins_of_numbers.TWINS,
+    **twins_of_text.TWINS,
+}
 CASES = [(family, name) for family, subjects in SUBJECTS.items() for name in subjects]
 
 

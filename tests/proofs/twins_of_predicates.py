@@ -14,10 +14,8 @@ from pruning.expressions.trees import (
     Compare,
     Comparison,
     In,
-    Like,
     Literal,
     Not,
-    StartsWith,
 )
 from pruning.expressions.types import BYTE
 from pruning.rules import (
@@ -29,7 +27,6 @@ from pruning.rules import (
     membership,
     null_test,
     order,
-    prefix,
     quantifiers,
     ranges,
 )
@@ -93,19 +90,6 @@ def _in_ignores_null_member(analysis: Analysis, node: Any) -> Outcomes | None:
     """IN (..., NULL) taken as FALSE where nothing matches; it is NULL."""
     members = tuple(member for member in node.members if getattr(member, "value", 0) is not None)
     return membership.outcomes(analysis, In(node.operand, members))
-
-
-def _prefix_ends_at_itself(analysis: Analysis, node: Any) -> Outcomes:
-    """Takes the prefix for the greatest string that has it."""
-    only = ValueSet(cuts.of_values([node.prefix], trees.type_of(node.operand)))
-    return replace(prefix.outcomes(analysis, node), true=only)
-
-
-def _like_is_its_prefix(analysis: Analysis, node: Any) -> Outcomes:
-    """Takes every string with the prefix for a match, whatever follows."""
-    return prefix.outcomes(
-        analysis, StartsWith(node.operand, prefix.like_prefix(node.pattern, node.escape)[0])
-    )
 
 
 def _constant_is_above_nan(analysis: Analysis, node: Any) -> Outcomes | None:
@@ -270,8 +254,6 @@ TWINS: Mapping[str, Twin] = {
         trees.IsNull, Rule(outcomes=_null_test_ignores_nan), "null_test", "IS NULL of a float"
     ),
     "IN without NULL": Twin(In, Rule(outcomes=_in_ignores_null_member), "membership", "IN with NULL"),
-    "prefix end": Twin(StartsWith, Rule(outcomes=_prefix_ends_at_itself), "prefix", "startswith"),
-    "LIKE as its prefix": Twin(Like, Rule(outcomes=_like_is_its_prefix), "prefix", "LIKE prefix and more"),
     "ELSE without NULL": Twin(Case, Rule(range=_else_forgets_null), "conditional", "IF"),
     "ELSE narrowed": Twin(Case, Rule(range=_else_narrowed_to_false), "conditional", "CASE nested"),
     "COALESCE is first": Twin(Coalesce, Rule(range=_coalesce_is_first), "conditional", "COALESCE"),

@@ -1,0 +1,111 @@
+"""Mistakes in the rules of text."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from twin import Twin
+
+from pruning.expressions import trees
+from pruning.expressions.trees import Contains, EndsWith, Expression, Function, Like, RLike, StartsWith
+from pruning.expressions.types import STRING
+from pruning.rules import cuts, like_patterns, patterns, ranges, text
+from pruning.rules.analysis import Analysis, Rule
+from pruning.rules.environment import Environment
+from pruning.rules.outcomes import Outcomes, ValueSet
+from pruning.rules.ranges import Range
+
+
+def _prefix_ends_at_itself(analysis: Analysis, node: Any) -> Outcomes:
+    """Takes the prefix for the greatest string that has it."""
+    only = ValueSet(cuts.of_values([node.prefix], trees.type_of(node.operand)))
+    return replace(patterns.starts_with(analysis, node), true=only)
+
+
+def _like_is_its_prefix(analysis: Analysis, node: Any) -> Outcomes:
+    """Takes every string with the prefix for a match, whatever follows."""
+    prefix, _ = like_patterns.prefix(node.pattern, node.escape)
+    return patterns.starts_with(analysis, StartsWith(node.operand, prefix))
+
+
+def _one_character_is_any_number(analysis: Analysis, node: Any) -> Outcomes:
+    """Takes `_` for `%`, so that nothing with the prefix fails."""
+    return patterns.like(analysis, replace(node, pattern=node.pattern.replace(b"_", b"%")))
+
+
+def _suffix_is_the_text(analysis: Analysis, node: Any) -> Outcomes:
+    """Takes the suffix for all of the text."""
+    only = ValueSet(cuts.of_values([node.suffix], STRING))
+    return replace(patterns.ends_with(analysis, node), true=only)
+
+
+def _part_is_a_prefix(analysis: Analysis, node: Any) -> Outcomes:
+    """Takes the part to stand at the start."""
+    having = patterns.starts_with(analysis, StartsWith(node.operand, node.part))
+    return replace(patterns.contains(analysis, node), true=having.true)
+
+
+def _match_begins_the_text(analysis: Analysis, node: Any) -> Outcomes:
+    """Takes a match anywhere for one at the start."""
+    return patterns.rlike(analysis, replace(node, pattern=b"^" + node.pattern))
+
+
+def _itself(node: Any, values: ValueSet) -> tuple[Expression, ValueSet]:
+    """Takes the function for one that changes nothing."""
+    return node.operands[0], values
+
+
+def _not_null(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """A function of a text that is never NULL."""
+    return ranges.not_null(analysis.build, text.unknown_range(analysis, node, environment))
+
+
+def _below_its_operand(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """What follows a text taken to change nothing of its order: s || t at most s's upper bound."""
+    known = text.lengthened_range(analysis, node, environment)
+    first = analysis.range(node.operands[0], environment)
+    return ranges.within(analysis.build, known, known.lower, first.upper)
+
+
+def _start_keeps_the_lower_bound(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """A start of a text taken to be at least the text's lower bound."""
+    known = text.shortened_range(analysis, node, environment)
+    return ranges.within(
+        analysis.build, known, analysis.range(node.operands[0], environment).lower, known.upper
+    )
+
+
+def _never_empty(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """A length of at least 1; the empty text has none."""
+    build = analysis.build
+    known = text.length_range(analysis, node, environment)
+    return ranges.within(build, known, build.bound(1, node.type), known.upper)
+
+
+TWINS: Mapping[str, Twin] = {
+    "prefix end": Twin(StartsWith, Rule(outcomes=_prefix_ends_at_itself), "patterns", "startswith"),
+    "LIKE as its prefix": Twin(Like, Rule(outcomes=_like_is_its_prefix), "patterns", "LIKE prefix and more"),
+    "`_` as `%`": Twin(Like, Rule(outcomes=_one_character_is_any_number), "patterns", "LIKE one character"),
+    "suffix is all": Twin(EndsWith, Rule(outcomes=_suffix_is_the_text), "patterns", "endswith"),
+    "part is a prefix": Twin(Contains, Rule(outcomes=_part_is_a_prefix), "patterns", "contains"),
+    "match begins the text": Twin(RLike, Rule(outcomes=_match_begins_the_text), "patterns", "RLIKE anywhere"),
+    "upper changes nothing": Twin(Function.UPPER, replace(text.CASE, preimage=_itself), "text", "upper ="),
+    "lower changes nothing": Twin(Function.LOWER, replace(text.CASE, preimage=_itself), "text", "lower IN"),
+    "trim changes nothing": Twin(Function.TRIM, replace(text.TRIM, preimage=_itself), "text", "trim ="),
+    "ltrim changes nothing": Twin(Function.LTRIM, replace(text.TRIM, preimage=_itself), "text", "ltrim <"),
+    "rtrim from below": Twin(
+        Function.RTRIM, replace(text.RTRIM, range=_start_keeps_the_lower_bound), "text", "rtrim"
+    ),
+    "left from below": Twin(
+        Function.SUBSTRING, replace(text.SUBSTRING, range=_start_keeps_the_lower_bound), "text", "left"
+    ),
+    "right changes nothing": Twin(
+        Function.SUBSTRING, replace(text.SUBSTRING, preimage=_itself), "text", "right ="
+    ),
+    "concat below its start": Twin(
+        Function.CONCAT, replace(text.CONCAT, range=_below_its_operand), "text", "concat"
+    ),
+    "length never 0": Twin(Function.LENGTH, replace(text.LENGTH, range=_never_empty), "text", "length"),
+    "rpad never NULL": Twin(Function.RPAD, replace(text.RPAD, range=_not_null), "text", "rpad"),
+    "rpad changes nothing": Twin(Function.RPAD, replace(text.RPAD, preimage=_itself), "text", "rpad ="),
+}
