@@ -87,7 +87,7 @@ def provenance(footer: Footer) -> Provenance:
 def evidence_of(
     statistics: Statistics, leaf: Leaf, form: Form, *, rows: int, values: int | None, source: Provenance
 ) -> Evidence:
-    """What there is to judge a column chunk by; `rows` and `values` are its row group's and its own counts."""
+    """What there is to judge a column chunk by; `rows` and `values` count its row group and itself."""
     origin, lower, upper = _stated(statistics, leaf)
     min_, max_, garbled = None, None, Claim(0)
     if form.decode is not None:

@@ -131,7 +131,7 @@ def asked_blocks(draw: st.DrawFn) -> tuple[list[Row], Box]:
 
 
 @needs_s2
-@examples(20)
+@examples(10)
 @given(asked=asked_blocks(), cells_max=st.integers(1, CELLS_MAX))
 def test_a_block_with_a_row_in_the_box_is_never_excluded(
     asked: tuple[list[Row], Box], cells_max: int

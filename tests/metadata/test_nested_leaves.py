@@ -21,6 +21,7 @@ from pruning.metadata.nested import DEPTH_MAX, leaves
 from pruning.metadata.schema import column_types, flat_columns
 from pruning.rules.program import Aspect, Input, Program
 from pruning.rules.truths import Match
+from pruning.spark.ranges import range_filters
 
 INT32, REQUIRED, OPTIONAL, REPEATED, LIST_TYPE, MAP_TYPE = 1, 0, 1, 2, 3, 1
 
@@ -201,6 +202,16 @@ def test_a_field_with_the_name_of_a_column_is_another_column(tmp_path: Path) -> 
     table = collect(path, cache=False)
     assert {name: facts["min"] for name, facts in _facts(path).items()} == {"x": 1, "`s`.`x`": 2, "s.x": 3}
     assert list(flat_columns(column_types(table))) == ["x", "s.x"]
+
+
+def test_a_field_is_no_column_to_filter_a_scan_by(tmp_path: Path) -> None:
+    """Its name is not one that a filter may spell, though its ranges would skip."""
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"x": [1, 2], "s": [{"x": 1}, {"x": 2}]}), path, row_group_size=1)
+    for name, filters in (("x", 1), ("`s`.`x`", 0)):
+        is_one = Compare(Comparison.EQUAL, Column(name, types.LONG), Literal(1, types.LONG))
+        blocks, keep = collect(path, cache=False), pa.array([True, False])
+        assert len(range_filters(is_one, blocks, keep, {name: types.LONG})) == filters
 
 
 def test_a_nested_column_that_row_groups_contradict_is_left_out(tmp_path: Path) -> None:

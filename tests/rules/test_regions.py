@@ -64,7 +64,7 @@ def holds(box: Box, point: Point) -> bool:
     )
 
 
-@examples(20)
+@examples(10)
 @given(case=cases())
 def test_a_point_within_a_distance_is_in_its_box(case: tuple[Cap, Point]) -> None:
     """GEO-1."""
