@@ -39,6 +39,7 @@ _END = Either(
     )
 )
 _COUNT_MAX = 1_000
+_GROUPS_MAX = 50
 
 
 class _NotKnownError(Exception):
@@ -84,6 +85,8 @@ class _Reader:
 
     def whole(self) -> Pattern:
         """Alternatives that each may be anchored, with any text around those that are not."""
+        if self.text.count("(") > _GROUPS_MAX:
+            raise _NotKnownError
         alternatives = [self._anchored()]
         while self._takes("|"):
             alternatives.append(self._anchored())

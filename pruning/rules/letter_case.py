@@ -16,24 +16,9 @@ from operator import itemgetter
 from typing import TypeAlias
 
 from pruning.expressions.trees import Function
-from pruning.rules.characters import (
-    LAST,
-    Machine,
-    Pieces,
-    always,
-    at,
-    language,
-    live_states,
-    mapped,
-    may_fail,
-    merged,
-    overlaid,
-    part,
-    patched,
-    spelled,
-    zipped,
-)
+from pruning.rules.characters import Machine, language, live_states, may_fail, spelled
 from pruning.rules.languages import Language
+from pruning.rules.pieces import LAST, Pieces, always, at, mapped, merged, overlaid, part, patched, zipped
 
 _ASCII_MAX = 0x7F
 # Unicode keeps planes 2 and 3 for ideographs, 14 for signs, 15 and 16 for private use; the rest is free.

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeAlias
 
-from pruning.rules.characters import LAST, REPLACEMENT, Machine, Pieces, language, merged, part
+from pruning.rules.characters import REPLACEMENT, Machine, language
 from pruning.rules.languages import STATES_MAX, Language
+from pruning.rules.pieces import LAST, Pieces, merged, part
 
 # Code points from the first to the last of each, ascending.
 Ranges: TypeAlias = tuple[tuple[int, int], ...]

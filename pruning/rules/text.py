@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from pruning.expressions.trees import Call, Expression, Function, Literal, type_of
 from pruning.expressions.types import STRING, Kind
-from pruning.rules import letter_case, ranges, text_functions, value_sets
+from pruning.rules import letter_case, ranges, text_functions, text_intervals, value_sets
 from pruning.rules.analysis import Analysis, Rule
 from pruning.rules.builder import Builder
 from pruning.rules.cuts import EMPTY, FULL, Cuts
@@ -48,7 +48,7 @@ def trim_preimage(node: Expression, values: ValueSet) -> _Preimage | None:
 
 
 def substring_preimage(node: Expression, values: ValueSet) -> _Preimage | None:
-    """SUBSTRING: `text_functions.cut_out`, or `starting` for the intervals that stay intervals."""
+    """SUBSTRING: `text_functions.cut_out`, or `text_intervals.starting` where intervals stay intervals."""
     assert isinstance(node, Call)
     operand, *given = node.operands
     literals = [literal.value for literal in given if isinstance(literal, Literal)]
@@ -60,12 +60,12 @@ def substring_preimage(node: Expression, values: ValueSet) -> _Preimage | None:
     assert isinstance(position, int)
     assert isinstance(length, int)
     if isinstance(values.cuts, Cuts) and position in (0, 1):
-        return operand, _with(values, text_functions.starting(values.cuts, length))
+        return operand, _with(values, text_intervals.starting(values.cuts, length))
     return _of_operand(operand, values, lambda wanted: text_functions.cut_out(wanted, position, length))
 
 
 def concat_preimage(node: Expression, values: ValueSet) -> _Preimage | None:
-    """CONCAT of constants and one other text: `text_functions.surrounded`, or `following`."""
+    """CONCAT of constants and one other text: `text_functions.surrounded`, or `text_intervals.following`."""
     assert isinstance(node, Call)
     places = [place for place, each in enumerate(node.operands) if not isinstance(each, Literal)]
     if len(places) != 1 or any(type_of(each) != STRING for each in node.operands):
@@ -77,7 +77,7 @@ def concat_preimage(node: Expression, values: ValueSet) -> _Preimage | None:
         return _always_null(operand, values)
     before, after = b"".join(texts[: places[0]]), b"".join(texts[places[0] :])
     if isinstance(values.cuts, Cuts) and not after:
-        return operand, _with(values, text_functions.following(values.cuts, before))
+        return operand, _with(values, text_intervals.following(values.cuts, before))
     return _of_operand(operand, values, lambda wanted: text_functions.surrounded(wanted, before, after))
 
 

@@ -34,6 +34,7 @@ from pruning.rules import (
     patterns,
     regular,
     text_functions,
+    text_intervals,
     value_sets,
 )
 from pruning.rules.characters import language
@@ -214,7 +215,7 @@ def _turkish(value: bytes) -> bytes | None:
 
 def _reads_on(value: bytes) -> bytes:
     """SUBSTRING that takes what lies behind a string which ends inside a character."""
-    return value + b"\xa9" if value.endswith(b"\xc3") else text_functions.first_characters(value, 2)
+    return value + b"\xa9" if value.endswith(b"\xc3") else text_intervals.first_characters(value, 2)
 
 
 END = Regex("a$", "a" + ANCHORS["$"])
@@ -300,15 +301,15 @@ TWINS: Mapping[str, Predicate | Preimage] = {
     ),
     "SUBSTRING by bytes": Preimage(
         cuts.of_values(["éa".encode(), "aé".encode()], STRING),
-        lambda wanted: text_functions.starting(wanted, 2),
-        under(text_functions, "_WIDTHS", (1,) * 256, lambda wanted: text_functions.starting(wanted, 2)),
+        lambda wanted: text_intervals.starting(wanted, 2),
+        under(text_intervals, "_WIDTHS", (1,) * 256, lambda wanted: text_intervals.starting(wanted, 2)),
         of_text(lambda s: substring(s, 1, 2)),
     ),
     "SUBSTRING reads to the end alone": Preimage(
         cuts.of_values(["é".encode(), "aé".encode()], STRING),
-        lambda wanted: text_functions.starting(wanted, 2),
+        lambda wanted: text_intervals.starting(wanted, 2),
         under(
-            text_functions, "_is_broken", lambda *_: False, lambda wanted: text_functions.starting(wanted, 2)
+            text_intervals, "_is_broken", lambda *_: False, lambda wanted: text_intervals.starting(wanted, 2)
         ),
         _reads_on,
     ),

@@ -143,7 +143,8 @@ def test_rlike_agrees_with_its_meaning(regex: Regex, values: list[bytes]) -> Non
 @pytest.mark.parametrize(
     "pattern",
     ["(?i)a", "a(?=b)", r"(a)\1", "a*+", r"\bA", r"\p{L}", "[a&&b]", "[a[b]]", r"\Qa\E", "a$b", "a^b", "(^a)",
-     "a**", "a{2", "a{,2}", "a{3,2}", "*a", "(a", "a)", "[]", "[z-a]", r"[\w-z]", r"\x41", r"\R", "(?<n>a)"],
+     "a**", "a{2", "a{,2}", "a{3,2}", "*a", "(a", "a)", "[]", "[z-a]", r"[\w-z]", r"\x41", r"\R", "(?<n>a)",
+     "(" * 99 + ")" * 99],
 )  # fmt: skip
 def test_of_a_pattern_that_is_not_known_nothing_is_guessed(pattern: str) -> None:
     assert java_patterns.found_in(pattern.encode()) is None

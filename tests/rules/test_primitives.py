@@ -24,8 +24,7 @@ from pruning.expressions.types import (
     Value,
     decimal,
 )
-from pruning.rules import primitives
-from pruning.rules.prefix import like_prefix
+from pruning.rules import like_patterns, primitives
 from strategies.values import DECIMALS, TYPES, values
 
 STEPPED = tuple(type_ for type_ in TYPES if primitives.has_steps(type_))
@@ -137,7 +136,8 @@ def test_a_like_prefix_is_of_every_match(pattern: str, text: str) -> None:
     assume(all(len(token) == 2 or token != "\\" for token in tokens))
     wild = {"%": ".*", "_": "."}
     regex = "".join(wild.get(token) or re.escape(token[-1]) for token in tokens)
-    prefix, exact = like_prefix(pattern.encode(), "\\")
+    prefix, rest = like_patterns.prefix(pattern.encode(), "\\")
+    exact = bool(rest) and not rest.strip("%")
     matches = re.fullmatch(regex, text, re.DOTALL) is not None
     if exact:
         assert matches == text.encode().startswith(prefix)
@@ -162,7 +162,8 @@ def test_a_like_prefix_is_of_every_match(pattern: str, text: str) -> None:
     ],
 )
 def test_like_prefix_of_known_patterns(pattern: str, prefix: bytes, exact: bool) -> None:
-    assert like_prefix(pattern.encode(), "\\") == (prefix, exact)
+    found, rest = like_patterns.prefix(pattern.encode(), "\\")
+    assert (found, bool(rest) and not rest.strip("%")) == (prefix, exact)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from text_meanings import LETTERS, SPACED, faulty, is_text, rpad, substring, tex
 from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import Call, Column, Expression, Function, Literal
 from pruning.expressions.types import INTEGER, STRING, Type, Value
-from pruning.rules import cuts, letter_case, patterns, text, text_functions, value_sets
+from pruning.rules import cuts, letter_case, patterns, text, text_intervals, value_sets
 from pruning.rules.cuts import Cuts
 from pruning.rules.outcomes import EVERYTHING, NOTHING, NULL_ONLY, NUMBERS, ValueSet
 from pruning.rules.value_sets import Values
@@ -165,8 +165,8 @@ def test_spark_says_what_the_sets_say(spark) -> None:
             assert not is_text(value) or result == result_of(name, value)
         for wanted in (*sets, *map(value_sets.complement, sets)):
             check(name, wanted, results)
-        for _, result in results:
-            check(name, cuts.of_values([result], STRING), results[-60:])
+        for result in {result for _, result in results[-len(WRONG) :]}:
+            check(name, cuts.of_values([result], STRING), results[-len(WRONG) :])
     lengths = [(bytes(row[0]), row[2]) for row in rows]
     for wanted in (cuts.of_values([length], INTEGER) for length in range(8)):
         check("length", wanted, lengths)
@@ -176,15 +176,17 @@ def test_spark_says_what_the_sets_say(spark) -> None:
 @given(st.binary(max_size=8), st.lists(st.binary(max_size=8), max_size=10), st.integers(-1, 4))
 def test_truncation_keeps_the_order_of_all_bytes(bound: bytes, values: list[bytes], length: int) -> None:
     """Axiom TRUNCATION, and that the intervals which it gives are exact."""
-    start = text_functions.first_characters
+    start = text_intervals.first_characters
     for one, other in itertools.pairwise(sorted([*values, bound])):
         assert start(one, length) <= start(other, length)
     for wanted in (cuts.above(bound, STRING, inclusive=True), cuts.of_values([bound, *values[:2]], STRING)):
-        found = text_functions.starting(wanted, length)
+        found = text_intervals.starting(wanted, length)
         for value in [*values, bound, bound[:-1], bound + b"\0", start(bound, length) + b"\xff"]:
-            whole = value + b"\x80\x80\x80"
-            if start(whole, length).startswith(value) and len(start(whole, length)) > len(value) > 0:
-                ends = (start(value + rest, length) for rest in (b"\0\0\0", whole[:3], bound[len(value) :]))
+            longer = [start(value + b"\0\0\0", count) for count in range(length + 1)]
+            if any(len(less) < len(value) < len(more) for less, more in itertools.pairwise(longer)):
+                ends = (
+                    start(value + rest, length) for rest in (b"\0\0\0", b"\xff\xff\xff", bound[len(value) :])
+                )
                 assert found.holds(value) or not any(wanted.holds(end) for end in ends)
             else:
                 assert found.holds(value) is wanted.holds(start(value, length))
@@ -201,7 +203,7 @@ def test_constants_before_a_text_keep_intervals(
 ) -> None:
     bounds += [before + bound for bound in bounds]
     for wanted in (cuts.above(bounds[0], STRING, inclusive=False), cuts.of_values(bounds, STRING)):
-        found = text_functions.following(wanted, before)
+        found = text_intervals.following(wanted, before)
         assert all(found.holds(value) is wanted.holds(before + value) for value in [*values, *bounds])
         assert found.first or b"" not in [point for point, _ in found.points[:1]] or found.holds(b"")
 
@@ -217,7 +219,7 @@ def test_spark_cuts_all_bytes_as_first_bytes_say(spark) -> None:
     ).collect()
     for value, one, two in rows:
         for count, found in ((1, bytes(one)), (2, bytes(two))):
-            expected = text_functions.first_characters(bytes(value), count)
+            expected = text_intervals.first_characters(bytes(value), count)
             assert found == expected or (expected == bytes(value) and found.startswith(expected))
 
 
@@ -258,7 +260,7 @@ def test_spark_changes_the_case_of_each_character_as_the_table_says(spark) -> No
     assert unknown < 50, "nearly all Latin letters are known"
 
 
-@examples(0.5)
+@examples(0.3)
 @given(st.data())
 def test_the_case_of_a_text_is_that_of_its_characters(data: st.DataObject) -> None:
     """Each image of each character, drawn; what they make is wanted, so the text is in the answer."""
@@ -301,18 +303,15 @@ def test_the_case_of_plain_texts_is_exact(function: Function, data: st.DataObjec
 
 
 def test_spark_changes_the_case_of_faults_as_the_sets_say(spark) -> None:
-    values = [*faulty(("i",), 1), *texts(tuple("iIΣσa"), 2)]
+    values = [*faulty(("i",), 1), *texts(tuple("iIΣ"), 2)]
     frame = spark.createDataFrame([(bytearray(value),) for value in values], "b binary")
     rows = frame.selectExpr(
         "b", *(f"cast({name}(cast(b as string)) as binary)" for name in ("upper", "lower"))
     ).collect()
     for value, *results in rows:
         for function, result in zip(CASES, results, strict=True):
-            for wanted in (
-                cuts.of_values([bytes(result)], STRING),
-                cuts.above(bytes(result), STRING, inclusive=True),
-            ):
-                assert preimage(call(function), wanted).holds(bytes(value))
+            wanted = cuts.of_values([bytes(result)], STRING)
+            assert preimage(call(function), wanted).holds(bytes(value))
 
 
 @pytest.mark.parametrize("name", [*CALLS, "upper", "lower"])
