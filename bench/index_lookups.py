@@ -198,11 +198,11 @@ def compare(known: Blocks, source: str, asked: list[int], rounds: int) -> list[s
         "skipproof": lambda: classify_blocks(program, table),
         "lookup": lambda: Holdings(whole).may_hold("x", STRING, wanted, 0, len(whole)),
         "numpy": lambda: by_numpy(known, source, asked),
-        "duckdb": lambda: connection.execute(query).to_arrow_table(),
+        "duckdb": lambda: connection.sql(query).to_arrow_table(),
     }
     found = np.flatnonzero(classify_blocks(program, table).to_numpy())
     assert np.array_equal(found, np.flatnonzero(by_numpy(known, source, asked)))
-    ordinals = connection.execute(query).to_arrow_table().column("ordinal")
+    ordinals = connection.sql(query).to_arrow_table().column("ordinal")
     assert np.array_equal(found, np.sort(pc.cast(ordinals, pa.int64()).to_numpy()))
     taken = medians(contestants, rounds)
     return [

@@ -58,18 +58,22 @@ def may_contain(filters: pa.LargeBinaryArray, lanes: np.ndarray, hash_: int) -> 
     """
     offsets, words = _layout(filters)
     starts, sizes = offsets[lanes], offsets[lanes + 1] - offsets[lanes]
-    found = np.ones(len(lanes), bool)
-    usable = (sizes > 0) & (sizes % BLOCK_BYTES == 0) & (starts % 4 == 0)
+    # Both are powers of two: a start that is none of a word, and a size that is none of a block, leave bits.
+    odd = (starts & 3) | (sizes & (BLOCK_BYTES - 1))
+    usable = (odd == 0) & (sizes > 0)
+    found: np.ndarray = ~usable
     open_ = np.flatnonzero(usable)
+    if not len(open_):
+        return found
     value = np.array([hash_], np.uint64)
-    block = _block_of(value, (sizes[open_] // BLOCK_BYTES).astype(np.uint64))  # (1)
-    places = starts[open_] // 4 + block * _WORDS
+    sizes = sizes[open_]
+    # Mostly all have one size, and then one place for the hash.
+    blocks = sizes[:1] if (sizes == sizes[0]).all() else sizes
+    places = (starts[open_] >> 2) + _block_of(value, blocks.astype(np.uint64) // BLOCK_BYTES) * _WORDS  # (1)
     for word, mask in enumerate(_masks(value)):
-        kept = (words[places + word] & mask[0]) != 0  # (2)
-        found[open_[~kept]] = False
+        kept = np.flatnonzero(words[places + word] & mask[0])  # (2)
         open_, places = open_[kept], places[kept]
-        if not len(open_):
-            break
+    found[open_] = True
     return found
 
 

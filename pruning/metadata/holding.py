@@ -181,11 +181,12 @@ class _Question:
                 [self._in_set(postings.frequent_values(stream.as_py())).any() for stream in streams], bool
             )
 
-        told = frequent.is_valid().to_numpy(zero_copy_only=False)
+        told = _booleans(frequent.is_valid())
         if not told.any():
-            return ~told
+            return np.ones(self.size, bool)
         places = np.where(told, frequent.indices.fill_null(0).to_numpy(), 0)
-        return self._remembered("frequent", member)[places] | ~told
+        found: np.ndarray = self._remembered("frequent", member)[places] | ~told
+        return found
 
     def _remembered(self, part: str, tell: Callable[[], np.ndarray]) -> np.ndarray:
         """What is the same for all runs of blocks, which share their coded values."""

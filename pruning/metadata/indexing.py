@@ -19,7 +19,7 @@ from pruning.metadata import cache
 from pruning.metadata.blocks import Shard
 from pruning.metadata.choosing import BYTES_PER_BLOCK
 from pruning.metadata.listing import Listed, Listing, Paths, list_files
-from pruning.metadata.memberships import FIELD, value_type
+from pruning.metadata.memberships import FIELD, value_type, whole
 from pruning.metadata.reading import Outcome, from_bytes
 from pruning.metadata.schema import is_nested
 
@@ -202,7 +202,7 @@ def _report(outcome: Outcome) -> IndexReport:
     tables = [part.table for part in outcome.shards]
     parts: dict[tuple[str, str], list[pa.StructArray]] = {}
     for table in tables:
-        memberships = table.column(FIELD).combine_chunks()
+        memberships = whole(table.column(FIELD))
         for field in memberships.type:
             key = (field.name, value_type(field.type).sql)
             parts.setdefault(key, []).append(pc.struct_field(memberships, field.name))

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from pruning.expressions.types import Type
 from pruning.metadata.coverings import coverings_of, may_be_inside
 from pruning.metadata.holding import Holdings
-from pruning.metadata.memberships import FIELD, compatible
+from pruning.metadata.memberships import FIELD, compatible, whole
 from pruning.metadata.schema import arrow_type, sql_type
 from pruning.rules.interpreters.arrow import to_lanes
 from pruning.rules.program import Aspect, Input, Program
@@ -29,7 +29,7 @@ class Blocks:
     @classmethod
     def of(cls, metadata: pa.Table) -> "Blocks":
         """The blocks of a metadata table of the shape `pruning.metadata.schema` says."""
-        holdings = Holdings(_flat(metadata.column(FIELD))) if FIELD in metadata.schema.names else None
+        holdings = Holdings(whole(metadata.column(FIELD))) if FIELD in metadata.schema.names else None
         return cls(
             _flat(metadata.column("row_count")),
             _flat(metadata.column("columns")),

@@ -72,12 +72,20 @@ def indexed(metadata: pa.Table) -> frozenset[str]:
     )
 
 
+def whole(column: pa.ChunkedArray) -> pa.Array:
+    """A column as one array."""
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    # Arrow cannot make an empty array of some coded types but by way of nulls.
+    return pa.concat_arrays([pa.nulls(0, column.type), *column.chunks])
+
+
 def without(metadata: pa.Table, name: str) -> pa.Table:
     """The metadata with nothing known of the values of a column: for one that takes another's name."""
     if FIELD not in metadata.schema.names:
         return metadata
     place = metadata.schema.get_field_index(FIELD)
-    known = _whole(metadata.column(FIELD))
+    known = whole(metadata.column(FIELD))
     kept = {field.name: pc.struct_field(known, field.name) for field in known.type if field.name != name}
     return metadata.set_column(place, FIELD, _struct(kept, len(known)))
 
@@ -114,7 +122,7 @@ def _knows(table: pa.Table, name: str, type_: Type) -> bool:
 
 def _conformed(table: pa.Table, schema: pa.StructType) -> pa.StructArray:
     """The memberships of a table as those of another schema; of a column of another type there is nothing."""
-    known = _whole(table.column(FIELD))
+    known = whole(table.column(FIELD))
     structs = {}
     for field in schema:
         if _knows(table, field.name, value_type(field.type)):
@@ -150,13 +158,13 @@ def _places(metadata: pa.Table, locators: pa.Table) -> pa.Array:
     known = _keys(locators, files)
     place = pc.index_in(key, value_set=known)
     same = pc.equal(locators.column("row_count").take(place), metadata.column("row_count"))
-    return pc.if_else(pc.fill_null(_whole(same), False), place, pa.scalar(None, pa.int32()))
+    return pc.if_else(pc.fill_null(whole(same), False), place, pa.scalar(None, pa.int32()))
 
 
 def _keys(table: pa.Table, files: pa.Array) -> pa.Array:
     """Per block its file and row group as one number; null for a file that is not among `files`."""
-    file = pc.index_in(_whole(table.column("file")), value_set=files).cast(pa.int64())
-    group = _whole(table.column("row_group")).cast(pa.int64())
+    file = pc.index_in(whole(table.column("file")), value_set=files).cast(pa.int64())
+    group = whole(table.column("row_group")).cast(pa.int64())
     return pc.add(pc.multiply(file, pa.scalar(_ROW_GROUPS_MAX)), group)
 
 
@@ -164,11 +172,3 @@ def _struct(columns: dict[str, pa.Array], length: int) -> pa.StructArray:
     if not columns:
         return pa.array([{}] * length, pa.struct([]))
     return pa.StructArray.from_arrays(list(columns.values()), names=list(columns))
-
-
-def _whole(column: pa.ChunkedArray) -> pa.Array:
-    return (
-        column.chunk(0)
-        if column.num_chunks == 1
-        else pa.concat_arrays([pa.array([], column.type), *column.chunks])
-    )

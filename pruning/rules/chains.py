@@ -14,10 +14,9 @@ from pruning.rules.calendar import MONTHS_OF_UNIT
 from pruning.rules.cuts import FULL, Cuts
 from pruning.rules.primitives import MICROS_PER_DAY
 from pruning.rules.step_preimages import preimage
-from pruning.rules.steps import DAYS_MAX, MICROS_MAX, Action, Step
+from pruning.rules.steps import DAYS_MAX, MICROS_MAX, UTC, Action, Step
 from pruning.rules.zones import zone
 
-UTC = "UTC"
 DATES_MAX = 2**31 - 1
 _SECOND = 1_000_000
 _UNITS_OF_TIME = {
@@ -30,6 +29,7 @@ _UNITS_OF_TIME = {
     "DD": MICROS_PER_DAY,
 }
 _YEAR_DAYS_MAX = 366
+_INSIDE_MAX = MICROS_MAX - 2**56  # 2 years more, so that a unit's start is no problem either
 _MONTH_DAYS_MAX = 31
 
 
@@ -100,7 +100,7 @@ def _of(
     """A chain over operands of a type; `spare` days at either end of dates are not inside."""
     if type_of(operand) != source:
         return None
-    greatest = MICROS_MAX if spare is None else DATES_MAX - spare
+    greatest = _INSIDE_MAX if spare is None else DATES_MAX - spare
     if greatest <= 0:
         return None
     inside = Cuts(False, ((-greatest, False), (greatest + 1, False)))
@@ -164,7 +164,7 @@ def _through_offsets(
     )
 
 
-_MICROS_INSIDE = Cuts(False, ((-MICROS_MAX, False), (MICROS_MAX + 1, False)))
+_MICROS_INSIDE = Cuts(False, ((-_INSIDE_MAX, False), (_INSIDE_MAX + 1, False)))
 
 
 def _trunc(node: Call) -> Chain | None:
@@ -251,7 +251,9 @@ _TIMES = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
 
 def _midnights(operand: Expression, name: str, mode: Mode) -> Chain | None:
     step = Step(Action.MIDNIGHT, zone=name)
-    return _of(operand, DATE, step, spare=DATES_MAX - DAYS_MAX, null_beyond=mode is not Mode.ANSI)
+    return _of(
+        operand, DATE, step, spare=DATES_MAX - DAYS_MAX + _YEAR_DAYS_MAX, null_beyond=mode is not Mode.ANSI
+    )
 
 
 def _as_text(operand: Expression, source: Type, name: str) -> Chain | None:

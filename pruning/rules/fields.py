@@ -11,7 +11,6 @@ from pruning.expressions.types import DATE, LONG, TIMESTAMP, TIMESTAMP_NTZ, Type
 from pruning.rules import ranges
 from pruning.rules.analysis import Analysis, Rule
 from pruning.rules.builder import Builder
-from pruning.rules.chains import UTC
 from pruning.rules.cuts import Cuts, Interval
 from pruning.rules.cycles import CYCLES, OF_TIME
 from pruning.rules.environment import Environment
@@ -19,7 +18,7 @@ from pruning.rules.functions import Apply, Side
 from pruning.rules.outcomes import ValueSet
 from pruning.rules.program import Bound, Flag
 from pruning.rules.ranges import Range
-from pruning.rules.steps import Action, Step
+from pruning.rules.steps import UTC, Action, Step
 from pruning.rules.zones import zone
 
 _CUTS_MAX = 32  # of the operand's known values: each of their intervals is looked at by itself

@@ -19,6 +19,7 @@ from pruning.rules.zones import REACH_MICROS, Zone, zone
 # Beyond these Spark may raise or wrap round; nothing is said there. The margin is 9 years.
 MICROS_MAX = 2**63 - 2**58
 DAYS_MAX = MICROS_MAX // MICROS_PER_DAY
+UTC = "UTC"  # the zone of local times that have none
 PIECES_MAX = 8  # of constant offset, looked at for the next hour, minute or second
 
 

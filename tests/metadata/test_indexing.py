@@ -57,6 +57,14 @@ def test_an_index_tells_what_bounds_cannot(spark: Any, table: Path) -> None:
     assert pruning.explain(frame).to_dict()["scans"][0]["blocks_kept"] == 1
 
 
+def test_a_dictionary_answers_for_patterns_too(spark: Any, tmp_path: Path) -> None:
+    """No value of the second block matches, though its bounds enclose some that do."""
+    path = write(tmp_path / "x.parquet", ["ab", "cd", "xy"], ["ab", "ce", "xy"])
+    index(path)
+    assert pruning.classify("x like '%d'", path).to_pylist() == [1, 0]
+    assert pruning.classify("x >= 'c' and x < 'cdz'", path).to_pylist() == [1, 0]
+
+
 def test_the_index_of_a_file_that_changed_is_not_used(table: Path) -> None:
     """The others' is; it comes back when the file is indexed again."""
     index(table)

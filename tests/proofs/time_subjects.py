@@ -100,10 +100,11 @@ def meanings(theory: Theory) -> Iterator[None]:
 
 def _meaning_of(theory: Theory, others: Callable[..., Outcome]) -> Callable[..., Outcome]:
     def meaning(context: Meaning, node: Any) -> Outcome:
-        if isinstance(node, Cast):
-            return _cast(theory, context, node)
-        known = _CALLS.get(node.function)
-        return others(context, node) if known is None else known(theory, context, node)
+        if node not in context.known:  # a row has one value of it, wherever it is asked for
+            known = _cast if isinstance(node, Cast) else _CALLS.get(node.function)
+            found = others(context, node) if known is None else known(theory, context, node)
+            context.known[node] = found
+        return context.known[node]
 
     return meaning
 

@@ -37,7 +37,7 @@ def test_spark_computes_what_the_steps_do(spark: Any, name: str) -> None:
     nodes: dict[str, Expression] = {**increasing(name), **fields(name)}
     spark.conf.set("spark.sql.session.timeZone", name)
     try:
-        frame = spark.createDataFrame(table)
+        frame = spark.createDataFrame(table, "t timestamp, d date, n timestamp_ntz")
         answers = frame.selectExpr(*(f"{to_sql(node)} AS `{key}`" for key, node in nodes.items())).toArrow()
     finally:
         spark.conf.unset("spark.sql.session.timeZone")

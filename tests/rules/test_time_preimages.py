@@ -69,7 +69,11 @@ def test_preimages_change_at_transitions(function: str) -> None:
     name = "America/St_Johns"
     node = increasing(name)[function]
     column, type_ = operand(node), type_of(node)
-    anchors = transitions(name)[-40:-20] if column.type != DATE else days()[40:60]
+    anchors = (
+        transitions(name)[-40:-20]
+        if column.type != DATE
+        else [day for day in days() if abs(day) < 700_000][:20]
+    )
     for anchor in anchors:
         image = value_of(node, anchor)
         assert image is not None

@@ -10,7 +10,7 @@ from pruning.expressions.types import Type
 from pruning.rules.interpreters.solver_numbers import Number, Term
 from pruning.rules.interpreters.solver_theory import Theory
 from pruning.rules.primitives import MICROS_PER_DAY
-from pruning.rules.steps import MICROS_MAX, Action, Bend, Step
+from pruning.rules.steps import MICROS_MAX, UTC, Action, Bend, Step
 
 
 def stepped(theory: Theory, step: Step, bend: Bend, number: Number, target: Type) -> tuple[Term, Number]:
@@ -30,6 +30,8 @@ def step_of(theory: Theory, step: Step, bend: Bend, number: Term) -> Term:
             return number / step.number
         case Action.SHIFT:
             return number + step.number
+        case Action.MIDNIGHT if step.zone == UTC:
+            return number * MICROS_PER_DAY
         case Action.REFLECT:
             return step.number - number
     return theory.times.of(step, bend, number)

@@ -1,10 +1,10 @@
 """What proofs may assume of the steps of dates and times that are not arithmetic.
 
 MONOTONE: a step that never decreases does not; nor do the least value from a number on and the
-greatest one up to it. ZONES: these two enclose the step. OWN OFFSET: an instant truncated in its zone
-is an instant of the local time truncated. CYCLE: a field increases inside a cycle. NEXT: no number
-whose field is wanted lies between one and the next such number; likewise PREVIOUS. FACTS: at the
-constants of a proof, and between them, steps are what `rules.steps` says.
+greatest one up to it. ZONES: these two enclose the step. OWN OFFSET: an instant truncated in its
+zone, and a midnight, lie between the least and the greatest instant of that local time. CYCLE: a
+field increases inside a cycle. NEXT: no number whose field is wanted lies between one and the next
+such number; likewise PREVIOUS.
 """
 
 import itertools
@@ -15,9 +15,11 @@ import z3
 
 from pruning.rules.cycles import CYCLES, OF_TIME
 from pruning.rules.interpreters.solver_numbers import Term
+from pruning.rules.primitives import MICROS_PER_DAY
 from pruning.rules.steps import Action, Bend, Step
 
-_BENT = frozenset({Action.LOCAL, Action.INSTANT, Action.TRUNCATE, Action.UNIT_INSTANT})
+_TRUNCATED = frozenset({Action.TRUNCATE, Action.UNIT_INSTANT})
+_BENT = _TRUNCATED | {Action.LOCAL, Action.INSTANT}
 _SOUGHT = frozenset({Action.NEXT, Action.PREVIOUS})
 
 
@@ -45,7 +47,7 @@ class TimeSteps:
 
     def axioms(self) -> list[Term]:
         """The axioms about every point that was asked for."""
-        self._ask_for_local_times()
+        self._ask_for_starts()
         terms: list[Term] = []
         for (step, bend), points in list(self.points.items()):
             asked = list(points.values())
@@ -59,12 +61,11 @@ class TimeSteps:
                 terms += self._enclosed(step, bend, asked)
         return terms
 
-    def _ask_for_local_times(self) -> None:
-        """Of what is truncated, the local time as well."""
+    def _ask_for_starts(self) -> None:
+        """Of what is truncated, the local time as well, so that axioms speak of it."""
         for (step, _), points in list(self.points.items()):
-            if step.action is Action.TRUNCATE:
-                for point in list(points.values()):
-                    self.of(Step(Action.LOCAL, zone=step.zone), Bend.HERE, point.number)
+            for point in list(points.values()) if step.action in _TRUNCATED else []:
+                self._start(step, point.number)
 
     def _here(self, step: Step) -> list[Point]:
         return list(self.points.get((step, Bend.HERE), {}).values())
@@ -73,19 +74,29 @@ class TimeSteps:
         """ZONES and OWN OFFSET."""
         inner = self._here(step)
         if step.action is Action.INSTANT:
-            inner = [*inner, *self._truncated(step.zone)]
+            inner = [*inner, *self._instants(step.zone)]
         for far, near in itertools.product(outer, inner):
             if bend is Bend.LOW:
                 yield z3.Implies(far.number <= near.number, far.result <= near.result)
             else:
                 yield z3.Implies(near.number <= far.number, near.result <= far.result)
 
-    def _truncated(self, zone: str) -> Iterator[Point]:
+    def _instants(self, zone: str) -> Iterator[Point]:
+        """Instants in a zone, each with the local time that it is one of."""
         for (step, _), points in list(self.points.items()):
-            if step.action is Action.TRUNCATE and step.zone == zone:
-                for point in points.values():
-                    local = self.of(Step(Action.LOCAL, zone=zone), Bend.HERE, point.number)
-                    yield Point(local / step.number * step.number, point.result)
+            for point in list(points.values()) if step.zone == zone else []:
+                if step.action is Action.MIDNIGHT:
+                    yield Point(point.number * MICROS_PER_DAY, point.result)
+                elif step.action in _TRUNCATED:
+                    yield Point(self._start(step, point.number), point.result)
+
+    def _start(self, step: Step, number: Term) -> Term:
+        """The local time at the start of the unit that an instant is in."""
+        local = self.of(Step(Action.LOCAL, zone=step.zone), Bend.HERE, number)
+        if not step.unit:
+            return local / step.number * step.number
+        start = self.of(Step(Action.UNIT_START, unit=step.unit), Bend.HERE, local / MICROS_PER_DAY)
+        return start * MICROS_PER_DAY
 
     def _fields(self, step: Step, asked: list[Point]) -> Iterator[Term]:
         """CYCLE, and which values a field has."""
