@@ -133,6 +133,10 @@ def index(
     bytes_per_block: Annotated[
         int, typer.Option("--bytes-per-block", min=0, help="What to keep of a column in a block at most.")
     ] = BYTES_PER_BLOCK,
+    points: Annotated[
+        list[str] | None,
+        typer.Option("--points", metavar="LAT,LON", help="Two columns that are a latitude and a longitude."),
+    ] = None,
     read_data: Annotated[
         bool, typer.Option("--data/--no-data", help="Read the columns, or only the files' own bloom filters.")
     ] = True,
@@ -142,11 +146,19 @@ def index(
     from pruning.metadata import indexing
 
     names = None if columns is None else columns.split(",")
-    report = indexing.index(path, names, bytes_per_block=bytes_per_block, read_data=read_data)
+    pairs = [_pair(text) for text in points or ()]
+    report = indexing.index(path, names, points=pairs, bytes_per_block=bytes_per_block, read_data=read_data)
     if as_json:
         showing.print_json(report.to_dict())
     else:
         show_index(showing.console(), report)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    names = text.split(",")
+    if len(names) != 2:
+        raise InputError(f"--points {text}: give a latitude's and a longitude's column, as LAT,LON.")
+    return names[0], names[1]
 
 
 @app.command()

@@ -20,6 +20,9 @@ def show_index(out: Console, report: IndexReport) -> None:
         size = f"{column.bytes_per_block:,.0f}"
         table.add_row(escape(column.name), column.type, *(f"{count:,}" for count in counts), size)
     out.print(table)
+    for point in report.points:
+        size = f"{point.bytes_per_block:,.0f} bytes a block"
+        out.print(escape(f"points of {', '.join(point.names)}: {point.blocks:,} blocks covered; {size}"))
     out.print(f"{report.files:,} files, {report.blocks:,} blocks, {report.bytes:,} bytes kept")
     for sentence in report.failures.values():
         out.print(f"not indexed: {escape(sentence)}", style="red", soft_wrap=True)

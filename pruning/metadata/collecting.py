@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from pruning.errors import InputError
 from pruning.metadata import cache as cached_blocks
+from pruning.metadata import points
 from pruning.metadata.blocks import Shard, unite
 from pruning.metadata.listing import Listing, Paths, list_files
 from pruning.metadata.memberships import attach
@@ -62,7 +63,8 @@ def read_blocks(
 def _with_index(metadata: pa.Table, listing: Listing) -> pa.Table:
     """The metadata with what an index beside the data still tells of the files."""
     kept = cached_blocks.open_cache(listing, cached_blocks.INDEX)
-    return attach(metadata, cached_blocks.reusable(kept, listing))
+    parts = cached_blocks.reusable(kept, listing)
+    return points.attach(attach(metadata, parts), parts)
 
 
 def _gather(listing: Listing, *, spark: Any, cache: bool, verify: bool) -> tuple[list[Shard], Outcome]:

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from pruning.errors import InputError
 from pruning.expressions.types import Type, Value
+from pruning.metadata import points
 from pruning.metadata.memberships import without
 from pruning.metadata.schema import column_fields
 
@@ -35,7 +36,7 @@ def with_constants(metadata: pa.Table, name: str, type_: Type, values: Sequence[
         fields.append(pa.field(name, column_fields(type_)))
         structs.append(_constant(metadata["row_count"], name, type_, values))
     # What is known of values is of the column that is replaced.
-    metadata = without(metadata, name)
+    metadata = points.without(without(metadata, name), name)
     place = metadata.schema.get_field_index("columns")
     return metadata.set_column(
         place, pa.field("columns", pa.struct(fields)), _struct(structs, fields, values)

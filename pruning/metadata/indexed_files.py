@@ -13,33 +13,48 @@ from pruning.expressions.types import Type
 from pruning.metadata.blocks import Shard, shards
 from pruning.metadata.choosing import kept, kept_filters
 from pruning.metadata.contents import Distinct, Indexable, contents, indexable
+from pruning.metadata.coverings import CELL_BYTES, CELLS_MAX, with_coverings
 from pruning.metadata.filters import Filter, filters
 from pruning.metadata.footer import Footer, read_footer
 from pruning.metadata.memberships import FIELD
+from pruning.metadata.points import file_coverings
 from pruning.metadata.reading import Outcome, to_bytes
+from pruning.rules.regions import Pair
 
 _LOCATORS = ("file", "row_group", "row_count")
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """One file's blocks: their locators, the types of the columns, and what is known of each, by block."""
+    """One file's blocks: their locators, the types of the columns, and what is known of each, by block.
+
+    `coverings` are those of the pairs of columns asked for.
+    """
 
     name: str
     locators: pa.Table
     types: dict[str, Type]
     found: list[dict[str, Distinct | None]] | list[dict[str, Filter]]
+    coverings: Mapping[Pair, pa.ListArray]
 
 
 def index_files(
-    files: Iterable[str], *, columns: Sequence[str] | None, bytes_per_block: int, read_data: bool
+    files: Iterable[str],
+    *,
+    columns: Sequence[str] | None,
+    points: Iterable[tuple[str, str]],
+    bytes_per_block: int,
+    read_data: bool,
 ) -> Outcome:
     """What is kept of the values of the files, which the arguments of `pruning.index` describe."""
     failures: dict[str, str] = {}
+    pairs = [Pair(*names) for names in points]
+    cells_max = min(CELLS_MAX, bytes_per_block // CELL_BYTES)
     alike: dict[tuple[tuple[str, Type], ...], list[_File]] = {}
     for file in files:
         try:
-            read = _read(file, columns, read_data=read_data)
+            coverings = file_coverings(file, pairs, cells_max=cells_max) if cells_max else {}
+            read = _read(file, columns, coverings, read_data=read_data)
         except InputError as error:
             failures[file] = str(error)
         except (OSError, pa.ArrowException) as error:
@@ -49,7 +64,13 @@ def index_files(
     return Outcome([_shard(members, bytes_per_block) for members in alike.values()], failures)
 
 
-def _read(file: str, columns: Sequence[str] | None, *, read_data: bool) -> _File:
+def _read(
+    file: str,
+    columns: Sequence[str] | None,
+    coverings: Mapping[Pair, pa.ListArray],
+    *,
+    read_data: bool,
+) -> _File:
     footer = read_footer(file)
     named = indexable(footer, columns)
     bounded, locators = _bounded(file, footer, named)
@@ -58,7 +79,7 @@ def _read(file: str, columns: Sequence[str] | None, *, read_data: bool) -> _File
         list(contents(file, footer, named, bounded)) if read_data else filters(file, footer, named, bounded)
     )
     types = {name: column.form.type for name, column in named.items()}
-    return _File(file, locators, types, found)
+    return _File(file, locators, types, found, coverings)
 
 
 def _bounded(
@@ -90,7 +111,12 @@ def _shard(members: list[_File], bytes_per_block: int) -> Shard:
         if structs
         else pa.array([{}] * len(table), pa.struct([]))
     )
-    return Shard(tuple(member.name for member in members), table.append_column(FIELD, lanes))
+    coverings = {
+        pair: pa.concat_arrays([member.coverings[pair] for member in members])
+        for pair in members[0].coverings
+    }
+    known = with_coverings(table.append_column(FIELD, lanes), coverings)
+    return Shard(tuple(member.name for member in members), known)
 
 
 def _kept(found: Sequence[Distinct | Filter | None], type_: Type, bytes_per_block: int) -> pa.StructArray:

@@ -18,6 +18,7 @@ from pruning.errors import InputError
 from pruning.metadata import cache
 from pruning.metadata.blocks import Shard
 from pruning.metadata.choosing import BYTES_PER_BLOCK
+from pruning.metadata.coverings import available, coverings_of
 from pruning.metadata.listing import Listed, Listing, Paths, list_files
 from pruning.metadata.memberships import FIELD, value_type, whole
 from pruning.metadata.reading import Outcome, from_bytes
@@ -45,6 +46,15 @@ class ColumnIndex:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PointIndex:
+    """What is kept of a latitude and a longitude: in how many blocks, and its size."""
+
+    names: tuple[str, str]
+    blocks: int
+    bytes_per_block: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IndexReport:
     """What was indexed. `failures` has a sentence about each file of which nothing is kept."""
 
@@ -53,6 +63,7 @@ class IndexReport:
     bytes: int
     columns: tuple[ColumnIndex, ...]
     failures: dict[str, str]
+    points: tuple[PointIndex, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """The report as JSON holds it."""
@@ -66,6 +77,11 @@ class IndexReport:
             f"{column.bytes_per_block:,.0f} bytes a block"
             for column in self.columns
         ]
+        lines += [
+            f"points of {', '.join(point.names)}: {point.blocks:,} blocks covered; "
+            f"{point.bytes_per_block:,.0f} bytes a block"
+            for point in self.points
+        ]
         return "\n".join([*lines, *self.failures.values()])
 
 
@@ -73,6 +89,7 @@ def index(
     paths: Paths,
     columns: Sequence[str] | None = None,
     *,
+    points: Sequence[tuple[str, str]] = (),
     bytes_per_block: int = BYTES_PER_BLOCK,
     read_data: bool = True,
 ) -> IndexReport:
@@ -81,12 +98,16 @@ def index(
     Args:
         paths: As for `collect`; local files only.
         columns: Top-level columns by exact name; None is all of them.
+        points: Pairs of top-level columns of doubles that are a latitude and a longitude, in degrees:
+            of those, where on the globe each block's points lie.
         bytes_per_block: What may be kept of one column in one block, >= 0.
         read_data: Whether to read the columns; without, only the files' own bloom filters are kept.
     Raises:
         InputError: a path is missing or not local, a column is in no file, no file can be read, or the
             index cannot be written.
     """
+    if points and not available():
+        raise InputError("Coverings need the package s2geometry: run `pip install 'skipproof[geo]'`.")
     if bytes_per_block < 0:
         raise InputError(f"bytes_per_block is {bytes_per_block}; give 0 or more")
     for name in columns or ():
@@ -96,8 +117,8 @@ def index(
     if listing.parent is None:
         raise InputError("An index is kept beside local files only; name a local path")
     options = {"columns": None if columns is None else list(columns), "bytes_per_block": bytes_per_block}
-    outcome = _indexed(listing.files, {**options, "read_data": read_data})
-    _check(outcome, listing, columns)
+    outcome = _indexed(listing.files, {**options, "read_data": read_data, "points": list(map(list, points))})
+    _check(outcome, listing, columns, points)
     for place in _places(listing):
         _keep(place, outcome.shards)
     return _report(outcome)
@@ -169,7 +190,9 @@ def _in_process(files: list[str], options: dict[str, object]) -> Outcome | str:
     return outcome
 
 
-def _check(outcome: Outcome, listing: Listing, columns: Sequence[str] | None) -> None:
+def _check(
+    outcome: Outcome, listing: Listing, columns: Sequence[str] | None, points: Sequence[tuple[str, str]]
+) -> None:
     if len(outcome.failures) == len({listed.file for listed in listing.files}):
         raise InputError(next(iter(outcome.failures.values())))
     found = {field.name for part in outcome.shards for field in part.table.schema.field(FIELD).type}
@@ -178,6 +201,9 @@ def _check(outcome: Outcome, listing: Listing, columns: Sequence[str] | None) ->
             raise InputError(
                 f"Column {name!r} is in no file as one that can be indexed; there are {sorted(found)}"
             )
+    for names in points:
+        if not any(point.names == tuple(names) for point in _points(outcome)):
+            raise InputError(f"No file has {names[0]!r} and {names[1]!r} as two columns of doubles")
 
 
 def _places(listing: Listing) -> list[Listing]:
@@ -207,13 +233,32 @@ def _report(outcome: Outcome) -> IndexReport:
             key = (field.name, value_type(field.type).sql)
             parts.setdefault(key, []).append(pc.struct_field(memberships, field.name))
     columns = tuple(_column(name, type_, lanes) for (name, type_), lanes in parts.items())
+    points = _points(outcome)
+    size_bytes = [column.bytes_per_block * column.blocks for column in columns]
+    size_bytes += [point.bytes_per_block * point.blocks for point in points]
     return IndexReport(
         files=sum(len(part.files) for part in outcome.shards),
         blocks=sum(len(table) for table in tables),
-        bytes=round(sum(column.bytes_per_block * column.blocks for column in columns)),
+        bytes=round(sum(size_bytes)),
         columns=columns,
         failures=outcome.failures,
+        points=points,
     )
+
+
+def _points(outcome: Outcome) -> tuple[PointIndex, ...]:
+    """What is kept of each pair of columns of which some block has a covering."""
+    parts: dict[tuple[str, str], list[pa.ListArray]] = {}
+    for part in outcome.shards:
+        for pair, lists in coverings_of(part.table).items():
+            parts.setdefault((pair.latitude, pair.longitude), []).append(lists)
+    found = []
+    for names, known in parts.items():
+        covered = sum(len(lists) - lists.null_count for lists in known)
+        if covered:
+            size = sum(lists.nbytes for lists in known)
+            found.append(PointIndex(names=names, blocks=covered, bytes_per_block=size / covered))
+    return tuple(found)
 
 
 def _column(name: str, type_: str, parts: list[pa.StructArray]) -> ColumnIndex:

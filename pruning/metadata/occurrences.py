@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 
 from pruning.expressions.trees import Column
 from pruning.expressions.types import Type
+from pruning.metadata import points
 from pruning.metadata.memberships import without
 from pruning.metadata.schema import arrow_type, column_fields, column_types
 
@@ -109,7 +110,9 @@ def with_function(
         for lane, field in zip(arrays, fields, strict=True)
     ]
     return _with_struct(
-        without(metadata, name), name, pa.StructArray.from_arrays(arrays, fields=list(fields))
+        points.without(without(metadata, name), name),
+        name,
+        pa.StructArray.from_arrays(arrays, fields=list(fields)),
     )
 
 

@@ -8,8 +8,10 @@ import pytest
 
 import pruning
 from pruning.classification import classify_blocks
+from pruning.errors import InputError
 from pruning.expressions.trees import And, Column, Compare, Comparison, Literal
 from pruning.expressions.types import DOUBLE
+from pruning.metadata import coverings
 from pruning.metadata.blocks import Shard
 from pruning.metadata.coverings import LISTS, NO_POINTS, available, coverings_of, with_coverings
 from pruning.metadata.points import attach, file_coverings, without
@@ -97,6 +99,33 @@ def test_blocks_far_from_what_is_asked_for_are_not_read(tmp_path: Path) -> None:
     assert classify_blocks(And(near_paris), covered).to_pylist() == [1, 0, 0, 0]
     unbounded = near_paris[:-1]  # A longitude of 400 is no point, and satisfies this.
     assert classify_blocks(And(unbounded), covered).to_pylist() == [1, 0, 0, 1]
+
+
+@needs_s2
+def test_an_index_of_points_is_used_until_a_file_changes(tmp_path: Path) -> None:
+    """Through `pruning.index` and `collect`, whatever else is indexed."""
+    around = [YORK, (60.0, 150.0)]
+    blocks = [[row, *around] for row in (PARIS, YORK)]
+    write(tmp_path / "a.parquet", blocks)
+    near_paris = And(between("lat", 48.0, 49.0) + between("lon", 2.0, 3.0))
+    assert classify_blocks(near_paris, pruning.collect(tmp_path)).to_pylist() == [1, 1]
+    report = pruning.index(tmp_path, ["id"], points=[("lat", "lon")])
+    assert [(point.names, point.blocks) for point in report.points] == [(("lat", "lon"), 2)]
+    assert classify_blocks(near_paris, pruning.collect(tmp_path)).to_pylist() == [1, 0]
+    write(tmp_path / "a.parquet", [*blocks[::-1], *blocks])
+    assert classify_blocks(near_paris, pruning.collect(tmp_path)).to_pylist() == [1, 1, 1, 1]
+    with pytest.raises(InputError, match=r"^No file has 'id' and 'lon' as two columns of doubles$"):
+        pruning.index(tmp_path, points=[("id", "lon")])
+
+
+def test_points_cannot_be_indexed_without_the_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One sentence that says what to install."""
+    monkeypatch.setattr(coverings, "find_spec", lambda name: None)
+    write(tmp_path / "a.parquet", [[PARIS]])
+    with pytest.raises(InputError, match=r"pip install 'skipproof\[geo\]'"):
+        pruning.index(tmp_path, points=[("lat", "lon")])
 
 
 def between(name: str, low: float, high: float) -> tuple[Compare, Compare]:
