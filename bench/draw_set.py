@@ -100,14 +100,15 @@ def of_text_and_time(ordinal: int, chance: random.Random) -> Drawn:
     """A table of the second set, its zone, and predicates of each topic to choose from."""
     zone = ZONES[ordinal % len(ZONES)]
     table = drawn_zoned_table(chance, zone)
-    drawn: list[Expression] = []
+    drawn: dict[str, Expression] = {}
     for topic, count in topics_of(table, zone).items():
         one = zoned_predicates(table, zone, topic)
         found = drawn_predicates(one, count, chance.randrange(2**32))
         # Plain comparisons are what the other set is made of.
-        drawn += [predicate for predicate in found if not is_single_column(predicate)]
-    chance.shuffle(drawn)
-    return table, zone, drawn
+        drawn |= {repr(predicate): predicate for predicate in found if not is_single_column(predicate)}
+    shuffled = list(drawn.values())
+    chance.shuffle(shuffled)
+    return table, zone, shuffled
 
 
 def drawn_predicates(one: SearchStrategy[Expression], count: int, seed_: int) -> list[Expression]:

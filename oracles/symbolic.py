@@ -57,12 +57,14 @@ class Meaning:
     """Evaluates expressions on the row `columns`; `assumptions` collects what the axioms add.
 
     `element` makes some element of some array of the block, each time another one; `known` is what
-    was said of parts that nothing is known of, so that equal ones are one.
+    was said of parts that nothing is known of, so that equal ones are one; `times` may know functions
+    of time, by steps that the proof has axioms of.
     """
 
     columns: Mapping[str, Outcome]
     ideals: Ideals
     element: Callable[[Element], Outcome] | None = None
+    times: "Callable[[Meaning, Expression], Outcome | None] | None" = None
     assumptions: list[Term] = field(default_factory=list)
     known: dict[Expression, Outcome] = field(default_factory=dict)
     _fresh: int = 0
@@ -70,7 +72,8 @@ class Meaning:
 
     def of(self, node: Expression) -> Outcome:
         """The expression's outcome on the row."""
-        return _MEANINGS[type(node)](self, node)
+        found = None if self.times is None else self.times(self, node)
+        return _MEANINGS[type(node)](self, node) if found is None else found
 
     @property
     def real_functions(self) -> Ideals:

@@ -54,6 +54,11 @@ def compile_predicate(predicate: Expression, *, beyond: Beyond = BOUNDS_ALONE) -
     return analyse(canonical(predicate), RULES, beyond=beyond)
 
 
+def beyond_bounds(metadata: pa.Table) -> Beyond:
+    """What block metadata knows beside bounds and counts, for `compile_predicate`."""
+    return Beyond(indexed=indexed(metadata), points=tuple(coverings_of(metadata)))
+
+
 def classify_blocks(
     predicate: Expression | Program, metadata: pa.Table, *, adaptive: bool = True, refined: bool = True
 ) -> pa.Int8Array:
@@ -72,7 +77,7 @@ def classify_blocks(
     program = (
         predicate
         if isinstance(predicate, Program)
-        else compile_predicate(predicate, beyond=_beyond(metadata))
+        else compile_predicate(predicate, beyond=beyond_bounds(metadata))
     )
     blocks = Blocks.of(metadata)
     inputs_at = partial(blocks.inputs, program)
@@ -82,10 +87,6 @@ def classify_blocks(
     else:
         verdicts = _verdicts(*arrow.run(program, inputs_at, metadata.num_rows))
     return refine(program, blocks, verdicts) if refined else verdicts
-
-
-def _beyond(metadata: pa.Table) -> Beyond:
-    return Beyond(indexed=indexed(metadata), points=tuple(coverings_of(metadata)))
 
 
 def _verdicts(may_true: pa.Array, may_false: pa.Array, may_null: pa.Array) -> pa.Int8Array:
@@ -115,7 +116,7 @@ def classify_within(
         clock: Seconds from any beginning.
         chunk_lanes: Blocks to look at between decisions; None is what suits the predicate.
     """
-    program, conjuncts = analyse_conjuncts(predicate, RULES, beyond=_beyond(metadata))
+    program, conjuncts = analyse_conjuncts(predicate, RULES, beyond=beyond_bounds(metadata))
     blocks = Blocks.of(metadata)
     outcome = adapting.run(
         program,

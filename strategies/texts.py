@@ -4,6 +4,8 @@ Beginnings are longer than writers' truncated bounds now and then; last characte
 have no next one, that need four bytes, that have no capital or two, that padding is made of.
 """
 
+from functools import cache
+
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
@@ -33,6 +35,7 @@ _REGULAR = (
 )
 
 
+@cache
 def texts() -> SearchStrategy[bytes]:
     """Texts of few characters, or with a beginning of more than sixteen.
 
@@ -44,6 +47,7 @@ def texts() -> SearchStrategy[bytes]:
     return st.one_of(short, short, short, free).map(lambda text: text.encode())
 
 
+@cache
 def text_pools() -> SearchStrategy[tuple[bytes, ...]]:
     """A few texts, most of them with one beginning in common."""
 

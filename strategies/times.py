@@ -5,6 +5,7 @@ before 1970, at the leap days, and around the ten days of 1582 that old calendar
 """
 
 import datetime
+from functools import cache
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
@@ -26,6 +27,7 @@ _MOMENTS = tuple(
 )  # fmt: skip
 
 
+@cache
 def instants(zone: str) -> SearchStrategy[int]:
     """Microseconds since the epoch, most of them where the zone's clocks or units change.
 
@@ -41,11 +43,13 @@ def instants(zone: str) -> SearchStrategy[int]:
     )
 
 
+@cache
 def local_times(zone: str) -> SearchStrategy[int]:
     """What clocks show at such instants; skipped and repeated times are among them."""
     return instants(zone).map(lambda at: _shown(at, zone))
 
 
+@cache
 def days() -> SearchStrategy[int]:
     """Dates of the same moments, the days next to them, and days close together."""
     known = [microseconds(moment) // US_PER_DAY for moment in _MOMENTS]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from pruning.classification import classify_blocks, compile_predicate
+from pruning.classification import beyond_bounds, classify_blocks, compile_predicate
 from pruning.expressions.trees import Expression
 from pruning.rules.program import Program
 
@@ -64,7 +64,8 @@ def classify_in_executors(predicate: Expression, metadata: pa.Table, spark: Spar
     if not slices:
         return pa.array([], pa.int8())
     rows = spark.createDataFrame(slices, "ordinal int, blocks binary").repartition(len(slices))
-    done = rows.mapInArrow(_Slices(compile_predicate(predicate)), "ordinal int, verdicts binary").collect()
+    program = compile_predicate(predicate, beyond=beyond_bounds(metadata))
+    done = rows.mapInArrow(_Slices(program), "ordinal int, verdicts binary").collect()
     packed = b"".join(bytes(row.verdicts) for row in sorted(done, key=lambda row: row.ordinal))
     return pa.Array.from_buffers(pa.int8(), len(packed), [None, pa.py_buffer(packed)])
 
@@ -76,8 +77,9 @@ def classify_frame(predicate: Expression, metadata: DataFrame, schema: pa.Schema
         metadata: A table of the columns of `schema`, in any order of rows.
         schema: The metadata's Arrow schema, as `pruning.metadata.schema.block_schema` makes it.
     """
+    program = compile_predicate(predicate, beyond=beyond_bounds(schema.empty_table()))
     named = metadata.select(*schema.names)
-    return named.mapInArrow(_Rows(compile_predicate(predicate), schema), _VERDICTS)
+    return named.mapInArrow(_Rows(program, schema), _VERDICTS)
 
 
 def _stream(metadata: pa.Table) -> bytes:

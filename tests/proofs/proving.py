@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import z3
+from subjects_of_time import times
 from tested_axioms import TestedAxioms
 
 from oracles.symbolic import Ideals, Meaning, Outcome
@@ -103,7 +104,7 @@ class Proof:
         row = {name: self._row(name, type_) for name, type_ in columns(self.expression).items()}
         row |= {part.name: self._element(part) for part in walk(self.expression) if isinstance(part, Element)}
         ideals = Ideals(self.solver.theory.ordering.place, self._rounded, self.solver.theory.functions.of)
-        meaning = Meaning(row, ideals, self._element)
+        meaning = Meaning(row, ideals, self._element, times(self.solver.theory))
         outcome = _outcome(meaning, self.expression)
         self._meet_products(meaning)
         answers = z3.Not(outcome.raises)

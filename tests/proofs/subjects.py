@@ -8,6 +8,7 @@ from decimal import Decimal
 
 import subjects_of_numbers
 import subjects_of_text
+import subjects_of_time
 from subject_parts import INFINITY, NAN, A, B, C, D, P, Q, R, S, X, Y, equal, less, literal
 
 from pruning.expressions.trees import (
@@ -209,6 +210,7 @@ SUBJECTS: dict[str, dict[str, Expression]] = {
     "null_test": _null_tests(),
     "membership": _memberships(),
     **subjects_of_text.SUBJECTS,
+    **subjects_of_time.SUBJECTS,
     "quantifiers": _quantifiers(),
     "conditional": _conditionals(),
     **subjects_of_numbers.SUBJECTS,

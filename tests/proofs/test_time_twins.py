@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from faults import NothingPossible, NullForgotten
 from proving import Proof
-from time_subjects import SUBJECTS, meanings
+from subjects_of_time import SUBJECTS, meanings
 
 from pruning.expressions.trees import Call, Expression, Function
 from pruning.expressions.types import DATE, LONG

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from budget import examples
-from hypothesis import event, find, given, settings
+from hypothesis import Phase, event, find, given, settings
 from hypothesis import strategies as st
 
 from oracles.brute_force import evaluate
@@ -78,15 +78,16 @@ def test_verdicts_on_text_and_time_agree_with_the_second_opinion(data: st.DataOb
 
 @st.composite
 def judged(draw: st.DrawFn, topic: Topic, zone: str) -> set[Match]:
-    """The verdicts on a predicate of a topic."""
+    """The verdicts on a predicate of a topic, blocks without rows aside."""
     table = draw(zoned_tables(zone, (STRING, TIMESTAMP)))
     predicate = draw(zoned_predicates(table, zone, topic))
-    return set(map(Match, classify_blocks(predicate, to_metadata(table, exact_facts(table))).to_pylist()))
+    verdicts = classify_blocks(predicate, to_metadata(table, exact_facts(table))).to_pylist()
+    return {Match(verdict) for block, verdict in zip(table.blocks, verdicts, strict=True) if block}
 
 
+@pytest.mark.parametrize("verdict", Match)
 @pytest.mark.parametrize("topic", Topic)
-def test_each_topic_reaches_each_verdict(topic: Topic) -> None:
+def test_each_topic_reaches_each_verdict(topic: Topic, verdict: Match) -> None:
     """Without this, the properties above could hold because nothing is ever proved."""
-    quick = settings(max_examples=2_000, deadline=None, database=None)
-    found = find(judged(topic, "America/New_York"), lambda seen: seen >= set(Match), settings=quick)
-    assert found == set(Match)
+    quick = settings(max_examples=1_000, deadline=None, database=None, phases=[Phase.generate])
+    find(judged(topic, "America/New_York"), lambda seen: verdict in seen, settings=quick)

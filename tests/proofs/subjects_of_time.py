@@ -4,15 +4,12 @@ A meaning is made of the same uninterpreted steps that programs run on, put toge
 from Spark's definition and not from the rule's chain. Where a result may not fit, anything holds.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-import pytest
 import z3
 
-from oracles import symbolic
 from oracles.symbolic import Meaning, Outcome
 from pruning.expressions.trees import (
     And,
@@ -58,7 +55,7 @@ def _in(operand: Expression, *values: int) -> In:
 
 
 _DAY_OF_T = Cast(T, DATE, zone=ZONE)
-SUBJECTS: Mapping[str, Expression] = {
+_TIMES: dict[str, Expression] = {
     "hour of two instants": _compare(Comparison.EQUAL, _trunc("HOUR", T), _trunc("HOUR", U)),
     "month of two instants": _compare(Comparison.LESS, _trunc("MONTH", T), _trunc("MONTH", U)),
     "second": _compare(Comparison.LESS, _trunc("SECOND", T), U),
@@ -78,6 +75,8 @@ SUBJECTS: Mapping[str, Expression] = {
     "a local time's instant": _compare(Comparison.LESS, Cast(N, TIMESTAMP, zone=ZONE), T),
     "a date's first instant": _compare(Comparison.LESS, Cast(D, TIMESTAMP, zone=ZONE), T),
     "a local time's date": _compare(Comparison.LESS, Cast(N, DATE), Literal(19_000, DATE)),
+}
+_FIELDS: dict[str, Expression] = {
     **{
         f"{function.value} among values": _in(_field(function, T if function is Function.HOUR else D), 1, 3)
         for function in (Function.MONTH, Function.DAY, Function.WEEKOFYEAR, Function.HOUR)
@@ -87,26 +86,30 @@ SUBJECTS: Mapping[str, Expression] = {
     "weekday of an instant": _in(_field(Function.DAYOFWEEK, _DAY_OF_T), 1, 7),
     "a month, and before a date": And((_in(_field(Function.MONTH, D), 3), _compare(Comparison.LESS, D, E))),
 }
+SUBJECTS: dict[str, dict[str, Expression]] = {"time": _TIMES, "fields": _FIELDS}
 
 
-@contextmanager
-def meanings(theory: Theory) -> Iterator[None]:
-    """While it lasts, calls and casts of times mean steps of one theory."""
-    with pytest.MonkeyPatch.context() as patch:
-        for class_ in (Call, Cast):
-            patch.setitem(symbolic._MEANINGS, class_, _meaning_of(theory, symbolic._MEANINGS[class_]))
-        yield
+def times(theory: Theory) -> Callable[[Meaning, Expression], Outcome | None]:
+    """What calls and casts of times mean, by steps of one theory; None of all else."""
 
-
-def _meaning_of(theory: Theory, others: Callable[..., Outcome]) -> Callable[..., Outcome]:
-    def meaning(context: Meaning, node: Any) -> Outcome:
+    def meaning(context: Meaning, node: Expression) -> Outcome | None:
+        known = _meaning_of(node)
+        if known is None:
+            return None
         if node not in context.known:  # a row has one value of it, wherever it is asked for
-            known = _cast if isinstance(node, Cast) else _CALLS.get(node.function)
-            found = others(context, node) if known is None else known(theory, context, node)
-            context.known[node] = found
+            context.known[node] = known(theory, context, node)
         return context.known[node]
 
     return meaning
+
+
+def _meaning_of(node: Expression) -> Callable[..., Outcome] | None:
+    if isinstance(node, Call):
+        return _CALLS.get(node.function)
+    if isinstance(node, Cast):
+        kinds = type_of(node.operand).kind, node.type.kind
+        return _cast if node.zone or kinds == (Kind.TIMESTAMP_NTZ, Kind.DATE) else None
+    return None
 
 
 def _step(theory: Theory, action: Action, value: Any, **parts: Any) -> Any:

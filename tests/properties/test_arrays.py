@@ -1,0 +1,66 @@
+"""PROP-1 and PROP-2 for predicates over the elements of arrays, by the bounds of the elements alone."""
+
+import pytest
+from budget import examples
+from hypothesis import HealthCheck, Phase, event, find, given, settings
+from hypothesis import strategies as st
+
+from oracles.brute_force import evaluate
+from pruning.classification import classify_blocks
+from pruning.expressions.trees import Expression, Quantified, Quantifier, walk
+from pruning.rules.truths import Match
+from strategies.nested import NAME, ArrayTable, array_predicates, array_tables
+
+SEARCH = settings(
+    max_examples=1_500,
+    deadline=None,
+    database=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[ArrayTable, Expression]:
+    """An array column, and a predicate over its elements."""
+    table = draw(array_tables())
+    return table, draw(array_predicates(table))
+
+
+@examples(6)
+@given(cases())
+def test_verdicts_on_arrays_agree_with_their_elements(case: tuple[ArrayTable, Expression]) -> None:
+    """NONE only where no array satisfies the predicate, ALL only where each does."""
+    table, predicate = case
+    verdicts = classify_blocks(predicate, table.metadata).to_pylist()
+    for block, verdict in zip(table.blocks, verdicts, strict=True):
+        event(f"verdict {Match(verdict).name}")
+        truths = {evaluate(predicate, {NAME: array}) for array in block}
+        assert verdict != Match.NONE or True not in truths
+        assert verdict != Match.ALL or (block and truths <= {True})
+
+
+def test_a_block_without_a_matching_element_is_reached() -> None:
+    """Without this, the property could hold because nothing is ever proved."""
+
+    def skipped(case: tuple[ArrayTable, Expression]) -> bool:
+        table, predicate = case
+        verdicts = classify_blocks(predicate, table.metadata).to_pylist()
+        return any(
+            verdict == Match.NONE and any(block)
+            for block, verdict in zip(table.blocks, verdicts, strict=True)
+        )
+
+    find(cases(), skipped, settings=SEARCH)
+
+
+@pytest.mark.parametrize("quantifier", Quantifier)
+@pytest.mark.parametrize("truth", [True, False, None])
+def test_quantifiers_reach_each_truth_value(quantifier: Quantifier, truth: bool | None) -> None:
+    def reached(case: tuple[ArrayTable, Expression]) -> bool:
+        table, predicate = case
+        used = any(isinstance(node, Quantified) and node.quantifier is quantifier for node in walk(predicate))
+        arrays = (array for block in table.blocks for array in block if array)
+        return used and any(evaluate(predicate, {NAME: array}) is truth for array in arrays)
+
+    find(cases(), reached, settings=SEARCH)
