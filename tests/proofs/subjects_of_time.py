@@ -21,10 +21,12 @@ from pruning.expressions.trees import (
     Expression,
     Function,
     In,
+    IsNull,
     Literal,
     type_of,
 )
 from pruning.expressions.types import DATE, INTEGER, LONG, STRING, TIMESTAMP, TIMESTAMP_NTZ, Kind, Type
+from pruning.rules.cycles import CYCLES
 from pruning.rules.interpreters.solver_steps import step_of
 from pruning.rules.interpreters.solver_theory import Theory
 from pruning.rules.primitives import MICROS_PER_DAY
@@ -55,7 +57,25 @@ def _in(operand: Expression, *values: int) -> In:
 
 
 _DAY_OF_T = Cast(T, DATE, zone=ZONE)
+_DAY_TEXT = Call(Function.DATE_FORMAT, (T, Literal(b"yyyy-MM-dd", STRING)), STRING, zone=ZONE)
+_OF_TIME = (Function.HOUR, Function.MINUTE, Function.SECOND)
 _TIMES: dict[str, Expression] = {
+    "date_trunc =": _compare(Comparison.EQUAL, _trunc("MONTH", T), Literal(1_583_033_400_000_000, TIMESTAMP)),
+    "trunc =": _compare(
+        Comparison.EQUAL, Call(Function.TRUNC, (D, Literal(b"MM", STRING)), DATE), Literal(19_783, DATE)
+    ),
+    "last_day =": _compare(Comparison.EQUAL, Call(Function.LAST_DAY, (D,), DATE), Literal(19_782, DATE)),
+    "date_add =": _compare(
+        Comparison.EQUAL, Call(Function.DATE_ADD, (D, Literal(3, INTEGER)), DATE), Literal(19_783, DATE)
+    ),
+    "add_months =": _compare(
+        Comparison.EQUAL, Call(Function.ADD_MONTHS, (D, Literal(1, INTEGER)), DATE), Literal(19_783, DATE)
+    ),
+    "date_format IS NULL": IsNull(_DAY_TEXT),
+    "date_format =": _compare(Comparison.EQUAL, _DAY_TEXT, Literal(b"2024-03-10", STRING)),
+    "year of an instant =": _compare(
+        Comparison.EQUAL, _field(Function.YEAR, _DAY_OF_T), Literal(2024, INTEGER)
+    ),
     "hour of two instants": _compare(Comparison.EQUAL, _trunc("HOUR", T), _trunc("HOUR", U)),
     "month of two instants": _compare(Comparison.LESS, _trunc("MONTH", T), _trunc("MONTH", U)),
     "second": _compare(Comparison.LESS, _trunc("SECOND", T), U),
@@ -86,6 +106,11 @@ _FIELDS: dict[str, Expression] = {
     "weekday of an instant": _in(_field(Function.DAYOFWEEK, _DAY_OF_T), 1, 7),
     "a month, and before a date": And((_in(_field(Function.MONTH, D), 3), _compare(Comparison.LESS, D, E))),
 }
+_FIELDS |= {
+    f"{function.value} of two": _compare(Comparison.EQUAL, _field(function, D), _field(function, E))
+    for function in CYCLES
+    if function not in _OF_TIME
+} | {f"{function.value} IS NULL": IsNull(_field(function, T)) for function in _OF_TIME}
 SUBJECTS: dict[str, dict[str, Expression]] = {"time": _TIMES, "fields": _FIELDS}
 
 
@@ -210,6 +235,5 @@ _CALLS: Mapping[Function, Callable[..., Outcome]] = {
     Function.ADD_MONTHS: _of_date(Action.PLUS_MONTHS, wraps=False),
     Function.DATEDIFF: _sum(-1),
     Function.UNIX_TIMESTAMP: _seconds,
-    **dict.fromkeys((Function.MONTH, Function.DAY, Function.WEEKOFYEAR, Function.HOUR), _field_of),
-    Function.DAYOFWEEK: _field_of,
+    **dict.fromkeys(CYCLES, _field_of),
 }

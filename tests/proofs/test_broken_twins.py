@@ -13,6 +13,7 @@ import pytest
 import twins_of_numbers
 import twins_of_predicates
 import twins_of_text
+import twins_of_time
 from faults import FAULTS
 from proving import Proof
 from subjects import SUBJECTS
@@ -27,6 +28,7 @@ TWINS: Mapping[str, Twin] = {
     **twins_of_predicates.TWINS,
     **twins_of_numbers.TWINS,
     **twins_of_text.TWINS,
+    **twins_of_time.TWINS,
 }
 CASES = [(family, name) for family, subjects in SUBJECTS.items() for name in subjects]
 

@@ -1,60 +1,20 @@
-"""PROOF-T: rules of times hold for all blocks and rows, by the axioms of `solver_times`; twins do not."""
+"""PROOF-2 for times: an algebra without zones is refuted, and each mistake in a step gives a wrong value."""
 
 import datetime
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from faults import NothingPossible, NullForgotten
 from proving import Proof
-from subjects_of_time import SUBJECTS, meanings
+from subjects import SUBJECTS
 
-from pruning.expressions.trees import Call, Expression, Function
-from pruning.expressions.types import DATE, LONG
-from pruning.rules import calendar, cycles, steps, time, zones
-from pruning.rules.analysis import Analysis, Rule, RuleKey
+from pruning.expressions.trees import Function
+from pruning.rules import calendar, cycles, steps, zones
 from pruning.rules.builder import Builder
-from pruning.rules.environment import Environment
 from pruning.rules.functions import Apply, Side
-from pruning.rules.interpreters.solver import Solver
 from pruning.rules.program import Bound
-from pruning.rules.ranges import Range
 from pruning.rules.steps import Action, Step
-from pruning.rules.table import RULES
-
-
-def refuted(
-    name: str,
-    rules: Mapping[RuleKey, Rule] = RULES,
-    build: type[Builder] = Builder,
-    *,
-    limit: int | None = None,
-) -> list[str]:
-    solver = Solver()
-    with meanings(solver.theory):
-        return Proof(SUBJECTS[name], rules, build=build(), solver=solver).refuted(limit=limit)
-
-
-@pytest.mark.parametrize("name", SUBJECTS)
-def test_a_rule_of_time_holds_for_all_blocks_and_rows(name: str) -> None:
-    assert refuted(name) == []
-
-
-@pytest.mark.parametrize("fault", [NothingPossible, NullForgotten])
-@pytest.mark.parametrize("name", SUBJECTS)
-def test_no_proof_survives_a_fault_of_the_algebra(name: str, fault: type[Builder]) -> None:
-    assert any("not decided" not in witness for witness in refuted(name, build=fault, limit=1))
-
-
-def _turned(range_: Callable[..., Range]) -> Callable[..., Range]:
-    """The bounds swapped, as for a function that falls."""
-
-    def twin(analysis: Analysis, node: Expression, environment: Environment) -> Range:
-        known = range_(analysis, node, environment)
-        return replace(known, lower=known.upper, upper=known.lower)
-
-    return twin
 
 
 class Straight(Builder):
@@ -64,58 +24,18 @@ class Straight(Builder):
         return super().apply(replace(call, side=Side.VALUE), *bounds, type_=type_)
 
 
-def _unwrapped(analysis: Analysis, node: Expression, environment: Environment) -> Range:
-    """A sum of days that does not fit is none, not one from the other end."""
-    assert isinstance(node, Call)
-    build = analysis.build
-    date, days = (analysis.range(operand, environment) for operand in node.operands)
-    ends = ((date.lower, days.upper), (date.upper, days.lower))
-    lower, upper = (
-        time._whole(build, build.subtract(*(time._whole(build, bound, LONG) for bound in pair)), DATE)
-        for pair in ends
-    )
-    return replace(time.sum_range(analysis, node, environment), lower=lower, upper=upper)
-
-
-def _month_without_year(analysis: Analysis, node: Expression, environment: Environment) -> Range:
-    """Between the fields of the bounds, whatever lies between."""
-    assert isinstance(node, Call)
-    build, known = analysis.build, analysis.range(node.operands[0], environment)
-    field = Apply(Step(Action.FIELD, field=node.function))
-    lower, upper = (build.apply(field, bound, type_=node.type) for bound in (known.lower, known.upper))
-    return replace(known, lower=lower, upper=upper)
-
-
-@dataclass(frozen=True, slots=True)
-class Twin:
-    """A mistake in one rule, and the subject whose proof must see it."""
-
-    breaks: RuleKey
-    rule: Rule
-    subject: str
-
-
-TWINS: Mapping[str, Twin] = {
-    "falling": Twin(Function.TRUNC, Rule(range=_turned(time.time_range)), "trunc"),
-    "years fall": Twin(Function.YEAR, Rule(range=_turned(time.time_range)), "years"),
-    "days wrap unseen": Twin(Function.DATE_SUB, Rule(range=_unwrapped), "date_sub of a column"),
-    "month without the year": Twin(Function.MONTH, Rule(range=_month_without_year), "months"),
-}
-
-
-@pytest.mark.parametrize("name", TWINS)
-def test_a_broken_twin_is_refuted_with_a_witness(name: str) -> None:
-    twin = TWINS[name]
-    witnesses = refuted(twin.subject, {**RULES, twin.breaks: twin.rule}, limit=1)
-    assert witnesses
-    assert "not decided" not in witnesses[0]
-
-
 @pytest.mark.parametrize(
-    "name", ["an instant's date", "a local time's instant", "hours", "hour of two instants"]
+    ("family", "name"),
+    [
+        ("time", "an instant's date"),
+        ("time", "a local time's instant"),
+        ("fields", "hours"),
+        ("time", "hour of two instants"),
+    ],
 )
-def test_local_time_taken_for_increasing_is_refuted(name: str) -> None:
-    assert any("not decided" not in witness for witness in refuted(name, build=Straight, limit=1))
+def test_local_time_taken_for_increasing_is_refuted(family: str, name: str) -> None:
+    witnesses = Proof(SUBJECTS[family][name], build=Straight()).refuted(limit=1)
+    assert any("not decided" not in witness for witness in witnesses)
 
 
 def _day(year: int, month: int, day: int) -> int:

@@ -1,0 +1,117 @@
+"""Mistakes in the rules of dates and times."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from twin import Twin
+
+from pruning.expressions.trees import Call, Expression, Function
+from pruning.expressions.types import DATE, LONG
+from pruning.rules import fields, ranges, time
+from pruning.rules.analysis import Analysis, Rule
+from pruning.rules.environment import Environment
+from pruning.rules.functions import Apply
+from pruning.rules.outcomes import ValueSet
+from pruning.rules.ranges import Range
+from pruning.rules.steps import Action, Step
+
+
+def _turned(range_: Callable[..., Range]) -> Callable[..., Range]:
+    """The bounds swapped, as for a function that falls."""
+
+    def twin(analysis: Analysis, node: Expression, environment: Environment) -> Range:
+        known = range_(analysis, node, environment)
+        return replace(known, lower=known.upper, upper=known.lower)
+
+    return twin
+
+
+def _unwrapped(analysis: Analysis, node: Expression, environment: Environment) -> Range:
+    """A sum of days that does not fit is none, not one from the other end."""
+    assert isinstance(node, Call)
+    build = analysis.build
+    date, days = (analysis.range(operand, environment) for operand in node.operands)
+    ends = ((date.lower, days.upper), (date.upper, days.lower))
+    lower, upper = (
+        time._whole(build, build.subtract(*(time._whole(build, bound, LONG) for bound in pair)), DATE)
+        for pair in ends
+    )
+    return replace(time.sum_range(analysis, node, environment), lower=lower, upper=upper)
+
+
+def _month_without_year(analysis: Analysis, node: Expression, environment: Environment) -> Range:
+    """Between the fields of the bounds, whatever lies between."""
+    assert isinstance(node, Call)
+    build, known = analysis.build, analysis.range(node.operands[0], environment)
+    field = Apply(Step(Action.FIELD, field=node.function))
+    lower, upper = (build.apply(field, bound, type_=node.type) for bound in (known.lower, known.upper))
+    return replace(known, lower=lower, upper=upper)
+
+
+def _begins_where_it_is(node: Expression, values: ValueSet) -> tuple[Expression, ValueSet]:
+    """The start of a unit taken for the moment itself: only what is a start already is found."""
+    assert isinstance(node, Call)
+    return node.operands[-1] if node.function is Function.DATE_TRUNC else node.operands[0], values
+
+
+def _without_null(node: Expression, values: ValueSet) -> tuple[Expression, ValueSet] | None:
+    """A text of a time that is never NULL."""
+    found = time.time_preimage(node, values)
+    return None if found is None else (found[0], replace(found[1], null=False))
+
+
+def _never_null(analysis: Analysis, node: Expression, environment: Environment) -> Range:
+    """A field of a date that is never NULL."""
+    return ranges.not_null(analysis.build, fields.field_range(analysis, node, environment))
+
+
+_FIELDS = (
+    Function.QUARTER,
+    Function.DAY,
+    Function.DAYOFWEEK,
+    Function.WEEKDAY,
+    Function.DAYOFYEAR,
+    Function.WEEKOFYEAR,
+)
+_CLOCKS = (Function.HOUR, Function.MINUTE, Function.SECOND)
+
+TWINS: Mapping[str, Twin] = {
+    "trunc changes nothing": Twin(
+        Function.TRUNC, replace(time.TIME, preimage=_begins_where_it_is), "time", "trunc ="
+    ),
+    "trunc falls": Twin(Function.TRUNC, Rule(range=_turned(time.time_range)), "time", "trunc"),
+    "date_trunc changes nothing": Twin(
+        Function.DATE_TRUNC, replace(time.TIME, preimage=_begins_where_it_is), "time", "date_trunc ="
+    ),
+    "years fall": Twin(Function.YEAR, Rule(range=_turned(time.time_range)), "time", "years"),
+    "last_day changes nothing": Twin(
+        Function.LAST_DAY, replace(time.TIME, preimage=_begins_where_it_is), "time", "last_day ="
+    ),
+    "date_add adds nothing": Twin(
+        Function.DATE_ADD, replace(time.DAYS_LATER, preimage=_begins_where_it_is), "time", "date_add ="
+    ),
+    "days wrap unseen": Twin(Function.DATE_SUB, Rule(range=_unwrapped), "time", "date_sub of a column"),
+    "add_months adds nothing": Twin(
+        Function.ADD_MONTHS, replace(time.TIME, preimage=_begins_where_it_is), "time", "add_months ="
+    ),
+    "datediff falls": Twin(Function.DATEDIFF, Rule(range=_turned(time.difference_range)), "time", "datediff"),
+    "seconds fall": Twin(
+        Function.UNIX_TIMESTAMP, Rule(range=_turned(time.time_range)), "time", "unix_timestamp"
+    ),
+    "date_format never NULL": Twin(
+        Function.DATE_FORMAT, replace(time.TIME, preimage=_without_null), "time", "date_format IS NULL"
+    ),
+    "month without the year": Twin(Function.MONTH, Rule(range=_month_without_year), "fields", "months"),
+    **{
+        f"{function.value} without its cycle": Twin(
+            function, Rule(range=_month_without_year), "fields", f"{function.value} of two"
+        )
+        for function in _FIELDS
+    },
+    **{
+        f"{function.value} never NULL": Twin(
+            function, replace(fields.FIELD, range=_never_null), "fields", f"{function.value} IS NULL"
+        )
+        for function in _CLOCKS
+    },
+}
