@@ -120,7 +120,20 @@ def _is_prefix_pattern(node: Like) -> bool:
     return "_" not in plain and "%" not in plain.removesuffix("%")
 
 
+_PATTERNS = (trees.StartsWith, trees.EndsWith, trees.Contains, trees.Like, trees.RLike)
+_CYCLIC = frozenset(_FIELDS_OF_TIME) - {Function.YEAR}
+
+
+def _calls(functions: frozenset[Function]) -> Callable[[Expression], bool]:
+    return lambda node: isinstance(node, Call) and node.function in functions
+
+
+# Rules by their modules' names, where these are not the families' own, and families of several kinds.
 _TESTS: dict[str, Callable[[Expression], bool]] = {
+    "patterns": lambda node: isinstance(node, _PATTERNS),
+    "text": _calls(trees.TEXT_FUNCTIONS),
+    "fields": _calls(_CYCLIC),
+    "time": _calls(trees.TIME_FUNCTIONS - _CYCLIC),
     "order": _relates,
     "casts under a zone": _of_time,
     "prefix": lambda node: isinstance(node, StartsWith | Like) and not _has_wildcards(node),
