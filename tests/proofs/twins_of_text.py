@@ -85,7 +85,7 @@ def _never_empty(analysis: Analysis, node: Any, environment: Environment) -> Ran
 TWINS: Mapping[str, Twin] = {
     "prefix end": Twin(StartsWith, Rule(outcomes=_prefix_ends_at_itself), "patterns", "startswith"),
     "LIKE as its prefix": Twin(Like, Rule(outcomes=_like_is_its_prefix), "patterns", "LIKE prefix and more"),
-    "`_` as `%`": Twin(Like, Rule(outcomes=_one_character_is_any_number), "patterns", "LIKE one character"),
+    "_ as %": Twin(Like, Rule(outcomes=_one_character_is_any_number), "patterns", "LIKE one character"),
     "suffix is all": Twin(EndsWith, Rule(outcomes=_suffix_is_the_text), "patterns", "endswith"),
     "part is a prefix": Twin(Contains, Rule(outcomes=_part_is_a_prefix), "patterns", "contains"),
     "match begins the text": Twin(RLike, Rule(outcomes=_match_begins_the_text), "patterns", "RLIKE anywhere"),
