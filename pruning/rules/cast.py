@@ -1,4 +1,4 @@
-"""CAST between numbers, booleans, dates and times ([M] 5.3.7); casts of text are not known."""
+"""CAST between numbers, booleans, dates and times ([M] 5.3.7); of text see `rules.text_casts`."""
 
 from dataclasses import replace
 from functools import lru_cache
@@ -15,6 +15,7 @@ from pruning.rules.outcomes import ValueSet
 from pruning.rules.primitives import ZONE_OFFSET_MICROS_MAX, order_keeping
 from pruning.rules.program import Bound, Flag
 from pruning.rules.ranges import Range
+from pruning.rules.text_casts import reads_times, text_preimage
 from pruning.rules.time import time_preimage, time_range
 
 _DOUBLE_DIGITS = 15  # a decimal of no more lies no nearer to an integer than doubles do
@@ -251,7 +252,9 @@ def _zoned(build: Builder, known: Range, target: Type) -> Range:
 
 
 def cast_preimage(node: Expression, values: ValueSet) -> tuple[Expression, ValueSet] | None:
-    """The dates and times on which a cast of them is in a set (`rules.time`); None of other casts."""
+    """Of dates and times, and of text that is cast to them, the values whose cast is in a set."""
+    if isinstance(node, Cast) and reads_times(node):
+        return text_preimage(node, values)
     return time_preimage(node, values)
 
 
