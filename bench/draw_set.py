@@ -23,7 +23,9 @@ from text_and_time_set import drawn_zoned_table, topics_of
 from oracles.arithmetic import Overflow
 from oracles.brute_force import evaluate
 from oracles.numbers import NoSecondOpinion
-from pruning.expressions.trees import Column, Expression, Mode, columns, mode_of, walk
+from pruning.expressions.function_groups import mode_of
+from pruning.expressions.traversal import columns, walk
+from pruning.expressions.trees import Column, Expression, Mode
 from pruning.expressions.types import (
     BOOLEAN,
     BYTE,

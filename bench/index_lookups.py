@@ -15,8 +15,6 @@ All must name the same blocks.
 """
 
 import argparse
-import statistics
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -26,6 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from rich.console import Console
 from rich.table import Table
+from timing import medians
 
 from pruning.classification import classify_blocks, compile_predicate
 from pruning.expressions.trees import Column, In, Literal
@@ -126,7 +125,7 @@ def by_numpy(known: Blocks, source: str, asked: list[int]) -> np.ndarray:
     found = np.zeros(len(known.buckets), bool)
     for hash_ in bloom.hashes_of(encoded):
         start = _start(int(hash_))
-        masks = np.array([mask[0] for mask in bloom._masks(np.array([hash_], np.uint64))])
+        masks = np.array([mask[0] for mask in bloom.masks(np.array([hash_], np.uint64))])
         found |= ((known.words[:, start : start + 8] & masks) == masks).all(axis=1)
     return found
 
@@ -166,23 +165,11 @@ def sql(source: str, asked: list[int]) -> str:
     else:
         each = []
         for hash_ in bloom.hashes_of(encoded):
-            masks = [int(mask[0]) for mask in bloom._masks(np.array([hash_], np.uint64))]
+            masks = [int(mask[0]) for mask in bloom.masks(np.array([hash_], np.uint64))]
             start = _start(int(hash_))
             each.append(" AND ".join(f"w{start + word} & {mask} <> 0" for word, mask in enumerate(masks)))
         any_of = " OR ".join(f"({probe})" for probe in each)
     return f"SELECT ordinal FROM m WHERE {any_of}"
-
-
-def medians(contestants: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """The median processor time of each, in seconds; all run in turn, after one round that is not counted."""
-    times: dict[str, list[float]] = {name: [] for name in contestants}
-    for counted in range(-1, rounds):
-        for name, run in contestants.items():
-            began = time.process_time()
-            run()
-            if counted >= 0:
-                times[name].append(time.process_time() - began)
-    return {name: statistics.median(taken) for name, taken in times.items()}
 
 
 def compare(known: Blocks, source: str, asked: list[int], rounds: int) -> list[str]:

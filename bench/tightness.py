@@ -35,7 +35,8 @@ from oracles.unpruned import Raises, matches_per_block
 from oracles.witnesses import WitnessJudge
 from pruning.classification import classify_blocks, compile_predicate
 from pruning.expressions.sql import to_sql
-from pruning.expressions.trees import Expression, IsNull, Not, children, columns, type_of
+from pruning.expressions.traversal import children, columns
+from pruning.expressions.trees import Expression, IsNull, Not, type_of
 from pruning.expressions.types import BOOLEAN
 from pruning.rules.truths import Match
 from skipproof.sessions import spark_session

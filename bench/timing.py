@@ -8,10 +8,8 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
-from pruning.expressions.trees import (
-    Expression,
-    columns,
-)
+from pruning.expressions.traversal import columns
+from pruning.expressions.trees import Expression
 
 
 def medians(contestants: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:

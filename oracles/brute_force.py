@@ -17,8 +17,9 @@ from oracles.casts import cast
 from oracles.functions import call
 from oracles.numbers import NoSecondOpinion
 from oracles.quantifiers import RowValues, element_value, of_elements
-from oracles.texts import TEXT_FUNCTIONS, is_like, is_rlike, text_call
-from oracles.times import TIME_FUNCTIONS, time_call
+from oracles.texts import is_like, is_rlike, text_call
+from oracles.times import time_call
+from pruning.expressions.function_groups import TEXT_FUNCTIONS, TIME_FUNCTIONS
 from pruning.expressions.trees import (
     And,
     Arithmetic,

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from oracles.domains import Known
 from oracles.samples import of_like, of_regular_expression
 from oracles.zones import day_of
+from pruning.expressions.traversal import walk
 from pruning.expressions.trees import (
     Call,
     Contains,
@@ -20,7 +21,6 @@ from pruning.expressions.trees import (
     Literal,
     RLike,
     StartsWith,
-    walk,
 )
 from pruning.expressions.types import Kind
 from strategies.values import DAY_MAX, DAY_MIN

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from oracles.domains import Known
 from oracles.numbers import NoSecondOpinion
 from oracles.zones import clock_of, instant_of, local_of
-from pruning.expressions.trees import Call, Expression, Function, Literal, walk
+from pruning.expressions.traversal import walk
+from pruning.expressions.trees import Call, Expression, Function, Literal
 from pruning.expressions.types import Kind, Value
 from strategies.zones import UNITS, US_PER_DAY, changes, changes_between, microseconds, start_of
 

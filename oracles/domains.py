@@ -20,6 +20,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from oracles.numbers import decimal_of
+from pruning.expressions.traversal import columns, walk
 from pruning.expressions.trees import (
     And,
     Call,
@@ -37,9 +38,7 @@ from pruning.expressions.trees import (
     Not,
     Or,
     StartsWith,
-    columns,
     type_of,
-    walk,
 )
 from pruning.expressions.types import BYTES, Kind, Type, Value
 

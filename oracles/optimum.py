@@ -14,19 +14,19 @@ counts as no row.
 """
 
 import enum
-import itertools
-import math
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from oracles.arithmetic import Overflow
 from oracles.brute_force import evaluate
-from oracles.domains import Cell, Known, by_order_alone, representatives, whole
+from oracles.domains import Known, representatives
 from oracles.numbers import NoSecondOpinion
 from oracles.reachability import Row, Search, TimedOut
-from pruning.expressions.trees import Expression, columns
+from oracles.rows_within import combinations, every_row, size, within
+from pruning.expressions.traversal import columns
+from pruning.expressions.trees import Expression
 
 Truth: TypeAlias = bool | None
 
@@ -100,8 +100,8 @@ class Judge:
         """
         seen: set[Truth] = set()
         try:
-            seen |= self._truths(_within(known, hints))
-            everything = self._everything(known)
+            seen |= self._truths(within(known, hints))
+            everything = self._every_row(known)
             seen |= self._truths(self._tries(known) if everything is None else everything, seen)
         except NoSecondOpinion:
             return _all_of(Answer.UNDECIDED)
@@ -113,7 +113,7 @@ class Judge:
 
     def enumerated(self, known: Mapping[str, Known]) -> Optimum | None:
         """The same by evaluating rows alone; None where there are too many."""
-        everything = self._everything(known)
+        everything = self._every_row(known)
         if everything is None:
             return None
         seen = self._truths(everything)
@@ -125,24 +125,15 @@ class Judge:
         answers = [self._searched(known, truth) for truth in (True, False, None)]
         return Optimum(true=answers[0], false=answers[1], null=answers[2])
 
-    def _everything(self, known: Mapping[str, Known]) -> list[Row] | None:
-        """Every row there may be, or one for each case that differs; None where they are too many."""
-        names = list(columns(self.expression))
-        cells = {name: whole(known[name], size_max=self.rows_max) for name in names}
-        complete = {name: found for name, found in cells.items() if found is not None}
-        if len(complete) == len(names) and _size(complete) <= self.rows_max:
-            return list(_product(complete))
-        if not by_order_alone(self.expression):
-            return None
-        standing = representatives(self.expression, {name: known[name] for name in names})
-        return list(_product(standing)) if _size(standing) <= self.rows_max else None
+    def _every_row(self, known: Mapping[str, Known]) -> list[Row] | None:
+        return every_row(self.expression, known, plain=self.expression, rows_max=self.rows_max)
 
     def _tries(self, known: Mapping[str, Known]) -> list[Row]:
         """Some rows that are likely to differ."""
         names = list(columns(self.expression))
         standing = representatives(self.expression, {name: known[name] for name in names})
-        if _size(standing) <= _TRIES_MAX:
-            return list(_product(standing))
+        if size(standing) <= _TRIES_MAX:
+            return list(combinations(standing))
         if not all(standing.values()):
             return []
         chance = random.Random(0)
@@ -175,7 +166,7 @@ class Judge:
             return Answer.TIMED_OUT
         if row is None:
             return Answer.IMPOSSIBLE
-        confirmed = list(_within(known, [row])) and truth in self._truths([row])
+        confirmed = list(within(known, [row])) and truth in self._truths([row])
         return Answer.POSSIBLE if confirmed else Answer.UNDECIDED
 
 
@@ -187,17 +178,3 @@ def _impossible(answers: Sequence[Answer]) -> bool | None:
 
 def _all_of(answer: Answer) -> Optimum:
     return Optimum(true=answer, false=answer, null=answer)
-
-
-def _within(known: Mapping[str, Known], rows: Iterable[Row]) -> Iterator[Row]:
-    return (
-        row for row in rows if all(name not in known or known[name].holds(cell) for name, cell in row.items())
-    )
-
-
-def _size(cells: Mapping[str, Sequence[Cell]]) -> int:
-    return math.prod(map(len, cells.values()))
-
-
-def _product(cells: Mapping[str, Sequence[Cell]]) -> Iterator[Row]:
-    return (dict(zip(cells, row, strict=True)) for row in itertools.product(*cells.values()))

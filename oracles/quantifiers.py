@@ -7,7 +7,8 @@ names of a struct's fields, or None.
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from pruning.expressions.trees import Element, leaf_name
+from pruning.expressions.names import leaf_name
+from pruning.expressions.trees import Element
 from pruning.expressions.types import Value
 
 Elements: TypeAlias = tuple[Any, ...]

@@ -23,7 +23,8 @@ import z3
 
 from oracles.domains import Cell, Known, ends, value_at
 from oracles.symbolic import Ideals, Meaning, Outcome
-from pruning.expressions.trees import Expression, Literal, columns, type_of, walk
+from pruning.expressions.traversal import columns, walk
+from pruning.expressions.trees import Expression, Literal, type_of
 from pruning.expressions.types import BYTES, DOUBLE, FLOAT, Type, Value
 
 Term: TypeAlias = Any  # z3 has no types of its own

@@ -28,23 +28,16 @@ from oracles.ideal_functions import axioms, call
 from oracles.ideals import NO, YES, ZERO, Ideals, Outcome, Term, choose, fitted, less
 from oracles.numbers import NoSecondOpinion
 from pruning.expressions import trees
-from pruning.expressions.trees import (
-    Comparison,
-    Element,
-    Expression,
-    Function,
-    Mode,
-    Quantifier,
-    type_of,
-    walk,
-)
+from pruning.expressions.function_groups import TEXT_FUNCTIONS, TIME_FUNCTIONS
+from pruning.expressions.traversal import walk
+from pruning.expressions.trees import Comparison, Element, Expression, Function, Mode, Quantifier, type_of
 from pruning.expressions.types import BOOLEAN, BYTES, NULL, Kind, Type, Value
 
 __all__ = ["Ideals", "Meaning", "Outcome", "Term"]
 
 _MICROS_PER_DAY = 24 * 60 * 60 * 1_000_000
 _ZONE_MICROS_MAX = 18 * 60 * 60 * 1_000_000
-_UNKNOWN = trees.TEXT_FUNCTIONS | trees.TIME_FUNCTIONS
+_UNKNOWN = TEXT_FUNCTIONS | TIME_FUNCTIONS
 _ROUNDING = frozenset({Function.FLOOR, Function.CEIL, Function.ROUND, Function.BROUND})
 
 
@@ -290,7 +283,7 @@ def _unknown_call(meaning: Meaning, node: Any) -> Outcome:
         meaning.known[node] = _opaque(meaning, node)
         result = meaning.known[node]
         some_null = z3.Or(*(operand.null for operand in operands))
-        strict = node.function in trees.TEXT_FUNCTIONS
+        strict = node.function in TEXT_FUNCTIONS
         meaning.assumptions.append(result.null == some_null if strict else z3.Implies(some_null, result.null))
         meaning.assumptions += ideal_texts.facts(node, result, operands, meaning.ideals.place)
     return _with_raises(meaning.known[node], z3.Or(*(operand.raises for operand in operands)))

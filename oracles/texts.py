@@ -181,4 +181,3 @@ _FUNCTIONS: Mapping[Function, Callable[..., Value]] = {
     Function.LENGTH: lambda text: len(characters_of(text)),
     Function.RPAD: _padded,
 }
-TEXT_FUNCTIONS = frozenset(_FUNCTIONS)

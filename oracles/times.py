@@ -47,10 +47,6 @@ _LETTERS: Mapping[str, Callable[[datetime.datetime], str]] = {
     "SSSSSS": lambda clock: f"{clock.microsecond:06}",
 }
 _PIECES = re.compile(r"([A-Za-z])\1*|'([^']+)'|[-/.:, ]")
-TIME_FUNCTIONS = frozenset(_FIELDS) | frozenset(_CLOCK_FIELDS) | {
-    Function.DATE_TRUNC, Function.TRUNC, Function.DATE_ADD, Function.DATE_SUB, Function.ADD_MONTHS,
-    Function.DATEDIFF, Function.UNIX_TIMESTAMP, Function.DATE_FORMAT,
-}  # fmt: skip
 
 
 def time_call(

@@ -18,8 +18,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from oracles.frames import ROW_ORDINAL, rows_frame, session
 from oracles.rows import Bag, bag
+from pruning.expressions.function_groups import mode_of
 from pruning.expressions.sql import to_sql
-from pruning.expressions.trees import Expression, Mode, mode_of, walk
+from pruning.expressions.traversal import walk
+from pruning.expressions.trees import Expression, Mode
 from strategies.tables import Table
 
 Truths: TypeAlias = tuple[bool | None, ...]

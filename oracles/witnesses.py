@@ -11,31 +11,22 @@ Predicates on prefixes meet values by order alone, so that `oracles.domains` has
 for others the rows are made of critical values (`oracles.critical_texts`, `oracles.critical_times`).
 """
 
-import itertools
-import math
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from oracles.arithmetic import Overflow
 from oracles.brute_force import evaluate
 from oracles.critical_texts import critical_texts
 from oracles.critical_times import TIMES, critical_times
-from oracles.domains import Cell, Known, by_order_alone, representatives, whole
+from oracles.domains import Cell, Known, representatives, whole
 from oracles.numbers import NoSecondOpinion
 from oracles.optimum import Answer, Optimum, Truth
 from oracles.reachability import Row
+from oracles.rows_within import combinations, every_row, size, within
 from pruning.expressions.substitution import substituted
-from pruning.expressions.trees import (
-    Compare,
-    Comparison,
-    Expression,
-    Like,
-    Literal,
-    StartsWith,
-    columns,
-    walk,
-)
+from pruning.expressions.traversal import columns, walk
+from pruning.expressions.trees import Compare, Comparison, Expression, Like, Literal, StartsWith
 from pruning.expressions.types import STRING, Kind
 
 ROWS_MAX = 4_096  # rows that are evaluated where all there may be are
@@ -62,7 +53,7 @@ class WitnessJudge:
             known: What is known of each column that the expression names.
             hints: Rows to try first; those that are not within the bounds are left out.
         """
-        everything = self._everything(known)
+        everything = self._every_row(known)
         rows = self._tries(known, hints) if everything is None else everything
         seen, unsure = self._truths(rows)
         missing = Answer.IMPOSSIBLE if everything is not None else Answer.NO_WITNESS
@@ -72,7 +63,7 @@ class WitnessJudge:
 
     def witness(self, known: Mapping[str, Known], truth: Truth) -> Row | None:
         """A row within the bounds that gives the truth value; None where none was found."""
-        everything = self._everything(known)
+        everything = self._every_row(known)
         for row in self._tries(known, ()) if everything is None else everything:
             try:
                 if evaluate(self.expression, row, zone=self.zone) is truth:
@@ -81,31 +72,20 @@ class WitnessJudge:
                 continue
         return None
 
-    def _everything(self, known: Mapping[str, Known]) -> list[Row] | None:
-        """Every row there may be, or one for each case that differs; None where they are too many."""
-        names = list(columns(self.expression))
-        cells = {name: whole(known[name], size_max=self.rows_max) for name in names}
-        complete = {name: found for name, found in cells.items() if found is not None}
-        if len(complete) == len(names) and _size(complete) <= self.rows_max:
-            return list(_product(complete))
-        if not by_order_alone(self._plain):
-            return None
-        standing = representatives(self._plain, {name: known[name] for name in names})
-        return list(_product(standing)) if _size(standing) <= self.rows_max else None
+    def _every_row(self, known: Mapping[str, Known]) -> list[Row] | None:
+        return every_row(self.expression, known, plain=self._plain, rows_max=self.rows_max)
 
     def _tries(self, known: Mapping[str, Known], hints: Iterable[Row]) -> Iterator[Row]:
         """Rows of critical cells: all combinations, or the first ones and some others."""
-        for row in hints:
-            if all(name not in known or known[name].holds(cell) for name, cell in row.items()):
-                yield row
+        yield from within(known, hints)
         cells = {name: self._cells(known, name) for name in columns(self.expression)}
         if not all(cells.values()):
             return
-        if _size(cells) <= _TRIED_MAX:
-            yield from _product(cells)
+        if size(cells) <= _TRIED_MAX:
+            yield from combinations(cells)
             return
         each = _EACH_MAX if len(cells) == 2 else 16
-        yield from _product({name: found[:each] for name, found in cells.items()})
+        yield from combinations({name: found[:each] for name, found in cells.items()})
         chance = random.Random(0)
         for _ in range(_TRIED_MAX):
             yield {name: chance.choice(found) for name, found in cells.items()}
@@ -161,11 +141,3 @@ def _plain_like(node: Like) -> Expression:
         else:
             text += character
     return Compare(Comparison.EQUAL, node.operand, Literal(text.encode(), STRING))
-
-
-def _size(cells: Mapping[str, Sequence[Cell]]) -> int:
-    return math.prod(map(len, cells.values()))
-
-
-def _product(cells: Mapping[str, Sequence[Cell]]) -> Iterator[Row]:
-    return (dict(zip(cells, row, strict=True)) for row in itertools.product(*cells.values()))

@@ -145,7 +145,7 @@ def index(
     """Keep beside the data which values its blocks hold, for later queries to skip by."""
     from pruning.metadata import indexing
 
-    names = None if columns is None else columns.split(",")
+    names = None if columns is None else [name.strip() for name in columns.split(",")]
     pairs = [_pair(text) for text in points or ()]
     report = indexing.index(path, names, points=pairs, bytes_per_block=bytes_per_block, read_data=read_data)
     if as_json:
@@ -155,7 +155,7 @@ def index(
 
 
 def _pair(text: str) -> tuple[str, str]:
-    names = text.split(",")
+    names = [name.strip() for name in text.split(",")]
     if len(names) != 2:
         raise InputError(f"--points {text}: give a latitude's and a longitude's column, as LAT,LON.")
     return names[0], names[1]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import TypeAlias
 
+from pruning.expressions.traversal import children
 from pruning.expressions.trees import (
     Arithmetic,
     Call,
@@ -20,7 +21,6 @@ from pruning.expressions.trees import (
     Function,
     Literal,
     Operator,
-    children,
     type_of,
 )
 from pruning.expressions.types import Type, Value

@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable, Mapping
 
 from pruning.expressions import trees
+from pruning.expressions.function_groups import TEXT_FUNCTIONS, TIME_FUNCTIONS
+from pruning.expressions.traversal import children, columns, walk
 from pruning.expressions.trees import (
     Arithmetic,
     Call,
@@ -18,9 +20,6 @@ from pruning.expressions.trees import (
     Like,
     Literal,
     StartsWith,
-    children,
-    columns,
-    walk,
 )
 from pruning.expressions.types import BOOLEAN, Kind
 
@@ -30,10 +29,6 @@ PREFIX = "prefix LIKE class"
 TRUNCATION = "date_trunc class"
 OVERALL = "overall"
 
-_TEXT_FUNCTIONS = (
-    Function.UPPER, Function.LOWER, Function.TRIM, Function.LTRIM, Function.RTRIM, Function.SUBSTRING,
-    Function.CONCAT, Function.LENGTH, Function.RPAD,
-)  # fmt: skip
 _FIELDS_OF_TIME = (
     Function.YEAR, Function.QUARTER, Function.MONTH, Function.DAY, Function.DAYOFWEEK, Function.WEEKDAY,
     Function.DAYOFYEAR, Function.WEEKOFYEAR, Function.HOUR, Function.MINUTE, Function.SECOND,
@@ -71,7 +66,7 @@ _FUNCTIONS = {
     Function.TRUNC: "trunc",
     Function.LAST_DAY: "trunc",
     Function.DATE_FORMAT: "date_format",
-    **dict.fromkeys(_TEXT_FUNCTIONS, "text functions"),
+    **dict.fromkeys(TEXT_FUNCTIONS, "text functions"),
     **dict.fromkeys(_FIELDS_OF_TIME, "fields of time"),
     **dict.fromkeys(_DATE_ARITHMETIC, "date arithmetic"),
 }
@@ -131,9 +126,9 @@ def _calls(functions: frozenset[Function]) -> Callable[[Expression], bool]:
 # Rules by their modules' names, where these are not the families' own, and families of several kinds.
 _TESTS: dict[str, Callable[[Expression], bool]] = {
     "patterns": lambda node: isinstance(node, _PATTERNS),
-    "text": _calls(trees.TEXT_FUNCTIONS),
+    "text": _calls(TEXT_FUNCTIONS),
     "fields": _calls(_CYCLIC),
-    "time": _calls(trees.TIME_FUNCTIONS - _CYCLIC),
+    "time": _calls(TIME_FUNCTIONS - _CYCLIC),
     "order": _relates,
     "casts under a zone": _of_time,
     "prefix": lambda node: isinstance(node, StartsWith | Like) and not _has_wildcards(node),

@@ -12,6 +12,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
+from pruning.expressions.names import leaf_name
 from pruning.expressions.trees import (
     And,
     Column,
@@ -27,7 +28,6 @@ from pruning.expressions.trees import (
     Quantified,
     Quantifier,
     StartsWith,
-    leaf_name,
 )
 from pruning.expressions.types import INTEGER, STRING, Type, Value
 from strategies.metadata import BlockFacts, ColumnFacts, exact_facts, to_metadata

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
+from pruning.expressions.traversal import columns
 from pruning.expressions.trees import (
     And,
     Column,
@@ -20,7 +21,6 @@ from pruning.expressions.trees import (
     Literal,
     Not,
     Or,
-    columns,
 )
 from pruning.expressions.types import (
     BOOLEAN,

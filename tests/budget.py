@@ -1,6 +1,6 @@
-"""How many examples a property draws, as a multiple of what the profile says."""
+"""How many examples a property draws, and how a search goes that only shows that something occurs."""
 
-from hypothesis import settings
+from hypothesis import HealthCheck, Phase, settings
 
 
 def examples(ratio: float) -> settings:
@@ -9,3 +9,15 @@ def examples(ratio: float) -> settings:
     A plain `max_examples` would hold in every profile, and a deep run would go no deeper.
     """
     return settings(max_examples=max(1, round(settings.default.max_examples * ratio)))
+
+
+def unshrunk(max_examples: int) -> settings:
+    """Settings for `find`, the same in every profile; what is found is not shrunk: nobody reads it."""
+    return settings(
+        max_examples=max_examples,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )

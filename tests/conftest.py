@@ -61,6 +61,12 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 @pytest.fixture(scope="session")
+def deep(request: pytest.FixtureRequest) -> bool:
+    """Whether this run goes as far as it can."""
+    return bool(request.config.getoption("--hypothesis-profile", default=None) == "deep")
+
+
+@pytest.fixture(scope="session")
 def spark() -> Iterator[object]:
     """The worker's one Spark session: one core, a small heap, its own directories."""
     os.environ["PYSPARK_PYTHON"] = sys.executable

@@ -10,6 +10,8 @@ import string
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 
+from pruning.expressions.names import quoted_name, quoted_path
+from pruning.expressions.traversal import children, walk
 from pruning.expressions.trees import (
     And,
     Arithmetic,
@@ -36,9 +38,7 @@ from pruning.expressions.trees import (
     Quantified,
     RLike,
     StartsWith,
-    children,
     type_of,
-    walk,
 )
 from pruning.expressions.types import STRING, Kind, Type, Value
 
@@ -69,26 +69,16 @@ def to_sql(expression: Expression) -> str:
         if isinstance(node, Element):
             done.append(".".join([variable, *map(quoted_name, node.fields)]))
         elif isinstance(node, Quantified):
-            done.append(f"{node.quantifier.value}({_path(node.array)}, {variable} -> {operands[0]})")
+            done.append(f"{node.quantifier.value}({quoted_path(node.array)}, {variable} -> {operands[0]})")
         else:
             done.append(_WRITERS[type(node)](node, operands))
     return done.pop()
 
 
-def quoted_name(name: str) -> str:
-    """A top-level column's name in backticks."""
-    return "`" + name.replace("`", "``") + "`"
-
-
-def _path(name: str) -> str:
-    """The name of a `Column` or of an array, which is quoted already where it is a field's."""
-    return name if name.startswith("`") else quoted_name(name)
-
-
 def _variable(nodes: list[Expression]) -> str:
     """A name for an array's element that hides no column, as a lambda's variable would."""
-    names = [_path(node.name).lower() for node in nodes if isinstance(node, Column)]
-    names += [_path(node.array).lower() for node in nodes if isinstance(node, Quantified)]
+    names = [quoted_path(node.name).lower() for node in nodes if isinstance(node, Column)]
+    names += [quoted_path(node.array).lower() for node in nodes if isinstance(node, Quantified)]
     variable = "x"
     while any(name == f"`{variable}`" or name.startswith(f"`{variable}`.") for name in names):
         variable += "x"
@@ -235,7 +225,7 @@ def _call(node: Call, operands: list[str]) -> str:
 
 # Each writer is given nodes of its own class only.
 _WRITERS: Mapping[type, Callable[..., str]] = {
-    Column: lambda node, operands: _path(node.name),
+    Column: lambda node, operands: quoted_path(node.name),
     Literal: lambda node, operands: literal_sql(node.value, node.type),
     Compare: lambda node, operands: f"({operands[0]} {node.operator.value} {operands[1]})",
     And: lambda node, operands: f"({' AND '.join(operands)})",

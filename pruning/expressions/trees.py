@@ -8,10 +8,10 @@ Nodes are immutable and compare by structure.
 """
 
 import enum
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from pruning.expressions.names import leaf_name
 from pruning.expressions.types import BOOLEAN, BYTE, NULL, Type, Value
 
 
@@ -63,8 +63,8 @@ class Function(enum.Enum):
     is an upper-case name of Spark's, and a unit that Spark does not know gives NULL. YEAR to
     WEEKOFYEAR take a date; HOUR, MINUTE and SECOND a timestamp or a timestamp_ntz. DATE_ADD and
     DATE_SUB take a date and an int, ADD_MONTHS likewise (the day is cut to the month's last).
-    DATEDIFF is end minus start in days. UNIX_TIMESTAMP takes a timestamp, to whole seconds (bigint),
-    rounded down. DATE_FORMAT takes a timestamp and a `Literal` pattern.
+    DATEDIFF is end minus start in days. UNIX_TIMESTAMP takes a timestamp, to whole seconds (bigint)
+    rounded down, which is what SQL calls unix_seconds. DATE_FORMAT takes a timestamp and a `Literal` pattern.
     """
 
     NEGATE = "negative"
@@ -115,47 +115,6 @@ class Function(enum.Enum):
     DATEDIFF = "datediff"
     UNIX_TIMESTAMP = "unix_timestamp"
     DATE_FORMAT = "date_format"
-
-
-TEXT_FUNCTIONS = frozenset(
-    {
-        Function.UPPER,
-        Function.LOWER,
-        Function.TRIM,
-        Function.LTRIM,
-        Function.RTRIM,
-        Function.SUBSTRING,
-        Function.CONCAT,
-        Function.LENGTH,
-        Function.RPAD,
-    }
-)
-TIME_FUNCTIONS = frozenset(
-    {
-        Function.DATE_TRUNC,
-        Function.TRUNC,
-        Function.YEAR,
-        Function.QUARTER,
-        Function.MONTH,
-        Function.DAY,
-        Function.DAYOFWEEK,
-        Function.WEEKDAY,
-        Function.DAYOFYEAR,
-        Function.WEEKOFYEAR,
-        Function.LAST_DAY,
-        Function.HOUR,
-        Function.MINUTE,
-        Function.SECOND,
-        Function.DATE_ADD,
-        Function.DATE_SUB,
-        Function.ADD_MONTHS,
-        Function.DATEDIFF,
-        Function.UNIX_TIMESTAMP,
-        Function.DATE_FORMAT,
-    }
-)
-# The functions whose result may not fit in their type.
-OVERFLOWING = frozenset({Function.NEGATE, Function.ABS, Function.ROUND, Function.BROUND})
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,7 +309,7 @@ class Cast:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """`function(operands)` of result `type`; `mode` matters to the functions of `OVERFLOWING` only.
+    """`function(operands)` of result `type`; `mode` matters only to functions whose result may not fit.
 
     `zone` is the time zone, as Java names it, in which functions of a timestamp see its local time;
     empty for functions without.
@@ -416,25 +375,6 @@ Expression: TypeAlias = (
 )
 
 
-def field_name(path: tuple[str, ...]) -> str:
-    """The name of the `Column` that is a field of a struct, at any depth: its path from the top column.
-
-    A path of one part is that name itself; other parts are quoted, as Spark SQL quotes them. A
-    top-level name that begins with a backtick is known to no metadata, so that names stay distinct.
-    """
-    return path[0] if len(path) == 1 else ".".join(map(_quoted, path))
-
-
-def leaf_name(array: str, fields: tuple[str, ...]) -> str:
-    """What block metadata calls the elements of an array column, or a field of its elements."""
-    quoted = array if array.startswith("`") else _quoted(array)
-    return ".".join([f"{quoted}[]", *map(_quoted, fields)])
-
-
-def _quoted(part: str) -> str:
-    return "`" + part.replace("`", "``") + "`"
-
-
 def type_of(expression: Expression) -> Type:
     """The type of an expression's values; `void` only where every value is NULL by type."""
     match expression:
@@ -453,57 +393,3 @@ def type_of(expression: Expression) -> Type:
 def _common_type(alternatives: tuple[Expression, ...]) -> Type:
     types = (type_of(alternative) for alternative in alternatives)
     return next((type_ for type_ in types if type_ != NULL), NULL)
-
-
-def children(expression: Expression) -> tuple[Expression, ...]:
-    """The operands of an expression, left to right."""
-    match expression:
-        case Compare(_, left, right) | Arithmetic(_, left, right) | Order(left, right):
-            return (left, right)
-        case And(operands) | Or(operands) | Coalesce(operands) | Call(_, operands):
-            return operands
-        case Not(operand) | IsNull(operand) | Cast(operand) | Quantified(_, _, operand):
-            return (operand,)
-        case StartsWith(operand) | EndsWith(operand) | Contains(operand) | Like(operand) | RLike(operand):
-            return (operand,)
-        case In(operand, members):
-            return (operand, *members)
-        case Case(branches, otherwise):
-            return (*(part for branch in branches for part in branch), otherwise)
-        case Opaque():
-            return expression.columns
-        case _:
-            return ()
-
-
-def walk(expression: Expression) -> Iterator[Expression]:
-    """The expression and everything below it, parents first."""
-    pending = [expression]
-    while pending:
-        node = pending.pop()
-        yield node
-        pending.extend(reversed(children(node)))
-
-
-def columns(expression: Expression) -> dict[str, Type]:
-    """The columns an expression names, in order of appearance, with their types."""
-    return {node.name: node.type for node in walk(expression) if isinstance(node, Column)}
-
-
-def mode_of(expression: Expression) -> Mode | None:
-    """How the expression itself treats a result that does not fit; None where every result does."""
-    if isinstance(expression, Call):
-        return expression.mode if expression.function in OVERFLOWING else None
-    return expression.mode if isinstance(expression, Arithmetic | Cast) else None
-
-
-def repeatable(expression: Expression) -> bool:
-    """Whether all expressions equal to this one have its value on a row: nothing random is in it."""
-    return all(node.columns for node in walk(expression) if isinstance(node, Opaque))
-
-
-def conjunction(predicates: list[Expression]) -> Expression:
-    """All of the predicates; TRUE where there is none."""
-    if not predicates:
-        return Literal(True, BOOLEAN)
-    return predicates[0] if len(predicates) == 1 else And(tuple(predicates))

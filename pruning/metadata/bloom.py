@@ -43,7 +43,7 @@ def built(hashes: np.ndarray, size_bytes: int) -> bytes:
     assert size_bytes % BLOCK_BYTES == 0
     words = np.zeros(size_bytes // 4, np.uint32)
     block = _block_of(hashes, np.uint64(size_bytes // BLOCK_BYTES))
-    for word, mask in enumerate(_masks(hashes)):
+    for word, mask in enumerate(masks(hashes)):
         np.bitwise_or.at(words, block * _WORDS + word, mask)
     return words.astype("<u4").tobytes()
 
@@ -70,7 +70,7 @@ def may_contain(filters: pa.LargeBinaryArray, lanes: np.ndarray, hash_: int) -> 
     # Mostly all have one size, and then one place for the hash.
     blocks = sizes[:1] if (sizes == sizes[0]).all() else sizes
     places = (starts[open_] >> 2) + _block_of(value, blocks.astype(np.uint64) // BLOCK_BYTES) * _WORDS  # (1)
-    for word, mask in enumerate(_masks(value)):
+    for word, mask in enumerate(masks(value)):
         kept = np.flatnonzero(words[places + word] & mask[0])  # (2)
         open_, places = open_[kept], places[kept]
     found[open_] = True
@@ -116,7 +116,7 @@ def _block_of(hashes: np.ndarray, blocks: np.ndarray | np.uint64) -> np.ndarray:
     return scaled.astype(np.int64)
 
 
-def _masks(hashes: np.ndarray) -> list[np.ndarray]:
+def masks(hashes: np.ndarray) -> list[np.ndarray]:
     """Per word, the bit that each hash has in it."""
     low = hashes.astype(np.uint32)
     return [np.uint32(1) << ((low * salt) >> np.uint32(27)) for salt in _SALT]

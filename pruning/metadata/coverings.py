@@ -28,6 +28,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pruning.errors import InputError
+from pruning.expressions.names import quoted_name
 from pruning.rules.regions import (
     LATITUDE_MAX,
     LONGITUDE_MAX,
@@ -130,7 +131,7 @@ def coverings_of(metadata: pa.Table) -> dict[Pair, pa.ListArray]:
 
 
 def _key(pair: Pair) -> str:
-    return ",".join("`" + name.replace("`", "``") + "`" for name in (pair.latitude, pair.longitude))
+    return ",".join(map(quoted_name, (pair.latitude, pair.longitude)))
 
 
 def _library() -> Any:

@@ -71,8 +71,10 @@ def may_hold(
 
 
 @functools.lru_cache(maxsize=64)
-def points(asked: Cuts, type_: Type) -> tuple[Value, ...] | None:
+def points(asked: Cuts | Language, type_: Type) -> tuple[Value, ...] | None:
     """The values of a set, if they are few enough to be looked for one by one."""
+    if isinstance(asked, Language):
+        return asked.members(PROBES_MAX)
     found: list[Value] = []
     for start, end in asked.intervals():
         for value in _run(start, end, type_):
@@ -141,7 +143,7 @@ class _Question:
             may[:] = False
             return
         self._by_lists(may)
-        values = points(self.asked, self.type) if isinstance(self.asked, Cuts) else None
+        values = points(self.asked, self.type)
         if values is not None and len(values) <= PROBES_MAX:
             self._by_buckets(may, values)
             self._by_filters(may, values)

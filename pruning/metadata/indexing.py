@@ -18,7 +18,9 @@ from pruning.errors import InputError
 from pruning.metadata import cache
 from pruning.metadata.blocks import Shard
 from pruning.metadata.choosing import BYTES_PER_BLOCK
+from pruning.metadata.contents import indexable
 from pruning.metadata.coverings import available, coverings_of
+from pruning.metadata.footer import read_footer
 from pruning.metadata.listing import Listed, Listing, Paths, list_files
 from pruning.metadata.memberships import FIELD, value_type, whole
 from pruning.metadata.reading import Outcome, from_bytes
@@ -29,6 +31,8 @@ _BATCH_BYTES = 256 << 20
 _BATCH_FILES = 500
 _BATCH_SECONDS_MAX = 3_600
 _PROCESSES_MAX = 4
+# Of so many files the columns are looked up, to say which there are.
+_NAMING_FILES = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,11 +203,17 @@ def _check(
     for name in columns or ():
         if name not in found:
             raise InputError(
-                f"Column {name!r} is in no file as one that can be indexed; there are {sorted(found)}"
+                f"Column {name!r} is in no file as one that can be indexed; there are {_names(outcome)}"
             )
     for names in points:
         if not any(point.names == tuple(names) for point in _points(outcome)):
             raise InputError(f"No file has {names[0]!r} and {names[1]!r} as two columns of doubles")
+
+
+def _names(outcome: Outcome) -> list[str]:
+    """The columns that can be indexed, by some of the files."""
+    some = [part.files[0] for part in outcome.shards][:_NAMING_FILES]
+    return sorted({name for file in some for name in indexable(read_footer(file), None)})
 
 
 def _places(listing: Listing) -> list[Listing]:

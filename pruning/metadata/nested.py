@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from pruning.expressions.trees import field_name, leaf_name
+from pruning.expressions.names import field_name, leaf_name
 from pruning.metadata.layout import Malformed
 
 _REQUIRED, _REPEATED = 0, 2
@@ -27,7 +27,7 @@ class Leaf:
     """A primitive column.
 
     Attributes:
-        name: The exact name of a top-level column, else what `trees.field_name` and `leaf_name` say.
+        name: The exact name of a top-level column, else what `names.field_name` and `leaf_name` say.
         chunk: Its place among the chunks of a row group.
         element: Its schema element.
         path: The names of the schema elements that lead to it.

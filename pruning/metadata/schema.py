@@ -10,11 +10,15 @@ byte_offset           int64         where the block's first page starts in the f
 byte_count            int64         compressed bytes of the block, all columns
 row_count             int64         live rows
 columns               struct        a struct per column of a known type, by its name
+memberships           struct        only if indexed: of some columns, lists of their values and filters
+                                    (`pruning.metadata.memberships`)
+coverings             struct        only if indexed: of pairs of columns, the cells that hold their points
+                                    (`pruning.metadata.coverings`)
 ====================  ============  ================================================================
 
 A top-level column goes by its exact name, which never begins with a backtick. A field of a struct is a
-column too, named as `trees.field_name` says; so are the elements of an array, and their fields, named as
-`trees.leaf_name` says. Of elements only bounds are known: no count of them is one of rows.
+column too, named as `names.field_name` says; so are the elements of an array, and their fields, named as
+`names.leaf_name` says. Of elements only bounds are known: no count of them is one of rows.
 
 Each column's struct (null is "unknown", never zero):
 

@@ -20,17 +20,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from pruning.expressions.trees import (
-    And,
-    Call,
-    Column,
-    Expression,
-    Function,
-    Literal,
-    Or,
-    repeatable,
-    type_of,
-)
+from pruning.expressions.traversal import repeatable
+from pruning.expressions.trees import And, Call, Column, Expression, Function, Literal, Or, type_of
 from pruning.expressions.types import BOOLEAN
 from pruning.rules import environment as environments
 from pruning.rules import ranges, value_sets

@@ -7,7 +7,8 @@ not fit means is the same for all, and here.
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from pruning.expressions.trees import Arithmetic, Expression, Mode, Operator, repeatable
+from pruning.expressions.traversal import repeatable
+from pruning.expressions.trees import Arithmetic, Expression, Mode, Operator
 from pruning.expressions.types import LONG, Kind, Type
 from pruning.rules import ranges
 from pruning.rules.analysis import Analysis, Rule

@@ -7,6 +7,7 @@ value; where it raises, this one may not.
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from pruning.expressions.traversal import children, repeatable, walk
 from pruning.expressions.trees import (
     And,
     Arithmetic,
@@ -30,10 +31,7 @@ from pruning.expressions.trees import (
     Quantified,
     RLike,
     StartsWith,
-    children,
-    repeatable,
     type_of,
-    walk,
 )
 from pruning.rules.cast import always_fits
 

@@ -48,8 +48,10 @@ class _Between:
 _Place: TypeAlias = int | _Between
 
 
-def language(machine: Machine[State], *, states_max: int = STATES_MAX) -> Language | None:
-    """The strings of bytes that a machine accepts; None if that takes too many states.
+def language(
+    machine: Machine[State], *, states_max: int = STATES_MAX, pieces_max: int | None = None
+) -> Language | None:
+    """The strings of bytes that a machine accepts; None if that takes too many states, or pieces in all.
 
     Claim     A string of UTF-8 is in the language if and only if the machine accepts its characters; of
               other strings those are that `faulty` says at the first byte that is no part of a character.
@@ -58,7 +60,7 @@ def language(machine: Machine[State], *, states_max: int = STATES_MAX) -> Langua
               (2) Surrogates, code points above `LAST` and those that fewer bytes can write are no
                   characters; nor is what ends inside one.
     """
-    explored = _explored(machine, states_max)
+    explored = _explored(machine, states_max, pieces_max)
     if explored is None:
         return None
     pieces, accepting, faults = explored
@@ -78,12 +80,13 @@ def language(machine: Machine[State], *, states_max: int = STATES_MAX) -> Langua
 
 
 def _explored(
-    machine: Machine[State], states_max: int
+    machine: Machine[State], states_max: int, pieces_max: int | None
 ) -> tuple[list[Pieces[int]], list[bool], list[int]] | None:
     """Per state that is reached, numbered, its moves, whether it accepts, what a fault leads to."""
     ordinals, found = {machine.start: 0}, [machine.start]
     moves: list[Pieces[int]] = []
     faults: list[int] = []
+    pieces_count = 0
     for state in found:
         row = []
         for last, following in machine.moves(state):
@@ -93,6 +96,9 @@ def _explored(
                     return None
                 found.append(following)
             row.append((last, ordinal))
+        pieces_count += len(row)
+        if pieces_max is not None and pieces_count > pieces_max:
+            return None
         faults.append(_ANYTHING if machine.faulty(state) else _NOTHING)
         moves.append(_without_surrogates(tuple(row), faults[-1]))
     return moves, [machine.accepts(state) for state in found], faults

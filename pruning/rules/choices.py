@@ -7,17 +7,8 @@ there `NULLIF(a, b) = b` and `GREATEST(a, b) < a` are seen to be impossible, whi
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pruning.expressions.trees import (
-    Call,
-    Case,
-    Coalesce,
-    Compare,
-    Comparison,
-    Expression,
-    Function,
-    IsNull,
-    columns,
-)
+from pruning.expressions.traversal import columns
+from pruning.expressions.trees import Call, Case, Coalesce, Compare, Comparison, Expression, Function, IsNull
 from pruning.rules.analysis import Analysis
 from pruning.rules.environment import Environment
 from pruning.rules.program import Flag

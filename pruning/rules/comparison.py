@@ -3,7 +3,8 @@
 import math
 from collections.abc import Callable, Iterator
 
-from pruning.expressions.trees import Compare, Comparison, Expression, Literal, repeatable, type_of
+from pruning.expressions.traversal import repeatable
+from pruning.expressions.trees import Compare, Comparison, Expression, Literal, type_of
 from pruning.expressions.types import BOOLEAN, BYTE, Value
 from pruning.rules import cuts, order, ranges, sides
 from pruning.rules.analysis import Analysis, Rule

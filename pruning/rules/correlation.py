@@ -6,7 +6,8 @@ refute `a * a < 0` or `IF(a = b, a, 7) <> a`. In pieces of the block small enoug
 
 from collections.abc import Callable
 
-from pruning.expressions.trees import And, Column, Expression, Not, Or, columns
+from pruning.expressions.traversal import columns
+from pruning.expressions.trees import And, Column, Expression, Not, Or
 from pruning.rules.outcomes import Outcomes
 
 Judge = Callable[[Expression], Outcomes]

@@ -18,6 +18,7 @@ LAST_LOCAL = int(calendar.year_start(10_000)) * MICROS_PER_DAY - 1
 DATE_PATTERN, TIME_PATTERN = "yyyy-MM-dd", "yyyy-MM-dd HH:mm:ss"
 CAST_PATTERN = "cast"
 _FIELDS = ("yyyy", "MM", "dd", "HH", "mm", "ss", "S")
+_TWO_DIGITS = ("MM", "dd", "HH", "mm", "ss")
 _TOKEN = re.compile(r"'([^']+)'|(S{1,9})|([A-Za-z])\3*|[^A-Za-z'\[\]{}#]")
 
 
@@ -27,8 +28,29 @@ def tokens(pattern: str) -> tuple[str, ...] | None:
 
     Order is kept where each field is there that comes before another one.
     """
+    found = _parsed(pattern)
+    if found is None:
+        return None
+    parts, names = found
+    return parts if names and names == _FIELDS[: len(names)] else None
+
+
+@lru_cache(maxsize=256)
+def single_field(pattern: str) -> tuple[str, str] | None:
+    """The name and the format of a pattern with one field of two digits and text around it; else None."""
+    found = _parsed(pattern)
+    if found is None:
+        return None
+    parts, names = found
+    if len(names) != 1 or names[0] not in _TWO_DIGITS:
+        return None
+    return names[0], "".join(parts).replace(f"{{{names[0]}}}", "{:02}")
+
+
+def _parsed(pattern: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """The formats that a pattern is made of, and the fields among them; None of letters not known here."""
     parts: list[str] = []
-    fields = 0
+    names: list[str] = []
     place = 0
     while place < len(pattern):
         match = _TOKEN.match(pattern, place)
@@ -37,14 +59,14 @@ def tokens(pattern: str) -> tuple[str, ...] | None:
         quoted, fraction, letter = match.groups()
         if fraction or letter:
             name = "S" if fraction else match.group()
-            if fields == len(_FIELDS) or name != _FIELDS[fields]:
+            if name not in _FIELDS:
                 return None
-            fields += 1
+            names.append(name)
             parts.append(f"{{{name}{len(fraction) if fraction else ''}}}")
         else:
             parts.append((quoted or match.group()).replace("{", "{{").replace("}", "}}"))
         place = match.end()
-    return tuple(parts) if fields else None
+    return tuple(parts), tuple(names)
 
 
 def text(pattern: str, local: int) -> bytes | None:

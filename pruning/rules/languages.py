@@ -98,6 +98,36 @@ class Language:
         greatest, whole = self._outermost(range(255, -1, -1), stops=False)
         return least or None, greatest if whole else primitives.prefix_end(greatest)
 
+    def members(self, limit: int) -> tuple[bytes, ...] | None:
+        """Its strings, the shorter first; None if there are more than `limit`.
+
+        Claim     What is returned is all of the language.
+        Proof     (1) Each start that is kept goes on to a member of its own, so more of them than the
+                      limit are more members.
+                  (2) A member as long as there are states comes by one of them twice, and so there
+                      are members without end.
+        """
+        found: list[bytes] = []
+        starts = [(b"", 0)] if self._live(0) else []
+        onward: dict[int, list[tuple[int, int]]] = {}
+        for _ in range(self.states):
+            found += [start for start, state in starts if self.automaton.accepting[state]]
+            following = []
+            for start, state in starts:
+                if state not in onward:
+                    onward[state] = self._onward(state)
+                following += [(start + bytes([byte]), after) for byte, after in onward[state]]
+            starts = following
+            if len(found) + len(starts) > limit:  # (1)
+                return None
+        return None if starts else tuple(found)  # (2)
+
+    def _onward(self, state: int) -> list[tuple[int, int]]:
+        """The bytes that may follow in a state, and the states after them."""
+        return [
+            (byte, self.automaton.step(state, byte)) for byte in range(256) if self._may_follow(state, byte)
+        ]
+
     def _at_least(self, state: int, lower: bytes) -> bool:
         """Whether a rest that is accepted from a state is at or above another."""
         for byte in lower:

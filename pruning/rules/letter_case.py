@@ -2,8 +2,8 @@
 
 Spark asks Java (3.5) or ICU (4.x), each with its own version of Unicode, in the locale of the JVM. A text
 of ASCII alone has one answer. Elsewhere a character that Unicode 3.2 had, and whose counterparts it
-had, becomes what it does in Python, but for those of `_AMBIGUOUS`; any other may become any text
-without a character of ASCII.
+had, becomes what it does in Python, but for those of `_AMBIGUOUS`; so does one that never has a case
+(`caseless`). Any other may become any text without a character of ASCII.
 """
 
 import unicodedata
@@ -16,20 +16,20 @@ from operator import itemgetter
 from typing import TypeAlias
 
 from pruning.expressions.trees import Function
+from pruning.rules.caseless import BLOCKS, is_caseless
 from pruning.rules.characters import Machine, language, live_states, may_fail, spelled
 from pruning.rules.languages import Language
 from pruning.rules.pieces import LAST, Pieces, always, at, mapped, merged, overlaid, part, patched, zipped
 
 _ASCII_MAX = 0x7F
-# Unicode keeps planes 2 and 3 for ideographs, 14 for signs, 15 and 16 for private use; the rest is free.
-_CASED_MAX = 0x1FFFF
-_UNCASED: "Pieces[_Images]" = ((0x3FFFF, None), (0xDFFFF, ()), (LAST, None))
+_ASSIGNED_MAX = 0x3FFFF  # up to plane 14 Unicode has nothing beyond yet
 # What a character may become, depending on the locale (Turkish, Azeri, Lithuanian, Greek, Armenian) or
 # on its neighbours; any text beyond ASCII where it is empty.
 _DOT_ABOVE = "\u0307"
 _AMBIGUOUS: Mapping[Function, Mapping[str, tuple[str, ...]]] = {
     Function.UPPER: {
         "i": ("I", "\u0130"),
+        "\u0344": ("\u0344", "\u0308"),
         "\u0587": (),
         "\u2126": (),
         **{chr(greek): () for greek in chain(range(0x370, 0x400), range(0x1F00, 0x2000))},
@@ -45,14 +45,18 @@ _AMBIGUOUS: Mapping[Function, Mapping[str, tuple[str, ...]]] = {
         "\u03a3": ("\u03c3", "\u03c2"),
     },
 }
-# Letters, beside all of UPPER's beyond ASCII, after which a dot above may go, in Turkish or Lithuanian.
+# Letters, beside all of UPPER's beyond ASCII, after which a mark may go: a dot above in Turkish or
+# Lithuanian, accents in Greek, where a dieresis alone may be left of two.
 _DOTTED: Mapping[Function, str] = {Function.UPPER: "ij", Function.LOWER: "I"}
+_GREEK_MARKS = "\u0300\u0301\u0302\u0303\u0304\u0306\u0308\u0311\u0313\u0314\u0342\u0343\u0344\u0345"
 # Letters that lack a counterpart may be given one.
 _LACKING = {Function.UPPER: "Ll", Function.LOWER: "Lu"}
+# Literals and some wildcards. Many of them take more: `ascii_case` then answers sooner.
+_PIECES_MAX = 16_384
 # None is "as it is"; no texts are "any beyond ASCII".
 _Images: TypeAlias = tuple[bytes, ...] | None
 # Where a set's automaton is if all was ASCII so far (else None), where it may be in any case, and whether
-# a letter came before after which a dot above may go.
+# a letter came before after which a mark may go.
 _State: TypeAlias = tuple[int | None, frozenset[int], bool]
 
 
@@ -83,7 +87,8 @@ def becoming(function: Function, wanted: Language) -> Language | None:
             moves=lambda state: _moves(wanted, function, state),
             accepts=accepts,
             faulty=lambda state: any(may_fail(wanted, other) for other in state[1]),  # (2)
-        )
+        ),
+        pieces_max=_PIECES_MAX,
     )
 
 
@@ -99,10 +104,11 @@ def _moves(wanted: Language, function: Function, state: _State) -> Pieces[_State
     )
     changes: dict[int, _State] = {}
     for code in map(ord, _DOTTED[function]) if plain is None else range(_ASCII_MAX + 1):
-        exact = None if plain is None else _run(wanted, plain, _changed(function, chr(code)).encode())
+        exact = None if plain is None else _run(wanted, plain, changed(function, chr(code)).encode())
         changes[code] = (exact, at(joined, code), dotted or chr(code) in _DOTTED[function])
-    if dotted:
-        changes[ord(_DOT_ABOVE)] = (None, at(joined, ord(_DOT_ABOVE)) | others, True)
+    marks = _DOT_ABOVE + (_GREEK_MARKS if function is Function.UPPER else "")
+    for mark in map(ord, marks if dotted else ""):
+        changes[mark] = (None, at(joined, mark) | others, True)
     return patched(moves, changes)
 
 
@@ -210,10 +216,9 @@ class _Changes:
 
 @lru_cache(maxsize=2)
 def _changes(function: Function) -> _Changes:
-    table = merged((code, images_of(function, chr(code))) for code in range(_CASED_MAX + 1))
     runs: list[_Run] = []
     start = 0
-    for last, images in (*table, *_UNCASED):
+    for last, images in merged(_each_image(function)):
         if images is not None:
             single = [(code, code, images) for code in range(start, last + 1)] if images else []
             runs += single or [(start, last, images)]
@@ -226,13 +231,25 @@ def _changes(function: Function) -> _Changes:
     return _Changes(runs=runs, by_byte=by_byte, unknown=unknown)
 
 
+def _each_image(function: Function) -> Iterator[tuple[int, _Images]]:
+    """What the characters up to each code point, after the last one, may become."""
+    start = 0
+    for block in BLOCKS:
+        if start > _ASSIGNED_MAX:
+            yield block.start - 1, ()
+        else:
+            yield from ((code, images_of(function, chr(code))) for code in range(start, block.start))
+        yield block.stop - 1, None
+        start = block.stop
+
+
 def images_of(function: Function, character: str) -> _Images:
     """What a character may become: None is itself, no text is any text beyond ASCII (axiom CASE)."""
     ambiguous = _AMBIGUOUS[function].get(character)
     if ambiguous is not None:
         return tuple(image.encode() for image in ambiguous)
-    image = _changed(function, character)
-    if unicodedata.category(character) == "Cs":
+    image = changed(function, character)
+    if is_caseless(character):
         return None
     if not all(unicodedata.ucd_3_2_0.category(each) != "Cn" for each in character + image):
         return ()
@@ -241,5 +258,6 @@ def images_of(function: Function, character: str) -> _Images:
     return () if unicodedata.category(character) == _LACKING[function] else None
 
 
-def _changed(function: Function, character: str) -> str:
+def changed(function: Function, character: str) -> str:
+    """What Python makes of a character: of ASCII what Spark does, where all of the text is ASCII."""
     return character.upper() if function is Function.UPPER else character.lower()

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from pruning.expressions.trees import Expression, Literal, Order, repeatable
+from pruning.expressions.traversal import repeatable
+from pruning.expressions.trees import Expression, Literal, Order
 from pruning.expressions.types import BYTE
 from pruning.rules import cuts, ranges, sides
 from pruning.rules.analysis import Analysis, Rule

@@ -13,7 +13,8 @@ import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from pruning.expressions.trees import Expression, repeatable
+from pruning.expressions.traversal import repeatable
+from pruning.expressions.trees import Expression
 from pruning.expressions.types import BOOLEAN
 from pruning.rules import value_sets
 from pruning.rules.cuts import EMPTY, FULL, of_values

@@ -10,6 +10,7 @@ from pruning.rules import (
     cast,
     comparison,
     conditional,
+    date_fields,
     elementary,
     extremes,
     fields,
@@ -93,5 +94,5 @@ RULES: Mapping[RuleKey, Rule] = {
     Function.ADD_MONTHS: time.TIME,
     Function.DATEDIFF: time.DATEDIFF,
     Function.UNIX_TIMESTAMP: time.TIME,
-    Function.DATE_FORMAT: time.TIME,
+    Function.DATE_FORMAT: date_fields.DATE_FORMAT,
 }

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from pruning.expressions.trees import Call, Expression, Function, Literal, type_of
 from pruning.expressions.types import STRING, Kind
-from pruning.rules import letter_case, ranges, text_functions, text_intervals, value_sets
+from pruning.rules import ascii_case, letter_case, ranges, text_functions, text_intervals, value_sets
 from pruning.rules.analysis import Analysis, Rule
 from pruning.rules.builder import Builder
 from pruning.rules.cuts import EMPTY, FULL, Cuts
@@ -24,11 +24,16 @@ _SPACE = b" "
 
 
 def case_preimage(node: Expression, values: ValueSet) -> _Preimage | None:
-    """UPPER and LOWER: `letter_case.becoming`."""
+    """UPPER and LOWER: `letter_case.becoming`, or `ascii_case` where that takes too many states."""
     assert isinstance(node, Call)
     if not _on_text(node):
         return None
-    return _of_operand(node.operands[0], values, lambda wanted: letter_case.becoming(node.function, wanted))
+
+    def becoming(wanted: Language) -> Language | None:
+        found = letter_case.becoming(node.function, wanted)
+        return ascii_case.becoming_roughly(node.function, wanted) if found is None else found
+
+    return _of_operand(node.operands[0], values, becoming)
 
 
 def trim_preimage(node: Expression, values: ValueSet) -> _Preimage | None:

@@ -13,7 +13,10 @@ from pruning.rules import calendar
 _HEADER = struct.Struct(">4sc15x6I")
 _MICROS = 1_000_000
 _SECONDS_PER_DAY = 86_400
-_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)+")
+_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*")
+# Java reads these as offsets, the database as places.
+_OFFSETS_OF_JAVA = frozenset({"EST", "MST", "HST"})
+_MAGIC = b"TZif"
 _NAME, _OFFSET = r"(?:[A-Za-z]{3,}|<[A-Za-z0-9+-]+>)", r"([+-]?\d{1,3}(?::\d\d){0,2})"
 _DATE = r"([MJ]?\d+(?:\.\d+)*)(?:/([+-]?\d{1,3}(?::\d\d){0,2}))?"
 _FOOTER = re.compile(f"{_NAME}{_OFFSET}(?:{_NAME}{_OFFSET}?,{_DATE},{_DATE})?")
@@ -46,14 +49,16 @@ class Published:
 
 def published(key: str) -> Published | None:
     """What the database says of a zone, in seconds; None where it has none of that name."""
-    if not _KEY.fullmatch(key):
+    if not _KEY.fullmatch(key) or key in _OFFSETS_OF_JAVA:
         return None
     file = importlib.resources.files("tzdata").joinpath("zoneinfo", *key.split("/"))
     return parsed(file.read_bytes()) if file.is_file() else None
 
 
 def parsed(data: bytes) -> Published | None:
-    """The content of a TZif file; None of what this does not read: version 1, leap seconds."""
+    """The content of a TZif file; None of what this does not read: other files, version 1, leap seconds."""
+    if not data.startswith(_MAGIC):
+        return None
     _, version, *short = _HEADER.unpack_from(data)
     if version < b"2":
         return None

@@ -19,16 +19,9 @@ from pyspark.sql import SparkSession
 from pruning.classification import READ_SECONDS, classify_blocks, classify_within
 from pruning.expressions.sql import to_sql
 from pruning.expressions.substitution import substituted
-from pruning.expressions.trees import (
-    Column,
-    Expression,
-    Opaque,
-    Quantified,
-    children,
-    columns,
-    conjunction,
-    type_of,
-)
+from pruning.expressions.traversal import children, columns
+from pruning.expressions.trees import And, Column, Expression, Literal, Opaque, Quantified, type_of
+from pruning.expressions.types import BOOLEAN
 from pruning.metadata.occurrences import Occurrences, occurrences, with_function
 from pruning.metadata.schema import column_types
 from pruning.rules.truths import Match
@@ -89,7 +82,7 @@ def ask(spark: SparkSession, conditions: Sequence[Java], names: Mapping[int, str
     scope = Scope(names=names, session=spark)
     found = [part for condition in conditions for part in conjuncts(condition, scope, origins)]
     return Asked(
-        predicate=conjunction(list(dict.fromkeys(found))),
+        predicate=_conjunction(list(dict.fromkeys(found))),
         conditions=tuple(conditions),
         names=names,
         origins=origins,
@@ -246,3 +239,10 @@ def _sql(part: _Part) -> str:
 def _note(part: _Part) -> str:
     count = len(part.found.combinations)
     return f"{_sql(part)} evaluated on {count:,} single-valued combinations by Spark"
+
+
+def _conjunction(predicates: list[Expression]) -> Expression:
+    """All of the predicates; TRUE where there is none."""
+    if not predicates:
+        return Literal(True, BOOLEAN)
+    return predicates[0] if len(predicates) == 1 else And(tuple(predicates))

@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from pruning.expressions.sql import quoted_name
-from pruning.expressions.trees import field_name, leaf_name
+from pruning.expressions.names import field_name, leaf_name, quoted_name
 from pruning.expressions.types import Type
 from pruning.metadata.schema import is_nested
 from pruning.spark.datatypes import element_of, fields_of

@@ -8,7 +8,7 @@ are computed are none of ours.
 from collections.abc import Mapping
 
 from pruning.expressions import types
-from pruning.expressions.sql import quoted_name
+from pruning.expressions.names import field_name, quoted_name
 from pruning.expressions.trees import (
     Case,
     Column,
@@ -20,7 +20,6 @@ from pruning.expressions.trees import (
     Literal,
     Quantified,
     Quantifier,
-    field_name,
     type_of,
 )
 from pruning.metadata.schema import is_nested

@@ -4,7 +4,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pruning.errors import InputError
-from pruning.expressions.trees import Expression, columns
+from pruning.expressions.traversal import columns
+from pruning.expressions.trees import Expression
 from pruning.metadata.constants import with_constants
 from pruning.spark.lake import Lake, partition_values
 

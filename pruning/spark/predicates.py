@@ -9,7 +9,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 
 from pruning.errors import InputError
-from pruning.expressions.sql import quoted_name
+from pruning.expressions.names import quoted_name
 from pruning.expressions.trees import Expression, Literal, Opaque
 from pruning.expressions.types import BOOLEAN, Type
 from pruning.metadata.collecting import collect

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pruning.expressions.sql import literal_sql, quoted_name
-from pruning.expressions.trees import And, Column, Expression, IsNull, Not, columns
+from pruning.expressions.names import quoted_name
+from pruning.expressions.sql import literal_sql
+from pruning.expressions.traversal import columns
+from pruning.expressions.trees import And, Column, Expression, IsNull, Not
 from pruning.expressions.types import Kind, Type, Value
 from pruning.metadata.schema import is_nested, sql_type
 

@@ -1,8 +1,12 @@
 """What pruning did to a query, scan by scan, for people and as JSON."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
+
+# How SQL says a text that could be read otherwise by another parser setting.
+_TEXT_IN_BYTES = re.compile(r"CAST\(X'((?:[0-9A-F]{2})*)' AS STRING\)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,13 +64,33 @@ class ScanReport:
                 yield f"  {label:<9}{kept:,} of {total:,} kept{share}"
         for removal in self.removals:
             yield f"  {removal.technique:<9}removed {removal.blocks:,} blocks, {removal.files:,} whole files"
-            yield f"  {'because':<9}{removal.predicate}"
+            yield f"  {'because':<9}{readable(removal.predicate)}"
         if self.requests_saved:
             yield f"  {'requests':<9}at least {self.requests_saved:,} saved"
         for sql in self.range_filters:
             yield f"  {'added':<9}{sql}"
         for note in self.notes:
             yield f"  {'note':<9}{note}"
+
+
+def readable(sql: str) -> str:
+    """SQL with its texts as people write them, in a raw literal where there is a backslash or a quote.
+
+    Only to be read: what is said means the same, but not under every setting of Spark's parser.
+    """
+    return _TEXT_IN_BYTES.sub(_as_text, sql)
+
+
+def _as_text(found: re.Match[str]) -> str:
+    try:
+        text = bytes.fromhex(found[1]).decode()
+    except UnicodeDecodeError:
+        return found[0]
+    if not text.isprintable() or ("'" in text and '"' in text):
+        return found[0]
+    if "'" in text:
+        return f'r"{text}"'
+    return f"r'{text}'" if "\\" in text else f"'{text}'"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

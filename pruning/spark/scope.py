@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 
-from pruning.expressions.trees import Column, Element, Expression, Literal, Opaque, Quantified, type_of, walk
+from pruning.expressions.traversal import walk
+from pruning.expressions.trees import Column, Element, Expression, Literal, Opaque, Quantified, type_of
 from pruning.expressions.types import Kind, Type
 from pruning.metadata.schema import is_nested
 from pruning.spark import zones

@@ -52,19 +52,11 @@ class Offsets:
     transitions: tuple[tuple[int, int], ...]
 
 
-def agrees(spark: SparkSession, zone: str) -> bool:
-    """Whether the pruning rules know a zone, and as the session's Java machine knows it.
+def trusted(spark: SparkSession, zone: str) -> str:
+    """What java.time calls a zone, if the pruning rules know it as the session's machine does; else empty.
 
     Args:
-        zone: A name as Spark takes it, such as "America/New_York", "PST", "+5:30" or "GMT+3".
-    """
-    return trusted(spark, zone) != ""
-
-
-def trusted(spark: SparkSession, zone: str) -> str:
-    """What java.time calls a zone that `agrees`; empty for others.
-
-    Spark also takes some short names of old, such as PST.
+        zone: A name as Spark takes it, such as "America/New_York", "+5:30", "GMT+3", or "PST" of old.
     """
     known = _checked.setdefault(spark.sparkContext._gateway, {})
     if zone not in known:

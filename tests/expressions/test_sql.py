@@ -8,6 +8,7 @@ import pytest
 
 from pruning.expressions import types
 from pruning.expressions.sql import literal_sql, to_sql
+from pruning.expressions.traversal import walk
 from pruning.expressions.trees import (
     And,
     Arithmetic,
@@ -35,7 +36,6 @@ from pruning.expressions.trees import (
     Quantifier,
     RLike,
     StartsWith,
-    walk,
 )
 from pruning.expressions.types import Type, Value
 from pruning.spark.predicates import parse

@@ -1,65 +1,25 @@
 """Bloom filters: ours and those of three writers agree with the files' values and with DuckDB."""
 
 import struct
-from collections.abc import Callable
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from budget import examples
+from filtered_files import GROUP_ROWS, SAMPLES, filtered, metadata_of, sample, values_of, written
 from hypothesis import given
 from hypothesis import strategies as st
-from looking_up import array, denied_in_files, holding, rows_of
-from rewriting import CHUNKS, I64, META, ROW_GROUPS, rewrite
+from looking_up import array, denied_in_files, holding
 
-import pruning
 from pruning.expressions import types
-from pruning.expressions.types import Type, Value
-from pruning.metadata import bloom, filters
-from pruning.metadata.contents import indexable
-from pruning.metadata.encodings import Encoding, encoding_of, own_encoding, parsed
-from pruning.metadata.filters import DOUBTS
-from pruning.metadata.footer import read_footer
-from pruning.metadata.forms import Physical
-from pruning.metadata.indexed_files import index_files
-from pruning.metadata.memberships import FIELD, attach, value_type
+from pruning.metadata import bloom
+from pruning.metadata.memberships import FIELD, value_type
 from strategies import values as drawn
 
-FILTER_OFFSET = 14
-GROUP_ROWS = 50
 WRITTEN_TYPES = (*(type_ for type_ in drawn.TYPES if type_ != types.BOOLEAN),)
-
-
-def written(path: Path, *groups: pa.Array, **options: Any) -> Path:
-    """A file of one column `x` with a filter, a row group for each array."""
-    whole = pa.table({"x": pa.chunked_array(groups)})
-    schema = whole.schema
-    with pq.ParquetWriter(
-        path, schema, bloom_filter_options={"x": {"ndv": 200, "fpp": 0.001}}, **options
-    ) as out:
-        for group in groups:
-            out.write_table(pa.table({"x": group}, schema=schema))
-    return path
-
-
-def metadata_of(path: Path, *, read_data: bool = False, bytes_per_block: int = 1 << 20) -> pa.Table:
-    """Block metadata with the file's own filters, or with what its data tells."""
-    outcome = index_files([str(path)], columns=None, bytes_per_block=bytes_per_block, read_data=read_data)
-    assert outcome.failures == {}
-    return attach(pruning.collect(path, cache=False), outcome.shards)
-
-
-def filtered(metadata: pa.Table, column: str = "x") -> list[bool]:
-    """Per block, whether it has a filter that is believed."""
-    if FIELD not in metadata.schema.names:
-        return [False] * len(metadata)
-    rows = metadata.column(FIELD).to_pylist()
-    return [row.get(column) is not None and row[column]["filter"] is not None for row in rows]
 
 
 @given(
@@ -133,35 +93,6 @@ def test_the_filters_of_pyarrow_deny_no_value_of_their_row_group(
         assert denied_in_files(metadata, "x") == []
 
 
-SAMPLES: dict[str, tuple[pa.DataType, Callable[[int], Any]]] = {
-    "int8": (pa.int8(), lambda n: n - 60),
-    "int16": (pa.int16(), lambda n: 100 * n - 5_000),
-    "int32": (pa.int32(), lambda n: n * 10_000_000 - 2**31),
-    "int64": (pa.int64(), lambda n: n * 10**16 - 2**62),
-    "uint8": (pa.uint8(), lambda n: n + 130),
-    "uint16": (pa.uint16(), lambda n: 65_535 - n),
-    "uint32": (pa.uint32(), lambda n: 2**32 - 1 - n),
-    "uint64": (pa.uint64(), lambda n: 2**64 - 1 - n),
-    "float": (pa.float32(), lambda n: n / 4 - 3),
-    "double": (pa.float64(), lambda n: n / 7 - 3),
-    "string": (pa.string(), lambda n: f"wert {n} ü"),
-    "binary": (pa.binary(), lambda n: bytes([n, 255 - n])),
-    "fixed": (pa.binary(3), lambda n: bytes([n, 255 - n, 0])),
-    "date": (pa.date32(), lambda n: n + 1_000),
-    "us": (pa.timestamp("us", tz="UTC"), lambda n: n * 10**12 + 1),
-    "ntz": (pa.timestamp("us"), lambda n: n * 10**12 + 1),
-    "ms": (pa.timestamp("ms"), lambda n: n * 10**9 + 1),
-    "decimal9": (pa.decimal128(9, 2), lambda n: Decimal(n - 60).scaleb(-2)),
-    "decimal18": (pa.decimal128(18, 0), lambda n: Decimal(n * 10**15)),
-    "decimal38": (pa.decimal128(38, 10), lambda n: Decimal(n - 60) * 10**17),
-}
-
-
-def sample(name: str, start: int) -> pa.Array:
-    type_, value = SAMPLES[name]
-    return pa.array([value(number) for number in range(start, start + GROUP_ROWS)], type_)
-
-
 @pytest.mark.parametrize("name", SAMPLES)
 def test_absent_values_are_denied_in_every_type(name: str, tmp_path: Path) -> None:
     """Each row group's filter tells its values from the other's; decimals stored as integers too."""
@@ -178,10 +109,6 @@ def test_absent_values_are_denied_in_every_type(name: str, tmp_path: Path) -> No
         type_ = value_type(known.type.field("x").type)
         other = [holding(known, value, type_)[1] for value in values_of(sample(name, 0), type_)]
         assert other.count(False) > GROUP_ROWS * 0.9
-
-
-def values_of(column: pa.Array, type_: Type) -> list[Value]:
-    return [row for row in rows_of(pa.chunked_array([column]), type_) if row is not None]
 
 
 @pytest.mark.parametrize(
@@ -256,191 +183,3 @@ def test_filters_of_spark_deny_no_value(spark: Any, tmp_path: Path) -> None:
                 believed.add(name)
                 assert denied_in_files(metadata, name) == []
     assert believed >= {"i", "l", "s", "d", "f", "small", "middle", "wide", "day", "b"}
-
-
-# --- what is not believed ---
-
-
-def _evidence(path: Path, **changes: Any) -> filters.Evidence:
-    """What speaks for a sound filter, but for the changes."""
-    footer = read_footer(str(path))
-    column = indexable(footer, None)["x"]
-    offset = footer.row_groups[0].chunks[0].filter_offset
-    with open(path, "rb") as data, pa.PythonFile(data) as handle:
-        header, bits = filters._read(handle, offset)
-    sound = {
-        "column": column, "bounded": True, "shared": False, "header": header, "bits": bits, "values": 50,
-        "encoding": encoding_of(column.leaf.element, column.form, rebased=False),
-    }  # fmt: skip
-    return filters.Evidence(**{**sound, **changes})
-
-
-class _Header:
-    """A header with other contents."""
-
-    def __init__(self, header: Any, **changes: Any) -> None:
-        for name in ("numBytes", "algorithm", "hash", "compression"):
-            setattr(self, name, changes.get(name, getattr(header, name)))
-
-
-def doubted(name: str, path: Path) -> filters.Evidence:
-    """Evidence that only the doubt of this name speaks against."""
-    header = _evidence(path).header
-    narrow = indexable(read_footer(str(written(path.with_name("narrow.parquet"), sample("int8", 0)))), None)[
-        "x"
-    ]
-    changes: dict[str, dict[str, Any]] = {
-        "no header": {"header": None},
-        "another algorithm": {"header": _Header(header, hash=None)},
-        "not whole": {"bits": b"\1" * 16},
-        "no one encoding": {"encoding": None},
-        "shared filter": {"shared": True},
-        "empty filter": {"bits": bytes(header.numBytes)},
-        "numbers outside of the type": {"column": narrow, "bounded": False},
-    }
-    return _evidence(path, **changes[name])
-
-
-@pytest.mark.parametrize("name", [doubt.name for doubt in DOUBTS])
-def test_each_doubt_takes_a_filter_away(name: str, tmp_path: Path) -> None:
-    """Alone, so that each is needed."""
-    path = written(tmp_path / "x.parquet", sample("int32", 0))
-    assert filters.believed_filter(_evidence(path)) is not None
-    evidence = doubted(name, path)
-    assert [doubt.name for doubt in DOUBTS if doubt.applies(evidence)] == [name]
-    assert filters.believed_filter(evidence) is None
-
-
-def _chunk(footer: dict[int, Any], row_group: int) -> dict[int, Any]:
-    return footer[ROW_GROUPS][1][1][row_group][CHUNKS][1][1][0][META][1]
-
-
-@pytest.mark.parametrize("offset", [4, 10**6, 2**62, 0, -5])
-def test_an_offset_that_leads_to_no_filter_denies_nothing(offset: int, tmp_path: Path) -> None:
-    path = written(tmp_path / "x.parquet", sample("int32", 0))
-    rewrite(path, lambda footer: _chunk(footer, 0).__setitem__(FILTER_OFFSET, (I64, offset)))
-    assert filtered(metadata_of(path)) == [False]
-
-
-def test_a_filter_that_two_row_groups_claim_is_believed_of_neither(tmp_path: Path) -> None:
-    path = written(tmp_path / "x.parquet", sample("int32", 0), sample("int32", GROUP_ROWS))
-    first = read_footer(str(path)).row_groups[0].chunks[0].filter_offset
-    rewrite(path, lambda footer: _chunk(footer, 1).__setitem__(FILTER_OFFSET, (I64, first)))
-    assert filtered(metadata_of(path)) == [False, False]
-
-
-def test_the_length_that_a_footer_gives_is_not_looked_at(tmp_path: Path) -> None:
-    """Some writers count the filter's header, some do not."""
-    path = written(tmp_path / "x.parquet", sample("int32", 0), sample("int32", GROUP_ROWS))
-    for length in (0, 1, 10**9):
-        rewrite(path, lambda footer, length=length: _chunk(footer, 0).__setitem__(15, (5, length)))
-        assert filtered(metadata_of(path)) == [True, True]
-        assert denied_in_files(metadata_of(path), "x") == []
-
-
-ENCODINGS: list[tuple[Encoding, Type, Value, Any]] = [
-    (Encoding(physical=Physical.INT32), types.INTEGER, -1, (b"\xff\xff\xff\xff",)),
-    (Encoding(physical=Physical.INT32), types.LONG, 2**32 - 1, (b"\xff\xff\xff\xff",)),
-    (Encoding(physical=Physical.INT32), types.LONG, 2**32, ()),
-    (Encoding(physical=Physical.INT64), types.decimal(20, 0), Decimal(2**64 - 1), (b"\xff" * 8,)),
-    (Encoding(physical=Physical.INT64), types.decimal(20, 0), Decimal(2**64), ()),
-    (Encoding(physical=Physical.INT64, unit=1_000), types.TIMESTAMP, 5_000, (b"\5" + bytes(7),)),
-    (Encoding(physical=Physical.INT64, unit=1_000), types.TIMESTAMP, 5_001, ()),
-    (Encoding(physical=Physical.INT64, unit=1_000), types.TIMESTAMP, -1_000, (b"\xff" * 8,)),
-    (Encoding(physical=Physical.INT32, rebased=True), types.DATE, -141_428, None),
-    (Encoding(physical=Physical.INT32, rebased=True), types.DATE, 0, (bytes(4),)),
-    (Encoding(physical=Physical.INT64, rebased=True), types.TIMESTAMP, -2_208_988_800_000_000, None),
-    (
-        Encoding(physical=Physical.FIXED_LEN_BYTE_ARRAY, size_bytes=2),
-        types.decimal(4, 2),
-        Decimal("-0.01"),
-        (b"\xff\xff",),
-    ),
-    (
-        Encoding(physical=Physical.FIXED_LEN_BYTE_ARRAY, size_bytes=1),
-        types.decimal(4, 2),
-        Decimal("12.80"),
-        (),
-    ),
-    (Encoding(physical=Physical.FIXED_LEN_BYTE_ARRAY, size_bytes=2), types.BINARY, b"abc", ()),
-    (Encoding(physical=Physical.FIXED_LEN_BYTE_ARRAY, size_bytes=2), types.BINARY, b"ab", (b"ab",)),
-    (Encoding(physical=Physical.FLOAT), types.FLOAT, -0.0, (bytes(4), b"\0\0\0\x80")),
-    (Encoding(physical=Physical.BYTE_ARRAY), types.STRING, b"a", (b"a",)),
-]
-
-
-@pytest.mark.parametrize(("encoding", "type_", "value", "expected"), ENCODINGS)
-def test_values_are_encoded_as_the_file_stores_them(
-    encoding: Encoding, type_: Type, value: Value, expected: Any
-) -> None:
-    assert encoding.of(value, type_) == expected
-    assert parsed(encoding.name) == encoding
-
-
-def test_the_name_of_an_encoding_that_is_not_known_names_none() -> None:
-    assert own_encoding(types.BOOLEAN) is None
-    for text in ("INT32", "INT31 0 1 0", "", "INT32 0 1 0 x"):
-        assert parsed(text) is None
-
-
-# --- broken twins ---
-
-_read, _of = filters._read, Encoding.of
-
-
-def _widened(element: Any, form: Any, *, rebased: bool) -> Encoding:
-    return Encoding(physical=Physical.INT64)
-
-
-def _one_zero(self: Encoding, value: Value, type_: Type) -> Any:
-    found = _of(self, value, type_)
-    return found[:1] if found else found
-
-
-def loses(path: Path) -> bool:
-    metadata = metadata_of(path)
-    return FIELD in metadata.schema.names and denied_in_files(metadata, "x") != []
-
-
-def test_a_hash_of_the_widened_type_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = written(tmp_path / "x.parquet", sample("int32", 0))
-    assert not loses(path)
-    monkeypatch.setattr(filters, "encoding_of", _widened)
-    assert loses(path)
-
-
-def test_the_filter_of_another_row_group_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = written(tmp_path / "x.parquet", sample("int32", 0), sample("int32", GROUP_ROWS))
-    assert not loses(path)
-    first = read_footer(str(path)).row_groups[0].chunks[0].filter_offset
-    monkeypatch.setattr(filters, "_read", lambda handle, _: _read(handle, first))
-    assert loses(path)
-
-
-def test_probing_one_zero_only_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = written(tmp_path / "x.parquet", pa.array([-0.0, 1.0]), pa.array([0.0, 2.0]))
-    assert not loses(path)
-    monkeypatch.setattr(Encoding, "of", _one_zero)
-    assert loses(path)
-
-
-def test_milliseconds_taken_for_microseconds_are_killed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = written(tmp_path / "x.parquet", sample("ms", 0))
-    assert not loses(path)
-    monkeypatch.setattr(filters, "encoding_of", _widened)
-    assert loses(path)
-
-
-def test_unsigned_numbers_taken_for_signed_ones_are_killed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = written(tmp_path / "x.parquet", sample("uint32", 0))
-    assert not loses(path)
-
-    def signed(self: Encoding, value: Value, type_: Type) -> Any:
-        return () if isinstance(value, int) and value >= 2**31 else _of(self, value, type_)
-
-    monkeypatch.setattr(Encoding, "of", signed)
-    assert loses(path)

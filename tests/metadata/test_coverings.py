@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from budget import examples
-from hypothesis import find, given, settings
+from budget import examples, unshrunk
+from hypothesis import find, given
 from hypothesis import strategies as st
 
 from pruning.errors import InputError
@@ -270,7 +270,7 @@ def test_a_broken_covering_loses_a_row(monkeypatch: pytest.MonkeyPatch, name: st
         rows, region = asked
         return any(satisfies(row, region) for row in rows) and not stays(rows, region)
 
-    find(asked_blocks(), lost, settings=settings(max_examples=5_000, derandomize=True, database=None))
+    find(asked_blocks(), lost, settings=unshrunk(5_000))
 
 
 @needs_s2

@@ -216,7 +216,7 @@ def test_a_file_that_ends_the_process_ends_no_other(table: Path) -> None:
     def dies(files: list[str], options: dict[str, object]) -> Outcome | str:
         if any(file.endswith("b.parquet") for file in files):
             return "ended"
-        return indexed_files.index_files(files, columns=None, bytes_per_block=64, read_data=True)
+        return indexed_files.index_files(files, columns=None, points=(), bytes_per_block=64, read_data=True)
 
     files = [str(table / "a.parquet"), str(table / "b.parquet"), str(table / "a.parquet")]
     outcome = indexing._batch(files, {}, dies)

@@ -16,7 +16,7 @@ from rewriting import BINARY, I64, ROW_GROUPS, rewrite, statistics
 from pruning.metadata import verifying
 from pruning.metadata.verifying import Checked, check, verify
 
-NULLS, MAX_VALUE, MIN_VALUE, MAX_EXACT, MIN_EXACT = 3, 5, 6, 7, 8
+NULLS, MAX_VALUE, MIN_VALUE = 3, 5, 6
 OURS = {b"org.apache.spark.version": b"4.3.0"}
 TRUE_FLAG = (1, True)
 FIVE, SIX = (5).to_bytes(4, "little"), (6).to_bytes(4, "little")

@@ -8,11 +8,13 @@ from budget import examples
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
-from oracles import optimum
+from oracles import rows_within
 from oracles.brute_force import evaluate
 from oracles.domains import Known, by_order_alone, ordinal, representatives, value_at, whole
 from oracles.numbers import NoSecondOpinion
 from oracles.optimum import Answer, Judge, Optimum
+from oracles.rows_within import combinations
+from pruning.expressions.traversal import columns
 from pruning.expressions.trees import (
     And,
     Arithmetic,
@@ -29,7 +31,6 @@ from pruning.expressions.trees import (
     Opaque,
     Operator,
     StartsWith,
-    columns,
 )
 from pruning.expressions.types import (
     BOOLEAN,
@@ -156,7 +157,7 @@ def test_representatives_stand_for_every_value(data: st.DataObject) -> None:
 
 
 def _truths(predicate: Expression, cells: dict[str, list[Any]]) -> set[object]:
-    return {evaluate(predicate, row) for row in optimum._product(cells)}
+    return {evaluate(predicate, row) for row in combinations(cells)}
 
 
 # predicate, what is known, then which truth values a row can give: TRUE, FALSE, NULL
@@ -288,11 +289,10 @@ def test_what_has_no_meaning_is_undecided() -> None:
 def test_a_broken_engine_is_found_out(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The cross-check and the worked cases can fail."""
     if fault == "no successors":
-        monkeypatch.setattr(optimum, "representatives", lambda _, known: {n: [1] for n in known})
+        monkeypatch.setattr(rows_within, "representatives", lambda _, known: {n: [1] for n in known})
         broken = Judge(less(number(3), A)).optimum({"a": between(None, None)})
     else:
-        product = optimum._product
-        monkeypatch.setattr(optimum, "_product", lambda cells: list(product(cells))[:1])
+        monkeypatch.setattr(rows_within, "combinations", lambda cells: list(combinations(cells))[:1])
         broken = Judge(less(number(3), A)).optimum({"a": between(0, 9)})
     assert broken.true is IMPOSSIBLE
 

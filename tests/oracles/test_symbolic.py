@@ -14,7 +14,8 @@ from test_numbers_conform import INEXACT, Refusal, grid, ours, subjects
 from oracles.numbers import NoSecondOpinion, nearest_float32, rounded_text
 from oracles.symbolic import Ideals, Meaning, Outcome
 from pruning.expressions.sql import to_sql
-from pruning.expressions.trees import Call, Expression, Mode, columns
+from pruning.expressions.traversal import columns
+from pruning.expressions.trees import Call, Expression, Mode
 from pruning.expressions.types import FLOAT, Type, Value
 
 ROWS_PER_SUBJECT = 12

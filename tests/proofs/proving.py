@@ -10,6 +10,7 @@ from subjects_of_time import times
 from tested_axioms import TestedAxioms
 
 from oracles.symbolic import Ideals, Meaning, Outcome
+from pruning.expressions.traversal import columns, walk
 from pruning.expressions.trees import (
     Arithmetic,
     Compare,
@@ -18,9 +19,7 @@ from pruning.expressions.trees import (
     Expression,
     Operator,
     Order,
-    columns,
     type_of,
-    walk,
 )
 from pruning.expressions.types import BOOLEAN, BYTE, Type
 from pruning.rules import cuts

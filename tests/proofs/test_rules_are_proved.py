@@ -5,6 +5,7 @@ from proving import Proof
 from subjects import SUBJECTS
 
 from pruning.expressions import trees
+from pruning.expressions.traversal import walk
 from pruning.rules.analysis import rule_key
 from pruning.rules.table import RULES
 
@@ -20,9 +21,6 @@ def test_the_rule_holds_for_all_blocks_and_rows(family: str, name: str) -> None:
 def test_each_class_of_expression_and_each_function_has_a_rule_and_a_proof() -> None:
     classes = set(trees.Expression.__args__) - {trees.Call}
     proved = {
-        rule_key(node)
-        for subjects in SUBJECTS.values()
-        for root in subjects.values()
-        for node in trees.walk(root)
+        rule_key(node) for subjects in SUBJECTS.values() for root in subjects.values() for node in walk(root)
     }
     assert classes | set(trees.Function) == set(RULES) == proved

@@ -26,6 +26,7 @@ from text_meanings import (
 from pruning.expressions.trees import Function
 from pruning.expressions.types import INTEGER, STRING
 from pruning.rules import (
+    ascii_case,
     cuts,
     java_patterns,
     languages,
@@ -50,6 +51,7 @@ VALUES = [
     b"a\xc3",
     *texts(("a", " ", "\t"), 4),
     *faulty(("a", "b", "é"), 1),
+    "Σ\u0301".encode(),
 ]
 
 
@@ -101,7 +103,13 @@ def of_text(meaning: Callable[[str], str | int]) -> Callable[[bytes], Any]:
 @contextmanager
 def changed(module: Any, name: str, value: object) -> Iterator[None]:
     """A module with something else in it, and nothing remembered."""
-    cached = (letter_case.becoming, letter_case._changes, letter_case._image_moves, regular.matches)
+    cached = (
+        letter_case.becoming,
+        letter_case._changes,
+        letter_case._image_moves,
+        ascii_case.becoming_roughly,
+        regular.matches,
+    )
     with mock.patch.object(module, name, value):
         for function in (*cached, text_functions.trimmed, text_functions.cut_out, patterns._searched):
             function.cache_clear()
@@ -206,6 +214,11 @@ def _final_sigma(value: bytes) -> bytes | None:
     return value.decode().replace("Σ", "ς").lower().encode() if is_text(value) else None
 
 
+def _greek(value: bytes) -> bytes | None:
+    """An accent that goes after a Greek letter."""
+    return value.decode().replace("Σ\u0301", "Σ").encode() if is_text(value) else None
+
+
 def _turkish(value: bytes) -> bytes | None:
     if not is_text(value):
         return None
@@ -272,7 +285,7 @@ TWINS: Mapping[str, Predicate | Preimage] = {
     "UPPER character for character": Preimage(
         language_of(b"SS", "SSÉ".encode()),
         _becoming(Function.UPPER),
-        under(letter_case, "_changed", _simple, _becoming(Function.UPPER)),
+        under(letter_case, "changed", _simple, _becoming(Function.UPPER)),
         of_text(str.upper),
     ),
     "LOWER without final sigma": Preimage(
@@ -286,6 +299,23 @@ TWINS: Mapping[str, Predicate | Preimage] = {
         _becoming(Function.UPPER),
         under(letter_case, "_AMBIGUOUS", _unambiguous(Function.UPPER, "i"), _becoming(Function.UPPER)),
         _turkish,
+    ),
+    "UPPER keeps accents": Preimage(
+        language_of("Σ".encode()),
+        _becoming(Function.UPPER),
+        under(letter_case, "_GREEK_MARKS", "", _becoming(Function.UPPER)),
+        _greek,
+    ),
+    "letters without case": Preimage(
+        language_of("É".encode()),
+        lambda wanted: ascii_case.becoming_roughly(Function.UPPER, wanted),
+        under(
+            ascii_case,
+            "_OTHER_CHARACTERS",
+            (),
+            lambda wanted: ascii_case.becoming_roughly(Function.UPPER, wanted),
+        ),
+        of_text(str.upper),
     ),
     "TRIM of tabs too": Preimage(
         language_of(b"a\t", b"\ta", b"\t"),

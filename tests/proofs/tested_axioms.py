@@ -11,7 +11,8 @@ from typing import Any
 import z3
 
 from oracles.symbolic import Meaning, Outcome
-from pruning.expressions.trees import Contains, EndsWith, Expression, Like, RLike, type_of, walk
+from pruning.expressions.traversal import walk
+from pruning.expressions.trees import Contains, EndsWith, Expression, Like, RLike, type_of
 from pruning.expressions.types import Type
 from pruning.rules.analysis import Analysis, Rule, RuleKey, rule_key
 from pruning.rules.interpreters.solver import Solver

@@ -1,23 +1,18 @@
 """PROP-1 and PROP-2 for predicates over the elements of arrays, by the bounds of the elements alone."""
 
 import pytest
-from budget import examples
-from hypothesis import HealthCheck, Phase, event, find, given, settings
+from budget import examples, unshrunk
+from hypothesis import event, find, given
 from hypothesis import strategies as st
 
 from oracles.brute_force import evaluate
 from pruning.classification import classify_blocks
-from pruning.expressions.trees import Expression, Quantified, Quantifier, walk
+from pruning.expressions.traversal import walk
+from pruning.expressions.trees import Expression, Quantified, Quantifier
 from pruning.rules.truths import Match
 from strategies.nested import NAME, ArrayTable, array_predicates, array_tables
 
-SEARCH = settings(
-    max_examples=1_500,
-    deadline=None,
-    database=None,
-    phases=[Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
+SEARCH = unshrunk(1_500)
 
 
 @st.composite

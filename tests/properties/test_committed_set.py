@@ -8,25 +8,23 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 import pytest
+from known_blocks import known_of
 from pyspark.sql import SparkSession
 
-from oracles.domains import Known
 from oracles.optimum import Judge, Optimum
 from oracles.unpruned import Counts, Raises, matches_per_block
 from pruning.classification import classify_blocks
 from pruning.rules.truths import Match
 from strategies.committed import Cases, read
 from strategies.families import is_multi_column, is_single_column, leaf_count
-from strategies.metadata import BlockFacts, to_metadata
-from strategies.tables import Table
+from strategies.metadata import to_metadata
 
 SAMPLE = 21  # each so many-th table: 25 of them
 
 
 @pytest.fixture(scope="module")
-def cases(request: pytest.FixtureRequest) -> list[Cases]:
+def cases(deep: bool) -> list[Cases]:
     """The tables of this run."""
-    deep = request.config.getoption("--hypothesis-profile", default=None) == "deep"
     return list(read(every=1 if deep else SAMPLE))
 
 
@@ -113,21 +111,6 @@ def test_multi_column_predicates_are_nearly_tight(cases: list[Cases]) -> None:
                     skipped += known
     assert skippable > 100
     assert skipped >= 0.97 * skippable, (skipped, skippable)
-
-
-def known_of(table: Table, block: BlockFacts) -> dict[str, Known]:
-    """What a block's metadata tells of each column."""
-    return {
-        column.name: Known.of_counts(
-            column.type,
-            lower=facts.lower,
-            upper=facts.upper,
-            null_count=facts.null_count,
-            nan_count=facts.nan_count,
-            row_count=block.row_count,
-        )
-        for column, facts in zip(table.columns, block.columns, strict=True)
-    }
 
 
 def _best(best: Optimum) -> Match:

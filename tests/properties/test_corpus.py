@@ -24,7 +24,8 @@ from pyspark.sql import functions
 from oracles.frames import session, settings
 from pruning.classification import classify_blocks
 from pruning.expressions import types
-from pruning.expressions.sql import quoted_name, to_sql
+from pruning.expressions.names import leaf_name, quoted_name
+from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import (
     Column,
     Compare,
@@ -36,7 +37,6 @@ from pruning.expressions.trees import (
     Not,
     Quantified,
     Quantifier,
-    leaf_name,
 )
 from pruning.expressions.types import Kind, Type, Value
 from pruning.metadata.collecting import collect

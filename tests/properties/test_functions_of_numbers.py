@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from oracles.frames import rows_frame, session
 from pruning.expressions.sql import to_sql
-from pruning.expressions.trees import Call, Cast, Column, Expression, Function, Literal, Mode, columns
+from pruning.expressions.traversal import columns
+from pruning.expressions.trees import Call, Cast, Column, Expression, Function, Literal, Mode
 from pruning.expressions.types import BOOLEAN, BYTE, DOUBLE, FLOAT, INTEGER, LONG, SHORT, Type, Value, decimal
 from pruning.rules.analysis import Analysis
 from pruning.rules.environment import Environment

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from oracles.frames import session
 from oracles.unpruned import Raises, needs_ansi, truths_per_row
 from pruning.expressions.sql import to_sql
-from pruning.expressions.trees import Column, Expression, Mode, Opaque, walk
+from pruning.expressions.traversal import walk
+from pruning.expressions.trees import Column, Expression, Mode, Opaque
 from pruning.expressions.types import DOUBLE, INTEGER, LONG, decimal
 from pruning.spark.predicates import parse
 from strategies.layouts import tables

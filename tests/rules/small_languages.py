@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from hypothesis import Phase, settings
+from budget import unshrunk
 from hypothesis import strategies as st
 
 from pruning.expressions.types import BINARY
@@ -33,8 +33,7 @@ _PLACES = {word: place for place, word in enumerate(_BY_LENGTH)}
 _STEPS = [(_PLACES[word[:-1]], LETTERS.find(word[-1])) for word in _BY_LENGTH[1:]]
 # All words over two letters, for what needs longer ones.
 LONG_WORDS = tuple(sorted(bytes(word) for size in range(8) for word in itertools.product(b"ab", repeat=size)))
-# To find what only shows that it is there.
-UNSHRUNK = settings(max_examples=4_000, phases=[Phase.generate])
+UNSHRUNK = unshrunk(4_000)
 
 
 @dataclass(frozen=True, slots=True)

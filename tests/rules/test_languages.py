@@ -44,6 +44,24 @@ def test_a_language_holds_what_its_automaton_accepts(machine: Machine) -> None:
     assert machine.members == set(filter(machine.accepts, WORDS))
 
 
+@given(st.lists(words(size_max=3), max_size=6), st.integers(0, 6))
+def test_a_language_of_few_members_lists_them_all(chosen: list[bytes], limit: int) -> None:
+    """Those of a list, in whatever order it was; none of them where the limit is below their number."""
+    members = sorted(set(chosen), key=lambda word: (len(word), word))
+    event("too many" if len(members) > limit else "few")
+    assert listed(chosen).members(limit) == (None if len(members) > limit else tuple(members))
+
+
+@given(machines(states_max=3))
+def test_listed_members_are_all_that_an_automaton_accepts(machine: Machine) -> None:
+    """A member as long as there are states tells a language without end; of others none is missed."""
+    found = machine.language().members(2_000)
+    endless = any(len(word) >= len(machine.moves) for word in machine.members)
+    event("without end" if endless else "too many" if found is None else "listed")
+    assert not (endless and found is not None)
+    assert found is None or set(found) & set(WORDS) == machine.members
+
+
 @examples(0.5)
 @given(machines(), machines())
 def test_a_language_of_two_holds_what_they_do(one: Machine, other: Machine) -> None:

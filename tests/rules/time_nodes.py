@@ -1,5 +1,6 @@
 """Every function of dates and times, and its value by exact steps, for the tests of time."""
 
+from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
@@ -73,6 +74,7 @@ def operand(node: Expression) -> Column:
     return found
 
 
+@cache
 def chain_of(node: Expression) -> Chain:
     found = chain(node)
     assert found is not None

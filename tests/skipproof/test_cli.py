@@ -26,21 +26,14 @@ def numbers(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def run(spark: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    """Runs `skipproof ARGUMENTS` in this process and session; returns status, output and errors."""
+def run(run: Any, spark: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Runs `skipproof ARGUMENTS` in this process, and in the tests' session; returns the same."""
 
     @contextmanager
     def this_session(settings: object = None) -> Iterator[Any]:
         yield spark
 
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(cli, "spark_session", this_session)
-        monkeypatch.setattr(sys, "argv", ["skipproof", *arguments])
-        with pytest.raises(SystemExit) as left:
-            cli.main()
-        shown = capsys.readouterr()
-        return int(left.value.code or 0), shown.out, shown.err
-
+    monkeypatch.setattr(cli, "spark_session", this_session)
     return run
 
 
@@ -122,7 +115,7 @@ def test_a_query_that_fails_on_its_data_is_one_sentence(run: Any, numbers: str) 
     "arguments", [["query"], ["query", "--table", "x=/nowhere", "SELECT 1"], ["nothing"]]
 )
 def test_bad_usage_is_status_2_without_a_traceback(arguments: list[str]) -> None:
-    command = [sys.executable, "-c", "from skipproof.cli import main; main()", *arguments]
+    command = [sys.executable, "-m", "skipproof", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr
@@ -130,7 +123,7 @@ def test_bad_usage_is_status_2_without_a_traceback(arguments: list[str]) -> None
 
 
 def test_help_names_every_command_and_the_exit_status() -> None:
-    command = [sys.executable, "-c", "from skipproof.cli import main; main()", "--help"]
+    command = [sys.executable, "-m", "skipproof", "--help"]
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     for word in ("demo", "explain", "query", "Exit status"):
         assert word in shown

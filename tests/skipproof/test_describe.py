@@ -1,7 +1,6 @@
 """`skipproof describe`: what is known of a lake, what is not and why, how blocks overlap, what is false."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pruning.errors import InputError
-from skipproof import cli, describing
+from skipproof import describing
 from skipproof.describing import clustering, describe
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
@@ -32,20 +31,6 @@ def lake(tmp_path: Path) -> Path:
         }
         pq.write_table(pa.table(rows), tmp_path / f"{number}.parquet", row_group_size=10)
     return tmp_path
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    """Runs `skipproof ARGUMENTS` in this process; returns status, output and errors."""
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["skipproof", *arguments])
-        with pytest.raises(SystemExit) as left:
-            cli.main()
-        shown = capsys.readouterr()
-        return int(left.value.code or 0), shown.out, shown.err
-
-    return run
 
 
 def test_what_is_known_is_counted_by_row_groups(lake: Path) -> None:

@@ -1,7 +1,6 @@
 """The command `skipproof index`: what it prints, and that it is used afterwards."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +10,6 @@ import pytest
 
 import pruning
 from pruning.metadata.memberships import indexed
-from skipproof import cli
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    """Runs `skipproof ARGUMENTS` in this process; returns status, output and errors."""
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["skipproof", *arguments])
-        with pytest.raises(SystemExit) as left:
-            cli.main()
-        captured = capsys.readouterr()
-        return int(left.value.code or 0), captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture
@@ -52,6 +36,19 @@ def test_json_and_options(run: Any, table: Path) -> None:
     assert [(column["name"], column["dictionary"]) for column in report["columns"]] == [("b", 10)]
     _, out, _ = run("index", str(table), "--no-data", "--json")
     assert all(column["dictionary"] == 0 for column in json.loads(out)["columns"])
+
+
+def test_names_may_have_blanks_between_them(run: Any, table: Path) -> None:
+    status, out, _ = run("index", str(table), "--columns", "b, a", "--json")
+    assert status == 0
+    assert [column["name"] for column in json.loads(out)["columns"]] == ["a", "b"]
+
+
+def test_an_unknown_column_is_told_which_there_are(run: Any, table: Path) -> None:
+    status, _, errors = run("index", str(table), "--columns", "a,c")
+    assert status == 2
+    assert "'c'" in errors
+    assert "['a', 'b']" in errors
 
 
 def test_bad_input_is_one_sentence(run: Any, table: Path) -> None:

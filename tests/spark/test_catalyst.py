@@ -3,6 +3,7 @@
 import pytest
 
 from pruning.expressions import types
+from pruning.expressions.traversal import walk
 from pruning.expressions.trees import (
     And,
     Arithmetic,
@@ -18,7 +19,6 @@ from pruning.expressions.trees import (
     Opaque,
     Operator,
     Or,
-    walk,
 )
 from pruning.spark.catalyst import conjuncts
 from pruning.spark.jvm import elements

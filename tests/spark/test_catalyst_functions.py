@@ -5,10 +5,12 @@ import datetime
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from converting import converted
 
 from pruning import collect
 from pruning.classification import classify_blocks
 from pruning.expressions.sql import to_sql
+from pruning.expressions.traversal import walk
 from pruning.expressions.trees import (
     Call,
     Case,
@@ -23,7 +25,6 @@ from pruning.expressions.trees import (
     Opaque,
     RLike,
     StartsWith,
-    walk,
 )
 from pruning.expressions.types import STRING
 from pruning.rules.truths import Match
@@ -187,16 +188,6 @@ def rows(spark, tmp_path_factory):
 def trees(spark, rows):
     """The tree of each construct, all optimized at once."""
     return converted(spark, rows[0], [*CONSTRUCTS, *UNKNOWN])
-
-
-def converted(spark, frame, texts):
-    """What Spark's optimizer makes of values, without a filter that would change them further."""
-    plan = frame.selectExpr(*texts)._jdf.queryExecution().optimizedPlan()
-    names = {column.exprId().id(): column.name() for column in elements(plan.child().output())}
-    scope = Scope(names=names, session=spark)
-    return {
-        text: convert(column, scope) for text, column in zip(texts, elements(plan.projectList()), strict=True)
-    }
 
 
 @pytest.mark.parametrize("sql", CONSTRUCTS)

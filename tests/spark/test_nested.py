@@ -5,18 +5,18 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from converting import converted
 
 import pruning
 from pruning.expressions import types
+from pruning.expressions.names import field_name, leaf_name
 from pruning.expressions.sql import to_sql
-from pruning.expressions.trees import Column, Element, Opaque, Quantified, field_name, leaf_name, walk
+from pruning.expressions.traversal import walk
+from pruning.expressions.trees import Column, Element, Opaque, Quantified
 from pruning.metadata.schema import column_types
 from pruning.spark import derived
-from pruning.spark.catalyst import convert
-from pruning.spark.jvm import elements
 from pruning.spark.nested import declared, leaf_types
 from pruning.spark.predicates import parse
-from pruning.spark.scope import Scope
 
 TABLE = """
     i int, s string, `odd ``name` struct<`f ``g`: int>, `r.a` int,
@@ -81,15 +81,6 @@ def empty(spark):
 @pytest.fixture(scope="module")
 def trees(spark, empty):
     return converted(spark, empty, [*CONSTRUCTS, *UNKNOWN])
-
-
-def converted(spark, frame, texts):
-    plan = frame.selectExpr(*texts)._jdf.queryExecution().optimizedPlan()
-    names = {column.exprId().id(): column.name() for column in elements(plan.child().output())}
-    scope = Scope(names=names, session=spark)
-    return {
-        text: convert(column, scope) for text, column in zip(texts, elements(plan.projectList()), strict=True)
-    }
 
 
 @pytest.mark.parametrize("sql", CONSTRUCTS)

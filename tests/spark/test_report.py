@@ -4,8 +4,10 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 import pruning
-from pruning.spark.report import Removal, Report, ScanReport
+from pruning.spark.report import Removal, Report, ScanReport, readable
 
 SCAN = ScanReport(
     paths=("file:/lake",),
@@ -59,3 +61,27 @@ def test_importing_pruning_imports_neither_spark_nor_arrow():
     code = f"import pruning, sys; print(sorted({heavy} & set(sys.modules)), dir(pruning)[-1])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["[]", "prune"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (r"^\d+$", r"r'^\d+$'"),
+        ("$^", "'$^'"),
+        ("Éclair", "'Éclair'"),
+        ("it's", 'r"it\'s"'),
+        ("'\"", None),
+        ("a\n", None),
+        ("", "''"),
+    ],
+)
+def test_texts_in_bytes_are_shown_as_texts(spark, text, shown):
+    """As Spark reads them; what cannot be shown in a line, or would be read otherwise, stays as it is."""
+    written = f"CAST(X'{text.encode().hex().upper()}' AS STRING)"
+    line = readable(f"(`name` RLIKE {written})")
+    assert line == f"(`name` RLIKE {written if shown is None else shown})"
+    assert spark.sql(f"SELECT {readable(written)}").collect() == [(text,)]
+
+
+def test_bytes_that_are_no_text_stay_bytes():
+    assert readable("CAST(X'FF' AS STRING)") == "CAST(X'FF' AS STRING)"

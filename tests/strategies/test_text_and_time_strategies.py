@@ -4,13 +4,15 @@ import json
 from collections.abc import Callable
 
 import pytest
-from budget import examples
-from hypothesis import HealthCheck, Phase, find, given, settings
+from budget import examples, unshrunk
+from hypothesis import find, given
 from hypothesis import strategies as st
 
 from oracles.brute_force import evaluate
 from oracles.numbers import NoSecondOpinion, Overflow
 from oracles.zones import instant_of, local_of
+from pruning.expressions.function_groups import TEXT_FUNCTIONS, TIME_FUNCTIONS
+from pruning.expressions.traversal import walk
 from pruning.expressions.trees import (
     Call,
     Cast,
@@ -24,7 +26,6 @@ from pruning.expressions.trees import (
     Quantifier,
     RLike,
     StartsWith,
-    walk,
 )
 from pruning.expressions.types import STRING, TIMESTAMP, TIMESTAMP_NTZ
 from strategies.codec import decode, encode
@@ -34,18 +35,10 @@ from strategies.texts import text_pools, texts
 from strategies.times import days, instants, local_times
 from strategies.zones import US_PER_DAY, ZONES, changes
 
-# What is found is not shrunk: nobody reads it.
-SEARCH = settings(
-    max_examples=1_500,
-    deadline=None,
-    database=None,
-    derandomize=True,
-    phases=[Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
+SEARCH = unshrunk(1_500)
 ZONE = "America/New_York"
 CENTURIES_US = 200 * 366 * US_PER_DAY
-OF_TEXT_AND_TIME = tuple(Function)[list(Function).index(Function.UPPER) :]
+OF_TEXT_AND_TIME = tuple(function for function in Function if function in TEXT_FUNCTIONS | TIME_FUNCTIONS)
 
 
 @st.composite

@@ -160,7 +160,19 @@ def test_fixed_offsets_are_known(name: str, hours: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "EST", "+18:01", "America/Nowhere", "../../etc/passwd", "America", "+5:75", "x/y"]
+    "name",
+    [
+        "",
+        "EST",
+        "+18:01",
+        "America/Nowhere",
+        "../../etc/passwd",
+        "America",
+        "+5:75",
+        "x/y",
+        "leapseconds",
+        "MST",
+    ],
 )
 def test_other_names_are_not_known(name: str) -> None:
     """Java has zones of three letters, too, but not all of them are what others call so."""

@@ -1,0 +1,50 @@
+"""The functions by what they take, texts or times, and those whose result may not fit."""
+
+from pruning.expressions.trees import Arithmetic, Call, Cast, Expression, Function, Mode
+
+TEXT_FUNCTIONS = frozenset(
+    {
+        Function.UPPER,
+        Function.LOWER,
+        Function.TRIM,
+        Function.LTRIM,
+        Function.RTRIM,
+        Function.SUBSTRING,
+        Function.CONCAT,
+        Function.LENGTH,
+        Function.RPAD,
+    }
+)
+TIME_FUNCTIONS = frozenset(
+    {
+        Function.DATE_TRUNC,
+        Function.TRUNC,
+        Function.YEAR,
+        Function.QUARTER,
+        Function.MONTH,
+        Function.DAY,
+        Function.DAYOFWEEK,
+        Function.WEEKDAY,
+        Function.DAYOFYEAR,
+        Function.WEEKOFYEAR,
+        Function.LAST_DAY,
+        Function.HOUR,
+        Function.MINUTE,
+        Function.SECOND,
+        Function.DATE_ADD,
+        Function.DATE_SUB,
+        Function.ADD_MONTHS,
+        Function.DATEDIFF,
+        Function.UNIX_TIMESTAMP,
+        Function.DATE_FORMAT,
+    }
+)
+# The functions whose result may not fit in their type.
+OVERFLOWING = frozenset({Function.NEGATE, Function.ABS, Function.ROUND, Function.BROUND})
+
+
+def mode_of(expression: Expression) -> Mode | None:
+    """How the expression itself treats a result that does not fit; None where every result does."""
+    if isinstance(expression, Call):
+        return expression.mode if expression.function in OVERFLOWING else None
+    return expression.mode if isinstance(expression, Arithmetic | Cast) else None

@@ -1,0 +1,5 @@
+"""`python -m skipproof` is the command `skipproof`."""
+
+from skipproof.cli import main
+
+main()

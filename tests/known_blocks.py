@@ -1,0 +1,20 @@
+"""What a block's metadata tells of each column, as the optimum takes it."""
+
+from oracles.domains import Known
+from strategies.metadata import BlockFacts
+from strategies.tables import Table
+
+
+def known_of(table: Table, block: BlockFacts) -> dict[str, Known]:
+    """By the columns' names."""
+    return {
+        column.name: Known.of_counts(
+            column.type,
+            lower=facts.lower,
+            upper=facts.upper,
+            null_count=facts.null_count,
+            nan_count=facts.nan_count,
+            row_count=block.row_count,
+        )
+        for column, facts in zip(table.columns, block.columns, strict=True)
+    }
