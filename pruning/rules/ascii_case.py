@@ -32,6 +32,7 @@ def becoming_roughly(function: Function, wanted: Language) -> Language | None:
                   set can be reached by what came before: else none is.
     """
     accepting = wanted.automaton.accepting
+    start: _State = (0, _alive(wanted, frozenset({0})))
 
     def accepts(state: _State) -> bool:
         if state is None:
@@ -41,7 +42,7 @@ def becoming_roughly(function: Function, wanted: Language) -> Language | None:
 
     return language(
         Machine(
-            start=(0, _alive(wanted, frozenset({0}))),
+            start=start,
             moves=lambda state: _moves(wanted, function, state),
             accepts=accepts,
             faulty=lambda state: state is None or bool(state[1]),  # (2)

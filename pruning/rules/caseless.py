@@ -13,7 +13,9 @@ capital F became letters with a small one in Unicode 5. What is known for good:
 
 import unicodedata
 
-_CATEGORIES = frozenset("Cc Cs Co Pc Pd Ps Pe Pi Pf Po Sm Sc Zs Zl Zp".split())
+_IMMUTABLE = frozenset({"Cc", "Cs", "Co"})
+_SIGNS = frozenset({"Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sm", "Sc", "Zs", "Zl", "Zp"})
+CATEGORIES = _IMMUTABLE | _SIGNS
 # Ascending and apart; all of each block, whatever else is in it.
 BLOCKS = (
     range(0x3400, 0xA000),  # ideographs, hexagrams among them
@@ -27,7 +29,7 @@ BLOCKS = (
 
 def is_caseless(character: str) -> bool:
     """Whether UPPER and LOWER leave a character as it is, in each release of Spark and on each JVM."""
-    if unicodedata.category(character) in _CATEGORIES:
+    if unicodedata.category(character) in CATEGORIES:
         return True
     code = ord(character)
     return _is_noncharacter(code) or any(code in block for block in BLOCKS)

@@ -4,13 +4,16 @@ Patterns whose texts are in the order of the times are steps of a chain instead 
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from pruning.expressions.trees import Call, Cast, Expression, Function, Literal, Mode, type_of
 from pruning.expressions.types import DATE, INTEGER, TIMESTAMP
 from pruning.rules import cuts, date_text
-from pruning.rules.analysis import Rule
+from pruning.rules.analysis import Analysis, Rule
 from pruning.rules.cycles import CYCLES, OF_TIME
+from pruning.rules.environment import Environment
 from pruning.rules.outcomes import ValueSet
+from pruning.rules.ranges import Range
 from pruning.rules.time import time_preimage, time_range
 
 _FUNCTIONS: Mapping[str, Function] = {
@@ -47,4 +50,11 @@ def format_preimage(node: Expression, values: ValueSet) -> tuple[Expression, Val
     return field, ValueSet(cuts.of_values(numbers, INTEGER), null=values.null)  # (2)
 
 
-DATE_FORMAT = Rule(range=time_range, preimage=format_preimage)
+def format_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:
+    """As `time_range`; of any pattern a NULL has no text, so that where no row has a time none has a text."""
+    assert isinstance(node, Call)
+    known, operand = time_range(analysis, node, environment), analysis.range(node.operands[0], environment)
+    return replace(known, may_value=analysis.build.and_(known.may_value, operand.may_value))
+
+
+DATE_FORMAT = Rule(range=format_range, preimage=format_preimage)

@@ -52,7 +52,7 @@ _GREEK_MARKS = "\u0300\u0301\u0302\u0303\u0304\u0306\u0308\u0311\u0313\u0314\u03
 # Letters that lack a counterpart may be given one.
 _LACKING = {Function.UPPER: "Ll", Function.LOWER: "Lu"}
 # Literals and some wildcards. Many of them take more: `ascii_case` then answers sooner.
-_PIECES_MAX = 16_384
+_PIECES_MAX = 65_536
 # None is "as it is"; no texts are "any beyond ASCII".
 _Images: TypeAlias = tuple[bytes, ...] | None
 # Where a set's automaton is if all was ASCII so far (else None), where it may be in any case, and whether

@@ -30,14 +30,16 @@ def written(pattern: str) -> Call:
     return Call(Function.DATE_FORMAT, (T, Literal(pattern.encode(), STRING)), STRING, zone=ZONE)
 
 
-def truths(predicate: Expression, lower: int, upper: int) -> tuple[bool, bool, bool]:
-    """May it be TRUE, FALSE, NULL in a block with these bounds and no NULL."""
+def truths(
+    predicate: Expression, lower: int | None, upper: int | None, *, value: bool = True
+) -> tuple[bool, bool, bool]:
+    """May it be TRUE, FALSE, NULL in a block with these bounds and no NULL, or with NULL alone."""
     cells: dict[Input, Any] = {
         Input(Aspect.HAS_ROWS, "", None): True,
         Input(Aspect.LOWER, "t", TIMESTAMP): lower,
         Input(Aspect.UPPER, "t", TIMESTAMP): upper,
-        Input(Aspect.MAY_NULL, "t", TIMESTAMP): False,
-        Input(Aspect.MAY_VALUE, "t", TIMESTAMP): True,
+        Input(Aspect.MAY_NULL, "t", TIMESTAMP): not value,
+        Input(Aspect.MAY_VALUE, "t", TIMESTAMP): value,
     }
     true, false, null = exact.run(analyse(predicate, RULES), cells)
     return bool(true), bool(false), bool(null)
@@ -88,7 +90,9 @@ def test_spark_writes_fields_as_python_does(spark) -> None:
     zone_before = spark.conf.get("spark.sql.session.timeZone")
     spark.conf.set("spark.sql.session.timeZone", ZONE)
     try:
-        rows = frame.selectExpr("micros", "timestamp_micros(micros) t").selectExpr("micros", f"array({columns})")
+        rows = frame.selectExpr("micros", "timestamp_micros(micros) t").selectExpr(
+            "micros", f"array({columns})"
+        )
         found = rows.collect()
     finally:
         spark.conf.set("spark.sql.session.timeZone", zone_before)
@@ -99,6 +103,12 @@ def test_spark_writes_fields_as_python_does(spark) -> None:
 @pytest.mark.parametrize("pattern", ["M", "yyyy", "HH:mm", "MM MM", "S", "a", "'MM'", ""])
 def test_other_patterns_are_not_one_field_of_two_digits(pattern: str) -> None:
     assert date_text.single_field(pattern) is None
+
+
+@pytest.mark.parametrize("pattern", ["MM", "HH:mm", "yyyy-MM", "dd/MM/yyyy", "E"])
+def test_where_every_time_is_null_no_text_is_there(pattern: str) -> None:
+    """Whether or not the pattern is one that is known."""
+    assert truths(PREDICATES[0](written(pattern), b"03"), None, None, value=False) == (False, False, True)
 
 
 def test_a_twin_that_takes_another_field_is_found_out() -> None:

@@ -279,8 +279,10 @@ def test_signs_never_got_a_case_and_are_known_to_have_none() -> None:
     old = unicodedata.ucd_3_2_0
     got = {old.category(letter) for letter in map(chr, range(0x110000)) if letter.swapcase() != letter}
     assert got >= {"Lo", "So", "Nl"}
-    assert not got & (caseless._CATEGORIES - {"Cn"})
-    assert all(map(caseless.is_caseless, "\U0010ffff\ufffe\ufdd0\ud7ff\ue000\U0001f600\U0001faff\u9ffd-\u20bf"))
+    assert not got & (caseless.CATEGORIES)
+    assert all(
+        map(caseless.is_caseless, "\U0010ffff\ufffe\ufdd0\ud7ff\ue000\U0001f600\U0001faff\u9ffd-\u20bf")
+    )
     for letter in "a\u019b\u10d0\u2132\u2183\u24b6\u0345\U0001f130\u0221\U00010400\ua7dd":
         assert not caseless.is_caseless(letter)
 
@@ -301,12 +303,18 @@ def test_no_locale_makes_a_text_what_is_not_in_the_sets(spark, locale: str) -> N
         rows = frame.selectExpr("s", "upper(s)", "lower(s)").collect()
     finally:
         locales.setDefault(before)
-    assert locale != "el" or any(upper == "\u0391" for _, upper, _ in rows)
-    for value, *results in rows:
-        for function, result in zip(CASES, results, strict=True):
-            wanted = languages.of_cuts(cuts.of_values([result.encode()], STRING))
-            assert wanted is not None
-            assert all(found.holds(value.encode()) for found in becoming(function, wanted)), (value, result)
+    changed = [
+        (value, function, result)
+        for value, *results in rows
+        for function, result in zip(CASES, results, strict=True)
+        if result != (value.upper() if function is Function.UPPER else value.lower())
+    ]
+    assert locale in ("hy", "nl") or changed
+    by_result = {(function, result): value for value, function, result in changed}
+    for (function, result), value in itertools.islice(by_result.items(), 0, None, 1 + len(by_result) // 40):
+        wanted = languages.of_cuts(cuts.of_values([result.encode()], STRING))
+        assert wanted is not None
+        assert all(found.holds(value.encode()) for found in becoming(function, wanted)), (value, result)
 
 
 def becoming(function: Function, wanted: languages.Language) -> list[languages.Language]:
@@ -321,7 +329,7 @@ def becoming(function: Function, wanted: languages.Language) -> list[languages.L
 @examples(0.3)
 @given(st.sampled_from(CASES), st.data())
 def test_many_wildcards_under_a_case_are_exact_in_ascii(function: Function, data: st.DataObject) -> None:
-    """The rough answer loses nothing, and of ASCII and characters without case nothing is in it that is not."""
+    """The rough answer loses nothing; of ASCII and characters without case it holds nothing else."""
     plain = st.text("abIiKz2\U0001f600\ue000\U0010ffff", max_size=5)
     value = data.draw(plain)
     shape = "".join(data.draw(st.sampled_from((letter, "_", "%"))) for letter in data.draw(plain))
