@@ -71,8 +71,6 @@ _TIMES: dict[str, Expression] = {
     "add_months =": _compare(
         Comparison.EQUAL, Call(Function.ADD_MONTHS, (D, Literal(1, INTEGER)), DATE), Literal(19_783, DATE)
     ),
-    "date_format IS NULL": IsNull(_DAY_TEXT),
-    "date_format =": _compare(Comparison.EQUAL, _DAY_TEXT, Literal(b"2024-03-10", STRING)),
     "year of an instant =": _compare(
         Comparison.EQUAL, _field(Function.YEAR, _DAY_OF_T), Literal(2024, INTEGER)
     ),
@@ -111,7 +109,16 @@ _FIELDS |= {
     for function in CYCLES
     if function not in _OF_TIME
 } | {f"{function.value} IS NULL": IsNull(_field(function, T)) for function in _OF_TIME}
-SUBJECTS: dict[str, dict[str, Expression]] = {"time": _TIMES, "fields": _FIELDS}
+_TEXTS: dict[str, Expression] = {
+    "date_format IS NULL": IsNull(_DAY_TEXT),
+    "date_format =": _compare(Comparison.EQUAL, _DAY_TEXT, Literal(b"2024-03-10", STRING)),
+    "month as text =": _compare(
+        Comparison.EQUAL,
+        Call(Function.DATE_FORMAT, (T, Literal(b"MM", STRING)), STRING, zone=ZONE),
+        Literal(b"03", STRING),
+    ),
+}
+SUBJECTS: dict[str, dict[str, Expression]] = {"time": _TIMES, "fields": _FIELDS, "date_fields": _TEXTS}
 
 
 def times(theory: Theory) -> Callable[[Meaning, Expression], Outcome | None]:

@@ -7,7 +7,7 @@ from twin import Twin
 
 from pruning.expressions.trees import Call, Expression, Function
 from pruning.expressions.types import DATE, LONG
-from pruning.rules import fields, ranges, time
+from pruning.rules import date_fields, fields, ranges, time
 from pruning.rules.analysis import Analysis, Rule
 from pruning.rules.environment import Environment
 from pruning.rules.functions import Apply
@@ -56,8 +56,16 @@ def _begins_where_it_is(node: Expression, values: ValueSet) -> tuple[Expression,
 
 def _without_null(node: Expression, values: ValueSet) -> tuple[Expression, ValueSet] | None:
     """A text of a time that is never NULL."""
-    found = time.time_preimage(node, values)
+    found = date_fields.format_preimage(node, values)
     return None if found is None else (found[0], replace(found[1], null=False))
+
+
+def _minutes_for_months(node: Expression, values: ValueSet) -> tuple[Expression, ValueSet] | None:
+    """`MM` taken for minutes."""
+    assert isinstance(node, Call)
+    operand, pattern = node.operands
+    minutes = replace(node, operands=(operand, replace(pattern, value=b"mm")))
+    return date_fields.format_preimage(minutes, values)
 
 
 def _never_null(analysis: Analysis, node: Expression, environment: Environment) -> Range:
@@ -99,7 +107,16 @@ TWINS: Mapping[str, Twin] = {
         Function.UNIX_TIMESTAMP, Rule(range=_turned(time.time_range)), "time", "unix_timestamp"
     ),
     "date_format never NULL": Twin(
-        Function.DATE_FORMAT, replace(time.TIME, preimage=_without_null), "time", "date_format IS NULL"
+        Function.DATE_FORMAT,
+        replace(date_fields.DATE_FORMAT, preimage=_without_null),
+        "date_fields",
+        "date_format IS NULL",
+    ),
+    "MM as minutes": Twin(
+        Function.DATE_FORMAT,
+        replace(date_fields.DATE_FORMAT, preimage=_minutes_for_months),
+        "date_fields",
+        "month as text =",
     ),
     "month without the year": Twin(Function.MONTH, Rule(range=_month_without_year), "fields", "months"),
     **{
