@@ -19,7 +19,7 @@ from strategies.values import types as sql_types
 
 PLAIN_NAMES = ("a", "b", "c", "d", "e", "f")
 # Names that need quoting in SQL, that contain a path separator, or that look like something else.
-ODD_NAMES = ("a b", "c.d", "`", "select", "1", "\u00e9")
+ODD_NAMES = ("a b", "c.d", "b`", "select", "1", "\u00e9")
 
 
 class Layout(enum.Enum):
