@@ -75,10 +75,10 @@ def _attributes(
         for attribute in elements(expression.references().toSeq())
     }
     aliases = [
-        _alias(spark, columns[names[id_]], attribute.name(), attribute.exprId())
+        alias(spark, columns[names[id_]], attribute.name(), attribute.exprId())
         for id_, attribute in named.items()
     ]
-    return _projected(spark, aliases, rows)
+    return projected(spark, aliases, rows)
 
 
 def _values(spark: SparkSession, rows: Java, expressions: Sequence[Java]) -> Java:
@@ -90,20 +90,20 @@ def _values(spark: SparkSession, rows: Java, expressions: Sequence[Java]) -> Jav
         catalyst.TryEval(catalyst.CreateNamedStruct(sequence(spark, [label, expression])))
         for expression in expressions
     ]
-    return _projected(
+    return projected(
         spark,
-        [_alias(spark, value, f"_{place}", fresh.newExprId()) for place, value in enumerate(wrapped)],
+        [alias(spark, value, f"_{place}", fresh.newExprId()) for place, value in enumerate(wrapped)],
         rows,
     )
 
 
-def _alias(spark: SparkSession, expression: Java, name: str, id_: Java) -> Java:
+def alias(spark: SparkSession, expression: Java, name: str, id_: Java) -> Java:
     nothing, absent = sequence(spark, []), machine(spark).scala.Option.apply(None)
     catalyst = machine(spark).org.apache.spark.sql.catalyst.expressions
     return catalyst.Alias(expression, name, id_, nothing, absent, nothing)
 
 
-def _projected(spark: SparkSession, columns: Sequence[Java], plan: Java) -> Java:
+def projected(spark: SparkSession, columns: Sequence[Java], plan: Java) -> Java:
     logical = machine(spark).org.apache.spark.sql.catalyst.plans.logical
     return logical.Project(sequence(spark, columns), plan)
 

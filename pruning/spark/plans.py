@@ -56,9 +56,9 @@ def leaves(plan: Java) -> Iterator[Leaf]:
         pending = [(root, Chain())]
         while pending:
             node, chain = pending.pop()
-            below = _through(node, chain)
+            below = below_chain(node, chain)
             inputs = list(elements(node.children()))
-            if not inputs and simple_name(node) not in _ROWS_IN_THE_PLAN:
+            if not inputs and reads_something(simple_name(node)):
                 yield Leaf(node, chain)
             pending.extend((input_, below) for input_ in reversed(inputs))
 
@@ -72,7 +72,12 @@ def walk(plan: Java) -> Iterator[Java]:
         pending.extend(elements(node.children()))
 
 
-def _through(node: Java, chain: Chain) -> Chain:
+def reads_something(kind: str) -> bool:
+    """Whether a leaf of this class reads what the query itself does not spell out."""
+    return kind not in _ROWS_IN_THE_PLAN
+
+
+def below_chain(node: Java, chain: Chain) -> Chain:
     """The chain below a node: longer at a filter or projection, new at anything else."""
     kind = simple_name(node)
     if kind == "Filter":

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 # How SQL says a text that could be read otherwise by another parser setting.
@@ -41,6 +41,16 @@ class ScanReport:
     removals: tuple[Removal, ...] = ()
     range_filters: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def with_notes(self, *notes: str) -> "ScanReport":
+        """The report with more notes at its end."""
+        return replace(self, notes=(*self.notes, *notes))
+
+    def with_blocks(self, *, total: int, kept: int, bytes_total: int, bytes_kept: int) -> "ScanReport":
+        """The report with its counts of blocks and bytes."""
+        return replace(
+            self, blocks_total=total, blocks_kept=kept, bytes_total=bytes_total, bytes_kept=bytes_kept
+        )
 
     @property
     def requests_saved(self) -> int:
@@ -94,19 +104,38 @@ def _as_text(found: re.Match[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What was run to decide more than metadata can: why, over how many files, for how many rows, how long."""
+
+    purpose: str
+    files: int
+    rows: int
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.purpose}: {self.files:,} files, {self.rows:,} rows, {1000 * self.seconds:,.0f} ms"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """A query: its scans in plan order, and notes on the query as a whole."""
+    """A query: its scans in plan order, notes on the query as a whole, and the jobs that deciding took."""
 
     scans: tuple[ScanReport, ...] = ()
     notes: tuple[str, ...] = ()
+    jobs: tuple[Job, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON-ready values."""
-        return {"scans": [scan.to_dict() for scan in self.scans], "notes": list(self.notes)}
+        return {
+            "scans": [scan.to_dict() for scan in self.scans],
+            "notes": list(self.notes),
+            "jobs": [asdict(job) for job in self.jobs],
+        }
 
     def __str__(self) -> str:
         lines = [f"note: {note}" for note in self.notes]
         for number, scan in enumerate(self.scans, start=1):
             first, *others = scan.lines()
             lines += [f"scan {number}: {first}", *others]
+        lines += [f"job: {job}" for job in self.jobs]
         return "\n".join(lines) if lines else "The query reads no table."

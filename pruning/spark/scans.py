@@ -1,25 +1,33 @@
-"""Prunes one scan: which files it must read, and which ranges of values it may leave out of them."""
+"""One scan of a query: what is left of it to read, as one technique after another narrows it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from pruning.bounding import key_bounds
+from pruning.classification import classify_blocks
 from pruning.expressions.sql import to_sql
-from pruning.expressions.trees import Expression, Literal
+from pruning.expressions.traversal import columns
+from pruning.expressions.trees import And, Expression, Literal
+from pruning.expressions.types import BOOLEAN
+from pruning.metadata.schema import column_types
 from pruning.rules.truths import Match
 from pruning.spark.derived import Asked, ask, judge
-from pruning.spark.jvm import Java, frame, simple_name, with_leaf
+from pruning.spark.jvm import Java, frame, simple_name
 from pruning.spark.lake import Lake, Unprunable, lake, reading
 from pruning.spark.matching import matching
+from pruning.spark.materials import empty_relation
 from pruning.spark.nested import leaf_types
 from pruning.spark.partitions import with_partition_values
 from pruning.spark.plans import Leaf
 from pruning.spark.ranges import range_filters
 from pruning.spark.report import Removal, ScanReport
+from pruning.techniques.keys import KeyBounds
 
 # Block metadata of files, and a sentence about each file whose footer could not be read.
 Reader = Callable[[tuple[str, ...]], tuple[pa.Table, dict[str, str]]]
@@ -29,37 +37,240 @@ class AboutFiles(Exception):
     """A scan gives a column that tells of files; the text names it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pruned:
-    """A leaf's fate: its report, and the subtree that takes its place, None where it stays."""
+@dataclass(slots=True)
+class _Known:
+    """What is known of a table's row groups, as Spark reads them; why not of some files.
 
-    report: ScanReport
-    subtree: Java = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Blocks:
-    """What is known of a table's row groups: as Spark reads them, and which may hold a needed row.
-
-    `keep` has shape (blocks,); `failures` says why of each file whose footer could not be read, and
-    `notes` what Spark evaluated to tell.
+    `verdicts` are those of the scan's own filters, `keep` says which blocks may hold a needed row; each
+    has shape (blocks,).
     """
 
     metadata: pa.Table
-    keep: pa.BooleanArray
     failures: dict[str, str]
-    notes: tuple[str, ...] = ()
+    verdicts: np.ndarray
+    keep: np.ndarray
 
-    def files(self, table: Lake) -> list[str]:
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class TableScan:
+    """A scan of a Parquet table. Block metadata is read when a technique first needs it."""
+
+    spark: SparkSession
+    leaf: Leaf
+    table: Lake
+    asked: Asked
+    read: Reader
+    removals: list[Removal] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    # What holds of every row that is still needed, beside the scan's own filters.
+    learned: list[Expression] = field(default_factory=list)
+    range_filters: tuple[str, ...] = ()
+    _known: _Known | None = None
+    _chosen: frozenset[str] | None = None
+
+    @property
+    def filtered(self) -> bool:
+        """Whether the scan's own filters say anything."""
+        return self.asked.predicate != Literal(True, BOOLEAN)
+
+    @property
+    def certain(self) -> bool:
+        """Whether all footers could be read, so that no row is unaccounted for."""
+        return not self._blocks.failures
+
+    @property
+    def matches(self) -> np.ndarray:
+        """The verdict on each block that is still to be read, NONE of the others; shape (blocks,)."""
+        known = self._blocks
+        return np.where(known.keep, known.verdicts, np.int8(Match.NONE))
+
+    @property
+    def needed(self) -> np.ndarray:
+        """Whether each block is still to be read; shape (blocks,)."""
+        return self._blocks.keep
+
+    @property
+    def row_counts(self) -> np.ndarray:
+        """Live rows of each block."""
+        return self._blocks.metadata.column("row_count").to_numpy()
+
+    @property
+    def file_of_block(self) -> np.ndarray:
+        """The place in the table's files of each block's file."""
+        files = pa.array(self.table.files, pa.string())
+        return pc.index_in(self._blocks.metadata.column("file"), value_set=files).to_numpy()
+
+    @property
+    def bytes_kept(self) -> int:
+        """Compressed bytes of the blocks that are still to be read."""
+        sizes = self._blocks.metadata.column("byte_count").filter(pa.array(self._blocks.keep))
+        return pc.sum(sizes).as_py() or 0
+
+    @property
+    def rows_kept(self) -> int:
+        """Live rows of the blocks that are still to be read."""
+        return int(self.row_counts[self._blocks.keep].sum())
+
+    def bounds(self, key: Expression) -> KeyBounds:
+        """Where a key lies on those rows of each block that pass the scan's own filters."""
+        predicate = self.asked.predicate if self.filtered else None
+        return key_bounds(key, self._metadata_of(key), predicate=predicate)
+
+    def filter(self) -> None:
+        """Leave out the blocks that hold no row on which the scan's own filters are TRUE."""
+        if self.filtered and self.table.files:
+            known = self._blocks
+            self._narrow("filter", to_sql(self.asked.predicate), known.verdicts != Match.NONE)
+
+    def learn(
+        self, technique: str, condition: Expression, *, because: str, excluded: np.ndarray | None = None
+    ) -> None:
+        """Leave out the blocks that hold no row on which a condition is TRUE, and those that are excluded.
+
+        Args:
+            technique: Its name in the report.
+            condition: It holds of every row that is needed; over the table's columns.
+            because: Why, for people.
+            excluded: Blocks that hold no needed row, shape (blocks,).
+        """
+        metadata = self._metadata_of(condition)
+        told = classify_blocks(condition, metadata).to_numpy() != Match.NONE
+        self.learned.append(condition)
+        self._narrow(technique, because, told if excluded is None else told & ~excluded)
+
+    def choose(self, technique: str, files: Sequence[str], *, because: str) -> None:
+        """Leave out all files but these, whatever is known of them."""
+        before = len(self.files())
+        chosen = pa.array(files, pa.string())
+        inside = pc.is_in(self._blocks.metadata.column("file"), value_set=chosen).to_numpy()
+        blocks = int((self._blocks.keep & ~inside).sum())
+        self._blocks.keep &= inside
+        self._chosen = frozenset(files)
+        self._removed(technique, because, before, blocks)
+
+    def files(self) -> list[str]:
         """The files to read, in Spark's order: also those of which nothing is known."""
-        locators = self.metadata.column("file")
-        needed = set(locators.filter(self.keep).to_pylist()) | set(self.failures)
+        if self._known is None:
+            return list(self.table.files)
+        known = self._known
+        locators = known.metadata.column("file")
+        needed = set(locators.filter(pa.array(known.keep)).to_pylist()) | set(known.failures)
         spoken_for = set(locators.unique().to_pylist())
-        return [file for file in table.files if file in needed or file not in spoken_for]
+        found = [file for file in self.table.files if file in needed or file not in spoken_for]
+        return found if self._chosen is None else [file for file in found if file in self._chosen]
+
+    def subtree(self, files: Sequence[str] | None = None) -> Java | None:
+        """What takes the leaf's place, None where it stays.
+
+        Args:
+            files: Some of the files to read; None is all of them.
+
+        Raises:
+            Unprunable: Spark would read other files.
+        """
+        left = self.files() if files is None else list(files)
+        if self.table.files and not left:
+            self.range_filters = ()
+            return empty_relation(self.spark, self.leaf.node)
+        ranges = self._ranges(left)
+        whole = len(left) == len(self.table.files)
+        below = self.leaf.node if whole else reading(self.spark, self.table, left)
+        if ranges:
+            below, ranges = _filtered(self.spark, below, ranges)
+        self.range_filters = tuple(ranges)
+        return None if whole and not ranges else below
+
+    def untouched(self, note: str) -> None:
+        """Forget all that was decided; the note says why."""
+        if self._known is not None:
+            self._known.keep[:] = True
+        self._chosen = None
+        self.removals.clear()
+        self.learned.clear()
+        self.notes.append(note)
+
+    def report(self) -> ScanReport:
+        """What was decided, and why."""
+        files = len(self.table.files)
+        report = ScanReport(
+            paths=self.table.roots,
+            files_total=files,
+            files_kept=len(self.files()),
+            removals=tuple(self.removals),
+            range_filters=self.range_filters,
+            notes=tuple(self.notes),
+        )
+        if self._known is None:
+            nothing = "there is no file" if not files else "nothing applies to its rows"
+            return report.with_notes(nothing)
+        known = self._known
+        sizes = known.metadata.column("byte_count")
+        return report.with_blocks(
+            total=len(known.keep),
+            kept=int(known.keep.sum()),
+            bytes_total=pc.sum(sizes).as_py() or 0,
+            bytes_kept=self.bytes_kept,
+        )
+
+    @property
+    def _blocks(self) -> _Known:
+        if self._known is None:
+            metadata, failures = self.read(self.table.files)
+            types = leaf_types(self.table.data_columns)
+            metadata = with_partition_values(matching(metadata, types), self.asked.predicate, self.table)
+            keep = np.ones(metadata.num_rows, bool)
+            self._known = _Known(metadata, failures, self._verdicts(metadata), keep)
+            self.notes += [f"read in full: {sentence}" for sentence in failures.values()]
+        return self._known
+
+    def _verdicts(self, metadata: pa.Table) -> np.ndarray:
+        if not self.filtered:
+            rows = metadata.column("row_count").to_numpy()
+            return np.where(rows > 0, np.int8(Match.ALL), np.int8(Match.NONE))
+        try:
+            judged = judge(self.spark, self.asked, metadata)
+        except RecursionError:
+            # Deeper than Python can follow; nothing is concluded.
+            return np.full(metadata.num_rows, np.int8(Match.SOME))
+        self.notes += judged.notes
+        return np.array(judged.verdicts.to_numpy())
+
+    def _metadata_of(self, expression: Expression) -> pa.Table:
+        """The metadata, also with those partition columns that an expression names."""
+        known = self._blocks
+        there = column_types(known.metadata)
+        if any(name in self.table.partition_columns and name not in there for name in columns(expression)):
+            known.metadata = with_partition_values(known.metadata, expression, self.table)
+        return known.metadata
+
+    def _narrow(self, technique: str, because: str, needed: np.ndarray) -> None:
+        known, before = self._blocks, len(self.files())
+        blocks = int((known.keep & ~needed).sum())
+        known.keep &= needed
+        self._removed(technique, because, before, blocks)
+
+    def _removed(self, technique: str, because: str, files_before: int, blocks: int) -> None:
+        files = files_before - len(self.files())
+        if files or blocks:
+            self.removals.append(Removal(technique=technique, predicate=because, files=files, blocks=blocks))
+
+    def _ranges(self, files: list[str]) -> list[str]:
+        """SQL of the hulls of what is left in these files, where that lets Spark skip more."""
+        if self._known is None or self._known.failures or not self.removals:
+            return []
+        known = self._known
+        inside = pc.is_in(known.metadata.column("file"), value_set=pa.array(files, pa.string()))
+        metadata = known.metadata.filter(inside)
+        # A file without lanes may hold anything, so no range is known to cover it.
+        if len(metadata.column("file").unique()) < len(files):
+            return []
+        keep = pa.array(known.keep).filter(inside.combine_chunks())
+        asked = And((self.asked.predicate, *self.learned)) if self.learned else self.asked.predicate
+        return [found.sql for found in range_filters(asked, metadata, keep, self.table.data_columns)]
 
 
-def prune_leaf(spark: SparkSession, leaf: Leaf, read: Reader) -> Pruned:
-    """Decide what one leaf of a plan must read.
+def open_scan(spark: SparkSession, leaf: Leaf, read: Reader) -> TableScan | ScanReport:
+    """A leaf of a plan as a scan; or the report that says why it stays as it is.
 
     Raises:
         AboutFiles: the query asks which files its rows come from, so no scan of it may change.
@@ -67,107 +278,13 @@ def prune_leaf(spark: SparkSession, leaf: Leaf, read: Reader) -> Pruned:
     try:
         table = lake(spark, leaf.node)
     except Unprunable as reason:
-        note = f"left as it is: {reason}"
-        return Pruned(report=ScanReport(paths=(simple_name(leaf.node),), notes=(note,)))
+        return ScanReport(paths=(simple_name(leaf.node),), notes=(f"left as it is: {reason}",))
     for attribute in table.attributes:
         if attribute.about_files:
             raise AboutFiles(attribute.name)
-    report = ScanReport(paths=table.roots, files_total=len(table.files), files_kept=len(table.files))
-    asked = _asked(spark, leaf, table)
-    predicate = asked.predicate
-    if isinstance(predicate, Literal) or not table.files:
-        nothing = "there is no file" if not table.files else "no filter applies to its rows"
-        return Pruned(report=replace(report, notes=(nothing,)))
-    blocks = _blocks(spark, asked, table, read)
-    report = _with_blocks(report, predicate, table, blocks)
-    try:
-        return _rewritten(spark, leaf, table, predicate, blocks, report)
-    except Unprunable as reason:
-        return Pruned(report=_untouched(report, f"left as it is: {reason}"))
-
-
-def _asked(spark: SparkSession, leaf: Leaf, table: Lake) -> Asked:
     names = leaf.chain.names({attribute.id: attribute.name for attribute in table.attributes})
-    return ask(spark, leaf.chain.conditions, names)
-
-
-def _blocks(spark: SparkSession, asked: Asked, table: Lake, read: Reader) -> _Blocks:
-    metadata, failures = read(table.files)
-    known = with_partition_values(matching(metadata, leaf_types(table.data_columns)), asked.predicate, table)
-    try:
-        judged = judge(spark, asked, known)
-    except RecursionError:
-        # Deeper than Python can follow; nothing is concluded.
-        everything = pa.array([True] * known.num_rows, pa.bool_())
-        return _Blocks(metadata=known, keep=everything, failures=failures)
-    keep = pc.not_equal(judged.verdicts, int(Match.NONE))
-    return _Blocks(metadata=known, keep=keep, failures=failures, notes=judged.notes)
-
-
-def _with_blocks(report: ScanReport, predicate: Expression, table: Lake, blocks: _Blocks) -> ScanReport:
-    files = blocks.files(table)
-    sizes = blocks.metadata.column("byte_count")
-    kept = pc.sum(blocks.keep).as_py() or 0
-    removal = Removal(
-        technique="filter",
-        predicate=to_sql(predicate),
-        files=len(table.files) - len(files),
-        blocks=len(blocks.keep) - kept,
-    )
-    return replace(
-        report,
-        files_kept=len(files),
-        blocks_total=len(blocks.keep),
-        blocks_kept=kept,
-        bytes_total=pc.sum(sizes).as_py() or 0,
-        bytes_kept=pc.sum(sizes.filter(blocks.keep)).as_py() or 0,
-        removals=(removal,) if removal.blocks or removal.files else (),
-        notes=(
-            *(f"read in full: {sentence}" for sentence in blocks.failures.values()),
-            *blocks.notes,
-        ),
-    )
-
-
-def _untouched(report: ScanReport, note: str) -> ScanReport:
-    return replace(
-        report,
-        files_kept=report.files_total,
-        blocks_kept=report.blocks_total,
-        bytes_kept=report.bytes_total,
-        removals=(),
-        notes=(*report.notes, note),
-    )
-
-
-def _rewritten(
-    spark: SparkSession,
-    leaf: Leaf,
-    table: Lake,
-    predicate: Expression,
-    blocks: _Blocks,
-    report: ScanReport,
-) -> Pruned:
-    """The leaf's filters over fewer files, with the ranges of what is left in them as a filter."""
-    files = blocks.files(table)
-    ranges = _range_sql(predicate, table, blocks, files)
-    below = leaf.node if len(files) == len(table.files) else reading(spark, table, files)
-    if ranges:
-        below, ranges = _filtered(spark, below, ranges)
-    report = replace(report, range_filters=tuple(ranges))
-    if len(files) == len(table.files) and not ranges:
-        return Pruned(report=report)
-    return Pruned(report=report, subtree=with_leaf(spark, leaf.chain.top, leaf.node, below))
-
-
-def _range_sql(predicate: Expression, table: Lake, blocks: _Blocks, files: list[str]) -> list[str]:
-    in_kept_files = pc.is_in(blocks.metadata.column("file"), value_set=pa.array(files, pa.string()))
-    metadata = blocks.metadata.filter(in_kept_files)
-    # A file without lanes may hold anything, so no range is known to cover it.
-    if blocks.failures or len(metadata.column("file").unique()) < len(files):
-        return []
-    keep = blocks.keep.filter(in_kept_files.combine_chunks())
-    return [found.sql for found in range_filters(predicate, metadata, keep, table.data_columns)]
+    asked = ask(spark, leaf.chain.conditions, names)
+    return TableScan(spark=spark, leaf=leaf, table=table, asked=asked, read=read)
 
 
 def _filtered(spark: SparkSession, leaf: Java, ranges: list[str]) -> tuple[Java, list[str]]:

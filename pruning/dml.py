@@ -1,0 +1,242 @@
+"""Plans DELETE, UPDATE and MERGE over Parquet files: which files and row groups they must rewrite ([P] 7).
+
+Nothing is written here. A plan says which files to leave alone, which to drop without reading them, and
+what to do with each row group of the others. Conditions are Spark SQL over the target's columns.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pruning.classification import classify_blocks
+from pruning.errors import InputError
+from pruning.expressions.trees import Column
+from pruning.metadata.collecting import collect
+from pruning.metadata.listing import Paths
+from pruning.metadata.schema import column_types
+from pruning.rules.truths import Match
+from pruning.spark.predicates import classify, parse
+from pruning.techniques import rewriting
+from pruning.techniques.dml_errors import may_raise
+from pruning.techniques.dml_keys import may_equal, typed
+from pruning.techniques.rewriting import Condition, Fate, Rewriting, Sizes, Tally, Then, When
+
+__all__ = ["Fate", "MergeClause", "RewritePlan", "Then", "When", "plan_delete", "plan_merge", "plan_update"]
+
+# Columns by the target's names: arrays, an Arrow table, or a DataFrame of Spark, which is collected.
+Keys: TypeAlias = Mapping[str, Any] | pa.Table | Any
+
+_FATES = {Fate.UNTOUCHED: "untouched", Fate.DELETED: "deleted", Fate.REWRITTEN: "rewritten"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeClause:
+    """One WHEN of MERGE.
+
+    Attributes:
+        when: Which rows it is about.
+        then: What it does to them.
+        condition: What its AND asks of the target's columns alone, in SQL; None where nothing.
+        more: Whether its AND asks more than that, such as something of the source's columns.
+    """
+
+    when: When
+    then: Then
+    condition: str | None = None
+    more: bool = False
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RewritePlan:
+    """What a statement does to files and row groups.
+
+    Attributes:
+        statement: "DELETE", "UPDATE" or "MERGE".
+        blocks: What becomes of each row group, in the metadata's order.
+        metadata: The block metadata that the plan was made of.
+    """
+
+    statement: str
+    blocks: Rewriting
+    metadata: pa.Table
+
+    @cached_property
+    def row_groups(self) -> pa.Table:
+        """A row per row group: file, row_group, row_count, byte_count, fate, joined, whole.
+
+        `fate` is untouched (copy it where its file is rewritten), deleted (leave it out, unread) or
+        rewritten (look at each row, or at none if `whole`: all of them change). `joined` is of MERGE:
+        read the row group for the join with the source, whatever its fate.
+        """
+        fates = pa.array(list(_FATES.values())).take(pa.array(self.blocks.fates))
+        located = self.metadata.select(["file", "row_group", "row_count", "byte_count"])
+        for name, lanes in (("fate", fates), ("joined", self.blocks.joined), ("whole", self.blocks.whole)):
+            located = located.append_column(name, pa.array(lanes))
+        return located
+
+    @cached_property
+    def files(self) -> dict[str, str]:
+        """The fate of each file: untouched or deleted if all its row groups are, else rewritten."""
+        grouped = self.row_groups.group_by("file", use_threads=False)
+        found = grouped.aggregate([("fate", "min"), ("fate", "max")]).to_pydict()
+        rows = zip(found["file"], found["fate_min"], found["fate_max"], strict=True)
+        return {
+            file: least if least == greatest else _FATES[Fate.REWRITTEN] for file, least, greatest in rows
+        }
+
+    def files_of(self, fate: Fate) -> tuple[str, ...]:
+        """The files with one fate, in the metadata's order."""
+        return tuple(file for file, found in self.files.items() if found == _FATES[fate])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as JSON-ready values; row groups of untouched and of deleted files are not listed."""
+        rewritten = self.files_of(Fate.REWRITTEN)
+        listed = self.row_groups.filter(
+            pc.or_(
+                pc.is_in(self.row_groups["file"], pa.array(rewritten, pa.string())), self.row_groups["joined"]
+            )
+        )
+        return {
+            "statement": self.statement,
+            "files": {name: list(self.files_of(fate)) for fate, name in _FATES.items()},
+            "row_groups": listed.to_pylist(),
+            "totals": {name: _counts(self.blocks.tally(fate)) for fate, name in _FATES.items()},
+            "not_read": _counts(self.blocks.saved),
+        }
+
+    def __str__(self) -> str:
+        lines = [f"{self.statement} over {len(self.files):,} files, {len(self.metadata):,} row groups"]
+        for fate, name in _FATES.items():
+            lines.append(f"  {name:<11}{len(self.files_of(fate)):,} files; {_text(self.blocks.tally(fate))}")
+        only_joined = int(self.blocks.joined[self.blocks.fates != Fate.REWRITTEN].sum())
+        if only_joined:
+            lines.append(f"  {'joined':<11}{only_joined:,} row groups are read only for the join")
+        lines.append(f"  {'not read':<11}{_text(self.blocks.saved)}")
+        return "\n".join(lines)
+
+
+def plan_delete(predicate: str, where: pa.Table | Paths) -> RewritePlan:
+    """What DELETE WHERE predicate rewrites.
+
+    Args:
+        predicate: A condition in Spark SQL over the columns' exact names.
+        where: One or more Parquet files or directories, or block metadata from `collect`.
+    Raises:
+        InputError: as `pruning.classify`.
+    """
+    metadata = _metadata(where)
+    blocks = rewriting.deletion(_sizes(metadata), _condition(predicate, metadata))
+    return RewritePlan(statement="DELETE", blocks=blocks, metadata=metadata)
+
+
+def plan_update(predicate: str, where: pa.Table | Paths) -> RewritePlan:
+    """What UPDATE SET ... WHERE predicate rewrites; arguments and errors are those of `plan_delete`."""
+    metadata = _metadata(where)
+    blocks = rewriting.update(_sizes(metadata), _condition(predicate, metadata))
+    return RewritePlan(statement="UPDATE", blocks=blocks, metadata=metadata)
+
+
+def plan_merge(
+    where: pa.Table | Paths,
+    clauses: Sequence[MergeClause],
+    *,
+    keys: Keys | None = None,
+    null_safe: bool = False,
+    on: str | None = None,
+    on_more: bool = False,
+) -> RewritePlan:
+    """What MERGE INTO the target rewrites, and what it reads.
+
+    ON is the conjunction of `keys`, each equal to the target's column of that name, of `on`, and of more
+    if `on_more`.
+
+    Args:
+        where: The target: Parquet files or directories, or block metadata from `collect`.
+        clauses: In the statement's order; at least one.
+        keys: The source's values of each key, by the target's column, NULLs included: Arrow arrays or
+            lists, an Arrow table, or a DataFrame, whose distinct values come to this process.
+        null_safe: Whether the equalities are `<=>`.
+        on: What ON asks of the target's columns alone, in Spark SQL; None where nothing.
+        on_more: Whether ON asks anything else. That may raise, so no block is dropped unread.
+    Raises:
+        InputError: as `pruning.classify`; or there is no clause, one does what its kind cannot, a key is
+            no column, or its values are not of the column's type.
+    """
+    metadata = _metadata(where)
+    asked = _condition(on, metadata, more=on_more)
+    known = [
+        rewriting.Clause(
+            when=clause.when,
+            then=clause.then,
+            # What is asked of the source's rows says nothing of a block.
+            condition=_condition(clause.condition, metadata, more=clause.more)
+            if clause.when is not When.NOT_MATCHED
+            else None,
+        )
+        for clause in clauses
+    ]
+    excluded = _excluded(metadata, {} if keys is None else _columns(keys), null_safe=null_safe)
+    blocks = rewriting.merge(_sizes(metadata), known, on=asked, excluded=excluded)
+    return RewritePlan(statement="MERGE", blocks=blocks, metadata=metadata)
+
+
+def _metadata(where: pa.Table | Paths) -> pa.Table:
+    return where if isinstance(where, pa.Table) else collect(where)
+
+
+def _sizes(metadata: pa.Table) -> Sizes:
+    return Sizes(metadata["row_count"].to_numpy(), pc.fill_null(metadata["byte_count"], -1).to_numpy())
+
+
+def _condition(predicate: str | None, metadata: pa.Table, *, more: bool = False) -> Condition | None:
+    """What is proved of a condition; None where it asks nothing."""
+    if predicate is None and not more:
+        return None
+    if predicate is None:
+        return Condition(np.full(len(metadata), Match.SOME, np.int8), may_raise=True)
+    raising = more or may_raise(parse(predicate, column_types(metadata)))
+    return Condition(classify(predicate, metadata).to_numpy(), raising)
+
+
+def _columns(keys: Keys) -> dict[str, Any]:
+    """The keys as Arrow arrays by name."""
+    if isinstance(keys, Mapping):
+        return dict(keys)
+    if not isinstance(keys, pa.Table):
+        if not hasattr(keys, "_collect_as_arrow"):
+            raise InputError(
+                f"The keys are a {type(keys).__name__}; give arrays by name, an Arrow table or a DataFrame."
+            )
+        names, batches = keys.columns, keys.distinct()._collect_as_arrow()
+        keys = pa.Table.from_batches(batches) if batches else pa.table({name: pa.nulls(0) for name in names})
+    return dict(zip(keys.column_names, keys.columns, strict=True))
+
+
+def _excluded(metadata: pa.Table, keys: Mapping[str, Any], *, null_safe: bool) -> np.ndarray:
+    """Whether no row of a block can have a partner, by one of the keys alone."""
+    excluded = np.zeros(len(metadata), bool)
+    types = column_types(metadata)
+    for name, values in keys.items():
+        if name not in types:
+            raise InputError(
+                f"The key {name!r} is no column of the target with bounds; leave it out and set on_more=True."
+            )
+        condition = may_equal(
+            Column(name, types[name]), typed(name, values, types[name]), null_safe=null_safe
+        )
+        excluded |= classify_blocks(condition, metadata).to_numpy() == Match.NONE
+    return excluded
+
+
+def _counts(tally: Tally) -> dict[str, int | None]:
+    return {"row_groups": tally.blocks, "rows": tally.rows, "bytes": tally.bytes}
+
+
+def _text(tally: Tally) -> str:
+    size = "bytes unknown" if tally.bytes is None else f"{tally.bytes:,} bytes"
+    return f"{tally.blocks:,} row groups, {tally.rows:,} rows, {size}"

@@ -1,0 +1,145 @@
+"""Join pruning on Spark: one side is run, and the other reads only what may hold its keys ([P] 6, [M] 5.5)."""
+
+from collections.abc import Sequence
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from pruning.expressions.plans import Plan, Scan
+from pruning.expressions.sql import to_sql
+from pruning.expressions.trees import And, IsNull, Not, type_of
+from pruning.spark.materials import first_line, values
+from pruning.spark.queries import Query
+from pruning.techniques.places import JoinPlace, joins, restrictive
+from pruning.techniques.reach import Way, ways
+from pruning.techniques.summaries import JoinSummary, summarise_keys
+from pruning.techniques.summary_blocks import summarise_blocks
+
+# What a summary may take on its way to the probe side.
+SUMMARY_BYTES_MAX = 65_536
+# A summary of more values, or ranges, is asked of blocks as a whole, not value by value.
+TERMS_MAX = 256
+# A build side is run first where it reads at most this share of what the probe side does.
+BUILD_SHARE_MAX = 0.5
+# The rows of a build side stay in the driver until the query has run.
+BUILD_ROWS_MAX = 200_000
+
+
+def prune_by_joins(query: Query, *, runtime: bool) -> None:
+    """Narrow the scans on those sides of joins whose rows without a partner do not matter.
+
+    What block metadata says of a side's keys costs nothing. With `runtime`, a side that is small and gives
+    few of its rows is run, and what it gives takes its place in the query.
+    """
+    for place in joins(query.tree):
+        found = [way for way in ways(place.probe, place.probe_keys) if way.scan in query.scans]
+        found = [way for way in found if query.scans[way.scan].files()]
+        if not found or place.probe in query.materials:
+            continue
+        summary = _of_rows(query, place) if runtime and _pays(query, place, found) else None
+        how = "run first"
+        if summary is None:
+            summary, how = _of_blocks(query, place), "by its block metadata"
+        if summary is not None:
+            for way in found:
+                _apply(query, way, place, summary, how)
+
+
+def _pays(query: Query, place: JoinPlace, found: Sequence[Way]) -> bool:
+    """Whether running the build side first is likely to spare more than it costs."""
+    if place.build in query.materials:
+        return True
+    build = query.live_scans(place.build)
+    if any(scan is None or not scan.certain for scan in build):
+        return False
+    # Of no row, metadata knows all there is to know.
+    if not 0 < sum(scan.rows_kept for scan in build if scan is not None) <= BUILD_ROWS_MAX:
+        return False
+    if not restrictive(place.build, lambda scan: _selects(query, scan)):
+        return False
+    cost = sum(scan.bytes_kept for scan in build if scan is not None)
+    gain = sum(query.scans[way.scan].bytes_kept for way in found if _bounded(query, way))
+    return cost <= BUILD_SHARE_MAX * gain
+
+
+def _selects(query: Query, scan: Scan) -> bool:
+    """Whether a scan's filters, or what it was narrowed by, ask for more than values."""
+    known = query.scans.get(scan)
+    if known is None or any(removal.technique != "filter" for removal in known.removals):
+        return True
+    asked = known.asked.predicate
+    parts = asked.operands if isinstance(asked, And) else (asked,)
+    return known.filtered and not all(
+        isinstance(part, Not) and isinstance(part.operand, IsNull) for part in parts
+    )
+
+
+def _bounded(query: Query, way: Way) -> bool:
+    """Whether the scan knows bounds of a key in some block."""
+    scan = query.scans[way.scan]
+    known = (scan.bounds(key) for key in way.keys if key is not None)
+    return any(len(bounds) > bounds.lower.null_count for bounds in known)
+
+
+def _of_rows(query: Query, place: JoinPlace) -> JoinSummary | None:
+    """The summary of the build side's rows, which are run unless they were; None where that fails."""
+    keys = [query.trees.sides[one][0 if place.build_is_left else 1] for one in place.join.equalities]
+    try:
+        if place.build not in query.materials:
+            _materialise(query, place.build)
+        columns = values(query.spark, query.materials[place.build], keys)
+    except (Py4JError, PySparkException) as error:
+        # It may be that the query never runs this side, or fails in the same way itself.
+        query.notes.append(f"a join's build side could not be run first: {first_line(error)}")
+        return None
+    types = [type_of(key) for key in place.build_keys]
+    return summarise_keys(types, columns, bytes_max=SUMMARY_BYTES_MAX, null_safe=place.null_safe)
+
+
+def _materialise(query: Query, plan: Plan) -> None:
+    scans = [scan for scan in query.live_scans(plan) if scan is not None]
+    files = sum(len(scan.files()) for scan in scans)
+    rows = query.run("build side of a join", query.java(plan), files=files)
+    query.settle(plan, rows.leaf, row_count=rows.row_count)
+
+
+def _of_blocks(query: Query, place: JoinPlace) -> JoinSummary | None:
+    """What the blocks of one scan say of the build side's keys; None where they say nothing of all of them."""
+    found = list(ways(place.build, place.build_keys))
+    if len(found) != 1 or not found[0].alone or found[0].scan not in query.scans:
+        return None
+    way = found[0]
+    scan = query.scans[way.scan]
+    if not scan.certain:
+        return None
+    share = SUMMARY_BYTES_MAX // len(way.keys)
+    needed = scan.needed
+    keys = tuple(
+        None if key is None else summarise_blocks(scan.bounds(key), needed, bytes_max=share)
+        for key in way.keys
+    )
+    if all(key is None or key.ranges is None for key in keys):
+        return None
+    return JoinSummary(
+        keys=keys,
+        tuples=None,
+        null_safe=place.null_safe,
+        row_count=scan.rows_kept,
+        bytes_max=SUMMARY_BYTES_MAX,
+    )
+
+
+def _apply(query: Query, way: Way, place: JoinPlace, summary: JoinSummary, how: str) -> None:
+    scan = query.scans[way.scan]
+    bounds = [None if key is None else scan.bounds(key) for key in way.keys]
+    because = f"{_texts(way)} in the other side of the join, {how}: {summary.describe()}"
+    scan.learn(
+        "join",
+        summary.condition(way.keys, terms_max=TERMS_MAX),
+        because=because,
+        excluded=summary.excludes(bounds),
+    )
+
+
+def _texts(way: Way) -> str:
+    return ", ".join(to_sql(key) for key in way.keys if key is not None)

@@ -1,0 +1,54 @@
+"""LIMIT pruning on Spark: the fewest files whose rows are sure to be enough ([P] 4)."""
+
+import numpy as np
+
+from pruning.expressions.raising import may_raise
+from pruning.rules.truths import Match
+from pruning.spark.queries import Query
+from pruning.spark.scans import TableScan
+from pruning.techniques.limit import fewest_blocks
+from pruning.techniques.places import LimitPlace
+from pruning.techniques.reach import Way, ways
+
+
+def prune_by_limit(query: Query, place: LimitPlace) -> None:
+    """Narrow the scans below a limit to the fewest files of which enough rows are known to come.
+
+    Spark opens whole files, so a file is the block here, and its rows are those of its row groups that
+    are known to match. Where they are not enough, Spark's own LIMIT, which stops early, is left alone.
+    """
+    found = [way for way in ways(place.source, (), rows_wanted=place.wanted) if _sure(query, way)]
+    scans = list(dict.fromkeys(query.scans[way.scan] for way in found))
+    # Without a filter Spark opens no more files than it must.
+    if not any(scan.filtered for scan in scans):
+        return
+    sure = [_sure_rows(scan) for scan in scans]
+    rows = np.concatenate(sure)
+    matches = np.where(rows > 0, np.int8(Match.ALL), np.int8(Match.SOME))
+    chosen = fewest_blocks(matches, rows, place.wanted)
+    if chosen is None:
+        return
+    starts = np.cumsum([0, *(len(part) for part in sure)])
+    for scan, start, part in zip(scans, starts, sure, strict=False):
+        here = chosen[(chosen >= start) & (chosen < start + len(part))] - start
+        files = [scan.table.files[place_] for place_ in sorted(here)]
+        scan.choose("limit", files, because=f"{len(chosen)} files hold the {place.wanted:,} rows asked for")
+
+
+def _sure(query: Query, way: Way) -> bool:
+    """Whether rows that match are rows of the answer, and taking others first can raise nothing new."""
+    scan = query.scans.get(way.scan)
+    return (
+        scan is not None
+        and way.preserving
+        and way.rowwise
+        and not any(map(may_raise, way.definitions))
+        and not may_raise(scan.asked.predicate)
+        and scan.certain
+    )
+
+
+def _sure_rows(scan: TableScan) -> np.ndarray:
+    """The rows of each of the table's files that are known to match, of those that are to be read."""
+    rows = np.where(scan.matches == Match.ALL, scan.row_counts, 0)
+    return np.bincount(scan.file_of_block, weights=rows, minlength=len(scan.table.files)).astype(np.int64)

@@ -1,0 +1,91 @@
+"""Parts of a query that were run while it was pruned: their rows take their place, so that none is computed twice."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from pruning.metadata.schema import arrow_type
+from pruning.spark.datatypes import type_of_java
+from pruning.spark.evaluation import alias, projected
+from pruning.spark.jvm import Java, frame, machine, sequence, singleton, some
+
+_LOCAL_RELATION = "org.apache.spark.sql.catalyst.plans.logical.LocalRelation"
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows that a plan gave: a leaf with the plan's attributes, how many, and how long they took."""
+
+    leaf: Java
+    row_count: int
+    seconds: float
+
+
+def run(spark: SparkSession, plan: Java) -> Rows:
+    """Run a Catalyst plan and hold its rows in the driver.
+
+    Raises:
+        Py4JError, PySparkException: the plan fails, as it may in the query itself.
+    """
+    began = time.perf_counter()
+    execution = frame(spark, plan)._jdf.queryExecution()
+    found = execution.executedPlan().executeCollect()
+    seconds = time.perf_counter() - began
+    rows = machine(spark).scala.Predef.genericWrapArray(found).toList()
+    return Rows(local_relation(spark, plan.output(), rows), len(found), seconds)
+
+
+def values(spark: SparkSession, leaf: Java, expressions: Sequence[Java]) -> list[pa.Array]:
+    """What resolved Catalyst expressions of known types give on rows, in the Arrow types of block metadata.
+
+    Raises:
+        Py4JError, PySparkException, ArrowException: an expression fails on a row, or gives what Arrow cannot hold.
+    """
+    fresh = singleton(spark, "org.apache.spark.sql.catalyst.expressions.NamedExpression")
+    named = [alias(spark, one, f"_{place}", fresh.newExprId()) for place, one in enumerate(expressions)]
+    batches = frame(spark, projected(spark, named, leaf))._collect_as_arrow()
+    types = [arrow_type(type_of_java(expression)) for expression in expressions]
+    return [
+        pa.concat_arrays([pa.array([], type_), *(_typed(batch.column(place), type_) for batch in batches)])
+        for place, type_ in enumerate(types)
+    ]
+
+
+def first_line(error: Exception) -> str:
+    """What an error says, in one line."""
+    return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
+def _typed(values: pa.Array, type_: pa.DataType) -> pa.Array:
+    if pa.types.is_timestamp(values.type):
+        # As numbers; Arrow may not know the session's zone.
+        values = values.cast(pa.int64())
+    return values.cast(type_)
+
+
+def concatenated(spark: SparkSession, leaves: Sequence[Java]) -> Java:
+    """The rows of leaves that `run` gave, of plans with the same attributes, as one leaf."""
+    if len(leaves) == 1:
+        return leaves[0]
+    rows = leaves[0].data()
+    for leaf in leaves[1:]:
+        rows = rows.concat(leaf.data())
+    return local_relation(spark, leaves[0].output(), rows)
+
+
+def empty_relation(spark: SparkSession, plan: Java) -> Java:
+    """No row, with a plan's attributes; Spark drops what needs one."""
+    return local_relation(spark, plan.output(), sequence(spark, []))
+
+
+def local_relation(spark: SparkSession, output: Java, rows: Java) -> Java:
+    """Rows in the plan itself: Scala's sequences of attributes and of internal rows."""
+    java = machine(spark)
+    made = java.java.lang.Class.forName(_LOCAL_RELATION).getConstructors()[0]
+    given = [output, rows, False, some(spark, None)]
+    # Spark 4.1 added the last one.
+    arguments = given[: made.getParameterCount()]
+    return java.org.apache.spark.sql.catalyst.plans.logical.LocalRelation(*arguments)

@@ -1,0 +1,149 @@
+"""Comparisons that Spark must not push into Parquet, because Parquet's reader loses rows by them.
+
+A row group's minimum and maximum do not bound NaN, and many writers do not say whether there is one; yet
+Spark orders NaN above all numbers, so `x > 5` keeps it. Dictionaries and bloom filters tell 0.0 from -0.0,
+which Spark takes for equal. A file whose timestamps are whole milliseconds is asked for `t < 0.001` where
+the query says `t < 0.0015`.
+
+So the operand of such a comparison is put into an expression that changes no value and that Spark pushes
+nowhere. What else the filter says is pushed as before.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from pruning.expressions.types import Kind, Type
+from pruning.spark.datatypes import type_of_java
+from pruning.spark.jvm import (
+    Java,
+    elements,
+    machine,
+    replaced,
+    sequence,
+    simple_name,
+    with_element,
+    with_leaf,
+)
+from pruning.spark.literals import internal_value, set_values
+from pruning.spark.plans import walk
+
+# What Spark looks into for comparisons that it can push.
+_JOINED = frozenset({"And", "Or", "Not"})
+_NEVER_NAN = frozenset({"EqualTo", "EqualNullSafe", "LessThan", "LessThanOrEqual", "In", "InSet"})
+_ROUNDED_SAFELY = (_NEVER_NAN - {"LessThan"}) | {"GreaterThan", "GreaterThanOrEqual"}
+_PUSHED = _NEVER_NAN | _ROUNDED_SAFELY
+# How a schema's JSON writes the types that are looked at.
+_DOUBTED_TYPES = ('"float"', '"double"', '"timestamp"', '"timestamp_ntz"')
+_TIMESTAMPS = frozenset({Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
+_MILLISECOND_US = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Atom:
+    """A comparison that Spark may push, and whether it stands under a NOT."""
+
+    java: Java
+    name: str
+    negated: bool
+
+
+def unpushed(spark: SparkSession, plan: Java) -> Java:
+    """The plan with the same rows whose filters push no comparison by which Parquet's reader may lose some.
+
+    Args:
+        plan: An optimized logical plan. It comes back itself where there is nothing to change.
+    """
+    changes = []
+    for node in walk(plan):
+        if simple_name(node) == "Filter" and _names_doubted_types(node):
+            condition = unpushed_condition(spark, node.condition())
+            if condition is not None:
+                changes.append((node, with_element(spark, node, 0, condition)))
+    return replaced(spark, plan, changes) if changes else plan
+
+
+def unpushed_condition(spark: SparkSession, condition: Java) -> Java | None:
+    """The same for one resolved Catalyst predicate; None where there is nothing to change."""
+    doubted = [atom.java for atom in _atoms(condition) if not _harmless(atom)]
+    changed = condition
+    for atom in doubted:
+        changed = with_leaf(spark, changed, atom, _hidden(spark, atom))
+    return None if changed is condition else changed
+
+
+def _names_doubted_types(node: Java) -> bool:
+    schema: str = node.schema().json()
+    return any(type_ in schema for type_ in _DOUBTED_TYPES)
+
+
+def _atoms(condition: Java) -> Iterator[_Atom]:
+    """The comparisons that AND, OR and NOT join to the condition; no others can be pushed."""
+    pending = [(condition, False)]
+    while pending:
+        node, negated = pending.pop()
+        name = simple_name(node)
+        if name in _JOINED:
+            pending += [(child, negated or name == "Not") for child in elements(node.children())]
+        elif name in _PUSHED:
+            yield _Atom(node, name, negated)
+
+
+def _harmless(atom: _Atom) -> bool:
+    """Whether no row can be lost if the comparison is pushed.
+
+    Claim     What Parquet's reader leaves out holds no row that the comparison keeps.
+    Premises  Bounds are true of all values but NaN, and include both zeros or neither; dictionaries and bloom
+              filters know values by their bits; where a file has whole milliseconds, Spark rounds down the
+              constant that it asks for.
+    Proof     (1) No NaN is equal to a number, less, or one of a list; a file without NaN bounds all values.
+              (2) A constant that is no zero has both zeros on the same side.
+              (3) A constant in whole milliseconds stays what it is.
+              (4) A whole millisecond that is equal to a constant, at most, more or at least that, is so to the
+              constant rounded down.
+    Unsound   under a NOT, which turns `<` into `>=`, and for what is no constant yet; so those are not claimed.
+    """
+    operand, *others = elements(atom.java.children())
+    type_ = type_of_java(operand)
+    if not (type_.floating or type_.kind in _TIMESTAMPS):
+        return True
+    constants = _constants(atom, others, type_)
+    if constants is None:
+        return False
+    if type_.floating:
+        numbers = all(constant == constant and constant != 0 for constant in constants)
+        return numbers and not atom.negated and atom.name in _NEVER_NAN  # (1), (2)
+    if all(constant % _MILLISECOND_US == 0 for constant in constants):  # (3)
+        return True
+    return not atom.negated and atom.name in _ROUNDED_SAFELY  # (4)
+
+
+def _constants(atom: _Atom, others: Sequence[Java], type_: Type) -> list[Any] | None:
+    """What an operand is compared with, as numbers without NULL; None where that is not known."""
+    try:
+        if atom.name == "InSet":
+            found = set_values(atom.java.hset(), type_)
+        elif all(simple_name(other) == "Literal" for other in others):
+            found = [internal_value(other.value(), type_) for other in others]
+        else:
+            return None
+    except ValueError:
+        # A literal, or a set's members, are not what Spark promises.
+        return None
+    return [value for value in found if value is not None]
+
+
+def _hidden(spark: SparkSession, atom: Java) -> Java:
+    """The same comparison of operands that are no bare columns.
+
+    `KnownNullable` gives its operand's value and is evaluated as it is; Spark's optimizer takes it for
+    neither a column nor a field of one, and the converters see through it.
+    """
+    nullable = machine(spark).org.apache.spark.sql.catalyst.expressions.KnownNullable
+    operands = [
+        operand if simple_name(operand) == "Literal" else nullable(operand)
+        for operand in elements(atom.children())
+    ]
+    return atom.withNewChildren(sequence(spark, operands))

@@ -1,0 +1,99 @@
+"""A query while it is pruned: its plan as a tree, its scans, and what was run meanwhile."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pyspark.sql import SparkSession
+
+from pruning.expressions.plans import Plan, Scan, inputs
+from pruning.spark.jvm import Java
+from pruning.spark.lake import Unprunable
+from pruning.spark.materials import Rows, run
+from pruning.spark.plan_trees import Trees
+from pruning.spark.rebuilding import rebuilt
+from pruning.spark.report import Job
+from pruning.spark.scans import TableScan
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Query:
+    """One plan, of a query or of a subquery in it.
+
+    Attributes:
+        tree: The plan.
+        trees: The Catalyst node of each of its nodes.
+        scans: Its scans of Parquet tables; others are read as they are.
+        materials: Rows that take the place of parts of the plan, which are not run again.
+        row_counts: How many rows each of the materials has.
+        jobs: What was run, in order.
+        notes: What else there is to say of the query.
+    """
+
+    spark: SparkSession
+    tree: Plan
+    trees: Trees
+    scans: Mapping[Scan, TableScan]
+    materials: dict[Plan, Java] = field(default_factory=dict)
+    row_counts: dict[Plan, int] = field(default_factory=dict)
+    jobs: list[Job] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def java(
+        self,
+        plan: Plan,
+        *,
+        only: Mapping[Scan, Sequence[str]] | None = None,
+        revise: Callable[[Plan, Java], Java] | None = None,
+    ) -> Java:
+        """A part of the plan as it would be run now: scans narrowed, materials in their places.
+
+        Args:
+            plan: The part.
+            only: Of some scans, the files to read.
+            revise: Has the last word on each node.
+        """
+        new = dict(self.materials)
+        for node in self._live(plan):
+            if isinstance(node, Scan) and node in self.scans:
+                scan = self.scans[node]
+                try:
+                    made = scan.subtree((only or {}).get(node))
+                except Unprunable as reason:
+                    scan.untouched(f"left as it is: {reason}")
+                    made = None
+                if made is not None:
+                    new[node] = made
+        return rebuilt(self.spark, plan, self.trees.javas, new, revise=revise)
+
+    def run(self, purpose: str, plan: Java, *, files: int) -> Rows:
+        """Run a plan, and tell of it in the report.
+
+        Raises:
+            Py4JError, PySparkException: the plan fails, as it may in the query itself.
+        """
+        rows = run(self.spark, plan)
+        self.jobs.append(Job(purpose=purpose, files=files, rows=rows.row_count, seconds=rows.seconds))
+        return rows
+
+    def settle(self, plan: Plan, leaf: Java, *, row_count: int) -> None:
+        """Let rows take the place of a part of the plan."""
+        self.materials[plan] = leaf
+        self.row_counts[plan] = row_count
+
+    def live_scans(self, plan: Plan) -> list[TableScan | None]:
+        """The scans that running a part of the plan would read; None for each that is no Parquet table."""
+        return [self.scans.get(node) for node in self._live(plan) if isinstance(node, Scan)]
+
+    def is_live(self, plan: Plan) -> bool:
+        """Whether no rows have taken the place of a node."""
+        return plan in self._live(self.tree)
+
+    def _live(self, plan: Plan) -> list[Plan]:
+        """The nodes of a part of the plan that materials do not take the place of."""
+        found, pending = [], [plan]
+        while pending:
+            node = pending.pop()
+            if node not in self.materials:
+                found.append(node)
+                pending.extend(inputs(node))
+        return found

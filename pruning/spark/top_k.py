@@ -1,0 +1,172 @@
+"""Top-k pruning on Spark: waves of files, until no other file can hold one of the first rows ([P] 5)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from pruning.expressions.sql import literal_sql, to_sql
+from pruning.expressions.trees import Expression, type_of
+from pruning.expressions.types import Value
+from pruning.rules.interpreters.arrow import lane_type
+from pruning.rules.interpreters.arrow_kernels import reinterpret
+from pruning.spark.jvm import Java, machine, sequence, singleton
+from pruning.spark.materials import Rows, concatenated, first_line, values
+from pruning.spark.queries import Query
+from pruning.spark.scans import TableScan
+from pruning.techniques.boundary import stricter
+from pruning.techniques.orders import SortOrder
+from pruning.techniques.places import TopKPlace
+from pruning.techniques.reach import Way, ways
+from pruning.techniques.topk import TopK
+from pruning.techniques.upfront import by_counts, by_maxima
+
+# The first rows are held in the driver; of [P] Figure 6's queries 97 in 100 want no more.
+ROWS_MAX = 10_000
+# What the rest of the query reads beside the scan it reads again in each wave.
+BESIDE_SHARE_MAX = 0.1
+
+
+def prune_by_top_k(query: Query, place: TopKPlace, *, runtime: bool) -> None:
+    """Narrow the scans that the first key of an ORDER BY with LIMIT comes from.
+
+    Metadata alone may give a boundary already. With `runtime`, files that are likely to hold the
+    first rows are read in waves, and the rows take the place of what is sorted.
+    """
+    found = [way for way in ways(place.sort.child, (place.first.key,)) if way.scan in query.scans]
+    found = [way for way in found if way.growing and query.scans[way.scan].certain]
+    for way in found:
+        if place.wanted == 0 or place.sort.child in query.materials:
+            return
+        top_k = _TopK.of(query, place, way)
+        if runtime and top_k.has_choice and _pays(query, place, way):
+            top_k.run()
+        top_k.apply()
+
+
+def _pays(query: Query, place: TopKPlace, way: Way) -> bool:
+    """Whether waves can spare files, and cost little beside them."""
+    scan = query.scans[way.scan]
+    if not way.alone or place.wanted > ROWS_MAX or len(scan.files()) < 2:
+        return False
+    beside = [other for other in query.live_scans(place.sort.child) if other is not scan]
+    if any(other is None or not other.certain for other in beside):
+        return False
+    if not query.trees.javas[place.sort.child].subqueriesAll().isEmpty():
+        return False
+    others = sum(other.bytes_kept for other in beside if other is not None)
+    return others <= BESIDE_SHARE_MAX * scan.bytes_kept
+
+
+@dataclass(slots=True, kw_only=True)
+class _TopK:
+    """One top-k of a query, over one scan."""
+
+    query: Query
+    place: TopKPlace
+    way: Way
+    scan: TableScan
+    key: Expression
+    order: SortOrder
+    machine: TopK
+    start: str
+
+    @classmethod
+    def of(cls, query: Query, place: TopKPlace, way: Way) -> "_TopK":
+        """Start with what metadata says."""
+        scan, key, first = query.scans[way.scan], way.keys[0], place.first
+        assert key is not None
+        order = SortOrder(first.descending, first.nulls_first)
+        bounds, known = scan.bounds(key), (scan.matches, scan.row_counts)
+        starts = [None, None]
+        if way.preserving:
+            starts[0] = by_maxima(bounds, *known, order, place.wanted, distinct=not way.rowwise)
+            if way.rowwise:
+                starts[1] = by_counts(bounds, *known, order, place.wanted)
+        start = stricter(order, *starts)
+        told = "" if start is None else "exact bounds" if start is starts[0] else "counts of rows"
+        top_k = TopK(
+            bounds,
+            *known,
+            order,
+            wanted=place.wanted,
+            keeps_ties=len(place.sort.items) > 1 or not way.rowwise or not way.alone,
+            distinct=not way.rowwise,
+            start=start,
+        )
+        return cls(
+            query=query, place=place, way=way, scan=scan, key=key, order=order, machine=top_k, start=told
+        )
+
+    @property
+    def has_choice(self) -> bool:
+        """Whether a first wave would leave files unread, so that something may be learnt from it."""
+        first = self._files_of(self.machine.next_blocks())
+        return len(first) < len(self._files_of(self.machine.needed))
+
+    def run(self) -> None:
+        """Read waves of files, and hold the first rows of what they give."""
+        held: list[Rows] = []
+        read: list[str] = []
+        try:
+            while len(blocks := self.machine.next_blocks()):
+                files = self._files_of(blocks)
+                held.append(self._wave(files))
+                read += files
+                self.machine.observe(self._blocks_of(files), self._keys(held[-1]))
+        except (Py4JError, PySparkException) as error:
+            # It may be that the query fails in the same way, or only where all files are read.
+            self.query.notes.append(f"the first rows could not be looked for: {first_line(error)}")
+            return
+        if held and self.way.rowwise:
+            self.scan.choose(
+                "top-k", read, because=f"{self._order_by()}: no other file reaches the first rows"
+            )
+            leaf = concatenated(self.query.spark, [rows.leaf for rows in held])
+            rows = sum(one.row_count for one in held)
+            self.query.settle(self.place.sort.child, leaf, row_count=rows)
+
+    def apply(self) -> None:
+        """Leave out what cannot reach the boundary, as far as one is known."""
+        boundary = self.machine.boundary
+        if boundary is None or self.place.sort.child in self.query.materials:
+            return
+        # Rows that were seen were not kept: they, and what ties with them, are read again.
+        condition = boundary.condition(self.key, self.order, ties=True)
+        value = literal_sql(boundary.value, type_of(self.key))
+        how = "as waves have shown" if boundary.held else f"by {self.start}"
+        because = f"{self._order_by()}: {self.place.wanted:,} rows reach {value}, {how}"
+        self.scan.learn("top-k", condition, because=because)
+
+    def _order_by(self) -> str:
+        direction = "DESC" if self.order.descending else "ASC"
+        return f"ORDER BY {to_sql(self.key)} {direction}"
+
+    def _files_of(self, blocks: np.ndarray) -> list[str]:
+        places = self.scan.file_of_block[blocks]
+        return [self.scan.table.files[place] for place in dict.fromkeys(places.tolist())]
+
+    def _blocks_of(self, files: list[str]) -> np.ndarray:
+        wanted = [place for place, file in enumerate(self.scan.table.files) if file in set(files)]
+        return np.flatnonzero(np.isin(self.scan.file_of_block, wanted))
+
+    def _wave(self, files: list[str]) -> Rows:
+        """The first rows of those files, as what is sorted would give them."""
+        query, sort = self.query, self.query.trees.javas[self.place.sort]
+        child = query.java(self.place.sort.child, only={self.way.scan: files})
+        plan = first_rows(query, sort.withNewChildren(sequence(query.spark, [child])), self.place.wanted)
+        return query.run("wave of a top-k", plan, files=len(files))
+
+    def _keys(self, rows: Rows) -> list[Value | None]:
+        key = self.query.trees.javas[self.place.sort].order().apply(0).child()
+        (found,) = values(self.query.spark, rows.leaf, [key])
+        keys: list[Value | None] = reinterpret(found, lane_type(type_of(self.key))).to_pylist()
+        return keys
+
+
+def first_rows(query: Query, plan: Java, count: int) -> Java:
+    """A Catalyst plan under a LIMIT."""
+    literal = singleton(query.spark, "org.apache.spark.sql.catalyst.expressions.Literal").apply(count)
+    logical = machine(query.spark).org.apache.spark.sql.catalyst.plans.logical
+    return logical.GlobalLimit(literal, logical.LocalLimit(literal, plan))

@@ -1,0 +1,97 @@
+"""Which conditions can fail a statement: those must not decide on rows that nobody looks at."""
+
+from pruning.expressions.function_groups import OVERFLOWING, TEXT_FUNCTIONS
+from pruning.expressions.traversal import walk
+from pruning.expressions.trees import (
+    And,
+    Arithmetic,
+    Call,
+    Case,
+    Cast,
+    Coalesce,
+    Column,
+    Compare,
+    Contains,
+    Element,
+    EndsWith,
+    Expression,
+    Function,
+    In,
+    IsNull,
+    Literal,
+    Mode,
+    Not,
+    Operator,
+    Or,
+    Order,
+    Quantified,
+    StartsWith,
+    type_of,
+)
+from pruning.expressions.types import Kind
+from pruning.rules.cast import always_fits
+
+_NEVER = (
+    And | Case | Coalesce | Column | Compare | Contains | Element | EndsWith | In | IsNull | Literal
+    | Not | Or | Order | Quantified | StartsWith
+)  # fmt: skip
+_TIMES = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
+# Of times, those that only read: others leave the range of their type, which raises in some of Spark's modes.
+_READING = frozenset(
+    {
+        Function.YEAR,
+        Function.QUARTER,
+        Function.MONTH,
+        Function.DAY,
+        Function.DAYOFWEEK,
+        Function.WEEKDAY,
+        Function.DAYOFYEAR,
+        Function.HOUR,
+        Function.MINUTE,
+        Function.SECOND,
+        Function.DATEDIFF,
+        Function.UNIX_TIMESTAMP,
+    }
+)
+_DOUBLES = frozenset(
+    {
+        Function.SIGN,
+        Function.SQRT,
+        Function.EXP,
+        Function.LN,
+        Function.LOG10,
+        Function.LOG2,
+        Function.LOG1P,
+        Function.LOG,
+        Function.POWER,
+        Function.GREATEST,
+        Function.LEAST,
+    }
+)
+_SAFE_FUNCTIONS = TEXT_FUNCTIONS | _READING | _DOUBLES
+
+
+def may_raise(condition: Expression) -> bool:
+    """Whether Spark may raise where it evaluates a condition on some row.
+
+    Claim     On no row does a condition raise of which this is False.
+    Proof     Each of its nodes is one of those that `_never` lists: a new kind of node may raise.
+    """
+    return not all(map(_never, walk(condition)))
+
+
+def _never(node: Expression) -> bool:
+    """Whether a node raises for no values of its operands."""
+    match node:
+        case Arithmetic(operator, left, _, _, mode):
+            # A quotient of decimals that is too long for a bigint raises in every mode.
+            long = operator is Operator.INTEGRAL_DIVIDE and type_of(left).kind is Kind.DECIMAL
+            return mode is not Mode.ANSI and not long
+        case Cast(operand, type_, mode):
+            source = type_of(operand)
+            timeless = source.known and type_.known and not {source.kind, type_.kind} & _TIMES
+            return always_fits(source, type_) or (mode is not Mode.ANSI and timeless)
+        case Call(function, _, _, mode):
+            return function in _SAFE_FUNCTIONS or (function in OVERFLOWING and mode is not Mode.ANSI)
+        case _:
+            return isinstance(node, _NEVER)

@@ -1,0 +1,97 @@
+"""LIMIT: as few blocks as are sure to hold enough rows ([P] 4)."""
+
+import numpy as np
+
+from pruning.rules.truths import Match
+from pruning.techniques.observed import Observed
+from pruning.techniques.waves import wave_size
+
+
+def fewest_blocks(matches: np.ndarray, row_counts: np.ndarray, wanted: int) -> np.ndarray | None:
+    """The fewest ALL blocks whose live rows reach `wanted`, largest first; None where they cannot.
+
+    Claim     No smaller set of ALL blocks reaches it.
+    Proof     Of sets of n blocks the n largest hold the most rows.
+    """
+    line = _sure_first(matches, row_counts)
+    return _until(line, _sure_rows(matches, row_counts), wanted)
+
+
+class LimitPruning:
+    """Which blocks a LIMIT without an order still reads; any `wanted` rows are the answer."""
+
+    def __init__(self, matches: np.ndarray, row_counts: np.ndarray, *, wanted: int) -> None:
+        """Start before anything was read.
+
+        Args:
+            matches: `Match` of each block, shape (blocks,).
+            row_counts: Live rows of each block, -1 where unknown, shape (blocks,).
+            wanted: LIMIT and OFFSET together, >= 0.
+        """
+        self._wanted = wanted
+        self._line = _sure_first(matches, row_counts)
+        self._rows = _sure_rows(matches, row_counts)
+        self._observed: Observed[int] = Observed(len(matches))
+
+    @property
+    def fewest(self) -> bool:
+        """Whether ALL blocks reach `wanted`, so that no more than the fewest of them are read."""
+        return int(self._rows.sum()) >= self._wanted
+
+    @property
+    def scan_set(self) -> np.ndarray:
+        """What remains to be read in all, in reading order, if nothing more were observed."""
+        unread = self._unread()
+        enough = _until(unread, self._rows, self._missing)
+        return unread if enough is None else enough
+
+    def next_blocks(self) -> np.ndarray:
+        """The ordinals of the blocks to read next, in order; empty where rows are enough or blocks at an end."""
+        unread = self._unread()
+        enough = _until(unread, self._rows, self._missing)
+        if enough is not None:
+            return enough
+        # All the sure rows are too few: they are read at once, then more and more of the unsure ones.
+        sure = int(np.count_nonzero(self._rows[unread]))
+        return unread[: max(sure, wave_size(int(np.count_nonzero(self._observed.read))))]
+
+    def observe(self, blocks: np.ndarray, row_count: int) -> None:
+        """These blocks, maybe more than were asked for, gave so many rows of the result.
+
+        Of blocks that were observed before, nothing counts twice.
+        """
+        self._observed.add(blocks, row_count)
+
+    def merge(self, other: "LimitPruning") -> None:
+        """What another worker of the same scan observed."""
+        self._observed.merge(other._observed)
+
+    @property
+    def _missing(self) -> int:
+        return self._wanted - sum(self._observed)
+
+    def _unread(self) -> np.ndarray:
+        return self._line[~self._observed.read[self._line]]
+
+
+def _sure_rows(matches: np.ndarray, row_counts: np.ndarray) -> np.ndarray:
+    """Rows of the result that a block surely gives."""
+    rows: np.ndarray = np.where(matches == Match.ALL, np.maximum(row_counts, 0), 0)
+    return rows
+
+
+def _sure_first(matches: np.ndarray, row_counts: np.ndarray) -> np.ndarray:
+    """Blocks that may give rows: those with most sure rows first, the others as the table stores them."""
+    line = np.argsort(-_sure_rows(matches, row_counts), kind="stable")
+    live = (matches != Match.NONE) & (row_counts != 0)
+    return line[live[line]]
+
+
+def _until(line: np.ndarray, rows: np.ndarray, wanted: int) -> np.ndarray | None:
+    """The least head of a line of blocks whose rows reach `wanted`; None where all do not."""
+    if wanted <= 0:
+        return line[:0]
+    reached = np.cumsum(rows[line])
+    if not len(line) or reached[-1] < wanted:
+        return None
+    return line[: int(np.searchsorted(reached, wanted)) + 1]
