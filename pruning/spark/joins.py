@@ -32,9 +32,9 @@ def prune_by_joins(query: Query, *, runtime: bool) -> None:
     few of its rows is run, and what it gives takes its place in the query.
     """
     for place in joins(query.tree):
-        found = [way for way in ways(place.probe, place.probe_keys) if way.scan in query.scans]
+        found = query.narrowable(ways(place.probe, place.probe_keys))
         found = [way for way in found if query.scans[way.scan].files()]
-        if not found or place.probe in query.materials:
+        if not found:
             continue
         summary = _of_rows(query, place) if runtime and _pays(query, place, found) else None
         how = "run first"

@@ -17,7 +17,8 @@ def prune_by_limit(query: Query, place: LimitPlace) -> None:
     Spark opens whole files, so a file is the block here, and its rows are those of its row groups that
     are known to match. Where they are not enough, Spark's own LIMIT, which stops early, is left alone.
     """
-    found = [way for way in ways(place.source, (), rows_wanted=place.wanted) if _sure(query, way)]
+    found = query.narrowable(ways(place.source, (), rows_wanted=place.wanted))
+    found = [way for way in found if _sure(query, way)]
     scans = list(dict.fromkeys(query.scans[way.scan] for way in found))
     # Without a filter Spark opens no more files than it must.
     if not any(scan.filtered for scan in scans):
@@ -37,10 +38,9 @@ def prune_by_limit(query: Query, place: LimitPlace) -> None:
 
 def _sure(query: Query, way: Way) -> bool:
     """Whether rows that match are rows of the answer, and taking others first can raise nothing new."""
-    scan = query.scans.get(way.scan)
+    scan = query.scans[way.scan]
     return (
-        scan is not None
-        and way.preserving
+        way.preserving
         and way.rowwise
         and not any(map(may_raise, way.definitions))
         and not may_raise(scan.asked.predicate)

@@ -18,6 +18,7 @@ from pruning.spark.limits import prune_by_limit
 from pruning.spark.materials import first_line
 from pruning.spark.plan_trees import Trees
 from pruning.spark.plans import reason_against
+from pruning.spark.pushdown import unpushed
 from pruning.spark.queries import Query
 from pruning.spark.rebuilding import with_subqueries
 from pruning.spark.report import Report, ScanReport
@@ -87,7 +88,7 @@ def _rewritten(df: DataFrame, plan: Java, *, runtime: bool) -> tuple[DataFrame, 
         _narrow(query, runtime=runtime)
     before = [query.trees.javas[query.tree] for query in queries]
     after = [query.java(query.tree, revise=Hints(query)) for query in queries]
-    rewritten = with_subqueries(df.sparkSession, before, after)
+    rewritten = unpushed(df.sparkSession, with_subqueries(df.sparkSession, before, after))
     result = df if rewritten is before[0] else frame(df.sparkSession, rewritten)
     if result.columns != df.columns:
         return df, Report(notes=("left unpruned: Spark's optimizer changed the names of the columns",))

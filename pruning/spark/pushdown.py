@@ -32,11 +32,12 @@ from pruning.spark.plans import walk
 
 # What Spark looks into for comparisons that it can push.
 _JOINED = frozenset({"And", "Or", "Not"})
+_COLUMNS = frozenset({"AttributeReference", "GetStructField"})
 _NEVER_NAN = frozenset({"EqualTo", "EqualNullSafe", "LessThan", "LessThanOrEqual", "In", "InSet"})
 _ROUNDED_SAFELY = (_NEVER_NAN - {"LessThan"}) | {"GreaterThan", "GreaterThanOrEqual"}
 _PUSHED = _NEVER_NAN | _ROUNDED_SAFELY
 # How a schema's JSON writes the types that are looked at.
-_DOUBTED_TYPES = ('"float"', '"double"', '"timestamp"', '"timestamp_ntz"')
+_DOUBTED = ('"float"', '"double"', '"timestamp"', '"timestamp_ntz"')
 _TIMESTAMPS = frozenset({Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
 _MILLISECOND_US = 1_000
 
@@ -76,7 +77,7 @@ def unpushed_condition(spark: SparkSession, condition: Java) -> Java | None:
 
 def _names_doubted_types(node: Java) -> bool:
     schema: str = node.schema().json()
-    return any(type_ in schema for type_ in _DOUBTED_TYPES)
+    return any(type_ in schema for type_ in _DOUBTED)
 
 
 def _atoms(condition: Java) -> Iterator[_Atom]:
@@ -87,23 +88,27 @@ def _atoms(condition: Java) -> Iterator[_Atom]:
         name = simple_name(node)
         if name in _JOINED:
             pending += [(child, negated or name == "Not") for child in elements(node.children())]
-        elif name in _PUSHED:
+        elif name in _PUSHED and any(map(_is_column, elements(node.children()))):
             yield _Atom(node, name, negated)
+
+
+def _is_column(operand: Java) -> bool:
+    return simple_name(operand) in _COLUMNS
 
 
 def _harmless(atom: _Atom) -> bool:
     """Whether no row can be lost if the comparison is pushed.
 
     Claim     What Parquet's reader leaves out holds no row that the comparison keeps.
-    Premises  Bounds are true of all values but NaN, and include both zeros or neither; dictionaries and bloom
-              filters know values by their bits; where a file has whole milliseconds, Spark rounds down the
-              constant that it asks for.
-    Proof     (1) No NaN is equal to a number, less, or one of a list; a file without NaN bounds all values.
+    Premises  Bounds are true of all values but NaN, and include both zeros or neither; dictionaries and
+              bloom filters know values by their bits; of a file in whole milliseconds, Spark asks by the
+              constant rounded down.
+    Proof     (1) No NaN equals a number, is less, or is in a list of numbers; bounds cover the rest.
               (2) A constant that is no zero has both zeros on the same side.
               (3) A constant in whole milliseconds stays what it is.
-              (4) A whole millisecond that is equal to a constant, at most, more or at least that, is so to the
-              constant rounded down.
-    Unsound   under a NOT, which turns `<` into `>=`, and for what is no constant yet; so those are not claimed.
+              (4) A whole millisecond that equals a constant, is at most, more or at least that, does so
+              with the constant rounded down.
+    Unsound   under a NOT, which turns `<` into `>=`, and for what is no constant yet: not claimed there.
     """
     operand, *others = elements(atom.java.children())
     type_ = type_of_java(operand)
@@ -143,7 +148,6 @@ def _hidden(spark: SparkSession, atom: Java) -> Java:
     """
     nullable = machine(spark).org.apache.spark.sql.catalyst.expressions.KnownNullable
     operands = [
-        operand if simple_name(operand) == "Literal" else nullable(operand)
-        for operand in elements(atom.children())
+        nullable(operand) if _is_column(operand) else operand for operand in elements(atom.children())
     ]
     return atom.withNewChildren(sequence(spark, operands))

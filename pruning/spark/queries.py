@@ -1,6 +1,6 @@
 """A query while it is pruned: its plan as a tree, its scans, and what was run meanwhile."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
@@ -10,9 +10,11 @@ from pruning.spark.jvm import Java
 from pruning.spark.lake import Unprunable
 from pruning.spark.materials import Rows, run
 from pruning.spark.plan_trees import Trees
+from pruning.spark.pushdown import unpushed
 from pruning.spark.rebuilding import rebuilt
 from pruning.spark.report import Job
 from pruning.spark.scans import TableScan
+from pruning.techniques.reach import Way
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -53,7 +55,7 @@ class Query:
             revise: Has the last word on each node.
         """
         new = dict(self.materials)
-        for node in self._live(plan):
+        for node in self.live(plan):
             if isinstance(node, Scan) and node in self.scans:
                 scan = self.scans[node]
                 try:
@@ -71,7 +73,7 @@ class Query:
         Raises:
             Py4JError, PySparkException: the plan fails, as it may in the query itself.
         """
-        rows = run(self.spark, plan)
+        rows = run(self.spark, unpushed(self.spark, plan))
         self.jobs.append(Job(purpose=purpose, files=files, rows=rows.row_count, seconds=rows.seconds))
         return rows
 
@@ -82,13 +84,17 @@ class Query:
 
     def live_scans(self, plan: Plan) -> list[TableScan | None]:
         """The scans that running a part of the plan would read; None for each that is no Parquet table."""
-        return [self.scans.get(node) for node in self._live(plan) if isinstance(node, Scan)]
+        return [self.scans.get(node) for node in self.live(plan) if isinstance(node, Scan)]
 
     def is_live(self, plan: Plan) -> bool:
         """Whether no rows have taken the place of a node."""
-        return plan in self._live(self.tree)
+        return plan in self.live(self.tree)
 
-    def _live(self, plan: Plan) -> list[Plan]:
+    def narrowable(self, found: Iterable[Way]) -> list[Way]:
+        """Those ways that lead to a scan of a Parquet table that is still to be read."""
+        return [way for way in found if way.scan in self.scans and self.is_live(way.scan)]
+
+    def live(self, plan: Plan) -> list[Plan]:
         """The nodes of a part of the plan that materials do not take the place of."""
         found, pending = [], [plan]
         while pending:

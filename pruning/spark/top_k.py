@@ -6,6 +6,7 @@ import numpy as np
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from pruning.expressions.plans import Limit, Offset, Window
 from pruning.expressions.sql import literal_sql, to_sql
 from pruning.expressions.trees import Expression, type_of
 from pruning.expressions.types import Value
@@ -34,11 +35,12 @@ def prune_by_top_k(query: Query, place: TopKPlace, *, runtime: bool) -> None:
     Metadata alone may give a boundary already. With `runtime`, files that are likely to hold the
     first rows are read in waves, and the rows take the place of what is sorted.
     """
-    found = [way for way in ways(place.sort.child, (place.first.key,)) if way.scan in query.scans]
-    found = [way for way in found if way.growing and query.scans[way.scan].certain]
+    if place.wanted == 0:
+        return
+    found = query.narrowable(ways(place.sort.child, (place.first.key,)))
     for way in found:
-        if place.wanted == 0 or place.sort.child in query.materials:
-            return
+        if not way.growing or not query.scans[way.scan].certain:
+            continue
         top_k = _TopK.of(query, place, way)
         if runtime and top_k.has_choice and _pays(query, place, way):
             top_k.run()
@@ -49,6 +51,9 @@ def _pays(query: Query, place: TopKPlace, way: Way) -> bool:
     """Whether waves can spare files, and cost little beside them."""
     scan = query.scans[way.scan]
     if not way.alone or place.wanted > ROWS_MAX or len(scan.files()) < 2:
+        return False
+    if any(isinstance(node, Limit | Offset | Window) for node in query.live(place.sort.child)):
+        # SQL leaves open which rows these give, and each wave might be given others.
         return False
     beside = [other for other in query.live_scans(place.sort.child) if other is not scan]
     if any(other is None or not other.certain for other in beside):

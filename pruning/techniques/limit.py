@@ -46,7 +46,7 @@ class LimitPruning:
         return unread if enough is None else enough
 
     def next_blocks(self) -> np.ndarray:
-        """The ordinals of the blocks to read next, in order; empty where rows are enough or blocks at an end."""
+        """The ordinals of the blocks to read next, in order; empty where no more are needed or left."""
         unread = self._unread()
         enough = _until(unread, self._rows, self._missing)
         if enough is not None:
@@ -82,9 +82,10 @@ def _sure_rows(matches: np.ndarray, row_counts: np.ndarray) -> np.ndarray:
 
 def _sure_first(matches: np.ndarray, row_counts: np.ndarray) -> np.ndarray:
     """Blocks that may give rows: those with most sure rows first, the others as the table stores them."""
-    line = np.argsort(-_sure_rows(matches, row_counts), kind="stable")
+    line: np.ndarray = np.argsort(-_sure_rows(matches, row_counts), kind="stable")
     live = (matches != Match.NONE) & (row_counts != 0)
-    return line[live[line]]
+    possible: np.ndarray = line[live[line]]
+    return possible
 
 
 def _until(line: np.ndarray, rows: np.ndarray, wanted: int) -> np.ndarray | None:

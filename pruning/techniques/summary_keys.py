@@ -206,8 +206,8 @@ class KeySummary:
     def _fitted(self) -> "KeySummary":
         """The same in at most `bytes_max` bytes, or less exact.
 
-        A filter is made where it needs no more than half of the bytes: then the gaps that the ranges lose
-        are the narrowest, and a block inside such a gap holds few values, of which the filter knows.
+        A filter is made where it needs no more than half of the bytes. It excludes blocks of few values
+        wherever they lie; for it the ranges lose the narrowest of their gaps, into which fewest blocks fit.
         """
         if self.ranges is None or (self.exact and self.ranges.byte_count <= self.bytes_max):
             return self
