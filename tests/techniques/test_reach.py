@@ -1,0 +1,272 @@
+"""REACH-1 to REACH-5: what is said of a way from keys to a scan is so; and when a join drops rows."""
+
+import functools
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from budget import examples, unshrunk
+from hypothesis import find, given, settings
+from hypothesis import strategies as st
+from plans_at_work import ROWS, VALUES, Made, Row, Tables, bag, plans
+
+from pruning.expressions.plans import JoinKind, Limit, Offset, Plan, inputs
+from pruning.expressions.trees import Column
+from pruning.expressions.types import INTEGER
+from pruning.techniques import places, reach
+from pruning.techniques.places import joins
+from pruning.techniques.reach import Way, ways
+
+# Plans that the twins are tried on.
+CASES = 1_500
+
+
+@st.composite
+def cases(draw):
+    """A plan, its scans' filters, tables for them, and one or two keys."""
+    made, filters = draw(plans())
+    tables = tuple(draw(ROWS) for _ in filters)
+    keys = draw(st.lists(st.sampled_from(made.attributes), min_size=1, max_size=2, unique=True))
+    return made, filters, tables, tuple(Column(key, INTEGER) for key in keys)
+
+
+@st.composite
+def conditions(draw):
+    """Conditions on keys: which of their values are wanted."""
+    wanted = draw(st.sets(VALUES))
+    return lambda values: all(value in wanted for value in values)
+
+
+def on_scan(way: Way, row: tuple[int | None, ...]) -> list[int | None]:
+    """The values of the keys that the scan determines."""
+    values = dict(zip(("a", "b"), row, strict=True))
+    return [values[key.name] for key in way.keys if key is not None]
+
+
+def on_plan(way: Way, keys: tuple[Column, ...], row: Row) -> list[int | None]:
+    """The same of a row of the plan."""
+    return [row[key.name] for key, seen in zip(keys, way.keys, strict=True) if seen is not None]
+
+
+def with_rows(tables: Tables, number: int, rows: list[tuple[int | None, ...]]) -> Tables:
+    """The tables with other rows of one scan."""
+    return tuple(tuple(rows) if place == number else table for place, table in enumerate(tables))
+
+
+def contradiction(made: Made, filters, tables: Tables, keys, wanted: Callable) -> str:
+    """What is said of a way and is not so; empty where all is."""
+    full = made.run(tables)
+    for way in ways(made.plan, keys):
+        number = way.scan.number
+        rows = tables[number]
+        kept = [row for row in rows if wanted(on_scan(way, row))]
+        narrowed = made.run(with_rows(tables, number, kept))
+        answer = bag([row for row in full if wanted(on_plan(way, keys, row))])
+        if bag([row for row in narrowed if wanted(on_plan(way, keys, row))]) != answer:
+            return "a condition drops other rows than it says"
+        if bag(narrowed) - bag(full):
+            return "without some rows, others come"
+        parts = [made.run(with_rows(tables, number, part)) for part in (list(rows[:2]), list(rows[2:]))]
+        if way.rowwise and way.alone and bag([*parts[0], *parts[1]]) != bag(full):
+            return "the parts of a scan do not give the parts of the answer"
+        seen = {tuple(on_plan(way, keys, row)) for row in full}
+        if way.growing and {tuple(on_plan(way, keys, row)) for row in parts[0]} - seen:
+            return "a part gives keys that the whole does not"
+        through = [tuple(on_scan(way, row)) for row in rows if all(own(row) for own in filters[number])]
+        if way.preserving and set(through) - seen:
+            return "a row of the scan is lost"
+        counted = [tuple(on_plan(way, keys, row)) for row in full]
+        if way.preserving and way.rowwise and any(through.count(key) > counted.count(key) for key in seen):
+            return "of several rows with a key, some are lost"
+    return ""
+
+
+@examples(6)
+@given(case=cases(), wanted=conditions())
+def test_what_is_said_of_a_way_is_so(case, wanted):
+    """REACH-1. Of any plan, tables and condition on keys, for each way to a scan: its claim and flags."""
+    assert not contradiction(*case, wanted)
+
+
+@examples(4)
+@given(case=cases())
+def test_rows_without_a_partner_do_not_matter(case):
+    """REACH-2. Of any join and tables, leaving out rows of its probe side without a partner changes no answer."""
+    made, _, tables, _ = case
+    assert not lost_by_join(made, tables)
+
+
+def lost_by_join(made: Made, tables: Tables) -> bool:
+    """Whether the answer of a join changes where its probe side leaves out rows without a partner."""
+    for place in joins(made.plan):
+        if place.join is not made.plan:
+            continue
+        (build_key,), (probe_key,), (null_safe,) = place.build_keys, place.probe_keys, place.null_safe
+        build = made.sides[0 if place.build_is_left else 1].run(tables)
+        keys = {row[build_key.name] for row in build} - (set() if null_safe else {None})
+        for way in ways(place.probe, (probe_key,)):
+            rows = [row for row in tables[way.scan.number] if on_scan(way, row)[0] in keys]
+            if bag(made.run(with_rows(tables, way.scan.number, rows))) != bag(made.run(tables)):
+                return True
+    return False
+
+
+@examples(4)
+@given(case=cases(), wanted=st.integers(0, 4), data=st.data())
+def test_any_rows_that_are_enough_are_enough(case, wanted, data):
+    """REACH-3. Of any plan, `wanted` rows of a scan that pass its filters give `wanted` rows of the answer."""
+    made, filters, tables, _ = case
+    rows = data.draw(st.sampled_from([1, 2, 3, 4])), data.draw(st.integers(0, 4))
+    assert not too_few(made, filters, tables, wanted, *rows)
+
+
+def too_few(made: Made, filters, tables: Tables, wanted: int, step: int, start: int) -> str:
+    """What a choice of rows for a LIMIT lacks; empty where nothing."""
+    full = bag(made.run(tables))
+    limited = any(isinstance(node, Limit | Offset) for node in everything(made.plan))
+    for way in ways(made.plan, (), rows_wanted=wanted):
+        if not (way.preserving and way.rowwise):
+            continue
+        number = way.scan.number
+        chosen = list(tables[number][start::step])
+        sure = sum(all(own(row) for own in filters[number]) for row in chosen)
+        others = with_rows(tables, number, chosen)
+        answer = made.run(others)
+        if sure >= wanted > len(answer):
+            return "too few rows"
+        # Limits that are drawn give the least rows, which depend on what else there is.
+        if not limited and bag(answer) - full:
+            return "rows that are no rows of the answer"
+    return ""
+
+
+def everything(plan: Plan) -> list[Plan]:
+    """All nodes of a plan."""
+    found = [plan]
+    for below in inputs(plan):
+        found += everything(below)
+    return found
+
+
+# Reach
+
+REACHED = {
+    "a way through a join": lambda way: bool(way.joins),
+    "a way through two joins": lambda way: len(way.joins) > 1,
+    "a way that preserves through a join": lambda way: way.preserving and bool(way.joins),
+    "a way through an aggregate or a window": lambda way: not way.rowwise,
+    "a way that does not grow": lambda way: not way.growing,
+    "a way beside others": lambda way: not way.alone,
+    "a way that hides a key": lambda way: len(way.keys) == 2 and None in way.keys,
+}
+
+
+@pytest.mark.parametrize("what", REACHED)
+def test_plans_reach_each_kind_of_way(what):
+    """Without this, REACH-1 could hold because no such way is ever drawn."""
+    find(cases(), lambda case: any(map(REACHED[what], ways(case[0].plan, case[3]))), settings=unshrunk(2_000))
+
+
+@pytest.mark.parametrize("kind", JoinKind)
+def test_plans_reach_joins_that_prune(kind):
+    """Without this, REACH-2 could hold because rows without a partner are never there."""
+    prunable = kind is not JoinKind.FULL
+    assert any(_leaves_out(case, kind) for case in drawn()) is prunable
+
+
+def _leaves_out(case, kind: JoinKind) -> bool:
+    made = case[0]
+    return any(
+        place.join is made.plan
+        and place.join.kind is kind
+        and any(True for _ in ways(place.probe, place.probe_keys))
+        for place in joins(made.plan)
+    )
+
+
+@functools.cache
+def drawn() -> list:
+    """Cases, always the same."""
+    found = []
+
+    @settings(parent=unshrunk(CASES))
+    @given(cases())
+    def note(case) -> None:
+        found.append(case)
+
+    note()
+    return found
+
+
+# Broken twins
+
+OPEN, PRESERVED, PRUNABLE = reach._OPEN_SIDES, reach._PRESERVED, places._PRUNABLE
+
+
+def twin_of_ways(change: Callable[[Way], Way]) -> Callable:
+    """Ways that say something else of themselves."""
+
+    def twin(plan, keys, **options):
+        return [change(way) for way in ways(plan, keys, **options)]
+
+    return twin
+
+
+TWINS = {
+    "the side that an outer join extends is open": ("_OPEN_SIDES", OPEN | {JoinKind.LEFT: ("left", "right")}),
+    "a full outer join is open": ("_OPEN_SIDES", OPEN | {JoinKind.FULL: ("left", "right")}),
+    "an inner join preserves rows": ("_PRESERVED", PRESERVED | {JoinKind.INNER: "left"}),
+    "a semi join preserves rows": ("_PRESERVED", PRESERVED | {JoinKind.SEMI: "left"}),
+    "an anti join preserves rows": ("_PRESERVED", PRESERVED | {JoinKind.ANTI: "left"}),
+    "any key is seen through a window": ("_within", lambda key, attributes: key),
+    "a filter drops nothing": ("_behind_filter", lambda way: way),
+    "groups are rows": (
+        "replace",
+        lambda way, **changes: way if changes == {"rowwise": False} else replace(way, **changes),
+    ),
+    "branches of a union are all of it": (
+        "replace",
+        lambda way, **changes: way if changes == {"alone": False} else replace(way, **changes),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_a_broken_twin_of_the_ways_is_found_out(name, monkeypatch):
+    """REACH-4. A plausible mistake in the walk contradicts itself on a plan that is drawn."""
+    attribute, broken = TWINS[name]
+    monkeypatch.setattr(reach, attribute, broken)
+    wants = [
+        lambda values, wanted=wanted: all(value in wanted for value in values)
+        for wanted in ({0, 1}, {2, None}, {None})
+    ]
+    assert any(contradiction(*case, want) for case in drawn() for want in wants)
+
+
+@pytest.mark.parametrize(
+    "kind, sides",
+    [
+        (JoinKind.LEFT, ("left", "right")),
+        (JoinKind.RIGHT, ("left", "right")),
+        (JoinKind.FULL, ("left", "right")),
+        (JoinKind.ANTI, ("left", "right")),
+        (JoinKind.EXISTENCE, ("left", "right")),
+    ],
+)
+def test_a_broken_twin_of_the_prunable_sides_is_found_out(kind, sides, monkeypatch):
+    """REACH-5. Leaving out rows of a side that the join keeps changes an answer that is drawn."""
+    monkeypatch.setattr(places, "_PRUNABLE", PRUNABLE | {kind: sides})
+    monkeypatch.setattr(reach, "_OPEN_SIDES", OPEN)
+    assert any(lost_by_join(case[0], case[2]) for case in drawn())
+
+
+def test_a_twin_that_forgets_null_safety_is_found_out(monkeypatch):
+    """REACH-5. NULL has a partner where the equality is NULL-safe."""
+    monkeypatch.setattr(places.JoinPlace, "null_safe", property(lambda place: (False,)))
+    assert any(lost_by_join(case[0], case[2]) for case in drawn())
+
+
+def test_a_limit_that_counts_what_a_join_drops_is_found_out(monkeypatch):
+    """REACH-3's twin: rows that an inner join may drop are counted."""
+    monkeypatch.setattr(reach, "_PRESERVED", PRESERVED | {JoinKind.INNER: "left"})
+    assert any(too_few(*case[:3], wanted, 2, 0) for case in drawn() for wanted in (1, 2))
