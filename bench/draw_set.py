@@ -124,6 +124,7 @@ def drawn_predicates(one: SearchStrategy[Expression], count: int, seed_: int) ->
         deadline=None,
         derandomize=False,
         phases=[Phase.generate],
+        # Any of them would end the drawing, one by the clock: a seed must draw the same on each machine.
         suppress_health_check=list(HealthCheck),
     )
     @given(one)

@@ -130,14 +130,14 @@ def plan_delete(predicate: str, where: pa.Table | Paths) -> RewritePlan:
         InputError: as `pruning.classify`.
     """
     metadata = _metadata(where)
-    blocks = rewriting.deletion(_sizes(metadata), _condition(predicate, metadata))
+    blocks = rewriting.deletion(_sizes(metadata), _judged(predicate, metadata))
     return RewritePlan(statement="DELETE", blocks=blocks, metadata=metadata)
 
 
 def plan_update(predicate: str, where: pa.Table | Paths) -> RewritePlan:
     """What UPDATE SET ... WHERE predicate rewrites; arguments and errors are those of `plan_delete`."""
     metadata = _metadata(where)
-    blocks = rewriting.update(_sizes(metadata), _condition(predicate, metadata))
+    blocks = rewriting.update(_sizes(metadata), _judged(predicate, metadata))
     return RewritePlan(statement="UPDATE", blocks=blocks, metadata=metadata)
 
 
@@ -193,12 +193,14 @@ def _sizes(metadata: pa.Table) -> Sizes:
     return Sizes(metadata["row_count"].to_numpy(), pc.fill_null(metadata["byte_count"], -1).to_numpy())
 
 
-def _condition(predicate: str | None, metadata: pa.Table, *, more: bool = False) -> Condition | None:
-    """What is proved of a condition; None where it asks nothing."""
-    if predicate is None and not more:
-        return None
-    if predicate is None:
-        return Condition(np.full(len(metadata), Match.SOME, np.int8), may_raise=True)
+def _condition(predicate: str | None, metadata: pa.Table, *, more: bool) -> Condition | None:
+    """What is proved of a condition, and of `more` that nothing is known of; None where it asks nothing."""
+    if predicate is not None:
+        return _judged(predicate, metadata, more=more)
+    return Condition(np.full(len(metadata), Match.SOME, np.int8), may_raise=True) if more else None
+
+
+def _judged(predicate: str, metadata: pa.Table, *, more: bool = False) -> Condition:
     raising = more or may_raise(parse(predicate, column_types(metadata)))
     return Condition(classify(predicate, metadata).to_numpy(), raising)
 

@@ -19,5 +19,6 @@ def unshrunk(max_examples: int) -> settings:
         database=None,
         derandomize=True,
         phases=[Phase.generate],
+        # They judge how a property draws; a search may reject, and take, as much as it needs.
         suppress_health_check=list(HealthCheck),
     )

@@ -52,8 +52,9 @@ def _pays(query: Query, place: JoinPlace, found: Sequence[Way]) -> bool:
     build = query.live_scans(place.build)
     if any(scan is None or not scan.certain for scan in build):
         return False
+    rows = sum(scan.rows_kept for scan in build if scan is not None)
     # Of no row, metadata knows all there is to know.
-    if not 0 < sum(scan.rows_kept for scan in build if scan is not None) <= BUILD_ROWS_MAX:
+    if rows > BUILD_ROWS_MAX or (build and not rows):
         return False
     if not restrictive(place.build, lambda scan: _selects(query, scan)):
         return False

@@ -41,7 +41,7 @@ class Expectations:
     Attributes:
         rows: Matching rows of each block, shape (blocks,).
         first_rows: How many of them, at most 1, have the block's best key.
-        best: Its best key; -inf where that is unknown or better than any number.
+        best: Its best key; -inf where that is unknown or better than any number, inf where it is worse.
         widths: From there to its worst key, over which the rows lie evenly; 0 where that is unknown.
     """
 
@@ -57,16 +57,18 @@ class Expectations:
     ) -> "Expectations":
         """What the bounds let expect where such a share of each block's rows match; None is all."""
         shares = np.ones(len(bounds)) if densities is None else densities
-        best, worst = (bounds.upper, bounds.lower) if order.descending else (bounds.lower, bounds.upper)
-        near = order.step * _numbers(best, bounds.type)
-        far = order.step * _numbers(worst, bounds.type)
-        plain = (Ends.best(bounds, order).ranks == VALUE) & np.isfinite(near)
-        widths = np.where(plain & np.isfinite(far), np.maximum(far, near) - near, 0.0)
+        sides = (bounds.upper, bounds.lower) if order.descending else (bounds.lower, bounds.upper)
+        near, far = (order.step * _numbers(side, bounds.type) for side in sides)
+        ranks = Ends.best(bounds, order).ranks * order.step
+        best = np.where(np.isnan(near), -math.inf, near)
+        best = np.where(ranks == VALUE, best, np.where(ranks < VALUE, -math.inf, math.inf))
+        widths, known = np.zeros(len(bounds)), np.isfinite(best) & np.isfinite(far)
+        widths[known] = np.maximum(far[known] - best[known], 0.0)
         return Expectations(
             order=order,
             rows=np.maximum(row_counts, 1) * shares,
             first_rows=shares,
-            best=np.where(plain, near, -math.inf),
+            best=best,
             widths=widths,
         )
 
@@ -91,7 +93,7 @@ class Expectations:
         # What lies at one place, or at an unknown one, is thought to be good.
         known = widths > 0
         ahead[known] = (reach - self.best[blocks[known]]) / widths[known]
-        return float(np.sum(first + (self.rows[blocks] - first) * np.minimum(ahead, 1.0)))
+        return float(np.sum(first + (self.rows[blocks] - first) * np.clip(ahead, 0.0, 1.0)))
 
     def _number(self, key: Value | None) -> float:
         rank, value = self.order.place(key)

@@ -71,7 +71,8 @@ class LimitPruning:
         return self._wanted - sum(self._observed)
 
     def _unread(self) -> np.ndarray:
-        return self._line[~self._observed.read[self._line]]
+        unread: np.ndarray = self._line[~self._observed.read[self._line]]
+        return unread
 
 
 def _sure_rows(matches: np.ndarray, row_counts: np.ndarray) -> np.ndarray:

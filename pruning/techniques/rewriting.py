@@ -134,7 +134,8 @@ class Rewriting:
         return self._tally(self.fates == fate)
 
     def _read(self) -> np.ndarray:
-        return (self.fates == Fate.REWRITTEN) | self.joined
+        read: np.ndarray = (self.fates == Fate.REWRITTEN) | self.joined
+        return read
 
     def _tally(self, chosen: np.ndarray) -> Tally:
         sizes = self.sizes.bytes[chosen]
@@ -211,7 +212,7 @@ def merge(
 
 
 def _may_match(sizes: Sizes, on: Condition | None, excluded: np.ndarray | None) -> np.ndarray:
-    may_match = sizes.rows > 0
+    may_match: np.ndarray = sizes.rows > 0
     if on is not None:
         may_match &= on.verdicts != Match.NONE
     if excluded is None:
@@ -220,7 +221,8 @@ def _may_match(sizes: Sizes, on: Condition | None, excluded: np.ndarray | None) 
         raise InputError(
             f"`excluded` has {len(excluded)} lanes; give a bool for each of {len(sizes)} blocks."
         )
-    return may_match & ~excluded
+    may_match &= ~excluded
+    return may_match
 
 
 def _walked(sizes: Sizes, clauses: Sequence[tuple[Then, Condition | None]]) -> tuple[np.ndarray, np.ndarray]:

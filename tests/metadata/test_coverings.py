@@ -12,6 +12,7 @@ import pytest
 from budget import examples, unshrunk
 from hypothesis import find, given
 from hypothesis import strategies as st
+from needs import needs_s2
 
 from pruning.errors import InputError
 from pruning.metadata import coverings
@@ -19,7 +20,6 @@ from pruning.metadata.coverings import (
     CELLS_MAX,
     LISTS,
     NO_POINTS,
-    available,
     covering,
     coverings_of,
     may_be_inside,
@@ -27,7 +27,6 @@ from pruning.metadata.coverings import (
 )
 from pruning.rules.regions import EARTH_RADIUS_METERS, Box, Cap, Interval, Pair, Region
 
-needs_s2 = pytest.mark.skipif(not available(), reason="needs the package s2geometry")
 Row = tuple[float | None, float | None]
 
 # Kept as they were found: rows at a corner of a box in whose cells S2 alone does not put them, and the

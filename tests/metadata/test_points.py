@@ -5,6 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from needs import needs_s2
 
 import pruning
 from pruning.classification import classify_blocks
@@ -13,11 +14,10 @@ from pruning.expressions.trees import And, Column, Compare, Comparison, Literal
 from pruning.expressions.types import DOUBLE
 from pruning.metadata import coverings
 from pruning.metadata.blocks import Shard
-from pruning.metadata.coverings import LISTS, NO_POINTS, available, coverings_of, with_coverings
+from pruning.metadata.coverings import LISTS, NO_POINTS, coverings_of, with_coverings
 from pruning.metadata.points import attach, file_coverings, without
 from pruning.rules.regions import Pair
 
-needs_s2 = pytest.mark.skipif(not available(), reason="needs the package s2geometry")
 PAIR, OTHER = Pair("lat", "lon"), Pair("x", "y")
 PARIS, YORK, SYDNEY = (48.85, 2.35), (40.7, -74.0), (-33.9, 151.2)
 

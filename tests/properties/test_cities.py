@@ -5,13 +5,14 @@ import math
 import numpy as np
 import pyarrow as pa
 import pytest
+from needs import needs_s2
 
 from pruning.errors import InputError
-from pruning.metadata.coverings import CELL_BYTES, CELLS_MAX, LISTS, available, covering, may_be_inside
+from pruning.metadata.coverings import CELL_BYTES, CELLS_MAX, LISTS, covering, may_be_inside
 from pruning.rules.regions import Box, Cap
 from skipproof.cities import cities
 
-pytestmark = pytest.mark.skipif(not available(), reason="needs the package s2geometry")
+pytestmark = needs_s2
 
 BLOCK_ROWS = 500
 NEW_YORK = Box(latitudes=((40.5, 40.9),), longitudes=((-74.25, -73.7),))
