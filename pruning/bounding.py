@@ -62,7 +62,8 @@ def _lanes(found: pa.Array | pa.Scalar, count: int, type_: pa.DataType) -> pa.Ar
 
 
 def _flags(lanes: pa.Array) -> np.ndarray:
-    return lanes.to_numpy(zero_copy_only=False)
+    flags: np.ndarray = lanes.to_numpy(zero_copy_only=False)
+    return flags
 
 
 def _known_as_stored(key: Expression, metadata: pa.Table) -> bool:
@@ -80,4 +81,5 @@ def _counts(key: Expression, metadata: pa.Table, blocks: Blocks, name: str) -> n
     part = blocks.part(key.name, name) if isinstance(key, Column) else None
     if part is None or not _known_as_stored(key, metadata):
         return np.full(metadata.num_rows, _UNKNOWN)
-    return pc.fill_null(part, _UNKNOWN).to_numpy(zero_copy_only=False)
+    counts: np.ndarray = pc.fill_null(part, _UNKNOWN).to_numpy(zero_copy_only=False)
+    return counts

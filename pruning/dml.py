@@ -22,8 +22,8 @@ from pruning.metadata.schema import column_types
 from pruning.rules.truths import Match
 from pruning.spark.predicates import classify, parse
 from pruning.techniques import rewriting
-from pruning.techniques.dml_errors import may_raise
 from pruning.techniques.dml_keys import may_equal, typed
+from pruning.techniques.raising import may_raise
 from pruning.techniques.rewriting import Condition, Fate, Rewriting, Sizes, Tally, Then, When
 
 __all__ = ["Fate", "MergeClause", "RewritePlan", "Then", "When", "plan_delete", "plan_merge", "plan_update"]

@@ -73,7 +73,7 @@ class Project:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Join:
-    """Two sides under a condition, a conjunction; `equalities` are those of its parts that equate the sides."""
+    """Two sides under a conjunction; `equalities` are those of its parts that equate the sides."""
 
     left: "Plan"
     right: "Plan"
@@ -86,7 +86,7 @@ class Join:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Aggregate:
-    """A row per group, also DISTINCT; `definitions` give the output attributes that are grouping expressions."""
+    """A row per group, also DISTINCT; `definitions` has those output attributes that it groups by."""
 
     child: "Plan"
     definitions: Mapping[str, Expression]

@@ -1,4 +1,4 @@
-"""Join pruning on Spark: one side is run, and the other reads only what may hold its keys ([P] 6, [M] 5.5)."""
+"""Join pruning on Spark: one side reads only what may hold the other's keys ([P] 6, [M] 5.5)."""
 
 from collections.abc import Sequence
 
@@ -105,7 +105,7 @@ def _materialise(query: Query, plan: Plan) -> None:
 
 
 def _of_blocks(query: Query, place: JoinPlace) -> JoinSummary | None:
-    """What the blocks of one scan say of the build side's keys; None where they say nothing of all of them."""
+    """What the blocks of one scan say of the build side's keys; None where that is nothing."""
     found = list(ways(place.build, place.build_keys))
     if len(found) != 1 or not found[0].alone or found[0].scan not in query.scans:
         return None

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from pruning.expressions.raising import may_raise
 from pruning.rules.truths import Match
 from pruning.spark.queries import Query
 from pruning.spark.scans import TableScan
 from pruning.techniques.limit import fewest_blocks
 from pruning.techniques.places import LimitPlace
+from pruning.techniques.raising import may_raise
 from pruning.techniques.reach import Way, ways
 
 

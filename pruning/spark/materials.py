@@ -1,4 +1,4 @@
-"""Parts of a query that were run while it was pruned: their rows take their place, so that none is computed twice."""
+"""Parts of a query that were run while it was pruned: their rows take their place, and are used again."""
 
 import time
 from collections.abc import Sequence
@@ -42,7 +42,8 @@ def values(spark: SparkSession, leaf: Java, expressions: Sequence[Java]) -> list
     """What resolved Catalyst expressions of known types give on rows, in the Arrow types of block metadata.
 
     Raises:
-        Py4JError, PySparkException, ArrowException: an expression fails on a row, or gives what Arrow cannot hold.
+        Py4JError, PySparkException: an expression fails on a row.
+        ArrowException: it gives what Arrow cannot hold.
     """
     fresh = singleton(spark, "org.apache.spark.sql.catalyst.expressions.NamedExpression")
     named = [alias(spark, one, f"_{place}", fresh.newExprId()) for place, one in enumerate(expressions)]

@@ -105,7 +105,7 @@ def _as_text(found: re.Match[str]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What was run to decide more than metadata can: why, over how many files, for how many rows, how long."""
+    """What was run to decide more than metadata can: why, over how many files, its rows and time."""
 
     purpose: str
     files: int

@@ -92,13 +92,15 @@ class TableScan:
     @property
     def row_counts(self) -> np.ndarray:
         """Live rows of each block."""
-        return self._blocks.metadata.column("row_count").to_numpy()
+        counts: np.ndarray = self._blocks.metadata.column("row_count").to_numpy()
+        return counts
 
     @property
     def file_of_block(self) -> np.ndarray:
         """The place in the table's files of each block's file."""
         files = pa.array(self.table.files, pa.string())
-        return pc.index_in(self._blocks.metadata.column("file"), value_set=files).to_numpy()
+        places: np.ndarray = pc.index_in(self._blocks.metadata.column("file"), value_set=files).to_numpy()
+        return places
 
     @property
     def bytes_kept(self) -> int:

@@ -84,13 +84,13 @@ class _TopK:
         assert key is not None
         order = SortOrder(first.descending, first.nulls_first)
         bounds, known = scan.bounds(key), (scan.matches, scan.row_counts)
-        starts = [None, None]
+        by_bounds = by_rows = None
         if way.preserving:
-            starts[0] = by_maxima(bounds, *known, order, place.wanted, distinct=not way.rowwise)
-            if way.rowwise:
-                starts[1] = by_counts(bounds, *known, order, place.wanted)
-        start = stricter(order, *starts)
-        told = "" if start is None else "exact bounds" if start is starts[0] else "counts of rows"
+            by_bounds = by_maxima(bounds, *known, order, place.wanted, distinct=not way.rowwise)
+            # Groups are not rows.
+            by_rows = by_counts(bounds, *known, order, place.wanted) if way.rowwise else None
+        start = stricter(order, by_bounds, by_rows)
+        told = "exact bounds" if start is by_bounds else "counts of rows"
         top_k = TopK(
             bounds,
             *known,

@@ -92,8 +92,8 @@ def ways(plan: Plan, keys: Keys, *, rows_wanted: int | None = None) -> Iterator[
     if keys and all(key is None for key in keys):
         return
     match plan:
-        case Scan(columns=defined):
-            here = tuple(_defined(key, defined) for key in keys)
+        case Scan():
+            here = tuple(_defined(key, plan.columns) for key in keys)
             if not keys or any(key is not None for key in here):
                 yield Way(scan=plan, keys=here)
         case Filter(child):

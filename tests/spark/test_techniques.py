@@ -14,7 +14,7 @@ FILES, STEP = 6, 500
 
 @pytest.fixture(scope="module")
 def lake(spark: Any, flights: str, tmp_path_factory: Any) -> None:
-    """Views: `f` of six sorted files, `g` the same under other names, `dim` of keys that lie in one file of them."""
+    """Views: `f` of six sorted files, `g` under other names, `dim` of keys some of which lie in one file."""
     spark.read.parquet(flights).createOrReplaceTempView("f")
     spark.read.parquet(flights).selectExpr("id gid", "delay gdelay", "name gname").createOrReplaceTempView(
         "g"
@@ -187,7 +187,7 @@ def test_the_rows_of_a_build_side_are_not_read_again(spark, lake):
 
 
 def test_metadata_of_one_side_prunes_the_other_and_runs_nothing(spark, lake):
-    sql = "SELECT f.name, g.gname FROM f JOIN g ON f.id = g.gid WHERE f.day < '2013-01-20' AND length(f.name) > 2"
+    sql = "SELECT f.name, g.gname FROM f JOIN g ON f.id = g.gid WHERE f.day < '2013-01-20'"
     report = pruned_alike(spark, sql, runtime=False)
     assert report.jobs == ()
     assert (kept(report), kept(report, of=1)) == (1, 1)
@@ -195,7 +195,7 @@ def test_metadata_of_one_side_prunes_the_other_and_runs_nothing(spark, lake):
 
 
 @pytest.mark.parametrize(
-    "sql, acts",
+    ("sql", "acts"),
     [
         ("SELECT * FROM f LEFT SEMI JOIN dim ON f.id = dim.k AND dim.n = 'hit'", True),
         ("SELECT * FROM f WHERE id IN (SELECT k FROM dim WHERE n = 'hit')", True),

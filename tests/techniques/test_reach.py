@@ -91,7 +91,7 @@ def test_what_is_said_of_a_way_is_so(case, wanted):
 @examples(4)
 @given(case=cases())
 def test_rows_without_a_partner_do_not_matter(case):
-    """REACH-2. Of any join and tables, leaving out rows of its probe side without a partner changes no answer."""
+    """REACH-2. Of any join, leaving out rows of its probe side without a partner changes no answer."""
     made, _, tables, _ = case
     assert not lost_by_join(made, tables)
 
@@ -114,7 +114,7 @@ def lost_by_join(made: Made, tables: Tables) -> bool:
 @examples(4)
 @given(case=cases(), wanted=st.integers(0, 4), data=st.data())
 def test_any_rows_that_are_enough_are_enough(case, wanted, data):
-    """REACH-3. Of any plan, `wanted` rows of a scan that pass its filters give `wanted` rows of the answer."""
+    """REACH-3. Of any plan, `wanted` rows of a scan that pass its filters give as many of the answer."""
     made, filters, tables, _ = case
     rows = data.draw(st.sampled_from([1, 2, 3, 4])), data.draw(st.integers(0, 4))
     assert not too_few(made, filters, tables, wanted, *rows)
@@ -244,7 +244,7 @@ def test_a_broken_twin_of_the_ways_is_found_out(name, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "kind, sides",
+    ("kind", "sides"),
     [
         (JoinKind.LEFT, ("left", "right")),
         (JoinKind.RIGHT, ("left", "right")),

@@ -34,7 +34,7 @@ from pruning.expressions.trees import (
 )
 from pruning.expressions.types import BOOLEAN, BYTE, INTEGER, LONG
 from pruning.rules.truths import Match
-from pruning.techniques import dml_errors, rewriting
+from pruning.techniques import raising, rewriting
 from pruning.techniques.rewriting import Condition, Fate, Rewriting, Sizes, deletion, update
 from strategies.layouts import tables
 from strategies.metadata import exact_facts, metadata, to_metadata
@@ -56,7 +56,7 @@ class Statement:
     @property
     def asked(self) -> Condition:
         """The condition as the planner gets it."""
-        return Condition(self.verdicts, dml_errors.may_raise(self.condition))
+        return Condition(self.verdicts, raising.may_raise(self.condition))
 
 
 @st.composite
@@ -257,7 +257,7 @@ def test_the_property_kills_a_planner_that_deletes_rows_on_which_the_condition_r
     condition: Expression, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """PROP-2 passes over such rows: CAST(a AS TINYINT) <= 127 is ALL of any block."""
-    monkeypatch.setattr(dml_errors, "may_raise", lambda condition: False)
+    monkeypatch.setattr(raising, "may_raise", lambda condition: False)
     find(statements(condition, types=[LONG]), lambda one: not is_right_delete(one), settings=unshrunk(2_000))
 
 
@@ -320,19 +320,19 @@ def evaluations(draw: st.DrawFn, condition: Expression | None = None) -> tuple[E
 def test_a_condition_that_cannot_raise_never_raises(drawn: tuple[Expression, bool]) -> None:
     """PROP-DML-3."""
     condition, raised = drawn
-    event(f"raises {raised}, may raise {dml_errors.may_raise(condition)}")
-    assert dml_errors.may_raise(condition) or not raised
+    event(f"raises {raised}, may raise {raising.may_raise(condition)}")
+    assert raising.may_raise(condition) or not raised
 
 
 @pytest.mark.parametrize("condition", [SUM, NARROW, NEGATED], ids=["sum", "cast", "call"])
 def test_the_property_kills_a_judge_that_takes_a_kind_of_node_for_harmless(
     condition: Expression, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = dml_errors._never
+    right = raising._never
     monkeypatch.setattr(
-        dml_errors, "_never", lambda node: isinstance(node, Arithmetic | Cast | Call) or right(node)
+        raising, "_never", lambda node: isinstance(node, Arithmetic | Cast | Call) or right(node)
     )
-    assert not dml_errors.may_raise(condition)
+    assert not raising.may_raise(condition)
     find(evaluations(condition), lambda drawn: drawn[1], settings=unshrunk(2_000))
 
 
@@ -340,7 +340,7 @@ def test_the_property_kills_a_judge_that_takes_a_kind_of_node_for_harmless(
 def test_conditions_that_raise_and_those_that_cannot_are_both_drawn(raised: bool) -> None:
     find(
         evaluations(),
-        lambda drawn: drawn[1] is raised is dml_errors.may_raise(drawn[0]),
+        lambda drawn: drawn[1] is raised is raising.may_raise(drawn[0]),
         settings=unshrunk(2_000),
     )
 
@@ -357,7 +357,7 @@ def test_conditions_that_raise_and_those_that_cannot_are_both_drawn(raised: bool
     ],
 )
 def test_a_condition_may_raise_where_a_node_of_it_may(condition: Expression, raising: bool) -> None:
-    assert dml_errors.may_raise(condition) is raising
+    assert raising.may_raise(condition) is raising
 
 
 def test_counts_are_of_live_rows_and_unknown_bytes_stay_unknown() -> None:

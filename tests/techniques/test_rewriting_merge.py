@@ -36,7 +36,7 @@ from pruning.expressions.types import (
 )
 from pruning.metadata.schema import arrow_type
 from pruning.rules.truths import Match
-from pruning.techniques import dml_errors, dml_keys, rewriting
+from pruning.techniques import dml_keys, raising, rewriting
 from pruning.techniques.rewriting import Clause, Condition, Fate, Rewriting, Sizes, Then, When, merge
 from strategies.layouts import tables
 from strategies.metadata import metadata
@@ -150,7 +150,7 @@ def judged(statement: Merge, condition: Expression | None, flagged: bool = False
         return None
     asked = Literal(True, BOOLEAN) if condition is None else condition
     verdicts = classify_blocks(asked, statement.known).to_numpy()
-    return Condition(verdicts, flagged or dml_errors.may_raise(asked))
+    return Condition(verdicts, flagged or raising.may_raise(asked))
 
 
 def holds(statement: Merge, condition: Expression | None, row: Row) -> bool:

@@ -1,4 +1,4 @@
-"""Which conditions can fail a statement: those must not decide on rows that nobody looks at."""
+"""Which expressions may fail a query on some row: those must not decide which rows are looked at."""
 
 from pruning.expressions.function_groups import OVERFLOWING, TEXT_FUNCTIONS
 from pruning.expressions.traversal import walk
@@ -18,6 +18,7 @@ from pruning.expressions.trees import (
     Function,
     In,
     IsNull,
+    Like,
     Literal,
     Mode,
     Not,
@@ -30,11 +31,14 @@ from pruning.expressions.trees import (
 )
 from pruning.expressions.types import Kind
 from pruning.rules.cast import always_fits
+from pruning.rules.like_patterns import parsed
 
 _NEVER = (
     And | Case | Coalesce | Column | Compare | Contains | Element | EndsWith | In | IsNull | Literal
     | Not | Or | Order | Quantified | StartsWith
 )  # fmt: skip
+# Of floats, what gives infinity where others overflow.
+_ROUNDING = frozenset({Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY})
 _TIMES = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
 # Of times, those that only read: others leave the range of their type, which raises in some of Spark's modes.
 _READING = frozenset(
@@ -71,22 +75,25 @@ _DOUBLES = frozenset(
 _SAFE_FUNCTIONS = TEXT_FUNCTIONS | _READING | _DOUBLES
 
 
-def may_raise(condition: Expression) -> bool:
-    """Whether Spark may raise where it evaluates a condition on some row.
+def may_raise(expression: Expression) -> bool:
+    """Whether Spark may raise where it evaluates an expression on some row.
 
-    Claim     On no row does a condition raise of which this is False.
+    Claim     On no row does an expression raise of which this is False.
     Proof     Each of its nodes is one of those that `_never` lists: a new kind of node may raise.
     """
-    return not all(map(_never, walk(condition)))
+    return not all(map(_never, walk(expression)))
 
 
 def _never(node: Expression) -> bool:
     """Whether a node raises for no values of its operands."""
     match node:
+        case Like(_, pattern, escape):
+            return parsed(pattern, escape) is not None
         case Arithmetic(operator, left, _, _, mode):
             # A quotient of decimals that is too long for a bigint raises in every mode.
             long = operator is Operator.INTEGRAL_DIVIDE and type_of(left).kind is Kind.DECIMAL
-            return mode is not Mode.ANSI and not long
+            rounds = node.type.floating and operator in _ROUNDING
+            return (mode is not Mode.ANSI or rounds) and not long
         case Cast(operand, type_, mode):
             source = type_of(operand)
             timeless = source.known and type_.known and not {source.kind, type_.kind} & _TIMES
