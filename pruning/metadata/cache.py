@@ -68,6 +68,8 @@ def open_cache(listing: Listing, name: str = BLOCKS) -> Cache:
 
 def reusable(cache: Cache, listing: Listing) -> list[Shard]:
     """What was kept of the files that have not changed since, under the names they are listed by."""
+    if not cache.stamps:
+        return []
     names = {path: listed.file for path, listed in _unchanged(cache, listing)}
     return [rename(part, names) for part in cache.shards if any(file in names for file in part.files)]
 
@@ -95,8 +97,10 @@ def update(cache: Cache, listing: Listing, read: list[Shard]) -> None:
     """Keep what was read, beside what is still true of the rest; does nothing where that is impossible."""
     directory = cache.directory
     fresh = {part_file for part in read for part_file in part.files}
+    if directory is None or not fresh:
+        return
     first = {path: listed for path, listed in reversed(_by_path(cache, listing)) if listed.file in fresh}
-    if directory is None or not first:
+    if not first:
         return
     stamps = {path: stamp for path, stamp in cache.stamps.items() if path not in first}
     stamps = {path: stamp for path, stamp in stamps.items() if os.path.exists(os.path.join(directory, path))}
@@ -110,7 +114,14 @@ def update(cache: Cache, listing: Listing, read: list[Shard]) -> None:
 def _by_path(cache: Cache, listing: Listing) -> list[tuple[str, Listed]]:
     if cache.directory is None:
         return []
-    return [(os.path.relpath(listed.path, cache.directory), listed) for listed in listing.files]
+    inside = cache.directory.rstrip("/") + "/"
+    return [
+        # Most files are below; asking the operating system's rules of each takes longer than the rest.
+        (listed.path[len(inside) :], listed)
+        if listed.path.startswith(inside)
+        else (os.path.relpath(listed.path, cache.directory), listed)
+        for listed in listing.files
+    ]
 
 
 def _stamp(listed: Listed) -> tuple[int, int]:

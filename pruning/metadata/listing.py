@@ -44,12 +44,12 @@ def list_files(paths: Paths) -> Listing:
     if not given:
         raise InputError("No path was given; name a Parquet file or a directory of them")
     found: list[Listed] = []
-    parents: list[str | None] = []
-    for path in given:
-        files, parent = _expand(path)
+    parents: dict[str | None, None] = {}
+    for path, (system, place), info in zip(given, *_looked_up(given), strict=True):
+        files, parent = _expand(path, place, system, info)
         found.extend(files)
-        parents.append(parent)
-    return Listing(tuple(found), _common(parents))
+        parents[parent] = None
+    return Listing(tuple(found), _common(list(parents)))
 
 
 def is_data(relative: str) -> bool:
@@ -65,12 +65,24 @@ def _hidden(name: str) -> bool:
     return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith("._COPYING_")
 
 
-def _expand(given: str) -> tuple[list[Listed], str | None]:
+def _looked_up(given: Sequence[str]) -> tuple[list[tuple[fs.FileSystem, str]], list[fs.FileInfo | None]]:
+    """Where each path leads, and what is there if that could be asked of all together, as of local files."""
+    places = [locate(path) for path in given]
+    if not all(is_local(system) for system, _ in places):
+        return places, [None] * len(places)
+    try:
+        return places, places[0][0].get_file_info([path for _, path in places])
+    except (OSError, pa.ArrowException):
+        return places, [None] * len(places)
+
+
+def _expand(
+    given: str, path: str, system: fs.FileSystem, info: fs.FileInfo | None
+) -> tuple[list[Listed], str | None]:
     """The files one path stands for, and the local directory that holds them."""
-    system, path = locate(given)
     local = is_local(system)
     try:
-        info = system.get_file_info(path)
+        info = info or system.get_file_info(path)
         if info.type is fs.FileType.File:
             return [_listed(given, info, local)], os.path.dirname(path) if local else None
         if info.type is not fs.FileType.Directory:

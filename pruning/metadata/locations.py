@@ -11,6 +11,8 @@ from pruning.errors import InputError
 
 # One letter before the colon would be a Windows drive.
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+_PLAIN_FILE = re.compile(r"file:/[^/%?#][^%?#]*$")
+_LOCAL = fs.LocalFileSystem()
 # Hadoop's names of S3 clients; Arrow has one client, under the plain name.
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}
 # What Hadoop leaves as it is when it prints a path as a URI.
@@ -23,13 +25,16 @@ def locate(path: str) -> tuple[fs.FileSystem, str]:
     Raises:
         InputError: no file system is known for the URI.
     """
+    if _PLAIN_FILE.match(path):
+        # As Hadoop writes local files, thousands of them.
+        return _LOCAL, path.removeprefix("file:")
     if not _URI.match(path):
-        return fs.LocalFileSystem(), os.path.abspath(path)
+        return _LOCAL, os.path.abspath(path)
     parts = urlsplit(path, allow_fragments=False)
     if parts.scheme.lower() == "file":
         if parts.netloc not in ("", "localhost"):
             raise InputError(f"{path}: names the host {parts.netloc!r}; write file:///... for a local file")
-        return fs.LocalFileSystem(), unquote(parts.path)
+        return _LOCAL, unquote(parts.path)
     try:
         system, root = _remote(parts.scheme.lower(), parts.netloc, parts.query)
     except (ValueError, OSError, NotImplementedError) as error:
