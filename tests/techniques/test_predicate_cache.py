@@ -1,4 +1,4 @@
-"""PROP-CACHE-1: whatever happens to a table, an answer through the cache is the answer over all blocks."""
+"""CACHE-1: whatever happens to a table, an answer through the cache is the answer over all blocks."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -254,7 +254,7 @@ def run(machine: type[World], how: settings) -> None:
 
 
 def test_an_answer_through_the_cache_is_the_answer_over_all_blocks() -> None:
-    """PROP-CACHE-1."""
+    """CACHE-1."""
     run(World, settings(max_examples=2 * settings.default.max_examples, stateful_step_count=25))
 
 
@@ -285,7 +285,7 @@ class CountingTopK(Counting):
 
 @pytest.mark.parametrize("machine", [Counting, CountingTopK])
 def test_queries_hit_and_skip_blocks_while_others_were_added(machine: type[World]) -> None:
-    """Without this, PROP-CACHE-1 could hold because nothing is ever found."""
+    """Without this, CACHE-1 could hold because nothing is ever found."""
     with pytest.raises(Reached):
         run(machine, SEARCH)
 

@@ -1,4 +1,4 @@
-"""PROP-DML-1 and PROP-DML-2: DELETE and UPDATE through a plan do what they do row by row."""
+"""DML-1 and DML-2: DELETE and UPDATE through a plan do what they do row by row."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -167,14 +167,14 @@ def is_right_update(statement: Statement) -> bool:
 @examples(3)
 @given(statements())
 def test_delete_through_its_plan_leaves_the_rows_that_delete_leaves(statement: Statement) -> None:
-    """PROP-DML-1."""
+    """DML-1."""
     assert is_right_delete(statement)
 
 
 @examples(2)
 @given(statements())
 def test_update_through_its_plan_changes_the_rows_that_update_changes(statement: Statement) -> None:
-    """PROP-DML-2."""
+    """DML-2."""
     assert is_right_update(statement)
 
 
@@ -318,7 +318,7 @@ def evaluations(draw: st.DrawFn, condition: Expression | None = None) -> tuple[E
 @examples(6)
 @given(evaluations())
 def test_a_condition_that_cannot_raise_never_raises(drawn: tuple[Expression, bool]) -> None:
-    """PROP-DML-3."""
+    """DML-3."""
     condition, raised = drawn
     event(f"raises {raised}, may raise {raising.may_raise(condition)}")
     assert raising.may_raise(condition) or not raised

@@ -1,4 +1,4 @@
-"""PROP-DML-4: MERGE through a plan gives the rows, and inserts the rows, that MERGE gives.
+"""DML-4: MERGE through a plan gives the rows, and inserts the rows, that MERGE gives.
 
 Here the source's rows are a key and a flag; conditions ask something of the target's columns, of the flag,
 or of both.
@@ -280,7 +280,7 @@ def keeps(fails: bool, fate: int) -> bool:
 @examples(3)
 @given(merges())
 def test_merge_through_its_plan_gives_what_merge_gives(statement: Merge) -> None:
-    """PROP-DML-4."""
+    """DML-4."""
     planned = plan(statement)
     event(f"fates {sorted(set(planned.fates.tolist()))}")
     event(f"joined {sorted(set(zip(planned.fates.tolist(), planned.joined.tolist(), strict=True)))}")
@@ -290,7 +290,7 @@ def test_merge_through_its_plan_gives_what_merge_gives(statement: Merge) -> None
 @examples(4)
 @given(merges([LONG], conditions=()))
 def test_merge_of_keys_alone_gives_what_merge_gives(statement: Merge) -> None:
-    """PROP-DML-4, where most blocks are decided."""
+    """DML-4, where most blocks are decided."""
     assert is_right(statement)
 
 

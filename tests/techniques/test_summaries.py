@@ -1,4 +1,4 @@
-"""PROP-J1, J2: a block that a summary of one key skips has no row with a partner on the build side."""
+"""JOIN-1, J2: a block that a summary of one key skips has no row with a partner on the build side."""
 
 import math
 from dataclasses import replace
@@ -63,7 +63,7 @@ def blocks_of(join: Join) -> list[tuple[Table, pa.Table]]:
 @examples(3)
 @given(joins())
 def test_bounds_lose_no_row_with_a_partner(join: Join) -> None:
-    """PROP-J1. A block that `excludes` calls True has no row with a partner."""
+    """JOIN-1. A block that `excludes` calls True has no row with a partner."""
     summary = summarised(join)
     event(f"form {summary.form.name}")
     assert not lost_by_bounds(join)
@@ -73,14 +73,14 @@ def test_bounds_lose_no_row_with_a_partner(join: Join) -> None:
 @examples(2)
 @given(joins(), st.none() | st.integers(0, 3))
 def test_conditions_lose_no_row_with_a_partner(join: Join, terms_max: int | None) -> None:
-    """PROP-J1. A row, or a block, on which `condition` is not TRUE has no partner."""
+    """JOIN-1. A row, or a block, on which `condition` is not TRUE has no partner."""
     assert not lost_by_condition(join, terms_max)
 
 
 @examples(2)
 @given(joins(parts_max=4), st.randoms(use_true_random=False))
 def test_the_order_of_merging_loses_nothing(join: Join, order: object) -> None:
-    """PROP-J1, of parts in any order, merged in any shape of tree."""
+    """JOIN-1, of parts in any order, merged in any shape of tree."""
     each = [summarised(replace(join, parts=(part,))) for part in join.parts]
     while len(each) > 1:
         order.shuffle(each)  # type: ignore[attr-defined]
@@ -93,7 +93,7 @@ def test_the_order_of_merging_loses_nothing(join: Join, order: object) -> None:
 @examples(2)
 @given(joins())
 def test_bounds_exclude_what_the_condition_excludes(join: Join) -> None:
-    """PROP-J2. `excludes` is NONE of `condition` without filters and with known bounds, else no less."""
+    """JOIN-2. `excludes` is NONE of `condition` without filters and with known bounds, else no less."""
     summary, key, null_safe = summarised(join), join.table.columns[0], join.null_safe[0]
     by_condition = unsatisfied(summary.condition(key, null_safe=null_safe), join.known)
     by_bounds = summary.excludes(bounds_of(join.known, key), null_safe=null_safe).tolist()
@@ -115,7 +115,7 @@ def wrong_rows(join: Join) -> list[int]:
 @examples(2)
 @given(joins(parts_max=2, budgets=(10_000,)))
 def test_an_exact_summary_skips_each_row_without_a_partner(join: Join) -> None:
-    """PROP-J3. With every value known, a row is skipped exactly if it has no partner; merged parts too."""
+    """JOIN-3. With every value known, a row is skipped exactly if it has no partner; merged parts too."""
     assert not wrong_rows(join)
 
 
@@ -285,7 +285,7 @@ TWINS = {
 
 @pytest.mark.parametrize("twin", TWINS)
 def test_a_summary_with_a_mistake_is_seen(twin: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """PROP-J1 kills each broken twin."""
+    """JOIN-1 kills each broken twin."""
     break_it, type_, budgets = TWINS[twin]
     break_it(monkeypatch)
     lost = (
@@ -296,7 +296,7 @@ def test_a_summary_with_a_mistake_is_seen(twin: str, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("safe", [True, False])
 def test_a_summary_that_keeps_too_much_is_seen(safe: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """PROP-J3 kills a summary in which NULL equals NULL always, and one that excludes nothing."""
+    """JOIN-3 kills a summary in which NULL equals NULL always, and one that excludes nothing."""
     right = KeySummary.excludes
 
     def excludes(self: KeySummary, bounds: KeyBounds, *, null_safe: bool) -> np.ndarray:
@@ -315,7 +315,7 @@ def skipped(join: Join, summary: KeySummary) -> np.ndarray:
 @pytest.mark.parametrize("parts", [1, 2])
 @pytest.mark.parametrize("form", Form)
 def test_joins_reaches_each_form_that_skips_a_block(form: Form, parts: int) -> None:
-    """Without this, PROP-J1 could hold because nothing is ever skipped; merged summaries too."""
+    """Without this, JOIN-1 could hold because nothing is ever skipped; merged summaries too."""
 
     def reached(join: Join) -> bool:
         summary = summarised(join)

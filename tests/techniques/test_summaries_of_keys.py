@@ -1,4 +1,4 @@
-"""PROP-J4: a block that the summary of several keys skips has no row that equals a build row in each."""
+"""JOIN-4: a block that the summary of several keys skips has no row that equals a build row in each."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -46,7 +46,7 @@ def excluded(join: Join, summary: JoinSummary, seen: tuple[bool, ...] = ALL) -> 
 @examples(3)
 @given(joins(keys=2), st.tuples(st.booleans(), st.booleans()))
 def test_no_row_with_a_partner_in_every_key_is_lost(join: Join, seen: tuple[bool, bool]) -> None:
-    """PROP-J4, whichever keys the probe scan sees."""
+    """JOIN-4, whichever keys the probe scan sees."""
     summary = all_summarised(join)
     event(f"tuples: {summary.tuples is not None}, seen: {sum(seen)}")
     assert not lost(join, seen)
@@ -70,7 +70,7 @@ def test_rows_that_can_have_no_partner_change_nothing(join: Join) -> None:
 @examples(2)
 @given(joins(keys=2, budgets=(10_000,)))
 def test_few_tuples_skip_each_row_without_a_partner(join: Join) -> None:
-    """PROP-J5. With all tuples known, a row is skipped exactly if no build row equals it in every key."""
+    """JOIN-5. With all tuples known, a row is skipped exactly if no build row equals it in every key."""
     assert not wrong_rows(join)
 
 
@@ -142,14 +142,14 @@ TWINS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], types.Type]] = {
 
 @pytest.mark.parametrize("twin", TWINS)
 def test_a_summary_of_keys_with_a_mistake_is_seen(twin: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """PROP-J4 kills each broken twin."""
+    """JOIN-4 kills each broken twin."""
     break_it, type_ = TWINS[twin]
     break_it(monkeypatch)
     find(joins([type_], keys=2), lost, settings=unshrunk(4_000))
 
 
 def test_rows_without_a_partner_that_are_summarised_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """PROP-J5 kills a summary that takes up rows with NULL as if it were equal to NULL."""
+    """JOIN-5 kills a summary that takes up rows with NULL as if it were equal to NULL."""
     right = summaries.summarise_keys
 
     def broken(types_: object, columns: object, *, null_safe: object, bytes_max: int) -> JoinSummary:
