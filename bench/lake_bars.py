@@ -1,0 +1,143 @@
+"""How many files pruning may read of a lake at most, as a command that fails where one more is read.
+
+    python bench/lake_bars.py [--files N] [--json]
+
+Counted are the rows that Spark's tasks read, in all jobs of `prune` and of the query together, with
+Spark's own skipping off: so each file that is opened counts in full. The small tables of a join have
+fewer rows than a file. Exit status: 0 every bar is met, 1 one is missed.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+from rich.console import Console
+from rich.table import Table
+from star_lake import RARE_ITEMS, ROWS_PER_FILE, register, write_tables
+from star_queries import WHOLE_FILES, Query, alike
+
+import pruning
+from skipproof import metering
+from skipproof.sessions import spark_session
+
+MIXED_MAX = 3
+_SETTINGS = {
+    "spark.driver.memory": "2g",
+    "spark.sql.parquet.filterPushdown": "false",
+    "spark.sql.parquet.aggregatePushdown": "false",
+}
+_RANGES = "(select file, min({0}) as least, max({0}) as most from located group by file)"
+_JOIN = "select count(*), sum(amount) from fact join items using (item) where kind = 'rare'"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """A query, and one that counts the files that a perfect pruner reads; `times` as many may be read."""
+
+    query: Query
+    optimum: str
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """The files that were read for a bar, beside what is allowed."""
+
+    name: str
+    files_alone: int
+    files_pruned: int
+    files_max: int
+    same_answer: bool
+
+    @property
+    def met(self) -> bool:
+        """Whether the bar is met, with the right answer."""
+        return self.same_answer and self.files_pruned <= self.files_max
+
+
+def bars(files: int) -> list[Bar]:
+    """The bars of a lake of that many files."""
+    end = (files // 2) * ROWS_PER_FILE
+    # The first file that holds such rows has too few of them; the others match as a whole.
+    matching = f"id between {end - 5} and {end + WHOLE_FILES * ROWS_PER_FILE}"
+    tenth = "(select min({0}) from (select {0} from fact order by {0} desc limit 10))"
+    best = f"select count(*) from {_RANGES} where most >= {tenth}"
+    ordered = "select * from fact order by {0} desc limit 10"
+    return [
+        Bar(
+            query=Query(
+                name="LIMIT 10 where whole files match",
+                sql=f"select * from fact where {matching}",
+                rows_max=10,
+            ),
+            optimum="select 1",
+        ),
+        Bar(
+            query=Query(name="top 10 by a sorted column", sql=ordered.format("id")),
+            optimum=best.format("id"),
+        ),
+        Bar(
+            query=Query(name="top 10 by a column whose ranges overlap by half", sql=ordered.format("mixed")),
+            optimum=best.format("mixed"),
+            times=MIXED_MAX,
+        ),
+        Bar(
+            query=Query(name=f"a join with {RARE_ITEMS} keys", sql=_JOIN),
+            optimum=f"select count(distinct file) from {_RANGES.format('item')} join items "
+            "on items.item between least and most where kind = 'rare'",
+        ),
+    ]
+
+
+def outcome(spark: SparkSession, bar: Bar) -> Outcome:
+    """Answer a bar's query with and without pruning."""
+    text = bar.query.text
+    # Footers are known from here on.
+    pruning.explain(spark.sql(text))
+    alone = metering.metered(spark, lambda: spark.sql(text).collect())
+    pruned = metering.metered(spark, lambda: pruning.prune(spark.sql(text)).collect())
+    (optimum,) = spark.sql(bar.optimum).first()
+    return Outcome(
+        name=bar.query.name,
+        files_alone=alone.rows // ROWS_PER_FILE,
+        files_pruned=pruned.rows // ROWS_PER_FILE,
+        files_max=bar.times * int(optimum),
+        same_answer=alike(spark, bar.query, found=pruned.result, expected=alone.result),
+    )
+
+
+def main() -> None:
+    """Write the lake, ask, print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--files", type=int, default=1_000, help="files of the lake (default %(default)s)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory, spark_session(_SETTINGS) as spark:
+        write_tables(Path(directory), arguments.files)
+        register(spark, Path(directory))
+        outcomes = [outcome(spark, bar) for bar in bars(arguments.files)]
+    if arguments.json:
+        print(json.dumps([{**asdict(one), "met": one.met} for one in outcomes], indent=2))
+    else:
+        Console(width=110).print(grid(outcomes, arguments.files))
+    sys.exit(0 if all(one.met for one in outcomes) else 1)
+
+
+def grid(outcomes: list[Outcome], files: int) -> Table:
+    """The outcomes as a table."""
+    table = Table(title=f"files read, of {files:,} files of {ROWS_PER_FILE:,} rows")
+    for heading in ("query", "Spark alone", "pruned", "at most", "same answer", "bar"):
+        table.add_column(heading, justify="left" if heading == "query" else "right")
+    for one in outcomes:
+        counts = (one.files_alone, one.files_pruned, one.files_max)
+        verdicts = ("yes" if one.same_answer else "NO", "met" if one.met else "MISSED")
+        table.add_row(one.name, *(f"{count:,}" for count in counts), *verdicts)
+    return table
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""What is asked of the lake of `star_lake`, and which rows each answer is made of."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+from star_lake import AMOUNT_MAX, ROWS_PER_FILE
+
+from skipproof.answers import compare
+
+# How many files match as a whole where some do.
+WHOLE_FILES = 20
+_STAR = "join items using (item) join shops using (shop) join days using (day)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """A query of the view `fact`.
+
+    Attributes:
+        sql: The query, without the LIMIT that `rows_max` is.
+        rows_max: How many rows are wanted, in no order; None is all.
+        needed: The rows that the answer is made of, as a query of the view `located` that gives `file`;
+            empty is every row.
+        hopeless: Whether no technique may skip anything.
+    """
+
+    name: str
+    sql: str
+    rows_max: int | None = None
+    needed: str = ""
+    hopeless: bool = False
+
+    @property
+    def text(self) -> str:
+        """What Spark is asked."""
+        return self.sql if self.rows_max is None else f"{self.sql} limit {self.rows_max}"
+
+
+def alike(spark: SparkSession, query: Query, *, found: list[Any], expected: list[Any]) -> bool:
+    """Whether the pruned answer is one that Spark may give, beside one that it gave.
+
+    Any rows will do where there is a LIMIT in no order: as many, and all of them among those without it.
+    """
+    if query.rows_max is None:
+        return compare(found, expected, open_answer=False).same
+    everything = Counter(map(repr, spark.sql(query.sql).collect()))
+    return len(found) == len(expected) and Counter(map(repr, found)) <= everything
+
+
+def queries(files: int) -> list[Query]:
+    """The queries of a lake of that many files."""
+    rows = files * ROWS_PER_FILE
+    return [*_filtered(rows), *_limited(rows), *_ordered(), *_joined(), *_hopeless()]
+
+
+def _filtered(rows: int) -> list[Query]:
+    # Of the heights in metres none reaches this; of those in feet, the last ones of the lake.
+    high = 3 * rows - 3 * 18 * ROWS_PER_FILE
+    point, feet = f"id = {rows // 3}", f"if(unit = 'feet', height * 3, height) > {high}"
+    return [
+        Query(name=name, sql=f"select * from fact where {where}", needed=f"from located where {where}")
+        for name, where in (("a point", point), ("an IF", feet))
+    ]
+
+
+def _limited(rows: int) -> list[Query]:
+    whole = f"id between {rows // 4} and {rows // 4 + WHOLE_FILES * ROWS_PER_FILE}"
+    # About one row of a file is so cheap.
+    cheap = f"amount < {AMOUNT_MAX // ROWS_PER_FILE}"
+    named = (("LIMIT, whole files match", whole, 1), ("LIMIT, no whole file matches", cheap, 10))
+    return [
+        Query(
+            name=name,
+            sql=f"select * from fact where {where}",
+            rows_max=10,
+            needed=f"from located where {where} limit {rows_needed}",
+        )
+        for name, where, rows_needed in named
+    ]
+
+
+def _ordered() -> list[Query]:
+    return [
+        Query(
+            name=f"top 10 by {name}",
+            sql=f"select * from fact order by {column} desc limit 10",
+            needed=f"from located order by {column} desc limit 10",
+        )
+        for name, column in (("a sorted column", "id"), ("a mixed column", "mixed"))
+    ]
+
+
+def _joined() -> list[Query]:
+    rare = f"{_STAR} where kind = 'rare'"
+    region = f"{rare} and region = 'region 1' and amount % 2 = 0"
+    return [
+        Query(
+            name="a star join",
+            sql=f"select region, weekend, count(*), sum(amount) from fact {rare} group by region, weekend",
+            needed=f"from located {rare}",
+        ),
+        Query(
+            name="a star join's top 10",
+            sql=f"select id, amount, weekend from fact {region} order by id desc limit 10",
+            needed=f"from located {region} order by id desc limit 10",
+        ),
+    ]
+
+
+def _hopeless() -> list[Query]:
+    named = (
+        (
+            "a filter on random values",
+            f"select count(*), sum(id) from fact where amount < {AMOUNT_MAX // 10}",
+        ),
+        ("an aggregate of everything", "select unit, count(*), sum(amount) from fact group by unit"),
+        (
+            "a full join",
+            "select kind, count(*), sum(amount) from fact full join items on fact.item = items.item "
+            "group by kind",
+        ),
+    )
+    return [Query(name=name, sql=sql, hopeless=True) for name, sql in named]

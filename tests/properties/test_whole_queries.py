@@ -1,0 +1,208 @@
+"""QUERY-1 to QUERY-3: whole queries over Parquet files, pruned, against Spark over the same rows in memory.
+
+A sample of the committed queries runs each time; a deep run takes all of them.
+"""
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from budget import examples
+from hypothesis import event, given
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+
+import pruning
+from oracles.answers import difference
+from oracles.frames import session
+from oracles.whole_queries import everything, file_frames, views
+from pruning.rules.truths import Match
+from pruning.spark import derived, scans
+from pruning.spark.report import Report
+from strategies.queries import Openness, Query
+from strategies.queries_committed import read_queries
+from strategies.queries_drawing import queries
+
+SAMPLE = 100  # each so many-th query of the committed set
+TWINS = 40  # queries at most that a broken twin is asked
+TECHNIQUES = ("filter", "join", "limit", "top-k")
+
+Change = Callable[[pa.Int8Array], pa.Int8Array]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a pruned query went: what is wrong about its answer, and what was taken out of its scans."""
+
+    query: Query
+    problem: str | None
+    report: Report
+
+
+def outcome(spark: SparkSession, query: Query, change: Change | None = None, **files: Any) -> Outcome:
+    """Write the query's tables, prune it and compare; `change` is made to all verdicts."""
+    with TemporaryDirectory() as directory, session(spark):
+        expected = everything(spark, query)
+        with views(spark, file_frames(spark, query, Path(directory), **files)), changed(change):
+            frame = spark.sql(query.sql)
+            found, report = pruning.prune(frame).collect(), pruning.explain(frame)
+    return Outcome(query, difference(query, found, expected), report)
+
+
+@contextmanager
+def changed(change: Change | None) -> Iterator[None]:
+    """Verdicts on blocks are changed for the time of a `with` block."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (derived, scans):
+            classify = getattr(module, "classify_blocks", None)
+            if change is not None and classify is not None:
+                patch.setattr(module, "classify_blocks", _then(classify, change))
+        if change is not None:
+            patch.setattr(derived, "classify_within", _within(derived.classify_within, change))
+        yield
+
+
+def weaker(seed: int) -> Change:
+    """About half of the verdicts NONE and ALL become SOME."""
+    chance = random.Random(seed)
+    return lambda verdicts: pa.array(
+        [each if chance.random() < 0.5 else int(Match.SOME) for each in verdicts.to_pylist()], pa.int8()
+    )
+
+
+def told(one: Match, other: Match) -> Change:
+    """A pruner that claims too much: each verdict `one` becomes `other`."""
+    return lambda verdicts: pa.array(
+        [int(other) if each == one else each for each in verdicts.to_pylist()], pa.int8()
+    )
+
+
+def unaccounted(report: Report) -> list[str]:
+    """Scans whose skipped blocks or files are not those that the techniques say they took out."""
+    found = []
+    for scan in report.scans:
+        for kind in ("blocks", "files"):
+            total, kept = getattr(scan, f"{kind}_total"), getattr(scan, f"{kind}_kept")
+            if total is None or kept is None:
+                continue
+            removed = sum(getattr(removal, kind) for removal in scan.removals)
+            if total - kept != removed or any(getattr(each, kind) < 0 for each in scan.removals):
+                found.append(f"{kept} of {total} {kind} kept, {removed} removed: {scan}")
+    return found
+
+
+@pytest.fixture(scope="module")
+def outcomes(spark: SparkSession, deep: bool) -> list[Outcome]:
+    """The committed queries of this run, pruned."""
+    return [outcome(spark, query) for query in read_queries(every=1 if deep else SAMPLE)]
+
+
+def statistics_of(draw: st.DataObject, query: Query) -> dict[str, Any]:
+    """How files are written: how many blocks each, and with which statistics."""
+    some = [table.columns[0].name for table in query.tables[:1]]
+    statistics = draw.draw(st.sampled_from((True, True, True, False, some)))
+    blocks = draw.draw(st.integers(1, 3))
+    return {"statistics": statistics, "blocks_per_file": blocks, "page_index": draw.draw(st.booleans())}
+
+
+@examples(0.3)
+@given(queries(), st.data())
+def test_a_pruned_query_always_has_the_unpruned_answer(
+    spark: SparkSession, query: Query, data: st.DataObject
+) -> None:
+    """QUERY-1, QUERY-2. As far as SQL determines it; each skipped block belongs to exactly one technique."""
+    seen = outcome(spark, query, **statistics_of(data, query))
+    for technique in {removal.technique for scan in seen.report.scans for removal in scan.removals}:
+        event(f"{technique} acted")
+    assert seen.problem is None, f"{query.sql}\n{seen.report}"
+    assert unaccounted(seen.report) == []
+
+
+@examples(0.2)
+@given(queries(), st.integers(0, 99))
+def test_fewer_proofs_never_make_an_answer_wrong(spark: SparkSession, query: Query, seed: int) -> None:
+    """QUERY-3. With about half of the verdicts NONE and ALL forgotten, QUERY-1 holds."""
+    assert outcome(spark, query, weaker(seed)).problem is None, query.sql
+
+
+def test_committed_queries_have_the_unpruned_answers(outcomes: list[Outcome]) -> None:
+    """QUERY-1 of the committed set."""
+    assert [(each.query.sql, each.problem) for each in outcomes if each.problem is not None] == []
+
+
+def test_committed_queries_account_for_each_skipped_block(outcomes: list[Outcome]) -> None:
+    """QUERY-2 of the committed set."""
+    assert [found for each in outcomes for found in unaccounted(each.report)] == []
+
+
+def test_techniques_reach_the_committed_queries(outcomes: list[Outcome]) -> None:
+    """Without this, QUERY-1 could hold because nothing is ever pruned."""
+    acted = {
+        removal.technique
+        for each in outcomes
+        for scan in each.report.scans
+        for removal in scan.removals
+        if removal.blocks or removal.files
+    }
+    assert acted >= set(TECHNIQUES)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "feature"),
+    [(Match.SOME, Match.NONE, "plain filter"), (Match.SOME, Match.ALL, "limit over filter")],
+    ids=["undecided blocks are skipped", "undecided blocks count as full"],
+)
+def test_verdicts_that_claim_too_much_are_found_out(
+    spark: SparkSession, one: Match, other: Match, feature: str
+) -> None:
+    """A broken twin of QUERY-1: a pruner that is sure where it is not gives a wrong answer soon."""
+    asked = [query for query in read_queries() if feature in query.features][:TWINS]
+    assert any(outcome(spark, query, told(one, other)).problem for query in asked)
+
+
+def test_a_lost_file_is_found_out(spark: SparkSession) -> None:
+    """A broken twin of QUERY-1: a scan that forgets a file gives wrong answers, of each openness."""
+    for openness in Openness:
+        asked = (query for query in read_queries() if query.openness is openness)
+        assert any(_without_a_file(spark, query) for query, _ in zip(asked, range(TWINS), strict=False))
+
+
+def test_removals_that_do_not_add_up_are_found_out(outcomes: list[Outcome]) -> None:
+    """A broken twin of QUERY-2: a block that two techniques claim, and one that none does."""
+    report = next(each.report for each in outcomes if any(scan.removals for scan in each.report.scans))
+    scan = next(scan for scan in report.scans if scan.removals)
+    twice = replace(scan, removals=(*scan.removals, replace(scan.removals[0], blocks=1, files=0)))
+    assert unaccounted(Report(scans=(twice,)))
+    assert unaccounted(Report(scans=(replace(scan, removals=()),)))
+
+
+def _without_a_file(spark: SparkSession, query: Query) -> str | None:
+    with TemporaryDirectory() as directory, session(spark):
+        expected = everything(spark, query)
+        frames = file_frames(spark, query, Path(directory))
+        sorted(Path(directory, "t0").glob("*.parquet"))[0].unlink()
+        # The frames listed their files when they were made.
+        kept = {
+            name: spark.read.schema(frame.schema).parquet(str(Path(directory, name)))
+            for name, frame in frames.items()
+        }
+        with views(spark, kept):
+            return difference(query, spark.sql(query.sql).collect(), expected)
+
+
+def _then(classify: Callable[..., pa.Int8Array], change: Change) -> Callable[..., pa.Int8Array]:
+    return lambda *arguments, **options: change(classify(*arguments, **options))
+
+
+def _within(classify: Callable[..., Any], change: Change) -> Callable[..., Any]:
+    def within(*arguments: Any, **options: Any) -> Any:
+        classified = classify(*arguments, **options)
+        return replace(classified, verdicts=change(classified.verdicts))
+
+    return within
