@@ -10,6 +10,7 @@ shortest query that has one.
 """
 
 import argparse
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -31,6 +32,7 @@ from strategies.queries import Query
 from strategies.queries_committed import PATH, encode_query, read_queries, write_queries
 from strategies.queries_drawing import queries
 
+PROGRESS_EVERY = 100
 TECHNIQUES = ("filter", "join", "limit", "top-k")
 PLANS = ("plan a", "plan b", "plan c", "plan d")
 SMALL = {"spark.master": "local[1]", "spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "1"}
@@ -109,7 +111,8 @@ def run(spark: SparkSession, cases: Iterator[Query]) -> Tally:
             expected = everything(spark, query)
             with views(spark, file_frames(spark, query, Path(directory))):
                 frame = spark.sql(query.sql)
-                found, report = pruning.prune(frame).collect(), pruning.explain(frame)
+                pruned = pruning.prune(frame)
+                found, report = pruned.collect(), pruning.explain(pruned)
         problem = difference(query, found, expected)
         acted = {
             removal.technique
@@ -124,6 +127,8 @@ def run(spark: SparkSession, cases: Iterator[Query]) -> Tally:
         tally.acted_in.update(query.features if acted else ())
         if problem is not None:
             tally.wrong.append((query, problem))
+        if tally.seen % PROGRESS_EVERY == 0:
+            print(f"{tally.seen} queries, {len(tally.wrong)} wrong", file=sys.stderr, flush=True)
     return tally
 
 
