@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from pruning.bounding import key_bounds
 from pruning.classification import classify_blocks
+from pruning.densities import densities
 from pruning.expressions.sql import to_sql
 from pruning.expressions.traversal import columns
 from pruning.expressions.trees import And, Expression, Literal
@@ -101,6 +102,13 @@ class TableScan:
         files = pa.array(self.table.files, pa.string())
         places: np.ndarray = pc.index_in(self._blocks.metadata.column("file"), value_set=files).to_numpy()
         return places
+
+    @property
+    def densities(self) -> np.ndarray | None:
+        """A guess at the share of each block's rows that pass the scan's own filters; None where all may."""
+        if not self.filtered or not (self.matches == Match.SOME).any():
+            return None
+        return densities(self.asked.predicate, self._metadata_of(self.asked.predicate))
 
     @property
     def bytes_kept(self) -> int:

@@ -99,6 +99,7 @@ class _TopK:
             keeps_ties=len(place.sort.items) > 1 or not way.rowwise or not way.alone,
             distinct=not way.rowwise,
             start=start,
+            densities=scan.densities,
         )
         return cls(
             query=query, place=place, way=way, scan=scan, key=key, order=order, machine=top_k, start=told

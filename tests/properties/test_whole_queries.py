@@ -51,7 +51,8 @@ def outcome(spark: SparkSession, query: Query, change: Change | None = None, **f
         expected = everything(spark, query)
         with views(spark, file_frames(spark, query, Path(directory), **files)), changed(change):
             frame = spark.sql(query.sql)
-            found, report = pruning.prune(frame).collect(), pruning.explain(frame)
+            pruned = pruning.prune(frame)
+            found, report = pruned.collect(), pruning.explain(pruned)
     return Outcome(query, difference(query, found, expected), report)
 
 
