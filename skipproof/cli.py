@@ -40,6 +40,10 @@ Tables = Annotated[
     typer.Option("--table", metavar="NAME=PATH", help="A table of the query, and its Parquet. Repeatable."),
 ]
 Query = Annotated[str, typer.Argument(metavar="QUERY", help="One SELECT in Spark SQL.")]
+Runtime = Annotated[
+    bool,
+    typer.Option("--runtime/--metadata-only", help="Run small parts of the query first, to skip more."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -59,13 +63,13 @@ def main() -> None:
 
 
 @app.command()
-def explain(table: Tables, query: Query, as_json: Json = False) -> None:
+def explain(table: Tables, query: Query, runtime: Runtime = True, as_json: Json = False) -> None:
     """Say which blocks a query would skip, and why."""
     import pruning
 
     tables = [NamedTable.parse(text) for text in table]
     with spark_session() as spark:
-        report = pruning.explain(query_over(spark, tables, query))
+        report = pruning.explain(query_over(spark, tables, query), runtime=runtime)
         if as_json:
             showing.print_json(report.to_dict())
         else:
@@ -80,6 +84,7 @@ def query(
         bool, typer.Option("--compare", help="Run it without any skipping too, and compare the rows.")
     ] = False,
     rows: Annotated[int, typer.Option("--rows", min=0, help="How many rows to print.")] = 20,
+    runtime: Runtime = True,
     as_json: Json = False,
 ) -> None:
     """Run a query pruned."""
@@ -88,7 +93,7 @@ def query(
     tables = [NamedTable.parse(text) for text in table]
     with spark_session() as spark:
         frame = query_over(spark, tables, query)
-        found = pruning.prune(frame).collect()
+        found = pruning.prune(frame, runtime=runtime).collect()
         comparison = verify(frame, query, found) if compare else None
         if as_json:
             showing.print_json(showing.answer_dict(frame.columns, found, comparison, limit=rows))

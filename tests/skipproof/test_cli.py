@@ -57,15 +57,27 @@ def test_a_compared_query_says_that_the_rows_are_the_same(run: Any, numbers: str
 def test_a_pruner_that_loses_rows_is_a_violation(
     run: Any, numbers: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pruning, "prune", lambda frame: frame.where("a < 99"))
+    monkeypatch.setattr(pruning, "prune", lambda frame, **_: frame.where("a < 99"))
     status, out, _ = run("query", "--table", numbers, "--compare", "SELECT a FROM numbers WHERE a > 90")
     assert status == 1
     assert "DIFFERENT" in out
     assert "Spark without pruning" not in out
 
 
-def test_a_row_that_spark_itself_loses_is_laid_to_spark(run: Any, numbers: str) -> None:
+def test_a_row_that_spark_itself_would_lose_is_not_lost(run: Any, numbers: str) -> None:
     """NaN is above every number, but no bound in the file covers it, and Spark's pushdown trusts bounds."""
+    status, out, _ = run(
+        "query", "--table", numbers, "--compare", "--json", "SELECT a FROM numbers WHERE x > 30"
+    )
+    assert status == 0
+    assert json.loads(out)["comparison"]["same"] is True
+
+
+def test_a_row_that_spark_itself_loses_is_laid_to_spark(
+    run: Any, numbers: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a query is left as it is."""
+    monkeypatch.setattr(pruning, "prune", lambda frame, **_: frame)
     status, out, _ = run(
         "query", "--table", numbers, "--compare", "--json", "SELECT a FROM numbers WHERE x > 30"
     )
@@ -83,6 +95,23 @@ def test_an_explanation_is_text_or_json(run: Any, numbers: str) -> None:
     status, out, _ = run(*arguments, "--json")
     assert status == 0
     assert json.loads(out)
+
+
+def test_a_query_is_explained_with_its_jobs_or_by_metadata_alone(run: Any, tmp_path: Path) -> None:
+    for number in range(3):
+        rows = pa.table({"a": list(range(number, 300, 3)), "b": list(range(100))})
+        pq.write_table(rows, tmp_path / f"{number}.parquet")
+    arguments = (
+        "explain",
+        "--table",
+        f"t={tmp_path}",
+        "SELECT * FROM t ORDER BY a * b DESC LIMIT 2",
+        "--json",
+    )
+    _, with_jobs, _ = run(*arguments)
+    _, without, _ = run(*arguments, "--metadata-only")
+    assert {job["purpose"] for job in json.loads(with_jobs)["jobs"]} == {"wave of a top-k"}
+    assert json.loads(without)["jobs"] == []
 
 
 @pytest.mark.parametrize(
