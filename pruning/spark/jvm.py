@@ -11,6 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 # A live Java object; py4j gives them no useful static type.
 Java = Any
 
+# A longer answer of the gateway waits about 40 ms for its own acknowledgement.
+_ANSWER_CHARACTERS = 6_000
 # No path and no URI holds it.
 _SEPARATOR = "\0"
 
@@ -51,11 +53,16 @@ def some(spark: SparkSession, value: Java) -> Java:
 
 
 def strings(spark: SparkSession, array: Java) -> list[str]:
-    """A Java array of strings without NUL, in two calls however long it is."""
+    """A Java array of strings without NUL, in few calls."""
     if len(array) == 0:
         return []
-    joined: str = machine(spark).scala.Predef.genericWrapArray(array).mkString(_SEPARATOR)
-    return joined.split(_SEPARATOR)
+    java = machine(spark)
+    whole = java.scala.collection.mutable.StringBuilder()
+    java.scala.Predef.genericWrapArray(array).addString(whole, _SEPARATOR)
+    length = whole.length()
+    starts = range(0, length, _ANSWER_CHARACTERS)
+    parts = (whole.substring(start, min(start + _ANSWER_CHARACTERS, length)) for start in starts)
+    return "".join(parts).split(_SEPARATOR)
 
 
 def hadoop_paths(spark: SparkSession, paths: Sequence[str]) -> Java:
@@ -67,6 +74,13 @@ def hadoop_paths(spark: SparkSession, paths: Sequence[str]) -> Java:
     else:
         array = spark.sparkContext._gateway.new_array(java.org.apache.hadoop.fs.Path, 0)
     return java.scala.Predef.genericWrapArray(array).toList()
+
+
+def chosen(spark: SparkSession, keys: Java, values: Java) -> Java:
+    """What a Scala Map has for each of a List of its keys, as a List, in one or two calls."""
+    if int(machine(spark).scala.util.Properties.versionNumberString().split(".")[1]) < 13:
+        return keys.map(values, singleton(spark, "scala.collection.immutable.List").canBuildFrom())
+    return keys.map(values)
 
 
 def singleton(spark: SparkSession, name: str) -> Java:

@@ -1,5 +1,6 @@
 """Parquet tables in a plan: their files, columns and partition values, and how to read fewer files."""
 
+import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -14,10 +15,12 @@ from pruning.metadata.schema import is_nested
 from pruning.spark.datatypes import type_from_json
 from pruning.spark.jvm import (
     Java,
+    chosen,
     class_name,
     elements,
     hadoop_paths,
     machine,
+    sequence,
     simple_name,
     singleton,
     some,
@@ -33,6 +36,7 @@ _DATASOURCES = "org.apache.spark.sql.execution.datasources"
 _RELATION = f"{_DATASOURCES}.HadoopFsRelation"
 _PARQUET = f"{_DATASOURCES}.parquet.ParquetFileFormat"
 _FIELD_IDS = "spark.sql.parquet.fieldId.read.enabled"
+_MARK = ".skipproof-"
 _NO_HOST = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):///")
 _METADATA_KEYS = frozenset({"__metadata_col", "__file_source_metadata_col"})
 
@@ -89,7 +93,7 @@ def lake(spark: SparkSession, leaf: Java) -> Lake:
     return Lake(
         leaf=leaf,
         location=location,
-        roots=tuple(path.toString() for path in elements(location.rootPaths())),
+        roots=tuple(path.toString() for path in elements(location.rootPaths()) if not _is_mark(path)),
         files=tuple(files),
         attributes=leaf_attributes(leaf),
         partition_columns=partition_columns,
@@ -202,13 +206,58 @@ def reading(spark: SparkSession, table: Lake, files: Sequence[str]) -> Java:
 
 
 def _index(spark: SparkSession, table: Lake, relation: Java, files: Sequence[str]) -> Java:
+    """An index of the files: from what Spark has listed already, else listed anew, many of them by a job."""
+    try:
+        return _index_of_listed(spark, table, relation, files)
+    except Py4JError:
+        # A release of Spark that keeps what it has listed otherwise.
+        return _index_listed_anew(spark, table, relation, files)
+
+
+def _index_of_listed(spark: SparkSession, table: Lake, relation: Java, files: Sequence[str]) -> Java:
+    """An index under the table's own roots, of which a cache of listings says that they hold these files.
+
+    Spark takes two indexes for one where their roots are the same. So each choice of files has one root
+    more, which is nowhere, and named by what is chosen.
+    """
+    java = machine(spark)
+    listings = singleton(spark, f"{_DATASOURCES}.FileStatusCache").getOrCreate(relation.sparkSession())
+    statuses = chosen(
+        spark, hadoop_paths(spark, [unquote(file) for file in files]), table.location.leafFiles()
+    )
+    roots = [path for path in elements(table.location.rootPaths()) if not _is_mark(path)]
+    digest = hashlib.sha256("\0".join(files).encode()).hexdigest()
+    mark = java.org.apache.hadoop.fs.Path(roots[0], f"{_MARK}{digest}")
+    tag = singleton(spark, "scala.reflect.ClassTag").apply(
+        java.java.lang.Class.forName("org.apache.hadoop.fs.FileStatus")
+    )
+    listings.putLeafFiles(roots[0], statuses.toArray(tag))
+    for root in (*roots[1:], mark):
+        listings.putLeafFiles(root, sequence(spark, []).toArray(tag))
+    try:
+        return _in_memory_index(spark, table, relation, sequence(spark, [*roots, mark]), listings)
+    finally:
+        listings.invalidateAll()
+
+
+def _is_mark(path: Java) -> bool:
+    """Whether a root is there only to tell a choice of files from others."""
+    return str(path.getName()).startswith(_MARK)
+
+
+def _index_listed_anew(spark: SparkSession, table: Lake, relation: Java, files: Sequence[str]) -> Java:
+    paths = hadoop_paths(spark, [unquote(file) for file in files])
+    return _in_memory_index(spark, table, relation, paths, singleton(spark, f"{_DATASOURCES}.NoopCache"))
+
+
+def _in_memory_index(spark: SparkSession, table: Lake, relation: Java, roots: Java, listings: Java) -> Java:
     nothing = some(spark, None)
     return machine(spark).org.apache.spark.sql.execution.datasources.InMemoryFileIndex(
         relation.sparkSession(),
-        hadoop_paths(spark, [unquote(file) for file in files]),
+        roots,
         relation.options(),
         nothing,
-        singleton(spark, f"{_DATASOURCES}.NoopCache"),
+        listings,
         some(spark, table.location.partitionSpec()),
         nothing,
     )
