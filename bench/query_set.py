@@ -24,9 +24,8 @@ from rich.console import Console
 from rich.table import Table
 
 import pruning
-from oracles.answers import difference
 from oracles.frames import session
-from oracles.whole_queries import everything, file_frames, views
+from oracles.whole_queries import everything, file_frames, judged, views
 from skipproof.sessions import spark_session
 from strategies.queries import Query
 from strategies.queries_committed import PATH, encode_query, read_queries, write_queries
@@ -48,6 +47,7 @@ class Tally:
         acted: Queries in which a technique took out a block or a file, by technique.
         of_feature: Queries with a feature; `acted_in` those of them in which any technique acted.
         wrong: The queries whose answers differ, and how.
+        spark_alone: Queries that Spark answers wrongly without pruning too.
     """
 
     seen: int = 0
@@ -56,6 +56,7 @@ class Tally:
     of_feature: Counter[str] = field(default_factory=Counter)
     acted_in: Counter[str] = field(default_factory=Counter)
     wrong: list[tuple[Query, str]] = field(default_factory=list)
+    spark_alone: int = 0
 
 
 def main() -> None:
@@ -112,8 +113,8 @@ def run(spark: SparkSession, cases: Iterator[Query]) -> Tally:
             with views(spark, file_frames(spark, query, Path(directory))):
                 frame = spark.sql(query.sql)
                 pruned = pruning.prune(frame)
-                found, report = pruned.collect(), pruning.explain(pruned)
-        problem = difference(query, found, expected)
+                report = pruning.explain(pruned)
+                judgement = judged(query, frame, pruned.collect(), expected)
         acted = {
             removal.technique
             for scan in report.scans
@@ -125,8 +126,10 @@ def run(spark: SparkSession, cases: Iterator[Query]) -> Tally:
         tally.acted.update(acted)
         tally.of_feature.update(query.features)
         tally.acted_in.update(query.features if acted else ())
-        if problem is not None:
-            tally.wrong.append((query, problem))
+        if judgement.spark_alone:
+            tally.spark_alone += 1
+        elif judgement.problem is not None:
+            tally.wrong.append((query, judgement.problem))
         if tally.seen % PROGRESS_EVERY == 0:
             print(f"{tally.seen} queries, {len(tally.wrong)} wrong", file=sys.stderr, flush=True)
     return tally
@@ -135,8 +138,10 @@ def run(spark: SparkSession, cases: Iterator[Query]) -> Tally:
 def show(tally: Tally, seconds: float) -> None:
     """Print the tally, and the shortest query that is wrong."""
     console = Console(width=110)
-    right = tally.seen - len(tally.wrong)
+    right = tally.seen - len(tally.wrong) - tally.spark_alone
     console.print(f"{right:,} of {tally.seen:,} queries have the unpruned answer, {tally.empty:,} no row")
+    if tally.spark_alone:
+        console.print(f"{tally.spark_alone:,} have another one, without pruning too: Spark's own")
     console.print(f"{tally.seen / seconds:.2f} queries a second")
     console.print(_techniques(tally))
     console.print(_features(tally))

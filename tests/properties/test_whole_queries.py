@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 import pruning
 from oracles.answers import difference
 from oracles.frames import session
-from oracles.whole_queries import everything, file_frames, views
+from oracles.whole_queries import everything, file_frames, judged, views
 from pruning.rules.truths import Match
 from pruning.spark import derived, scans
 from pruning.spark.report import Report
@@ -52,8 +52,11 @@ def outcome(spark: SparkSession, query: Query, change: Change | None = None, **f
         with views(spark, file_frames(spark, query, Path(directory), **files)), changed(change):
             frame = spark.sql(query.sql)
             pruned = pruning.prune(frame)
-            found, report = pruned.collect(), pruning.explain(pruned)
-    return Outcome(query, difference(query, found, expected), report)
+            report = pruning.explain(pruned)
+            judgement = judged(query, frame, pruned.collect(), expected)
+    if judgement.spark_alone:
+        event("Spark alone is wrong")
+    return Outcome(query, None if judgement.spark_alone else judgement.problem, report)
 
 
 @contextmanager
