@@ -11,7 +11,8 @@ from pruning.errors import InputError
 
 # One letter before the colon would be a Windows drive.
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
-_PLAIN_FILE = re.compile(r"file:/[^/%?#][^%?#]*$")
+# As Hadoop writes local files, thousands of them.
+_PLAIN_FILE = re.compile(r"file:(?://)?(/[^/%?#][^%?#]*)$")
 _LOCAL = fs.LocalFileSystem()
 # Hadoop's names of S3 clients; Arrow has one client, under the plain name.
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}
@@ -25,9 +26,9 @@ def locate(path: str) -> tuple[fs.FileSystem, str]:
     Raises:
         InputError: no file system is known for the URI.
     """
-    if _PLAIN_FILE.match(path):
-        # As Hadoop writes local files, thousands of them.
-        return _LOCAL, path.removeprefix("file:")
+    plain = _PLAIN_FILE.match(path)
+    if plain is not None:
+        return _LOCAL, plain[1]
     if not _URI.match(path):
         return _LOCAL, os.path.abspath(path)
     parts = urlsplit(path, allow_fragments=False)

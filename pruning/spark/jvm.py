@@ -3,9 +3,12 @@
 Every call through py4j costs about a tenth of a millisecond, so lists cross in one piece.
 """
 
+import functools
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from py4j.java_gateway import JavaClass
 from pyspark.sql import DataFrame, SparkSession
 
 # A live Java object; py4j gives them no useful static type.
@@ -17,9 +20,21 @@ _ANSWER_CHARACTERS = 6_000
 _SEPARATOR = "\0"
 
 
+@dataclass(frozen=True, slots=True)
+class _Packages:
+    """Java's packages below a path. Names of classes begin with a capital, so Java need not be asked."""
+
+    _client: Any
+    _path: str = ""
+
+    def __getattr__(self, name: str) -> Java:
+        path = f"{self._path}.{name}" if self._path else name
+        return JavaClass(path, self._client) if name[:1].isupper() else _Packages(self._client, path)
+
+
 def machine(spark: SparkSession) -> Java:
     """The session's view of Java's packages."""
-    return spark._jvm
+    return _Packages(spark.sparkContext._gateway._gateway_client)
 
 
 def simple_name(java: Java) -> str:
@@ -85,11 +100,12 @@ def chosen(spark: SparkSession, keys: Java, values: Java) -> Java:
 
 def singleton(spark: SparkSession, name: str) -> Java:
     """The instance of a Scala object, by its full name."""
-    place = machine(spark)
-    *packages, last = name.split(".")
-    for package in packages:
-        place = getattr(place, package)
-    return getattr(getattr(place, last + "$"), "MODULE$")
+    return _module(spark.sparkContext._gateway._gateway_client, name)
+
+
+@functools.cache
+def _module(client: Any, name: str) -> Java:
+    return getattr(JavaClass(f"{name}$", client), "MODULE$")
 
 
 def replaced(spark: SparkSession, plan: Java, changes: Sequence[tuple[Java, Java]]) -> Java:
