@@ -29,11 +29,12 @@ def prune_by_limit(query: Query, place: LimitPlace) -> None:
     chosen = fewest_blocks(matches, rows, place.wanted)
     if chosen is None:
         return
+    because = f"the {place.wanted:,} rows asked for are sure to be in the files that are kept"
     starts = np.cumsum([0, *(len(part) for part in sure)])
     for scan, start, part in zip(scans, starts, sure, strict=False):
         here = chosen[(chosen >= start) & (chosen < start + len(part))] - start
         files = [scan.table.files[place_] for place_ in sorted(here)]
-        scan.choose("limit", files, because=f"{len(chosen)} files hold the {place.wanted:,} rows asked for")
+        scan.choose("limit", files, because=because)
 
 
 def _sure(query: Query, way: Way) -> bool:

@@ -50,19 +50,6 @@ def reason_against(plan: Java) -> str | None:
     return None
 
 
-def leaves(plan: Java) -> Iterator[Leaf]:
-    """The leaves of a plan that read something, those of subqueries included."""
-    for root in (plan, *elements(plan.subqueriesAll())):
-        pending = [(root, Chain())]
-        while pending:
-            node, chain = pending.pop()
-            below = below_chain(node, chain)
-            inputs = list(elements(node.children()))
-            if not inputs and reads_something(simple_name(node)):
-                yield Leaf(node, chain)
-            pending.extend((input_, below) for input_ in reversed(inputs))
-
-
 def walk(plan: Java) -> Iterator[Java]:
     """Every node of a plan and of its subqueries."""
     pending = [plan, *elements(plan.subqueriesAll())]
