@@ -53,18 +53,19 @@ class Hints:
         threshold = self.query.spark._jsparkSession.sessionState().conf().autoBroadcastJoinThreshold()
         if not java.hint().leftHint().isEmpty() or not java.hint().rightHint().isEmpty():
             return java
-        for side in _BROADCAST[plan.kind]:
-            child = plan.left if side == "left" else plan.right
-            rows = self._rows_at_most(child) if self._narrowed(child) else None
-            if rows is None:
-                continue
-            made = java.left() if side == "left" else java.right()
-            size = rows * int(made.schema().defaultSize())
-            if size <= threshold < _size_in_bytes(self.query.trees.javas[child]):
+        sides = {"left": (plan.left, java.left()), "right": (plan.right, java.right())}
+        sizes = {side: _size_in_bytes(sides[side][1]) for side in _BROADCAST[plan.kind]}
+        small = [side for side, size in sizes.items() if size <= threshold]
+        for side in [min(small, key=lambda side: sizes[side])] if small else sizes:
+            child, made = sides[side]
+            before = _size_in_bytes(self.query.trees.javas[child])
+            rows = self._rows_at_most(child) if before > threshold and self._narrowed(child) else None
+            if rows is not None and rows * int(made.schema().defaultSize()) <= threshold:
                 self.query.notes.append(
                     f"the {side} side of a join has at most {rows:,} rows left: broadcast"
                 )
-                return self._hinted(java, side) if _size_in_bytes(made) > threshold else java
+                # What Spark itself sees to be small needs no hint.
+                return java if small else self._hinted(java, side)
         return java
 
     def _hinted(self, java: Java, side: str) -> Java:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -12,6 +13,7 @@ from pruning.spark.datatypes import type_of_java
 from pruning.spark.evaluation import alias, projected
 from pruning.spark.jvm import Java, frame, machine, sequence, singleton, some
 
+FEW_ROWS = 5_000
 _LOCAL_RELATION = "org.apache.spark.sql.catalyst.plans.logical.LocalRelation"
 
 
@@ -47,12 +49,30 @@ def values(spark: SparkSession, leaf: Java, expressions: Sequence[Java]) -> list
     """
     fresh = singleton(spark, "org.apache.spark.sql.catalyst.expressions.NamedExpression")
     named = [alias(spark, one, f"_{place}", fresh.newExprId()) for place, one in enumerate(expressions)]
-    batches = frame(spark, projected(spark, named, leaf))._collect_as_arrow()
     types = [arrow_type(type_of_java(expression)) for expression in expressions]
+    asked = frame(spark, projected(spark, named, leaf))
+    if leaf.data().size() <= FEW_ROWS and not any(map(pa.types.is_timestamp, types)):
+        # Rows in the plan come without a job, Arrow's stream does not.
+        few = _few_values(asked.collect(), types)
+        if few is not None:
+            return few
+    batches = asked._collect_as_arrow()
     return [
         pa.concat_arrays([pa.array([], type_), *(_typed(batch.column(place), type_) for batch in batches)])
         for place, type_ in enumerate(types)
     ]
+
+
+def _few_values(rows: list[Any], types: Sequence[pa.DataType]) -> list[pa.Array] | None:
+    """Rows that Python holds as arrays; None where Python may hold other values than Spark."""
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(types)
+    if any(isinstance(value, str) and "\ufffd" in value for column in columns for value in column):
+        # It stands for bytes that are not UTF-8, too.
+        return None
+    try:
+        return [pa.array(column, type_) for column, type_ in zip(columns, types, strict=True)]
+    except (pa.ArrowException, ValueError, TypeError, OverflowError):
+        return None
 
 
 def first_line(error: Exception) -> str:

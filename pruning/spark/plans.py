@@ -13,11 +13,10 @@ _ROWS_IN_THE_PLAN = frozenset({"LocalRelation", "OneRowRelation", "Range", "CTER
 class Chain:
     """The filters and row-wise projections right above a leaf.
 
-    `top` is the uppermost filter, None where there is none; a row of the leaf that fails any of
-    the conditions never leaves it. `renamed` gives each renamed attribute's id the id below.
+    A row of the leaf that fails any of the conditions never leaves it. `renamed` gives each renamed
+    attribute's id the id below.
     """
 
-    top: Java = None
     conditions: tuple[Java, ...] = ()
     renamed: tuple[tuple[int, int], ...] = ()
 
@@ -68,9 +67,8 @@ def below_chain(node: Java, chain: Chain) -> Chain:
     """The chain below a node: longer at a filter or projection, new at anything else."""
     kind = simple_name(node)
     if kind == "Filter":
-        top = node if chain.top is None else chain.top
-        return replace(chain, top=top, conditions=(*chain.conditions, node.condition()))
-    if kind == "Project" and chain.top is not None:
+        return replace(chain, conditions=(*chain.conditions, node.condition()))
+    if kind == "Project" and chain.conditions:
         return replace(chain, renamed=(*chain.renamed, *_renamed(node)))
     return Chain()
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 
-from pruning.expressions.plans import Plan, Scan, inputs
+from pruning.expressions.plans import Filter, Plan, Scan, inputs, near, scans
 from pruning.spark.jvm import Java
 from pruning.spark.lake import Unprunable
 from pruning.spark.materials import Rows, run
@@ -55,6 +55,7 @@ class Query:
             revise: Has the last word on each node.
         """
         new = dict(self.materials)
+        whole: set[Scan] = set()
         for node in self.live(plan):
             if isinstance(node, Scan) and node in self.scans:
                 scan = self.scans[node]
@@ -65,7 +66,16 @@ class Query:
                     made = None
                 if made is not None:
                     new[node] = made
-        return rebuilt(self.spark, plan, self.trees.javas, new, revise=revise)
+                if scan.passes_whole((only or {}).get(node)):
+                    whole.add(node)
+
+        def revised(node: Plan, java: Java) -> Java:
+            if isinstance(node, Filter) and near(node) and scans(node)[0] in whole:
+                # Each row passes; to ask takes time, and columns that nothing else reads.
+                return java.child()
+            return java if revise is None else revise(node, java)
+
+        return rebuilt(self.spark, plan, self.trees.javas, new, revise=revised)
 
     def run(self, purpose: str, plan: Java, *, files: int) -> Rows:
         """Run a plan, and tell of it in the report.

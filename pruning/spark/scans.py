@@ -190,6 +190,21 @@ class TableScan:
         self.range_filters = tuple(ranges)
         return None if whole and not ranges else below
 
+    def passes_whole(self, files: Sequence[str] | None = None) -> bool:
+        """Whether each row of the files to read satisfies the scan's own filters, so that none must be asked.
+
+        Args:
+            files: Some of the files to read; None is all of them.
+        """
+        if self._known is None or not self.filtered or not self.certain:
+            return False
+        left = self.files() if files is None else files
+        known = self._known
+        inside = pc.is_in(known.metadata.column("file"), value_set=pa.array(left, pa.string()))
+        spoken_for = len(known.metadata.column("file").filter(inside).unique()) == len(left)
+        mask: np.ndarray = inside.combine_chunks().to_numpy(zero_copy_only=False)
+        return spoken_for and bool(left) and bool((known.verdicts[mask] == Match.ALL).all())
+
     def untouched(self, note: str) -> None:
         """Forget all that was decided; the note says why."""
         if self._known is not None:
