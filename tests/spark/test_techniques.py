@@ -255,6 +255,19 @@ def test_a_build_side_that_raises_is_left_to_the_query(spark, lake):
     assert any("could not be run first" in note for note in report.notes)
 
 
+# Filters
+
+
+def test_a_filter_that_every_row_passes_is_not_asked(spark, lake):
+    """[S]: exact filters; of a file that holds one failing row, the filter stays."""
+    for sql, asked in (("id >= 500 AND id < 1500", False), ("id >= 501 AND id < 1500", True)):
+        df = spark.sql(f"SELECT name FROM f WHERE {sql}")
+        pruned = pruning.prune(df)
+        assert rows(pruned) == rows(df)
+        assert kept(pruning.explain(pruned)) == 2
+        assert ("Filter (" in pruned._jdf.queryExecution().optimizedPlan().toString()) is asked
+
+
 # All together
 
 
