@@ -29,6 +29,7 @@ from pruning.spark.plans import Leaf
 from pruning.spark.ranges import range_filters
 from pruning.spark.report import Removal, ScanReport
 from pruning.techniques.keys import KeyBounds
+from pruning.techniques.raising import may_raise
 
 # Block metadata of files, and a sentence about each file whose footer could not be read.
 Reader = Callable[[tuple[str, ...]], tuple[pa.Table, dict[str, str]]]
@@ -197,6 +198,9 @@ class TableScan:
             files: Some of the files to read; None is all of them.
         """
         if self._known is None or not self.filtered or not self.certain:
+            return False
+        # A verdict speaks of rows that do not raise; others would come through unasked.
+        if may_raise(self.asked.predicate):
             return False
         left = self.files() if files is None else files
         known = self._known

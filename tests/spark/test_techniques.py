@@ -5,6 +5,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.errors import ArithmeticException
 from pyspark.sql import DataFrame
 
 import pruning
@@ -266,6 +267,16 @@ def test_a_filter_that_every_row_passes_is_not_asked(spark, lake):
         assert rows(pruned) == rows(df)
         assert kept(pruning.explain(pruned)) == 2
         assert ("Filter (" in pruned._jdf.queryExecution().optimizedPlan().toString()) is asked
+
+
+def test_a_filter_that_may_raise_is_asked(spark, tmp_path):
+    """Verdicts speak of rows that do not raise: unasked, a row that fails the query would be in the answer."""
+    pq.write_table(pa.table({"a": pa.array([1, 2, 2**31 - 1], pa.int32())}), tmp_path / "0.parquet")
+    df = spark.read.parquet(str(tmp_path)).where("a + 1 > 1")
+    with pytest.raises(ArithmeticException, match="overflow"):
+        df.collect()
+    with pytest.raises(ArithmeticException, match="overflow"):
+        pruning.prune(df).collect()
 
 
 # All together
