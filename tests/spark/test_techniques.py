@@ -270,7 +270,7 @@ def test_a_filter_that_every_row_passes_is_not_asked(spark, lake):
 
 
 def test_a_filter_that_may_raise_is_asked(spark, tmp_path):
-    """Verdicts speak of rows that do not raise: unasked, a row that fails the query would be in the answer."""
+    """Verdicts speak of rows that do not raise; unasked, one that fails the query would be in its answer."""
     pq.write_table(pa.table({"a": pa.array([1, 2, 2**31 - 1], pa.int32())}), tmp_path / "0.parquet")
     df = spark.read.parquet(str(tmp_path)).where("a + 1 > 1")
     with pytest.raises(ArithmeticException, match="overflow"):
