@@ -10,6 +10,7 @@ from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import And, IsNull, Not, type_of
 from pruning.spark.materials import first_line, values
 from pruning.spark.queries import Query
+from pruning.spark.scans import TableScan
 from pruning.techniques.places import JoinPlace, joins, restrictive
 from pruning.techniques.reach import Way, ways
 from pruning.techniques.summaries import JoinSummary, summarise_keys
@@ -21,6 +22,8 @@ SUMMARY_BYTES_MAX = 65_536
 TERMS_MAX = 256
 # A build side is run first where it reads at most this share of what the probe side does.
 BUILD_SHARE_MAX = 0.5
+# To ask which blocks of one such file are needed takes longer than to read it.
+SMALL_FILE_BYTES = 65_536
 # The rows of a build side stay in the driver until the query has run.
 BUILD_ROWS_MAX = 200_000
 
@@ -33,7 +36,7 @@ def prune_by_joins(query: Query, *, runtime: bool) -> None:
     """
     for place in joins(query.tree):
         found = query.narrowable(ways(place.probe, place.probe_keys))
-        found = [way for way in found if query.scans[way.scan].files()]
+        found = [way for way in found if _worth_asking(query.scans[way.scan])]
         if not found:
             continue
         summary = _of_rows(query, place) if runtime and _pays(query, place, found) else None
@@ -43,6 +46,12 @@ def prune_by_joins(query: Query, *, runtime: bool) -> None:
         if summary is not None:
             for way in found:
                 _apply(query, way, place, summary, how)
+
+
+def _worth_asking(scan: TableScan) -> bool:
+    """Whether a scan has more to read than one small file."""
+    files = len(scan.files())
+    return files > 1 or (files == 1 and scan.size_bytes > SMALL_FILE_BYTES)
 
 
 def _pays(query: Query, place: JoinPlace, found: Sequence[Way]) -> bool:

@@ -112,6 +112,11 @@ class TableScan:
         return densities(self.asked.predicate, self._metadata_of(self.asked.predicate))
 
     @property
+    def size_bytes(self) -> int:
+        """The bytes of all of the table's files, as Spark has listed them."""
+        return int(self.table.location.sizeInBytes())
+
+    @property
     def bytes_kept(self) -> int:
         """Compressed bytes of the blocks that are still to be read."""
         sizes = self._blocks.metadata.column("byte_count").filter(pa.array(self._blocks.keep))

@@ -346,7 +346,7 @@ def test_conditions_that_raise_and_those_that_cannot_are_both_drawn(raised: bool
 
 
 @pytest.mark.parametrize(
-    ("condition", "raising"),
+    ("condition", "raises"),
     [
         (BELOW, False),
         (SUM, True),
@@ -356,8 +356,8 @@ def test_conditions_that_raise_and_those_that_cannot_are_both_drawn(raised: bool
         (Opaque("f(a)", BOOLEAN, (A,)), True),
     ],
 )
-def test_a_condition_may_raise_where_a_node_of_it_may(condition: Expression, raising: bool) -> None:
-    assert raising.may_raise(condition) is raising
+def test_a_condition_may_raise_where_a_node_of_it_may(condition: Expression, raises: bool) -> None:
+    assert raising.may_raise(condition) is raises
 
 
 def test_counts_are_of_live_rows_and_unknown_bytes_stay_unknown() -> None:
