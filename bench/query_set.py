@@ -193,6 +193,7 @@ def _one(seed_: int) -> Query:
         deadline=None,
         derandomize=False,
         phases=[Phase.generate],
+        # It only draws; how slowly, and how large, is no fault.
         suppress_health_check=list(HealthCheck),
     )
     @given(queries())

@@ -7,6 +7,7 @@ nothing raises.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
@@ -69,10 +70,10 @@ class Relation:
         """The relation as it stands after FROM."""
         return self.table or f"({self.sql})"
 
-    def then(self, sql: str, top: str, *features: str, **changes: object) -> "Relation":
+    def then(self, sql: str, top: str, *features: str, **changes: Any) -> "Relation":
         """The relation after one more step, which `top` names."""
         known = self.features | {top, *features}
-        return replace(self, sql=sql, top=top, table="", features=known, **changes)  # type: ignore[arg-type]
+        return replace(self, sql=sql, top=top, table="", features=known, **changes)
 
 
 @dataclass(slots=True)

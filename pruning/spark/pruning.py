@@ -55,6 +55,9 @@ def prune(df: DataFrame, *, runtime: bool = True) -> DataFrame:
 def explain(df: DataFrame, *, runtime: bool = True) -> Report:
     """What `prune` does to a DataFrame, scan by scan, and why; of one that `prune` gave, what it did.
 
+    Args:
+        df: Any query.
+        runtime: As for `prune`; what `prune` would run is run.
     Raises:
         InputError: `df` is not a DataFrame of a session in this process.
     """

@@ -66,6 +66,7 @@ def drawn(seed_: int) -> list[Query]:
         database=None,
         deadline=None,
         phases=[Phase.generate],
+        # It only draws; how slowly, and how large, is no fault.
         suppress_health_check=list(HealthCheck),
     )
     @given(queries())
