@@ -421,23 +421,23 @@ def test_a_hit_scans_what_contributed_and_what_came_since() -> None:
     assert cache.lookup(TOP.key, frozenset({2})) is None
 
 
-#          change                                                        still valid
-CHANGES = [
-    (RowsDeleted(frozenset({1})), True),
-    (RowsDeleted(frozenset({2})), False),
-    (Updated(frozenset({1}), frozenset("c")), True),
-    (Updated(frozenset({2}), frozenset("c")), True),
-    (Updated(frozenset({1}), frozenset("b")), False),
-    (Updated(frozenset({1}), frozenset("ac")), False),
-    (Updated(frozenset({9}), frozenset("a")), True),
-    (Added(frozenset({9})), True),
-    (Added(frozenset({2})), False),
-    (Removed(frozenset({1})), True),
-    (Removed(frozenset({2})), False),
-]
+#    what happens to the table                    change, and whether the entry is valid after it
+CHANGES = {
+    "rows of another block are deleted": (RowsDeleted(frozenset({1})), True),
+    "rows of its block are deleted": (RowsDeleted(frozenset({2})), False),
+    "another column of another block is updated": (Updated(frozenset({1}), frozenset("c")), True),
+    "another column of its block is updated": (Updated(frozenset({2}), frozenset("c")), True),
+    "the order's column is updated": (Updated(frozenset({1}), frozenset("b")), False),
+    "the predicate's column is updated, with another": (Updated(frozenset({1}), frozenset("ac")), False),
+    "a block that came since is updated": (Updated(frozenset({9}), frozenset("a")), True),
+    "a block is added": (Added(frozenset({9})), True),
+    "a block is added under its block's name": (Added(frozenset({2})), False),
+    "another block is removed": (Removed(frozenset({1})), True),
+    "its block is removed": (Removed(frozenset({2})), False),
+}
 
 
-@pytest.mark.parametrize(("change", "valid"), CHANGES, ids=str)
+@pytest.mark.parametrize(("change", "valid"), CHANGES.values(), ids=CHANGES)
 def test_an_entry_is_valid_while_nothing_that_it_rests_on_changes(
     change: caching.Change, valid: bool
 ) -> None:
