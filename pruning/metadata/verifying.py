@@ -3,14 +3,17 @@
 pyarrow reads the data, in a process of its own: a file may end the process that reads it.
 """
 
+import contextlib
 import json
 import os
+import queue
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,6 +30,7 @@ BATCH_FILES = 32
 # A file that takes longer is given up; the data of a row group is read column by column.
 SECONDS_PER_FILE = 600
 _SHOWN_CHARACTERS = 60
+_READY = "ready\n"
 _SERVE = "from pruning.metadata.verifying import serve; serve()"
 
 
@@ -69,8 +73,10 @@ def verify(files: Sequence[str], *, seconds_per_file: float = SECONDS_PER_FILE) 
 
 
 def serve() -> None:
-    """Answer for the files that standard input lists as JSON, a line of JSON each."""
-    for file in json.load(sys.stdin):
+    """Say when ready; then answer for the files that standard input lists as JSON, a line of JSON each."""
+    files = json.load(sys.stdin)
+    print(_READY, end="", flush=True)
+    for file in files:
         print(json.dumps(asdict(check(file))), flush=True)
 
 
@@ -99,14 +105,37 @@ def _in_child(files: list[str], seconds_per_file: float) -> tuple[list[Checked],
         env=environment,
         text=True,
     )
+    assert child.stdin is not None
+    assert child.stdout is not None
+    said: queue.SimpleQueue[str] = queue.SimpleQueue()
+    listener = threading.Thread(target=_listen, args=(child.stdout, said))
+    listener.start()
+    answers: list[Checked] = []
     try:
-        said, _ = child.communicate(json.dumps(files), timeout=seconds_per_file * len(files))
-        ending = _ending(child.returncode)
-    except subprocess.TimeoutExpired:
-        child.kill()
-        said, _ = child.communicate()
+        with contextlib.suppress(BrokenPipeError), child.stdin:
+            child.stdin.write(json.dumps(files))
+        # How long a process takes to start says nothing of a file.
+        line = said.get()
+        while line.endswith("\n"):
+            if line != _READY:
+                answers.append(_answer(json.loads(line)))
+            line = said.get(timeout=seconds_per_file)
+        ending = _ending(child.wait())
+    except queue.Empty:
         ending = f"takes longer than {seconds_per_file:g} seconds to read"
-    return [_answer(json.loads(line)) for line in said.splitlines() if line.endswith("}")], ending
+    finally:
+        child.kill()
+        child.wait()
+        listener.join()
+    return answers, ending
+
+
+def _listen(lines: IO[str], said: "queue.SimpleQueue[str]") -> None:
+    """Pass lines on as they come; the last one, which no line end follows, when there are no more."""
+    with lines:
+        for line in lines:
+            said.put(line)
+    said.put("")
 
 
 def _answer(found: dict[str, Any]) -> Checked:

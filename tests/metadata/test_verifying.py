@@ -133,15 +133,15 @@ def test_files_are_read_in_another_process_in_order(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize(
-    ("does", "said"),
+    ("does", "seconds", "said"),
     [
-        ("os.abort()", "kills the process that reads it (SIGABRT)"),
-        ("os._exit(3)", "ends the process that reads it (status 3)"),
-        ("time.sleep(60)", "takes longer than"),
+        ("os.abort()", 600, "kills the process that reads it (SIGABRT)"),
+        ("os._exit(3)", 600, "ends the process that reads it (status 3)"),
+        ("time.sleep(600)", 5, "takes longer than 5 seconds to read"),
     ],
 )
 def test_a_file_that_takes_its_reader_down_is_one_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, does: str, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, does: str, seconds: float, said: str
 ) -> None:
     """The files before and after it are answered for."""
     deadly = (
@@ -151,7 +151,7 @@ def test_a_file_that_takes_its_reader_down_is_one_sentence(
     )
     monkeypatch.setattr(verifying, "_SERVE", deadly)
     files = [_write(tmp_path / name, INTS) for name in ("a.parquet", "deadly.parquet", "b.parquet")]
-    first, second, third = verify(files, seconds_per_file=2)
+    first, second, third = verify(files, seconds_per_file=seconds)
     assert first == check(files[0])
     assert third == check(files[2])
     assert second == Checked(file=files[1], problems=second.problems)
