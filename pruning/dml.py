@@ -22,7 +22,7 @@ from pruning.metadata.schema import column_types
 from pruning.rules.truths import Match
 from pruning.spark.predicates import classify, parse
 from pruning.techniques import rewriting
-from pruning.techniques.dml_keys import may_equal, typed
+from pruning.techniques.dml_keys import may_equal
 from pruning.techniques.raising import may_raise
 from pruning.techniques.rewriting import Condition, Fate, Rewriting, Sizes, Tally, Then, When
 
@@ -228,9 +228,7 @@ def _excluded(metadata: pa.Table, keys: Mapping[str, Any], *, null_safe: bool) -
             raise InputError(
                 f"The key {name!r} is no column of the target with bounds; leave it out and set on_more=True."
             )
-        condition = may_equal(
-            Column(name, types[name]), typed(name, values, types[name]), null_safe=null_safe
-        )
+        condition = may_equal(Column(name, types[name]), values, null_safe=null_safe)
         excluded |= classify_blocks(condition, metadata).to_numpy() == Match.NONE
     return excluded
 

@@ -9,33 +9,29 @@ import pyarrow.compute as pc
 
 from pruning.errors import InputError
 from pruning.expressions.names import quoted_name
-from pruning.expressions.trees import And, Column, Compare, Comparison, Expression, In, IsNull, Literal, Or
-from pruning.expressions.types import BOOLEAN, Type
+from pruning.expressions.trees import Column, Expression
+from pruning.expressions.types import Type
 from pruning.metadata.schema import arrow_type
-from pruning.rules.interpreters import arrow_kernels as kernels
-from pruning.rules.interpreters.arrow import lane_type
+from pruning.techniques.summary_keys import summarise
 
-# More different keys are enclosed by their least and greatest.
+# More different keys are enclosed by this many ranges, the widest gaps between them.
 MEMBERS_MAX = 512
+# Whatever they take: keys stay in this process, so none is left out to save bytes.
+_KEYS_BYTES_MAX = 2**63 - 1
 _DIGITS_MAX = 20  # of a uint64
 
 
-def may_equal(column: Column, values: pa.Array, *, null_safe: bool = False) -> Expression:
+def may_equal(column: Column, values: Any, *, null_safe: bool = False) -> Expression:
     """A condition that is TRUE on each row whose value of the column equals one of the values.
 
     Args:
-        values: Of the type that block metadata keeps the column's bounds in; NULLs match if `null_safe`.
+        values: As `typed` takes them; NULLs match if `null_safe`.
+    Raises:
+        InputError: as `typed`.
     """
-    present = pc.unique(pc.drop_null(values))
-    found: list[Expression] = []
-    if len(present) <= MEMBERS_MAX:
-        members = tuple(_literals(present, column.type))
-        found += [In(column, members)] if members else []
-    else:
-        found += _between(column, present)
-    if null_safe and values.null_count:
-        found.append(IsNull(column))
-    return Or(tuple(found)) if found else Literal(False, BOOLEAN)
+    held = typed(column.name, values, column.type)
+    summary = summarise(column.type, held, bytes_max=_KEYS_BYTES_MAX)
+    return summary.condition(column, null_safe=null_safe, terms_max=MEMBERS_MAX)
 
 
 def typed(name: str, values: Any, type_: Type) -> pa.Array:
@@ -61,27 +57,6 @@ def typed(name: str, values: Any, type_: Type) -> pa.Array:
     raise InputError(
         f"The values of the key {quoted_name(name)} are {array.type}, not {type_}; cast them to that."
     )
-
-
-def _between(column: Column, present: pa.Array) -> list[Expression]:
-    """From the least to the greatest of many values; NaN is neither."""
-    lanes = kernels.reinterpret(present, lane_type(column.type))
-    found: list[Expression] = []
-    if column.type.floating:
-        nan = pc.is_nan(lanes)
-        if pc.any(nan).as_py():
-            found.append(In(column, (Literal(float("nan"), column.type),)))
-        lanes = lanes.filter(pc.invert(nan))
-    ends = pc.min_max(lanes)
-    lower, upper = (Literal(ends[name].as_py(), column.type) for name in ("min", "max"))
-    sides = ((Comparison.AT_LEAST, lower), (Comparison.AT_MOST, upper))
-    return [*found, And(tuple(Compare(operator, column, end) for operator, end in sides))]
-
-
-def _literals(present: pa.Array, type_: Type) -> list[Literal]:
-    cells = kernels.reinterpret(present, lane_type(type_)).to_pylist()
-    held: Callable[[Any], Any] = bool if type_ == BOOLEAN else lambda cell: cell
-    return [Literal(held(cell), type_) for cell in cells]
 
 
 def _alike(given: pa.DataType, wanted: pa.DataType) -> bool:

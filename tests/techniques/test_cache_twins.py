@@ -1,0 +1,129 @@
+"""CACHE-1 kills caches that forget something, each in a world where that matters."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from budget import examples
+from cache_world import TOP_K, aimed, run, searching
+from hypothesis import settings
+
+from pruning.techniques.cache import Added, CacheKey, Change, PredicateCache, Removed, RowsDeleted, Updated
+
+
+class IgnoresAdded(PredicateCache):
+    """Scans what contributed and nothing else."""
+
+    def lookup(self, key: CacheKey, blocks: frozenset[Any]) -> frozenset[Any] | None:
+        scanned = super().lookup(key, blocks)
+        return scanned and scanned & self._entries[key].contributing
+
+
+class IgnoresVanished(PredicateCache):
+    """Scans what is left of the contributing blocks."""
+
+    def lookup(self, key: CacheKey, blocks: frozenset[Any]) -> frozenset[Any] | None:
+        entry = self._entries.get(key)
+        return None if entry is None else super().lookup(key, blocks | entry.contributing)
+
+
+class WithoutZone(PredicateCache):
+    """Takes two time zones for one."""
+
+    def record(self, key: CacheKey, **facts: Any) -> bool:
+        return super().record(replace(key, zone=""), **facts)
+
+    def lookup(self, key: CacheKey, blocks: frozenset[Any]) -> frozenset[Any] | None:
+        return super().lookup(replace(key, zone=""), blocks)
+
+
+class WithoutAnsi(PredicateCache):
+    """Takes sessions with and without ANSI mode for one."""
+
+    def record(self, key: CacheKey, **facts: Any) -> bool:
+        return super().record(replace(key, ansi=True), **facts)
+
+    def lookup(self, key: CacheKey, blocks: frozenset[Any]) -> frozenset[Any] | None:
+        return super().lookup(replace(key, ansi=True), blocks)
+
+
+class WithoutVersion(PredicateCache):
+    """Believes that nothing happened while the query ran."""
+
+    def record(self, key: CacheKey, *, version: int, **facts: Any) -> bool:
+        return super().record(key, version=self.version(key.table), **facts)
+
+
+class ForgetsColumn(PredicateCache):
+    """Does not see updates of one column."""
+
+    column = ""
+
+    def changed(self, table: str, change: Change) -> None:
+        if not isinstance(change, Updated) or self.column not in change.columns:
+            super().changed(table, change)
+
+
+class ForgetsPredicateColumn(ForgetsColumn):
+    """Updates of `a`, which the filter is on."""
+
+    column = "a"
+
+
+class ForgetsOrderingColumn(ForgetsColumn):
+    """Updates of `b`, which the order is on."""
+
+    column = "b"
+
+
+class OnlyContributing(PredicateCache):
+    """Takes an update of a block that did not contribute for harmless."""
+
+    def changed(self, table: str, change: Change) -> None:
+        if isinstance(change, Updated):
+            change = RowsDeleted(change.blocks)
+        super().changed(table, change)
+
+
+class ForgetsDeletedRows(PredicateCache):
+    """Takes fewer rows in a contributing block for harmless, as they are for a filter."""
+
+    def changed(self, table: str, change: Change) -> None:
+        if not isinstance(change, RowsDeleted):
+            super().changed(table, change)
+
+
+class ForgetsOldIds(PredicateCache):
+    """Takes ids that come back for the blocks that they were."""
+
+    def changed(self, table: str, change: Change) -> None:
+        if not isinstance(change, Added | Removed):
+            super().changed(table, change)
+
+
+# Each with what has to happen; queries of several sessions, some while others run, do in every world
+# whose line does not take them out.
+TWINS = {
+    IgnoresAdded: aimed("add", "insert"),
+    IgnoresVanished: aimed("remove", queries=TOP_K),
+    WithoutZone: aimed(),
+    WithoutAnsi: aimed(),
+    WithoutVersion: aimed("write_anew", ask_again=None, ask_in_another_session=None),
+    ForgetsPredicateColumn: aimed("update", updatable="a"),
+    ForgetsOrderingColumn: aimed("update", queries=TOP_K, updatable="b"),
+    OnlyContributing: aimed("update", updatable="ab"),
+    ForgetsDeletedRows: aimed("delete_row", queries=TOP_K),
+    ForgetsOldIds: aimed("write_anew"),
+}
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_the_property_kills_a_cache_that_forgets(twin: type[PredicateCache]) -> None:
+    with pytest.raises(AssertionError):
+        run(type("Twin", (TWINS[twin],), {"cache_class": twin}), searching(2_000))
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_a_cache_that_forgets_nothing_is_spared(twin: type[PredicateCache]) -> None:
+    """CACHE-1, in the worlds that kill a twin: it is the mistake that they show."""
+    run(TWINS[twin], settings(examples(0.4), stateful_step_count=20))
