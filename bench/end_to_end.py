@@ -1,6 +1,6 @@
 """Queries over a lake of many files, from end to end: Spark alone beside `prune`, in one run.
 
-    python bench/end_to_end.py [--files N] [--rounds N] [--cold-rounds N] [--json]
+    python bench/end_to_end.py [--files N] [--rows-per-file N] [--rounds N] [--cold-rounds N] [--json]
 
 Every round runs the contestants in turn, in an order that changes: Spark alone, and `prune` with block
 metadata cached ("warm"); in the first rounds also without, so that footers are read ("cold"). The tables
@@ -24,7 +24,7 @@ from pyspark.sql import DataFrame, SparkSession
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
-from star_lake import ROWS_PER_FILE, TABLES, register, write_tables
+from star_lake import ROWS_PER_FILE, TABLES, Size, register, write_tables
 from star_queries import Query, alike, queries
 
 import pruning
@@ -34,6 +34,7 @@ from skipproof.sessions import spark_session
 FEW_FILES_SHARE = 0.02
 FASTER_MIN, SLOWER_MAX = 5.0, 1.1
 _SETTINGS = {"spark.driver.memory": "4g"}
+_ROUNDS_BEFORE = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,10 +82,11 @@ class Reads:
 
 
 def timed(spark: SparkSession, lake: Path, query: Query, *, rounds: int, cold_rounds: int) -> Times:
-    """Run the contestants; one round before is not counted."""
+    """Run the contestants; the first rounds, in which Java compiles what runs often, are not counted."""
     times = Times(alone=[], cold=[], warm=[], prune=[])
-    _collect_pruned(spark, query)
-    _seconds(spark, query)
+    for _ in range(_ROUNDS_BEFORE):
+        _collect_pruned(spark, query)
+        _seconds(spark, query)
     for number in range(rounds):
         if number < cold_rounds:
             _forget(lake)
@@ -173,10 +175,10 @@ def result(query: Query, times: Times, read: Reads, files: int) -> Result:
     )
 
 
-def grid(results: list[Result]) -> tuple[Table, Table]:
+def grid(results: list[Result], size: Size) -> tuple[Table, Table]:
     """The times, and what is read."""
     times = Table(title="seconds; medians, and the median of the ratio in each round")
-    reading = Table(title=f"what is read; a file of the fact table has {ROWS_PER_FILE:,} rows")
+    reading = Table(title=f"what is read; a file of the fact table has {size.rows_per_file:,} rows")
     for heading in ("query", "alone", "cold", "warm", "of it prune()", "alone / warm", "bar", ""):
         times.add_column(heading, justify="left" if heading in ("query", "bar") else "right")
     for heading in ("query", "files needed", "rows alone", "pruned", "MB alone", "pruned", "same answer"):
@@ -204,16 +206,20 @@ def main() -> None:
     """Write the lake, ask, print; status 1 where an answer differs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", type=int, default=2_000, help="files of the lake (default %(default)s)")
+    parser.add_argument(
+        "--rows-per-file", type=int, default=ROWS_PER_FILE, help="rows of each (default %(default)s)"
+    )
     parser.add_argument("--rounds", type=int, default=7, help="counted rounds (default %(default)s)")
     parser.add_argument(
         "--cold-rounds", type=int, default=2, help="rounds with a cold run (default %(default)s)"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args()
-    asked = queries(arguments.files)
+    size = Size(arguments.files, arguments.rows_per_file)
+    asked = queries(size)
     with tempfile.TemporaryDirectory() as directory:
         lake = Path(directory)
-        write_tables(lake, arguments.files)
+        write_tables(lake, size)
         with spark_session({**_SETTINGS, **metering.SETTINGS}) as spark:
             register(spark, lake)
             read = [reads(spark, query, arguments.files) for query in _tracked(asked, "reading")]
@@ -228,7 +234,7 @@ def main() -> None:
     if arguments.json:
         print(json.dumps([asdict(one) for one in results], indent=2))
     else:
-        for table in grid(results):
+        for table in grid(results, size):
             Console(width=130).print(table)
     sys.exit(0 if all(one.same_answer for one in results) else 1)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.table import Table
-from star_lake import RARE_ITEMS, ROWS_PER_FILE, register, write_tables
+from star_lake import RARE_ITEMS, Size, register, write_tables
 from star_queries import WHOLE_FILES, Query, alike
 
 import pruning
@@ -59,11 +59,11 @@ class Outcome:
         return self.same_answer and self.files_pruned <= self.files_max
 
 
-def bars(files: int) -> list[Bar]:
-    """The bars of a lake of that many files."""
-    end = (files // 2) * ROWS_PER_FILE
+def bars(size: Size) -> list[Bar]:
+    """The bars of a lake of that size."""
+    end = (size.files // 2) * size.rows_per_file
     # The first file that holds such rows has too few of them; the others match as a whole.
-    matching = f"id between {end - 5} and {end + WHOLE_FILES * ROWS_PER_FILE}"
+    matching = f"id between {end - 5} and {end + WHOLE_FILES * size.rows_per_file}"
     tenth = "(select min({0}) from (select {0} from fact order by {0} desc limit 10))"
     best = f"select count(*) from {_RANGES} where most >= {tenth}"
     ordered = "select * from fact order by {0} desc limit 10"
@@ -93,7 +93,7 @@ def bars(files: int) -> list[Bar]:
     ]
 
 
-def outcome(spark: SparkSession, bar: Bar) -> Outcome:
+def outcome(spark: SparkSession, bar: Bar, size: Size) -> Outcome:
     """Answer a bar's query with and without pruning."""
     text = bar.query.text
     # Footers are known from here on.
@@ -103,8 +103,8 @@ def outcome(spark: SparkSession, bar: Bar) -> Outcome:
     (optimum,) = spark.sql(bar.optimum).first()
     return Outcome(
         name=bar.query.name,
-        files_alone=alone.rows // ROWS_PER_FILE,
-        files_pruned=pruned.rows // ROWS_PER_FILE,
+        files_alone=alone.rows // size.rows_per_file,
+        files_pruned=pruned.rows // size.rows_per_file,
         files_max=bar.times * int(optimum),
         same_answer=alike(spark, bar.query, found=pruned.result, expected=alone.result),
     )
@@ -116,20 +116,21 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=1_000, help="files of the lake (default %(default)s)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args()
+    size = Size(arguments.files)
     with tempfile.TemporaryDirectory() as directory, spark_session(_SETTINGS) as spark:
-        write_tables(Path(directory), arguments.files)
+        write_tables(Path(directory), size)
         register(spark, Path(directory))
-        outcomes = [outcome(spark, bar) for bar in bars(arguments.files)]
+        outcomes = [outcome(spark, bar, size) for bar in bars(size)]
     if arguments.json:
         print(json.dumps([{**asdict(one), "met": one.met} for one in outcomes], indent=2))
     else:
-        Console(width=110).print(grid(outcomes, arguments.files))
+        Console(width=110).print(grid(outcomes, size))
     sys.exit(0 if all(one.met for one in outcomes) else 1)
 
 
-def grid(outcomes: list[Outcome], files: int) -> Table:
+def grid(outcomes: list[Outcome], size: Size) -> Table:
     """The outcomes as a table."""
-    table = Table(title=f"files read, of {files:,} files of {ROWS_PER_FILE:,} rows")
+    table = Table(title=f"files read, of {size.files:,} files of {size.rows_per_file:,} rows")
     for heading in ("query", "Spark alone", "pruned", "at most", "same answer", "bar"):
         table.add_column(heading, justify="left" if heading == "query" else "right")
     for one in outcomes:

@@ -1,6 +1,6 @@
 """A lake to ask: a fact table in many files, and three small tables that it refers to.
 
-A file holds `ROWS_PER_FILE` consecutive ids in one row group. Of the other columns of `fact`
+A file holds consecutive ids in one row group. Of the other columns of `fact`
 
 - `at`, `day`, `item` and `height` follow the ids, so that few files hold any one value;
 - `unit` is one word per file: each tenth file is in feet;
@@ -11,6 +11,7 @@ Five of the items, far apart, are of the kind 'rare'.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-ROWS_PER_FILE = 2_000
+ROWS_PER_FILE = 5_000
 FILES_PER_ITEM, FILES_PER_DAY = 4, 20
 SHOPS, RARE_ITEMS = 40, 5
 AMOUNT_MAX = 1_000_000
@@ -27,15 +28,32 @@ _START_US = 1_704_067_200_000_000  # 2024-01-01 in UTC
 _SEED = 20250622
 
 
-def write_tables(directory: Path, files: int) -> None:
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How large the fact table is."""
+
+    files: int
+    rows_per_file: int = ROWS_PER_FILE
+
+    @property
+    def rows(self) -> int:
+        """Its rows."""
+        return self.files * self.rows_per_file
+
+
+def write_tables(directory: Path, size: Size) -> None:
     """Write the four tables, each into a directory of its own; the same rows each time."""
     for name in TABLES:
         (directory / name).mkdir()
     random = np.random.default_rng(_SEED)
-    for number in range(files):
+    for number in range(size.files):
         path = directory / "fact" / f"part-{number:05}.parquet"
-        pq.write_table(_fact(number, files, random), path)
-    for name, table in (("items", _items(files)), ("shops", _shops()), ("days", _days(files))):
+        pq.write_table(_fact(number, size, random), path)
+    for name, table in (
+        ("items", _items(size.files)),
+        ("shops", _shops()),
+        ("days", _days(size.files)),
+    ):
         pq.write_table(table, directory / name / "part-00000.parquet")
 
 
@@ -47,22 +65,23 @@ def register(spark: SparkSession, directory: Path) -> None:
     located.createOrReplaceTempView("located")
 
 
-def _fact(number: int, files: int, random: np.random.Generator) -> pa.Table:
-    ids = np.arange(number * ROWS_PER_FILE, (number + 1) * ROWS_PER_FILE)
+def _fact(number: int, size: Size, random: np.random.Generator) -> pa.Table:
+    rows = size.rows_per_file
+    ids = np.arange(number * rows, (number + 1) * rows)
 
     def drawn(below: int) -> np.ndarray:
-        return random.integers(0, below, ROWS_PER_FILE)
+        return random.integers(0, below, rows)
 
     return pa.table(
         {
             "id": ids,
             "at": pa.array(_START_US + ids * 1_000_000, pa.timestamp("us", tz="UTC")),
-            "day": (ids // (ROWS_PER_FILE * FILES_PER_DAY)).astype(np.int32),
-            "item": (ids + drawn(ROWS_PER_FILE)) // (ROWS_PER_FILE * FILES_PER_ITEM),
+            "day": (ids // (rows * FILES_PER_DAY)).astype(np.int32),
+            "item": (ids + drawn(rows)) // (rows * FILES_PER_ITEM),
             "shop": drawn(SHOPS).astype(np.int32),
             "height": ids,
-            "unit": pa.repeat("feet" if number % 10 == 9 else "metres", ROWS_PER_FILE),
-            "mixed": (number * ROWS_PER_FILE + drawn(2 * ROWS_PER_FILE)) * files * ROWS_PER_FILE + ids,
+            "unit": pa.repeat("feet" if number % 10 == 9 else "metres", rows),
+            "mixed": (number * rows + drawn(2 * rows)) * size.rows + ids,
             "amount": drawn(AMOUNT_MAX),
             "quantity": drawn(100).astype(np.int32),
             "note": pa.array(drawn(10**9)).cast(pa.string()),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import SparkSession
-from star_lake import AMOUNT_MAX, ROWS_PER_FILE
+from star_lake import AMOUNT_MAX, Size
 
 from skipproof.answers import compare
 
@@ -49,26 +49,26 @@ def alike(spark: SparkSession, query: Query, *, found: list[Any], expected: list
     return len(found) == len(expected) and Counter(map(repr, found)) <= everything
 
 
-def queries(files: int) -> list[Query]:
-    """The queries of a lake of that many files."""
-    rows = files * ROWS_PER_FILE
-    return [*_filtered(rows), *_limited(rows), *_ordered(), *_joined(), *_hopeless()]
+def queries(size: Size) -> list[Query]:
+    """The queries of a lake of that size."""
+    return [*_filtered(size), *_limited(size), *_ordered(), *_joined(), *_hopeless()]
 
 
-def _filtered(rows: int) -> list[Query]:
+def _filtered(size: Size) -> list[Query]:
     # Of the heights in metres none reaches this; of those in feet, the last ones of the lake.
-    high = 3 * rows - 3 * 18 * ROWS_PER_FILE
-    point, feet = f"id = {rows // 3}", f"if(unit = 'feet', height * 3, height) > {high}"
+    high = 3 * size.rows - 3 * 18 * size.rows_per_file
+    point, feet = f"id = {size.rows // 3}", f"if(unit = 'feet', height * 3, height) > {high}"
     return [
         Query(name=name, sql=f"select * from fact where {where}", needed=f"from located where {where}")
         for name, where in (("a point", point), ("an IF", feet))
     ]
 
 
-def _limited(rows: int) -> list[Query]:
-    whole = f"id between {rows // 4} and {rows // 4 + WHOLE_FILES * ROWS_PER_FILE}"
+def _limited(size: Size) -> list[Query]:
+    start = size.rows // 4
+    whole = f"id between {start} and {start + WHOLE_FILES * size.rows_per_file}"
     # About one row of a file is so cheap.
-    cheap = f"amount < {AMOUNT_MAX // ROWS_PER_FILE}"
+    cheap = f"amount < {AMOUNT_MAX // size.rows_per_file}"
     named = (("LIMIT, whole files match", whole, 1), ("LIMIT, no whole file matches", cheap, 10))
     return [
         Query(

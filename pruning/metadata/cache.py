@@ -30,6 +30,8 @@ from pruning.metadata.reading import from_bytes, to_bytes
 DIRECTORY = ".skipproof"
 BLOCKS = "blocks.arrow"  # what footers say
 INDEX = "index.arrow"  # what the data holds, where somebody had it indexed
+# What a session asks again and again stays in memory: so many files of the cache, none larger than this.
+_LOADED_MAX, _LOADED_BYTES_MAX = 16, 16_000_000
 _STAMP = pa.struct([("path", pa.string()), ("size_bytes", pa.int64()), ("modified_ns", pa.int64())])
 _SCHEMA = pa.schema([("stamps", pa.list_(_STAMP)), ("blocks", pa.large_binary())])
 _WRITTEN_BY = b"skipproof.written_by"
@@ -60,7 +62,10 @@ def open_cache(listing: Listing, name: str = BLOCKS) -> Cache:
     if directory is None or os.path.dirname(directory) == directory:
         return NO_CACHE
     try:
-        return _load(directory, name)
+        found = os.stat(os.path.join(directory, DIRECTORY, name))
+        if found.st_size > _LOADED_BYTES_MAX:
+            return _load(directory, name)
+        return _loaded(directory, name, (found.st_ino, found.st_size, found.st_mtime_ns))
     # A cache may be damaged in any way, and none of them is a reason to fail.
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException):
         return Cache(directory, {}, [], name)
@@ -153,6 +158,12 @@ def _merged(parts: list[Shard]) -> list[Shard]:
         )
         for same in alike.values()
     ]
+
+
+@functools.lru_cache(maxsize=_LOADED_MAX)
+def _loaded(directory: str, name: str, version: tuple[int, int, int]) -> Cache:
+    """The same while nobody writes the file: its inode, size and time are the version."""
+    return _load(directory, name)
 
 
 def _load(directory: str, name: str) -> Cache:

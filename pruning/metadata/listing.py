@@ -83,8 +83,8 @@ def _expand(
     local = is_local(system)
     try:
         info = info or system.get_file_info(path)
-        if info.type is fs.FileType.File:
-            return [_listed(given, info, local)], os.path.dirname(path) if local else None
+        if info.is_file:
+            return [_listed(given, info, local)], (path.rpartition("/")[0] or "/") if local else None
         if info.type is not fs.FileType.Directory:
             raise InputError(f"{given}: does not exist; check the path")
         return _in_directory(given, path, system), path if local else None

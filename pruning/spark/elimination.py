@@ -23,7 +23,7 @@ def note_eliminated(result: DataFrame, queries: Sequence[Query]) -> None:
             left.update(output(leaf))
     for query in queries:
         for node, scan in query.scans.items():
-            if query.is_live(node) and scan.files() and not left & set(node.columns):
+            if query.is_live(node) and scan.file_count and not left & set(node.columns):
                 scan.choose(
                     "elimination", [], because="another scan is empty, and so is what both are needed for"
                 )
@@ -31,5 +31,5 @@ def note_eliminated(result: DataFrame, queries: Sequence[Query]) -> None:
 
 def _emptied(query: Query) -> bool:
     """Whether a scan or a material of the query has no row."""
-    empty_scan = any(scan.removals and not scan.files() for scan in query.scans.values())
+    empty_scan = any(scan.removals and not scan.file_count for scan in query.scans.values())
     return empty_scan or 0 in query.row_counts.values()

@@ -50,19 +50,23 @@ class Hints:
         """The node, with a hint where it is a join with a side that has become small."""
         if not isinstance(plan, Join) or not plan.equalities:
             return java
+        children = {"left": plan.left, "right": plan.right}
+        rows = {side: self._rows_left(children[side]) for side in _BROADCAST[plan.kind]}
+        if all(count is None for count in rows.values()):
+            return java
         threshold = self.query.spark._jsparkSession.sessionState().conf().autoBroadcastJoinThreshold()
         if not java.hint().leftHint().isEmpty() or not java.hint().rightHint().isEmpty():
             return java
-        sides = {"left": (plan.left, java.left()), "right": (plan.right, java.right())}
-        sizes = {side: _size_in_bytes(sides[side][1]) for side in _BROADCAST[plan.kind]}
+        made = {"left": java.left(), "right": java.right()}
+        sizes = {side: _size_in_bytes(made[side]) for side in rows}
         small = [side for side, size in sizes.items() if size <= threshold]
         for side in [min(small, key=lambda side: sizes[side])] if small else sizes:
-            child, made = sides[side]
-            before = _size_in_bytes(self.query.trees.javas[child])
-            rows = self._rows_at_most(child) if before > threshold and self._narrowed(child) else None
-            if rows is not None and rows * int(made.schema().defaultSize()) <= threshold:
+            count = rows[side]
+            if count is None or _size_in_bytes(self.query.trees.javas[children[side]]) <= threshold:
+                continue
+            if count * int(made[side].schema().defaultSize()) <= threshold:
                 self.query.notes.append(
-                    f"the {side} side of a join has at most {rows:,} rows left: broadcast"
+                    f"the {side} side of a join has at most {count:,} rows left: broadcast"
                 )
                 # What Spark itself sees to be small needs no hint.
                 return java if small else self._hinted(java, side)
@@ -75,6 +79,10 @@ class Hints:
         pair = (some(spark, broadcast), some(spark, None))
         hint = logical.JoinHint(*(pair if side == "left" else pair[::-1]))
         return with_element(spark, java, _HINT, hint)
+
+    def _rows_left(self, plan: Plan) -> int | None:
+        """A number of rows that pruning has brought a part of the plan down to; None where it has not."""
+        return self._rows_at_most(plan) if self._narrowed(plan) else None
 
     def _narrowed(self, plan: Plan) -> bool:
         """Whether pruning has changed what a part of the plan reads."""

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+import pyarrow.compute as pc
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
@@ -39,10 +41,11 @@ def prune_by_joins(query: Query, *, runtime: bool) -> None:
         found = [way for way in found if _worth_asking(query.scans[way.scan])]
         if not found:
             continue
-        summary = _of_rows(query, place) if runtime and _pays(query, place, found) else None
+        known = _of_blocks(query, place)
+        summary = _of_rows(query, place) if runtime and _pays(query, place, found, known) else None
         how = "run first"
         if summary is None:
-            summary, how = _of_blocks(query, place), "by its block metadata"
+            summary, how = known, "by its block metadata"
         if summary is not None:
             for way in found:
                 _apply(query, way, place, summary, how)
@@ -50,12 +53,16 @@ def prune_by_joins(query: Query, *, runtime: bool) -> None:
 
 def _worth_asking(scan: TableScan) -> bool:
     """Whether a scan has more to read than one small file."""
-    files = len(scan.files())
+    files = scan.file_count
     return files > 1 or (files == 1 and scan.size_bytes > SMALL_FILE_BYTES)
 
 
-def _pays(query: Query, place: JoinPlace, found: Sequence[Way]) -> bool:
-    """Whether running the build side first is likely to spare more than it costs."""
+def _pays(query: Query, place: JoinPlace, found: Sequence[Way], known: JoinSummary | None) -> bool:
+    """Whether running the build side first is likely to spare more than it costs.
+
+    Args:
+        known: What block metadata says of its keys.
+    """
     if place.build in query.materials:
         return True
     build = query.live_scans(place.build)
@@ -68,7 +75,7 @@ def _pays(query: Query, place: JoinPlace, found: Sequence[Way]) -> bool:
     if not restrictive(place.build, lambda scan: _selects(query, scan)):
         return False
     cost = sum(scan.bytes_kept for scan in build if scan is not None)
-    gain = sum(query.scans[way.scan].bytes_kept for way in found if _bounded(query, way))
+    gain = sum(_bytes_at_stake(query.scans[way.scan], way, known) for way in found)
     return cost <= BUILD_SHARE_MAX * gain
 
 
@@ -84,11 +91,18 @@ def _selects(query: Query, scan: Scan) -> bool:
     )
 
 
-def _bounded(query: Query, way: Way) -> bool:
-    """Whether the scan knows bounds of a key in some block."""
-    scan = query.scans[way.scan]
-    known = (scan.bounds(key) for key in way.keys if key is not None)
-    return any(len(bounds) > bounds.lower.null_count for bounds in known)
+def _bytes_at_stake(scan: TableScan, way: Way, known: JoinSummary | None) -> int:
+    """The bytes of the blocks that some rows of the build side could exclude, if it has any."""
+    blocks = np.zeros(len(scan.needed), bool)
+    for place, key in enumerate(way.keys):
+        if key is None:
+            continue
+        bounds, summary = scan.bounds(key), None if known is None else known.keys[place]
+        if scan.is_indexed(key):
+            return scan.bytes_kept
+        open_ = pc.or_(bounds.lower.is_valid(), bounds.upper.is_valid()).to_numpy(zero_copy_only=False)
+        blocks |= open_ if summary is None else open_ & ~summary.kept_by_any_part(bounds)
+    return scan.bytes_of(scan.needed & blocks)
 
 
 def _of_rows(query: Query, place: JoinPlace) -> JoinSummary | None:
@@ -108,7 +122,7 @@ def _of_rows(query: Query, place: JoinPlace) -> JoinSummary | None:
 
 def _materialise(query: Query, plan: Plan) -> None:
     scans = [scan for scan in query.live_scans(plan) if scan is not None]
-    files = sum(len(scan.files()) for scan in scans)
+    files = sum(scan.file_count for scan in scans)
     rows = query.run("build side of a join", query.java(plan), files=files)
     query.settle(plan, rows.leaf, row_count=rows.row_count)
 

@@ -16,6 +16,8 @@ Java = Any
 
 # A longer answer of the gateway waits about 40 ms for its own acknowledgement.
 _ANSWER_CHARACTERS = 6_000
+# So many paths are one answer.
+_FEW = 40
 # No path and no URI holds it.
 _SEPARATOR = "\0"
 
@@ -48,10 +50,13 @@ def class_name(java: Java) -> str:
 
 
 def elements(sequence: Java) -> Iterator[Java]:
-    """The elements of a Scala collection."""
-    iterator = sequence.iterator()
-    while iterator.hasNext():
-        yield iterator.next()
+    """The elements of a Scala Seq; a long one had better be indexed."""
+    return (sequence.apply(place) for place in range(sequence.length()))
+
+
+def subtrees(spark: SparkSession, tree: Java) -> Java:
+    """Every node of a Catalyst tree, parents first, as a Seq."""
+    return tree.map(getattr(singleton(spark, "scala.Predef"), "$conforms")())
 
 
 def sequence(spark: SparkSession, items: Sequence[Java]) -> Java:
@@ -69,11 +74,16 @@ def some(spark: SparkSession, value: Java) -> Java:
 
 def strings(spark: SparkSession, array: Java) -> list[str]:
     """A Java array of strings without NUL, in few calls."""
-    if len(array) == 0:
-        return []
-    java = machine(spark)
-    whole = java.scala.collection.mutable.StringBuilder()
-    java.scala.Predef.genericWrapArray(array).addString(whole, _SEPARATOR)
+    return texts(spark, machine(spark).scala.Predef.genericWrapArray(array))
+
+
+def texts(spark: SparkSession, collection: Java) -> list[str]:
+    """What each element of a Scala collection prints, none of them a NUL, in few calls."""
+    count = collection.size()
+    if count <= _FEW:
+        return collection.mkString(_SEPARATOR).split(_SEPARATOR) if count else []
+    whole = machine(spark).scala.collection.mutable.StringBuilder()
+    collection.addString(whole, _SEPARATOR)
     length = whole.length()
     starts = range(0, length, _ANSWER_CHARACTERS)
     parts = (whole.substring(start, min(start + _ANSWER_CHARACTERS, length)) for start in starts)

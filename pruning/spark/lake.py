@@ -25,6 +25,7 @@ from pruning.spark.jvm import (
     singleton,
     some,
     strings,
+    texts,
     with_element,
 )
 from pruning.spark.literals import internal_value
@@ -77,9 +78,12 @@ class Lake:
         return {a.name: a.type for a in self.attributes if a.name not in self.partition_columns}
 
 
-def lake(spark: SparkSession, leaf: Java) -> Lake:
+def lake(spark: SparkSession, leaf: Java, attributes: tuple[Attribute, ...]) -> Lake:
     """What a leaf of a plan reads.
 
+    Args:
+        leaf: The leaf.
+        attributes: Its columns, if it is a `LogicalRelation`.
     Raises:
         Unprunable: it is not a plain Parquet table, or one whose files do not tell what it holds.
     """
@@ -93,9 +97,9 @@ def lake(spark: SparkSession, leaf: Java) -> Lake:
     return Lake(
         leaf=leaf,
         location=location,
-        roots=tuple(path.toString() for path in elements(location.rootPaths()) if not _is_mark(path)),
+        roots=tuple(root for root in texts(spark, location.rootPaths()) if not _is_mark(root)),
         files=tuple(files),
-        attributes=leaf_attributes(leaf),
+        attributes=attributes,
         partition_columns=partition_columns,
     )
 
@@ -120,9 +124,9 @@ def _location(spark: SparkSession, leaf: Java) -> Java:
     kind = simple_name(leaf)
     if kind == "InMemoryRelation":
         raise Unprunable("the rows are cached")
-    if kind != "LogicalRelation" or class_name(leaf.relation()) != _RELATION:
+    relation = leaf.relation() if kind == "LogicalRelation" else None
+    if relation is None or class_name(relation) != _RELATION:
         raise Unprunable(f"{kind} is not a Parquet table that Spark lists the files of")
-    relation = leaf.relation()
     if class_name(relation.fileFormat()) != _PARQUET:
         raise Unprunable(
             f"{relation.fileFormat().toString()} files are not Parquet files that Spark reads itself"
@@ -130,10 +134,12 @@ def _location(spark: SparkSession, leaf: Java) -> Java:
     if spark.conf.get(_FIELD_IDS, "false") == "true":
         raise Unprunable(f"{_FIELD_IDS} is set, so column names do not tell which columns are read")
     location = relation.location()
-    if simple_name(location) == "CatalogFileIndex":
+    index = simple_name(location)
+    if index == "CatalogFileIndex":
         location = location.filterPartitions(hadoop_paths(spark, []))
-    if simple_name(location) != "InMemoryFileIndex":
-        raise Unprunable(f"{simple_name(location)} decides itself which files are read")
+        index = simple_name(location)
+    if index != "InMemoryFileIndex":
+        raise Unprunable(f"{index} decides itself which files are read")
     return location
 
 
@@ -153,7 +159,7 @@ def partition_values(table: Lake, names: Sequence[str]) -> dict[str, list[Value 
         return {}
     order = list(table.partition_columns)
     by_directory: dict[str, list[Value | None]] = {}
-    for partition in elements(partitions):
+    for partition in elements(partitions.toIndexedSeq()):
         row = partition.values()
         by_directory[_one_slash(partition.path().toUri().toString())] = [
             _partition_value(row, order.index(name), table.partition_columns[name], table.location)
@@ -225,7 +231,7 @@ def _index_of_listed(spark: SparkSession, table: Lake, relation: Java, files: Se
     statuses = chosen(
         spark, hadoop_paths(spark, [unquote(file) for file in files]), table.location.leafFiles()
     )
-    roots = [path for path in elements(table.location.rootPaths()) if not _is_mark(path)]
+    roots = [path for path in elements(table.location.rootPaths()) if not _is_mark(path.toString())]
     digest = hashlib.sha256("\0".join(files).encode()).hexdigest()
     mark = java.org.apache.hadoop.fs.Path(roots[0], f"{_MARK}{digest}")
     tag = singleton(spark, "scala.reflect.ClassTag").apply(
@@ -240,9 +246,9 @@ def _index_of_listed(spark: SparkSession, table: Lake, relation: Java, files: Se
         listings.invalidateAll()
 
 
-def _is_mark(path: Java) -> bool:
+def _is_mark(root: str) -> bool:
     """Whether a root is there only to tell a choice of files from others."""
-    return str(path.getName()).startswith(_MARK)
+    return root.rpartition("/")[2].startswith(_MARK)
 
 
 def _index_listed_anew(spark: SparkSession, table: Lake, relation: Java, files: Sequence[str]) -> Java:

@@ -94,7 +94,7 @@ def _byte_strings(members: Java, type_: Type, has_null: bool) -> list[Value]:
     separator = uuid.uuid4().hex
     printed: str = members.mkString(separator)
     if type_.kind is Kind.BINARY or _REPLACEMENT in printed:
-        values = (internal_value(member, type_) for member in elements(members))
+        values = (internal_value(member, type_) for member in elements(members.toIndexedSeq()))
         return [value for value in values if value is not None]
     texts = printed.split(separator)
     if has_null:

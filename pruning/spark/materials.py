@@ -6,14 +6,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
+from pruning.expressions.types import Type
 from pruning.metadata.schema import arrow_type
 from pruning.spark.datatypes import type_of_java
 from pruning.spark.evaluation import alias, projected
-from pruning.spark.jvm import Java, frame, machine, sequence, singleton, some
+from pruning.spark.jvm import Java, elements, frame, machine, sequence, singleton, some
+from pruning.spark.literals import internal_value
 
-FEW_ROWS = 5_000
+# A cell takes a call or two, a plan about as long as a hundred calls.
+FEW_CELLS, FEW_ROWS = 32, 5_000
+_EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions"
+_SHUFFLE = r"(?<!Broadcast)Exchange\b"
 _LOCAL_RELATION = "org.apache.spark.sql.catalyst.plans.logical.LocalRelation"
 
 
@@ -27,17 +33,35 @@ class Rows:
 
 
 def run(spark: SparkSession, plan: Java) -> Rows:
-    """Run a Catalyst plan and hold its rows in the driver.
+    """Run an optimized Catalyst plan and hold its rows in the driver.
 
     Raises:
         Py4JError, PySparkException: the plan fails, as it may in the query itself.
     """
     began = time.perf_counter()
-    execution = frame(spark, plan)._jdf.queryExecution()
-    found = execution.executedPlan().executeCollect()
+    found = _executable(spark, plan).executeCollect()
     seconds = time.perf_counter() - began
     rows = machine(spark).scala.Predef.genericWrapArray(found).toList()
     return Rows(local_relation(spark, plan.output(), rows), len(found), seconds)
+
+
+def _executable(spark: SparkSession, plan: Java) -> Java:
+    """What Spark would execute; of a plan that shuffles nothing, without optimizing it once more.
+
+    Adaptive execution has nothing to adapt there, and takes longer than such a plan itself.
+    """
+    java = machine(spark)
+    try:
+        made = java.org.apache.spark.sql.execution.QueryExecution.prepareExecutedPlan(
+            spark._jsparkSession, plan
+        )
+        text = java.scala.collection.mutable.StringBuilder().append(made)
+        if not java.java.util.regex.Pattern.compile(_SHUFFLE).matcher(text).find():
+            return made
+    except Py4JError:
+        # A release of Spark that prepares its plans otherwise.
+        pass
+    return frame(spark, plan)._jdf.queryExecution().executedPlan()
 
 
 def values(spark: SparkSession, leaf: Java, expressions: Sequence[Java]) -> list[pa.Array]:
@@ -47,11 +71,17 @@ def values(spark: SparkSession, leaf: Java, expressions: Sequence[Java]) -> list
         Py4JError, PySparkException: an expression fails on a row.
         ArrowException: it gives what Arrow cannot hold.
     """
-    fresh = singleton(spark, "org.apache.spark.sql.catalyst.expressions.NamedExpression")
+    sql_types = [type_of_java(expression) for expression in expressions]
+    types = [arrow_type(type_) for type_ in sql_types]
+    row_count = leaf.data().size()
+    if row_count * len(types) <= FEW_CELLS:
+        few = _cells(spark, leaf, expressions, sql_types)
+        if few is not None:
+            return few
+    fresh = singleton(spark, f"{_EXPRESSIONS}.NamedExpression")
     named = [alias(spark, one, f"_{place}", fresh.newExprId()) for place, one in enumerate(expressions)]
-    types = [arrow_type(type_of_java(expression)) for expression in expressions]
     asked = frame(spark, projected(spark, named, leaf))
-    if leaf.data().size() <= FEW_ROWS and not any(map(pa.types.is_timestamp, types)):
+    if row_count <= FEW_ROWS and not any(map(pa.types.is_timestamp, types)):
         # Rows in the plan come without a job, Arrow's stream does not.
         few = _few_values(asked.collect(), types)
         if few is not None:
@@ -61,6 +91,25 @@ def values(spark: SparkSession, leaf: Java, expressions: Sequence[Java]) -> list
         pa.concat_arrays([pa.array([], type_), *(_typed(batch.column(place), type_) for batch in batches)])
         for place, type_ in enumerate(types)
     ]
+
+
+def _cells(
+    spark: SparkSession, leaf: Java, expressions: Sequence[Java], types: Sequence[Type]
+) -> list[pa.Array] | None:
+    """Each value by calls of its own, without a plan; None where an expression needs one."""
+    rows = list(elements(leaf.data().toIndexedSeq()))
+    inputs = singleton(spark, f"{_EXPRESSIONS}.package").AttributeSeq(leaf.output())
+    try:
+        bound = [
+            singleton(spark, f"{_EXPRESSIONS}.BindReferences").bindReference(expression, inputs, False)
+            for expression in expressions
+        ]
+        return [
+            pa.array([internal_value(one.eval(row), type_) for row in rows], arrow_type(type_))
+            for one, type_ in zip(bound, types, strict=True)
+        ]
+    except (Py4JError, pa.ArrowException, ValueError):
+        return None
 
 
 def _few_values(rows: list[Any], types: Sequence[pa.DataType]) -> list[pa.Array] | None:

@@ -33,7 +33,7 @@ from pruning.expressions.trees import Column, Expression, type_of
 from pruning.spark.catalyst import convert
 from pruning.spark.jvm import Java, elements, simple_name
 from pruning.spark.lake import leaf_attributes
-from pruning.spark.plans import Chain, Leaf, below_chain, reads_something
+from pruning.spark.plans import Chain, Leaf, Unsettled, below_chain, reads_something
 from pruning.spark.scope import Scope
 
 _JOINS = {
@@ -109,7 +109,16 @@ class Trees:
         self._scope = Scope(names=_Attributes(), session=self.spark)
 
     def all(self, java: Java) -> list[Plan]:
-        """A Catalyst plan, and the plans of all subqueries in it, as trees."""
+        """A Catalyst plan, and the plans of all subqueries in it, as trees.
+
+        Raises:
+            Unsettled: the plan's answer may depend on which files are read.
+        """
+        if not java.deterministic():
+            raise Unsettled(
+                "the query has an expression that is not deterministic, "
+                "such as rand(), monotonically_increasing_id() or input_file_name()"
+            )
         return [self.plan(one) for one in (java, *elements(java.subqueriesAll()))]
 
     def plan(self, java: Java) -> Plan:
@@ -118,7 +127,9 @@ class Trees:
 
     def _plan(self, java: Java, chain: Chain) -> Plan:
         kind = simple_name(java)
-        below = tuple(self._plan(child, below_chain(java, chain)) for child in elements(java.children()))
+        if kind == "Sample":
+            raise Unsettled("the query takes a sample")
+        below = tuple(self._plan(child, below_chain(java, kind, chain)) for child in _children(java, kind))
         made = self._leaf(java, kind, chain) if not below else self._node(java, kind, below)
         self.javas[made] = java
         return made
@@ -126,14 +137,10 @@ class Trees:
     def _leaf(self, java: Java, kind: str, chain: Chain) -> Plan:
         if not reads_something(kind):
             return Other()
-        columns_of = {}
-        if kind == "LogicalRelation":
-            columns_of = {
-                attribute_name(column.id): Column(column.name, column.type)
-                for column in leaf_attributes(java)
-            }
+        attributes = leaf_attributes(java) if kind == "LogicalRelation" else ()
+        columns_of = {attribute_name(one.id): Column(one.name, one.type) for one in attributes}
         scan = Scan(len(self.leaves), columns_of)
-        self.leaves[scan] = Leaf(java, chain)
+        self.leaves[scan] = Leaf(java, chain, attributes)
         return scan
 
     def _node(self, java: Java, kind: str, below: tuple[Plan, ...]) -> Plan:
@@ -260,6 +267,11 @@ class _Grouped(Mapping[str, Expression]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+
+def _children(java: Java, kind: str) -> Iterator[Java]:
+    """What a node of a class reads."""
+    return iter((java.child(),)) if kind in _MAKERS else elements(java.children())
 
 
 def _parts(condition: Java) -> Iterator[Java]:

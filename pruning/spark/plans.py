@@ -4,9 +4,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from pruning.spark.jvm import Java, elements, simple_name
+from pruning.spark.lake import Attribute
 
 # Rows that the query itself spells out; there is nothing to skip.
 _ROWS_IN_THE_PLAN = frozenset({"LocalRelation", "OneRowRelation", "Range", "CTERelationRef", "EmptyRelation"})
+
+
+class Unsettled(Exception):
+    """The answer may depend on which files are read; the text says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,31 +36,11 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A leaf of a plan and what is right above it."""
+    """A leaf of a plan and what is right above it; its columns, if it is a `LogicalRelation`."""
 
     node: Java
     chain: Chain
-
-
-def reason_against(plan: Java) -> str | None:
-    """Why the answer may depend on which files are read; None where it does not."""
-    if not plan.deterministic():
-        return (
-            "the query has an expression that is not deterministic, "
-            "such as rand(), monotonically_increasing_id() or input_file_name()"
-        )
-    if any(simple_name(node) == "Sample" for node in walk(plan)):
-        return "the query takes a sample"
-    return None
-
-
-def walk(plan: Java) -> Iterator[Java]:
-    """Every node of a plan and of its subqueries."""
-    pending = [plan, *elements(plan.subqueriesAll())]
-    while pending:
-        node = pending.pop()
-        yield node
-        pending.extend(elements(node.children()))
+    attributes: tuple[Attribute, ...] = ()
 
 
 def reads_something(kind: str) -> bool:
@@ -63,9 +48,8 @@ def reads_something(kind: str) -> bool:
     return kind not in _ROWS_IN_THE_PLAN
 
 
-def below_chain(node: Java, chain: Chain) -> Chain:
-    """The chain below a node: longer at a filter or projection, new at anything else."""
-    kind = simple_name(node)
+def below_chain(node: Java, kind: str, chain: Chain) -> Chain:
+    """The chain below a node of a class: longer at a filter or projection, new at anything else."""
     if kind == "Filter":
         return replace(chain, conditions=(*chain.conditions, node.condition()))
     if kind == "Project" and chain.conditions:

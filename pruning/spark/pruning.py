@@ -17,12 +17,12 @@ from pruning.spark.jvm import Java, frame
 from pruning.spark.limits import prune_by_limit
 from pruning.spark.materials import first_line
 from pruning.spark.plan_trees import Trees
-from pruning.spark.plans import reason_against
+from pruning.spark.plans import Unsettled
 from pruning.spark.pushdown import unpushed
 from pruning.spark.queries import Query
 from pruning.spark.rebuilding import with_subqueries
 from pruning.spark.report import Report, ScanReport
-from pruning.spark.scans import AboutFiles, TableScan, open_scan
+from pruning.spark.scans import TableScan, open_scan
 from pruning.spark.top_k import prune_by_top_k
 from pruning.techniques.places import LimitPlace, limits
 
@@ -72,13 +72,10 @@ def _pruned(df: DataFrame, *, runtime: bool) -> tuple[DataFrame, Report]:
         # Spark optimizes a stream's plan only once it runs.
         return df, Report(notes=("left unpruned: the query is a stream",))
     plan = df._jdf.queryExecution().optimizedPlan()
-    reason = reason_against(plan)
-    if reason is not None:
-        return df, Report(notes=(f"left unpruned: {reason}",))
     try:
         return _rewritten(df, plan, runtime=runtime)
-    except AboutFiles as about:
-        return df, Report(notes=(f"left unpruned: the query reads {about}, which tells of files",))
+    except Unsettled as reason:
+        return df, Report(notes=(f"left unpruned: {reason}",))
     except Py4JError as error:
         # Such as a plan too deep for Java's stack; the query itself may still run.
         told = first_line(error)

@@ -24,11 +24,11 @@ from pruning.spark.jvm import (
     replaced,
     sequence,
     simple_name,
+    subtrees,
     with_element,
     with_leaf,
 )
 from pruning.spark.literals import internal_value, set_values
-from pruning.spark.plans import walk
 
 # What Spark looks into for comparisons that it can push.
 _JOINED = frozenset({"And", "Or", "Not"})
@@ -58,7 +58,7 @@ def unpushed(spark: SparkSession, plan: Java) -> Java:
         plan: An optimized logical plan. It comes back itself where there is nothing to change.
     """
     changes = []
-    for node in walk(plan):
+    for node in _all_nodes(spark, plan):
         if simple_name(node) == "Filter" and _names_doubted_types(node):
             condition = unpushed_condition(spark, node.condition())
             if condition is not None:
@@ -73,6 +73,12 @@ def unpushed_condition(spark: SparkSession, condition: Java) -> Java | None:
     for atom in doubted:
         changed = with_leaf(spark, changed, atom, _hidden(spark, atom))
     return None if changed is condition else changed
+
+
+def _all_nodes(spark: SparkSession, plan: Java) -> Iterator[Java]:
+    """Every node of a plan and of its subqueries."""
+    for one in (plan, *elements(plan.subqueriesAll())):
+        yield from elements(subtrees(spark, one))
 
 
 def _names_doubted_types(node: Java) -> bool:

@@ -16,6 +16,7 @@ from pruning.expressions.sql import to_sql
 from pruning.expressions.traversal import columns
 from pruning.expressions.trees import And, Expression, Literal
 from pruning.expressions.types import BOOLEAN
+from pruning.metadata.memberships import indexed
 from pruning.metadata.schema import column_types
 from pruning.rules.truths import Match
 from pruning.spark.derived import Asked, ask, judge
@@ -25,7 +26,7 @@ from pruning.spark.matching import matching
 from pruning.spark.materials import empty_relation
 from pruning.spark.nested import leaf_types
 from pruning.spark.partitions import with_partition_values
-from pruning.spark.plans import Leaf
+from pruning.spark.plans import Leaf, Unsettled
 from pruning.spark.ranges import range_filters
 from pruning.spark.report import Removal, ScanReport
 from pruning.techniques.keys import KeyBounds
@@ -35,22 +36,21 @@ from pruning.techniques.raising import may_raise
 Reader = Callable[[tuple[str, ...]], tuple[pa.Table, dict[str, str]]]
 
 
-class AboutFiles(Exception):
-    """A scan gives a column that tells of files; the text names it."""
-
-
 @dataclass(slots=True)
 class _Known:
     """What is known of a table's row groups, as Spark reads them; why not of some files.
 
-    `verdicts` are those of the scan's own filters, `keep` says which blocks may hold a needed row; each
-    has shape (blocks,).
+    `verdicts` are those of the scan's own filters, `keep` says which blocks may hold a needed row,
+    `file_of_block` has the place of each block's file in the table's files; each has shape (blocks,).
+    `silent` says of which files nothing is known; shape (files,).
     """
 
     metadata: pa.Table
     failures: dict[str, str]
     verdicts: np.ndarray
     keep: np.ndarray
+    file_of_block: np.ndarray
+    silent: np.ndarray
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -68,7 +68,9 @@ class TableScan:
     learned: list[Expression] = field(default_factory=list)
     range_filters: tuple[str, ...] = ()
     _known: _Known | None = None
-    _chosen: frozenset[str] | None = None
+    _bounds: dict[Expression, KeyBounds] = field(default_factory=dict)
+    # Of each file whether it may be read; shape (files,).
+    _chosen: np.ndarray | None = None
 
     @property
     def filtered(self) -> bool:
@@ -98,18 +100,31 @@ class TableScan:
         return counts
 
     @property
+    def file_count(self) -> int:
+        """How many files are to be read."""
+        return int(self._left.sum())
+
+    @property
     def file_of_block(self) -> np.ndarray:
         """The place in the table's files of each block's file."""
-        files = pa.array(self.table.files, pa.string())
-        places: np.ndarray = pc.index_in(self._blocks.metadata.column("file"), value_set=files).to_numpy()
-        return places
+        return self._blocks.file_of_block
 
     @property
     def densities(self) -> np.ndarray | None:
-        """A guess at the share of each block's rows that pass the scan's own filters; None where all may."""
+        """A guess at the share of each block's rows that pass the scan's own filters; None where all may.
+
+        Of blocks that are not to be read it is 1.
+        """
         if not self.filtered or not (self.matches == Match.SOME).any():
             return None
-        return densities(self.asked.predicate, self._metadata_of(self.asked.predicate))
+        needed = self._blocks.keep
+        metadata = self._metadata_of(self.asked.predicate).filter(pa.array(needed)).combine_chunks()
+        guessed = densities(self.asked.predicate, metadata)
+        if guessed is None:
+            return None
+        found = np.ones(len(needed))
+        found[needed] = guessed
+        return found
 
     @property
     def size_bytes(self) -> int:
@@ -119,18 +134,27 @@ class TableScan:
     @property
     def bytes_kept(self) -> int:
         """Compressed bytes of the blocks that are still to be read."""
-        sizes = self._blocks.metadata.column("byte_count").filter(pa.array(self._blocks.keep))
-        return pc.sum(sizes).as_py() or 0
+        return self.bytes_of(self._blocks.keep)
 
     @property
     def rows_kept(self) -> int:
         """Live rows of the blocks that are still to be read."""
         return int(self.row_counts[self._blocks.keep].sum())
 
+    def bytes_of(self, blocks: np.ndarray) -> int:
+        """Compressed bytes of some blocks, a mask of shape (blocks,)."""
+        return pc.sum(self._blocks.metadata.column("byte_count").filter(pa.array(blocks))).as_py() or 0
+
+    def is_indexed(self, expression: Expression) -> bool:
+        """Whether more than bounds is known of the values of a column that an expression names."""
+        return not indexed(self._blocks.metadata).isdisjoint(columns(expression))
+
     def bounds(self, key: Expression) -> KeyBounds:
         """Where a key lies on those rows of each block that pass the scan's own filters."""
-        predicate = self.asked.predicate if self.filtered else None
-        return key_bounds(key, self._metadata_of(key), predicate=predicate)
+        if key not in self._bounds:
+            predicate = self.asked.predicate if self.filtered else None
+            self._bounds[key] = key_bounds(key, self._metadata_of(key), predicate=predicate)
+        return self._bounds[key]
 
     def filter(self) -> None:
         """Leave out the blocks that hold no row on which the scan's own filters are TRUE."""
@@ -147,33 +171,29 @@ class TableScan:
             technique: Its name in the report.
             condition: It holds of every row that is needed; over the table's columns.
             because: Why, for people.
-            excluded: Blocks that hold no needed row, shape (blocks,).
+            excluded: Blocks that hold no needed row, shape (blocks,). By bounds, the condition excludes no
+                others.
         """
         metadata = self._metadata_of(condition)
-        told = classify_blocks(condition, metadata).to_numpy() != Match.NONE
+        needed = np.ones(metadata.num_rows, bool) if excluded is None else ~excluded
+        if excluded is None or self.is_indexed(condition):
+            needed &= classify_blocks(condition, metadata).to_numpy() != Match.NONE
         self.learned.append(condition)
-        self._narrow(technique, because, told if excluded is None else told & ~excluded)
+        self._narrow(technique, because, needed)
 
     def choose(self, technique: str, files: Sequence[str], *, because: str) -> None:
         """Leave out all files but these, whatever is known of them."""
-        before = len(self.files())
-        chosen = pa.array(files, pa.string())
-        inside = pc.is_in(self._blocks.metadata.column("file"), value_set=chosen).to_numpy()
-        blocks = int((self._blocks.keep & ~inside).sum())
-        self._blocks.keep &= inside
-        self._chosen = frozenset(files)
+        before, known = self.file_count, self._blocks
+        chosen = set(files)
+        self._chosen = np.array([file in chosen for file in self.table.files], bool)
+        inside = self._chosen[known.file_of_block]
+        blocks = int((known.keep & ~inside).sum())
+        known.keep &= inside
         self._removed(technique, because, before, blocks)
 
     def files(self) -> list[str]:
         """The files to read, in Spark's order: also those of which nothing is known."""
-        if self._known is None:
-            return list(self.table.files)
-        known = self._known
-        locators = known.metadata.column("file")
-        needed = set(locators.filter(pa.array(known.keep)).to_pylist()) | set(known.failures)
-        spoken_for = set(locators.unique().to_pylist())
-        found = [file for file in self.table.files if file in needed or file not in spoken_for]
-        return found if self._chosen is None else [file for file in found if file in self._chosen]
+        return [self.table.files[place] for place in np.flatnonzero(self._left)]
 
     def subtree(self, files: Sequence[str] | None = None) -> Java | None:
         """What takes the leaf's place, None where it stays.
@@ -229,7 +249,7 @@ class TableScan:
         report = ScanReport(
             paths=self.table.roots,
             files_total=files,
-            files_kept=len(self.files()),
+            files_kept=self.file_count,
             removals=tuple(self.removals),
             range_filters=self.range_filters,
             notes=tuple(self.notes),
@@ -247,13 +267,26 @@ class TableScan:
         )
 
     @property
+    def _left(self) -> np.ndarray:
+        """Whether each file is to be read; shape (files,)."""
+        if self._known is None:
+            return np.ones(len(self.table.files), bool)
+        left = self._known.silent.copy()
+        left[self._known.file_of_block[self._known.keep]] = True
+        return left if self._chosen is None else left & self._chosen
+
+    @property
     def _blocks(self) -> _Known:
         if self._known is None:
             metadata, failures = self.read(self.table.files)
             types = leaf_types(self.table.data_columns)
             metadata = with_partition_values(matching(metadata, types), self.asked.predicate, self.table)
             keep = np.ones(metadata.num_rows, bool)
-            self._known = _Known(metadata, failures, self._verdicts(metadata), keep)
+            names = pa.array(self.table.files, pa.string())
+            files: np.ndarray = pc.index_in(metadata.column("file"), value_set=names).to_numpy()
+            silent = np.array([name in failures for name in self.table.files], bool)
+            silent |= ~np.isin(np.arange(len(silent)), files)
+            self._known = _Known(metadata, failures, self._verdicts(metadata), keep, files, silent)
             self.notes += [f"read in full: {sentence}" for sentence in failures.values()]
         return self._known
 
@@ -278,13 +311,13 @@ class TableScan:
         return known.metadata
 
     def _narrow(self, technique: str, because: str, needed: np.ndarray) -> None:
-        known, before = self._blocks, len(self.files())
+        known, before = self._blocks, self.file_count
         blocks = int((known.keep & ~needed).sum())
         known.keep &= needed
         self._removed(technique, because, before, blocks)
 
     def _removed(self, technique: str, because: str, files_before: int, blocks: int) -> None:
-        files = files_before - len(self.files())
+        files = files_before - self.file_count
         if files or blocks:
             self.removals.append(Removal(technique=technique, predicate=because, files=files, blocks=blocks))
 
@@ -307,15 +340,15 @@ def open_scan(spark: SparkSession, leaf: Leaf, read: Reader) -> TableScan | Scan
     """A leaf of a plan as a scan; or the report that says why it stays as it is.
 
     Raises:
-        AboutFiles: the query asks which files its rows come from, so no scan of it may change.
+        Unsettled: the query asks which files its rows come from, so no scan of it may change.
     """
     try:
-        table = lake(spark, leaf.node)
+        table = lake(spark, leaf.node, leaf.attributes)
     except Unprunable as reason:
         return ScanReport(paths=(simple_name(leaf.node),), notes=(f"left as it is: {reason}",))
     for attribute in table.attributes:
         if attribute.about_files:
-            raise AboutFiles(attribute.name)
+            raise Unsettled(f"the query reads {attribute.name}, which tells of files")
     names = leaf.chain.names({attribute.id: attribute.name for attribute in table.attributes})
     asked = ask(spark, leaf.chain.conditions, names)
     return TableScan(spark=spark, leaf=leaf, table=table, asked=asked, read=read)

@@ -50,7 +50,7 @@ def prune_by_top_k(query: Query, place: TopKPlace, *, runtime: bool) -> None:
 def _pays(query: Query, place: TopKPlace, way: Way) -> bool:
     """Whether waves can spare files, and cost little beside them."""
     scan = query.scans[way.scan]
-    if not way.alone or place.wanted > ROWS_MAX or len(scan.files()) < 2:
+    if not way.alone or place.wanted > ROWS_MAX or scan.file_count < 2:
         return False
     if any(isinstance(node, Limit | Offset | Window) for node in query.live(place.sort.child)):
         # SQL leaves open which rows these give, and each wave might be given others.
@@ -131,12 +131,14 @@ class _TopK:
             )
             leaf = concatenated(self.query.spark, [rows.leaf for rows in held])
             rows = sum(one.row_count for one in held)
-            self.query.settle(self.place.sort.child, leaf, row_count=rows)
+            # What one wave gave is in order.
+            settled = self.place.sort if len(held) == 1 else self.place.sort.child
+            self.query.settle(settled, leaf, row_count=rows)
 
     def apply(self) -> None:
         """Leave out what cannot reach the boundary, as far as one is known."""
         boundary = self.machine.boundary
-        if boundary is None or self.place.sort.child in self.query.materials:
+        if boundary is None or not self.query.is_live(self.place.sort.child):
             return
         # Rows that were seen were not kept: they, and what ties with them, are read again.
         condition = boundary.condition(self.key, self.order, ties=True)

@@ -158,6 +158,18 @@ class KeySummary:
             may |= bounds.may_null  # (4)
         return ~may
 
+    def kept_by_any_part(self, bounds: KeyBounds) -> np.ndarray:
+        """The blocks that no part of these values would exclude by their bounds; of shape (blocks,).
+
+        Claim     Of a block called True, `excludes` of the summary of some of the values is False.
+        Premises  There is a value among them.
+        Proof     The block's bounds enclose every value, so that one, too.
+        """
+        if bounds.type != self.type or self.ranges is None:
+            return np.zeros(len(bounds), bool)
+        kept: np.ndarray = bounds.may_value & self.ranges.enclosed(bounds.lower, bounds.upper)
+        return kept
+
     def describe(self) -> str:
         """One line for reports."""
         odd = [name for name, has in (("NULL", self.has_null), ("NaN", self.has_nan)) if has]

@@ -59,6 +59,15 @@ class Ranges:
         met: np.ndarray = (first < len(self)) & reached.to_numpy(zero_copy_only=False)
         return met
 
+    def enclosed(self, lower: pa.Array, upper: pa.Array) -> np.ndarray:
+        """Whether each [lower, upper] holds all of the ranges; null is unbounded."""
+        if not len(self):
+            return np.ones(len(lower), bool)
+        begins, ends = pc.less_equal(lower, self.lowers[0]), pc.greater_equal(upper, self.uppers[-1])
+        inside = pc.and_(kernels.unless_excluded(begins), kernels.unless_excluded(ends))
+        found: np.ndarray = inside.to_numpy(zero_copy_only=False)
+        return found
+
     def union(self, other: "Ranges") -> "Ranges":
         """The values of either, those that overlap as one."""
         lowers = pa.concat_arrays([self.lowers, other.lowers])

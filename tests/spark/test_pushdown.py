@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 
 from pruning.spark import pushdown
 from pruning.spark.catalyst import conjuncts
-from pruning.spark.jvm import elements, frame, simple_name
-from pruning.spark.plans import walk
+from pruning.spark.jvm import elements, frame, simple_name, subtrees
 from pruning.spark.scope import Scope
 
 NAN, MS = math.nan, "timestamp'1970-01-01 00:00:00.{}'"
@@ -311,7 +310,10 @@ def test_pruning_sees_through_what_hides_a_comparison(spark, columns):
     """A predicate is the same tree before and after, so that no block is skipped less."""
     plan = spark.sql("SELECT id FROM t WHERE x > 1D AND x <> 7D")._jdf.queryExecution().optimizedPlan()
     hidden = pushdown.unpushed(spark, plan)
-    filters = [next(node for node in walk(one) if simple_name(node) == "Filter") for one in (plan, hidden)]
+    filters = [
+        next(node for node in elements(subtrees(spark, one)) if simple_name(node) == "Filter")
+        for one in (plan, hidden)
+    ]
     names = {column.exprId().id(): column.name() for column in elements(filters[0].output())}
     before, after = (conjuncts(one.condition(), Scope(names=names, session=spark)) for one in filters)
     assert before == after

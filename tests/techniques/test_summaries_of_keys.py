@@ -54,6 +54,15 @@ def test_no_row_with_a_partner_in_every_key_is_lost(join: Join, seen: tuple[bool
 
 
 @examples(2)
+@given(joins(keys=2))
+def test_bounds_of_several_keys_exclude_what_the_condition_excludes(join: Join) -> None:
+    """JOIN-2 of several keys: who has asked the bounds need not ask the condition."""
+    summary = all_summarised(join)
+    by_condition = np.array(unsatisfied(summary.condition(join.table.columns, join.null_safe), join.known))
+    assert not (by_condition & ~excluded(join, summary)).any()
+
+
+@examples(2)
 @given(joins(keys=2, parts_max=1))
 def test_rows_that_can_have_no_partner_change_nothing(join: Join) -> None:
     """A NULL in a key that is not NULL-safe leaves the whole row out of every part of the summary."""
