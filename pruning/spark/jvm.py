@@ -60,11 +60,11 @@ def subtrees(spark: SparkSession, tree: Java) -> Java:
 
 
 def sequence(spark: SparkSession, items: Sequence[Java]) -> Java:
-    """Scala's List of Java objects."""
-    array = spark.sparkContext._gateway.new_array(machine(spark).java.lang.Object, len(items))
-    for i, item in enumerate(items):
-        array[i] = item
-    return machine(spark).scala.Predef.genericWrapArray(array).toList()
+    """Scala's List of Java objects, a call for each."""
+    made = singleton(spark, "scala.collection.immutable.Nil")
+    for item in reversed(items):
+        made = getattr(made, "$colon$colon")(item)
+    return made
 
 
 def some(spark: SparkSession, value: Java) -> Java:
