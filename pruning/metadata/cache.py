@@ -39,12 +39,12 @@ _WRITTEN_BY = b"skipproof.written_by"
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Cache:
     """What was kept under one directory: `stamps` are (size, time) by path relative to it.
 
     `shards` name their files by those paths too. `directory` is None where nothing can be kept; `name`
-    is that of the file inside it.
+    is that of the file inside it. What a small file holds is one object until another is written.
     """
 
     directory: str | None
@@ -68,7 +68,7 @@ def open_cache(listing: Listing, name: str = BLOCKS) -> Cache:
         return _loaded(directory, name, (found.st_ino, found.st_size, found.st_mtime_ns))
     # A cache may be damaged in any way, and none of them is a reason to fail.
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException):
-        return Cache(directory, {}, [], name)
+        return _empty(directory, name)
 
 
 def reusable(cache: Cache, listing: Listing) -> list[Shard]:
@@ -158,6 +158,11 @@ def _merged(parts: list[Shard]) -> list[Shard]:
         )
         for same in alike.values()
     ]
+
+
+@functools.lru_cache(maxsize=_LOADED_MAX)
+def _empty(directory: str, name: str) -> Cache:
+    return Cache(directory, {}, [], name)
 
 
 @functools.lru_cache(maxsize=_LOADED_MAX)

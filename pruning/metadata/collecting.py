@@ -1,5 +1,6 @@
 """Collecting block metadata: paths in, a table with a row per row group out."""
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,9 @@ from pruning.metadata.blocks import Shard, unite
 from pruning.metadata.listing import Listing, Paths, list_files
 from pruning.metadata.memberships import attach
 from pruning.metadata.reading import Outcome, read
+
+# Tables that a session asks again and again, none of more files than this, are put together once.
+_REMEMBERED_MAX, _REMEMBERED_FILES_MAX = 8, 10_000
 
 
 def collect(paths: Paths, *, spark: Any = None, cache: bool = True, verify: bool = False) -> pa.Table:
@@ -55,15 +59,34 @@ def read_blocks(
         # Some file is not there; the readable ones tell what they are, without a cache.
         outcome = read(files, spark=spark)
         return unite(outcome.shards, files), outcome.failures
+    if cache and len(listing.files) <= _REMEMBERED_FILES_MAX:
+        stores = (
+            cached_blocks.open_cache(listing, name) for name in (cached_blocks.BLOCKS, cached_blocks.INDEX)
+        )
+        known = _known(listing, *stores)
+        if known is not None:
+            return known, {}
     shards, outcome = _gather(listing, spark=spark, cache=cache, verify=False)
     metadata = unite(shards, files)
     return (_with_index(metadata, listing) if cache else metadata), outcome.failures
 
 
+@functools.lru_cache(maxsize=_REMEMBERED_MAX)
+def _known(listing: Listing, store: cached_blocks.Cache, index: cached_blocks.Cache) -> pa.Table | None:
+    """The metadata of the listed files from what is kept beside them; None where some is not."""
+    shards = cached_blocks.reusable(store, listing)
+    if {file for part in shards for file in part.files} != {listed.file for listed in listing.files}:
+        return None
+    return _attached(unite(shards, [listed.file for listed in listing.files]), index, listing)
+
+
 def _with_index(metadata: pa.Table, listing: Listing) -> pa.Table:
     """The metadata with what an index beside the data still tells of the files."""
-    kept = cached_blocks.open_cache(listing, cached_blocks.INDEX)
-    parts = cached_blocks.reusable(kept, listing)
+    return _attached(metadata, cached_blocks.open_cache(listing, cached_blocks.INDEX), listing)
+
+
+def _attached(metadata: pa.Table, index: cached_blocks.Cache, listing: Listing) -> pa.Table:
+    parts = cached_blocks.reusable(index, listing)
     return points.attach(attach(metadata, parts), parts)
 
 
