@@ -24,6 +24,15 @@ def flights(spark, tmp_path_factory):
     return str(directory)
 
 
+@pytest.fixture
+def ansi(spark):
+    """ANSI mode, which is off in Spark 3.5 unless it is asked for."""
+    before = spark.conf.get("spark.sql.ansi.enabled")
+    spark.conf.set("spark.sql.ansi.enabled", "true")
+    yield
+    spark.conf.set("spark.sql.ansi.enabled", before)
+
+
 @pytest.fixture(scope="session")
 def shuffled(spark, tmp_path_factory):
     """The same rows in an order that no range tells apart."""

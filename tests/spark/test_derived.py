@@ -211,12 +211,6 @@ def test_a_twin_that_forgets_an_alternative_is_belied(spark, blocks, in_memory, 
     assert unsound(pruning.classify(predicate, blocks).to_pylist(), those) != []
 
 
-@pytest.fixture
-def ansi(spark):
-    with settings(spark, {"spark.sql.ansi.enabled": "true"}):
-        yield
-
-
 def test_a_value_that_raises_leaves_only_its_own_blocks_unknown(spark, blocks, ansi):
     """The text of the last block is no number either; only '7', '8', '-3' and '0' are."""
     found = pruning.classify("CAST(concat(CAST(x AS STRING), '') AS INT) > 0", blocks).to_pylist()

@@ -9,6 +9,9 @@ import pruning
 from pruning.dml import Fate, MergeClause, Then, When, plan_delete, plan_merge, plan_update
 from pruning.errors import InputError
 
+# What may raise, and so must be read, depends on it.
+pytestmark = pytest.mark.usefixtures("ansi")
+
 UPSERT = [
     MergeClause(when=When.MATCHED, then=Then.UPDATE),
     MergeClause(when=When.NOT_MATCHED, then=Then.INSERT),

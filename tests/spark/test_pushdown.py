@@ -40,6 +40,20 @@ class Hard:
 PLAIN = {"use_dictionary": False}
 PAGES = {**PLAIN, "write_page_index": True, "max_rows_per_page": 1}
 BLOOM = {**PLAIN, "bloom_filter_options": {"x": {"ndv": 10, "fpp": 0.01}}}
+
+
+def can_write(options):
+    """Whether this release of pyarrow knows how to write so."""
+    try:
+        pq.write_table(pa.table({"x": [1.0]}), pa.BufferOutputStream(), **options)
+    except TypeError:
+        return False
+    return True
+
+
+WRITTEN = [
+    options for options in ({}, PLAIN, PAGES, BLOOM, {"write_statistics": False}) if can_write(options)
+]
 NUMBER_AND_NAN = pa.array([1.0, NAN])
 MINUS_ZERO = pa.array([-0.0, -0.0])
 MILLISECOND = pa.array([1, 1], pa.timestamp("ms", tz="UTC"))
@@ -138,6 +152,8 @@ def pushed(df):
 def test_no_row_is_lost_by_pushing_where_spark_alone_loses_one(spark, tmp_path, monkeypatch, name):
     """PUSH-1 on explicit files; the mistake that is named beside each loses a row again."""
     hard = HARD[name]
+    if not can_write(hard.written):
+        pytest.skip(f"pyarrow {pa.__version__} cannot write such a file")
     write(tmp_path, hard.values, **hard.written)
     read(spark, tmp_path)
     df = asked(spark, [hard.predicate])
@@ -164,7 +180,7 @@ def files(draw, kind):
         type_ = pa.float32() if kind == "float" else pa.float64()
         values = pa.array([None if number is None else float(number) for number in numbers], type_)
         constants = [f"{kind}('{number}')" for number in DOUBLES]
-    written = draw(st.sampled_from([{}, PLAIN, PAGES, BLOOM, {"write_statistics": False}]))
+    written = draw(st.sampled_from(WRITTEN))
     predicates = draw(st.lists(comparisons(st.sampled_from(constants)), min_size=6, max_size=6))
     return values, {**written, "row_group_size": draw(st.sampled_from([1, 2, 4]))}, predicates
 
