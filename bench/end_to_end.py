@@ -3,14 +3,16 @@
     python bench/end_to_end.py [--files N] [--rows-per-file N] [--rounds N] [--cold-rounds N] [--json]
 
 Every round runs the contestants in turn, in an order that changes: Spark alone, and `prune` with block
-metadata cached ("warm"); in the first rounds also without, so that footers are read ("cold"). The tables
-are listed before. What is timed is `prune`, Spark's planning and the jobs of both; not the making of the
-DataFrame from SQL. What is read is counted apart, in a session whose count of bytes is complete.
-Answers are compared once.
+metadata cached ("warm"); in the first rounds also without, so that footers are read ("cold"); and Spark
+over a table of the needed files alone ("picked"), which no pruner can beat that must first find out which
+they are. The tables are listed before. What is timed is `prune`, Spark's planning and the jobs of both;
+not the making of the DataFrame from SQL. What is read is counted apart, in a session whose count of bytes
+is complete. Answers are compared once.
 """
 
 import argparse
 import json
+import re
 import shutil
 import statistics
 import sys
@@ -42,6 +44,7 @@ class Times:
     """Seconds of each round; `prune` is the part of `warm` that passes before Spark is asked."""
 
     alone: list[float]
+    picked: list[float]
     cold: list[float]
     warm: list[float]
     prune: list[float]
@@ -63,9 +66,11 @@ class Result:
     bytes_pruned: int
     same_answer: bool
     seconds_alone: float
+    seconds_picked: float
     seconds_cold: float | None
     seconds_warm: float
     seconds_of_prune: float
+    alone_by_picked: float
     alone_by_warm: float
     bar: str
     bar_is_met: bool | None
@@ -75,34 +80,41 @@ class Result:
 class Reads:
     """What one query needs and reads, and whether it is answered alike."""
 
-    files_needed: int
+    files_needed: list[str]
     alone: metering.Reading[list[Any]]
     pruned: metering.Reading[list[Any]]
     same_answer: bool
 
 
-def timed(spark: SparkSession, lake: Path, query: Query, *, rounds: int, cold_rounds: int) -> Times:
+def timed(
+    spark: SparkSession, lake: Path, query: Query, read: Reads, *, rounds: int, cold_rounds: int
+) -> Times:
     """Run the contestants; the first rounds, in which Java compiles what runs often, are not counted."""
-    times = Times(alone=[], cold=[], warm=[], prune=[])
+    times = Times(alone=[], picked=[], cold=[], warm=[], prune=[])
+    spark.read.parquet(*read.files_needed).createOrReplaceTempView("picked")
+    picked = re.sub(r"\bfact\b", "picked", query.text)
     for _ in range(_ROUNDS_BEFORE):
         _collect_pruned(spark, query)
-        _seconds(spark, query)
+        _seconds(spark, query.text)
+        _seconds(spark, picked)
     for number in range(rounds):
         if number < cold_rounds:
             _forget(lake)
             times.cold.append(sum(_collect_pruned(spark, query)))
         if number % 2 == 0:
-            times.alone.append(_seconds(spark, query))
+            times.alone.append(_seconds(spark, query.text))
+            times.picked.append(_seconds(spark, picked))
         before, after = _collect_pruned(spark, query)
         times.prune.append(before)
         times.warm.append(before + after)
         if number % 2 == 1:
-            times.alone.append(_seconds(spark, query))
+            times.picked.append(_seconds(spark, picked))
+            times.alone.append(_seconds(spark, query.text))
     return times
 
 
-def _seconds(spark: SparkSession, query: Query) -> float:
-    frame = spark.sql(query.text)
+def _seconds(spark: SparkSession, text: str) -> float:
+    frame = spark.sql(text)
     began = time.perf_counter()
     frame.collect()
     return time.perf_counter() - began
@@ -124,7 +136,7 @@ def _forget(lake: Path) -> None:
         shutil.rmtree(lake / name / ".skipproof", ignore_errors=True)
 
 
-def reads(spark: SparkSession, query: Query, files: int) -> Reads:
+def reads(spark: SparkSession, query: Query) -> Reads:
     """What is read with block metadata cached, and the answers side by side."""
 
     def collected(frame: DataFrame) -> list[Any]:
@@ -134,41 +146,45 @@ def reads(spark: SparkSession, query: Query, files: int) -> Reads:
     alone = metering.metered(spark, lambda: collected(spark.sql(query.text)))
     pruned = metering.metered(spark, lambda: collected(pruning.prune(spark.sql(query.text))))
     return Reads(
-        files_needed=_files_needed(spark, query, files),
+        files_needed=_files_needed(spark, query),
         alone=alone,
         pruned=pruned,
         same_answer=alike(spark, query, found=pruned.result, expected=alone.result),
     )
 
 
-def _files_needed(spark: SparkSession, query: Query, files: int) -> int:
-    if not query.needed:
-        return files
-    (count,) = spark.sql(f"select count(distinct file) from (select file {query.needed})").first()
-    return int(count)
+def _files_needed(spark: SparkSession, query: Query) -> list[str]:
+    source = f"(select file {query.needed})" if query.needed else "located"
+    return [file for (file,) in spark.sql(f"select distinct file from {source} order by file").collect()]
 
 
 def result(query: Query, times: Times, read: Reads, files: int) -> Result:
     """The figures of a query, and whether they are as they should be."""
-    faster = statistics.median(alone / warm for alone, warm in zip(times.alone, times.warm, strict=True))
+
+    def faster_than_alone(seconds: list[float]) -> float:
+        return statistics.median(alone / other for alone, other in zip(times.alone, seconds, strict=True))
+
+    faster, needed = faster_than_alone(times.warm), len(read.files_needed)
     bar, met = "", None
     if query.hopeless or query.rows_max is not None:
         bar, met = f"warm <= {SLOWER_MAX} alone", 1 / faster <= SLOWER_MAX
-    elif read.files_needed < FEW_FILES_SHARE * files:
+    elif needed < FEW_FILES_SHARE * files:
         bar, met = f"alone >= {FASTER_MIN:g} warm", faster >= FASTER_MIN
     return Result(
         query=query.name,
         files_total=files,
-        files_needed=read.files_needed,
+        files_needed=needed,
         rows_alone=read.alone.rows,
         rows_pruned=read.pruned.rows,
         bytes_alone=read.alone.read_bytes,
         bytes_pruned=read.pruned.read_bytes,
         same_answer=read.same_answer,
         seconds_alone=statistics.median(times.alone),
+        seconds_picked=statistics.median(times.picked),
         seconds_cold=statistics.median(times.cold) if times.cold else None,
         seconds_warm=statistics.median(times.warm),
         seconds_of_prune=statistics.median(times.prune),
+        alone_by_picked=faster_than_alone(times.picked),
         alone_by_warm=faster,
         bar=bar,
         bar_is_met=met,
@@ -179,15 +195,18 @@ def grid(results: list[Result], size: Size) -> tuple[Table, Table]:
     """The times, and what is read."""
     times = Table(title="seconds; medians, and the median of the ratio in each round")
     reading = Table(title=f"what is read; a file of the fact table has {size.rows_per_file:,} rows")
-    for heading in ("query", "alone", "cold", "warm", "of it prune()", "alone / warm", "bar", ""):
+    headings = ("query", "alone", "picked", "cold", "warm", "of it prune()")
+    for heading in (*headings, "alone / picked", "alone / warm", "bar", ""):
         times.add_column(heading, justify="left" if heading in ("query", "bar") else "right")
     for heading in ("query", "files needed", "rows alone", "pruned", "MB alone", "pruned", "same answer"):
         reading.add_column(heading, justify="left" if heading == "query" else "right")
     for one in results:
-        seconds = (one.seconds_alone, one.seconds_cold, one.seconds_warm, one.seconds_of_prune)
+        after = (one.seconds_cold, one.seconds_warm, one.seconds_of_prune)
+        seconds = (one.seconds_alone, one.seconds_picked, *after)
         times.add_row(
             one.query,
             *("-" if median is None else f"{median:.2f}" for median in seconds),
+            f"{one.alone_by_picked:.1f}",
             f"{one.alone_by_warm:.2f}",
             one.bar,
             {True: "met", False: "MISSED", None: ""}[one.bar_is_met],
@@ -222,24 +241,24 @@ def main() -> None:
         write_tables(lake, size)
         with spark_session({**_SETTINGS, **metering.SETTINGS}) as spark:
             register(spark, lake)
-            read = [reads(spark, query, arguments.files) for query in _tracked(asked, "reading")]
+            read = [reads(spark, query) for query in _tracked(asked, "reading")]
         with spark_session(_SETTINGS) as spark:
             register(spark, lake)
             rounds, cold = arguments.rounds, arguments.cold_rounds
             times = [
-                timed(spark, lake, query, rounds=rounds, cold_rounds=cold)
-                for query in _tracked(asked, "timing")
+                timed(spark, lake, query, known, rounds=rounds, cold_rounds=cold)
+                for query, known in _tracked(list(zip(asked, read, strict=True)), "timing")
             ]
     results = [result(*all_, arguments.files) for all_ in zip(asked, times, read, strict=True)]
     if arguments.json:
         print(json.dumps([asdict(one) for one in results], indent=2))
     else:
         for table in grid(results, size):
-            Console(width=130).print(table)
+            Console(width=150).print(table)
     sys.exit(0 if all(one.same_answer for one in results) else 1)
 
 
-def _tracked(asked: list[Query], what: str) -> Any:
+def _tracked(asked: list[Any], what: str) -> Any:
     return track(asked, description=what, disable=not sys.stderr.isatty(), console=Console(stderr=True))
 
 
