@@ -25,6 +25,8 @@ from skipproof import metering
 from skipproof.sessions import spark_session
 
 MIXED_MAX = 3
+# Spark reads 4,096 rows at once, so that of a smaller file it reads all.
+ROWS_PER_FILE = 2_000
 _SETTINGS = {
     "spark.driver.memory": "2g",
     "spark.sql.parquet.filterPushdown": "false",
@@ -116,7 +118,7 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=1_000, help="files of the lake (default %(default)s)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args()
-    size = Size(arguments.files)
+    size = Size(arguments.files, ROWS_PER_FILE)
     with tempfile.TemporaryDirectory() as directory, spark_session(_SETTINGS) as spark:
         write_tables(Path(directory), size)
         register(spark, Path(directory))
