@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -112,7 +113,7 @@ def _of_rows(query: Query, place: JoinPlace) -> JoinSummary | None:
         if place.build not in query.materials:
             _materialise(query, place.build)
         columns = values(query.spark, query.materials[place.build], keys)
-    except (Py4JError, PySparkException) as error:
+    except (Py4JError, PySparkException, pa.ArrowException) as error:
         # It may be that the query never runs this side, or fails in the same way itself.
         query.notes.append(f"a join's build side could not be run first: {first_line(error)}")
         return None

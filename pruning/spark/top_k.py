@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
@@ -121,7 +122,7 @@ class _TopK:
                 held.append(self._wave(files))
                 read += files
                 self.machine.observe(self._blocks_of(files), self._keys(held[-1]))
-        except (Py4JError, PySparkException) as error:
+        except (Py4JError, PySparkException, pa.ArrowException) as error:
             # It may be that the query fails in the same way, or only where all files are read.
             self.query.notes.append(f"the first rows could not be looked for: {first_line(error)}")
             return

@@ -10,6 +10,7 @@ from pyspark.errors import ArithmeticException
 from pyspark.sql import DataFrame
 
 import pruning
+from pruning.spark import joins, top_k
 
 FILES, STEP = 6, 500
 
@@ -258,6 +259,23 @@ def test_a_build_side_that_raises_is_left_to_the_query(spark, lake):
     sql = "SELECT * FROM f JOIN dim ON f.id = dim.k WHERE CAST(dim.n AS int) = 3"
     report = pruning.explain(spark.sql(sql))
     assert any("could not be run first" in note for note in report.notes)
+
+
+@pytest.mark.parametrize(
+    ("technique", "sql"),
+    [
+        (joins, "SELECT f.* FROM f JOIN dim ON f.id = dim.k WHERE dim.n = 'hit'"),
+        (top_k, "SELECT * FROM f WHERE delay > 100 ORDER BY id DESC LIMIT 3"),
+    ],
+    ids=["join", "top-k"],
+)
+def test_keys_that_arrow_cannot_hold_are_left_to_the_query(spark, lake, monkeypatch, technique, sql):
+    def values(*given):
+        raise pa.ArrowInvalid("no such value")
+
+    monkeypatch.setattr(technique, "values", values)
+    report = pruned_alike(spark, sql)
+    assert any("no such value" in note for note in report.notes)
 
 
 # Filters
