@@ -26,8 +26,8 @@ from strategies.queries import Query
 class Judgement:
     """What is wrong with a pruned answer, None where nothing is; and whether Spark is wrong alone.
 
-    Known: Spark 4.3 drops the ORDER BY of a subquery with LIMIT on the preserved side of an outer join
-    that has a smaller LIMIT above it (`tests/oracles/test_divergences.py`).
+    Known: Spark, from 3.5 to 4.3, drops the ORDER BY of a subquery with LIMIT on the preserved side of an
+    outer join that has a smaller LIMIT above it (`tests/oracles/test_divergences.py`).
     """
 
     problem: str | None

@@ -46,11 +46,6 @@ def list_files(paths: Paths) -> Listing:
     found: list[Listed] = []
     parents: dict[str | None, None] = {}
     for path, (system, place), info in zip(given, *_looked_up(given), strict=True):
-        if info is not None and info.is_file:
-            # Of these there are thousands.
-            found.append(_listed(path, info, local=True))
-            parents[place.rpartition("/")[0] or "/"] = None
-            continue
         files, parent = _expand(path, place, system, info)
         found.extend(files)
         parents[parent] = None

@@ -153,7 +153,10 @@ def test_no_row_is_lost_by_pushing_where_spark_alone_loses_one(spark, tmp_path, 
     """PUSH-1 on explicit files; the mistake that is named beside each loses a row again."""
     hard = HARD[name]
     if not can_write(hard.written):
-        pytest.skip(f"pyarrow {pa.__version__} cannot write such a file")
+        wanted = ", ".join(hard.written)
+        pytest.skip(
+            f"the file must be written with {wanted}, and pyarrow {pa.__version__} lacks one of these"
+        )
     write(tmp_path, hard.values, **hard.written)
     read(spark, tmp_path)
     df = asked(spark, [hard.predicate])
