@@ -1,6 +1,6 @@
 """Queries over a lake of many files, from end to end: Spark alone beside `prune`, in one run.
 
-    python bench/end_to_end.py [--files N] [--rows-per-file N] [--rounds N] [--cold-rounds N] [--json]
+    python bench/end_to_end.py [--files N] [--rows-per-file N] [--query TEXT] [--rounds N] [--cold-rounds N] [--json]
 
 Every round runs the contestants in turn, in an order that changes: Spark alone, and `prune` with block
 metadata cached ("warm"); in the first rounds also without, so that footers are read ("cold"); and Spark
@@ -228,6 +228,7 @@ def main() -> None:
     parser.add_argument(
         "--rows-per-file", type=int, default=ROWS_PER_FILE, help="rows of each (default %(default)s)"
     )
+    parser.add_argument("--query", default="", help="ask only what has this in its name, as 'star'")
     parser.add_argument("--rounds", type=int, default=7, help="counted rounds (default %(default)s)")
     parser.add_argument(
         "--cold-rounds", type=int, default=2, help="rounds with a cold run (default %(default)s)"
@@ -235,7 +236,9 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args()
     size = Size(arguments.files, arguments.rows_per_file)
-    asked = queries(size)
+    asked = [query for query in queries(size) if arguments.query in query.name]
+    if not asked:
+        parser.error(f"no query has {arguments.query!r} in its name")
     with tempfile.TemporaryDirectory() as directory:
         lake = Path(directory)
         write_tables(lake, size)

@@ -1,0 +1,116 @@
+"""DuckDB on the stand: Parquet files by `read_parquet`, tables in its own memory as their twins."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import duckdb
+
+from .serving import Adapter, Unsupported, flattened
+from .sql_text import Dialect
+
+
+class DuckDB(Dialect):
+    """DuckDB's dialect."""
+
+    types = dict(
+        Dialect.types,
+        uint8="UTINYINT",
+        uint16="USMALLINT",
+        uint32="UINTEGER",
+        uint64="UBIGINT",
+        binary="BLOB",
+    )
+
+    def timestamp(self, unit: str, zone: str | None = None) -> str:
+        """One type for each unit."""
+        if zone is not None:
+            return "TIMESTAMPTZ"
+        return {"ms": "TIMESTAMP_MS", "us": "TIMESTAMP", "ns": "TIMESTAMP_NS"}[unit]
+
+    def binary(self, digits: str) -> str:
+        """Each byte is escaped."""
+        pairs = (digits[at : at + 2] for at in range(0, len(digits), 2))
+        return "'{}'::BLOB".format("".join("\\x" + pair for pair in pairs))
+
+
+class OnDuckDB(Adapter):
+    """Asks one database in memory."""
+
+    def __init__(self) -> None:
+        self.sql = DuckDB()
+        self._set: set[str] = set()
+
+    def hello(self) -> dict[str, Any]:
+        """What DuckDB can be asked."""
+        return {
+            "engine": "duckdb",
+            "version": duckdb.__version__,
+            "tables": "files",
+            "areas": ["filter", "limit", "topk", "join", "aggregate"],
+            "without": {"functions": [], "types": [], "joins": []},
+            "settings": {"preserve_insertion_order": ["true", "false"], "threads": ["1", "4"]},
+            "writes": True,
+        }
+
+    def start(self) -> str:
+        """One connection for all questions."""
+        return "import duckdb\ncon = duckdb.connect()\ncon.execute(\"SET timezone = 'UTC'\")\n"
+
+    def setup(self, tables: dict[str, Any], settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
+        """A view for each table of files, a table for each of rows, in a schema that had none."""
+        statements = ["DROP SCHEMA IF EXISTS stand CASCADE", "CREATE SCHEMA stand", "SET schema = 'stand'"]
+        statements += [f"RESET {name}" for name in self._set if name not in settings]
+        statements += [f"SET {name} = {value}" for name, value in settings.items()]
+        self._set = set(settings)
+        names: dict[str, Any] = {"fill": self._fill}
+        for name, table in tables.items():
+            if "files" in table:
+                statements.append(self._view(name, table))
+            else:
+                names[name] = table
+        lines = [f"con.execute({statement!r})\n" for statement in statements]
+        lines += [f"fill(con, {name!r}, {name})\n" for name in names if name != "fill"]
+        return "".join(lines), names
+
+    def _view(self, name: str, table: dict[str, Any]) -> str:
+        files = ", ".join(self.sql.text(path) for path in table["files"])
+        unified = ", union_by_name = true" if table.get("schemas_differ") else ""
+        return f"CREATE VIEW {self.sql.name(name)} AS SELECT * FROM read_parquet([{files}]{unified})"
+
+    def _fill(self, con: Any, name: str, table: dict[str, Any]) -> None:
+        columns = [
+            "{} {}".format(self.sql.name(c["name"]), self.sql.type(c["type"])) for c in table["columns"]
+        ]
+        con.execute("CREATE TABLE {} ({})".format(self.sql.name(name), ", ".join(columns)))
+        rows = [
+            "({})".format(
+                ", ".join(self._cell(v, c["type"]) for v, c in zip(row, table["columns"]))  # noqa: B905
+            )
+            for row in flattened(table)
+        ]
+        if rows:
+            con.execute(f"INSERT INTO {self.sql.name(name)} VALUES {', '.join(rows)}")
+
+    def _cell(self, value: Any, type_: str) -> str:
+        if value == "-NaN" and type_ in ("float32", "float64"):
+            return f"-CAST('NaN' AS {self.sql.type(type_)})"
+        return self.sql.literal(value, type_)
+
+    def ask(self, question: dict[str, Any]) -> str:
+        """One statement."""
+        if question["change"]:
+            raise Unsupported("changes of Parquet files")
+        return f"answer = con.execute({self.sql.select(question)!r}).fetchall()\n"
+
+    def write(self, table: dict[str, Any], path: str, options: dict[str, Any]) -> None:
+        """Rows by COPY, in the order of their blocks."""
+        con = duckdb.connect()
+        con.execute("SET timezone = 'UTC'")
+        self._fill(con, "t", table)
+        given = "".join(f", {name} {json.dumps(value)}" for name, value in options.items())
+        con.execute(f"COPY (SELECT * FROM t) TO {self.sql.text(path)} (FORMAT parquet{given})")
+
+
+ADAPTER = OnDuckDB

@@ -1,0 +1,172 @@
+"""The loop that every Python adapter runs in: JSON lines in, JSON lines out; the standard library alone.
+
+It runs under the interpreter of the engine, from Python 3.9 on, and imports nothing else of skipproof. An
+adapter is a class with a few methods (`Adapter` below); the same Python text that answers a question is
+what a finding replays.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import json
+import math
+import os
+import struct
+import sys
+import traceback
+from typing import Any
+
+PROTOCOL = 1
+_EPOCH = datetime.datetime(1970, 1, 1)
+_MICROSECOND = datetime.timedelta(microseconds=1)
+
+
+class Unsupported(Exception):
+    """The engine has no such type, function or shape; the message says which."""
+
+
+class Adapter:
+    """What an adapter does; `tables`, `settings` and `question` are JSON as `docs/STAND.md` has it."""
+
+    def hello(self) -> dict[str, Any]:
+        """The engine's name and version, and what it can be asked."""
+        raise NotImplementedError
+
+    def start(self) -> str:
+        """Python text that starts the engine; it runs once, and what it names is there for later texts."""
+        return ""
+
+    def setup(self, tables: dict[str, Any], settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
+        """Python text that opens the tables anew, and the objects by name that the text uses."""
+        raise NotImplementedError
+
+    def ask(self, question: dict[str, Any]) -> str:
+        """Python text that runs after it and leaves rows, each a sequence, in `answer`."""
+        raise NotImplementedError
+
+    def write(self, table: dict[str, Any], path: str, options: dict[str, Any]) -> None:
+        """Write a table as one Parquet file; engines that cannot need no such method."""
+        raise Unsupported("writing")
+
+    def read(self, names: dict[str, Any]) -> dict[str, int] | None:
+        """What the last question read, from the names that its text has made; None where it is not told."""
+        return None
+
+
+def main(adapter: Adapter) -> None:
+    """Serve until standard input ends; what the engine prints goes to standard error."""
+    replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+
+    def reply(message: dict[str, Any]) -> None:
+        replies.write(json.dumps(message) + "\n")
+        replies.flush()
+
+    base: dict[str, Any] = {}
+    exec(adapter.start(), base)
+    reply(dict(adapter.hello(), protocol=PROTOCOL))
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            message = _write(adapter, request) if "write" in request else _answers(adapter, request, base)
+        except Exception as error:
+            message = failure(error)
+        reply(dict(message, id=request["id"]))
+
+
+def _write(adapter: Adapter, request: dict[str, Any]) -> dict[str, Any]:
+    written = request["write"]
+    adapter.write(written["table"], written["path"], written.get("options", {}))
+    return {"written": True}
+
+
+def _answers(adapter: Adapter, request: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
+    text, objects = adapter.setup(request["tables"], request.get("settings", {}))
+    names = {**base, **objects}
+    exec(text, names)
+    return {"answers": [_answer(adapter, text, names, request, asked) for asked in request["questions"]]}
+
+
+def _answer(
+    adapter: Adapter, setup: str, names: dict[str, Any], request: dict[str, Any], question: dict[str, Any]
+) -> dict[str, Any]:
+    try:
+        text = adapter.ask(question)
+        scope = dict(names)
+        exec(text, scope)
+        answer = {"rows": [[to_json(cell) for cell in row] for row in scope["answer"]]}
+        read = adapter.read(scope)
+    except Exception as error:
+        return failure(error)
+    if read is not None:
+        answer["read"] = read
+    if request.get("sources"):
+        answer["source"] = adapter.start() + setup + text
+    return answer
+
+
+def failure(error: Exception) -> dict[str, Any]:
+    """An answer that is an error, in one line."""
+    kind = "unsupported" if isinstance(error, Unsupported) else "failed"
+    lines = str(error).strip().splitlines() or traceback.format_exception_only(type(error), error)
+    return {"error": "{}: {}".format(type(error).__name__, " ".join(lines)[:500]), "kind": kind}
+
+
+def to_json(value: Any) -> Any:
+    """A value that an engine gave, as `docs/STAND.md` writes it."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        if math.isnan(value):
+            return "NaN"
+        return value if math.isfinite(value) else ("Infinity" if value > 0 else "-Infinity")
+    if isinstance(value, decimal.Decimal):
+        return format(value, "f")
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value).hex()
+    if isinstance(value, datetime.datetime):
+        if value.tzinfo is not None:
+            value = value.astimezone(datetime.UTC).replace(tzinfo=None)
+        return (value - _EPOCH) // _MICROSECOND
+    if isinstance(value, datetime.date):
+        return (value - _EPOCH.date()).days
+    if isinstance(value, dict):
+        return {key: to_json(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [to_json(part) for part in value]
+    if hasattr(value, "item"):
+        return to_json(value.item())
+    raise Unsupported(f"values of {type(value).__name__}")
+
+
+def parsed(type_: str) -> tuple[str, list[str]]:
+    """A type's word and what stands in its parentheses: `decimal(9,2)` is ("decimal", ["9", "2"])."""
+    word, _, rest = type_.partition("(")
+    return word, [part.strip() for part in rest.rstrip(")").split(",")] if rest else []
+
+
+def to_python(value: Any, type_: str) -> Any:
+    """A JSON value of a type as Python's own; timestamps in ns stay integers."""
+    word, inside = parsed(type_)
+    if value is None:
+        return None
+    if word in ("float32", "float64"):
+        # The quiet NaN whose sign bit is set compares like any other, but has other bytes.
+        return struct.unpack("<d", b"\0\0\0\0\0\0\xf8\xff")[0] if value == "-NaN" else float(value)
+    if word == "decimal":
+        return decimal.Decimal(value)
+    if word == "binary":
+        return bytes.fromhex(value)
+    if word == "date":
+        return _EPOCH.date() + datetime.timedelta(days=value)
+    if word == "timestamp" and inside[0] != "ns":
+        zone = datetime.UTC if len(inside) > 1 else None
+        moment = _EPOCH + datetime.timedelta(microseconds=value * (1000 if inside[0] == "ms" else 1))
+        return moment.replace(tzinfo=zone)
+    return value
+
+
+def flattened(table: dict[str, Any]) -> list[list[Any]]:
+    """All rows of a table that is given as blocks."""
+    return [row for block in table["blocks"] for row in block]

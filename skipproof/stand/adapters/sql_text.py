@@ -1,0 +1,192 @@
+"""Questions as SQL text, in the dialects of the engines that speak it; the standard library alone."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from .serving import Unsupported, parsed
+
+_INFIX = {
+    "=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "+": "+", "-": "-", "*": "*", "%": "%",
+    "and": "AND", "or": "OR",
+}  # fmt: skip
+_POSTFIX = {"is null": "IS NULL", "is not null": "IS NOT NULL", "is true": "IS TRUE"}
+_EPOCH = datetime.datetime(1970, 1, 1)
+
+
+class Dialect:
+    """Standard SQL; an engine that differs overrides what differs."""
+
+    quote = '"'
+    types = {
+        "boolean": "BOOLEAN", "int8": "TINYINT", "int16": "SMALLINT", "int32": "INTEGER", "int64": "BIGINT",
+        "float32": "REAL", "float64": "DOUBLE", "string": "VARCHAR", "date": "DATE",
+    }  # fmt: skip
+    distinct = {"is not distinct from": "IS NOT DISTINCT FROM", "is distinct from": "IS DISTINCT FROM"}
+    semi, anti = "SEMI JOIN", "ANTI JOIN"
+    like_escape = " ESCAPE '\\'"
+    starts_with = "starts_with"
+    no_limit = ""
+
+    def name(self, name: str) -> str:
+        """An identifier."""
+        return self.quote + name.replace(self.quote, self.quote * 2) + self.quote
+
+    def text(self, text: str) -> str:
+        """A string literal."""
+        return "'" + text.replace("'", "''") + "'"
+
+    def type(self, type_: str) -> str:
+        """The engine's word for a type."""
+        word, inside = parsed(type_)
+        if word == "decimal":
+            return "DECIMAL({}, {})".format(*inside)
+        if word == "timestamp":
+            return self.timestamp(*inside)
+        if word not in self.types:
+            raise Unsupported("the type " + type_)
+        return self.types[word]
+
+    def timestamp(self, unit: str, zone: str | None = None) -> str:
+        """The engine's word for a timestamp."""
+        if zone is not None:
+            raise Unsupported("timestamps with a zone")
+        return "TIMESTAMP"
+
+    def binary(self, digits: str) -> str:
+        """A literal of bytes."""
+        return "X'" + digits + "'"
+
+    def literal(self, value: Any, type_: str) -> str:
+        """A constant: numbers and texts as users write them, everything else as a cast."""
+        word, inside = parsed(type_)
+        if value is None:
+            return f"CAST(NULL AS {self.type(type_)})"
+        if word == "boolean":
+            return "TRUE" if value else "FALSE"
+        if word == "string":
+            return self.text(value)
+        if word == "binary":
+            return self.binary(value)
+        if word in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"):
+            return str(value) if value > -(2**63) else self.cast(self.text(str(value)), type_)
+        return self.cast(self.text(written(value, word, inside)), type_)
+
+    def cast(self, text: str, type_: str, word: str = "CAST") -> str:
+        """A cast."""
+        return f"{word}({text} AS {self.type(type_)})"
+
+    def term(self, term: dict[str, Any]) -> str:
+        """An expression, in parentheses where it is not atomic."""
+        if "column" in term:
+            return self.name(term["column"])
+        if "literal" in term:
+            return self.literal(term["literal"], term["type"])
+        return self.call(term["call"], term["of"], term)
+
+    def call(self, function: str, of: list[Any], term: dict[str, Any]) -> str:
+        """A function's call."""
+        parts = [self.term(part) for part in of]
+        if function in _INFIX:
+            return "(" + (" " + _INFIX[function] + " ").join(parts) + ")"
+        if function in _POSTFIX:
+            return f"({parts[0]} {_POSTFIX[function]})"
+        if function in self.distinct:
+            return f"({parts[0]} {self.distinct[function]} {parts[1]})"
+        if function == "not":
+            return f"(NOT {parts[0]})"
+        if function == "in":
+            return "({} IN ({}))".format(parts[0], ", ".join(parts[1:]))
+        if function == "between":
+            return "({} BETWEEN {} AND {})".format(*parts)
+        if function == "like":
+            return f"({parts[0]} LIKE {parts[1]}{self.like_escape})"
+        if function in ("cast", "try cast"):
+            return self.cast(parts[0], term["type"], word=function.upper().replace(" ", "_"))
+        if function == "if":
+            return "CASE WHEN {} THEN {} ELSE {} END".format(*parts)
+        named = {"is nan": "isnan", "coalesce": "coalesce", "starts with": self.starts_with, "abs": "abs"}
+        if function not in named:
+            raise Unsupported("the function " + function)
+        return "{}({})".format(named[function], ", ".join(parts))
+
+    def key(self, key: dict[str, Any]) -> str:
+        """An ORDER BY key, with nothing left to defaults."""
+        direction = "DESC" if key["descending"] else "ASC"
+        return "{} {} NULLS {}".format(
+            self.term(key["by"]), direction, "FIRST" if key["nulls_first"] else "LAST"
+        )
+
+    def tail(self, of: dict[str, Any]) -> str:
+        """ORDER BY, LIMIT and OFFSET."""
+        text = ""
+        if of["order"]:
+            text += " ORDER BY " + ", ".join(self.key(key) for key in of["order"])
+        if of["limit"] is not None:
+            text += " LIMIT {}".format(of["limit"])
+        elif of["offset"]:
+            text += self.no_limit
+        return text + (" OFFSET {}".format(of["offset"]) if of["offset"] else "")
+
+    def relation(self, relation: dict[str, Any]) -> str:
+        """What stands after FROM."""
+        table, filtered = self.name(relation["table"]), relation["where"] is not None
+        plain = not (filtered or relation["order"] or relation["distinct"] or relation["offset"])
+        if plain and relation["limit"] is None:
+            return table
+        what = "DISTINCT " + self.name(relation["distinct"]) if relation["distinct"] else "*"
+        where = " WHERE " + self.term(relation["where"]) if filtered else ""
+        return f"(SELECT {what} FROM {table}{where}{self.tail(relation)}) AS {table}"
+
+    def joined(self, question: dict[str, Any]) -> tuple[str, list[str]]:
+        """The FROM clause, and the conditions that go to WHERE."""
+        join = question["join"]
+        left = self.relation(question["source"])
+        if join is None:
+            return left, []
+        right, kind = self.relation(join["right"]), join["kind"]
+        left_key, right_key = self.name(join["left_key"]), self.name(join["right_key"])
+        if kind == "not in":
+            return left, [f"{left_key} NOT IN (SELECT {right_key} FROM {right})"]
+        words = {"semi": self.semi, "anti": self.anti}
+        word = words.get(kind, kind.upper() + " JOIN")
+        equal = self.distinct["is not distinct from"] if join["null_safe"] else "="
+        return f"{left} {word} {right} ON {left_key} {equal} {right_key}", []
+
+    def aggregate(self, aggregate: dict[str, Any]) -> str:
+        """One aggregate."""
+        of = "*" if aggregate["of"] is None else self.name(aggregate["of"])
+        return "{}({})".format(aggregate["function"], of)
+
+    def select(self, question: dict[str, Any]) -> str:
+        """A question that changes nothing, as one statement."""
+        what = [self.name(name) for name in question["select"]]
+        if question["group"]:
+            what.append(self.name(question["group"]))
+        what += [self.aggregate(aggregate) for aggregate in question["aggregates"]]
+        source, conditions = self.joined(question)
+        if question["where"] is not None:
+            conditions = [*conditions, self.term(question["where"])]
+        text = "SELECT {} FROM {}".format(", ".join(what), source)
+        if conditions:
+            text += " WHERE " + " AND ".join(conditions)
+        if question["group"]:
+            text += " GROUP BY " + self.name(question["group"])
+        return text + self.tail(question)
+
+
+def written(value: Any, word: str, inside: list[str]) -> str:
+    """A value as the text that a cast reads."""
+    if word in ("float32", "float64"):
+        return "NaN" if value == "-NaN" else str(value)
+    if word == "date":
+        return str(_EPOCH.date() + datetime.timedelta(days=value))
+    if word == "timestamp":
+        per_second = {"ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}[inside[0]]
+        seconds, rest = divmod(value, per_second)
+        digits = len(str(per_second)) - 1
+        zone = "+00:00" if len(inside) > 1 else ""
+        moment = _EPOCH + datetime.timedelta(seconds=seconds)
+        return "{}.{:0{}}{}".format(moment.isoformat(sep=" "), rest, digits, zone)
+    return str(value)

@@ -1,0 +1,69 @@
+"""The engines that can be put on the stand: those of this package, and those of installed entry points."""
+
+import importlib.util
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+
+GROUP = "skipproof.engines"
+_WORKER = Path(__file__).parent / "worker.py"
+# The module that each adapter imports first.
+_BUILT_IN = {
+    "arrow": "pyarrow",
+    "datafusion": "datafusion",
+    "deltalake": "deltalake",
+    "duckdb": "duckdb",
+    "iceberg": "pyiceberg",
+    "polars": "polars",
+    "skipproof": "pyspark",
+    "spark": "pyspark",
+}
+
+
+class UnknownEngine(ValueError):
+    """No engine has that name, or its package is missing; the message names what there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """An engine's name and the command that starts its worker."""
+
+    name: str
+    command: tuple[str, ...]
+
+
+def names() -> tuple[str, ...]:
+    """The names of all engines, in order."""
+    return tuple(sorted({*_BUILT_IN, *(point.name for point in entry_points(group=GROUP))}))
+
+
+def engine(name: str, *, python: str | None = None) -> Engine:
+    """The engine of a name.
+
+    Args:
+        python: The interpreter that its worker runs under, by default this one; only for engines of this
+            package.
+    Raises:
+        UnknownEngine: there is none of that name, or it is not installed here.
+    """
+    if name in _BUILT_IN:
+        if python is None and importlib.util.find_spec(_BUILT_IN[name]) is None:
+            raise UnknownEngine(
+                f"{name} needs the package {_BUILT_IN[name]}, which is not installed; install it, or name "
+                "the interpreter of an environment that has it with --python"
+            )
+        return Engine(name, (python or sys.executable, str(_WORKER), name))
+    for point in entry_points(group=GROUP):
+        if point.name == name:
+            return Engine(name, tuple(_command(point.load())))
+    raise UnknownEngine(f"there is no engine {name}; there are {', '.join(names())}")
+
+
+def _command(loaded: object) -> Sequence[str]:
+    """An entry point names a list of a program and its arguments, or a function that gives one."""
+    command = loaded() if callable(loaded) else loaded
+    if isinstance(command, str) or not isinstance(command, Sequence):
+        raise UnknownEngine(f"its entry point gives {command!r}; it must give a list: program, arguments")
+    return [str(part) for part in command]

@@ -1,0 +1,108 @@
+"""Puts one world to one engine: writes its files, asks both forms, and compares."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeAlias
+
+from oracles.contradictions import Contradiction, Verdict, contradiction, unlimited
+from skipproof.stand.workers import Died, TimedOut, Worker
+from strategies.engine_files import write_stored
+from strategies.engine_questions import World
+from strategies.engine_tables import Stored
+from strategies.questions import Json, Question
+
+Write: TypeAlias = Callable[[Stored, Path], list[Path]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of one question.
+
+    Attributes:
+        contradiction: What is wrong, None where nothing is.
+        refused: Why the engine could not be compared with itself, empty where it could.
+        with_statistics, without: The answers that were compared.
+    """
+
+    question: Question
+    contradiction: Contradiction | None = None
+    refused: str = ""
+    with_statistics: Json = None
+    without: Json = None
+    read: Mapping[str, int] | None = None
+
+
+def examine(worker: Worker, world: World, *, write: Write = write_stored) -> list[Outcome]:
+    """Ask every question of a world twice: with files, or a table, that can be pruned, and without.
+
+    Raises:
+        WorkerError: the engine ended and does not start again.
+    """
+    with TemporaryDirectory(prefix="skipproof-") as directory:
+        pruned = {
+            name: _pruned(worker, table, Path(directory) / name, write)
+            for name, table in world.tables.items()
+        }
+        plain = {name: _plain(worker, table) for name, table in world.tables.items()}
+        found = _asked(worker, pruned, world, world.questions)
+        whole = [unlimited(question) for question in world.questions]
+        expected = _asked(worker, plain, world, whole)
+    return [
+        _outcome(question, one, other)
+        for question, one, other in zip(world.questions, found, expected, strict=True)
+    ]
+
+
+def _pruned(worker: Worker, table: Stored, directory: Path, write: Write) -> Json:
+    """The form of a table that the engine may prune."""
+    if worker.hello.tables == "own":
+        return table.json
+    directory.mkdir()
+    paths = [str(path) for path in write(table, directory)]
+    return {"columns": table.json["columns"], "files": paths}
+
+
+def _plain(worker: Worker, table: Stored) -> Json:
+    """The form of a table with nothing to prune by."""
+    return table.json | ({"statistics": False} if worker.hello.tables == "own" else {})
+
+
+def _asked(
+    worker: Worker, tables: Mapping[str, Json], world: World, questions: Sequence[Question]
+) -> list[dict[str, Any]]:
+    """An answer for each question; where the engine dies of one of them, the others are asked alone."""
+
+    def ask(some: Sequence[Question]) -> list[dict[str, Any]]:
+        reply = worker.ask(
+            tables=tables, settings=world.settings, questions=[question.json() for question in some]
+        )
+        return [reply] * len(some) if "answers" not in reply else reply["answers"]
+
+    try:
+        return ask(questions)
+    except (Died, TimedOut) as error:
+        if len(questions) == 1:
+            return [{"error": f"{type(error).__name__}: {error}", "kind": "failed"}]
+    return [_asked(worker, tables, world, [question])[0] for question in questions]
+
+
+def _outcome(question: Question, found: dict[str, Any], whole: dict[str, Any]) -> Outcome:
+    if "rows" not in whole:
+        return Outcome(
+            question=question, refused=str(whole.get("error")), with_statistics=found, without=whole
+        )
+    if "rows" in found:
+        wrong = contradiction(question, found["rows"], whole["rows"])
+    elif found.get("kind") == "unsupported":
+        return Outcome(question=question, refused=found["error"], with_statistics=found, without=whole)
+    else:
+        wrong = Contradiction(Verdict.RAISED, found["error"])
+    return Outcome(
+        question=question,
+        contradiction=wrong,
+        with_statistics=found,
+        without=whole,
+        read=found.get("read"),
+    )

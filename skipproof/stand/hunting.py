@@ -1,0 +1,229 @@
+"""The hunt: worlds are drawn, an engine is asked, and what contradicts itself is made as small as it gets.
+
+Hypothesis draws and shrinks. A failure whose traits include all traits of an earlier finding is taken for
+another case of it, and only counted, so that one loud cause does not hide the others: worlds without one
+of its traits are drawn as well.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis.errors import FlakyFailure, HypothesisException
+
+from oracles.contradictions import is_open
+from skipproof.stand.causes import traits
+from skipproof.stand.examining import Outcome, examine
+from skipproof.stand.workers import Worker
+from strategies.engine_questions import Able, World, worlds
+
+ROUND = 200
+SECONDS_TO_SHRINK = 30.0
+FINDINGS_MAX = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One way in which an engine contradicts itself, as small as it got.
+
+    Attributes:
+        world: The tables, the settings and the one question.
+        seed: Of the round that drew it.
+        examples, seconds: How long the hunt had been on when it was first seen; shrinking is not counted.
+        seen: How many questions failed like this.
+    """
+
+    world: World
+    outcome: Outcome
+    traits: frozenset[str]
+    seed: int
+    examples: int
+    seconds: float
+    seen: int = 1
+
+
+@dataclass(kw_only=True)
+class Hunt:
+    """What a hunt has come to."""
+
+    findings: list[Finding] = field(default_factory=list)
+    examples: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    again: Counter[int] = field(default_factory=Counter)
+    seconds: float = 0.0
+    seconds_shrinking: float = 0.0
+    skipped: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+
+Progress: TypeAlias = Callable[[Hunt], None]
+
+
+class _Found(Exception):
+    """Tells Hypothesis that an example fails."""
+
+
+def able(
+    worker: Worker, *, areas: tuple[str, ...] | None = None, writers: tuple[str, ...] = ("pyarrow",)
+) -> Able:
+    """What can be asked of a worker's engine."""
+    hello = worker.hello
+    return Able(
+        areas=tuple(sorted(hello.areas.intersection(areas) if areas else hello.areas)),
+        functions_missing=hello.functions_missing,
+        types_missing=hello.types_missing,
+        joins_missing=hello.joins_missing,
+        settings=hello.settings,
+        writers=writers,
+    )
+
+
+def hunt(
+    worker: Worker,
+    able: Able,
+    *,
+    seed_first: int = 0,
+    examples_max: int | None = None,
+    seconds_max: float | None = None,
+    progress: Progress = lambda _: None,
+) -> Hunt:
+    """Ask until there were enough examples, or the time is over, or there are too many findings.
+
+    An example is one question, asked with statistics and without.
+
+    Raises:
+        WorkerError: the engine ended and does not start again.
+    """
+    state = Hunt()
+    number = seed_first
+    while _goes_on(state, examples_max, seconds_max):
+        _Round(worker, able, state, number, examples_max, seconds_max, progress).run()
+        progress(state)
+        number += 1
+    return state
+
+
+def _goes_on(state: Hunt, examples_max: int | None, seconds_max: float | None) -> bool:
+    if len(state.findings) >= FINDINGS_MAX:
+        return False
+    if seconds_max is not None and state.seconds >= seconds_max:
+        return False
+    return examples_max is None or state.examples < examples_max
+
+
+class _Round:
+    """Examples of one seed, until one fails that is not like an earlier finding; then it is shrunk."""
+
+    def __init__(
+        self,
+        worker: Worker,
+        able: Able,
+        state: Hunt,
+        number: int,
+        examples_max: int | None,
+        seconds_max: float | None,
+        progress: Progress,
+    ) -> None:
+        self._worker, self._able, self._state, self._number = worker, able, state, number
+        self._limits = (examples_max, seconds_max)
+        self._progress = progress
+        self._smallest: tuple[World, Outcome] | None = None
+        self._target = ("", "")
+        self._examples_then, self._seconds_then = 0, 0.0
+        self._shrinks_until = 0.0
+
+    def run(self) -> None:
+        """Draw, and keep what is found in the state."""
+        test = given(worlds(self._able))(self._one)
+        test = settings(
+            max_examples=ROUND,
+            phases=(Phase.generate, Phase.shrink),
+            database=None,
+            deadline=None,
+            report_multiple_bugs=False,
+            suppress_health_check=list(HealthCheck),
+        )(test)
+        try:
+            seed(self._number)(test)()
+        except (_Found, FlakyFailure):
+            pass
+        except HypothesisException:
+            # What fails once and not again is a finding all the same: an engine with threads is like that.
+            if self._smallest is None:
+                raise
+        self._keep()
+
+    def _one(self, world: World) -> None:
+        if self._smallest is None and not _goes_on(self._state, *self._limits):
+            return
+        if self._smallest is not None and time.monotonic() > self._shrinks_until:
+            return
+        began = time.monotonic()
+        outcomes = examine(self._worker, world)
+        took = time.monotonic() - began
+        if self._smallest is None:
+            self._count(outcomes, took)
+        else:
+            self._state.seconds_shrinking += took
+        for outcome in outcomes:
+            if outcome.contradiction is not None and self._is_new(world, outcome):
+                self._take(world, outcome)
+                raise _Found
+
+    def _count(self, outcomes: list[Outcome], took: float) -> None:
+        state = self._state
+        state.examples += sum(not outcome.refused for outcome in outcomes)
+        state.refused.update(outcome.refused for outcome in outcomes if outcome.refused)
+        state.seconds += took
+        self._progress(state)
+
+    def _is_new(self, world: World, outcome: Outcome) -> bool:
+        assert outcome.contradiction is not None
+        key = (outcome.question.area, outcome.contradiction.verdict.value)
+        if self._smallest is not None and key != self._target:
+            return False
+        found = traits(world, outcome.question, outcome.contradiction.verdict)
+        for ordinal, finding in enumerate(self._state.findings):
+            if finding.traits <= found:
+                if self._smallest is None:
+                    self._state.again[ordinal] += 1
+                return False
+        self._target = key
+        return True
+
+    def _take(self, world: World, outcome: Outcome) -> None:
+        if self._smallest is None:
+            self._examples_then, self._seconds_then = self._state.examples, self._state.seconds
+            self._shrinks_until = time.monotonic() + SECONDS_TO_SHRINK
+        alone = World(tables=world.tables, settings=world.settings, questions=(outcome.question,))
+        if self._smallest is None or size(alone) <= size(self._smallest[0]):
+            self._smallest = (alone, outcome)
+
+    def _keep(self) -> None:
+        if self._smallest is None:
+            return
+        world, outcome = self._smallest
+        assert outcome.contradiction is not None
+        self._state.findings.append(
+            Finding(
+                world=world,
+                outcome=outcome,
+                traits=traits(world, outcome.question, outcome.contradiction.verdict),
+                seed=self._number,
+                examples=self._examples_then,
+                seconds=self._seconds_then,
+            )
+        )
+
+
+def size(world: World) -> int:
+    """How much there is to read: cells, and characters of the question and of the settings."""
+    cells = sum(len(block) * len(table.columns) for table in world.tables.values() for block in table.blocks)
+    return cells * 10 + sum(len(str(question)) for question in world.questions) + len(str(world.settings))
+
+
+def needs_unlimited(finding: Finding) -> bool:
+    """Whether the right answers are a choice among many."""
+    return is_open(finding.outcome.question)

@@ -1,0 +1,112 @@
+"""Writes the tables that engines are asked about, with pyarrow: a row group for each block."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+from struct import unpack
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from strategies.engine_tables import Stored
+from strategies.questions import Column, Json, Row
+
+_ARROW = {
+    "boolean": pa.bool_(), "int8": pa.int8(), "int16": pa.int16(), "int32": pa.int32(), "int64": pa.int64(),
+    "uint8": pa.uint8(), "uint16": pa.uint16(), "uint32": pa.uint32(), "uint64": pa.uint64(),
+    "float32": pa.float32(), "float64": pa.float64(), "string": pa.string(), "binary": pa.binary(),
+    "date": pa.date32(), "timestamp(ms)": pa.timestamp("ms"), "timestamp(us)": pa.timestamp("us"),
+    "timestamp(ns)": pa.timestamp("ns"), "timestamp(us,UTC)": pa.timestamp("us", tz="UTC"),
+}  # fmt: skip
+_NEGATIVE_NAN = unpack("<d", b"\0\0\0\0\0\0\xf8\xff")[0]
+_BLOOM = {"ndv": 64, "fpp": 0.01}
+_STRUCT = pa.struct([("a", pa.int32()), ("b", pa.string())])
+_LIST = pa.list_(pa.float64())
+
+
+def arrow_type(type_: str) -> pa.DataType:
+    """The Arrow type of a word of the language."""
+    if type_.startswith("decimal"):
+        precision, scale = (int(part) for part in type_[len("decimal(") : -1].split(","))
+        return pa.decimal128(precision, scale)
+    return _ARROW[type_]
+
+
+def arrow_array(type_: str, cells: Sequence[Json]) -> pa.Array:
+    """JSON values of a type as an Arrow array."""
+    target = arrow_type(type_)
+    if type_.startswith("float"):
+        return pa.array([_float(cell) for cell in cells], target)
+    if type_.startswith("decimal"):
+        return pa.array([None if cell is None else Decimal(cell) for cell in cells], target)
+    if type_ == "binary":
+        return pa.array([None if cell is None else bytes.fromhex(cell) for cell in cells], target)
+    if type_ == "date":
+        return pa.array(cells, pa.int32()).view(target)
+    if type_.startswith("timestamp"):
+        return pa.array(cells, pa.int64()).view(target)
+    return pa.array(cells, target)
+
+
+def arrow_table(columns: Sequence[Column], rows: Sequence[Row]) -> pa.Table:
+    """Rows as an Arrow table."""
+    cells = zip(*rows, strict=True) if rows else ([] for _ in columns)
+    arrays = [arrow_array(column.type, list(some)) for column, some in zip(columns, cells, strict=True)]
+    return pa.Table.from_arrays(arrays, names=[column.name for column in columns])
+
+
+def write_stored(table: Stored, directory: Path) -> list[Path]:
+    """Write a table's files into a directory, in order; nothing else may be in it."""
+    per_file, paths = table.layout.blocks_per_file, []
+    for first in range(0, len(table.blocks), per_file):
+        path = directory / f"part-{len(paths):03}.parquet"
+        _write(table, table.blocks[first : first + per_file], path, ordinal=len(paths))
+        paths.append(path)
+    return paths
+
+
+def _write(table: Stored, blocks: Sequence[Sequence[Row]], path: Path, *, ordinal: int) -> None:
+    tables = [_with_ballast(table, arrow_table(table.columns, block)) for block in blocks]
+    with pq.ParquetWriter(path, tables[0].schema, **_options(table, ordinal)) as writer:
+        for block in tables:
+            # One call is one row group, also of no rows at all.
+            writer.write_table(block, row_group_size=max(1, block.num_rows))
+
+
+def _options(table: Stored, ordinal: int) -> dict[str, Any]:
+    layout = table.layout
+    statistics: Any = True if layout.statistics is None else list(layout.statistics)
+    options: dict[str, Any] = {
+        "write_statistics": False if ordinal in layout.files_without else statistics,
+        "write_page_index": layout.page_index,
+        "use_dictionary": layout.dictionary,
+        "compression": "none",
+        "data_page_version": layout.data_page,
+    }
+    if layout.rows_per_page is not None:
+        options |= {"max_rows_per_page": layout.rows_per_page, "write_batch_size": layout.rows_per_page}
+    filters = [column.name for column in table.columns if column.name in layout.filters]
+    # Parquet has no bloom filters of booleans.
+    kinds = {column.name: column.type for column in table.columns}
+    filters = [name for name in filters if kinds[name] != "boolean"]
+    if filters:
+        options["bloom_filter_options"] = dict.fromkeys(filters, _BLOOM)
+    return options
+
+
+def _with_ballast(table: Stored, rows: pa.Table) -> pa.Table:
+    """Rows behind a struct whose fields are called like columns, and a list with NaN."""
+    if not table.layout.ballast:
+        return rows
+    count = rows.num_rows
+    structs = pa.array([None if at % 3 == 2 else {"a": at, "b": "x"} for at in range(count)], _STRUCT)
+    lists = pa.array([[float("nan"), at] for at in range(count)], _LIST)
+    names = ["ballast_struct", "ballast_list", *rows.column_names]
+    return pa.Table.from_arrays([structs, lists, *rows.columns], names=names)
+
+
+def _float(cell: Json) -> float | None:
+    if cell is None:
+        return None
+    return _NEGATIVE_NAN if cell == "-NaN" else float(cell)

@@ -1,0 +1,374 @@
+"""Draws what engines are asked: a table or two, and questions about them.
+
+Literals are the columns' own values and their neighbours, so that bounds are touched; each condition may
+stand under NOT. What an engine lacks is not drawn.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+
+from strategies.engine_tables import Line, Stored, lines, stored
+from strategies.engine_values import integer_range
+from strategies.questions import (
+    ROW_NUMBER,
+    Aggregate,
+    Call,
+    Column,
+    Join,
+    Key,
+    Literal,
+    Question,
+    Relation,
+    Term,
+)
+
+AREAS = ("filter", "limit", "topk", "join", "aggregate", "dml")
+LEFT, RIGHT, RIGHT_PREFIX = "t", "u", "u_"
+JOINS = ("inner", "left", "right", "full", "semi", "anti", "not in")
+_COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
+_MEMBER_COUNTS = (1, 2, 3, 20)
+_INTEGERS = ("int8", "int16", "int32", "int64")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Able:
+    """What may be drawn.
+
+    Attributes:
+        areas: The classes of questions.
+        functions_missing, types_missing, joins_missing: What is left out.
+        settings: Switches of the optimizer, with their values, the default first.
+        writers: Who may write files.
+    """
+
+    areas: tuple[str, ...] = ("filter",)
+    functions_missing: frozenset[str] = frozenset()
+    types_missing: frozenset[str] = frozenset()
+    joins_missing: frozenset[str] = frozenset()
+    settings: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    writers: tuple[str, ...] = ("pyarrow",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """Tables by name, the settings of the engine, and questions."""
+
+    tables: Mapping[str, Stored]
+    settings: Mapping[str, str]
+    questions: tuple[Question, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """The columns that a condition may name, each with its line; what functions there are."""
+
+    able: Able
+    lines: Mapping[str, Line]
+
+    def knows(self, *functions: str) -> bool:
+        return not self.able.functions_missing.intersection(functions)
+
+
+_Ask: TypeAlias = Callable[[DrawFn, _Scope], Question]
+_Atom: TypeAlias = Callable[[DrawFn, _Scope, Column, Line], Term]
+
+
+@st.composite
+def worlds(draw: DrawFn, able: Able, *, questions_max: int = 6) -> World:
+    """Worlds of one area of questions.
+
+    Shrinks to: one question, `a` compared with a literal.
+    """
+    area = draw(st.sampled_from(able.areas))
+    drawn = lines(without=able.types_missing)
+    own = [draw(drawn)]
+    if draw(st.booleans()):
+        # Two columns of one line are compared with each other.
+        own.append(own[0] if draw(st.booleans()) else draw(drawn))
+    tables = {LEFT: draw(stored(own, writers=able.writers))}
+    if area == "join":
+        tables[RIGHT] = draw(stored(own, prefix=RIGHT_PREFIX, blocks_max=2, writers=able.writers))
+    scope = _Scope(able, {column.name: line for column, line in zip(tables[LEFT].asked, own, strict=True)})
+    count = draw(st.sampled_from((1,) if area == "dml" else (1, questions_max, questions_max)))
+    questions = tuple(_ASKS[area](draw, scope) for _ in range(count))
+    return World(tables=tables, settings=_settings(draw, able), questions=questions)
+
+
+def _settings(draw: DrawFn, able: Able) -> dict[str, str]:
+    """Often the defaults, else one or two switches set."""
+    if not able.settings or not draw(st.booleans()):
+        return {}
+    names = draw(st.lists(st.sampled_from(sorted(able.settings)), min_size=1, max_size=2, unique=True))
+    return {name: draw(st.sampled_from(able.settings[name])) for name in names}
+
+
+def _filter(draw: DrawFn, scope: _Scope) -> Question:
+    where = None if draw(st.integers(0, 15)) == 15 else _condition(draw, scope)
+    return Question(area="filter", source=Relation(table=LEFT, where=where), select=_select(draw, scope))
+
+
+def _limit(draw: DrawFn, scope: _Scope) -> Question:
+    inner = draw(st.sampled_from((None, None, None, 0, 1, 3)))
+    source = Relation(
+        table=LEFT,
+        where=_maybe_condition(draw, scope),
+        # Which rows a LIMIT inside takes is left to nothing.
+        order=() if inner is None else (Key(Column(ROW_NUMBER, "int64"), descending=draw(st.booleans())),),
+        limit=inner,
+    )
+    limit, offset = draw(_limits())
+    return Question(area="limit", source=source, select=_select(draw, scope), limit=limit, offset=offset)
+
+
+def _top_k(draw: DrawFn, scope: _Scope) -> Question:
+    names = draw(st.lists(st.sampled_from(sorted(scope.lines)), min_size=1, max_size=2, unique=True))
+    keys = [_key(draw, Column(name, scope.lines[name].type)) for name in names]
+    if draw(st.booleans()):
+        keys.append(_key(draw, Column(ROW_NUMBER, "int64")))
+    limit, offset = draw(_limits())
+    return Question(
+        area="topk",
+        source=Relation(table=LEFT, where=_maybe_condition(draw, scope)),
+        select=(*names, ROW_NUMBER),
+        order=tuple(keys),
+        limit=limit,
+        offset=offset,
+    )
+
+
+def _join(draw: DrawFn, scope: _Scope) -> Question:
+    kind = draw(st.sampled_from([kind for kind in JOINS if kind not in scope.able.joins_missing]))
+    left_key = draw(st.sampled_from(sorted(scope.lines)))
+    alike = [name for name, line in scope.lines.items() if line.type == scope.lines[left_key].type]
+    right_key = RIGHT_PREFIX + draw(st.sampled_from(alike))
+    right_scope = _Scope(scope.able, {RIGHT_PREFIX + name: line for name, line in scope.lines.items()})
+    join = Join(
+        kind=kind,
+        right=_relation(draw, right_scope, RIGHT, right_key, RIGHT_PREFIX + ROW_NUMBER),
+        left_key=left_key,
+        right_key=right_key,
+        null_safe=kind != "not in" and scope.knows("null safe join") and draw(st.integers(0, 3)) == 3,
+    )
+    one_sided = kind in ("semi", "anti", "not in")
+    source = _relation(draw, scope, LEFT, left_key, ROW_NUMBER)
+    left = (left_key,) if source.distinct else (left_key, ROW_NUMBER)
+    right = (right_key,) if join.right.distinct else (right_key, RIGHT_PREFIX + ROW_NUMBER)
+    limited = draw(st.integers(0, 3)) == 3
+    return Question(
+        area="join",
+        source=source,
+        join=join,
+        where=_condition(draw, scope) if not source.distinct and draw(st.booleans()) else None,
+        select=left if one_sided else (*left, *right),
+        limit=draw(st.sampled_from((0, 1, 2, 5))) if limited else None,
+    )
+
+
+def _relation(draw: DrawFn, scope: _Scope, table: str, key: str, number: str) -> Relation:
+    """A table, filtered, made distinct by the join's key, or cut in an order that leaves nothing open."""
+    shape = draw(st.sampled_from(("plain", "plain", "filtered", "limited", "ordered", "distinct")))
+    if shape == "plain":
+        return Relation(table=table)
+    where = _condition(draw, scope) if shape == "filtered" or draw(st.integers(0, 3)) == 3 else None
+    if shape == "filtered":
+        return Relation(table=table, where=where)
+    if shape == "distinct":
+        return Relation(table=table, where=where, distinct=key)
+    last = _key(draw, Column(number, "int64"))
+    order = (_key(draw, Column(key, scope.lines[key].type)), last) if shape == "ordered" else (last,)
+    return Relation(table=table, where=where, order=order, limit=draw(st.sampled_from((1, 2, 3, 0))))
+
+
+def _aggregate(draw: DrawFn, scope: _Scope) -> Question:
+    names = sorted(scope.lines)
+    functions = draw(st.lists(st.sampled_from(("count", "min", "max")), min_size=1, max_size=3))
+    aggregates = [
+        Aggregate(
+            function, None if function == "count" and draw(st.booleans()) else draw(st.sampled_from(names))
+        )
+        for function in functions
+    ]
+    return Question(
+        area="aggregate",
+        source=Relation(table=LEFT, where=_maybe_condition(draw, scope)),
+        aggregates=tuple(dict.fromkeys(aggregates)),
+        group=draw(st.sampled_from(names)) if draw(st.integers(0, 3)) == 3 else None,
+    )
+
+
+def _change(draw: DrawFn, scope: _Scope) -> Question:
+    name = draw(st.sampled_from(sorted(scope.lines)))
+    line = scope.lines[name]
+    updates = scope.knows("update") and draw(st.booleans())
+    return Question(
+        area="dml",
+        source=Relation(table=LEFT, where=_condition(draw, scope)),
+        select=(*sorted(scope.lines), ROW_NUMBER),
+        change=name if updates else "delete",
+        to=Literal(draw(st.sampled_from(line.values)), line.type) if updates else None,
+    )
+
+
+_ASKS: dict[str, _Ask] = {
+    "filter": _filter,
+    "limit": _limit,
+    "topk": _top_k,
+    "join": _join,
+    "aggregate": _aggregate,
+    "dml": _change,
+}
+
+
+def _select(draw: DrawFn, scope: _Scope) -> tuple[str, ...]:
+    """All columns, or the row number alone, or one column beside it."""
+    names = sorted(scope.lines)
+    shown = draw(st.sampled_from((names, [], names[-1:])))
+    return (*shown, ROW_NUMBER)
+
+
+def _limits() -> st.SearchStrategy[tuple[int | None, int]]:
+    """LIMIT and OFFSET; an OFFSET may stand alone, and either may reach beyond the end."""
+    both = st.tuples(st.sampled_from((1, 2, 3, 5, 0, 1_000)), st.sampled_from((0, 0, 1, 3, 1_000)))
+    return both | st.tuples(st.none(), st.sampled_from((1, 2, 5)))
+
+
+def _key(draw: DrawFn, by: Term) -> Key:
+    return Key(by, descending=draw(st.booleans()), nulls_first=draw(st.booleans()))
+
+
+def _maybe_condition(draw: DrawFn, scope: _Scope) -> Term | None:
+    return _condition(draw, scope) if draw(st.booleans()) else None
+
+
+def _condition(draw: DrawFn, scope: _Scope, depth: int = 2) -> Term:
+    shapes = ["atom", "atom", "atom"]
+    if depth:
+        shapes += [name for name in ("not", "and", "or") if scope.knows(name)]
+    shape = draw(st.sampled_from(shapes))
+    if shape == "atom":
+        return _atom(draw, scope)
+    if shape == "not":
+        return Call("not", (_condition(draw, scope, depth - 1),))
+    return Call(shape, tuple(_condition(draw, scope, depth - 1) for _ in range(2)))
+
+
+def _atom(draw: DrawFn, scope: _Scope) -> Term:
+    name = draw(st.sampled_from(sorted(scope.lines)))
+    line = scope.lines[name]
+    atoms: list[_Atom] = [_compare, _compare]
+    for functions, types, atom in _ATOMS:
+        if scope.knows(*functions) and (not types or line.type.startswith(types)):
+            atoms.append(atom)
+    return draw(st.sampled_from(atoms))(draw, scope, Column(name, line.type), line)
+
+
+def _literal(draw: DrawFn, line: Line) -> Literal:
+    return Literal(draw(st.sampled_from(line.values)), line.type)
+
+
+def _compare(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
+    operator = draw(st.sampled_from([one for one in _COMPARISONS if scope.knows(one)]))
+    return Call(operator, (column, _literal(draw, line)))
+
+
+def _null_test(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
+    return Call(draw(st.sampled_from(("is null", "is not null"))), (column,))
+
+
+def _null_safe(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
+    operator = draw(st.sampled_from(("is not distinct from", "is distinct from")))
+    value = draw(st.sampled_from((*line.values, None)))
+    return Call(operator, (column, Literal(value, line.type)))
+
+
+def _members(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
+    count = draw(st.sampled_from(_MEMBER_COUNTS))
+    members = [_literal(draw, line) for _ in range(min(count, 3))] * (count // 3 or 1)
+    if scope.knows("null in list") and draw(st.integers(0, 5)) == 5:
+        members[0] = Literal(None, line.type)
+    return Call("in", (column, *members))
+
+
+def _between(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
+    return Call("between", (column, _literal(draw, line), _literal(draw, line)))
+
+
+def _is_nan(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
+    return Call("is nan", (column,))
+
+
+def _like(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
+    """A value's beginning, end or inside, escaped or not, with wildcards."""
+    text = draw(st.sampled_from(line.values))
+    part = text[: draw(st.integers(0, 3))] if draw(st.booleans()) else text
+    escaped = "".join("\\" + one if one in "%_\\" else one for one in part)
+    pattern = draw(st.sampled_from((escaped + "%", escaped, "%" + escaped, escaped + "_", "_" + escaped)))
+    return Call("like", (column, Literal(pattern, "string")))
+
+
+def _starts_with(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
+    text = draw(st.sampled_from(line.values))
+    return Call("starts with", (column, Literal(text[: draw(st.integers(0, len(text)))], "string")))
+
+
+def _columns(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
+    alike = [name for name, other in scope.lines.items() if other.type == line.type]
+    operator = draw(st.sampled_from([one for one in _COMPARISONS if scope.knows(one)]))
+    return Call(operator, (column, Column(draw(st.sampled_from(alike)), line.type)))
+
+
+def _arithmetic(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
+    # Operands as small as these overflow only at the limits of the type.
+    operand = Literal(draw(st.sampled_from((1, 2, 3))), line.type)
+    operators = [one for one in ("+", "-", "*", "%") if scope.knows(one)]
+    computed = Call(draw(st.sampled_from(operators)), (column, operand), line.type)
+    return Call(draw(st.sampled_from(_COMPARISONS)), (computed, _literal(draw, line)))
+
+
+def _widened(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
+    """A column beside a literal that its type may not hold."""
+    low, high = integer_range(line.type)
+    value = draw(st.sampled_from((high + 1, low - 1, high, low))) if line.type != "int64" else high
+    return Call(draw(st.sampled_from(_COMPARISONS)), (column, Literal(value, "int64")))
+
+
+def _cast(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
+    target = draw(st.sampled_from(("int64", "float64", "string", "int32")))
+    kind = "try cast" if scope.knows("try cast") else "cast"
+    cast = Call(kind, (column,), target)
+    value = {"string": "1", "float64": 1.0}.get(target, 1)
+    return Call(draw(st.sampled_from(_COMPARISONS)), (cast, Literal(value, target)))
+
+
+def _coalesced(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
+    either = Call("coalesce", (column, _literal(draw, line)), line.type)
+    return Call(draw(st.sampled_from(_COMPARISONS)), (either, _literal(draw, line)))
+
+
+def _chosen(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
+    condition = Call(draw(st.sampled_from(_COMPARISONS)), (column, _literal(draw, line)))
+    either = Call("if", (condition, column, _literal(draw, line)), line.type)
+    return Call(draw(st.sampled_from(_COMPARISONS)), (either, _literal(draw, line)))
+
+
+# What an atom needs: functions, and the beginnings of the types that it is for.
+_ATOMS: tuple[tuple[tuple[str, ...], tuple[str, ...], _Atom], ...] = (
+    (("is null", "is not null"), (), _null_test),
+    (("is null", "is not null"), (), _null_test),
+    (("is not distinct from", "is distinct from"), (), _null_safe),
+    (("in",), (), _members),
+    (("between",), (), _between),
+    (("is nan",), ("float",), _is_nan),
+    (("like",), ("string",), _like),
+    (("starts with",), ("string",), _starts_with),
+    (("column comparison",), (), _columns),
+    (("+",), _INTEGERS, _arithmetic),
+    (("wider literal",), _INTEGERS, _widened),
+    (("cast",), _INTEGERS, _cast),
+    (("coalesce",), (), _coalesced),
+    (("if",), (), _chosen),
+)

@@ -1,0 +1,181 @@
+"""Tables that engines are asked about, and how their files are laid out.
+
+Shrinks to: one column of small integers beside the row numbers, one block of one row, a plain layout.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+
+from strategies.engine_values import TYPES, neighbours, order, values
+from strategies.questions import ROW_NUMBER, Column, Json, Row
+
+# Rows of a block are few, so that failures are small; some blocks repeat theirs, to fill several pages,
+# vectors of 2,048 rows, or row groups of an engine's least size.
+_REPEATS = (1, 1, 1, 1, 1, 1, 1, 30, 700)
+_ROWS_MAX, _BLOCKS_MAX, _COLUMNS_MAX = 4, 6, 2
+_OFTEN = ("float64", "float64", "float64", "float32", "string", "string", "int32", "int64", "decimal(9,2)")
+_CONTENTS = ("mixed", "dense", "dense", "constant", "constant or null", "nulls")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """How the blocks of a table become files; each block is a row group.
+
+    Attributes:
+        writer: `pyarrow`, or the name of an engine whose worker writes.
+        statistics: The columns that have statistics; None is all of them.
+        files_without: Ordinals of files that have no statistics at all.
+        rows_per_page: Rows of a data page at most; None leaves it to the writer.
+        filters: The columns that get a bloom filter.
+        ballast: Whether files begin with a struct and a list that nobody asks for.
+        forgotten: Statistics that are taken out of the footer: null_count, bounds.
+    """
+
+    writer: str = "pyarrow"
+    blocks_per_file: int = 100
+    statistics: tuple[str, ...] | None = None
+    files_without: frozenset[int] = frozenset()
+    page_index: bool = False
+    rows_per_page: int | None = None
+    dictionary: bool = True
+    filters: tuple[str, ...] = ()
+    ballast: bool = False
+    forgotten: frozenset[str] = frozenset()
+    data_page: str = "1.0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """A table in blocks, and the layout of its files; the last column is the row number."""
+
+    columns: tuple[Column, ...]
+    blocks: tuple[tuple[Row, ...], ...]
+    layout: Layout = Layout()
+
+    @property
+    def json(self) -> Json:
+        """The table as a worker is given it, as blocks."""
+        columns = [{"name": column.name, "type": column.type} for column in self.columns]
+        return {"columns": columns, "blocks": [[list(row) for row in block] for block in self.blocks]}
+
+    @property
+    def asked(self) -> tuple[Column, ...]:
+        """The columns but the row number."""
+        return self.columns[:-1]
+
+    def cells(self, name: str) -> list[Json]:
+        """The values of a column, row by row."""
+        position = [column.name for column in self.columns].index(name)
+        return [row[position] for block in self.blocks for row in block]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A type, and the few values of it that the rows of a column and its literals share."""
+
+    type: str
+    values: tuple[Json, ...]
+
+
+@st.composite
+def lines(draw: DrawFn, *, without: frozenset[str] = frozenset()) -> Line:
+    """Lines of any type but those in `without`; floats and texts, where most goes wrong, more often."""
+    kinds = [type_ for type_ in (*TYPES, *_OFTEN) if type_ not in without]
+    type_ = draw(st.sampled_from(kinds))
+    known = values(type_)
+    chosen = draw(st.lists(st.sampled_from(known), min_size=2, max_size=4))
+    if draw(st.booleans()):
+        chosen += neighbours(chosen[0], type_) if not type_.startswith("float") else ("NaN",)
+    return Line(type_, tuple(chosen))
+
+
+@st.composite
+def stored(
+    draw: DrawFn,
+    lines: Sequence[Line],
+    *,
+    prefix: str = "",
+    blocks_max: int = _BLOCKS_MAX,
+    writers: Sequence[str] = ("pyarrow",),
+) -> Stored:
+    """Tables whose columns a, b, ... have the values of the lines, in blocks of 0 to a few rows."""
+    columns = tuple(Column(f"{prefix}{name}", line.type) for name, line in zip("abc", lines, strict=False))
+    counts = draw(st.lists(st.integers(0, _ROWS_MAX), min_size=1, max_size=blocks_max))
+    blocks = [_block(draw, lines, count) for count in counts]
+    if draw(st.booleans()):
+        blocks = _sorted(blocks, lines[0].type, nulls_first=draw(st.booleans()))
+    repeat = draw(st.sampled_from(_REPEATS))
+    numbered = _numbered(blocks, repeat)
+    row_number = Column(f"{prefix}{ROW_NUMBER}", "int64")
+    table = Stored(columns=(*columns, row_number), blocks=numbered)
+    return replace(table, layout=_layout(draw, table, writers))
+
+
+def _block(draw: DrawFn, lines: Sequence[Line], count: int) -> list[Row]:
+    if not count:
+        return []
+    return list(zip(*(_cells(draw, line, count) for line in lines), strict=True))
+
+
+def _cells(draw: DrawFn, line: Line, count: int) -> list[Json]:
+    content = draw(st.sampled_from(_CONTENTS))
+    if content == "nulls":
+        return [None] * count
+    if content.startswith("constant"):
+        constant = draw(st.sampled_from(line.values))
+        if content == "constant":
+            return [constant] * count
+        return [constant if draw(st.booleans()) else None for _ in range(count)]
+    pool = line.values if content == "dense" else (*line.values, None)
+    return draw(st.lists(st.sampled_from(pool), min_size=count, max_size=count))
+
+
+def _sorted(blocks: Sequence[list[Row]], type_: str, *, nulls_first: bool) -> list[list[Row]]:
+    """The same rows, in the order of their first column, in blocks of the same sizes."""
+    rows = [row for block in blocks for row in block]
+    present = sorted((row for row in rows if row[0] is not None), key=lambda row: order(row[0], type_))
+    nulls = [row for row in rows if row[0] is None]
+    rows = nulls + present if nulls_first else present + nulls
+    ends = [0]
+    for block in blocks:
+        ends.append(ends[-1] + len(block))
+    return [rows[start:end] for start, end in pairwise(ends)]
+
+
+def _numbered(blocks: Sequence[list[Row]], repeat: int) -> tuple[tuple[Row, ...], ...]:
+    number = 0
+    numbered = []
+    for block in blocks:
+        rows = [row for row in block for _ in range(repeat)]
+        numbered.append(tuple((*row, number + ordinal) for ordinal, row in enumerate(rows)))
+        number += len(rows)
+    return tuple(numbered)
+
+
+def _layout(draw: DrawFn, table: Stored, writers: Sequence[str]) -> Layout:
+    """A plain layout half of the time; else each oddity one time in a few."""
+    writer = draw(st.sampled_from(writers))
+    blocks_per_file = draw(st.sampled_from((100, 100, 1, 2)))
+    if not draw(st.booleans()):
+        return Layout(writer=writer, blocks_per_file=blocks_per_file)
+    names = tuple(column.name for column in table.columns)
+    some = st.lists(st.sampled_from(names), unique=True, max_size=len(names)).map(tuple)
+    rare = st.sampled_from((False, False, False, True))
+    page_index = draw(st.booleans())
+    return Layout(
+        writer=writer,
+        blocks_per_file=blocks_per_file,
+        statistics=draw(some) if draw(rare) else None,
+        files_without=frozenset(draw(st.lists(st.integers(0, 2), max_size=2))) if draw(rare) else frozenset(),
+        page_index=page_index,
+        rows_per_page=draw(st.sampled_from((1, 2, 3))) if page_index or draw(rare) else None,
+        dictionary=draw(st.booleans()),
+        filters=draw(some) if draw(st.booleans()) else (),
+        ballast=draw(rare),
+        forgotten=frozenset([draw(st.sampled_from(("null_count", "bounds")))]) if draw(rare) else frozenset(),
+        data_page=draw(st.sampled_from(("1.0", "2.0"))),
+    )

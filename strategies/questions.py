@@ -1,0 +1,195 @@
+"""Questions that every engine can be asked: a small closed language, and its JSON.
+
+Types are words: boolean, int8 to int64, uint8 to uint64, float32, float64, decimal(p,s), string, binary,
+date, timestamp(ms), timestamp(us), timestamp(ns) and timestamp(us,UTC). Values are JSON already: text for
+decimals and for the floats that JSON lacks (NaN, -NaN, Infinity, -Infinity), hexadecimal digits for bytes,
+days since 1970 for dates, and counts of the unit since 1970 for timestamps.
+
+This module draws nothing; `docs/STAND.md` has the language in full.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+Json: TypeAlias = Any
+Row: TypeAlias = tuple[Json, ...]
+
+# The column that numbers the rows of a table, from 0.
+ROW_NUMBER = "rid"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table, and as an expression its value."""
+
+    name: str
+    type: str
+
+    def json(self) -> Json:
+        """As an expression."""
+        return {"column": self.name}
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant, None for NULL."""
+
+    value: Json
+    type: str
+
+    def json(self) -> Json:
+        """As an expression."""
+        return {"literal": self.value, "type": self.type}
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of the language; `type` is what a cast makes."""
+
+    function: str
+    of: tuple["Term", ...]
+    type: str = "boolean"
+
+    def json(self) -> Json:
+        """As an expression."""
+        cast = {"type": self.type} if "cast" in self.function else {}
+        return {"call": self.function, "of": [term.json() for term in self.of], **cast}
+
+
+Term: TypeAlias = Column | Literal | Call
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One ORDER BY key."""
+
+    by: Term
+    descending: bool = False
+    nulls_first: bool = False
+
+    def json(self) -> Json:
+        """The key in JSON."""
+        return {"by": self.by.json(), "descending": self.descending, "nulls_first": self.nulls_first}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """A table, or a subquery over one: filtered, made distinct by its first column, ordered, limited."""
+
+    table: str
+    where: Term | None = None
+    distinct: str | None = None
+    order: tuple[Key, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+
+    def json(self) -> Json:
+        """The relation in JSON."""
+        return {
+            "table": self.table,
+            "where": None if self.where is None else self.where.json(),
+            "distinct": self.distinct,
+            "order": [key.json() for key in self.order],
+            "limit": self.limit,
+            "offset": self.offset,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Join:
+    """How the first relation meets a second one.
+
+    Kinds are inner, left, right, full, semi, anti and not in; the last two differ where a key is NULL.
+    """
+
+    kind: str
+    right: Relation
+    left_key: str
+    right_key: str
+    null_safe: bool = False
+
+    def json(self) -> Json:
+        """The join in JSON."""
+        return {
+            "kind": self.kind,
+            "right": self.right.json(),
+            "left_key": self.left_key,
+            "right_key": self.right_key,
+            "null_safe": self.null_safe,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """count, min, max or sum of a column, or the count of all rows."""
+
+    function: str
+    of: str | None = None
+
+    def json(self) -> Json:
+        """The aggregate in JSON."""
+        return {"function": self.function, "of": self.of}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What an engine is asked.
+
+    Attributes:
+        area: The class of questions: filter, limit, topk, join, aggregate or dml.
+        select: The columns of the answer, in order; empty with aggregates. The right columns of a join
+            have names that no left column has.
+        change: delete, or the column that an update sets to `to`; the answer is then the table afterwards.
+    """
+
+    area: str
+    source: Relation
+    select: tuple[str, ...] = ()
+    join: Join | None = None
+    where: Term | None = None
+    aggregates: tuple[Aggregate, ...] = ()
+    group: str | None = None
+    order: tuple[Key, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+    change: str | None = None
+    to: Literal | None = None
+
+    def json(self) -> Json:
+        """The question in JSON."""
+        return {
+            "area": self.area,
+            "source": self.source.json(),
+            "select": list(self.select),
+            "join": None if self.join is None else self.join.json(),
+            "where": None if self.where is None else self.where.json(),
+            "aggregates": [aggregate.json() for aggregate in self.aggregates],
+            "group": self.group,
+            "order": [key.json() for key in self.order],
+            "limit": self.limit,
+            "offset": self.offset,
+            "change": self.change,
+            "to": None if self.to is None else self.to.json(),
+        }
+
+    @property
+    def relations(self) -> tuple[Relation, ...]:
+        """The relations that it reads."""
+        return (self.source,) if self.join is None else (self.source, self.join.right)
+
+    @property
+    def terms(self) -> Iterator[Term]:
+        """Every expression of it, outermost ones only."""
+        for part in (self, *self.relations):
+            yield from (key.by for key in part.order)
+            if part.where is not None:
+                yield part.where
+
+
+def subterms(term: Term) -> Iterator[Term]:
+    """A term and all terms inside it."""
+    yield term
+    if isinstance(term, Call):
+        for part in term.of:
+            yield from subterms(part)
