@@ -53,6 +53,8 @@ def contradiction(question: Question, found: Rows, everything: Rows) -> Contradi
         found: The answer to `question`.
         everything: The answer to `unlimited(question)`, in the engine's order.
     """
+    if found == everything and not is_open(question):
+        return None
     if question.order:
         return _out_of_order(question, found, everything)
     extra = _bag(found) - _bag(everything)

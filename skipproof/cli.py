@@ -20,6 +20,7 @@ from skipproof.answers import verify
 from skipproof.indexes import show_index
 from skipproof.inputs import NamedTable, query_over
 from skipproof.sessions import spark_session
+from strategies.questions import AREAS
 
 # How Java begins the text of an exception.
 _JAVA_CLASS = re.compile(r"^(?:[\w$]+\.)+[\w$]+: ")
@@ -185,6 +186,67 @@ def demo(
     else:
         showing.show_demo(showing.console(), report)
     raise typer.Exit(HELD if report.held else VIOLATED)
+
+
+@app.command()
+def check(
+    engine: Annotated[
+        list[str], typer.Option("--engine", metavar="NAME", help="An engine to put on the stand. Repeatable.")
+    ],
+    examples: Annotated[
+        int | None, typer.Option("--examples", min=1, help="Questions for each engine.", show_default="1000")
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", min=0, help="Time for each engine, shrinking not counted.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed draws the same questions.")] = 0,
+    area: Annotated[
+        str | None,
+        typer.Option("--class", metavar="|".join(AREAS), help="One class of questions.", show_default="all"),
+    ] = None,
+    python: Annotated[
+        str | None,
+        typer.Option(
+            "--python", metavar="INTERPRETER", help="What runs the engine.", show_default="this one"
+        ),
+    ] = None,
+    findings: Annotated[
+        Path | None, typer.Option("--findings", metavar="DIR", help="Keep each finding in a folder here.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Put engines on the stand: hunt for rows that their pruning loses."""
+    try:
+        from skipproof import checking
+    except ImportError as error:
+        if error.name != "hypothesis":
+            raise
+        raise InputError("The stand needs Hypothesis: run `pip install 'skipproof[testbed]'`.") from error
+    if area is not None and area not in AREAS:
+        raise InputError(f"--class {area}: it is one of {', '.join(AREAS)}")
+    limit = 1_000 if examples is None and seconds is None else examples
+    with _progress(quiet=as_json) as step:
+        checked = [
+            checking.check(
+                checking.Request(
+                    engine=name,
+                    examples=limit,
+                    seconds=seconds,
+                    seed=seed,
+                    area=area,
+                    python=python,
+                    findings=findings,
+                ),
+                step,
+            )
+            for name in engine
+        ]
+    if as_json:
+        showing.print_json([one.to_dict() for one in checked])
+    else:
+        for one in checked:
+            checking.show(showing.console(), one)
+    raise typer.Exit(VIOLATED if any(one.confirmed for one in checked) else HELD)
 
 
 @contextlib.contextmanager

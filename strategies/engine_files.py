@@ -58,7 +58,8 @@ def arrow_table(columns: Sequence[Column], rows: Sequence[Row]) -> pa.Table:
 
 def write_stored(table: Stored, directory: Path) -> list[Path]:
     """Write a table's files into a directory, in order; nothing else may be in it."""
-    per_file, paths = table.layout.blocks_per_file, []
+    per_file = table.layout.blocks_per_file
+    paths: list[Path] = []
     for first in range(0, len(table.blocks), per_file):
         path = directory / f"part-{len(paths):03}.parquet"
         _write(table, table.blocks[first : first + per_file], path, ordinal=len(paths))

@@ -26,7 +26,6 @@ from strategies.questions import (
     Term,
 )
 
-AREAS = ("filter", "limit", "topk", "join", "aggregate", "dml")
 LEFT, RIGHT, RIGHT_PREFIX = "t", "u", "u_"
 JOINS = ("inner", "left", "right", "full", "semi", "anti", "not in")
 _COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")

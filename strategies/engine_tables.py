@@ -15,7 +15,7 @@ from strategies.questions import ROW_NUMBER, Column, Json, Row
 
 # Rows of a block are few, so that failures are small; some blocks repeat theirs, to fill several pages,
 # vectors of 2,048 rows, or row groups of an engine's least size.
-_REPEATS = (1, 1, 1, 1, 1, 1, 1, 30, 700)
+_REPEATS = (*(1,) * 17, 30, 30, 700)
 _ROWS_MAX, _BLOCKS_MAX, _COLUMNS_MAX = 4, 6, 2
 _OFTEN = ("float64", "float64", "float64", "float32", "string", "string", "int32", "int64", "decimal(9,2)")
 _CONTENTS = ("mixed", "dense", "dense", "constant", "constant or null", "nulls")

@@ -80,8 +80,8 @@ def neighbours(value: Json, type_: str) -> tuple[Json, ...]:
         low, high = integer_range(type_)
         return tuple(near for near in (value - 1, value + 1) if low <= near <= high)
     if type_ == "date" or type_.startswith("timestamp"):
-        limits = (-719_162, 2_932_896) if type_ == "date" else (-(10**16), 10**17)
-        return tuple(near for near in (value - 1, value + 1) if limits[0] <= near <= limits[1])
+        known = values(type_)
+        return tuple(near for near in (value - 1, value + 1) if min(known) <= near <= max(known))
     return ()
 
 

@@ -15,6 +15,8 @@ from typing import Any, TypeAlias
 Json: TypeAlias = Any
 Row: TypeAlias = tuple[Json, ...]
 
+# The classes of questions.
+AREAS = ("filter", "limit", "topk", "join", "aggregate", "dml")
 # The column that numbers the rows of a table, from 0.
 ROW_NUMBER = "rid"
 
@@ -181,7 +183,8 @@ class Question:
     @property
     def terms(self) -> Iterator[Term]:
         """Every expression of it, outermost ones only."""
-        for part in (self, *self.relations):
+        parts: tuple[Question | Relation, ...] = (self, *self.relations)
+        for part in parts:
             yield from (key.by for key in part.order)
             if part.where is not None:
                 yield part.where

@@ -42,50 +42,53 @@ def examine(worker: Worker, world: World, *, write: Write = write_stored) -> lis
     """
     with TemporaryDirectory(prefix="skipproof-") as directory:
         pruned = {
-            name: _pruned(worker, table, Path(directory) / name, write)
+            name: pruned_form(worker, table, Path(directory) / name, write)
             for name, table in world.tables.items()
         }
-        plain = {name: _plain(worker, table) for name, table in world.tables.items()}
-        found = _asked(worker, pruned, world, world.questions)
+        found = ask_each(worker, pruned, world, world.questions)
+        plain = {name: plain_form(worker, table) for name, table in world.tables.items()}
         whole = [unlimited(question) for question in world.questions]
-        expected = _asked(worker, plain, world, whole)
+        expected = ask_each(worker, plain, world, whole)
     return [
         _outcome(question, one, other)
         for question, one, other in zip(world.questions, found, expected, strict=True)
     ]
 
 
-def _pruned(worker: Worker, table: Stored, directory: Path, write: Write) -> Json:
-    """The form of a table that the engine may prune."""
+def pruned_form(worker: Worker, table: Stored, directory: Path, write: Write) -> Json:
+    """The form of a table that the engine may prune; its files are written into a new directory."""
     if worker.hello.tables == "own":
         return table.json
     directory.mkdir()
-    paths = [str(path) for path in write(table, directory)]
-    return {"columns": table.json["columns"], "files": paths}
+    return {"columns": table.json["columns"], "files": [str(path) for path in write(table, directory)]}
 
 
-def _plain(worker: Worker, table: Stored) -> Json:
+def plain_form(worker: Worker, table: Stored) -> Json:
     """The form of a table with nothing to prune by."""
     return table.json | ({"statistics": False} if worker.hello.tables == "own" else {})
 
 
-def _asked(
-    worker: Worker, tables: Mapping[str, Json], world: World, questions: Sequence[Question]
+def ask_each(
+    worker: Worker,
+    tables: Mapping[str, Json],
+    world: World,
+    questions: Sequence[Question],
+    *,
+    sources: bool = False,
 ) -> list[dict[str, Any]]:
     """An answer for each question; where the engine dies of one of them, the others are asked alone."""
-
-    def ask(some: Sequence[Question]) -> list[dict[str, Any]]:
-        reply = worker.ask(
-            tables=tables, settings=world.settings, questions=[question.json() for question in some]
-        )
-        return [reply] * len(some) if "answers" not in reply else reply["answers"]
-
     try:
-        return ask(questions)
+        reply = worker.ask(
+            tables=tables,
+            settings=world.settings,
+            questions=[question.json() for question in questions],
+            sources=sources,
+        )
+        return list(reply["answers"]) if "answers" in reply else [reply] * len(questions)
     except (Died, TimedOut) as error:
         if len(questions) == 1:
             return [{"error": f"{type(error).__name__}: {error}", "kind": "failed"}]
-    return [_asked(worker, tables, world, [question])[0] for question in questions]
+    return [ask_each(worker, tables, world, [question], sources=sources)[0] for question in questions]
 
 
 def _outcome(question: Question, found: dict[str, Any], whole: dict[str, Any]) -> Outcome:

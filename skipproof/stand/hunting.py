@@ -14,13 +14,15 @@ from typing import TypeAlias
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.errors import FlakyFailure, HypothesisException
 
-from oracles.contradictions import is_open
 from skipproof.stand.causes import traits
-from skipproof.stand.examining import Outcome, examine
+from skipproof.stand.examining import Outcome, Write, examine
+from skipproof.stand.tightness import measured
 from skipproof.stand.workers import Worker
+from strategies.engine_files import write_stored
 from strategies.engine_questions import Able, World, worlds
 
 ROUND = 200
+WORLDS_PER_CANARY = 5
 SECONDS_TO_SHRINK = 30.0
 FINDINGS_MAX = 50
 
@@ -33,7 +35,6 @@ class Finding:
         world: The tables, the settings and the one question.
         seed: Of the round that drew it.
         examples, seconds: How long the hunt had been on when it was first seen; shrinking is not counted.
-        seen: How many questions failed like this.
     """
 
     world: World
@@ -42,12 +43,17 @@ class Finding:
     seed: int
     examples: int
     seconds: float
-    seen: int = 1
 
 
 @dataclass(kw_only=True)
 class Hunt:
-    """What a hunt has come to."""
+    """What a hunt has come to.
+
+    Attributes:
+        refused: Why questions could not be compared, and how many.
+        again: How many failures were taken for another case of a finding, by its ordinal.
+        skippable, skipped: Row groups by the family of the condition; `tightness` has the meaning.
+    """
 
     findings: list[Finding] = field(default_factory=list)
     examples: int = 0
@@ -55,7 +61,8 @@ class Hunt:
     again: Counter[int] = field(default_factory=Counter)
     seconds: float = 0.0
     seconds_shrinking: float = 0.0
-    skipped: Counter[tuple[str, str]] = field(default_factory=Counter)
+    skippable: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
 
 
 Progress: TypeAlias = Callable[[Hunt], None]
@@ -87,6 +94,7 @@ def hunt(
     seed_first: int = 0,
     examples_max: int | None = None,
     seconds_max: float | None = None,
+    write: Write = write_stored,
     progress: Progress = lambda _: None,
 ) -> Hunt:
     """Ask until there were enough examples, or the time is over, or there are too many findings.
@@ -99,7 +107,7 @@ def hunt(
     state = Hunt()
     number = seed_first
     while _goes_on(state, examples_max, seconds_max):
-        _Round(worker, able, state, number, examples_max, seconds_max, progress).run()
+        _Round(worker, able, state, number, (examples_max, seconds_max), write, progress).run()
         progress(state)
         number += 1
     return state
@@ -122,13 +130,14 @@ class _Round:
         able: Able,
         state: Hunt,
         number: int,
-        examples_max: int | None,
-        seconds_max: float | None,
+        limits: tuple[int | None, float | None],
+        write: Write,
         progress: Progress,
     ) -> None:
         self._worker, self._able, self._state, self._number = worker, able, state, number
-        self._limits = (examples_max, seconds_max)
-        self._progress = progress
+        self._limits, self._write, self._progress = limits, write, progress
+        self._since = time.monotonic()
+        self._worlds = 0
         self._smallest: tuple[World, Outcome] | None = None
         self._target = ("", "")
         self._examples_then, self._seconds_then = 0, 0.0
@@ -160,24 +169,33 @@ class _Round:
             return
         if self._smallest is not None and time.monotonic() > self._shrinks_until:
             return
-        began = time.monotonic()
-        outcomes = examine(self._worker, world)
-        took = time.monotonic() - began
-        if self._smallest is None:
-            self._count(outcomes, took)
-        else:
-            self._state.seconds_shrinking += took
+        outcomes = examine(self._worker, world, write=self._write)
+        self._count(world, outcomes)
         for outcome in outcomes:
             if outcome.contradiction is not None and self._is_new(world, outcome):
                 self._take(world, outcome)
                 raise _Found
 
-    def _count(self, outcomes: list[Outcome], took: float) -> None:
-        state = self._state
+    def _count(self, world: World, outcomes: list[Outcome]) -> None:
+        state, now = self._state, time.monotonic()
+        took, self._since = now - self._since, now
+        if self._smallest is not None:
+            state.seconds_shrinking += took
+            return
+        state.seconds += took
         state.examples += sum(not outcome.refused for outcome in outcomes)
         state.refused.update(outcome.refused for outcome in outcomes if outcome.refused)
-        state.seconds += took
+        if self._worker.hello.tables == "files" and world.questions[0].area == "filter":
+            self._worlds += 1
+            if self._worlds % WORLDS_PER_CANARY == 0 and not outcomes[0].refused:
+                self._measure(world, outcomes[0])
         self._progress(state)
+
+    def _measure(self, world: World, outcome: Outcome) -> None:
+        found = measured(self._worker, world, outcome, write=self._write)
+        if found is not None:
+            self._state.skippable[found.family] += found.skippable
+            self._state.skipped[found.family] += found.skipped
 
     def _is_new(self, world: World, outcome: Outcome) -> bool:
         assert outcome.contradiction is not None
@@ -222,8 +240,3 @@ def size(world: World) -> int:
     """How much there is to read: cells, and characters of the question and of the settings."""
     cells = sum(len(block) * len(table.columns) for table in world.tables.values() for block in table.blocks)
     return cells * 10 + sum(len(str(question)) for question in world.questions) + len(str(world.settings))
-
-
-def needs_unlimited(finding: Finding) -> bool:
-    """Whether the right answers are a choice among many."""
-    return is_open(finding.outcome.question)

@@ -1,0 +1,181 @@
+"""`skipproof check`: hunts of several engines, what they print, and what they leave behind."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from pruning.errors import InputError
+from skipproof.stand import engines
+from skipproof.stand.findings import Confirmed, confirm, folder_names, save, summary
+from skipproof.stand.hunting import Hunt, able, hunt
+from skipproof.stand.workers import Hello, Worker, WorkerError
+from strategies.engine_files import write_stored
+
+SECONDS_BETWEEN = 2.0
+
+Say: TypeAlias = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What `skipproof check` was told.
+
+    Attributes:
+        examples: Questions for each engine at most; None is no limit.
+        seconds: Time for each engine at most, shrinking not counted; None is no limit.
+        area: The one class of questions, or None for all that the engine answers.
+        python: The interpreter of the workers.
+        findings: Where a folder is made for each finding; None makes none.
+    """
+
+    engine: str
+    examples: int | None
+    seconds: float | None
+    seed: int = 0
+    area: str | None = None
+    python: str | None = None
+    findings: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """The hunt of one engine."""
+
+    hello: Hello
+    request: Request
+    areas: tuple[str, ...]
+    hunt: Hunt
+    confirmed: tuple[Confirmed, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The hunt in JSON, with all that a report shows of its findings."""
+        names = folder_names(self.confirmed)
+        return {
+            "engine": self.hello.engine,
+            "version": self.hello.version,
+            "seed": self.request.seed,
+            "areas": list(self.areas),
+            "examples": self.hunt.examples,
+            "seconds": round(self.hunt.seconds, 1),
+            "examples_per_second": round(self.hunt.examples / max(self.hunt.seconds, 1e-9), 1),
+            "seconds_shrinking": round(self.hunt.seconds_shrinking, 1),
+            "refused": dict(self.hunt.refused.most_common()),
+            "tightness": [
+                {"family": family, "skippable": count, "skipped": self.hunt.skipped[family]}
+                for family, count in sorted(self.hunt.skippable.items())
+            ],
+            "findings": [
+                _finding(self.hello, name, one) for name, one in zip(names, self.confirmed, strict=True)
+            ],
+        }
+
+
+def check(request: Request, say: Say) -> Checked:
+    """Put one engine on the stand.
+
+    Raises:
+        InputError: there is no such engine, it does not start, or it has no such class of questions.
+    """
+    try:
+        engine = engines.engine(request.engine, python=request.python)
+        with Worker(engine.command) as worker:
+            return _check(worker, request, say)
+    except (engines.UnknownEngine, WorkerError) as error:
+        raise InputError(f"--engine {request.engine}: {error}") from error
+
+
+def _check(worker: Worker, request: Request, say: Say) -> Checked:
+    what = able(worker, areas=None if request.area is None else (request.area,))
+    if not what.areas:
+        offered = ", ".join(sorted(worker.hello.areas))
+        raise InputError(f"--class {request.area}: {request.engine} answers {offered}")
+
+    said = time.monotonic()
+
+    def progress(state: Hunt) -> None:
+        nonlocal said
+        if time.monotonic() < said + SECONDS_BETWEEN:
+            return
+        said = time.monotonic()
+        total = request.examples or int(request.seconds or 0)
+        done = state.examples if request.examples else int(state.seconds)
+        found = f"{len(state.findings)} findings" if state.findings else "nothing found"
+        say(f"{worker.hello.engine}: {state.examples} examples, {found}", done, total)
+
+    result = hunt(
+        worker,
+        what,
+        seed_first=request.seed,
+        examples_max=request.examples,
+        seconds_max=request.seconds,
+        progress=progress,
+    )
+    confirmed = [
+        confirm(worker, finding, seen=1 + result.again[ordinal], write=write_stored)
+        for ordinal, finding in enumerate(result.findings)
+    ]
+    if request.findings is not None:
+        for name, one in zip(folder_names(confirmed), confirmed, strict=True):
+            place = request.findings / f"{worker.hello.engine}-{worker.hello.version}" / name
+            save(worker, one, place, write=write_stored)
+    return Checked(
+        hello=worker.hello, request=request, areas=what.areas, hunt=result, confirmed=tuple(confirmed)
+    )
+
+
+def _finding(hello: Hello, name: str, one: Confirmed) -> dict[str, Any]:
+    world = one.finding.world
+    return summary(hello, one) | {
+        "name": name,
+        "question": world.questions[0].json(),
+        "tables": {table: stored.json for table, stored in world.tables.items()},
+        "layouts": {table: str(stored.layout) for table, stored in world.tables.items()},
+        "source": one.source,
+        "found": one.found,
+        "expected": one.expected,
+    }
+
+
+def show(out: Console, checked: Checked) -> None:
+    """Print a hunt for people."""
+    state, hello = checked.hunt, checked.hello
+    per_second = state.examples / max(state.seconds, 1e-9)
+    out.print(
+        f"{hello.engine} {hello.version}: {state.examples:,} examples of {', '.join(checked.areas)} in "
+        f"{state.seconds:.0f} s ({per_second:.0f} a second), seed {checked.request.seed}"
+    )
+    if state.refused:
+        out.print(
+            f"{sum(state.refused.values()):,} more could not be compared: it refused them in both forms"
+        )
+    _show_tightness(out, state)
+    if not checked.confirmed:
+        out.print("nothing found")
+        return
+    table = Table("finding", "what", "where it goes away", "traits", "examples", "seconds", "seen")
+    for name, one in zip(folder_names(checked.confirmed), checked.confirmed, strict=True):
+        finding = one.finding
+        assert finding.outcome.contradiction is not None
+        table.add_row(
+            name,
+            escape(finding.outcome.contradiction.difference),
+            one.blame.value,
+            escape(", ".join(sorted(finding.traits))),
+            f"{finding.examples:,}",
+            f"{finding.seconds:.1f}",
+            f"{one.seen:,}",
+        )
+    out.print(table)
+
+
+def _show_tightness(out: Console, state: Hunt) -> None:
+    if not state.skippable:
+        return
+    parts = [f"{name} {state.skipped[name]} of {count}" for name, count in sorted(state.skippable.items())]
+    out.print(f"row groups skipped, of those without a match: {', '.join(parts)}")

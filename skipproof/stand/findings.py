@@ -1,0 +1,175 @@
+"""Findings as folders: the file, the question, both answers, and a script that asks the engine alone."""
+
+import enum
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from oracles.contradictions import contradiction, is_open
+from oracles.twins import stripped
+from skipproof.stand.examining import Write, ask_each, plain_form, pruned_form
+from skipproof.stand.hunting import Finding
+from skipproof.stand.workers import Hello, Worker
+from strategies.engine_questions import World
+from strategies.questions import Json
+
+_SCRIPT = """\
+# {engine} {version}: {verdict}. Run: python replay.py, with that version installed.
+# {difference}
+{source}
+for row in answer:
+    print(row)
+"""
+
+
+class Blame(enum.Enum):
+    """Where a contradiction goes away; the value is how it is called in a report."""
+
+    STATISTICS = "right without statistics in the footer"
+    FILE = "wrong without statistics too, right in memory"
+    ENGINE = "wrong in memory too: an answer that no choice of rows explains"
+    UNSTEADY = "right when asked again"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirmed:
+    """A finding, asked again in every form."""
+
+    finding: Finding
+    blame: Blame
+    source: str
+    found: Json
+    expected: Json
+    seen: int
+
+
+def confirm(worker: Worker, finding: Finding, *, seen: int = 1, write: Write) -> Confirmed:
+    """Ask a finding's question again: of its files, of these without statistics, and of the memory.
+
+    Args:
+        seen: How many questions of the hunt failed like this.
+    """
+    world, question = finding.world, finding.outcome.question
+    whole = finding.outcome.without
+    with TemporaryDirectory(prefix="skipproof-") as directory:
+        pruned = {
+            name: pruned_form(worker, table, Path(directory) / name, write)
+            for name, table in world.tables.items()
+        }
+
+        def right(tables: Mapping[str, Json]) -> bool:
+            answer = ask_each(worker, tables, world, [question])[0]
+            return "rows" in answer and contradiction(question, answer["rows"], whole["rows"]) is None
+
+        found = ask_each(worker, pruned, world, [question], sources=True)[0]
+        blame = Blame.STATISTICS
+        if "rows" in found and contradiction(question, found["rows"], whole["rows"]) is None:
+            blame = Blame.UNSTEADY
+        elif is_open(question) and not right({n: plain_form(worker, t) for n, t in world.tables.items()}):
+            blame = Blame.ENGINE
+        elif worker.hello.tables == "files" and not right(_stripped(pruned)):
+            blame = Blame.FILE
+    return Confirmed(
+        finding=finding,
+        blame=blame,
+        source=found.get("source", "").replace(f"{directory}/", ""),
+        found=finding.outcome.with_statistics,
+        expected=whole,
+        seen=seen,
+    )
+
+
+def _stripped(pruned: Mapping[str, Json]) -> dict[str, Json]:
+    """The same tables, of files without statistics that lie beside the others."""
+    without = {}
+    for name, table in pruned.items():
+        directory = Path(table["files"][0]).parent.parent / f"{name}-stripped"
+        directory.mkdir()
+        files = [str(stripped(Path(path), directory / Path(path).name)) for path in table["files"]]
+        without[name] = table | {"files": files}
+    return without
+
+
+def save(worker: Worker, confirmed: Confirmed, folder: Path, *, write: Write) -> None:
+    """Write a finding's folder, beside its place first, so that none is ever half there."""
+    beside = folder.with_name(f".{folder.name}.new")
+    shutil.rmtree(beside, ignore_errors=True)
+    beside.mkdir(parents=True)
+    world = confirmed.finding.world
+    for name, table in world.tables.items():
+        pruned_form(worker, table, beside / name, write)
+    for name, content in described(worker, confirmed).items():
+        (beside / name).write_text(content, encoding="utf-8")
+    shutil.rmtree(folder, ignore_errors=True)
+    beside.rename(folder)
+
+
+def described(worker: Worker, confirmed: Confirmed) -> dict[str, str]:
+    """The texts of a finding's folder, by file name."""
+    finding = confirmed.finding
+    texts = {
+        "finding.json": _json(summary(worker.hello, confirmed)),
+        "question.json": _json(_question(finding.world)),
+        "actual.json": _json(confirmed.found),
+        "expected.json": _json(confirmed.expected),
+    }
+    if confirmed.source:
+        assert finding.outcome.contradiction is not None
+        texts["replay.py"] = _SCRIPT.format(
+            engine=worker.hello.engine,
+            version=worker.hello.version,
+            verdict=finding.outcome.contradiction.verdict.value,
+            difference=finding.outcome.contradiction.difference.replace("\n", " "),
+            source=confirmed.source,
+        )
+    return texts
+
+
+def summary(hello: Hello, confirmed: Confirmed) -> dict[str, Any]:
+    """A finding in JSON, without its rows."""
+    finding = confirmed.finding
+    assert finding.outcome.contradiction is not None
+    return {
+        "engine": hello.engine,
+        "version": hello.version,
+        "area": finding.outcome.question.area,
+        "verdict": finding.outcome.contradiction.verdict.value,
+        "difference": finding.outcome.contradiction.difference,
+        "blame": confirmed.blame.value,
+        "traits": sorted(finding.traits),
+        "seed": finding.seed,
+        "examples": finding.examples,
+        "seconds": round(finding.seconds, 1),
+        "seen": confirmed.seen,
+        "settings": dict(finding.world.settings),
+    }
+
+
+def _question(world: World) -> dict[str, Any]:
+    return {
+        "question": world.questions[0].json(),
+        "tables": {name: table.json for name, table in world.tables.items()},
+        "layouts": {name: str(table.layout) for name, table in world.tables.items()},
+        "settings": dict(world.settings),
+    }
+
+
+def _json(content: object) -> str:
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def folder_names(found: Sequence[Confirmed]) -> list[str]:
+    """A name for the folder of each finding."""
+    return [
+        f"{ordinal:02}-{one.finding.outcome.question.area}-{_verdict(one).replace(' ', '-')}"
+        for ordinal, one in enumerate(found, start=1)
+    ]
+
+
+def _verdict(confirmed: Confirmed) -> str:
+    assert confirmed.finding.outcome.contradiction is not None
+    return confirmed.finding.outcome.contradiction.verdict.value
