@@ -105,9 +105,7 @@ def _bag(rows: Rows) -> Counter[Any]:
 
 
 def _comparable(cell: Json) -> Any:
-    """A cell that can be a key; true is not 1."""
-    if isinstance(cell, bool):
-        return str(cell)
+    """A cell that can be a key."""
     return repr(cell) if isinstance(cell, list | dict) else cell
 
 

@@ -5,6 +5,7 @@ from decimal import Decimal
 from pathlib import Path
 from struct import unpack
 from typing import Any
+from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,6 +22,9 @@ _ARROW = {
 }  # fmt: skip
 _NEGATIVE_NAN = unpack("<d", b"\0\0\0\0\0\0\xf8\xff")[0]
 _BLOOM = {"ndv": 64, "fpp": 0.01}
+_NARROWER = {pa.int64(): pa.int32(), pa.int32(): pa.int16()}
+# What engines of the Hive tradition call the partition of NULL.
+_NULL_DIRECTORY = "__HIVE_DEFAULT_PARTITION__"
 _STRUCT = pa.struct([("a", pa.int32()), ("b", pa.string())])
 _LIST = pa.list_(pa.float64())
 
@@ -61,23 +65,66 @@ def write_stored(table: Stored, directory: Path) -> list[Path]:
     per_file = table.layout.blocks_per_file
     paths: list[Path] = []
     for first in range(0, len(table.blocks), per_file):
-        path = directory / f"part-{len(paths):03}.parquet"
-        _write(table, table.blocks[first : first + per_file], path, ordinal=len(paths))
+        blocks = table.blocks[first : first + per_file]
+        place = directory / _partition_directory(table, blocks[0])
+        place.mkdir(exist_ok=True)
+        path = place / f"part-{len(paths):03}.parquet"
+        _write(table, blocks, path, ordinal=len(paths))
         paths.append(path)
     return paths
 
 
+def partitions(table: Stored) -> list[dict[str, str | None]]:
+    """For each file, the text of the partition column, None for NULL; nothing where there is none."""
+    if not table.layout.partitioned:
+        return []
+    name = table.columns[0].name
+    values = [block[0][0] if block else None for block in table.blocks]
+    return [{name: None if value is None else str(value)} for value in values]
+
+
+def _partition_directory(table: Stored, block: Sequence[Row]) -> str:
+    if not table.layout.partitioned:
+        return "."
+    value = block[0][0] if block else None
+    return f"{table.columns[0].name}={_NULL_DIRECTORY if value is None else quote(str(value), safe='')}"
+
+
 def _write(table: Stored, blocks: Sequence[Sequence[Row]], path: Path, *, ordinal: int) -> None:
-    tables = [_with_ballast(table, arrow_table(table.columns, block)) for block in blocks]
-    with pq.ParquetWriter(path, tables[0].schema, **_options(table, ordinal)) as writer:
+    tables = [
+        _with_ballast(table, _evolved(table, arrow_table(table.columns, block), ordinal)) for block in blocks
+    ]
+    schema = pa.unify_schemas([one.schema for one in tables], promote_options="permissive")
+    with pq.ParquetWriter(path, schema, **_options(table, schema.names, ordinal)) as writer:
         for block in tables:
             # One call is one row group, also of no rows at all.
-            writer.write_table(block, row_group_size=max(1, block.num_rows))
+            writer.write_table(block.cast(schema), row_group_size=max(1, block.num_rows))
 
 
-def _options(table: Stored, ordinal: int) -> dict[str, Any]:
+def _evolved(table: Stored, rows: pa.Table, ordinal: int) -> pa.Table:
+    """A block as its file holds it."""
+    if table.layout.partitioned:
+        return rows.select(rows.column_names[1:])
+    if ordinal % 2 == 0 or not table.layout.evolution:
+        return rows
+    names = rows.column_names
+    if table.layout.evolution == "reordered":
+        return rows.select(names[::-1])
+    if table.layout.evolution == "missing":
+        return rows.select([*names[:-2], names[-1]])
+    narrow = [_NARROWER.get(field.type, field.type) for field in rows.schema]
+    try:
+        fields = [pa.field(name, type_) for name, type_ in zip(names, narrow, strict=True)]
+        return rows.cast(pa.schema(fields))
+    except pa.ArrowInvalid:
+        return rows
+
+
+def _options(table: Stored, names: Sequence[str], ordinal: int) -> dict[str, Any]:
     layout = table.layout
-    statistics: Any = True if layout.statistics is None else list(layout.statistics)
+    statistics: Any = True
+    if layout.statistics is not None:
+        statistics = [name for name in layout.statistics if name in names]
     options: dict[str, Any] = {
         "write_statistics": False if ordinal in layout.files_without else statistics,
         "write_page_index": layout.page_index,
@@ -87,10 +134,9 @@ def _options(table: Stored, ordinal: int) -> dict[str, Any]:
     }
     if layout.rows_per_page is not None:
         options |= {"max_rows_per_page": layout.rows_per_page, "write_batch_size": layout.rows_per_page}
-    filters = [column.name for column in table.columns if column.name in layout.filters]
     # Parquet has no bloom filters of booleans.
     kinds = {column.name: column.type for column in table.columns}
-    filters = [name for name in filters if kinds[name] != "boolean"]
+    filters = [name for name in layout.filters if name in names and kinds[name] != "boolean"]
     if filters:
         options["bloom_filter_options"] = dict.fromkeys(filters, _BLOOM)
     return options

@@ -17,6 +17,8 @@ from strategies.questions import ROW_NUMBER, Column, Json, Row
 # vectors of 2,048 rows, or row groups of an engine's least size.
 _REPEATS = (*(1,) * 17, 30, 30, 700)
 _ROWS_MAX, _BLOCKS_MAX, _COLUMNS_MAX = 4, 6, 2
+# Types whose values are spelt alike in the names of directories everywhere.
+PARTITION_TYPES = ("int32", "int64", "string")
 _OFTEN = ("float64", "float64", "float64", "float32", "string", "string", "int32", "int64", "decimal(9,2)")
 _CONTENTS = ("mixed", "dense", "dense", "constant", "constant or null", "nulls")
 
@@ -33,6 +35,9 @@ class Layout:
         filters: The columns that get a bloom filter.
         ballast: Whether files begin with a struct and a list that nobody asks for.
         forgotten: Statistics that are taken out of the footer: null_count, bounds.
+        evolution: How each second file differs: its columns are `reordered`, the last column but the row
+            number is `missing` (and NULL), or columns are `narrowed` to a smaller type that holds them.
+        partitioned: Whether the first column is in the names of directories instead of the files.
     """
 
     writer: str = "pyarrow"
@@ -46,6 +51,8 @@ class Layout:
     ballast: bool = False
     forgotten: frozenset[str] = frozenset()
     data_page: str = "1.0"
+    evolution: str = ""
+    partitioned: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +90,10 @@ class Line:
 
 @st.composite
 def lines(draw: DrawFn, *, without: frozenset[str] = frozenset()) -> Line:
-    """Lines of any type but those in `without`; floats and texts, where most goes wrong, more often."""
-    kinds = [type_ for type_ in (*TYPES, *_OFTEN) if type_ not in without]
+    """Lines of any type but those in `without`, in full or by their word; floats and texts, where most goes wrong, more often."""
+    kinds = [
+        type_ for type_ in (*TYPES, *_OFTEN) if not without.intersection((type_, type_.partition("(")[0]))
+    ]
     type_ = draw(st.sampled_from(kinds))
     known = values(type_)
     chosen = draw(st.lists(st.sampled_from(known), min_size=2, max_size=4))
@@ -108,11 +117,36 @@ def stored(
     blocks = [_block(draw, lines, count) for count in counts]
     if draw(st.booleans()):
         blocks = _sorted(blocks, lines[0].type, nulls_first=draw(st.booleans()))
+    layout = _layout(draw, [*(column.name for column in columns), f"{prefix}{ROW_NUMBER}"], writers)
+    if len(lines) > 1 and draw(st.integers(0, 9)) == 9:
+        layout, blocks = _several_schemas(draw, layout, blocks)
+    elif len(lines) > 1 and lines[0].type in PARTITION_TYPES and draw(st.booleans()):
+        layout = replace(layout, blocks_per_file=1, partitioned=True)
+        blocks = [_partition(draw, lines[0], block) for block in blocks]
     repeat = draw(st.sampled_from(_REPEATS))
-    numbered = _numbered(blocks, repeat)
-    row_number = Column(f"{prefix}{ROW_NUMBER}", "int64")
-    table = Stored(columns=(*columns, row_number), blocks=numbered)
-    return replace(table, layout=_layout(draw, table, writers))
+    return Stored(
+        columns=(*columns, Column(f"{prefix}{ROW_NUMBER}", "int64")),
+        blocks=_numbered(blocks, repeat),
+        layout=layout,
+    )
+
+
+def _several_schemas(draw: DrawFn, layout: Layout, blocks: list[list[Row]]) -> tuple[Layout, list[list[Row]]]:
+    evolution = draw(st.sampled_from(("reordered", "missing", "narrowed")))
+    per_file = draw(st.sampled_from((1, 2)))
+    if evolution == "missing":
+        odd = [ordinal // per_file % 2 == 1 for ordinal in range(len(blocks))]
+        blocks = [
+            [(*row[:-1], None) for row in block] if lacks else block
+            for block, lacks in zip(blocks, odd, strict=True)
+        ]
+    return replace(layout, evolution=evolution, blocks_per_file=per_file), blocks
+
+
+def _partition(draw: DrawFn, line: Line, block: list[Row]) -> list[Row]:
+    """The block's rows with one value in the first column; the empty text is NULL to directories."""
+    value = draw(st.sampled_from([*(value for value in line.values if value != ""), None]))
+    return [(value, *row[1:]) for row in block]
 
 
 def _block(draw: DrawFn, lines: Sequence[Line], count: int) -> list[Row]:
@@ -156,13 +190,12 @@ def _numbered(blocks: Sequence[list[Row]], repeat: int) -> tuple[tuple[Row, ...]
     return tuple(numbered)
 
 
-def _layout(draw: DrawFn, table: Stored, writers: Sequence[str]) -> Layout:
+def _layout(draw: DrawFn, names: Sequence[str], writers: Sequence[str]) -> Layout:
     """A plain layout half of the time; else each oddity one time in a few."""
     writer = draw(st.sampled_from(writers))
     blocks_per_file = draw(st.sampled_from((100, 100, 1, 2)))
     if not draw(st.booleans()):
         return Layout(writer=writer, blocks_per_file=blocks_per_file)
-    names = tuple(column.name for column in table.columns)
     some = st.lists(st.sampled_from(names), unique=True, max_size=len(names)).map(tuple)
     rare = st.sampled_from((False, False, False, True))
     page_index = draw(st.booleans())

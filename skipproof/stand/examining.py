@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from oracles.contradictions import Contradiction, Verdict, contradiction, unlimited
 from skipproof.stand.workers import Died, TimedOut, Worker
-from strategies.engine_files import write_stored
+from strategies.engine_files import partitions, write_stored
 from strategies.engine_questions import World
 from strategies.engine_tables import Stored
 from strategies.questions import Json, Question
@@ -60,7 +60,12 @@ def pruned_form(worker: Worker, table: Stored, directory: Path, write: Write) ->
     if worker.hello.tables == "own":
         return table.json
     directory.mkdir()
-    return {"columns": table.json["columns"], "files": [str(path) for path in write(table, directory)]}
+    form = {"columns": table.json["columns"], "files": [str(path) for path in write(table, directory)]}
+    if table.layout.evolution:
+        form["schemas_differ"] = True
+    if table.layout.partitioned:
+        form["partitions"] = partitions(table)
+    return form
 
 
 def plain_form(worker: Worker, table: Stored) -> Json:

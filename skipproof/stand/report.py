@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from oracles.contradictions import Verdict
 
@@ -21,9 +22,9 @@ Result: TypeAlias = Mapping[str, Any]
 
 ROWS_MAX = 40
 BLOCKS_MAX = 40
-CHARACTERS_MAX = 120
+CELL_CHARACTERS_MAX = 120
+TEXT_CHARACTERS_MAX = 2000
 LINES_MAX = 300
-LINE_CHARACTERS_MAX = 2000
 REASONS_MAX = 10
 _TEMPLATE = "report.html.jinja"
 
@@ -109,6 +110,7 @@ def _environment() -> Environment:
         "by_verdict": _by_verdict,
         "cell": _cell,
         "count": _count,
+        "cut": _cut,
         "first_blocks": _first_blocks,
         "first_lines": _first_lines,
         "speed": _speed,
@@ -117,8 +119,11 @@ def _environment() -> Environment:
 
 
 def _visible(value: object) -> object:
-    """A text in which each character shows, or breaks a line; all that the template prints passes here."""
-    if not isinstance(value, str):
+    """A text in which each character shows, or breaks a line.
+
+    All that the template prints passes here; what a macro returns has already.
+    """
+    if not isinstance(value, str) or isinstance(value, Markup):
         return value
     return "".join(
         character if character.isprintable() or character in "\n\t\u2009" else f"\\u{{{ord(character):x}}}"
@@ -152,9 +157,17 @@ def _speed(result: Result) -> str:
 
 def _cell(value: object) -> str:
     """A cell as the protocol writes it, cut where it is long."""
-    text = json.dumps(value, ensure_ascii=False)
-    left = len(text) - CHARACTERS_MAX
-    return text if left <= 0 else f"{text[:CHARACTERS_MAX]}… ({_count(left, 'character')} left out)"
+    return _cut(_cell_text(value), CELL_CHARACTERS_MAX)
+
+
+def _cut(text: str, characters_max: int = TEXT_CHARACTERS_MAX) -> str:
+    """The start of a text, and how much was left out."""
+    left = len(text) - characters_max
+    return text if left <= 0 else f"{text[:characters_max]}… ({_count(left, 'character')} left out)"
+
+
+def _cell_text(value: object) -> str:
+    return "NULL" if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def _first_blocks(blocks: Sequence[Sequence[Sequence[object]]]) -> Shown:
@@ -185,14 +198,15 @@ def _answer(rows: Sequence[Sequence[object]], other: Mapping[str, Any]) -> Shown
     return Shown(blocks=[first], rows=len(rows), rows_left=len(rows) - len(first), blocks_left=0, alone=alone)
 
 
-def _key(row: object) -> str:
-    return json.dumps(row, sort_keys=True)
+def _key(row: Iterable[object]) -> tuple[object, ...]:
+    """A row that can be counted; 1 is 1.0, and true is not 1."""
+    return tuple(
+        cell if isinstance(cell, int | float) and not isinstance(cell, bool) else _cell_text(cell)
+        for cell in row
+    )
 
 
-def _first_lines(text: str) -> tuple[str, int, int]:
-    """The first lines of a script, each cut where it is long; how many were left out, and how many cut."""
+def _first_lines(text: str) -> tuple[str, int]:
+    """The first lines of a script, and how many were left out."""
     lines = text.strip("\n").split("\n")
-    first = lines[:LINES_MAX]
-    cut = sum(len(line) > LINE_CHARACTERS_MAX for line in first)
-    shown = (line if len(line) <= LINE_CHARACTERS_MAX else f"{line[:LINE_CHARACTERS_MAX]}…" for line in first)
-    return "\n".join(shown), len(lines) - len(first), cut
+    return "\n".join(map(_cut, lines[:LINES_MAX])), max(0, len(lines) - LINES_MAX)

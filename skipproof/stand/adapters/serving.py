@@ -1,6 +1,6 @@
 """The loop that every Python adapter runs in: JSON lines in, JSON lines out; the standard library alone.
 
-It runs under the interpreter of the engine, from Python 3.9 on, and imports nothing else of skipproof. An
+It runs under the interpreter of the engine, from Python 3.10 on, and imports nothing else of skipproof. An
 adapter is a class with a few methods (`Adapter` below); the same Python text that answers a question is
 what a finding replays.
 """
@@ -70,7 +70,7 @@ def main(adapter: Adapter) -> None:
         request = json.loads(line)
         try:
             message = _write(adapter, request) if "write" in request else _answers(adapter, request, base)
-        except Exception as error:
+        except BaseException as error:
             message = failure(error)
         reply(dict(message, id=request["id"]))
 
@@ -95,9 +95,9 @@ def _answer(
         text = adapter.ask(question)
         scope = dict(names)
         exec(text, scope)
-        answer = {"rows": [[to_json(cell) for cell in row] for row in scope["answer"]]}
+        answer: dict[str, Any] = {"rows": [[to_json(cell) for cell in row] for row in scope["answer"]]}
         read = adapter.read(scope)
-    except Exception as error:
+    except BaseException as error:
         return failure(error)
     if read is not None:
         answer["read"] = read
@@ -106,8 +106,14 @@ def _answer(
     return answer
 
 
-def failure(error: Exception) -> dict[str, Any]:
-    """An answer that is an error, in one line."""
+def failure(error: BaseException) -> dict[str, Any]:
+    """An answer that is an error, in one line; panics of Rust are no `Exception`.
+
+    Raises:
+        KeyboardInterrupt, SystemExit: as they were given.
+    """
+    if isinstance(error, (KeyboardInterrupt, SystemExit)):
+        raise error
     kind = "unsupported" if isinstance(error, Unsupported) else "failed"
     lines = str(error).strip().splitlines() or traceback.format_exception_only(type(error), error)
     return {"error": "{}: {}".format(type(error).__name__, " ".join(lines)[:500]), "kind": kind}
@@ -127,7 +133,7 @@ def to_json(value: Any) -> Any:
         return bytes(value).hex()
     if isinstance(value, datetime.datetime):
         if value.tzinfo is not None:
-            value = value.astimezone(datetime.UTC).replace(tzinfo=None)
+            value = value.astimezone(datetime.timezone.utc).replace(tzinfo=None)  # noqa: UP017
         return (value - _EPOCH) // _MICROSECOND
     if isinstance(value, datetime.date):
         return (value - _EPOCH.date()).days
@@ -161,7 +167,7 @@ def to_python(value: Any, type_: str) -> Any:
     if word == "date":
         return _EPOCH.date() + datetime.timedelta(days=value)
     if word == "timestamp" and inside[0] != "ns":
-        zone = datetime.UTC if len(inside) > 1 else None
+        zone = datetime.timezone.utc if len(inside) > 1 else None  # noqa: UP017
         moment = _EPOCH + datetime.timedelta(microseconds=value * (1000 if inside[0] == "ms" else 1))
         return moment.replace(tzinfo=zone)
     return value

@@ -1,0 +1,138 @@
+"""What engines are asked reaches every class of published pruning bugs, and is what the language says."""
+
+import json
+from collections import Counter
+
+import pyarrow.parquet as pq
+import pytest
+from engine_classes import DATA, SHAPES, classes
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from strategies.engine_files import arrow_table, partitions, write_stored
+from strategies.engine_questions import JOINS, Able, World, worlds
+from strategies.engine_tables import Stored
+from strategies.engine_values import TYPES, neighbours, order, values
+from strategies.questions import AREAS, Call, subterms
+
+COUNT = 600
+
+
+@pytest.fixture(scope="module")
+def drawn() -> list[World]:
+    """Worlds of every area, always the same ones."""
+    found: list[World] = []
+
+    @seed(20261121)
+    @settings(
+        max_examples=COUNT,
+        phases=[Phase.generate],
+        database=None,
+        deadline=None,
+        # How long a world takes to draw says nothing about it.
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    @given(worlds(Able(areas=AREAS)))
+    def draw(world: World) -> None:
+        found.append(world)
+
+    draw()
+    return found
+
+
+def test_worlds_reach_each_class_of_bugs(drawn):
+    """No class is without a world that could show it."""
+    tally = Counter(name for world in drawn for name in classes(world))
+    assert {name: tally[name] for name in (*DATA, *SHAPES) if tally[name] < 3} == {}
+
+
+def test_worlds_reach_each_area_type_join_and_kind_of_file(drawn):
+    questions = [question for world in drawn for question in world.questions]
+    tables = [table for world in drawn for table in world.tables.values()]
+    assert {question.area for question in questions} == set(AREAS)
+    assert {question.join.kind for question in questions if question.join} == set(JOINS)
+    assert {column.type for table in tables for column in table.columns} == set(TYPES)
+    assert {table.layout.evolution for table in tables} == {"", "reordered", "missing", "narrowed"}
+    assert {table.layout.data_page for table in tables} == {"1.0", "2.0"}
+    # Several pages, vectors of 2,048 rows.
+    assert any(len(block) > 2_048 for table in tables for block in table.blocks)
+
+
+def test_what_an_engine_lacks_is_never_drawn():
+    lacks = Able(
+        areas=("filter", "join"),
+        functions_missing=frozenset({"not", "in", "<", "if"}),
+        types_missing=frozenset(TYPES) - {"int32", "string"},
+        joins_missing=frozenset(JOINS) - {"left"},
+    )
+
+    @settings(max_examples=60, database=None, deadline=None, derandomize=True)
+    @given(worlds(lacks))
+    def check(world: World) -> None:
+        for question in world.questions:
+            calls = {
+                part.function for term in question.terms for part in subterms(term) if isinstance(part, Call)
+            }
+            assert not calls & {"not", "in", "if"}
+            assert question.join is None or question.join.kind == "left"
+        types = {column.type for table in world.tables.values() for column in table.columns}
+        assert types <= {"int32", "string", "int64"}
+
+    check()
+
+
+def test_questions_and_tables_are_json(drawn):
+    for world in drawn[:100]:
+        for question in world.questions:
+            assert json.loads(json.dumps(question.json())) == question.json()
+        for table in world.tables.values():
+            assert json.loads(json.dumps(table.json)) == table.json
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_each_type_has_values_in_order_and_pyarrow_holds_them(type_):
+    known = values(type_)
+    assert len(known) >= 2
+    ordered = sorted(known, key=lambda value: order(value, type_))
+    assert len(ordered) == len(known)
+    from strategies.engine_files import arrow_array
+
+    assert arrow_array(type_, [*known, None]).null_count == 1
+    for value in known:
+        assert all(near in values(type_) or near != value for near in neighbours(value, type_))
+
+
+def test_files_hold_the_rows_block_by_block(drawn, tmp_path):
+    """Each block is a row group, whatever the layout; a file that lacks a column has NULL there."""
+    plain = [table for world in drawn for table in world.tables.values()]
+    for number, table in enumerate(plain[:150]):
+        directory = tmp_path / str(number)
+        directory.mkdir()
+        paths = write_stored(table, directory)
+        found = [pq.ParquetFile(path).metadata for path in paths]
+        counts = [meta.row_group(group).num_rows for meta in found for group in range(meta.num_row_groups)]
+        assert counts == [len(block) for block in table.blocks]
+        assert _read(table, paths).equals(_whole(table)) or _has_nan(table)
+
+
+def _read(table: Stored, paths):
+    import pyarrow as pa
+
+    known = [*partitions(table), *({} for _ in paths)]
+    schema = _whole(table).schema
+    parts = []
+    for path, fixed in zip(paths, known, strict=False):
+        part = pq.ParquetFile(path).read()
+        for name in schema.names:
+            if name not in part.column_names:
+                cells = [fixed.get(name)] * part.num_rows
+                part = part.append_column(name, pa.array(cells, pa.string()).cast(schema.field(name).type))
+        parts.append(part.select(schema.names).cast(schema))
+    return pa.concat_tables(parts)
+
+
+def _whole(table: Stored):
+    return arrow_table(table.columns, [row for block in table.blocks for row in block])
+
+
+def _has_nan(table: Stored) -> bool:
+    return any(cell in ("NaN", "-NaN") for block in table.blocks for row in block for cell in row)
