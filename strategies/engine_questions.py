@@ -111,7 +111,7 @@ def _filter(draw: DrawFn, scope: _Scope) -> Question:
 
 
 def _limit(draw: DrawFn, scope: _Scope) -> Question:
-    inner = draw(st.sampled_from((None, None, None, 0, 1, 3)))
+    inner = draw(st.sampled_from((None, None, None, 0, 1, 3) if scope.knows("limited relation") else (None,)))
     source = Relation(
         table=LEFT,
         where=_maybe_condition(draw, scope),
@@ -180,7 +180,9 @@ def _join(draw: DrawFn, scope: _Scope) -> Question:
 
 def _relation(draw: DrawFn, scope: _Scope, table: str, key: str, number: str) -> Relation:
     """A table, filtered, made distinct by the join's key, or cut in an order that leaves nothing open."""
-    shape = draw(st.sampled_from(("plain", "plain", "filtered", "limited", "ordered", "distinct")))
+    limited = ("limited", "ordered") if scope.knows("limited relation") else ()
+    distinct = ("distinct",) if scope.knows("distinct relation") else ()
+    shape = draw(st.sampled_from(("plain", "plain", "filtered", *limited, *distinct)))
     if shape == "plain":
         return Relation(table=table)
     where = _condition(draw, scope) if shape == "filtered" or draw(st.integers(0, 3)) == 3 else None
@@ -195,18 +197,16 @@ def _relation(draw: DrawFn, scope: _Scope, table: str, key: str, number: str) ->
 
 def _aggregate(draw: DrawFn, scope: _Scope) -> Question:
     names = sorted(scope.lines)
-    functions = draw(st.lists(st.sampled_from(("count", "min", "max")), min_size=1, max_size=3))
-    aggregates = [
-        Aggregate(
-            function, None if function == "count" and draw(st.booleans()) else draw(st.sampled_from(names))
-        )
-        for function in functions
+    known = [
+        *(Aggregate("count", name) for name in [None, *names] if name is None or scope.knows("count")),
+        *(Aggregate(one, name) for one in ("min", "max") if scope.knows(one) for name in names),
     ]
+    grouped = scope.knows("group by") and draw(st.integers(0, 3)) == 3
     return Question(
         area="aggregate",
         source=Relation(table=LEFT, where=_maybe_condition(draw, scope)),
-        aggregates=tuple(dict.fromkeys(aggregates)),
-        group=draw(st.sampled_from(names)) if draw(st.integers(0, 3)) == 3 else None,
+        aggregates=tuple(draw(st.lists(st.sampled_from(known), min_size=1, max_size=3, unique=True))),
+        group=draw(st.sampled_from(names)) if grouped else None,
     )
 
 

@@ -90,7 +90,11 @@ class Line:
 
 @st.composite
 def lines(draw: DrawFn, *, without: frozenset[str] = frozenset()) -> Line:
-    """Lines of any type but those in `without`, in full or by their word; floats and texts, where most goes wrong, more often."""
+    """Lines of any type; floats and texts, where most goes wrong, more often.
+
+    Args:
+        without: Types that are left out, in full or by their word.
+    """
     kinds = [
         type_ for type_ in (*TYPES, *_OFTEN) if not without.intersection((type_, type_.partition("(")[0]))
     ]

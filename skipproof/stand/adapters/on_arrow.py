@@ -47,6 +47,11 @@ def rows(table):
 
 """
 
+_MISSING = (
+    "%", "try cast", "null in list", "null safe join", "limited relation", "distinct relation", "group by",
+    "min", "max", "count",
+)  # fmt: skip
+
 
 class OnArrow(Adapter):
     """Asks datasets, with the expressions of `pyarrow.compute`."""
@@ -63,7 +68,7 @@ class OnArrow(Adapter):
             "tables": "files",
             "areas": ["filter", "limit", "join", "aggregate"],
             "without": {
-                "functions": ["%", "try cast", "null in list", "null safe join"],
+                "functions": list(_MISSING),
                 "types": [],
                 "joins": ["not in"],
             },

@@ -1,0 +1,275 @@
+"""PyIceberg on the stand: one append for each block, with metrics or without."""
+
+from __future__ import annotations
+
+import itertools
+from importlib.metadata import version
+from typing import Any
+
+from .on_datafusion import ROWS, arrow_cell, arrow_schema, arrow_table
+from .serving import Adapter, Unsupported, parsed
+
+_IMPORTS = """\
+from pyiceberg.expressions import *
+from pyiceberg.transforms import *
+from pyiceberg.types import *
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+import pyarrow.parquet as pq
+import datetime
+import tempfile
+from pathlib import Path
+
+"""
+_CATALOG = """\
+catalog = SqlCatalog("stand", uri="sqlite:///:memory:", warehouse="file:///nowhere")
+catalog.create_namespace("n")
+"""
+_OPEN = """\
+directory = tempfile.TemporaryDirectory()
+
+def create(name, schema, blocks, metrics, spec=PartitionSpec()):
+    table = catalog.create_table(
+        "n." + name,
+        schema,
+        location="file://" + directory.name + "/" + name,
+        partition_spec=spec,
+        properties={"write.metadata.metrics.default": metrics, "commit.manifest-merge.enabled": "false"},
+    )
+    with table.transaction() as appends:
+        for block in blocks:
+            appends.append(block)
+    return table
+
+def create_without_statistics(name, schema, blocks):
+    table = create(name, schema, [], "none")
+    data = Path(directory.name, name, "data")
+    data.mkdir(parents=True, exist_ok=True)
+    paths = [data / "{}.parquet".format(number) for number in range(len(blocks))]
+    for path, block in zip(paths, blocks):
+        pq.write_table(block, path, write_statistics=False)
+    table.add_files(["file://" + str(path) for path in paths])
+    return table
+
+"""
+_TYPES = {
+    "boolean": "BooleanType()", "int32": "IntegerType()", "int64": "LongType()", "float32": "FloatType()",
+    "float64": "DoubleType()", "string": "StringType()", "binary": "BinaryType()", "date": "DateType()",
+    "timestamp(us)": "TimestampType()", "timestamp(us,UTC)": "TimestamptzType()",
+}  # fmt: skip
+_LACKED_TYPES = ["int8", "int16", "uint8", "uint16", "uint32", "uint64", "timestamp(ms)", "timestamp(ns)"]
+_LACKED_FUNCTIONS = [
+    "is not distinct from", "is distinct from", "is true", "like", "+", "-", "*", "%", "abs", "cast",
+    "try cast", "coalesce", "if",
+]  # fmt: skip
+_LACKED_JOINS = ["inner", "left", "right", "full", "semi", "anti", "not in"]
+_COMPARISONS = {
+    "=": "EqualTo", "!=": "NotEqualTo", "<": "LessThan", "<=": "LessThanOrEqual", ">": "GreaterThan",
+    ">=": "GreaterThanOrEqual",
+}  # fmt: skip
+_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
+_TESTS = {"is null": "IsNull", "is not null": "NotNull", "is nan": "IsNaN"}
+_TRANSFORMS = {
+    "identity": "IdentityTransform", "bucket": "BucketTransform", "truncate": "TruncateTransform",
+    "day": "DayTransform", "month": "MonthTransform", "year": "YearTransform", "hour": "HourTransform",
+}  # fmt: skip
+
+
+class OnIceberg(Adapter):
+    """Keeps one catalog, and makes the tables of each request anew in it."""
+
+    def __init__(self) -> None:
+        made: dict[str, Any] = {}
+        exec(_IMPORTS + _CATALOG, made)
+        self.catalog = made["catalog"]
+        self.numbers = itertools.count()
+        self.names: dict[str, Any] = {}
+
+    def hello(self) -> dict[str, Any]:
+        """What PyIceberg can be asked: a column and a literal, and what combines such."""
+        return {
+            "engine": "iceberg",
+            "version": version("pyiceberg"),
+            "tables": "own",
+            "areas": ["filter", "limit", "dml"],
+            "without": {"functions": _LACKED_FUNCTIONS, "types": _LACKED_TYPES, "joins": _LACKED_JOINS},
+            "settings": {},
+            "writes": False,
+        }
+
+    def setup(self, tables: dict[str, Any], settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
+        """A table of as many appends as there are blocks; a text that replays alone makes a catalog first."""
+        if "directory" in self.names:
+            self.names["directory"].cleanup()
+        self.names = {"catalog": self.catalog}
+        made_here = "try:\n    catalog\nexcept NameError:\n" + "".join(
+            f"    {line}\n" for line in _CATALOG.splitlines()
+        )
+        text = _IMPORTS + ROWS + made_here + _OPEN + "tables = {}\n"
+        for name, table in tables.items():
+            if "files" in table:
+                raise Unsupported("Parquet files that are no Iceberg table")
+            text += _created(name, f"{name}_{next(self.numbers)}", table)
+        return text, self.names
+
+    def ask(self, question: dict[str, Any]) -> str:
+        """One scan, or one delete and a scan of all that it leaves."""
+        if question["change"]:
+            return self._changed(question)
+        return _scanned(question, _condition(question), _limit(question))
+
+    def _changed(self, question: dict[str, Any]) -> str:
+        """The delete goes to a second table that starts as the first."""
+        if question["change"] != "delete":
+            raise Unsupported("updates")
+        source = question["source"]
+        text = "table = catalog.register_table({!r}, tables[{!r}].metadata_location)\n".format(
+            f"n.changed_{next(self.numbers)}", source["table"]
+        )
+        text += "table.delete({})\n".format(_condition(question) or "AlwaysTrue()")
+        return text + _scanned(question, None, None, of="table")
+
+    def read(self, names: dict[str, Any]) -> dict[str, int] | None:
+        """The data files that the last scan planned, and all of them."""
+        if "table" in names:
+            return None
+        snapshot = names["of"].current_snapshot()
+        files = 0 if snapshot is None else int(snapshot.summary["total-data-files"])
+        return {"files": len(list(names["scan"].plan_files())), "of": files}
+
+
+def _created(name: str, full_name: str, table: dict[str, Any]) -> str:
+    """The text that makes a table; an empty block makes no file."""
+    columns, layout = table["columns"], table.get("layout") or {}
+    blocks = [arrow_table(columns, block, schema="schema") for block in table["blocks"] if block]
+    fields = ", ".join(
+        "NestedField({}, {!r}, {}, required=False)".format(number, column["name"], _type(column["type"]))
+        for number, column in enumerate(columns, 1)
+    )
+    text = f"schema = {arrow_schema(columns)}\nblocks = [\n"
+    text += "".join(f"    {block},\n" for block in blocks) + "]\n"
+    arguments = [f"{full_name!r}, Schema({fields}), blocks"]
+    if table.get("statistics", True):
+        arguments.append(repr(layout.get("metrics") or "full"))
+        if layout.get("partition"):
+            arguments.append(_spec(layout["partition"], [column["name"] for column in columns]))
+        return text + "tables[{!r}] = create({})\n".format(name, ", ".join(arguments))
+    return text + f"tables[{name!r}] = create_without_statistics({arguments[0]})\n"
+
+
+def _type(type_: str) -> str:
+    word, inside = parsed(type_)
+    if word == "decimal":
+        return "DecimalType({}, {})".format(*inside)
+    if type_.replace(" ", "") not in _TYPES:
+        raise Unsupported("the type " + type_)
+    return _TYPES[type_.replace(" ", "")]
+
+
+def _spec(partition: dict[str, str], columns: list[str]) -> str:
+    word, inside = parsed(partition["transform"])
+    if word not in _TRANSFORMS:
+        raise Unsupported("the transform " + word)
+    transform = "{}({})".format(_TRANSFORMS[word], ", ".join(inside))
+    number = columns.index(partition["column"]) + 1
+    return f"PartitionSpec(PartitionField({number}, 1000, {transform}, 'part'))"
+
+
+def _condition(question: dict[str, Any]) -> str | None:
+    """The expression of a question that only filters; anything else is refused."""
+    source = question["source"]
+    if question["join"] or question["aggregates"] or question["group"] or question["order"]:
+        raise Unsupported("anything but filters and limits")
+    if source["distinct"] or source["order"] or question["offset"] or source["offset"]:
+        raise Unsupported("DISTINCT, ORDER BY and OFFSET")
+    if source["limit"] is not None and question["where"] is not None:
+        raise Unsupported("a filter after a limit")
+    both = [expression(where) for where in (source["where"], question["where"]) if where is not None]
+    return "And({})".format(", ".join(both)) if len(both) == 2 else (both[0] if both else None)
+
+
+def _limit(question: dict[str, Any]) -> int | None:
+    limits = [each for each in (question["source"]["limit"], question["limit"]) if each is not None]
+    return min(limits, default=None)
+
+
+def _scanned(
+    question: dict[str, Any], condition: str | None, limit: int | None, of: str | None = None
+) -> str:
+    arguments = [] if condition is None else [f"row_filter={condition}"]
+    selected = tuple(question["select"])
+    if selected:
+        arguments.append(f"selected_fields={selected!r}")
+    if limit is not None:
+        arguments.append(f"limit={limit}")
+    table = of or "tables[{!r}]".format(question["source"]["table"])
+    text = "of = {}\nscan = of.scan({})\nfound = scan.to_arrow()\n".format(table, ", ".join(arguments))
+    if selected:
+        text += f"found = found.select({list(selected)!r})\n"
+    return text + "answer = rows(found.to_batches())\n"
+
+
+def expression(term: dict[str, Any]) -> str:
+    """The text of a PyIceberg expression."""
+    if "column" in term:
+        return "EqualTo({!r}, True)".format(term["column"])
+    if "literal" in term:
+        if term["literal"] is None:
+            raise Unsupported("NULL as a condition")
+        return "AlwaysTrue()" if term["literal"] else "AlwaysFalse()"
+    function, of = term["call"], term["of"]
+    if function in ("and", "or") and len(of) > 1:
+        return "{}({})".format(function.capitalize(), ", ".join(map(expression, of)))
+    if function in ("and", "or"):
+        return expression(of[0])
+    if function == "not":
+        return f"Not({expression(of[0])})"
+    if function in _TESTS:
+        return f"{_TESTS[function]}({_column(of[0])})"
+    if function in _COMPARISONS:
+        left, right = of
+        if "literal" in left:
+            left, right, function = right, left, _TURNED[function]
+        return f"{_COMPARISONS[function]}({_column(left)}, {_literal(right)})"
+    return _of_many(function, of)
+
+
+def _of_many(function: str, of: list[Any]) -> str:
+    column = _column(of[0])
+    if function == "in":
+        return "In({}, [{}])".format(column, ", ".join(map(_literal, of[1:])))
+    if function == "between":
+        bounds = "GreaterThanOrEqual({0}, {1}), LessThanOrEqual({0}, {2})"
+        return f"And({bounds.format(column, _literal(of[1]), _literal(of[2]))})"
+    if function == "starts with":
+        return f"StartsWith({column}, {_literal(of[1])})"
+    raise Unsupported("the function " + function)
+
+
+def _column(term: dict[str, Any]) -> str:
+    if "column" not in term:
+        raise Unsupported("anything but a column beside a literal")
+    return repr(term["column"])
+
+
+def _literal(term: dict[str, Any]) -> str:
+    """A literal as PyIceberg takes it: dates and times as Python's own."""
+    if "literal" not in term:
+        raise Unsupported("anything but a literal beside a column")
+    value, type_ = term["literal"], term["type"]
+    word, inside = parsed(type_)
+    if value is None or value in ("NaN", "-NaN"):
+        raise Unsupported("NULL and NaN as literals")
+    if word == "date":
+        return f"datetime.date(1970, 1, 1) + datetime.timedelta({value})"
+    if word == "timestamp":
+        zone = ", tzinfo=datetime.timezone.utc" if len(inside) > 1 else ""
+        if inside[0] == "ns":
+            raise Unsupported("nanoseconds")
+        micros = value * 1_000 if inside[0] == "ms" else value
+        return f"datetime.datetime(1970, 1, 1{zone}) + datetime.timedelta(microseconds={micros})"
+    return arrow_cell(value, type_)
+
+
+ADAPTER = OnIceberg
