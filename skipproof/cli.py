@@ -213,6 +213,9 @@ def check(
     findings: Annotated[
         Path | None, typer.Option("--findings", metavar="DIR", help="Keep each finding in a folder here.")
     ] = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML page of all of it.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Put engines on the stand: hunt for rows that their pruning loses."""
@@ -241,6 +244,10 @@ def check(
             )
             for name in engine
         ]
+    if report is not None:
+        from skipproof.stand.report import write_report
+
+        write_report([one.to_dict() for one in checked], report)
     if as_json:
         showing.print_json([one.to_dict() for one in checked])
     else:

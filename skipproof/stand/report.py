@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
 
 from oracles.contradictions import Verdict
 
@@ -123,7 +122,7 @@ def _visible(value: object) -> object:
 
     All that the template prints passes here; what a macro returns has already.
     """
-    if not isinstance(value, str) or isinstance(value, Markup):
+    if not isinstance(value, str) or hasattr(value, "__html__"):
         return value
     return "".join(
         character if character.isprintable() or character in "\n\t\u2009" else f"\\u{{{ord(character):x}}}"
