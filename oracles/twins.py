@@ -1,6 +1,7 @@
 """Twins of a Parquet file: what an engine skips is seen by what it answers from them.
 
 - The *stripped* twin holds the same rows and nothing to prune by.
+- The *forgetful* twin holds the same rows and some of the statistics.
 - The *grafted* twin has the statistics of another file over its own rows; `oracles.canaries` makes the rows.
 - The *trapped* twin has a row group that cannot be read: a query fails if and only if it reads it.
 
@@ -10,7 +11,7 @@ Removes  the engine's own word for what it skipped.
 Leaves   statistics in page headers: they stay where they are.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from oracles.footers import (
     Struct,
     chunks_of,
     decoded,
+    inner,
     meta_of,
     name_of,
     number,
@@ -46,6 +48,8 @@ _OFFSET_INDEX = (InChunk.OFFSET_INDEX, InChunk.OFFSET_INDEX_SIZE)
 _OF_FILE = (InFile.SCHEMA, InFile.KEYS, InFile.CREATED_BY, InFile.COLUMN_ORDERS)
 # In ColumnIndex, OffsetIndex, PageLocation and BloomFilterHeader.
 _NULL_PAGES, LOCATIONS, FIRST_ROW, _BLOOM_BYTES = 1, 1, 3, 1
+# In Statistics: max and min as they were and as they are, whether these are exact; the count of NULLs.
+_KINDS = {"bounds": (1, 2, 5, 6, 7, 8), "null_count": (3,)}
 _FIXED = 7  # FIXED_LEN_BYTE_ARRAY
 
 
@@ -63,6 +67,26 @@ def stripped(path: Path, into: Path) -> Path:
         for chunk in structs(group, InGroup.CHUNKS):
             _strip(chunk)
             drop(chunk, *_OFFSET_INDEX)
+    return put(into, whole(body, footer), path)
+
+
+def forgetful(path: Path, into: Path, kinds: Collection[str]) -> Path:
+    """Write the same rows without one kind of statistics in the footer, as some writers leave it out.
+
+    Args:
+        kinds: `bounds`, `null_count` or both.
+    Raises:
+        ValueError: there is no such kind, the file cannot be taken apart, or `into` is the file itself.
+    """
+    unknown = sorted(set(kinds) - set(_KINDS))
+    if unknown:
+        raise ValueError(f"no statistics are called {unknown[0]}; there are {', '.join(_KINDS)}")
+    body, footer = read(path)
+    for chunks in chunks_of(footer):
+        for chunk in chunks:
+            meta = meta_of(chunk)
+            if InMeta.STATISTICS in meta:
+                drop(inner(meta, InMeta.STATISTICS), *(field for kind in kinds for field in _KINDS[kind]))
     return put(into, whole(body, footer), path)
 
 

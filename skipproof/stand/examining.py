@@ -1,12 +1,13 @@
 """Puts one world to one engine: writes its files, asks both forms, and compares."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 from oracles.contradictions import Contradiction, Verdict, contradiction, unlimited
+from oracles.twins import forgetful
 from skipproof.stand.workers import Died, TimedOut, Worker
 from strategies.engine_files import partitions, write_stored
 from strategies.engine_questions import World
@@ -60,12 +61,20 @@ def pruned_form(worker: Worker, table: Stored, directory: Path, write: Write) ->
     if worker.hello.tables == "own":
         return table.json
     directory.mkdir()
-    form = {"columns": table.json["columns"], "files": [str(path) for path in write(table, directory)]}
+    paths = write(table, directory)
+    if table.layout.forgotten:
+        paths = [_forgetful(path, table.layout.forgotten) for path in paths]
+    form: dict[str, Json] = {"columns": table.json["columns"], "files": [str(path) for path in paths]}
     if table.layout.evolution:
         form["schemas_differ"] = True
     if table.layout.partitioned:
         form["partitions"] = partitions(table)
     return form
+
+
+def _forgetful(path: Path, kinds: Collection[str]) -> Path:
+    """Take statistics out of a file's footer, in its place."""
+    return forgetful(path, path.with_suffix(".new"), kinds).replace(path)
 
 
 def plain_form(worker: Worker, table: Stored) -> Json:

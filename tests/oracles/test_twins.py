@@ -166,3 +166,21 @@ def test_what_tells_how_statistics_are_read_comes_with_them(original: Path, tmp_
     assert metadata.row_group(0).sorting_columns == ()
     assert footers.InFile.COLUMN_ORDERS not in footers.read(twin)[1]
     assert pq.read_table(twin).equals(table())
+
+
+@pytest.mark.parametrize("kinds", [("bounds",), ("null_count",), ("bounds", "null_count")])
+def test_a_forgetful_twin_lacks_what_it_is_told_and_nothing_else(tmp_path, kinds):
+    source, twin = tmp_path / "source.parquet", tmp_path / "twin.parquet"
+    pq.write_table(pa.table({"a": [1, None, 3], "b": ["x", "y", None]}), source)
+    twins.forgetful(source, twin, kinds)
+    assert pq.read_table(twin).equals(pq.read_table(source))
+    for column in range(2):
+        statistics = pq.ParquetFile(twin).metadata.row_group(0).column(column).statistics
+        assert statistics.has_min_max == ("bounds" not in kinds)
+        assert statistics.has_null_count == ("null_count" not in kinds)
+
+
+def test_an_unknown_kind_of_statistics_is_refused(tmp_path):
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "source.parquet")
+    with pytest.raises(ValueError, match="no statistics are called bloom; there are bounds, null_count"):
+        twins.forgetful(tmp_path / "source.parquet", tmp_path / "twin.parquet", ["bloom"])
