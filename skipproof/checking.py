@@ -1,8 +1,9 @@
 """`skipproof check`: hunts of several engines, what they print, and what they leave behind."""
 
+import contextlib
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -13,9 +14,9 @@ from rich.table import Table
 from pruning.errors import InputError
 from skipproof.stand import engines
 from skipproof.stand.findings import Confirmed, confirm, folder_names, save, summary
-from skipproof.stand.hunting import Hunt, able, hunt
+from skipproof.stand.hunting import Hunt, Limits, able, hunt
 from skipproof.stand.workers import Hello, Worker, WorkerError
-from strategies.engine_files import write_stored
+from skipproof.stand.writing import layouts, writer_names, writing
 
 SECONDS_BETWEEN = 2.0
 
@@ -32,6 +33,7 @@ class Request:
         area: The one class of questions, or None for all that the engine answers.
         python: The interpreter of the workers.
         findings: Where a folder is made for each finding; None makes none.
+        writers: Engines that write files too, beside pyarrow and the engine itself.
     """
 
     engine: str
@@ -41,6 +43,7 @@ class Request:
     area: str | None = None
     python: str | None = None
     findings: Path | None = None
+    writers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,16 +85,31 @@ def check(request: Request, say: Say) -> Checked:
     Raises:
         InputError: there is no such engine, it does not start, or it has no such class of questions.
     """
+    with contextlib.ExitStack() as stack:
+        worker = stack.enter_context(_started(request.engine, "--engine", python=request.python))
+        workers = {request.engine: worker}
+        for name in request.writers:
+            if name not in workers:
+                workers[name] = stack.enter_context(_started(name, "--writer"))
+            if not workers[name].hello.writes:
+                raise InputError(f"--writer {name}: it does not write files")
+        try:
+            return _check(worker, request, workers, say)
+        except WorkerError as error:
+            raise InputError(f"--engine {request.engine}: {error}") from error
+
+
+def _started(name: str, option: str, *, python: str | None = None) -> Worker:
     try:
-        engine = engines.engine(request.engine, python=request.python)
-        with Worker(engine.command) as worker:
-            return _check(worker, request, say)
+        return Worker(engines.engine(name, python=python).command)
     except (engines.UnknownEngine, WorkerError) as error:
-        raise InputError(f"--engine {request.engine}: {error}") from error
+        raise InputError(f"{option} {name}: {error}") from error
 
 
-def _check(worker: Worker, request: Request, say: Say) -> Checked:
-    what = able(worker, areas=None if request.area is None else (request.area,))
+def _check(worker: Worker, request: Request, workers: Mapping[str, Worker], say: Say) -> Checked:
+    areas = None if request.area is None else (request.area,)
+    what = replace(able(worker, areas=areas, writers=writer_names(workers)), layouts=layouts(worker.hello))
+    write = writing(workers)
     if not what.areas:
         offered = ", ".join(sorted(worker.hello.areas))
         raise InputError(f"--class {request.area}: {request.engine} answers {offered}")
@@ -111,19 +129,19 @@ def _check(worker: Worker, request: Request, say: Say) -> Checked:
     result = hunt(
         worker,
         what,
+        Limits(examples=request.examples, seconds=request.seconds),
         seed_first=request.seed,
-        examples_max=request.examples,
-        seconds_max=request.seconds,
+        write=write,
         progress=progress,
     )
     confirmed = [
-        confirm(worker, finding, seen=1 + result.again[ordinal], write=write_stored)
+        confirm(worker, finding, seen=1 + result.again[ordinal], write=write)
         for ordinal, finding in enumerate(result.findings)
     ]
     if request.findings is not None:
         for name, one in zip(folder_names(confirmed), confirmed, strict=True):
             place = request.findings / f"{worker.hello.engine}-{worker.hello.version}" / name
-            save(worker, one, place, write=write_stored)
+            save(worker, one, place, write=write)
     return Checked(
         hello=worker.hello, request=request, areas=what.areas, hunt=result, confirmed=tuple(confirmed)
     )

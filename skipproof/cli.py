@@ -216,6 +216,14 @@ def check(
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML page of all of it.")
     ] = None,
+    writer: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--writer",
+            metavar="NAME",
+            help="An engine that writes files too, beside pyarrow and the engine itself. Repeatable.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Put engines on the stand: hunt for rows that their pruning loses."""
@@ -239,6 +247,7 @@ def check(
                     area=area,
                     python=python,
                     findings=findings,
+                    writers=tuple(writer or ()),
                 ),
                 step,
             )

@@ -19,6 +19,7 @@ from strategies.questions import (
     Call,
     Column,
     Join,
+    Json,
     Key,
     Literal,
     Question,
@@ -42,6 +43,7 @@ class Able:
         functions_missing, types_missing, joins_missing: What is left out.
         settings: Switches of the optimizer, with their values, the default first.
         writers: Who may write files.
+        layouts: What may be told to the engine's own table format, with the values; None where it has none.
     """
 
     areas: tuple[str, ...] = ("filter",)
@@ -50,6 +52,7 @@ class Able:
     joins_missing: frozenset[str] = frozenset()
     settings: Mapping[str, Sequence[str]] = field(default_factory=dict)
     writers: tuple[str, ...] = ("pyarrow",)
+    layouts: Mapping[str, Sequence[Json]] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,9 +91,10 @@ def worlds(draw: DrawFn, able: Able, *, questions_max: int = 6) -> World:
     if draw(st.booleans()):
         # Two columns of one line are compared with each other.
         own.append(own[0] if draw(st.booleans()) else draw(drawn))
-    tables = {LEFT: draw(stored(own, writers=able.writers))}
+    tables = {LEFT: draw(stored(own, writers=able.writers, layouts=able.layouts))}
     if area == "join":
-        tables[RIGHT] = draw(stored(own, prefix=RIGHT_PREFIX, blocks_max=2, writers=able.writers))
+        right = stored(own, prefix=RIGHT_PREFIX, blocks_max=2, writers=able.writers, layouts=able.layouts)
+        tables[RIGHT] = draw(right)
     scope = _Scope(able, {column.name: line for column, line in zip(tables[LEFT].asked, own, strict=True)})
     count = draw(st.sampled_from((1,) if area == "dml" else (1, questions_max, questions_max)))
     questions = tuple(_ASKS[area](draw, scope) for _ in range(count))

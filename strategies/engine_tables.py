@@ -3,8 +3,9 @@
 Shrinks to: one column of small integers beside the row numbers, one block of one row, a plain layout.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from hypothesis import strategies as st
@@ -17,6 +18,11 @@ from strategies.questions import ROW_NUMBER, Column, Json, Row
 # vectors of 2,048 rows, or row groups of an engine's least size.
 _REPEATS = (*(1,) * 17, 30, 30, 700)
 _ROWS_MAX, _BLOCKS_MAX, _COLUMNS_MAX = 4, 6, 2
+# A block of a table format is a file, and its log changes after some of them.
+_FILES_MAX = 8
+PYARROW = "pyarrow"
+# Where the name of a column goes in a value of an option.
+_PLACE = re.compile(r"\{(\w+)\}")
 # Types whose values are spelt alike in the names of directories everywhere.
 PARTITION_TYPES = ("int32", "int64", "string")
 _OFTEN = ("float64", "float64", "float64", "float32", "string", "string", "int32", "int64", "decimal(9,2)")
@@ -38,9 +44,10 @@ class Layout:
         evolution: How each second file differs: its columns are `reordered`, the last column but the row
             number is `missing` (and NULL), or columns are `narrowed` to a smaller type that holds them.
         partitioned: Whether the first column is in the names of directories instead of the files.
+        format_options: What a table format is told, by the names that its engine has for it.
     """
 
-    writer: str = "pyarrow"
+    writer: str = PYARROW
     blocks_per_file: int = 100
     statistics: tuple[str, ...] | None = None
     files_without: frozenset[int] = frozenset()
@@ -53,6 +60,7 @@ class Layout:
     data_page: str = "1.0"
     evolution: str = ""
     partitioned: bool = False
+    format_options: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,26 +121,73 @@ def stored(
     *,
     prefix: str = "",
     blocks_max: int = _BLOCKS_MAX,
-    writers: Sequence[str] = ("pyarrow",),
+    writers: Sequence[str] = (PYARROW,),
+    layouts: Mapping[str, Sequence[Json]] | None = None,
 ) -> Stored:
-    """Tables whose columns a, b, ... have the values of the lines, in blocks of 0 to a few rows."""
+    """Tables whose columns a, b, ... have the values of the lines, in blocks of 0 to a few rows.
+
+    Args:
+        writers: Who may write files.
+        layouts: What may be told to a table format; None where there are files instead of one.
+    """
     columns = tuple(Column(f"{prefix}{name}", line.type) for name, line in zip("abc", lines, strict=False))
+    if layouts is not None and blocks_max == _BLOCKS_MAX:
+        blocks_max = _FILES_MAX
     counts = draw(st.lists(st.integers(0, _ROWS_MAX), min_size=1, max_size=blocks_max))
     blocks = [_block(draw, lines, count) for count in counts]
     if draw(st.booleans()):
         blocks = _sorted(blocks, lines[0].type, nulls_first=draw(st.booleans()))
-    layout = _layout(draw, [*(column.name for column in columns), f"{prefix}{ROW_NUMBER}"], writers)
-    if len(lines) > 1 and draw(st.integers(0, 9)) == 9:
-        layout, blocks = _several_schemas(draw, layout, blocks)
-    elif len(lines) > 1 and lines[0].type in PARTITION_TYPES and draw(st.booleans()):
-        layout = replace(layout, blocks_per_file=1, partitioned=True)
-        blocks = [_partition(draw, lines[0], block) for block in blocks]
+    numbered = (*columns, Column(f"{prefix}{ROW_NUMBER}", "int64"))
+    if layouts is not None:
+        options = draw(format_options(numbered, layouts))
+        return Stored(columns=numbered, blocks=_numbered(blocks, 1), layout=Layout(format_options=options))
+    layout = _layout(draw, [column.name for column in numbered], writers)
+    if layout.writer == PYARROW and len(lines) > 1:
+        if draw(st.integers(0, 9)) == 9:
+            layout, blocks = _several_schemas(draw, layout, blocks)
+        elif lines[0].type in PARTITION_TYPES and draw(st.booleans()):
+            layout = replace(layout, blocks_per_file=1, partitioned=True)
+            blocks = [_partition(draw, lines[0], block) for block in blocks]
     repeat = draw(st.sampled_from(_REPEATS))
-    return Stored(
-        columns=(*columns, Column(f"{prefix}{ROW_NUMBER}", "int64")),
-        blocks=_numbered(blocks, repeat),
-        layout=layout,
-    )
+    return Stored(columns=numbered, blocks=_numbered(blocks, repeat), layout=layout)
+
+
+@st.composite
+def format_options(
+    draw: DrawFn, columns: Sequence[Column], layouts: Mapping[str, Sequence[Json]]
+) -> dict[str, Json]:
+    """One to three options of a table format half of the time; columns stand for `{a}`, `{b}` and `{rid}`.
+
+    Shrinks to: none.
+    """
+    possible = {name: _possible(values, columns) for name, values in layouts.items()}
+    names = sorted(name for name, values in possible.items() if values)
+    if not names or not draw(st.booleans()):
+        return {}
+    some = draw(st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True))
+    return {name: draw(st.sampled_from(possible[name])) for name in some}
+
+
+def _possible(values: Sequence[Json], columns: Sequence[Column]) -> list[Json]:
+    """The values of an option that suit a table of these columns."""
+    letters = (*"abc"[: len(columns) - 1], ROW_NUMBER)
+    names = dict(zip(letters, (column.name for column in columns), strict=True))
+    word = columns[0].type.partition("(")[0]
+    suiting = []
+    for value in values:
+        if isinstance(value, dict) and "only" in value:
+            if word not in value["only"]:
+                continue
+            value = value["value"]
+        if names.keys() >= set(_PLACE.findall(str(value))):
+            suiting.append(_filled(value, names))
+    return suiting
+
+
+def _filled(value: Json, names: Mapping[str, str]) -> Json:
+    if isinstance(value, dict):
+        return {key: _filled(part, names) for key, part in value.items()}
+    return _PLACE.sub(lambda found: names[found[1]], value) if isinstance(value, str) else value
 
 
 def _several_schemas(draw: DrawFn, layout: Layout, blocks: list[list[Row]]) -> tuple[Layout, list[list[Row]]]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from oracles.contradictions import Verdict
 from strategies.engine_questions import World
-from strategies.engine_tables import Stored
+from strategies.engine_tables import PYARROW, Stored
 from strategies.questions import Call, Column, Literal, Question, Relation, Term, subterms
 
 # Functions and types that share the code which prunes by them.
@@ -95,5 +95,6 @@ def _of_column(table: Stored, name: str) -> Iterator[str]:
         yield "a page index"
     if layout.statistics is not None or layout.files_without or layout.forgotten:
         yield "partial statistics"
-    if layout.writer != "pyarrow":
+    if layout.writer != PYARROW:
         yield f"written by {layout.writer}"
+    yield from (f"with {option}" for option in layout.format_options)

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from oracles.contradictions import Contradiction, Verdict, contradiction, unlimited
 from oracles.twins import forgetful
-from skipproof.stand.workers import Died, TimedOut, Worker
+from skipproof.stand.workers import Asked, Died, TimedOut
 from strategies.engine_files import partitions, write_stored
 from strategies.engine_questions import World
 from strategies.engine_tables import Stored
@@ -35,7 +35,7 @@ class Outcome:
     read: Mapping[str, int] | None = None
 
 
-def examine(worker: Worker, world: World, *, write: Write = write_stored) -> list[Outcome]:
+def examine(worker: Asked, world: World, *, write: Write = write_stored) -> list[Outcome]:
     """Ask every question of a world twice: with files, or a table, that can be pruned, and without.
 
     Raises:
@@ -56,10 +56,11 @@ def examine(worker: Worker, world: World, *, write: Write = write_stored) -> lis
     ]
 
 
-def pruned_form(worker: Worker, table: Stored, directory: Path, write: Write) -> Json:
+def pruned_form(worker: Asked, table: Stored, directory: Path, write: Write) -> Json:
     """The form of a table that the engine may prune; its files are written into a new directory."""
     if worker.hello.tables == "own":
-        return table.json
+        options = dict(table.layout.format_options)
+        return table.json | ({"layout": options} if options else {})
     directory.mkdir()
     paths = write(table, directory)
     if table.layout.forgotten:
@@ -77,13 +78,13 @@ def _forgetful(path: Path, kinds: Collection[str]) -> Path:
     return forgetful(path, path.with_suffix(".new"), kinds).replace(path)
 
 
-def plain_form(worker: Worker, table: Stored) -> Json:
+def plain_form(worker: Asked, table: Stored) -> Json:
     """The form of a table with nothing to prune by."""
     return table.json | ({"statistics": False} if worker.hello.tables == "own" else {})
 
 
 def ask_each(
-    worker: Worker,
+    worker: Asked,
     tables: Mapping[str, Json],
     world: World,
     questions: Sequence[Question],

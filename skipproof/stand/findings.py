@@ -13,7 +13,7 @@ from oracles.contradictions import contradiction, is_open
 from oracles.twins import stripped
 from skipproof.stand.examining import Write, ask_each, plain_form, pruned_form
 from skipproof.stand.hunting import Finding
-from skipproof.stand.workers import Hello, Worker
+from skipproof.stand.workers import Asked, Hello
 from strategies.engine_questions import World
 from strategies.questions import Json
 
@@ -47,7 +47,7 @@ class Confirmed:
     seen: int
 
 
-def confirm(worker: Worker, finding: Finding, *, seen: int = 1, write: Write) -> Confirmed:
+def confirm(worker: Asked, finding: Finding, *, seen: int = 1, write: Write) -> Confirmed:
     """Ask a finding's question again: of its files, of these without statistics, and of the memory.
 
     Args:
@@ -94,7 +94,7 @@ def _stripped(pruned: Mapping[str, Json]) -> dict[str, Json]:
     return without
 
 
-def save(worker: Worker, confirmed: Confirmed, folder: Path, *, write: Write) -> None:
+def save(worker: Asked, confirmed: Confirmed, folder: Path, *, write: Write) -> None:
     """Write a finding's folder, beside its place first, so that none is ever half there."""
     beside = folder.with_name(f".{folder.name}.new")
     shutil.rmtree(beside, ignore_errors=True)
@@ -108,7 +108,7 @@ def save(worker: Worker, confirmed: Confirmed, folder: Path, *, write: Write) ->
     beside.rename(folder)
 
 
-def described(worker: Worker, confirmed: Confirmed) -> dict[str, str]:
+def described(worker: Asked, confirmed: Confirmed) -> dict[str, str]:
     """The texts of a finding's folder, by file name."""
     finding = confirmed.finding
     texts = {

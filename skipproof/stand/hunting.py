@@ -17,14 +17,12 @@ from hypothesis.errors import FlakyFailure, HypothesisException
 from skipproof.stand.causes import traits
 from skipproof.stand.examining import Outcome, Write, examine
 from skipproof.stand.tightness import measured
-from skipproof.stand.workers import Worker
+from skipproof.stand.workers import Asked
 from strategies.engine_files import write_stored
 from strategies.engine_questions import Able, World, worlds
 
 ROUND = 200
 WORLDS_PER_CANARY = 5
-SECONDS_TO_SHRINK = 30.0
-FINDINGS_MAX = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,12 +66,37 @@ class Hunt:
 Progress: TypeAlias = Callable[[Hunt], None]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """When a hunt ends, whichever comes first; None is no limit.
+
+    Attributes:
+        examples: Questions, each asked with statistics and without.
+        seconds: Time, shrinking not counted.
+        findings: How many are enough.
+        seconds_to_shrink: Time for making one finding small.
+    """
+
+    examples: int | None = None
+    seconds: float | None = None
+    findings: int = 50
+    seconds_to_shrink: float = 30.0
+
+    def reached(self, state: Hunt) -> bool:
+        """Whether a hunt is over."""
+        return (
+            len(state.findings) >= self.findings
+            or (self.seconds is not None and state.seconds >= self.seconds)
+            or (self.examples is not None and state.examples >= self.examples)
+        )
+
+
 class _Found(Exception):
     """Tells Hypothesis that an example fails."""
 
 
 def able(
-    worker: Worker, *, areas: tuple[str, ...] | None = None, writers: tuple[str, ...] = ("pyarrow",)
+    worker: Asked, *, areas: tuple[str, ...] | None = None, writers: tuple[str, ...] = ("pyarrow",)
 ) -> Able:
     """What can be asked of a worker's engine."""
     hello = worker.hello
@@ -88,37 +111,28 @@ def able(
 
 
 def hunt(
-    worker: Worker,
+    worker: Asked,
     able: Able,
+    limits: Limits,
     *,
     seed_first: int = 0,
-    examples_max: int | None = None,
-    seconds_max: float | None = None,
     write: Write = write_stored,
     progress: Progress = lambda _: None,
 ) -> Hunt:
-    """Ask until there were enough examples, or the time is over, or there are too many findings.
+    """Ask an engine until a limit is reached.
 
-    An example is one question, asked with statistics and without.
-
+    Args:
+        seed_first: Of the first round; each round has the next one.
     Raises:
         WorkerError: the engine ended and does not start again.
     """
     state = Hunt()
     number = seed_first
-    while _goes_on(state, examples_max, seconds_max):
-        _Round(worker, able, state, number, (examples_max, seconds_max), write, progress).run()
+    while not limits.reached(state):
+        _Round(worker, able, state, number, limits, write, progress).run()
         progress(state)
         number += 1
     return state
-
-
-def _goes_on(state: Hunt, examples_max: int | None, seconds_max: float | None) -> bool:
-    if len(state.findings) >= FINDINGS_MAX:
-        return False
-    if seconds_max is not None and state.seconds >= seconds_max:
-        return False
-    return examples_max is None or state.examples < examples_max
 
 
 class _Round:
@@ -126,11 +140,11 @@ class _Round:
 
     def __init__(
         self,
-        worker: Worker,
+        worker: Asked,
         able: Able,
         state: Hunt,
         number: int,
-        limits: tuple[int | None, float | None],
+        limits: Limits,
         write: Write,
         progress: Progress,
     ) -> None:
@@ -165,7 +179,7 @@ class _Round:
         self._keep()
 
     def _one(self, world: World) -> None:
-        if self._smallest is None and not _goes_on(self._state, *self._limits):
+        if self._smallest is None and self._limits.reached(self._state):
             return
         if self._smallest is not None and time.monotonic() > self._shrinks_until:
             return
@@ -214,7 +228,7 @@ class _Round:
     def _take(self, world: World, outcome: Outcome) -> None:
         if self._smallest is None:
             self._examples_then, self._seconds_then = self._state.examples, self._state.seconds
-            self._shrinks_until = time.monotonic() + SECONDS_TO_SHRINK
+            self._shrinks_until = time.monotonic() + self._limits.seconds_to_shrink
         alone = World(tables=world.tables, settings=world.settings, questions=(outcome.question,))
         if self._smallest is None or size(alone) <= size(self._smallest[0]):
             self._smallest = (alone, outcome)

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from oracles.canaries import canary
 from skipproof.stand.causes import family
 from skipproof.stand.examining import Outcome, Write, ask_each
-from skipproof.stand.workers import Worker
+from skipproof.stand.workers import Asked
 from strategies.engine_files import arrow_array, arrow_table
 from strategies.engine_questions import World
 from strategies.engine_tables import Stored
@@ -31,7 +31,7 @@ class Tightness:
     skipped: int
 
 
-def measured(worker: Worker, world: World, outcome: Outcome, *, write: Write) -> Tightness | None:
+def measured(worker: Asked, world: World, outcome: Outcome, *, write: Write) -> Tightness | None:
     """Ask a filter of canaries; None where these cannot tell.
 
     They tell only of a condition that is one test, and that a row of the table satisfies: a canary's row lies
@@ -59,7 +59,7 @@ def _row_numbers(outcome: Outcome) -> set[int]:
 
 
 def _read(
-    worker: Worker, world: World, name: str, where: Call, sample: Row, *, write: Write
+    worker: Asked, world: World, name: str, where: Call, sample: Row, *, write: Write
 ) -> set[int] | None:
     """The numbers of the rows that come back from a table whose every row is `sample`."""
     table = world.tables[name]

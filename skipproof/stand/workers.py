@@ -10,7 +10,7 @@ import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 PROTOCOL = 1
 SECONDS_TO_START = 120.0
@@ -67,6 +67,15 @@ class Hello:
             settings=said.get("settings", {}),
             writes=bool(said.get("writes", False)),
         )
+
+
+class Asked(Protocol):
+    """What the stand asks: an engine's worker, or an engine in the same process."""
+
+    hello: Hello
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        """Send one request and wait for its reply."""
 
 
 class Worker:

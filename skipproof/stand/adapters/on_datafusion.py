@@ -1,43 +1,18 @@
 """DataFusion on the stand: Parquet files by listing tables, record batches in memory as their twins.
 
-What else speaks Arrow uses this module's texts of Arrow tables, so it imports DataFusion only to ask it.
+What has DataFusion inside uses this module's dialect and switches, so it imports DataFusion only to ask it.
 """
 
 from __future__ import annotations
 
 import os
 from importlib.metadata import version
-from typing import Any
+from typing import Any, ClassVar
 
+from .arrow_text import ROWS, arrow_arrays, arrow_schema, arrow_type
 from .serving import Adapter, Unsupported, flattened, parsed
 from .sql_text import Dialect
 
-# What texts start with: rows of Arrow batches, with dates and times as the counts that they are.
-ROWS = """\
-import pyarrow as pa
-from decimal import Decimal
-
-nan, inf = float("nan"), float("inf")
-PER_MICROSECOND = {"s": (1_000_000, 1), "ms": (1_000, 1), "us": (1, 1), "ns": (1, 1_000)}
-
-def cells(column):
-    if pa.types.is_date32(column.type):
-        return column.cast(pa.int32()).to_pylist()
-    if pa.types.is_timestamp(column.type):
-        times, per = PER_MICROSECOND[column.type.unit]
-        counts = column.cast(pa.int64()).to_pylist()
-        return [None if count is None else count * times // per for count in counts]
-    return column.to_pylist()
-
-def rows(batches):
-    return [row for batch in batches for row in zip(*map(cells, batch.columns))]
-
-"""
-_ARROW_TYPES = {
-    "boolean": "bool_", "float32": "float32", "float64": "float64", "string": "string", "binary": "binary",
-    "date": "date32", "int8": "int8", "int16": "int16", "int32": "int32", "int64": "int64", "uint8": "uint8",
-    "uint16": "uint16", "uint32": "uint32", "uint64": "uint64",
-}  # fmt: skip
 _PARQUET = "datafusion.execution.parquet."
 _SETTINGS = {
     _PARQUET + "pushdown_filters": ("true", "false"),
@@ -59,7 +34,7 @@ DEFAULTS = "SELECT name, value FROM information_schema.df_settings"
 class DataFusion(Dialect):
     """DataFusion's dialect, in which a backslash escapes in every LIKE."""
 
-    types = dict(  # noqa: RUF012
+    types: ClassVar[dict[str, str]] = dict(
         Dialect.types, uint8="TINYINT UNSIGNED", uint16="SMALLINT UNSIGNED", uint32="INT UNSIGNED",
         uint64="BIGINT UNSIGNED", binary="BYTEA",
     )  # fmt: skip
@@ -109,7 +84,8 @@ class OnDataFusion(Adapter):
         """A listing table for each table of files, one batch for each of rows."""
         text = ROWS + "from datafusion import SessionContext\n\nctx = SessionContext()\n"
         for name, value in dict({PARTITIONS: "1"}, **settings).items():
-            text += "ctx.sql({!r})\n".format(f"SET {name} = '{value}'")
+            statement = f"SET {name} = '{value}'"
+            text += f"ctx.sql({statement!r})\n"
         for name, table in tables.items():
             if "files" in table:
                 text += _listing(name, table)
@@ -167,7 +143,7 @@ def _listing(name: str, table: dict[str, Any]) -> str:
     if table.get("schemas_differ"):
         held = [column for column in table["columns"] if column["name"] not in in_directories]
         arguments.append("schema=" + arrow_schema(held))
-    return "ctx.register_parquet({})\n".format(", ".join(arguments))
+    return f"ctx.register_parquet({', '.join(arguments)})\n"
 
 
 def _check_directories(files: list[str], partitions: list[dict[str, str | None]]) -> None:
@@ -203,78 +179,6 @@ def _partition_type(type_: str) -> str:
 
 def _release() -> int:
     return int(version("datafusion").split(".")[0])
-
-
-def arrow_type(type_: str) -> str:
-    """The Python text of a type as Arrow has it."""
-    word, inside = parsed(type_)
-    if word == "list":
-        return f"pa.list_({arrow_type(_within(type_))})"
-    if word == "struct":
-        fields = (f"({name!r}, {arrow_type(part)})" for name, part in _fields(type_))
-        return "pa.struct([{}])".format(", ".join(fields))
-    if word == "decimal":
-        return "pa.decimal128({}, {})".format(*inside)
-    if word == "timestamp":
-        return "pa.timestamp({})".format(", ".join(map(repr, inside)))
-    if word not in _ARROW_TYPES:
-        raise Unsupported("the type " + type_)
-    return f"pa.{_ARROW_TYPES[word]}()"
-
-
-def arrow_schema(columns: list[dict[str, str]]) -> str:
-    """The Python text of a schema."""
-    fields = ("({!r}, {})".format(column["name"], arrow_type(column["type"])) for column in columns)
-    return "pa.schema([{}])".format(", ".join(fields))
-
-
-def arrow_arrays(columns: list[dict[str, str]], rows: list[list[Any]]) -> str:
-    """The Python text of a list of arrays, one for each column."""
-    arrays = []
-    for at, column in enumerate(columns):
-        cells = ", ".join(arrow_cell(row[at], column["type"]) for row in rows)
-        arrays.append(f"pa.array([{cells}], {arrow_type(column['type'])})")
-    return "[{}]".format(", ".join(arrays))
-
-
-def arrow_table(columns: list[dict[str, str]], rows: list[list[Any]], schema: str) -> str:
-    """The Python text of a table; `schema` is the name that its schema has there."""
-    return f"pa.table({arrow_arrays(columns, rows)}, schema={schema})"
-
-
-def arrow_cell(value: Any, type_: str) -> str:
-    """The Python text of a value from which Arrow makes one of the type; dates and times stay counts."""
-    word, _ = parsed(type_)
-    if value is None:
-        return "None"
-    if word == "list":
-        return "[{}]".format(", ".join(arrow_cell(part, _within(type_)) for part in value))
-    if word == "struct":
-        parts = (f"{name!r}: {arrow_cell(value[name], part)}" for name, part in _fields(type_))
-        return "{{{}}}".format(", ".join(parts))
-    if word in ("float32", "float64"):
-        return "-nan" if value == "-NaN" else repr(float(value))
-    if word == "decimal":
-        return f"Decimal({value!r})"
-    return repr(bytes.fromhex(value) if word == "binary" else value)
-
-
-def _within(type_: str) -> str:
-    """What stands in a type's parentheses."""
-    return type_[type_.index("(") + 1 : -1]
-
-
-def _fields(type_: str) -> list[tuple[str, str]]:
-    """The names and types of a struct's fields."""
-    fields, depth = [""], 0
-    for letter in _within(type_):
-        depth += (letter == "(") - (letter == ")")
-        if letter == "," and depth == 0:
-            fields.append("")
-        else:
-            fields[-1] += letter
-    pairs = (field.strip().split(" ", 1) for field in fields)
-    return [(name, part.strip()) for name, part in pairs]
 
 
 ADAPTER = OnDataFusion

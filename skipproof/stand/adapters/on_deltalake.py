@@ -9,8 +9,8 @@ from typing import Any
 import deltalake
 import pyarrow as pa
 
-from .on_arrow import _term as arrow_expression
-from .on_datafusion import DEFAULTS, PARTITIONS, ROWS, DataFusion, arrow_schema, arrow_table, switches
+from .arrow_text import ROWS, arrow_expression, arrow_schema, arrow_table
+from .on_datafusion import DEFAULTS, PARTITIONS, DataFusion, switches
 from .serving import Adapter, Unsupported
 
 _OPEN = """\
@@ -45,6 +45,15 @@ _NO_STATISTICS_ARROW = "file_options=ds.ParquetFileFormat().make_write_options(w
 _LACKED = ["uint8", "uint16", "uint32", "uint64", "timestamp(ns)"]
 # Types that Delta has in some versions only, with a cell of each.
 _DOUBTFUL = {"int8": 1, "int16": 1, "timestamp(ms)": 1, "timestamp(us)": 1, "timestamp(us,UTC)": 1}
+# What a table can be told, as `docs/FORMATS.md` has it.
+_LAYOUTS = {
+    "checkpoint_after": [1, 2, 4],
+    "indexed_columns": ["0", "1"],
+    "stats_columns": ["{a}", "{rid}", "{b}"],
+    "partition_by": [
+        {"only": ["int8", "int16", "int32", "int64", "string", "date", "boolean"], "value": "{a}"}
+    ],
+}
 
 
 class OnDeltaLake(Adapter):
@@ -73,6 +82,7 @@ class OnDeltaLake(Adapter):
             "areas": areas,
             "without": {"functions": [], "types": _LACKED + self._lacked(), "joins": []},
             "settings": settings,
+            "layouts": _LAYOUTS,
             "writes": False,
         }
 
@@ -127,15 +137,15 @@ class OnDeltaLake(Adapter):
         source = question["source"]
         where = None if source["where"] is None else self.sql.term(source["where"])
         copy = f"changed_{next(self.numbers)}"
-        text = "changed = copied({!r}, {!r})\n".format(source["table"], copy)
+        text = f"changed = copied({source['table']!r}, {copy!r})\n"
         if question["change"] == "delete":
             text += f"changed.delete({where!r})\n"
         else:
             value = self.sql.literal(question["to"]["literal"], question["to"]["type"])
             updates = {question["change"]: value}
             text += f"changed.update(updates={updates!r}, predicate={where!r})\n"
-        text += "dataset = DeltaTable(directory.name + {!r}).to_pyarrow_dataset()\n".format("/" + copy)
-        selected = "columns={!r}".format(question["select"]) if question["select"] else ""
+        text += f"dataset = DeltaTable(directory.name + {'/' + copy!r}).to_pyarrow_dataset()\n"
+        selected = f"columns={question['select']!r}" if question["select"] else ""
         return text + f"answer = rows(dataset.to_table({selected}).to_batches())\n"
 
     def read(self, names: dict[str, Any]) -> dict[str, int] | None:
@@ -161,7 +171,7 @@ def _created(name: str, table: dict[str, Any]) -> str:
     layout = table.get("layout") or {}
     options = _laid_out(layout) if table.get("statistics", True) else _without_statistics()
     text = f"schema = {arrow_schema(columns)}\nblocks = [\n{blocks}]\n"
-    return text + "tables[{!r}] = create({})\n".format(name, ", ".join([repr(name), "blocks", *options]))
+    return text + f"tables[{name!r}] = create({', '.join([repr(name), 'blocks', *options])})\n"
 
 
 def _laid_out(layout: dict[str, Any]) -> list[str]:
@@ -201,21 +211,19 @@ def _scanned(question: dict[str, Any]) -> str:
     if source["order"] or source["distinct"] or source["limit"] is not None or source["offset"]:
         raise Unsupported("subqueries that do more than filter")
     condition = None if source["where"] is None else arrow_expression(source["where"])
-    text = "dataset = tables[{!r}].to_pyarrow_dataset()\ncondition = {}\n".format(source["table"], condition)
+    text = f"dataset = tables[{source['table']!r}].to_pyarrow_dataset()\ncondition = {condition}\n"
     if question["aggregates"]:
         if any(part != {"function": "count", "of": None} for part in question["aggregates"]):
             raise Unsupported("aggregates other than count(*)")
         if question["limit"] is not None or question["offset"]:
             raise Unsupported("a limit of one row")
-        return text + "answer = [[dataset.count_rows(filter=condition)] * {}]\n".format(
-            len(question["aggregates"])
-        )
-    given = "columns={!r}, filter=condition".format(question["select"])
+        return text + f"answer = [[dataset.count_rows(filter=condition)] * {len(question['aggregates'])}]\n"
+    given = f"columns={question['select']!r}, filter=condition"
     if question["limit"] is None:
         found = f"dataset.to_table({given})"
     else:
-        found = "dataset.head({}, {})".format(question["limit"] + question["offset"], given)
-    cut = ".slice({})".format(question["offset"]) if question["offset"] else ""
+        found = f"dataset.head({question['limit'] + question['offset']}, {given})"
+    cut = f".slice({question['offset']})" if question["offset"] else ""
     return text + f"answer = rows({found}{cut}.to_batches())\n"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, ClassVar
 
 import duckdb
 
@@ -14,7 +14,7 @@ from .sql_text import Dialect
 class DuckDB(Dialect):
     """DuckDB's dialect."""
 
-    types = dict(
+    types: ClassVar[dict[str, str]] = dict(
         Dialect.types,
         uint8="UTINYINT",
         uint16="USMALLINT",
@@ -31,8 +31,8 @@ class DuckDB(Dialect):
 
     def binary(self, digits: str) -> str:
         """Each byte is escaped."""
-        pairs = (digits[at : at + 2] for at in range(0, len(digits), 2))
-        return "'{}'::BLOB".format("".join("\\x" + pair for pair in pairs))
+        escaped = "".join("\\x" + digits[at : at + 2] for at in range(0, len(digits), 2))
+        return f"'{escaped}'::BLOB"
 
 
 class OnDuckDB(Adapter):
@@ -80,16 +80,11 @@ class OnDuckDB(Adapter):
         return f"CREATE VIEW {self.sql.name(name)} AS SELECT * FROM read_parquet([{files}]{unified})"
 
     def _fill(self, con: Any, name: str, table: dict[str, Any]) -> None:
-        columns = [
-            "{} {}".format(self.sql.name(c["name"]), self.sql.type(c["type"])) for c in table["columns"]
-        ]
-        con.execute("CREATE TABLE {} ({})".format(self.sql.name(name), ", ".join(columns)))
-        rows = [
-            "({})".format(
-                ", ".join(self._cell(v, c["type"]) for v, c in zip(row, table["columns"]))  # noqa: B905
-            )
-            for row in flattened(table)
-        ]
+        columns = table["columns"]
+        typed = ", ".join(f"{self.sql.name(c['name'])} {self.sql.type(c['type'])}" for c in columns)
+        con.execute(f"CREATE TABLE {self.sql.name(name)} ({typed})")
+        types = [column["type"] for column in columns]
+        rows = [f"({', '.join(map(self._cell, row, types))})" for row in flattened(table)]
         if rows:
             con.execute(f"INSERT INTO {self.sql.name(name)} VALUES {', '.join(rows)}")
 

@@ -6,7 +6,7 @@ import itertools
 from importlib.metadata import version
 from typing import Any
 
-from .on_datafusion import ROWS, arrow_cell, arrow_schema, arrow_table
+from .arrow_text import ROWS, arrow_cell, arrow_schema, arrow_table
 from .serving import Adapter, Unsupported, parsed
 
 _IMPORTS = """\
@@ -74,6 +74,18 @@ _TRANSFORMS = {
     "identity": "IdentityTransform", "bucket": "BucketTransform", "truncate": "TruncateTransform",
     "day": "DayTransform", "month": "MonthTransform", "year": "YearTransform", "hour": "HourTransform",
 }  # fmt: skip
+_ORDERED_TYPES = ["int32", "int64", "string", "date", "timestamp", "boolean"]
+# What a table can be told, as `docs/FORMATS.md` has it.
+_LAYOUTS = {
+    "metrics": ["none", "counts", "truncate(1)", "truncate(16)"],
+    "partition": [
+        {"only": _ORDERED_TYPES, "value": {"column": "{a}", "transform": "identity"}},
+        {"only": ["int32", "int64", "string"], "value": {"column": "{a}", "transform": "truncate(2)"}},
+        {"only": ["int32", "int64", "string", "date"], "value": {"column": "{a}", "transform": "bucket(2)"}},
+        {"only": ["date", "timestamp"], "value": {"column": "{a}", "transform": "month"}},
+        {"only": ["date", "timestamp"], "value": {"column": "{a}", "transform": "day"}},
+    ],
+}
 
 
 class OnIceberg(Adapter):
@@ -95,6 +107,7 @@ class OnIceberg(Adapter):
             "areas": ["filter", "limit", "dml"],
             "without": {"functions": _LACKED_FUNCTIONS, "types": _LACKED_TYPES, "joins": _LACKED_JOINS},
             "settings": {},
+            "layouts": _LAYOUTS,
             "writes": False,
         }
 
@@ -124,10 +137,9 @@ class OnIceberg(Adapter):
         if question["change"] != "delete":
             raise Unsupported("updates")
         source = question["source"]
-        text = "table = catalog.register_table({!r}, tables[{!r}].metadata_location)\n".format(
-            f"n.changed_{next(self.numbers)}", source["table"]
-        )
-        text += "table.delete({})\n".format(_condition(question) or "AlwaysTrue()")
+        name, location = f"n.changed_{next(self.numbers)}", f"tables[{source['table']!r}].metadata_location"
+        text = f"table = catalog.register_table({name!r}, {location})\n"
+        text += f"table.delete({_condition(question) or 'AlwaysTrue()'})\n"
         return text + _scanned(question, None, None, of="table")
 
     def read(self, names: dict[str, Any]) -> dict[str, int] | None:
@@ -144,7 +156,7 @@ def _created(name: str, full_name: str, table: dict[str, Any]) -> str:
     columns, layout = table["columns"], table.get("layout") or {}
     blocks = [arrow_table(columns, block, schema="schema") for block in table["blocks"] if block]
     fields = ", ".join(
-        "NestedField({}, {!r}, {}, required=False)".format(number, column["name"], _type(column["type"]))
+        f"NestedField({number}, {column['name']!r}, {_type(column['type'])}, required=False)"
         for number, column in enumerate(columns, 1)
     )
     text = f"schema = {arrow_schema(columns)}\nblocks = [\n"
@@ -154,14 +166,14 @@ def _created(name: str, full_name: str, table: dict[str, Any]) -> str:
         arguments.append(repr(layout.get("metrics") or "full"))
         if layout.get("partition"):
             arguments.append(_spec(layout["partition"], [column["name"] for column in columns]))
-        return text + "tables[{!r}] = create({})\n".format(name, ", ".join(arguments))
+        return text + f"tables[{name!r}] = create({', '.join(arguments)})\n"
     return text + f"tables[{name!r}] = create_without_statistics({arguments[0]})\n"
 
 
 def _type(type_: str) -> str:
     word, inside = parsed(type_)
     if word == "decimal":
-        return "DecimalType({}, {})".format(*inside)
+        return f"DecimalType({', '.join(inside)})"
     if type_.replace(" ", "") not in _TYPES:
         raise Unsupported("the type " + type_)
     return _TYPES[type_.replace(" ", "")]
@@ -171,7 +183,7 @@ def _spec(partition: dict[str, str], columns: list[str]) -> str:
     word, inside = parsed(partition["transform"])
     if word not in _TRANSFORMS:
         raise Unsupported("the transform " + word)
-    transform = "{}({})".format(_TRANSFORMS[word], ", ".join(inside))
+    transform = f"{_TRANSFORMS[word]}({', '.join(inside)})"
     number = columns.index(partition["column"]) + 1
     return f"PartitionSpec(PartitionField({number}, 1000, {transform}, 'part'))"
 
@@ -186,7 +198,7 @@ def _condition(question: dict[str, Any]) -> str | None:
     if source["limit"] is not None and question["where"] is not None:
         raise Unsupported("a filter after a limit")
     both = [expression(where) for where in (source["where"], question["where"]) if where is not None]
-    return "And({})".format(", ".join(both)) if len(both) == 2 else (both[0] if both else None)
+    return f"And({', '.join(both)})" if len(both) == 2 else (both[0] if both else None)
 
 
 def _limit(question: dict[str, Any]) -> int | None:
@@ -203,8 +215,8 @@ def _scanned(
         arguments.append(f"selected_fields={selected!r}")
     if limit is not None:
         arguments.append(f"limit={limit}")
-    table = of or "tables[{!r}]".format(question["source"]["table"])
-    text = "of = {}\nscan = of.scan({})\nfound = scan.to_arrow()\n".format(table, ", ".join(arguments))
+    table = of or f"tables[{question['source']['table']!r}]"
+    text = f"of = {table}\nscan = of.scan({', '.join(arguments)})\nfound = scan.to_arrow()\n"
     if selected:
         text += f"found = found.select({list(selected)!r})\n"
     return text + "answer = rows(found.to_batches())\n"
@@ -213,14 +225,14 @@ def _scanned(
 def expression(term: dict[str, Any]) -> str:
     """The text of a PyIceberg expression."""
     if "column" in term:
-        return "EqualTo({!r}, True)".format(term["column"])
+        return f"EqualTo({term['column']!r}, True)"
     if "literal" in term:
         if term["literal"] is None:
             raise Unsupported("NULL as a condition")
         return "AlwaysTrue()" if term["literal"] else "AlwaysFalse()"
     function, of = term["call"], term["of"]
     if function in ("and", "or") and len(of) > 1:
-        return "{}({})".format(function.capitalize(), ", ".join(map(expression, of)))
+        return f"{function.capitalize()}({', '.join(map(expression, of))})"
     if function in ("and", "or"):
         return expression(of[0])
     if function == "not":
@@ -238,10 +250,10 @@ def expression(term: dict[str, Any]) -> str:
 def _of_many(function: str, of: list[Any]) -> str:
     column = _column(of[0])
     if function == "in":
-        return "In({}, [{}])".format(column, ", ".join(map(_literal, of[1:])))
+        return f"In({column}, [{', '.join(map(_literal, of[1:]))}])"
     if function == "between":
-        bounds = "GreaterThanOrEqual({0}, {1}), LessThanOrEqual({0}, {2})"
-        return f"And({bounds.format(column, _literal(of[1]), _literal(of[2]))})"
+        lower, upper = _literal(of[1]), _literal(of[2])
+        return f"And(GreaterThanOrEqual({column}, {lower}), LessThanOrEqual({column}, {upper}))"
     if function == "starts with":
         return f"StartsWith({column}, {_literal(of[1])})"
     raise Unsupported("the function " + function)

@@ -38,7 +38,7 @@ class Adapter:
         return ""
 
     def setup(self, tables: dict[str, Any], settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
-        """Python text that opens the tables anew, and the objects by name that the text uses."""
+        """Python text that opens the tables anew, and objects by name that it uses; it adds what it names."""
         raise NotImplementedError
 
     def ask(self, question: dict[str, Any]) -> str:
@@ -82,17 +82,32 @@ def _write(adapter: Adapter, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _answers(adapter: Adapter, request: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
-    text, objects = adapter.setup(request["tables"], request.get("settings", {}))
-    names = {**base, **objects}
-    exec(text, names)
-    return {"answers": [_answer(adapter, text, names, request, asked) for asked in request["questions"]]}
+    """The setup runs only where a question can be asked."""
+    setup, names = adapter.setup(request["tables"], request.get("settings", {}))
+    texts = [_text(adapter, question) for question in request["questions"]]
+    for name, value in base.items():
+        names.setdefault(name, value)
+    if any(isinstance(text, str) for text in texts):
+        exec(setup, names)
+    before = adapter.start() + setup if request.get("sources") else None
+    return {"answers": [_answer(adapter, text, names, before) for text in texts]}
+
+
+def _text(adapter: Adapter, question: dict[str, Any]) -> str | dict[str, Any]:
+    """What answers a question, or the error that is its answer."""
+    try:
+        return adapter.ask(question)
+    except BaseException as error:
+        return failure(error)
 
 
 def _answer(
-    adapter: Adapter, setup: str, names: dict[str, Any], request: dict[str, Any], question: dict[str, Any]
+    adapter: Adapter, text: str | dict[str, Any], names: dict[str, Any], before: str | None
 ) -> dict[str, Any]:
+    """Run a question's text; `before` is what a replay runs first, None where none is asked for."""
+    if not isinstance(text, str):
+        return text
     try:
-        text = adapter.ask(question)
         scope = dict(names)
         exec(text, scope)
         answer: dict[str, Any] = {"rows": [[to_json(cell) for cell in row] for row in scope["answer"]]}
@@ -101,8 +116,8 @@ def _answer(
         return failure(error)
     if read is not None:
         answer["read"] = read
-    if request.get("sources"):
-        answer["source"] = adapter.start() + setup + text
+    if before is not None:
+        answer["source"] = before + text
     return answer
 
 
@@ -150,6 +165,25 @@ def parsed(type_: str) -> tuple[str, list[str]]:
     """A type's word and what stands in its parentheses: `decimal(9,2)` is ("decimal", ["9", "2"])."""
     word, _, rest = type_.partition("(")
     return word, [part.strip() for part in rest.rstrip(")").split(",")] if rest else []
+
+
+def nested(type_: str) -> tuple[str, list[str]]:
+    """A type's word and the parts of its outermost parentheses: `list(decimal(9,2))` holds `decimal(9,2)`."""
+    word, _, rest = type_.partition("(")
+    parts, depth = [""], 0
+    for character in rest[:-1]:
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return word, [part.strip() for part in parts] if rest else []
+
+
+def fields(type_: str) -> list[tuple[str, str]]:
+    """The names and types of a struct's fields."""
+    pairs = (part.partition(" ") for part in nested(type_)[1])
+    return [(name, type_of_field.strip()) for name, _, type_of_field in pairs]
 
 
 def to_python(value: Any, type_: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from .serving import Unsupported, parsed
 
@@ -19,11 +19,14 @@ class Dialect:
     """Standard SQL; an engine that differs overrides what differs."""
 
     quote = '"'
-    types = {
+    types: ClassVar[dict[str, str]] = {
         "boolean": "BOOLEAN", "int8": "TINYINT", "int16": "SMALLINT", "int32": "INTEGER", "int64": "BIGINT",
         "float32": "REAL", "float64": "DOUBLE", "string": "VARCHAR", "date": "DATE",
     }  # fmt: skip
-    distinct = {"is not distinct from": "IS NOT DISTINCT FROM", "is distinct from": "IS DISTINCT FROM"}
+    distinct: ClassVar[dict[str, str]] = {
+        "is not distinct from": "IS NOT DISTINCT FROM",
+        "is distinct from": "IS DISTINCT FROM",
+    }
     semi, anti = "SEMI JOIN", "ANTI JOIN"
     like_escape = " ESCAPE '\\'"
     starts_with = "starts_with"
@@ -41,7 +44,7 @@ class Dialect:
         """The engine's word for a type."""
         word, inside = parsed(type_)
         if word == "decimal":
-            return "DECIMAL({}, {})".format(*inside)
+            return f"DECIMAL({', '.join(inside)})"
         if word == "timestamp":
             return self.timestamp(*inside)
         if word not in self.types:
@@ -89,7 +92,7 @@ class Dialect:
         """A function's call."""
         parts = [self.term(part) for part in of]
         if function in _INFIX:
-            return "(" + (" " + _INFIX[function] + " ").join(parts) + ")"
+            return f"({f' {_INFIX[function]} '.join(parts)})"
         if function in _POSTFIX:
             return f"({parts[0]} {_POSTFIX[function]})"
         if function in self.distinct:
@@ -97,26 +100,24 @@ class Dialect:
         if function == "not":
             return f"(NOT {parts[0]})"
         if function == "in":
-            return "({} IN ({}))".format(parts[0], ", ".join(parts[1:]))
+            return f"({parts[0]} IN ({', '.join(parts[1:])}))"
         if function == "between":
-            return "({} BETWEEN {} AND {})".format(*parts)
+            return f"({parts[0]} BETWEEN {parts[1]} AND {parts[2]})"
         if function == "like":
             return f"({parts[0]} LIKE {parts[1]}{self.like_escape})"
         if function in ("cast", "try cast"):
             return self.cast(parts[0], term["type"], word=function.upper().replace(" ", "_"))
         if function == "if":
-            return "CASE WHEN {} THEN {} ELSE {} END".format(*parts)
+            return f"CASE WHEN {parts[0]} THEN {parts[1]} ELSE {parts[2]} END"
         named = {"is nan": "isnan", "coalesce": "coalesce", "starts with": self.starts_with, "abs": "abs"}
         if function not in named:
             raise Unsupported("the function " + function)
-        return "{}({})".format(named[function], ", ".join(parts))
+        return f"{named[function]}({', '.join(parts)})"
 
     def key(self, key: dict[str, Any]) -> str:
         """An ORDER BY key, with nothing left to defaults."""
         direction = "DESC" if key["descending"] else "ASC"
-        return "{} {} NULLS {}".format(
-            self.term(key["by"]), direction, "FIRST" if key["nulls_first"] else "LAST"
-        )
+        return f"{self.term(key['by'])} {direction} NULLS {'FIRST' if key['nulls_first'] else 'LAST'}"
 
     def tail(self, of: dict[str, Any]) -> str:
         """ORDER BY, LIMIT and OFFSET."""
@@ -124,10 +125,10 @@ class Dialect:
         if of["order"]:
             text += " ORDER BY " + ", ".join(self.key(key) for key in of["order"])
         if of["limit"] is not None:
-            text += " LIMIT {}".format(of["limit"])
+            text += f" LIMIT {of['limit']}"
         elif of["offset"]:
             text += self.no_limit
-        return text + (" OFFSET {}".format(of["offset"]) if of["offset"] else "")
+        return text + (f" OFFSET {of['offset']}" if of["offset"] else "")
 
     def relation(self, relation: dict[str, Any]) -> str:
         """What stands after FROM."""
@@ -157,7 +158,7 @@ class Dialect:
     def aggregate(self, aggregate: dict[str, Any]) -> str:
         """One aggregate."""
         of = "*" if aggregate["of"] is None else self.name(aggregate["of"])
-        return "{}({})".format(aggregate["function"], of)
+        return f"{aggregate['function']}({of})"
 
     def select(self, question: dict[str, Any]) -> str:
         """A question that changes nothing, as one statement."""
@@ -168,7 +169,7 @@ class Dialect:
         source, conditions = self.joined(question)
         if question["where"] is not None:
             conditions = [*conditions, self.term(question["where"])]
-        text = "SELECT {} FROM {}".format(", ".join(what), source)
+        text = f"SELECT {', '.join(what)} FROM {source}"
         if conditions:
             text += " WHERE " + " AND ".join(conditions)
         if question["group"]:
@@ -188,5 +189,5 @@ def written(value: Any, word: str, inside: list[str]) -> str:
         digits = len(str(per_second)) - 1
         zone = "+00:00" if len(inside) > 1 else ""
         moment = _EPOCH + datetime.timedelta(seconds=seconds)
-        return "{}.{:0{}}{}".format(moment.isoformat(sep=" "), rest, digits, zone)
+        return f"{moment.isoformat(sep=' ')}.{rest:0{digits}}{zone}"
     return str(value)

@@ -1,0 +1,336 @@
+"""Whether the hunt convicts old releases of what their current ones no longer do, untold of what it is.
+
+    python bench/museum.py [--only NAME] [--seed N] [--seconds S] [--environments DIR] [--json]
+
+Each release runs in an environment of its own, made by pip when it is missing. A finding convicts it if the
+finding has the traits of the area named below and the current release answers the same question about the
+same table rightly. Shrinking is not counted in the seconds. The command fails if one is not convicted.
+"""
+
+import argparse
+import contextlib
+import importlib.util
+import json
+import subprocess
+import sys
+import venv
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from skipproof.stand import engines
+from skipproof.stand.examining import Write, examine
+from skipproof.stand.hunting import Finding, Hunt, Limits, able, hunt
+from skipproof.stand.workers import Worker
+from skipproof.stand.writing import layouts, writer_names, writing
+from strategies.engine_questions import World
+
+SECONDS_MAX = 300.0
+SECONDS_TO_SHRINK = 10.0
+TRIES = 3
+_DIRECTORY = Path(__file__).parent.parent / ".museum"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """An old release whose pruning is known to be wrong.
+
+    Attributes:
+        pins: What pip installs, the engine first.
+        area: Where it is wrong.
+        traits: What a finding in that area has, one of each tuple.
+    """
+
+    engine: str
+    pins: tuple[str, ...]
+    area: str
+    traits: tuple[tuple[str, ...], ...]
+
+    @property
+    def name(self) -> str:
+        """The package and its version, as in the name of its environment."""
+        return self.pins[0].partition("[")[0].partition("==")[0] + "-" + self.pins[0].partition("==")[2]
+
+
+RELEASES = (
+    Release(
+        engine="duckdb",
+        pins=("duckdb==1.5.6",),
+        area="floating point beside bloom filters",
+        traits=(("floating",), ("a bloom filter",)),
+    ),
+    Release(
+        engine="duckdb",
+        pins=("duckdb==1.5.2",),
+        area="which row groups ORDER BY needs",
+        traits=(("topk",),),
+    ),
+    Release(
+        engine="duckdb",
+        pins=("duckdb==1.1.0",),
+        area="joins whose inputs are limited",
+        traits=(("join",), ("join of a limited relation",)),
+    ),
+    Release(
+        engine="datafusion",
+        pins=("datafusion==54.0.0", "pyarrow"),
+        area="filters that a join makes while it runs",
+        traits=(("join",),),
+    ),
+    Release(
+        engine="datafusion",
+        pins=("datafusion==51.0.0", "pyarrow"),
+        area="LIKE",
+        traits=(("pattern",),),
+    ),
+    Release(
+        engine="datafusion",
+        pins=("datafusion==50.1.0", "pyarrow"),
+        area="statistics of some files only",
+        traits=(("partial statistics",),),
+    ),
+    Release(
+        engine="datafusion",
+        pins=("datafusion==44.0.0", "pyarrow"),
+        area="LIMIT over outer joins",
+        traits=(("left join", "right join", "full join"), ("LIMIT",)),
+    ),
+    Release(
+        engine="polars",
+        pins=("polars==0.13.6",),
+        area="ranges",
+        traits=(("ordering",),),
+    ),
+    Release(
+        engine="polars",
+        pins=("polars==0.19.0",),
+        area="NULL tests of texts",
+        traits=(("null test",), ("text",)),
+    ),
+    Release(
+        engine="polars",
+        pins=("polars==0.20.31",),
+        area="unsigned integers",
+        traits=(("unsigned",),),
+    ),
+    Release(
+        engine="polars",
+        pins=("polars==1.38.1",),
+        area="floating point in files by pyarrow",
+        traits=(("floating",),),
+    ),
+    Release(
+        engine="iceberg",
+        pins=("pyiceberg[sql-sqlite]==0.11.1", "pyarrow"),
+        area="DELETE where a condition is negated",
+        traits=(("dml",), ("not", "inequality", "null-safe", "null test")),
+    ),
+    Release(
+        engine="deltalake",
+        pins=("deltalake==0.10.0", "pyarrow==14.0.2", "numpy<2"),
+        area="NULL tests",
+        traits=(("null test",),),
+    ),
+    Release(
+        engine="deltalake",
+        pins=("deltalake==0.24.0", "pyarrow"),
+        area="columns without statistics beside checkpoints",
+        traits=(("with stats_columns", "with indexed_columns"), ("with checkpoint_after",)),
+    ),
+)
+# What pip installs of an engine that is not installed here: its newest release.
+CURRENT = {
+    "duckdb": ("duckdb",),
+    "datafusion": ("datafusion", "pyarrow"),
+    "polars": ("polars",),
+    "iceberg": ("pyiceberg[sql-sqlite]", "pyiceberg-core", "pyarrow"),
+    "deltalake": ("deltalake", "pyarrow"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What came of one release; `finding` is None if it was not convicted.
+
+    Attributes:
+        elsewhere: Findings before it that the current release has too, or that have not the area's traits.
+    """
+
+    release: Release
+    finding: Finding | None
+    elsewhere: tuple[Finding, ...]
+    examples: int
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The trial in JSON."""
+        found = {} if self.finding is None else _brief(self.finding)
+        return {
+            "release": self.release.name,
+            "area": self.release.area,
+            "convicted": self.finding is not None,
+            "examples": self.examples,
+            "seconds": round(self.seconds, 1),
+            "elsewhere": [_brief(one) for one in self.elsewhere],
+            **found,
+        }
+
+
+class _Convicted(Exception):
+    """Ends a hunt."""
+
+
+class _Judge:
+    """Looks at each new finding of a hunt, and ends it at the first that convicts."""
+
+    def __init__(self, release: Release, old: Worker, current: Worker) -> None:
+        self._release = release
+        self._old, self._current = old, current
+        self._write_old = writing({release.engine: old})
+        self._write_current = writing({release.engine: current})
+        self.state = Hunt()
+        self.elsewhere: list[Finding] = []
+        self.finding: Finding | None = None
+
+    def run(self, *, seed: int, seconds_max: float) -> Trial:
+        """Hunt until it is convicted or the time is over."""
+        workers = {self._release.engine: self._old}
+        what = replace(able(self._old, writers=writer_names(workers)), layouts=layouts(self._old.hello))
+        with contextlib.suppress(_Convicted):
+            hunt(
+                self._old,
+                what,
+                Limits(seconds=seconds_max, seconds_to_shrink=SECONDS_TO_SHRINK),
+                seed_first=seed,
+                write=self._write_old,
+                progress=self._look,
+            )
+        return Trial(
+            release=self._release,
+            finding=self.finding,
+            elsewhere=tuple(self.elsewhere),
+            examples=self.finding.examples if self.finding else self.state.examples,
+            seconds=self.finding.seconds if self.finding else self.state.seconds,
+        )
+
+    def _look(self, state: Hunt) -> None:
+        self.state = state
+        for finding in state.findings[len(self.elsewhere) :]:
+            if self._convicts(finding):
+                self.finding = finding
+                raise _Convicted
+            self.elsewhere.append(finding)
+
+    def _convicts(self, finding: Finding) -> bool:
+        if not in_area(finding.traits, self._release.traits):
+            return False
+        again = verdicts(self._old, finding.world, self._write_old)
+        now = verdicts(self._current, _known(finding.world, self._current), self._write_current)
+        return "wrong" in again and set(now) == {"right"}
+
+
+def in_area(found: frozenset[str], traits: Sequence[Sequence[str]]) -> bool:
+    """Whether a finding has one trait of each; its area is a trait."""
+    areas = {trait.partition(":")[0] for trait in found if ": " in trait}
+    return all((found | areas).intersection(either) for either in traits)
+
+
+def verdicts(worker: Worker, world: World, write: Write) -> list[str]:
+    """How a world of one question fares each time, since threads waver: right, wrong or refused."""
+    outcomes = [examine(worker, world, write=write)[0] for _ in range(TRIES)]
+    return ["refused" if one.refused else "wrong" if one.contradiction else "right" for one in outcomes]
+
+
+def _known(world: World, worker: Worker) -> World:
+    """The world without the settings that this release does not have."""
+    known = {name: value for name, value in world.settings.items() if name in worker.hello.settings}
+    return replace(world, settings=known)
+
+
+def try_release(release: Release, environments: Path, *, seed: int, seconds_max: float) -> Trial:
+    """Put one release beside the current one."""
+    python = environment(release.name, release.pins, environments)
+    with (
+        Worker(engines.engine(release.engine, python=str(python)).command) as old,
+        Worker(engines.engine(release.engine, python=_current(release.engine, environments)).command) as now,
+    ):
+        return _Judge(release, old, now).run(seed=seed, seconds_max=seconds_max)
+
+
+def _current(engine: str, environments: Path) -> str | None:
+    """The interpreter of the newest release; None is this one."""
+    module = "pyiceberg" if engine == "iceberg" else engine
+    if importlib.util.find_spec(module) is not None:
+        return None
+    return str(environment(f"{module}-current", CURRENT[engine], environments))
+
+
+def environment(name: str, pins: Sequence[str], directory: Path) -> Path:
+    """The interpreter of an environment, which is made if the directory has none of this name."""
+    found = sorted(directory.glob(f"*{name}/bin/python"))
+    if found:
+        return found[0]
+    place = directory / f".{name}.new"
+    venv.create(place, with_pip=True, clear=True)
+    subprocess.run([place / "bin" / "python", "-m", "pip", "install", "--quiet", *pins], check=True)
+    return place.rename(directory / name) / "bin" / "python"
+
+
+def main() -> None:
+    """Try the releases one after the other."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--only", action="append", metavar="NAME", choices=[one.name for one in RELEASES])
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=SECONDS_MAX)
+    parser.add_argument("--environments", type=Path, default=_DIRECTORY, metavar="DIR")
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    arguments.environments.mkdir(parents=True, exist_ok=True)
+    trials = []
+    for release in RELEASES:
+        if arguments.only is None or release.name in arguments.only:
+            trial = try_release(
+                release, arguments.environments, seed=arguments.seed, seconds_max=arguments.seconds
+            )
+            trials.append(trial)
+            print(
+                release.name, "convicted" if trial.finding else "NOT CONVICTED", file=sys.stderr, flush=True
+            )
+    if arguments.json:
+        print(json.dumps([trial.to_dict() for trial in trials], indent=1))
+    else:
+        show(Console(), trials)
+    sys.exit(any(trial.finding is None for trial in trials))
+
+
+def show(out: Console, trials: Sequence[Trial]) -> None:
+    """Print a table of the trials."""
+    table = Table("release", "area", "examples", "seconds", "what", "traits", "found before")
+    for trial in trials:
+        table.add_row(
+            trial.release.name,
+            trial.release.area,
+            f"{trial.examples:,}",
+            f"{trial.seconds:.1f}",
+            _difference(trial.finding) if trial.finding else "[bold]not convicted[/]",
+            ", ".join(sorted(trial.finding.traits)) if trial.finding else "",
+            str(len(trial.elsewhere)),
+        )
+    out.print(table)
+
+
+def _brief(finding: Finding) -> dict[str, Any]:
+    return {"difference": _difference(finding), "traits": sorted(finding.traits)}
+
+
+def _difference(finding: Finding) -> str:
+    assert finding.outcome.contradiction is not None
+    return finding.outcome.contradiction.difference
+
+
+if __name__ == "__main__":
+    main()

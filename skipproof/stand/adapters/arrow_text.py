@@ -1,0 +1,181 @@
+"""Arrow's types, values, tables and expressions as Python text; nothing is imported to write it.
+
+The texts name `pa`, `pc`, `Decimal`, `nan` and `inf`; `ROWS` brings all of them but `pc`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .serving import Unsupported, fields, nested, parsed
+
+# What texts start with: rows of Arrow batches, with dates and times as the counts that they are.
+ROWS = """\
+import pyarrow as pa
+from decimal import Decimal
+
+nan, inf = float("nan"), float("inf")
+PER_MICROSECOND = {"s": (1_000_000, 1), "ms": (1_000, 1), "us": (1, 1), "ns": (1, 1_000)}
+
+def cells(column):
+    if pa.types.is_date32(column.type):
+        return column.cast(pa.int32()).to_pylist()
+    if pa.types.is_timestamp(column.type):
+        times, per = PER_MICROSECOND[column.type.unit]
+        counts = column.cast(pa.int64()).to_pylist()
+        return [None if count is None else count * times // per for count in counts]
+    return column.to_pylist()
+
+def rows(batches):
+    return [row for batch in batches for row in zip(*map(cells, batch.columns))]
+
+"""
+_TYPES = {
+    "boolean": "bool_", "float32": "float32", "float64": "float64", "string": "string", "binary": "binary",
+    "date": "date32", "int8": "int8", "int16": "int16", "int32": "int32", "int64": "int64", "uint8": "uint8",
+    "uint16": "uint16", "uint32": "uint32", "uint64": "uint64",
+}  # fmt: skip
+# The types that a plain Python value has for pyarrow.
+_PLAIN_LITERALS = ("boolean", "int64", "float64", "string")
+_INFIX = {
+    "=": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "+": "+", "-": "-", "*": "*",
+}  # fmt: skip
+_METHODS = {"is null": "is_null()", "is not null": "is_valid()", "is nan": "is_nan()"}
+
+
+def arrow_type(type_: str) -> str:
+    """A type."""
+    word, inside = nested(type_)
+    if word == "list":
+        return f"pa.list_({arrow_type(inside[0])})"
+    if word == "struct":
+        typed = ", ".join(f"({name!r}, {arrow_type(part)})" for name, part in fields(type_))
+        return f"pa.struct([{typed}])"
+    if word == "decimal":
+        precision, scale = inside
+        return f"pa.decimal{128 if int(precision) <= 38 else 256}({precision}, {scale})"
+    if word == "timestamp":
+        return f"pa.timestamp({', '.join(map(repr, inside))})"
+    if word not in _TYPES:
+        raise Unsupported("the type " + type_)
+    return f"pa.{_TYPES[word]}()"
+
+
+def arrow_schema(columns: list[dict[str, str]]) -> str:
+    """A schema."""
+    typed = ", ".join(f"({column['name']!r}, {arrow_type(column['type'])})" for column in columns)
+    return f"pa.schema([{typed}])"
+
+
+def arrow_table(columns: list[dict[str, str]], rows: list[list[Any]], schema: str) -> str:
+    """A table; `schema` is the text of its schema, or the name that it has there."""
+    return f"pa.table({arrow_arrays(columns, rows)}, schema={schema})"
+
+
+def arrow_arrays(columns: list[dict[str, str]], rows: list[list[Any]]) -> str:
+    """A list of arrays, one for each column."""
+    arrays = (_array([row[at] for row in rows], column["type"]) for at, column in enumerate(columns))
+    return f"[{', '.join(arrays)}]"
+
+
+def _array(cells: list[Any], type_: str) -> str:
+    return f"pa.array([{', '.join(arrow_cell(cell, type_) for cell in cells)}], {arrow_type(type_)})"
+
+
+def arrow_cell(value: Any, type_: str) -> str:
+    """A value from which Arrow makes one of the type; dates and times stay counts."""
+    word, inside = nested(type_)
+    if value is None:
+        return "None"
+    if word == "list":
+        return f"[{', '.join(arrow_cell(part, inside[0]) for part in value)}]"
+    if word == "struct":
+        parts = (f"{name!r}: {arrow_cell(value[name], part)}" for name, part in fields(type_))
+        return f"{{{', '.join(parts)}}}"
+    if word in ("float32", "float64"):
+        return "-nan" if value == "-NaN" else repr(float(value))
+    if word == "decimal":
+        return f"Decimal({value!r})"
+    return repr(bytes.fromhex(value) if word == "binary" else value)
+
+
+def arrow_expression(term: dict[str, Any]) -> str:
+    """An expression, to which a method's call can be appended."""
+    if "column" in term:
+        return f"pc.field({term['column']!r})"
+    if "literal" in term:
+        return f"pc.scalar({_scalar(term['literal'], term['type'])})"
+    return _call(term["call"], term["of"], term)
+
+
+def _scalar(value: Any, type_: str) -> str:
+    """A constant of exactly its type."""
+    word, _ = parsed(type_)
+    if value is None:
+        return f"pa.scalar(None, {arrow_type(type_)})"
+    text = arrow_cell(value, type_)
+    return text if word in _PLAIN_LITERALS else f"pa.scalar({text}, {arrow_type(type_)})"
+
+
+def _operand(term: dict[str, Any]) -> str:
+    """A right operand: literals as they are."""
+    return _scalar(term["literal"], term["type"]) if "literal" in term else arrow_expression(term)
+
+
+def _call(function: str, of: list[Any], term: dict[str, Any]) -> str:
+    """A function's call."""
+    first = arrow_expression(of[0])
+    if function in _INFIX:
+        return f"({first} {_INFIX[function]} {_operand(of[1])})"
+    if function in ("and", "or"):
+        return f"({(' & ' if function == 'and' else ' | ').join(map(arrow_expression, of))})"
+    if function == "not":
+        return f"(~{first})"
+    if function in _METHODS:
+        return f"{first}.{_METHODS[function]}"
+    if function in ("is not distinct from", "is distinct from"):
+        return _same(first, arrow_expression(of[1]), function == "is distinct from")
+    if function == "is true":
+        return _true(first)
+    if function == "abs":
+        return f"pc.abs({first})"
+    if function == "cast":
+        return f"{first}.cast({arrow_type(term['type'])}, safe=True)"
+    if function == "coalesce":
+        return f"pc.coalesce({', '.join(map(arrow_expression, of))})"
+    if function == "if":
+        return f"pc.if_else({_true(first)}, {arrow_expression(of[1])}, {arrow_expression(of[2])})"
+    if function == "between":
+        return f"(({first} >= {_operand(of[1])}) & ({first} <= {_operand(of[2])}))"
+    if function == "in":
+        return f"{first}.isin({_values(of[1:])})"
+    if function in ("like", "starts with"):
+        called = "match_like" if function == "like" else "starts_with"
+        return f"pc.{called}({first}, {_text(of[1])!r})"
+    raise Unsupported("the function " + function)
+
+
+def _same(left: str, right: str, negated: bool) -> str:
+    """Equality to which NULL is a value, by the logic of three values."""
+    valid = f"{left}.is_valid() & {right}.is_valid()"
+    text = f"((({left} == {right}) & {valid}) | ({left}.is_null() & {right}.is_null()))"
+    return f"(~{text})" if negated else text
+
+
+def _true(condition: str) -> str:
+    return f"pc.coalesce({condition}, pc.scalar(False))"
+
+
+def _values(literals: list[dict[str, Any]]) -> str:
+    """What isin is given; to it a NULL in the list equals NULL, which the question does not mean."""
+    if any(term.get("literal") is None for term in literals):
+        raise Unsupported("IN with NULL, or with other terms than literals")
+    type_ = literals[0]["type"]
+    texts = ", ".join(arrow_cell(term["literal"], type_) for term in literals)
+    return f"pa.array([{texts}], {arrow_type(type_)})"
+
+
+def _text(term: dict[str, Any]) -> str:
+    if not isinstance(term.get("literal"), str):
+        raise Unsupported("patterns that are no literal text")
+    return str(term["literal"])

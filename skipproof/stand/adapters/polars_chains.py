@@ -1,0 +1,182 @@
+"""Questions as chains of a lazy frame's calls, in the words that this version of Polars has for them."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+from typing import Any
+
+import polars as pl
+
+from .polars_terms import term_text
+from .polars_types import keyword, works
+from .serving import Unsupported
+
+_HOW = {
+    "inner": ("inner",), "left": ("left",), "right": ("right",), "full": ("full", "outer"), "semi": ("semi",),
+    "anti": ("anti",),
+}  # fmt: skip
+_DESCENDING = keyword(pl.LazyFrame.sort, "descending", "reverse")
+_NULLS_EQUAL = keyword(pl.LazyFrame.join, "nulls_equal", "join_nulls")
+_HAS_COALESCE = keyword(pl.LazyFrame.join, "coalesce") is not None
+_GROUP_BY = "group_by" if hasattr(pl.LazyFrame, "group_by") else "groupby"
+_LENGTH = "pl.len()" if hasattr(pl, "len") else "pl.count()"
+_UNIQUE = "unique" if hasattr(pl.LazyFrame, "unique") else "distinct"
+_SLICES_TO_THE_END = inspect.signature(pl.LazyFrame.slice).parameters["length"].default is None
+_HAS_NULLS_LAST = keyword(pl.LazyFrame.sort, "nulls_last") is not None
+
+
+def chain(question: dict[str, Any]) -> str:
+    """The text of a lazy frame that gives a question's answer."""
+    text = _relation(question["source"])
+    if question["join"]:
+        text = _joined(text, question)
+    if question["where"] is not None:
+        text += f".filter({term_text(question['where'])})"
+    if question["aggregates"] or question["group"]:
+        return text + _aggregated(question) + _tail(question)
+    return text + _tail(question) + f".select({question['select']!r})"
+
+
+def joins_missing() -> list[str]:
+    """The kinds of joins that this version lacks."""
+    return [*(kind for kind in _HOW if _how(kind) is None), "not in"]
+
+
+def null_safe_missing() -> bool:
+    """Whether this version has no join in which NULL equals NULL."""
+    return _NULLS_EQUAL is None and not _joins_nulls()
+
+
+def _relation(relation: dict[str, Any]) -> str:
+    """A table, or what a subquery makes of it."""
+    text = str(relation["table"])
+    if relation["where"] is not None:
+        text += f".filter({term_text(relation['where'])})"
+    if relation["distinct"]:
+        text += f".select([{relation['distinct']!r}]).{_UNIQUE}()"
+    return text + _tail(relation)
+
+
+def _tail(of: dict[str, Any]) -> str:
+    """What ORDER BY, LIMIT and OFFSET are."""
+    text = _sorted(of["order"]) if of["order"] else ""
+    if of["offset"]:
+        if of["limit"] is None and not _SLICES_TO_THE_END:
+            raise Unsupported("an offset without a limit")
+        length = "" if of["limit"] is None else f", {of['limit']}"
+        return f"{text}.slice({of['offset']}{length})"
+    return text if of["limit"] is None else f"{text}.head({of['limit']})"
+
+
+def _sorted(keys: list[dict[str, Any]]) -> str:
+    descending = tuple(key["descending"] for key in keys)
+    nulls_last = tuple(not key["nulls_first"] for key in keys)
+    if not _sorts(descending, nulls_last):
+        raise Unsupported(f"{descending=}, {nulls_last=}")
+    return _sort([term_text(key["by"]) for key in keys], descending, nulls_last)
+
+
+def _sort(by: list[str], descending: tuple[bool, ...], nulls_last: tuple[bool, ...]) -> str:
+    """Switches as one value where all keys have the same, which early versions need."""
+    last = nulls_last[0] if len(set(nulls_last)) == 1 else list(nulls_last)
+    nulls = f", nulls_last={last}" if _HAS_NULLS_LAST else ""
+    if len(by) == 1:
+        return f".sort({by[0]}, {_DESCENDING}={descending[0]}{nulls})"
+    return f".sort([{', '.join(by)}], {_DESCENDING}={list(descending)}{nulls})"
+
+
+@functools.cache
+def _sorts(descending: tuple[bool, ...], nulls_last: tuple[bool, ...]) -> bool:
+    """Whether a frame of a few rows comes in the order that was asked for."""
+    rows = list(itertools.product((2, None, 1), repeat=len(descending)))
+    columns = [f"k{at}" for at in range(len(descending))]
+
+    def rank(row: tuple[Any, ...]) -> list[tuple[bool, int]]:
+        ranks = zip(row, descending, nulls_last)  # noqa: B905
+        return [((v is None) == last, -(v or 0) if down else v or 0) for v, down, last in ranks]
+
+    small = pl.DataFrame([pl.Series(name, cells) for name, cells in zip(columns, zip(*rows))])  # noqa: B905
+    text = "small.lazy()" + _sort([f"pl.col({name!r})" for name in columns], descending, nulls_last)
+    return works(lambda: eval(text, {"pl": pl, "small": small}).collect().rows() == sorted(rows, key=rank))
+
+
+def _aggregated(question: dict[str, Any]) -> str:
+    aggregates = enumerate(question["aggregates"])
+    parts = ", ".join(f"{_aggregate(one)}.alias('aggregate {at}')" for at, one in aggregates)
+    if question["group"]:
+        return f".{_GROUP_BY}({question['group']!r}).agg([{parts}])"
+    return f".select([{parts}])"
+
+
+def _aggregate(aggregate: dict[str, Any]) -> str:
+    if aggregate["of"] is None:
+        return _LENGTH
+    column = f"pl.col({aggregate['of']!r})"
+    if aggregate["function"] == "count" and not _counts_values():
+        return column + ".is_not_null().sum()"
+    return f"{column}.{aggregate['function']}()"
+
+
+@functools.cache
+def _counts_values() -> bool:
+    """Whether `count` leaves out NULL, which early versions counted."""
+    return bool(pl.DataFrame({"a": [1, None]}).select([pl.col("a").count()]).rows() == [(1,)])
+
+
+def _joined(left: str, question: dict[str, Any]) -> str:
+    """A join whose two keys both remain wherever the question asks for them."""
+    join = question["join"]
+    kind, how = join["kind"], _how(join["kind"])
+    if how is None:
+        raise Unsupported("the join " + kind)
+    right, left_key, right_key = _relation(join["right"]), join["left_key"], join["right_key"]
+    options = f", how={how!r}"
+    if join["null_safe"] and not _joins_nulls():
+        if _NULLS_EQUAL is None:
+            raise Unsupported("joins in which NULL equals NULL")
+        options += f", {_NULLS_EQUAL}=True"
+    if _joins_nulls() and not join["null_safe"]:
+        if kind == "full":
+            raise Unsupported("full joins in which NULL differs from NULL")
+        right += f".filter(pl.col({right_key!r}).is_not_null())"
+    dropped = {"inner": {right_key}, "left": {right_key}, "right": {left_key}, "full": {left_key, right_key}}
+    if dropped.get(kind, set()) & _used(question):
+        if _HAS_COALESCE:
+            options += ", coalesce=False"
+        else:
+            left = f"{left}.with_columns([pl.col({left_key!r}).alias('left key')])"
+            right = f"{right}.with_columns([pl.col({right_key!r}).alias('right key')])"
+            left_key, right_key = "left key", "right key"
+    return f"{left}.join({right}, left_on={left_key!r}, right_on={right_key!r}{options})"
+
+
+@functools.cache
+def _how(kind: str) -> str | None:
+    """This version's word for a kind of join."""
+    left, right = (pl.DataFrame({name: [1, 2]}).lazy() for name in "ab")
+
+    def joins(how: str) -> bool:
+        return len(left.join(right, left_on="a", right_on="b", how=how).collect().rows()) % 2 == 0
+
+    return next((how for how in _HOW.get(kind, ()) if works(functools.partial(joins, how))), None)
+
+
+@functools.cache
+def _joins_nulls() -> bool:
+    """Whether NULL equals NULL in a join that says nothing of it, as in early versions."""
+    left, right = (pl.DataFrame({name: [1, None]}).lazy() for name in "ab")
+    return len(left.join(right, left_on="a", right_on="b", how="inner").collect().rows()) == 2
+
+
+def _used(question: dict[str, Any]) -> set[str]:
+    """The columns that a question needs after its join."""
+    used = {*question["select"], question["group"], *(part["of"] for part in question["aggregates"])}
+    terms = [question["where"], *(key["by"] for key in question["order"])]
+    while terms:
+        term = terms.pop()
+        if term is not None:
+            used.add(term.get("column"))
+            terms += term.get("of", [])
+    return used - {None}

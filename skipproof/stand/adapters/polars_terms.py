@@ -1,0 +1,158 @@
+"""Expressions as the Python text that a user of Polars would write."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import polars as pl
+
+from .polars_types import dtype_text, series, works
+from .serving import Unsupported, parsed, to_python
+
+_INFIX = {
+    "=": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "+": "+", "-": "-", "*": "*", "%": "%",
+}  # fmt: skip
+_METHODS = {
+    "is null": "is_null()", "is not null": "is_not_null()", "is true": "fill_null(False)",
+    "is nan": "is_nan()", "abs": "abs()",
+}  # fmt: skip
+_MISSING_EQUAL = {"is not distinct from": "eq_missing", "is distinct from": "ne_missing"}
+# The characters that mean something in a pattern of Rust's `regex`.
+_META = frozenset("\\.+*?()|[]{}^$#&-~")
+
+
+@functools.cache
+def functions_missing() -> tuple[str, ...]:
+    """The functions that this version lacks."""
+    column = pl.col("a")
+    missing = [function for function, method in _MISSING_EQUAL.items() if not hasattr(column, method)]
+    if not hasattr(pl, "coalesce"):
+        missing.append("coalesce")
+    if not hasattr(column.str, "starts_with"):
+        missing.append("starts with")
+    return tuple(missing)
+
+
+def term_text(term: dict[str, Any]) -> str:
+    """An expression, to which a method's call can be appended."""
+    if "column" in term:
+        return f"pl.col({term['column']!r})"
+    if "literal" in term:
+        return _literal(term)
+    if term["call"] in functions_missing():
+        raise Unsupported("the function " + term["call"])
+    return _call(term["call"], term["of"], term)
+
+
+def _literal(term: dict[str, Any]) -> str:
+    plain = _plain(term["literal"], term["type"])
+    if plain is not None:
+        return f"pl.lit({plain})"
+    if parsed(term["type"])[0] == "uint64" and term["literal"] is not None and not _has_large_literals():
+        raise Unsupported("literals beyond signed integers")
+    return f"pl.lit({term['literal']!r}, dtype={dtype_text(term['type'])})"
+
+
+@functools.cache
+def _has_large_literals() -> bool:
+    return works(lambda: pl.lit(2**63, dtype=pl.UInt64) is not None)
+
+
+def _plain(value: Any, type_: str) -> str | None:
+    """The Python value that a user would write, or None where it would not mean the type."""
+    word, inside = parsed(type_)
+    nanoseconds = word == "timestamp" and inside[0] == "ns"
+    if value is None or nanoseconds or (word == "uint64" and value >= 2**63):
+        return None
+    if word in ("float32", "float64") and isinstance(value, str):
+        return f"float({value!r})"
+    try:
+        return repr(to_python(value, type_))
+    except OverflowError:
+        return None
+
+
+def _operand(term: dict[str, Any]) -> str:
+    """A right operand: literals as plain values."""
+    plain = _plain(term["literal"], term["type"]) if "literal" in term else None
+    return term_text(term) if plain is None else plain
+
+
+def _call(function: str, of: list[Any], term: dict[str, Any]) -> str:
+    """A function's call."""
+    first = term_text(of[0])
+    if function in _INFIX:
+        return f"({first} {_INFIX[function]} {_operand(of[1])})"
+    if function in ("and", "or"):
+        return f"({(' & ' if function == 'and' else ' | ').join(map(term_text, of))})"
+    if function == "not":
+        return f"(~{first})"
+    if function in _METHODS:
+        return f"{first}.{_METHODS[function]}"
+    if function in _MISSING_EQUAL:
+        return f"{first}.{_MISSING_EQUAL[function]}({_operand(of[1])})"
+    if function in ("cast", "try cast"):
+        return f"{first}.cast({dtype_text(term['type'])}, strict={function == 'cast'})"
+    if function == "coalesce":
+        return f"pl.coalesce([{', '.join(map(term_text, of))}])"
+    if function == "if":
+        return f"pl.when({first}).then({term_text(of[1])}).otherwise({term_text(of[2])})"
+    if function == "between":
+        return f"(({first} >= {_operand(of[1])}) & ({first} <= {_operand(of[2])}))"
+    if function == "in":
+        return f"{first}.is_in({_values(of[1:])})"
+    if function == "like":
+        return f"{first}.str.contains({_pattern(_text(of[1]))!r})"
+    if function == "starts with":
+        return f"{first}.str.starts_with({_text(of[1])!r})"
+    raise Unsupported("the function " + function)
+
+
+def _values(literals: list[dict[str, Any]]) -> str:
+    """What is_in is given: a list, or a series where plain values would not mean their type."""
+    if any("literal" not in term for term in literals):
+        raise Unsupported("IN with other terms than literals")
+    values, type_ = [term["literal"] for term in literals], literals[0]["type"]
+    plain = [repr(None) if value is None else _plain(value, type_) for value in values]
+    texts = ", ".join(map(str, plain))
+    if None not in plain and _is_in_takes(type_):
+        return f"[{texts}]"
+    if parsed(type_)[0] == "decimal":
+        return f"pl.Series([{texts}], dtype={dtype_text(type_)})"
+    if parsed(type_)[0] == "uint64":
+        return f"pl.Series({values!r}, dtype=pl.UInt64)"
+    return f"pl.Series({values!r}, dtype=pl.Int64).cast({dtype_text(type_)})"
+
+
+@functools.cache
+def _is_in_takes(type_: str) -> bool:
+    """Whether plain decimals and moments are found among values of a type, as not in every version."""
+    word = parsed(type_)[0]
+    if word not in ("decimal", "timestamp"):
+        return True
+    small = pl.DataFrame([series("x", [{"decimal": "0.5", "timestamp": 0}[word]], type_)])
+    plain = small.rows()[0][0] if word == "decimal" else to_python(0, type_)
+    asked = small.lazy().filter(pl.col("x").is_in([plain]))
+    return works(lambda: len(asked.collect().rows()) == 1)
+
+
+def _text(term: dict[str, Any]) -> str:
+    if not isinstance(term.get("literal"), str):
+        raise Unsupported("patterns that are no literal text")
+    return str(term["literal"])
+
+
+def _pattern(like: str) -> str:
+    """A LIKE pattern as one of Rust's `regex`."""
+    text, characters = "", iter(like)
+    for character in characters:
+        if character in "%_":
+            text += ".*" if character == "%" else "."
+            continue
+        if character == "\\":
+            character = next(characters, "")
+            if not character:
+                raise Unsupported("a pattern that ends with its escape")
+        text += "\\" + character if character in _META else character
+    return f"(?s)^{text}$"

@@ -1,0 +1,124 @@
+"""Types, frames and values as this version of Polars has them, and what it lacks."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+
+from .serving import Unsupported, fields, flattened, nested, parsed, to_python
+
+VERSION = tuple(int(part) for part in re.findall(r"\d+", pl.__version__)[:3])
+_PLAIN_TYPES = {
+    "boolean": "Boolean", "int8": "Int8", "int16": "Int16", "int32": "Int32", "int64": "Int64",
+    "uint8": "UInt8", "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64", "float32": "Float32",
+    "float64": "Float64", "string": "Utf8", "binary": "Binary", "date": "Date",
+}  # fmt: skip
+# One value of each type that some version lacks.
+_SAMPLES = {
+    "uint64": 2**63, "decimal": "1.50", "binary": "00ff", "date": 1, "timestamp(ms)": 1,
+    "timestamp(us)": 1, "timestamp(ns)": 1000, "timestamp(us,UTC)": 1, "list": [1, None], "struct": {"x": 1},
+}  # fmt: skip
+_PARAMETERS = {"decimal": "(9,2)", "list": "(int64)", "struct": "(x int64)"}
+
+
+def keyword(function: Any, *names: str) -> str | None:
+    """The first of these names that a function has as a parameter."""
+    parameters = inspect.signature(function).parameters
+    return next((name for name in names if name in parameters), None)
+
+
+def frame(table: dict[str, Any]) -> Any:
+    """A table that is given as blocks, as one frame."""
+    rows = flattened(table)
+    return pl.DataFrame(
+        [series(c["name"], [row[at] for row in rows], c["type"]) for at, c in enumerate(table["columns"])]
+    )
+
+
+def series(name: str, values: list[Any], type_: str) -> Any:
+    """Dates and moments from their counts, so that those which Python lacks can be told too."""
+    word, _ = parsed(type_)
+    if word in ("date", "timestamp"):
+        return pl.Series(name, values, dtype=pl.Int32 if word == "date" else pl.Int64).cast(_dtype(type_))
+    return pl.Series(name, [_python(value, type_) for value in values], dtype=_dtype(type_))
+
+
+def _python(value: Any, type_: str) -> Any:
+    """A cell as Python's own value."""
+    word, inside = nested(type_)
+    if value is None:
+        return None
+    if word == "list":
+        return [_python(part, inside[0]) for part in value]
+    if word == "struct":
+        return {name: _python(value[name], part) for name, part in fields(type_)}
+    return to_python(value, type_)
+
+
+def dtype_text(type_: str) -> str:
+    """A type as Python text."""
+    word, inside = nested(type_)
+    if word == "decimal":
+        return f"pl.Decimal({', '.join(inside)})"
+    if word == "timestamp":
+        return f"pl.Datetime({', '.join(map(repr, inside))})"
+    if word == "list":
+        return f"pl.List({dtype_text(inside[0])})"
+    if word == "struct":
+        typed = (f"pl.Field({name!r}, {dtype_text(part)})" for name, part in fields(type_))
+        return f"pl.Struct([{', '.join(typed)}])"
+    if word not in _PLAIN_TYPES:
+        raise Unsupported("the type " + type_)
+    return "pl." + _PLAIN_TYPES[word]
+
+
+def schema_text(table: dict[str, Any], names: set[str]) -> str:
+    """The columns of these names and their types, as Python text."""
+    held = (column for column in table["columns"] if column["name"] in names)
+    typed = (f"{column['name']!r}: {dtype_text(column['type'])}" for column in held)
+    return f"{{{', '.join(typed)}}}"
+
+
+def _dtype(type_: str) -> Any:
+    try:
+        return eval(dtype_text(type_), {"pl": pl})
+    except (AttributeError, TypeError) as error:
+        raise Unsupported("the type " + type_) from error
+
+
+def works(rows_are_right: Callable[[], bool]) -> bool:
+    """Whether a few rows come out right; panics of Rust, which are no `Exception`, are wrong too."""
+    try:
+        return bool(rows_are_right())
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:
+        return False
+
+
+@functools.cache
+def types_missing() -> tuple[str, ...]:
+    """The types that this version lacks, or holds wrongly."""
+    return tuple(word for word in _SAMPLES if not _holds(word))
+
+
+def check_types(table: dict[str, Any]) -> None:
+    """Refuse a table with a column of a type that this version lacks."""
+    for column in table["columns"]:
+        if {column["type"], nested(column["type"])[0]}.intersection(types_missing()):
+            raise Unsupported("the type " + column["type"])
+
+
+def _holds(word: str) -> bool:
+    """Whether a series of a type gives back what was put in; early decimals are not to be relied on."""
+    type_, sample = word + _PARAMETERS.get(word, ""), _SAMPLES[word]
+    if word == "decimal" and VERSION < (1,):
+        return False
+    if word.startswith("timestamp"):
+        return works(lambda: series("x", [sample], type_).cast(pl.Int64).to_list() == [sample])
+    return works(lambda: series("x", [sample], type_).to_list() == [_python(sample, type_)])

@@ -1,0 +1,69 @@
+"""Files by several writers: the layout of a table names who writes them, pyarrow or an engine's worker."""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from skipproof.stand.examining import Write
+from skipproof.stand.workers import Asked, Died, Hello, TimedOut
+from strategies.engine_files import write_stored
+from strategies.engine_tables import PYARROW, Stored
+from strategies.questions import Json
+
+
+class NotWritten(Exception):
+    """The worker did not write a file; the message is its own."""
+
+
+def writing(workers: Mapping[str, Asked]) -> Write:
+    """A function that writes the files of a table.
+
+    What a worker does not write, pyarrow does: that an engine cannot write a table is not what is hunted for.
+
+    Args:
+        workers: Who writes, by the names that layouts have for them.
+    """
+
+    def write(table: Stored, directory: Path) -> list[Path]:
+        worker = workers.get(table.layout.writer)
+        if worker is None:
+            return write_stored(table, directory)
+        try:
+            return written_by(worker, table, directory)
+        except NotWritten:
+            shutil.rmtree(directory)
+            directory.mkdir()
+            return write_stored(table, directory)
+
+    return write
+
+
+def writer_names(workers: Mapping[str, Asked]) -> tuple[str, ...]:
+    """Who may write, in order; pyarrow is the first."""
+    return (PYARROW, *(name for name, worker in workers.items() if worker.hello.writes))
+
+
+def layouts(hello: Hello) -> Mapping[str, Sequence[Json]] | None:
+    """The options of an engine's own table format; None where it reads files."""
+    return getattr(hello, "layouts", {}) if hello.tables == "own" else None
+
+
+def written_by(worker: Asked, table: Stored, directory: Path) -> list[Path]:
+    """Write a table's files through a worker, one request for each file.
+
+    Raises:
+        NotWritten: the worker refuses one of them, fails, or ends.
+    """
+    per_file, whole = table.layout.blocks_per_file, table.json
+    paths: list[Path] = []
+    for first in range(0, len(table.blocks), per_file):
+        path = directory / f"part-{len(paths):03}.parquet"
+        part = whole | {"blocks": whole["blocks"][first : first + per_file]}
+        try:
+            reply = worker.ask(write={"table": part, "path": str(path), "options": {}})
+        except (Died, TimedOut) as error:
+            raise NotWritten(str(error)) from error
+        if "written" not in reply or not path.is_file():
+            raise NotWritten(str(reply.get("error")))
+        paths.append(path)
+    return paths

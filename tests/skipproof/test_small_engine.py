@@ -1,0 +1,101 @@
+"""The small engine is right and prunes; its mutants cover the known classes of faults and die."""
+
+import re
+from collections import Counter
+from unittest.mock import patch
+
+import pytest
+
+from skipproof.stand import hunting
+from skipproof.stand.hunting import Hunt, able, hunt
+from skipproof.stand.small.engine import AREAS_OF_FILES, SmallEngine
+from skipproof.stand.small.mutants import MUTANTS
+from skipproof.stand.small.mutating import Mutant
+from skipproof.stand.small.pruning import Rules
+
+SEED = 7
+EXAMPLES = 300
+MUTANTS_MIN = 60
+# What each area saves when it prunes.
+SAVED = {
+    "filter": {"row groups", "pages", "filters"},
+    "limit": {"row groups", "row groups by a limit"},
+    "topk": {"row groups", "row groups by an order"},
+    "join": {"row groups by a join"},
+    "aggregate": {"row groups", "row groups by aggregates"},
+    "dml": {"files kept", "files dropped"},
+}
+DATA_CLASSES = frozenset(
+    [
+        "NAN",
+        "NOSTATS",
+        "BADSTATS",
+        "PART",
+        "NULLS",
+        "PAGE",
+        "STR",
+        "TS",
+        "SCHEMA",
+        "BLOOM",
+        "TRUNC",
+        "DICT",
+        "DECIMAL",
+        "NESTED",
+        "ALLNULL",
+        "EMPTY",
+        "OVERFLOW",
+        "NEGZERO",
+        "UINT",
+    ]
+)
+QUERY_CLASSES = frozenset(
+    ["NULLSAFE", "NEG", "JOIN", "LIMIT", "TOPK", "EXPR", "OR", "IN", "AGG", "LIKE", "RANGE"]
+)
+# Classes without a mutant, each with the reason. A class may leave this list, and none may join it.
+NOT_COVERED: dict[str, str] = {}
+FAST = ("nulls beside a dictionary",)
+
+
+def _hunted(engine: SmallEngine, area: str, examples_max: int) -> Hunt:
+    return hunt(engine, able(engine, areas=(area,)), seed_first=SEED, examples_max=examples_max)
+
+
+def _differences(found: Hunt) -> list[str]:
+    return [str(finding.outcome.contradiction) for finding in found.findings]
+
+
+@pytest.mark.parametrize("area", SAVED)
+def test_the_small_engine_never_contradicts_itself_and_prunes(area: str) -> None:
+    """Without what it saves, its answers could be right because nothing is ever pruned."""
+    engine = SmallEngine(tables="files" if area in AREAS_OF_FILES else "own")
+    found = _hunted(engine, area, EXAMPLES)
+    assert _differences(found) == []
+    assert found.examples >= EXAMPLES
+    assert not found.refused
+    assert {name for name in SAVED[area] if not engine.rules.saved[name]} == set()
+
+
+def test_the_catalogue_has_enough_mutants_each_of_one_name() -> None:
+    assert len(MUTANTS) >= MUTANTS_MIN
+    assert [name for name, count in Counter(mutant.name for mutant in MUTANTS).items() if count > 1] == []
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_mutant_names_its_thread_and_replaces_a_method(mutant: Mutant) -> None:
+    assert re.match(r"[\w.-]+/[\w.-]+#\d+: \w", mutant.cause)
+    assert getattr(type(mutant.rules()), mutant.method) is not getattr(Rules, mutant.method)
+    assert mutant.classes <= DATA_CLASSES | QUERY_CLASSES
+
+
+def test_mutants_cover_every_class_but_those_with_a_reason() -> None:
+    covered = frozenset[str]().union(*(mutant.classes for mutant in MUTANTS))
+    assert (DATA_CLASSES | QUERY_CLASSES) - covered == NOT_COVERED.keys()
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_the_hunt_kills_mutants(name: str) -> None:
+    (mutant,) = (one for one in MUTANTS if one.name == name)
+    engine = SmallEngine(mutant, tables=mutant.tables)
+    with patch.object(hunting, "FINDINGS_MAX", 1), patch.object(hunting, "SECONDS_TO_SHRINK", 0.0):
+        found = hunt(engine, able(engine), seed_first=SEED, examples_max=1_000)
+    assert found.findings

@@ -1,0 +1,37 @@
+"""Every engine of the package answers what it is asked; `tox -e stand` asks each of them far more."""
+
+import importlib.util
+
+import pytest
+
+from skipproof.stand.engines import engine
+from skipproof.stand.findings import Blame, confirm
+from skipproof.stand.hunting import Limits, able, hunt
+from skipproof.stand.workers import Worker
+from strategies.engine_files import write_stored
+
+# The least share of questions that each answers; Iceberg's conditions are of columns and literals alone.
+ENGINES = {
+    "arrow": ("pyarrow", 0.9),
+    "datafusion": ("datafusion", 0.7),
+    "deltalake": ("deltalake", 0.5),
+    "duckdb": ("duckdb", 0.9),
+    "iceberg": ("pyiceberg", 0.3),
+    "polars": ("polars", 0.9),
+    "skipproof": ("pyspark", 0.7),
+    "spark": ("pyspark", 0.7),
+}
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_an_engine_is_asked_a_few_dozen_questions(name):
+    """What is found, if anything, is found again when asked again."""
+    package, share = ENGINES[name]
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed; the group `engines` of pyproject.toml has it")
+    with Worker(engine(name).command, seconds_max=60.0) as worker:
+        state = hunt(worker, able(worker), Limits(examples=40, findings=1, seconds_to_shrink=5.0))
+        blames = [confirm(worker, finding, write=write_stored).blame for finding in state.findings]
+    assert state.examples >= 40 or state.findings
+    assert state.examples >= share * (state.examples + sum(state.refused.values()))
+    assert Blame.UNSTEADY not in blames

@@ -1,0 +1,137 @@
+"""A hunt finds what a wrong pruner does, makes it small, and leaves it where it can be replayed."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from skipproof.cli import app
+from skipproof.stand.causes import traits
+from skipproof.stand.engines import engine
+from skipproof.stand.findings import Blame, confirm, folder_names, save
+from skipproof.stand.hunting import Limits, able, hunt
+from skipproof.stand.small.engine import SmallEngine
+from skipproof.stand.small.mutants import MUTANTS
+from skipproof.stand.workers import Worker
+from strategies.engine_files import write_stored
+
+WRONG = next(one for one in MUTANTS if one.name == "lower for upper")
+
+
+@pytest.fixture(scope="module")
+def hunted():
+    wrong = SmallEngine(WRONG)
+    limits = Limits(examples=400, findings=1, seconds_to_shrink=10.0)
+    return wrong, hunt(wrong, able(wrong, areas=("filter",)), limits)
+
+
+def test_a_wrong_pruner_is_found_and_its_failure_made_small(hunted):
+    """One condition over one row: nothing smaller can be wrong."""
+    _, state = hunted
+    (finding,) = state.findings
+    (question,) = finding.world.questions
+    (table,) = finding.world.tables.values()
+    assert finding.outcome.contradiction is not None
+    assert finding.examples <= 400
+    assert sum(map(len, table.blocks)) <= 2
+    assert len(list(question.terms)) == 1
+    assert traits(finding.world, question, finding.outcome.contradiction.verdict) == finding.traits
+
+
+def test_the_same_seed_hunts_the_same(hunted):
+    wrong, state = hunted
+    again = hunt(
+        wrong, able(wrong, areas=("filter",)), Limits(examples=400, findings=1, seconds_to_shrink=0.0)
+    )
+    assert [finding.examples for finding in again.findings] == [one.examples for one in state.findings]
+
+
+def test_a_sound_pruner_is_not_accused():
+    sound = SmallEngine()
+    state = hunt(sound, able(sound), Limits(examples=300))
+    assert state.findings == []
+    assert state.examples >= 300
+
+
+def test_a_finding_is_blamed_on_the_statistics_that_cause_it(hunted):
+    wrong, state = hunted
+    confirmed = confirm(wrong, state.findings[0], write=write_stored)
+    assert confirmed.blame is Blame.STATISTICS
+
+
+def test_a_limit_that_is_forgotten_is_laid_to_the_engine_not_to_statistics(hunted):
+    """An engine that is wrong in memory too does not prune wrongly."""
+
+    class Deaf(SmallEngine):
+        """Answers questions without their LIMIT."""
+
+        def ask(self, **request):
+            questions = [{**question, "limit": None} for question in request["questions"]]
+            return super().ask(**{**request, "questions": questions})
+
+    deaf = Deaf()
+    state = hunt(deaf, able(deaf, areas=("limit",)), Limits(examples=100, findings=1, seconds_to_shrink=5.0))
+    assert confirm(deaf, state.findings[0], write=write_stored).blame is Blame.ENGINE
+
+
+def test_an_answer_that_is_right_when_asked_again_is_said_to_be_unsteady(hunted):
+    _, state = hunted
+    assert confirm(SmallEngine(), state.findings[0], write=write_stored).blame is Blame.UNSTEADY
+
+
+def test_the_folder_of_a_finding_replays_it_with_the_engine_alone(tmp_path):
+    """The script prints the wrong rows; here of a question that DuckDB answers rightly."""
+    from dataclasses import replace
+
+    wrong = SmallEngine(WRONG)
+    (finding,) = hunt(
+        wrong, able(wrong, areas=("filter",)), Limits(findings=1, seconds_to_shrink=10.0)
+    ).findings
+    with Worker(engine("duckdb").command) as worker:
+        confirmed = confirm(worker, finding, write=write_stored)
+        (name,) = folder_names([confirmed])
+        save(worker, replace(confirmed, blame=Blame.STATISTICS), tmp_path / name, write=write_stored)
+    assert name.startswith("01-filter-rows-")
+    folder = tmp_path / name
+    assert {path.name for path in folder.iterdir()} >= {
+        "actual.json", "expected.json", "finding.json", "question.json", "replay.py", "t",
+    }  # fmt: skip
+    ran = subprocess.run(
+        [sys.executable, "replay.py"], cwd=folder, capture_output=True, text=True, check=True
+    )
+    expected = json.loads((folder / "expected.json").read_text())["rows"]
+    assert len(ran.stdout.splitlines()) == len(expected)
+    assert json.loads((folder / "finding.json").read_text())["verdict"] in name.replace("-", " ")
+
+
+def test_check_prints_a_verdict_and_its_status_is_the_verdict(tmp_path):
+    """DuckDB alone, few examples; whether it is found wrong is its own affair."""
+    arguments = ["check", "--engine", "duckdb", "--examples", "40", "--class", "filter"]
+    report = tmp_path / "report.html"
+    ran = CliRunner().invoke(app, [*arguments, "--json", "--report", str(report)])
+    (found,) = json.loads(ran.stdout)
+    assert ran.exit_code == (1 if found["findings"] else 0)
+    assert found["engine"] == "duckdb"
+    assert found["examples"] >= 40
+    assert found["areas"] == ["filter"]
+    assert "duckdb" in report.read_text(encoding="utf-8")
+    plain = CliRunner().invoke(app, arguments)
+    assert "40 examples of filter" in plain.stdout or "examples of filter" in plain.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--engine", "nosuch"], "there is no engine nosuch"),
+        (["--engine", "duckdb", "--class", "nosuch"], "it is one of filter, limit"),
+        (["--engine", "duckdb", "--class", "dml"], "duckdb answers aggregate, filter"),
+        (["--engine", "duckdb", "--python", "/nowhere/python"], "cannot be started"),
+    ],
+    ids=["engine", "class", "class of this engine", "interpreter"],
+)
+def test_bad_usage_gets_one_sentence(arguments, sentence):
+    ran = CliRunner().invoke(app, ["check", *arguments])
+    assert ran.exception is not None
+    assert sentence in str(ran.exception)
