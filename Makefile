@@ -46,7 +46,7 @@ $(VENV)/.installed-all: pyproject.toml | $(BIN)/python
 	@touch $@
 
 $(VENV)/.installed-tests: $(VENV)/.installed-all
-	$(PIP) install --group tests
+	$(PIP) install --group tests --group engines
 	@touch $@
 
 $(VENV)/.installed-lint: $(VENV)/.installed-all

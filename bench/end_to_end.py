@@ -1,6 +1,7 @@
 """Queries over a lake of many files, from end to end: Spark alone beside `prune`, in one run.
 
-    python bench/end_to_end.py [--files N] [--rows-per-file N] [--query TEXT] [--rounds N] [--cold-rounds N] [--json]
+    python bench/end_to_end.py [--files N] [--rows-per-file N] [--query TEXT]
+                               [--rounds N] [--cold-rounds N] [--json]
 
 Every round runs the contestants in turn, in an order that changes: Spark alone, and `prune` with block
 metadata cached ("warm"); in the first rounds also without, so that footers are read ("cold"); and Spark

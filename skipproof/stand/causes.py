@@ -48,6 +48,8 @@ def _traits(world: World, question: Question, verdict: Verdict) -> Iterator[str]
         for table in world.tables.values():
             if name in [column.name for column in table.columns]:
                 yield from _of_column(table, name)
+    for table in world.tables.values():
+        yield from _of_files(table)
     for name, value in world.settings.items():
         if value:
             yield f"set {name}={value}"
@@ -95,6 +97,15 @@ def _of_column(table: Stored, name: str) -> Iterator[str]:
         yield "a page index"
     if layout.statistics is not None or layout.files_without or layout.forgotten:
         yield "partial statistics"
+
+
+def _of_files(table: Stored) -> Iterator[str]:
+    """What the files of a table have that a question meets without naming a column."""
+    layout = table.layout
+    if layout.partitioned:
+        yield "partitioned files"
+    if layout.evolution and len(table.blocks) > layout.blocks_per_file:
+        yield f"columns {layout.evolution}"
     if layout.writer != PYARROW:
         yield f"written by {layout.writer}"
     yield from (f"with {option}" for option in layout.format_options)

@@ -3,7 +3,9 @@
 The protocol, JSON lines over standard input and output, is in `docs/STAND.md`.
 """
 
+import contextlib
 import json
+import os
 import queue
 import subprocess
 import tempfile
@@ -14,6 +16,7 @@ from typing import Any, Protocol, Self
 
 PROTOCOL = 1
 SECONDS_TO_START = 120.0
+SECONDS_TO_END = 5.0
 _STDERR_SHOWN = 300
 
 
@@ -79,7 +82,7 @@ class Asked(Protocol):
 
 
 class Worker:
-    """One engine's process; started anew after it died.
+    """One engine's process; started anew after it died. What it leaves in its `TMPDIR` is removed with it.
 
     Args:
         command: The program and its arguments.
@@ -107,6 +110,7 @@ class Worker:
             Died, TimedOut: and the next request goes to a new process.
         """
         if self._process.poll() is not None:
+            self.close()
             self._start()
         self._asked += 1
         assert self._process.stdin is not None
@@ -114,6 +118,10 @@ class Worker:
             self._process.stdin.write(json.dumps({"id": self._asked, **request}) + "\n")
             self._process.stdin.flush()
         except OSError as error:
+            # It reads no more, so that it is about to end; its status says why.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(SECONDS_TO_END)
+            self.close()
             raise Died(self._last_words()) from error
         reply = self._next_line(self._seconds_max)
         if reply.get("id") != self._asked:
@@ -128,10 +136,15 @@ class Worker:
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
             assert pipe is not None
-            pipe.close()
+            # What the process did not read is still to be written.
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()
+        self._directory.cleanup()
 
     def _start(self) -> None:
         self._errors = tempfile.TemporaryFile(mode="w+", errors="replace")  # noqa: SIM115
+        # The engine's own children may still write while it is removed.
+        self._directory = tempfile.TemporaryDirectory(prefix="skipproof-", ignore_cleanup_errors=True)
         try:
             self._process = subprocess.Popen(
                 self._command,
@@ -139,14 +152,17 @@ class Worker:
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
                 encoding="utf-8",
+                env=os.environ | {"TMPDIR": self._directory.name},
             )
         except OSError as error:
+            self._directory.cleanup()
             raise WorkerError(f"{self._command[0]} cannot be started: {error}") from error
         self._lines: queue.Queue[str] = queue.Queue()
         threading.Thread(target=_copy, args=(self._process.stdout, self._lines), daemon=True).start()
         try:
             self.hello = Hello.of(self._next_line(SECONDS_TO_START))
-        except (Died, TimedOut) as error:
+        except (Died, TimedOut, WorkerError) as error:
+            self.close()
             raise WorkerError(f"{' '.join(self._command)}: {error}") from error
 
     def _next_line(self, seconds_max: float) -> dict[str, Any]:

@@ -24,14 +24,14 @@ ENGINES = {
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_an_engine_is_asked_a_few_dozen_questions(name):
+def test_an_engine_is_asked_two_dozen_questions(name):
     """What is found, if anything, is found again when asked again."""
     package, share = ENGINES[name]
     if importlib.util.find_spec(package) is None:
         pytest.skip(f"{package} is not installed; the group `engines` of pyproject.toml has it")
     with Worker(engine(name).command, seconds_max=60.0) as worker:
-        state = hunt(worker, able(worker), Limits(examples=40, findings=1, seconds_to_shrink=5.0))
+        state = hunt(worker, able(worker), Limits(examples=24, findings=1, seconds_to_shrink=5.0))
         blames = [confirm(worker, finding, write=write_stored).blame for finding in state.findings]
-    assert state.examples >= 40 or state.findings
+    assert state.examples >= 24 or state.findings
     assert state.examples >= share * (state.examples + sum(state.refused.values()))
     assert Blame.UNSTEADY not in blames

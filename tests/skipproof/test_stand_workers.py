@@ -2,6 +2,8 @@
 
 import json
 import sys
+import tempfile
+from contextlib import nullcontext
 from textwrap import dedent
 
 import pytest
@@ -56,6 +58,56 @@ def test_a_worker_that_hangs_is_ended_and_started_again(tmp_path):
         assert worker.ask(questions=["go on"])["answers"] == ["go on"]
 
 
+LEAVES = f"""
+import tempfile
+tempfile.mkdtemp()
+if r['questions'] == ['die']:
+    os._exit(3)
+if r['questions'] == ['hang']:
+    time.sleep(600)
+{ECHO}
+"""
+
+
+@pytest.mark.parametrize("end", ["die", "hang", "live"])
+def test_a_worker_leaves_nothing_in_the_directory_for_temporary_files(tmp_path, monkeypatch, end):
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    with Worker(command(tmp_path, LEAVES), seconds_max=2.0) as worker:
+        worker.ask(questions=["live"])
+        with pytest.raises((Died, TimedOut)) if end != "live" else nullcontext():
+            worker.ask(questions=[end])
+        # In the first one's place, after it has gone.
+        worker.ask(questions=["live"])
+        assert len(list(temporary.iterdir())) == 1
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_worker_that_does_not_start_leaves_nothing_either(tmp_path, monkeypatch):
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    for program in (["/nowhere"], [sys.executable, "-c", "import tempfile; tempfile.mkdtemp()"]):
+        with pytest.raises(WorkerError):
+            Worker(program)
+    with pytest.raises(WorkerError):
+        Worker(command(tmp_path, ECHO, HELLO | {"protocol": 2}))
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_request_too_long_for_a_worker_that_died_harms_no_later_one(tmp_path):
+    program = tmp_path / "deaf.py"
+    program.write_text(
+        f"import json, os, sys\nprint({json.dumps(HELLO)!r}, flush=True)\n"
+        "line = sys.stdin.read(10)\nos._exit(4)\n"
+    )
+    with Worker([sys.executable, str(program)]) as worker:
+        for _ in range(2):
+            with pytest.raises(Died, match="status 4"):
+                worker.ask(questions=["x" * 1_000_000])
+
+
 @pytest.mark.parametrize(
     ("body", "what"),
     [
@@ -91,7 +143,7 @@ def test_a_program_that_does_not_start_is_refused_in_one_sentence(tmp_path):
 
 
 def test_an_unknown_engine_is_refused_with_the_names_of_those_there_are():
-    with pytest.raises(UnknownEngine, match="there is no engine nosuch; there are .*duckdb.*spark"):
+    with pytest.raises(UnknownEngine, match=r"there is no engine nosuch; there are .*duckdb.*spark"):
         engine("nosuch")
     assert "polars" in names()
     assert engine("duckdb", python="/opt/old/bin/python").command[0] == "/opt/old/bin/python"

@@ -80,6 +80,53 @@ def test_what_an_engine_lacks_is_never_drawn():
     check()
 
 
+LAYOUTS = {
+    "checkpoint_after": [1, 2],
+    "stats_columns": ["{a}", "{b}", "{rid}"],
+    "partition": [{"only": ["int32"], "value": {"column": "{a}", "transform": "bucket(2)"}}],
+}
+
+
+def test_tables_of_a_format_reach_each_option_and_many_files(drawn):
+    found: list[Stored] = []
+
+    @settings(max_examples=300, database=None, deadline=None, derandomize=True, phases=[Phase.generate])
+    @given(worlds(Able(areas=("filter", "join"), layouts=LAYOUTS)))
+    def draw(world: World) -> None:
+        found.extend(world.tables.values())
+
+    draw()
+    options = [table.layout.format_options for table in found]
+    assert {} in options
+    assert any(len(some) > 1 for some in options)
+    assert {some["stats_columns"] for some in options if "stats_columns" in some} >= {"a", "b", "rid", "u_a"}
+    assert {some["checkpoint_after"] for some in options if "checkpoint_after" in some} == {1, 2}
+    partitioned = [table for table in found if "partition" in table.layout.format_options]
+    assert {table.columns[0].type for table in partitioned} == {"int32"}
+    assert all(
+        table.layout.format_options["partition"]
+        == {"column": table.columns[0].name, "transform": "bucket(2)"}
+        for table in partitioned
+    )
+    assert max(len(table.blocks) for table in found) > 6
+    assert all(table.layout.writer == "pyarrow" and not table.layout.partitioned for table in found)
+
+
+def test_files_of_other_writers_are_plain(drawn):
+    @settings(max_examples=200, database=None, deadline=None, derandomize=True, phases=[Phase.generate])
+    @given(worlds(Able(areas=("filter",), writers=("pyarrow", "polars"))))
+    def check(world: World) -> None:
+        layout = world.tables["t"].layout
+        writers.add(layout.writer)
+        if layout.writer != "pyarrow":
+            assert not layout.evolution
+            assert not layout.partitioned
+
+    writers: set[str] = set()
+    check()
+    assert writers == {"pyarrow", "polars"}
+
+
 def test_questions_and_tables_are_json(drawn):
     for world in drawn[:100]:
         for question in world.questions:

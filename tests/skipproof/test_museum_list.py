@@ -1,0 +1,48 @@
+"""The museum's releases are named well, and a finding is in their area only if it has its traits."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+from skipproof.stand import engines
+
+PATH = Path(__file__).parents[2] / "bench" / "museum.py"
+
+
+@pytest.fixture(scope="module")
+def museum():
+    spec = importlib.util.spec_from_file_location("museum", PATH)
+    module = importlib.util.module_from_spec(spec)
+    # Where dataclasses look for it.
+    sys.modules["museum"] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules["museum"]
+
+
+def test_each_release_is_pinned_and_of_an_engine_that_can_be_asked(museum):
+    assert len({one.name for one in museum.RELEASES}) == len(museum.RELEASES) == 14
+    for release in museum.RELEASES:
+        assert release.engine in engines.names()
+        assert release.engine in museum.CURRENT
+        package, _, version = release.name.rpartition("-")
+        assert package in museum.CURRENT[release.engine][0]
+        assert release.pins[0].endswith(f"=={version}")
+        assert release.area
+        assert release.traits
+
+
+def test_a_finding_is_in_an_area_if_it_has_a_trait_of_each(museum):
+    traits = (("left join", "full join"), ("LIMIT",))
+    assert museum.in_area(frozenset({"join: rows lost", "full join", "LIMIT"}), traits)
+    assert not museum.in_area(frozenset({"join: rows lost", "full join"}), traits)
+    assert museum.in_area(frozenset({"topk: rows lost"}), (("topk",),))
+
+
+def test_an_environment_that_is_there_is_used(museum, tmp_path):
+    python = tmp_path / "kept-duckdb-1.1.0" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.touch()
+    assert museum.environment("duckdb-1.1.0", ("duckdb==1.1.0",), tmp_path) == python

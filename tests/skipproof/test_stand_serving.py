@@ -1,0 +1,93 @@
+"""What a Python adapter is promised: the order of its texts, and the names and types that it is given."""
+
+from typing import Any
+
+import pytest
+
+from skipproof.stand.adapters import serving
+from skipproof.stand.adapters.serving import Adapter, Unsupported, fields, nested
+
+
+class Recorder(Adapter):
+    """Writes down what it is told; a question is the text that answers it, and `lacking` is refused."""
+
+    def __init__(self) -> None:
+        self.log: list[str] = []
+        self.names: dict[str, Any] = {}
+
+    def start(self) -> str:
+        return "started = 1\n"
+
+    def setup(self, tables: dict[str, Any], settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
+        self.log.append("setup")
+        self.names = {"log": self.log}
+        return "log.append('opened')\nopened = 2\n", self.names
+
+    def ask(self, question: dict[str, Any]) -> str:
+        self.log.append("ask")
+        if question == {"text": "lacking"}:
+            raise Unsupported("this")
+        return str(question["text"])
+
+
+def answers(adapter: Recorder, *texts: str, sources: bool = False) -> list[dict[str, Any]]:
+    request = {"tables": {}, "questions": [{"text": text} for text in texts], "sources": sources}
+    base: dict[str, Any] = {}
+    exec(adapter.start(), base)
+    return list(serving._answers(adapter, request, base)["answers"])
+
+
+def test_all_questions_become_texts_before_the_tables_are_opened() -> None:
+    adapter = Recorder()
+    found = answers(adapter, "answer = [[started, opened]]", "lacking", "answer = [[opened]]")
+    assert adapter.log == ["setup", "ask", "ask", "ask", "opened"]
+    assert [each.get("rows") for each in found] == [[[1, 2]], None, [[2]]]
+    assert found[1] == {"error": "Unsupported: this", "kind": "unsupported"}
+
+
+def test_tables_that_no_question_needs_are_not_opened() -> None:
+    adapter = Recorder()
+    assert [each["kind"] for each in answers(adapter, "lacking", "lacking")] == ["unsupported"] * 2
+    assert "opened" not in adapter.log
+
+
+def test_one_question_that_fails_leaves_the_others_their_answers() -> None:
+    found = answers(Recorder(), "answer = [[1 / 0]]", "answer = [[7]]")
+    assert found == [{"error": "ZeroDivisionError: division by zero", "kind": "failed"}, {"rows": [[7]]}]
+
+
+def test_an_adapter_keeps_what_its_setup_has_named_to_close_it_later() -> None:
+    adapter = Recorder()
+    answers(adapter, "mine = 1\nanswer = []")
+    assert adapter.names["opened"] == 2
+    assert "mine" not in adapter.names
+
+
+def test_a_source_is_the_whole_text_that_was_run() -> None:
+    (found,) = answers(Recorder(), "answer = [[opened]]", sources=True)
+    log: list[str] = []
+    scope: dict[str, Any] = {"log": log}
+    exec(found["source"], scope)
+    assert scope["answer"] == [[2]]
+    assert log == ["opened"]
+
+
+@pytest.mark.parametrize(
+    ("type_", "word", "inside"),
+    [
+        ("int64", "int64", []),
+        ("decimal(9, 2)", "decimal", ["9", "2"]),
+        ("timestamp(us,UTC)", "timestamp", ["us", "UTC"]),
+        ("list(decimal(9,2))", "list", ["decimal(9,2)"]),
+        ("struct(x int64, y struct(z list(string)))", "struct", ["x int64", "y struct(z list(string))"]),
+    ],
+)
+def test_a_type_is_taken_apart_at_its_outermost_parentheses(type_: str, word: str, inside: list[str]) -> None:
+    assert nested(type_) == (word, inside)
+
+
+def test_a_struct_has_named_fields_of_any_type() -> None:
+    assert fields("struct(x decimal(9,2), y struct(z list(string)))") == [
+        ("x", "decimal(9,2)"),
+        ("y", "struct(z list(string))"),
+    ]
