@@ -31,7 +31,7 @@ from strategies.engine_questions import World
 
 SECONDS_MAX = 300.0
 SECONDS_TO_SHRINK = 10.0
-TRIES = 3
+TRIES = 5
 _DIRECTORY = Path(__file__).parent.parent / ".museum"
 
 

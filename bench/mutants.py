@@ -2,8 +2,8 @@
 
     python bench/mutants.py [--only NAME] [--seed N] [--seconds S] [--json FILE]
 
-Each mutant is hunted alone until one of its answers contradicts itself. An example is one question, asked with
-statistics and without; nothing is shrunk. The command fails if a mutant survives.
+Each mutant is hunted alone until one of its answers contradicts itself. An example is one question, asked
+with statistics and without; nothing is shrunk. The command fails if a mutant survives.
 """
 
 import argparse

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from pruning.errors import InputError
 from skipproof.stand import engines
+from skipproof.stand.causes import cause
 from skipproof.stand.findings import Confirmed, confirm, folder_names, save, summary
 from skipproof.stand.hunting import Hunt, Limits, able, hunt
 from skipproof.stand.workers import Hello, Worker, WorkerError
@@ -176,6 +177,8 @@ def show(out: Console, checked: Checked) -> None:
     if not checked.confirmed:
         out.print("nothing found")
         return
+    causes = {cause(one.finding.traits) for one in checked.confirmed}
+    out.print(f"{len(checked.confirmed)} findings of {len(causes)} causes, as far as their data tell")
     table = Table("finding", "what", "where it goes away", "traits", "examples", "seconds", "seen")
     for name, one in zip(folder_names(checked.confirmed), checked.confirmed, strict=True):
         finding = one.finding

@@ -102,11 +102,12 @@ def worlds(draw: DrawFn, able: Able, *, questions_max: int = 6) -> World:
 
 
 def _settings(draw: DrawFn, able: Able) -> dict[str, str]:
-    """Often the defaults, else one or two switches set."""
-    if not able.settings or not draw(st.booleans()):
+    """Often the defaults, else one to three switches set otherwise."""
+    others = {name: values[1:] for name, values in sorted(able.settings.items()) if len(values) > 1}
+    if not others or not draw(st.booleans()):
         return {}
-    names = draw(st.lists(st.sampled_from(sorted(able.settings)), min_size=1, max_size=2, unique=True))
-    return {name: draw(st.sampled_from(able.settings[name])) for name in names}
+    names = draw(st.lists(st.sampled_from(list(others)), min_size=1, max_size=3, unique=True))
+    return {name: draw(st.sampled_from(others[name])) for name in names}
 
 
 def _filter(draw: DrawFn, scope: _Scope) -> Question:

@@ -20,10 +20,22 @@ _TYPES = {
     "binary": "bytes", "date": "time", "timestamp": "time", "boolean": "boolean",
 }  # fmt: skip
 
+# What of the data and its files can be at fault.
+_ODD = frozenset({"NaN", "NULL", "signed zero", "a bloom filter", "a page index", "partial statistics"})
+
 
 def traits(world: World, question: Question, verdict: Verdict) -> frozenset[str]:
     """The traits of one failure."""
     return frozenset(_traits(world, question, verdict))
+
+
+def cause(found: frozenset[str]) -> frozenset[str]:
+    """What failures of one cause have in common: what is odd about the data and its files, and their types.
+
+    Where nothing is odd, the traits themselves: then it is the question that matters.
+    """
+    odd = {trait for trait in found if trait in _ODD or trait.startswith(("written by", "with "))}
+    return frozenset(odd | (found & set(_TYPES.values()))) if odd else found
 
 
 def family(term: Term) -> str:
@@ -88,6 +100,8 @@ def _of_column(table: Stored, name: str) -> Iterator[str]:
     yield _TYPES[kind.partition("(")[0].rstrip("0123456789")]
     if any(cell in ("NaN", "-NaN") for cell in cells if isinstance(cell, str)) and kind.startswith("float"):
         yield "NaN"
+    if kind.startswith("float") and any(str(cell) == "-0.0" for cell in cells):
+        yield "signed zero"
     if any(cell is None for cell in cells):
         yield "NULL"
     layout = table.layout

@@ -11,6 +11,7 @@ from typing import Any
 
 from oracles.contradictions import contradiction, is_open
 from oracles.twins import stripped
+from skipproof.stand.causes import cause
 from skipproof.stand.examining import Write, ask_each, plain_form, pruned_form
 from skipproof.stand.hunting import Finding
 from skipproof.stand.workers import Asked, Hello
@@ -140,6 +141,7 @@ def summary(hello: Hello, confirmed: Confirmed) -> dict[str, Any]:
         "verdict": finding.outcome.contradiction.verdict.value,
         "difference": finding.outcome.contradiction.difference,
         "blame": confirmed.blame.value,
+        "cause": sorted(cause(finding.traits)),
         "traits": sorted(finding.traits),
         "seed": finding.seed,
         "examples": finding.examples,

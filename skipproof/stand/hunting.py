@@ -1,8 +1,8 @@
 """The hunt: worlds are drawn, an engine is asked, and what contradicts itself is made as small as it gets.
 
 Hypothesis draws and shrinks. A failure whose traits include all traits of an earlier finding is taken for
-another case of it, and only counted, so that one loud cause does not hide the others: worlds without one
-of its traits are drawn as well.
+another case of it, and only counted; so is one that has all that the findings of a cause have in common, once
+there are a few of these. Thus one loud cause does not hide the others: worlds without it are drawn as well.
 """
 
 import time
@@ -14,7 +14,7 @@ from typing import TypeAlias
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.errors import FlakyFailure, HypothesisException
 
-from skipproof.stand.causes import traits
+from skipproof.stand.causes import cause, traits
 from skipproof.stand.examining import Outcome, Write, examine
 from skipproof.stand.tightness import measured
 from skipproof.stand.workers import Asked
@@ -23,6 +23,7 @@ from strategies.engine_questions import Able, World, worlds
 
 ROUND = 200
 WORLDS_PER_CANARY = 5
+FINDINGS_PER_CAUSE = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +62,15 @@ class Hunt:
     seconds_shrinking: float = 0.0
     skippable: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
+
+    def like(self, found: frozenset[str]) -> int | None:
+        """The ordinal of a finding that a failure of these traits is taken for; None for a new one."""
+        causes = Counter(cause(finding.traits) for finding in self.findings)
+        for ordinal, finding in enumerate(self.findings):
+            common = cause(finding.traits)
+            if finding.traits <= found or (common <= found and causes[common] >= FINDINGS_PER_CAUSE):
+                return ordinal
+        return None
 
 
 Progress: TypeAlias = Callable[[Hunt], None]
@@ -216,14 +226,12 @@ class _Round:
         key = (outcome.question.area, outcome.contradiction.verdict.value)
         if self._smallest is not None and key != self._target:
             return False
-        found = traits(world, outcome.question, outcome.contradiction.verdict)
-        for ordinal, finding in enumerate(self._state.findings):
-            if finding.traits <= found:
-                if self._smallest is None:
-                    self._state.again[ordinal] += 1
-                return False
-        self._target = key
-        return True
+        known = self._state.like(traits(world, outcome.question, outcome.contradiction.verdict))
+        if known is None:
+            self._target = key
+        elif self._smallest is None:
+            self._state.again[known] += 1
+        return known is None
 
     def _take(self, world: World, outcome: Outcome) -> None:
         if self._smallest is None:

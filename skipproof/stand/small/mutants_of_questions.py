@@ -207,8 +207,6 @@ def nothing_is_least(self: Rules, function: str, values: Sequence[Value]) -> Val
 
 @mutant("known_part", "AGG", "pola-rs/polars#19236", "Bounds serve for what a filter has left.")
 def bounds_after_a_filter(self: Rules, question: Json, table: Table, group: Group) -> list[Value] | None:
-    if any(one["function"] == "count" for one in question["aggregates"]):
-        return Rules.known_part(self, question, table, group)
     return self.known_aggregates(question, group, self.lookup(table, group))
 
 

@@ -180,6 +180,9 @@ class Rules(Selecting):
 
     def may_meet(self, keys: frozenset[Value], join: Json, facts: Facts) -> bool:
         """Whether a column may have one of some keys; a NULL decides NOT IN, else it meets NULL only."""
+        if join["kind"] == "not in" and None in keys:
+            # NULL NOT IN nothing is true, so that any row of the other side decides it.
+            return True
         if self.null_may_meet(keys, join) and self.may_be_null(facts):
             return True
         values = [key for key in keys if key is not None]

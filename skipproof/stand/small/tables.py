@@ -151,14 +151,13 @@ def _ballast(columns: pa.Table, path: str) -> tuple[list[Value], str]:
 
 
 def _stated(column: Any) -> Stated:
+    """What the file states; bloom filters and pages of its own the engine always has."""
     statistics = column.statistics
     return Stated(
         bounds=statistics is not None and statistics.has_min_max,
         nulls=statistics is not None and statistics.has_null_count,
         nans=statistics is not None,
         dictionary=bool(column.has_dictionary_page),
-        bloom=column.bloom_filter_offset is not None,
-        pages=bool(column.has_offset_index),
     )
 
 
