@@ -14,7 +14,7 @@ import json
 import subprocess
 import sys
 import venv
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,14 +23,17 @@ from rich.console import Console
 from rich.table import Table
 
 from skipproof.stand import engines
+from skipproof.stand.causes import traits
 from skipproof.stand.examining import Write, examine
 from skipproof.stand.hunting import Finding, Hunt, Limits, able, hunt
 from skipproof.stand.workers import Worker
 from skipproof.stand.writing import layouts, writer_names, writing
 from strategies.engine_questions import World
+from strategies.engine_tables import PYARROW
 
 SECONDS_MAX = 300.0
 SECONDS_TO_SHRINK = 10.0
+SECONDS_TO_ANSWER = 5.0
 TRIES = 5
 _DIRECTORY = Path(__file__).parent.parent / ".museum"
 
@@ -152,6 +155,15 @@ CURRENT = {
 }
 
 
+# What may be left out of a layout, one after the other.
+_PLAINER: tuple[dict[str, Any], ...] = (
+    {"writer": PYARROW},
+    {"statistics": None, "files_without": frozenset(), "forgotten": frozenset()},
+    {"filters": ()},
+    {"page_index": False, "rows_per_page": None},
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
     """What came of one release; `finding` is None if it was not convicted.
@@ -220,23 +232,59 @@ class _Judge:
     def _look(self, state: Hunt) -> None:
         self.state = state
         for finding in state.findings[len(self.elsewhere) :]:
-            if self._convicts(finding):
-                self.finding = finding
+            self.finding = self._judged(finding)
+            if self.finding is not None:
                 raise _Convicted
             self.elsewhere.append(finding)
 
-    def _convicts(self, finding: Finding) -> bool:
+    def _judged(self, finding: Finding) -> Finding | None:
+        """The finding without what it does not need, if it convicts."""
         if not in_area(finding.traits, self._release.traits):
-            return False
-        again = verdicts(self._old, finding.world, self._write_old)
-        now = verdicts(self._current, _known(finding.world, self._current), self._write_current)
-        return "wrong" in again and set(now) == {"right"}
+            return None
+        world = pared(finding.world, self._is_wrong)
+        if not self._is_wrong(world):
+            return None
+        assert finding.outcome.contradiction is not None
+        found = traits(world, world.questions[0], finding.outcome.contradiction.verdict)
+        now = verdicts(self._current, _known(world, self._current), self._write_current)
+        if not in_area(found, self._release.traits) or set(now) != {"right"}:
+            return None
+        return replace(finding, world=world, traits=found)
+
+    def _is_wrong(self, world: World) -> bool:
+        return "wrong" in verdicts(self._old, world, self._write_old)
 
 
 def in_area(found: frozenset[str], traits: Sequence[Sequence[str]]) -> bool:
     """Whether a finding has one trait of each; its area is a trait."""
     areas = {trait.partition(":")[0] for trait in found if ": " in trait}
     return all((found | areas).intersection(either) for either in traits)
+
+
+def pared(world: World, is_wrong: Callable[[World], bool]) -> World:
+    """A world without the settings and the oddities of layouts that an answer is wrong without."""
+    for setting in world.settings:
+        smaller = replace(world, settings=_less(world.settings, setting))
+        world = smaller if is_wrong(smaller) else world
+    for name, table in world.tables.items():
+        for change in _PLAINER:
+            smaller = _laid_out(world, name, change)
+            world = smaller if is_wrong(smaller) else world
+        for option in table.layout.format_options:
+            options = _less(world.tables[name].layout.format_options, option)
+            smaller = _laid_out(world, name, {"format_options": options})
+            world = smaller if is_wrong(smaller) else world
+    return world
+
+
+def _less(given: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in given.items() if key != name}
+
+
+def _laid_out(world: World, name: str, change: Mapping[str, Any]) -> World:
+    table = world.tables[name]
+    changed = replace(table, layout=replace(table.layout, **change))
+    return replace(world, tables={**world.tables, name: changed})
 
 
 def verdicts(worker: Worker, world: World, write: Write) -> list[str]:
@@ -255,10 +303,15 @@ def try_release(release: Release, environments: Path, *, seed: int, seconds_max:
     """Put one release beside the current one."""
     python = environment(release.name, release.pins, environments)
     with (
-        Worker(engines.engine(release.engine, python=str(python)).command) as old,
-        Worker(engines.engine(release.engine, python=_current(release.engine, environments)).command) as now,
+        _started(release.engine, str(python)) as old,
+        _started(release.engine, _current(release.engine, environments)) as now,
     ):
         return _Judge(release, old, now).run(seed=seed, seconds_max=seconds_max)
+
+
+def _started(engine: str, python: str | None) -> Worker:
+    # Some old releases hang; none of these takes as long for tables as small as these.
+    return Worker(engines.engine(engine, python=python).command, seconds_max=SECONDS_TO_ANSWER)
 
 
 def _current(engine: str, environments: Path) -> str | None:

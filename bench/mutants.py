@@ -13,13 +13,12 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from unittest.mock import patch
 
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from skipproof.stand import hunting
+from skipproof.stand.hunting import Limits, able, hunt
 from skipproof.stand.small.engine import SmallEngine
 from skipproof.stand.small.mutants import MUTANTS
 from skipproof.stand.small.mutating import Mutant
@@ -42,9 +41,8 @@ class Catch:
 def catch(mutant: Mutant, *, seed: int, seconds_max: float) -> Catch:
     """Hunt one mutant until it is caught, or the time is over."""
     engine = SmallEngine(mutant, tables=mutant.tables)
-    able = hunting.able(engine)
-    with patch.object(hunting, "FINDINGS_MAX", 1), patch.object(hunting, "SECONDS_TO_SHRINK", 0.0):
-        state = hunting.hunt(engine, able, seed_first=seed, seconds_max=seconds_max)
+    limits = Limits(seconds=seconds_max, findings=1, worlds_to_shrink=0)
+    state = hunt(engine, able(engine), limits, seed_first=seed)
     verdict, examples, seconds = "", state.examples, state.seconds
     for finding in state.findings:
         assert finding.outcome.contradiction is not None

@@ -93,7 +93,15 @@ def worlds(draw: DrawFn, able: Able, *, questions_max: int = 6) -> World:
         own.append(own[0] if draw(st.booleans()) else draw(drawn))
     tables = {LEFT: draw(stored(own, writers=able.writers, layouts=able.layouts))}
     if area == "join":
-        right = stored(own, prefix=RIGHT_PREFIX, blocks_max=2, writers=able.writers, layouts=able.layouts)
+        right = stored(
+            own,
+            prefix=RIGHT_PREFIX,
+            # Two tables of thousands of equal keys each would have a join of millions of rows.
+            repeats=(1,),
+            blocks_max=2,
+            writers=able.writers,
+            layouts=able.layouts,
+        )
         tables[RIGHT] = draw(right)
     scope = _Scope(able, {column.name: line for column, line in zip(tables[LEFT].asked, own, strict=True)})
     count = draw(st.sampled_from((1,) if area == "dml" else (1, questions_max, questions_max)))
@@ -317,12 +325,16 @@ def _is_nan(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
 
 
 def _like(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
-    """A value's beginning, end or inside, escaped or not, with wildcards."""
+    """A value's beginning, end or inside, with wildcards; its own wildcards are mostly escaped."""
     text = draw(st.sampled_from(line.values))
     part = text[: draw(st.integers(0, 3))] if draw(st.booleans()) else text
-    escaped = "".join("\\" + one if one in "%_\\" else one for one in part)
-    pattern = draw(st.sampled_from((escaped + "%", escaped, "%" + escaped, escaped + "_", "_" + escaped)))
-    return Call("like", (column, Literal(pattern, "string")))
+    pieces = ["\\" + one if one in "%_\\" else one for one in part]
+    if draw(st.integers(0, 5)) == 5:
+        pieces = [one for one in part if one != "\\"]
+    whole = "".join(pieces)
+    inside = "".join([*pieces[:1], "%", *pieces[1:]])
+    ends = (whole + "%", whole, "%" + whole, whole + "_", "_" + whole, whole + "_%", inside, inside + "%")
+    return Call("like", (column, Literal(draw(st.sampled_from(ends)), "string")))
 
 
 def _starts_with(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
@@ -340,8 +352,10 @@ def _arithmetic(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term
     # Operands as small as these overflow only at the limits of the type.
     operand = Literal(draw(st.sampled_from((1, 2, 3))), line.type)
     operators = [one for one in ("+", "-", "*", "%") if scope.knows(one)]
-    computed = Call(draw(st.sampled_from(operators)), (column, operand), line.type)
-    return Call(draw(st.sampled_from(_COMPARISONS)), (computed, _literal(draw, line)))
+    operator = draw(st.sampled_from(operators))
+    computed = Call(operator, (column, operand), line.type)
+    small = Line(line.type, (0, 1, 2)) if operator == "%" else line
+    return Call(draw(st.sampled_from(_COMPARISONS)), (computed, _literal(draw, small)))
 
 
 def _widened(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
@@ -355,8 +369,10 @@ def _cast(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
     target = draw(st.sampled_from(("int64", "float64", "string", "int32")))
     kind = "try cast" if scope.knows("try cast") else "cast"
     cast = Call(kind, (column,), target)
-    value = {"string": "1", "float64": 1.0}.get(target, 1)
-    return Call(draw(st.sampled_from(_COMPARISONS)), (cast, Literal(value, target)))
+    low, high = integer_range(target) if target in _INTEGERS else (-(2**63), 2**63)
+    value = max(low, min(draw(st.sampled_from(line.values)), high))
+    spelt = {"string": str(value), "float64": float(value)}.get(target, value)
+    return Call(draw(st.sampled_from(_COMPARISONS)), (cast, Literal(spelt, target)))
 
 
 def _coalesced(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:

@@ -16,7 +16,7 @@ from strategies.questions import ROW_NUMBER, Column, Json, Row
 
 # Rows of a block are few, so that failures are small; some blocks repeat theirs, to fill several pages,
 # vectors of 2,048 rows, or row groups of an engine's least size.
-_REPEATS = (*(1,) * 17, 30, 30, 700)
+REPEATS = (*(1,) * 17, 30, 30, 700)
 _ROWS_MAX, _BLOCKS_MAX, _COLUMNS_MAX = 4, 6, 2
 # A block of a table format is a file, and its log changes after some of them.
 _FILES_MAX = 8
@@ -25,7 +25,14 @@ PYARROW = "pyarrow"
 _PLACE = re.compile(r"\{(\w+)\}")
 # Types whose values are spelt alike in the names of directories everywhere.
 PARTITION_TYPES = ("int32", "int64", "string")
-_OFTEN = ("float64", "float64", "float64", "float32", "string", "string", "int32", "int64", "decimal(9,2)")
+_OFTEN = (
+    "float64", "float64", "float64", "float32", "string", "string", "int32", "int64", "decimal(9,2)",
+    "uint64",
+)  # fmt: skip
+# What a line of floats has beside others: NaN, or both zeros.
+_FLOATS = (("NaN",), ("NaN",), (0.0, -0.0))
+# Names of directories are cut, or refused, where they are longer than about 255 bytes.
+_DIRECTORY_CHARACTERS_MAX = 50
 _CONTENTS = ("mixed", "dense", "dense", "constant", "constant or null", "nulls")
 
 
@@ -110,7 +117,9 @@ def lines(draw: DrawFn, *, without: frozenset[str] = frozenset()) -> Line:
     known = values(type_)
     chosen = draw(st.lists(st.sampled_from(known), min_size=2, max_size=4))
     if draw(st.booleans()):
-        chosen += neighbours(chosen[0], type_) if not type_.startswith("float") else ("NaN",)
+        chosen += (
+            draw(st.sampled_from(_FLOATS)) if type_.startswith("float") else neighbours(chosen[0], type_)
+        )
     return Line(type_, tuple(chosen))
 
 
@@ -120,6 +129,7 @@ def stored(
     lines: Sequence[Line],
     *,
     prefix: str = "",
+    repeats: Sequence[int] = REPEATS,
     blocks_max: int = _BLOCKS_MAX,
     writers: Sequence[str] = (PYARROW,),
     layouts: Mapping[str, Sequence[Json]] | None = None,
@@ -143,12 +153,12 @@ def stored(
         return Stored(columns=numbered, blocks=_numbered(blocks, 1), layout=Layout(format_options=options))
     layout = _layout(draw, [column.name for column in numbered], writers)
     if layout.writer == PYARROW and len(lines) > 1:
-        if draw(st.integers(0, 9)) == 9:
+        if draw(st.integers(0, 5)) == 5:
             layout, blocks = _several_schemas(draw, layout, blocks)
         elif lines[0].type in PARTITION_TYPES and draw(st.booleans()):
             layout = replace(layout, blocks_per_file=1, partitioned=True)
             blocks = [_partition(draw, lines[0], block) for block in blocks]
-    repeat = draw(st.sampled_from(_REPEATS))
+    repeat = draw(st.sampled_from(repeats))
     return Stored(columns=numbered, blocks=_numbered(blocks, repeat), layout=layout)
 
 
@@ -204,7 +214,8 @@ def _several_schemas(draw: DrawFn, layout: Layout, blocks: list[list[Row]]) -> t
 
 def _partition(draw: DrawFn, line: Line, block: list[Row]) -> list[Row]:
     """The block's rows with one value in the first column; the empty text is NULL to directories."""
-    value = draw(st.sampled_from([*(value for value in line.values if value != ""), None]))
+    short = [value for value in line.values if 0 < len(str(value)) <= _DIRECTORY_CHARACTERS_MAX]
+    value = draw(st.sampled_from([*short, None]))
     return [(value, *row[1:]) for row in block]
 
 

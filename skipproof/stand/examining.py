@@ -14,6 +14,8 @@ from strategies.engine_questions import World
 from strategies.engine_tables import Stored
 from strategies.questions import Json, Question
 
+_NOT_ASKED = {"error": "not asked after a question that took too long", "kind": "unsupported"}
+
 Write: TypeAlias = Callable[[Stored, Path], list[Path]]
 
 
@@ -91,7 +93,11 @@ def ask_each(
     *,
     sources: bool = False,
 ) -> list[dict[str, Any]]:
-    """An answer for each question; where the engine dies of one of them, the others are asked alone."""
+    """An answer for each question; where the engine dies of one of them, the others are asked alone.
+
+    After one that alone takes too long the rest is not asked: an engine that hangs often would take the hunt's
+    time with it.
+    """
     try:
         reply = worker.ask(
             tables=tables,
@@ -103,7 +109,13 @@ def ask_each(
     except (Died, TimedOut) as error:
         if len(questions) == 1:
             return [{"error": f"{type(error).__name__}: {error}", "kind": "failed"}]
-    return [ask_each(worker, tables, world, [question], sources=sources)[0] for question in questions]
+    answers: list[dict[str, Any]] = []
+    for question in questions:
+        (answer,) = ask_each(worker, tables, world, [question], sources=sources)
+        answers.append(answer)
+        if str(answer.get("error")).startswith(TimedOut.__name__):
+            break
+    return answers + [_NOT_ASKED] * (len(questions) - len(answers))
 
 
 def _outcome(question: Question, found: dict[str, Any], whole: dict[str, Any]) -> Outcome:

@@ -23,7 +23,7 @@ from skipproof.stand.workers import PROTOCOL, Hello
 from strategies.questions import Json
 
 SETTINGS = {
-    "partitions": ("none", "truncate", "bucket"),
+    "partitions": ("none", "identity", "truncate", "bucket"),
     "statistics": ("all", "no counts", "no bounds"),
 }
 AREAS_OF_FILES = ("filter", "limit", "topk", "join", "aggregate")

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from skipproof.stand.small.evaluating import columns_of, filtered
 from skipproof.stand.small.mutating import mutant
 from skipproof.stand.small.pruning import Rules
-from skipproof.stand.small.selecting import Allowed
 from skipproof.stand.small.statistics import Facts
 from skipproof.stand.small.tables import Group, Table
 from skipproof.stand.small.values import Row
@@ -45,19 +44,16 @@ def selections_one_after_another(self: Rules, parts: Sequence[set[int]]) -> set[
     return set(left)
 
 
-@mutant("scan", "PAGE", "trinodb/trino#20267", "Reading stops at a row group whose pages are all ruled out.")
-def stops_at_ruled_out_pages(
-    self: Rules, table: Table, where: Json, allowed: Allowed | None = None
-) -> list[Row]:
-    rows: list[Row] = []
-    for group in self.groups(table, where):
-        lookup = self.lookup(table, group)
-        if allowed is not None and not allowed(lookup):
-            continue
-        if where is not None and not self.selected(where, lookup, len(group.rows)):
+@mutant(
+    "groups", "PAGE", "trinodb/trino#20267", "Reading stops where the pages of a row group are ruled out."
+)
+def stops_at_ruled_out_pages(self: Rules, table: Table, where: Json) -> list[Group]:
+    found = []
+    for group in Rules.groups(self, table, where):
+        if where is not None and not self.selected(where, self.lookup(table, group), len(group.rows)):
             break
-        rows += self.read(table, group, where)
-    return rows
+        found.append(group)
+    return found
 
 
 @mutant(

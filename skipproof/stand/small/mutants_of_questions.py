@@ -62,10 +62,7 @@ def filters_are_skipped(self: Rules, relation: Json, table: Table) -> Rows:
 def nulls_never_come_first(
     self: Rules, order: Sequence[Json], lookup: Lookup, last: Row, schema: Schema
 ) -> bool:
-    last_key = self.range_of(order[0]["by"], lookup)
-    if order[0]["nulls_first"] and last_key.values and last_key.nulls:
-        order = [order[0] | {"nulls_first": False}, *order[1:]]
-    return Rules.comes_after(self, order, lookup, last, schema)
+    return Rules.comes_after(self, [order[0] | {"nulls_first": False}], lookup, last, schema)
 
 
 @mutant(

@@ -1,0 +1,213 @@
+"""The hunt beside a project's own tests: `pytest --skipproof-engine duckdb` adds items that ask DuckDB.
+
+pytest imports this in every run, so that it imports nothing of the stand until an engine is named.
+"""
+
+import importlib.util
+import shlex
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from skipproof.stand.workers import Worker
+
+AREAS = ("aggregate", "dml", "filter", "join", "limit", "topk")
+EXAMPLES_PER_ITEM = 100
+# A round of the hunt takes one seed, and an item as many rounds as it has findings and refusals for.
+SEEDS_PER_ITEM = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What one item asks.
+
+    Attributes:
+        label: The engine, as items and the command line call it.
+        area: The class of questions.
+        ordinal: Of the item among those of its engine and class.
+        examples: How many questions.
+        seed: Of the first round.
+        findings: Where a folder is made for each finding; None makes none.
+    """
+
+    label: str
+    area: str
+    ordinal: int
+    examples: int
+    seed: int
+    findings: Path | None
+
+
+class Contradicted(Exception):
+    """The engine contradicts itself, or cannot be asked; the message is for people."""
+
+
+class Workers:
+    """The engines of a run by their labels, each started when it is first asked."""
+
+    def __init__(self, commands: dict[str, tuple[str, ...]]) -> None:
+        self.commands = commands
+        self._started: dict[str, Worker] = {}
+        self._stack = ExitStack()
+
+    def of(self, label: str) -> "Worker":
+        """The worker of an engine.
+
+        Raises:
+            WorkerError: it does not start.
+        """
+        from skipproof.stand.workers import Worker
+
+        if label not in self._started:
+            self._started[label] = self._stack.enter_context(Worker(self.commands[label]))
+        return self._started[label]
+
+    def close(self) -> None:
+        """End all of them."""
+        self._stack.close()
+
+
+WORKERS = pytest.StashKey[Workers]()
+
+
+class HuntItem(pytest.Item):
+    """Some questions of one class to one engine."""
+
+    def __init__(self, *, part: Part, **given: Any) -> None:
+        super().__init__(**given)
+        self.part = part
+        self.add_marker("skipproof")
+
+    def runtest(self) -> None:
+        """Hunt, and fail with what is found.
+
+        Raises:
+            Contradicted: something is found, or nothing could be asked.
+        """
+        from skipproof.stand.parts import UNASKED, hunted
+        from skipproof.stand.workers import WorkerError
+
+        try:
+            told = hunted(self.config.stash[WORKERS].of(self.part.label), self.part)
+        except WorkerError as error:
+            raise Contradicted(f"{self.part.label}: {error}") from error
+        if told is UNASKED:
+            pytest.skip(f"{self.part.label} does not answer the class {self.part.area}")
+        if told:
+            raise Contradicted(f"{told}\nThe same again: {_again(self.part, self.config)}")
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """A finding is told without the stack that found it."""
+        if isinstance(excinfo.value, Contradicted):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        """What the head of a failure says."""
+        return self.path, None, self.nodeid
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options, none of which does anything without an engine."""
+    group = parser.getgroup("skipproof", "skipproof: hunts for what an engine's pruning gets wrong")
+    group.addoption("--skipproof-engine", action="append", default=[], metavar="NAME", help="ask this engine")
+    group.addoption(
+        "--skipproof-command",
+        action="append",
+        default=[],
+        metavar="COMMAND",
+        help="ask the worker that this command starts, as 'PROGRAM ARGUMENT'",
+    )
+    group.addoption(
+        "--skipproof-examples",
+        type=int,
+        default=300,
+        metavar="N",
+        help="questions of each class (default: 300)",
+    )
+    group.addoption("--skipproof-seed", type=int, default=0, metavar="N", help="first seed (default: 0)")
+    group.addoption(
+        "--skipproof-findings", metavar="DIRECTORY", help="write a folder for each finding into this"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Look for the engines that are named.
+
+    Raises:
+        pytest.UsageError: there is no such engine, or what the hunt needs is not installed.
+    """
+    if not config.getoption("skipproof_engine") and not config.getoption("skipproof_command"):
+        return
+    config.addinivalue_line("markers", "skipproof: asks an engine the questions of a hunt")
+    if importlib.util.find_spec("hypothesis") is None:
+        raise pytest.UsageError("the hunt draws with Hypothesis: pip install 'skipproof[testbed]'")
+    if config.getoption("skipproof_examples") < 1:
+        raise pytest.UsageError("--skipproof-examples: at least 1")
+    config.stash[WORKERS] = Workers(_commands(config))
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End the workers."""
+    if WORKERS in config.stash:
+        config.stash[WORKERS].close()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(
+    session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Add the items of the hunt behind the others, before `-k` and `-m` choose among them."""
+    if WORKERS not in config.stash:
+        return
+    for part in _parts(config):
+        name = f"{part.label}-{part.area}-{part.ordinal}"
+        items.append(HuntItem.from_parent(session, name=name, nodeid=f"skipproof::{name}", part=part))
+
+
+def _commands(config: pytest.Config) -> dict[str, tuple[str, ...]]:
+    from skipproof.stand.engines import UnknownEngine, engine
+
+    commands: dict[str, tuple[str, ...]] = {}
+    for name in config.getoption("skipproof_engine"):
+        try:
+            commands[name] = engine(name).command
+        except UnknownEngine as error:
+            raise pytest.UsageError(f"--skipproof-engine: {error}") from error
+    for ordinal, command in enumerate(config.getoption("skipproof_command"), start=1):
+        if not shlex.split(command):
+            raise pytest.UsageError("--skipproof-command: it names no program")
+        commands[f"command{ordinal}"] = tuple(shlex.split(command))
+    return commands
+
+
+def _parts(config: pytest.Config) -> Iterator[Part]:
+    examples = config.getoption("skipproof_examples")
+    findings = config.getoption("skipproof_findings")
+    for label in config.stash[WORKERS].commands:
+        for area in AREAS:
+            for ordinal, first in enumerate(range(0, examples, EXAMPLES_PER_ITEM)):
+                yield Part(
+                    label=label,
+                    area=area,
+                    ordinal=ordinal,
+                    examples=min(EXAMPLES_PER_ITEM, examples - first),
+                    seed=config.getoption("skipproof_seed") + ordinal * SEEDS_PER_ITEM,
+                    findings=None if findings is None else Path(findings),
+                )
+
+
+def _again(part: Part, config: pytest.Config) -> str:
+    """The command that runs one item alone."""
+    commands = config.stash[WORKERS].commands
+    named = part.label in config.getoption("skipproof_engine")
+    engine = ["--skipproof-engine", part.label]
+    command = ["--skipproof-command", shlex.join(commands[part.label])]
+    options = [*(engine if named else command), "--skipproof-examples", str(part.examples)]
+    options += ["--skipproof-seed", str(part.seed), "-k", f"skipproof and {part.area}"]
+    return shlex.join(["pytest", *options])
