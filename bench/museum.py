@@ -64,7 +64,8 @@ RELEASES = (
         engine="duckdb",
         pins=("duckdb==1.5.6",),
         area="floating point beside bloom filters",
-        traits=(("floating",), ("a bloom filter",)),
+        # What DuckDB writes has bloom filters.
+        traits=(("floating",), ("a bloom filter", "written by duckdb")),
     ),
     Release(
         engine="duckdb",

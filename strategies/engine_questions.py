@@ -59,7 +59,8 @@ class Able:
 class World:
     """Tables by name, the settings of the engine, and questions."""
 
-    tables: Mapping[str, Stored]
+    # Hypothesis spells what fails, and thousands of rows tell nobody anything.
+    tables: Mapping[str, Stored] = field(repr=False)
     settings: Mapping[str, str]
     questions: tuple[Question, ...]
 

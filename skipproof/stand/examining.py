@@ -95,8 +95,8 @@ def ask_each(
 ) -> list[dict[str, Any]]:
     """An answer for each question; where the engine dies of one of them, the others are asked alone.
 
-    After one that alone takes too long the rest is not asked: an engine that hangs often would take the hunt's
-    time with it.
+    After one that alone takes too long the rest is not asked: an engine that hangs often would take the
+    hunt's time with it.
     """
     try:
         reply = worker.ask(
