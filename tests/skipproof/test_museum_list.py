@@ -3,13 +3,16 @@
 import importlib.util
 import sys
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from skipproof.stand import engines
+from skipproof.stand.examining import ask_each
+from skipproof.stand.workers import TimedOut
 from strategies.engine_questions import World
 from strategies.engine_tables import Layout, Stored
-from strategies.questions import Column
+from strategies.questions import Column, Question, Relation
 
 PATH = Path(__file__).parents[2] / "bench" / "museum.py"
 
@@ -60,6 +63,33 @@ def test_a_world_is_pared_down_to_what_an_answer_is_wrong_with(museum):
     left = {"checkpoint_after": 1, "stats_columns": "a"}
     assert pared.tables["t"].layout == Layout(format_options=left)
     assert pared.tables["t"].blocks == table.blocks
+
+
+def test_a_release_that_hangs_is_not_asked_the_rest():
+    """The questions are asked together, then alone as far as the one that hangs; the others are refused."""
+
+    class Hanging:
+        asked: ClassVar[list[int]] = []
+
+        def ask(self, *, questions, **_):
+            self.asked.append(len(questions))
+            if len(questions) > 1 or questions[0]["limit"] == 2:
+                raise TimedOut("no reply within 5 s")
+            return {"answers": [{"rows": []}]}
+
+    world = World(tables={}, settings={}, questions=())
+    source = Relation(table="t")
+    questions = [
+        Question(area="limit", source=source, select=("rid",), limit=limit) for limit in (1, 2, 3, 4)
+    ]
+    answers = ask_each(Hanging(), {}, world, questions)
+    assert [answer.get("kind", "answered") for answer in answers] == [
+        "answered",
+        "failed",
+        "unsupported",
+        "unsupported",
+    ]
+    assert Hanging.asked == [4, 1, 1]
 
 
 def test_an_environment_that_is_there_is_used(museum, tmp_path):
