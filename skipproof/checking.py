@@ -3,7 +3,7 @@
 import contextlib
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -17,7 +17,7 @@ from skipproof.stand.causes import cause
 from skipproof.stand.findings import Confirmed, confirm, folder_names, save, summary
 from skipproof.stand.hunting import Hunt, Limits, able, hunt
 from skipproof.stand.workers import Hello, Worker, WorkerError
-from skipproof.stand.writing import layouts, writer_names, writing
+from skipproof.stand.writing import writer_names, writing
 
 SECONDS_BETWEEN = 2.0
 
@@ -109,7 +109,7 @@ def _started(name: str, option: str, *, python: str | None = None) -> Worker:
 
 def _check(worker: Worker, request: Request, workers: Mapping[str, Worker], say: Say) -> Checked:
     areas = None if request.area is None else (request.area,)
-    what = replace(able(worker, areas=areas, writers=writer_names(workers)), layouts=layouts(worker.hello))
+    what = able(worker, areas=areas, writers=writer_names(workers))
     write = writing(workers)
     if not what.areas:
         offered = ", ".join(sorted(worker.hello.areas))

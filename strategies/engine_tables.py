@@ -27,7 +27,7 @@ _PLACE = re.compile(r"\{(\w+)\}")
 PARTITION_TYPES = ("int32", "int64", "string")
 _OFTEN = (
     "float64", "float64", "float64", "float32", "string", "string", "int32", "int64", "decimal(9,2)",
-    "uint64",
+    "uint64", "timestamp(us)",
 )  # fmt: skip
 # What a line of floats has beside others: NaN, or both zeros.
 _FLOATS = (("NaN",), ("NaN",), (0.0, -0.0))

@@ -15,6 +15,7 @@ _BUILT_IN = {
     "datafusion": "datafusion",
     "deltalake": "deltalake",
     "duckdb": "duckdb",
+    "duckdb-tables": "duckdb",
     "iceberg": "pyiceberg",
     "polars": "polars",
     "skipproof": "pyspark",

@@ -119,6 +119,7 @@ def able(
         joins_missing=hello.joins_missing,
         settings=hello.settings,
         writers=writers,
+        layouts=hello.layouts if hello.tables == "own" else None,
     )
 
 

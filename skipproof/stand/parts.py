@@ -3,7 +3,6 @@
 import json
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from skipproof.stand.examining import Write
@@ -11,7 +10,7 @@ from skipproof.stand.findings import Confirmed, confirm, folder_names, save
 from skipproof.stand.hunting import Hunt, Limits, able, hunt
 from skipproof.stand.plugin import Part
 from skipproof.stand.workers import Hello, Worker
-from skipproof.stand.writing import layouts, writer_names, writing
+from skipproof.stand.writing import writer_names, writing
 
 SECONDS_MAX = 300.0
 FINDINGS_MAX = 3
@@ -40,9 +39,7 @@ def hunted(worker: Worker, part: Part) -> str:
         seconds_to_shrink=SECONDS_TO_SHRINK,
     )
     write = writing(workers)
-    found = hunt(
-        worker, replace(what, layouts=layouts(worker.hello)), limits, seed_first=part.seed, write=write
-    )
+    found = hunt(worker, what, limits, seed_first=part.seed, write=write)
     if found.findings:
         return "\n\n".join(_told(worker, part, found, write))
     return _shortfall(worker.hello, part, found)

@@ -16,7 +16,7 @@ from skipproof.stand.examining import Outcome, Write, ask_each
 from skipproof.stand.workers import Asked
 from strategies.engine_files import arrow_array, arrow_table
 from strategies.engine_questions import World
-from strategies.engine_tables import Stored
+from strategies.engine_tables import PYARROW, Stored
 from strategies.questions import Call, Question, Relation, Row
 
 _COMPOUND = frozenset({"and", "or", "not"})
@@ -39,7 +39,9 @@ def measured(worker: Asked, world: World, outcome: Outcome, *, write: Write) -> 
     """
     (name, table), *others = world.tables.items()
     where = outcome.question.source.where
-    if others or not isinstance(where, Call) or where.function in _COMPOUND or table.layout.ballast:
+    # A canary is stored as pyarrow stores the original's columns.
+    strange = table.layout.ballast or table.layout.writer != PYARROW
+    if others or strange or not isinstance(where, Call) or where.function in _COMPOUND:
         return None
     matching = _row_numbers(outcome)
     if not matching:

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
 PROTOCOL = 1
@@ -45,6 +45,7 @@ class Hello:
     joins_missing: frozenset[str]
     settings: Mapping[str, Sequence[str]]
     writes: bool
+    layouts: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, said: Mapping[str, Any]) -> Self:
@@ -69,6 +70,7 @@ class Hello:
             joins_missing=frozenset(without.get("joins", ())),
             settings=said.get("settings", {}),
             writes=bool(said.get("writes", False)),
+            layouts=said.get("layouts", {}),
         )
 
 

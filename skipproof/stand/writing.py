@@ -1,14 +1,13 @@
 """Files by several writers: the layout of a table names who writes them, pyarrow or an engine's worker."""
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from skipproof.stand.examining import Write
-from skipproof.stand.workers import Asked, Died, Hello, TimedOut
+from skipproof.stand.workers import Asked, Died, TimedOut
 from strategies.engine_files import write_stored
 from strategies.engine_tables import PYARROW, Stored
-from strategies.questions import Json
 
 
 class NotWritten(Exception):
@@ -41,11 +40,6 @@ def writing(workers: Mapping[str, Asked]) -> Write:
 def writer_names(workers: Mapping[str, Asked]) -> tuple[str, ...]:
     """Who may write, in order; pyarrow is the first."""
     return (PYARROW, *(name for name, worker in workers.items() if worker.hello.writes))
-
-
-def layouts(hello: Hello) -> Mapping[str, Sequence[Json]] | None:
-    """The options of an engine's own table format; None where it reads files."""
-    return getattr(hello, "layouts", {}) if hello.tables == "own" else None
 
 
 def written_by(worker: Asked, table: Stored, directory: Path) -> list[Path]:

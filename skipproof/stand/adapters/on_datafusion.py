@@ -134,6 +134,11 @@ def _listing(name: str, table: dict[str, Any]) -> str:
     types = {column["name"]: column["type"] for column in table["columns"]}
     in_directories = list(partitions[0]) if partitions else []
     base = files[0] if len(files) == 1 and not partitions else _directory(files, len(in_directories))
+    if not partitions and not table.get("schemas_differ"):
+        # A table that SQL makes knows the statistics of its files, if the session collects them.
+        place = base if len(files) == 1 else base.rstrip("/") + "/"
+        made = f"CREATE EXTERNAL TABLE {name} STORED AS PARQUET LOCATION '{place}'"
+        return f"ctx.sql({made!r})\n"
     arguments = [repr(name), repr(base)]
     if partitions:
         _check_directories(files, partitions)

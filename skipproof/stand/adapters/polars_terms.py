@@ -129,6 +129,8 @@ def _values(literals: list[dict[str, Any]]) -> str:
 def _is_in_takes(type_: str) -> bool:
     """Whether plain decimals and moments are found among values of a type, as not in every version."""
     word = parsed(type_)[0]
+    if word in ("uint32", "uint64"):
+        return False
     if word not in ("decimal", "timestamp"):
         return True
     small = pl.DataFrame([series("x", [{"decimal": "0.5", "timestamp": 0}[word]], type_)])
