@@ -246,7 +246,7 @@ class _Judge:
         if not self._is_wrong(world):
             return None
         assert finding.outcome.contradiction is not None
-        found = traits(world, world.questions[0], finding.outcome.contradiction.verdict)
+        found = traits(world, world.questions[0], finding.outcome.contradiction)
         now = verdicts(self._current, _known(world, self._current), self._write_current)
         if not in_area(found, self._release.traits) or set(now) != {"right"}:
             return None

@@ -1,8 +1,9 @@
 """What a failure is made of, coarsely enough that two failures of one cause look alike."""
 
+import re
 from collections.abc import Iterable, Iterator
 
-from oracles.contradictions import Verdict
+from oracles.contradictions import Contradiction, Verdict
 from strategies.engine_questions import World
 from strategies.engine_tables import PYARROW, Stored
 from strategies.questions import Call, Column, Literal, Question, Relation, Term, subterms
@@ -20,20 +21,24 @@ _TYPES = {
     "binary": "bytes", "date": "time", "timestamp": "time", "boolean": "boolean",
 }  # fmt: skip
 
+_ERROR, _WORDS = "error: ", 12
 # What of the data and its files can be at fault.
 _ODD = frozenset({"NaN", "NULL", "signed zero", "a bloom filter", "a page index", "partial statistics"})
 
 
-def traits(world: World, question: Question, verdict: Verdict) -> frozenset[str]:
+def traits(world: World, question: Question, wrong: Contradiction) -> frozenset[str]:
     """The traits of one failure."""
-    return frozenset(_traits(world, question, verdict))
+    return frozenset(_traits(world, question, wrong))
 
 
 def cause(found: frozenset[str]) -> frozenset[str]:
     """What failures of one cause have in common: what is odd about the data and its files, and their types.
 
-    Where nothing is odd, the traits themselves: then it is the question that matters.
+    Of errors it is what they say. Where nothing is odd, the traits themselves: the question is what matters.
     """
+    said = frozenset(trait for trait in found if trait.startswith(_ERROR))
+    if said:
+        return said
     odd = {trait for trait in found if trait in _ODD or trait.startswith(("written by", "with "))}
     return frozenset(odd | (found & set(_TYPES.values()))) if odd else found
 
@@ -45,8 +50,12 @@ def family(term: Term) -> str:
     return "column" if isinstance(term, Column) else "literal"
 
 
-def _traits(world: World, question: Question, verdict: Verdict) -> Iterator[str]:
-    yield f"{question.area}: {verdict.value}"
+def _traits(world: World, question: Question, wrong: Contradiction) -> Iterator[str]:
+    yield f"{question.area}: {wrong.verdict.value}"
+    if wrong.verdict is Verdict.RAISED:
+        # What an error says of values and names differs from one to the next.
+        words = re.sub(r"\W+", " ", re.sub(r"[\"'`(\[].*?[\"'`)\]]|[\d.]+|/\S+", " ", wrong.difference))
+        yield f"{_ERROR}{' '.join(words.split()[:_WORDS])}"
     if question.join is not None:
         yield f"{question.join.kind} join"
         yield from (f"join of {shape}" for relation in question.relations for shape in _shapes(relation))

@@ -233,7 +233,7 @@ class _Round:
         key = (outcome.question.area, outcome.contradiction.verdict.value)
         if self._smallest is not None and key != self._target:
             return False
-        known = self._state.like(traits(world, outcome.question, outcome.contradiction.verdict))
+        known = self._state.like(traits(world, outcome.question, outcome.contradiction))
         if known is None:
             self._target = key
         elif self._smallest is None:
@@ -257,7 +257,7 @@ class _Round:
             Finding(
                 world=world,
                 outcome=outcome,
-                traits=traits(world, outcome.question, outcome.contradiction.verdict),
+                traits=traits(world, outcome.question, outcome.contradiction),
                 seed=self._number,
                 examples=self._examples_then,
                 seconds=self._seconds_then,

@@ -38,7 +38,7 @@ def test_a_wrong_pruner_is_found_and_its_failure_made_small(hunted):
     assert finding.examples <= 400
     assert sum(map(len, table.blocks)) <= 6
     assert len(list(question.terms)) == 1
-    assert traits(finding.world, question, finding.outcome.contradiction.verdict) == finding.traits
+    assert traits(finding.world, question, finding.outcome.contradiction) == finding.traits
 
 
 def test_the_same_seed_hunts_the_same(hunted):
