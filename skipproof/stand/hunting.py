@@ -61,6 +61,7 @@ class Hunt:
     again: Counter[int] = field(default_factory=Counter)
     seconds: float = 0.0
     seconds_shrinking: float = 0.0
+    worlds_of_filters: int = 0
     skippable: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
 
@@ -164,7 +165,6 @@ class _Round:
         self._worker, self._able, self._state, self._number = worker, able, state, number
         self._limits, self._write, self._progress = limits, write, progress
         self._since = time.monotonic()
-        self._worlds = 0
         self._smallest: tuple[World, Outcome] | None = None
         self._target = ("", "")
         self._examples_then, self._seconds_then = 0, 0.0
@@ -217,8 +217,8 @@ class _Round:
         state.examples += sum(not outcome.refused for outcome in outcomes)
         state.refused.update(outcome.refused for outcome in outcomes if outcome.refused)
         if self._worker.hello.tables == "files" and world.questions[0].area == "filter":
-            self._worlds += 1
-            if self._worlds % WORLDS_PER_CANARY == 0 and not outcomes[0].refused:
+            state.worlds_of_filters += 1
+            if state.worlds_of_filters % WORLDS_PER_CANARY == 0 and not outcomes[0].refused:
                 self._measure(world, outcomes[0])
         self._progress(state)
 
