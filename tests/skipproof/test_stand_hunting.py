@@ -88,7 +88,7 @@ def test_the_folder_of_a_finding_replays_it_with_the_engine_alone(tmp_path):
 
     wrong = SmallEngine(WRONG)
     (finding,) = hunt(
-        wrong, able(wrong, areas=("filter",)), Limits(findings=1, seconds_to_shrink=10.0)
+        wrong, able(wrong, areas=("filter",)), Limits(examples=400, findings=1, worlds_to_shrink=50)
     ).findings
     with Worker(engine("duckdb").command) as worker:
         confirmed = confirm(worker, finding, write=write_stored)
