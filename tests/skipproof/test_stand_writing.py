@@ -4,8 +4,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from skipproof.stand import engines
+from skipproof.stand.hunting import able
 from skipproof.stand.workers import Died, Hello, Worker
-from skipproof.stand.writing import NotWritten, layouts, writer_names, writing, written_by
+from skipproof.stand.writing import NotWritten, writer_names, writing, written_by
 from strategies.engine_tables import Layout, Stored
 from strategies.questions import Column
 
@@ -74,4 +75,4 @@ def test_only_workers_that_write_are_writers(duckdb):
 
 
 def test_engines_of_files_have_no_layouts_of_their_own(duckdb):
-    assert layouts(duckdb.hello) is None
+    assert able(duckdb).layouts is None
