@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -14,8 +14,9 @@ from rich.table import Table
 from pruning.errors import InputError
 from skipproof.stand import engines
 from skipproof.stand.causes import cause
-from skipproof.stand.findings import Confirmed, confirm, folder_names, save, summary
+from skipproof.stand.findings import Confirmed, asked, confirm_each, folder_names, place, save, summary
 from skipproof.stand.hunting import Hunt, Limits, able, hunt
+from skipproof.stand.report import write_report
 from skipproof.stand.workers import Hello, Worker, WorkerError
 from skipproof.stand.writing import writer_names, writing
 
@@ -37,7 +38,6 @@ class Request:
         writers: Engines that write files too, beside pyarrow and the engine itself.
     """
 
-    engine: str
     examples: int | None
     seconds: float | None
     seed: int = 0
@@ -80,15 +80,15 @@ class Checked:
         }
 
 
-def check(request: Request, say: Say) -> Checked:
-    """Put one engine on the stand.
+def check(engine: str, request: Request, say: Say) -> Checked:
+    """Put the engine of that name on the stand.
 
     Raises:
         InputError: there is no such engine, it does not start, or it has no such class of questions.
     """
     with contextlib.ExitStack() as stack:
-        worker = stack.enter_context(_started(request.engine, "--engine", python=request.python))
-        workers = {request.engine: worker}
+        worker = stack.enter_context(_started(engine, "--engine", python=request.python))
+        workers = {engine: worker}
         for name in request.writers:
             if name not in workers:
                 workers[name] = stack.enter_context(_started(name, "--writer"))
@@ -97,7 +97,7 @@ def check(request: Request, say: Say) -> Checked:
         try:
             return _check(worker, request, workers, say)
         except WorkerError as error:
-            raise InputError(f"--engine {request.engine}: {error}") from error
+            raise InputError(f"--engine {engine}: {error}") from error
 
 
 def _started(name: str, option: str, *, python: str | None = None) -> Worker:
@@ -113,7 +113,7 @@ def _check(worker: Worker, request: Request, workers: Mapping[str, Worker], say:
     write = writing(workers)
     if not what.areas:
         offered = ", ".join(sorted(worker.hello.areas))
-        raise InputError(f"--class {request.area}: {request.engine} answers {offered}")
+        raise InputError(f"--class {request.area}: {worker.hello.engine} answers {offered}")
 
     said = time.monotonic()
 
@@ -135,30 +135,27 @@ def _check(worker: Worker, request: Request, workers: Mapping[str, Worker], say:
         write=write,
         progress=progress,
     )
-    confirmed = [
-        confirm(worker, finding, seen=1 + result.again[ordinal], write=write)
-        for ordinal, finding in enumerate(result.findings)
-    ]
+    confirmed = confirm_each(worker, result, write=write)
     if request.findings is not None:
         for name, one in zip(folder_names(confirmed), confirmed, strict=True):
-            place = request.findings / f"{worker.hello.engine}-{worker.hello.version}" / name
-            save(worker, one, place, write=write)
-    return Checked(
-        hello=worker.hello, request=request, areas=what.areas, hunt=result, confirmed=tuple(confirmed)
-    )
+            save(worker, one, place(request.findings, worker.hello) / name, write=write)
+    return Checked(hello=worker.hello, request=request, areas=what.areas, hunt=result, confirmed=confirmed)
 
 
 def _finding(hello: Hello, name: str, one: Confirmed) -> dict[str, Any]:
-    world = one.finding.world
-    return summary(hello, one) | {
+    return {
         "name": name,
-        "question": world.questions[0].json(),
-        "tables": {table: stored.json for table, stored in world.tables.items()},
-        "layouts": {table: str(stored.layout) for table, stored in world.tables.items()},
+        **summary(hello, one),
+        **asked(one.finding.world),
         "source": one.source,
         "found": one.found,
         "expected": one.expected,
     }
+
+
+def report(checked: Sequence[Checked], path: Path) -> None:
+    """Write an HTML page of hunts."""
+    write_report([one.to_dict() for one in checked], path)
 
 
 def show(out: Console, checked: Checked) -> None:
@@ -170,9 +167,7 @@ def show(out: Console, checked: Checked) -> None:
         f"{state.seconds:.0f} s ({per_second:.0f} a second), seed {checked.request.seed}"
     )
     if state.refused:
-        out.print(
-            f"{sum(state.refused.values()):,} more could not be compared: it refused them in both forms"
-        )
+        out.print(f"{sum(state.refused.values()):,} more could not be compared: a form of them was refused")
     _show_tightness(out, state)
     if not checked.confirmed:
         out.print("nothing found")

@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -227,42 +227,39 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Put engines on the stand: hunt for rows that their pruning loses."""
-    try:
-        from skipproof import checking
-    except ImportError as error:
-        if error.name != "hypothesis":
-            raise
-        raise InputError("The stand needs Hypothesis: run `pip install 'skipproof[testbed]'`.") from error
+    checking = _stand()
     if area is not None and area not in AREAS:
         raise InputError(f"--class {area}: it is one of {', '.join(AREAS)}")
-    limit = 1_000 if examples is None and seconds is None else examples
+    request = checking.Request(
+        examples=1_000 if examples is None and seconds is None else examples,
+        seconds=seconds,
+        seed=seed,
+        area=area,
+        python=python,
+        findings=findings,
+        writers=tuple(writer or ()),
+    )
     with _progress(quiet=as_json) as step:
-        checked = [
-            checking.check(
-                checking.Request(
-                    engine=name,
-                    examples=limit,
-                    seconds=seconds,
-                    seed=seed,
-                    area=area,
-                    python=python,
-                    findings=findings,
-                    writers=tuple(writer or ()),
-                ),
-                step,
-            )
-            for name in engine
-        ]
+        checked = [checking.check(name, request, step) for name in engine]
     if report is not None:
-        from skipproof.stand.report import write_report
-
-        write_report([one.to_dict() for one in checked], report)
+        checking.report(checked, report)
     if as_json:
         showing.print_json([one.to_dict() for one in checked])
     else:
         for one in checked:
             checking.show(showing.console(), one)
     raise typer.Exit(VIOLATED if any(one.confirmed for one in checked) else HELD)
+
+
+def _stand() -> Any:
+    """The module that runs hunts; it needs Hypothesis, which users of the pruning do not."""
+    try:
+        from skipproof import checking
+    except ImportError as error:
+        if error.name != "hypothesis":
+            raise
+        raise InputError("The stand needs Hypothesis: run `pip install 'skipproof[testbed]'`.") from error
+    return checking
 
 
 @contextlib.contextmanager

@@ -1,25 +1,23 @@
 """Draws what engines are asked: a table or two, and questions about them.
 
-Literals are the columns' own values and their neighbours, so that bounds are touched; each condition may
-stand under NOT. What an engine lacks is not drawn.
+What an engine lacks is not drawn. `engine_conditions` draws the conditions.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from strategies.engine_tables import Line, Stored, lines, stored
-from strategies.engine_values import integer_range
+from strategies.engine_conditions import INTEGERS, Able, Scope, condition
+from strategies.engine_tables import Stored, lines, stored
 from strategies.questions import (
     ROW_NUMBER,
     Aggregate,
     Call,
     Column,
     Join,
-    Json,
     Key,
     Literal,
     Question,
@@ -29,31 +27,7 @@ from strategies.questions import (
 
 LEFT, RIGHT, RIGHT_PREFIX = "t", "u", "u_"
 JOINS = ("inner", "left", "right", "full", "semi", "anti", "not in")
-_COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
-_MEMBER_COUNTS = (1, 2, 3, 20)
 _OFTEN = frozenset({"filter"})
-_INTEGERS = ("int8", "int16", "int32", "int64")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Able:
-    """What may be drawn.
-
-    Attributes:
-        areas: The classes of questions.
-        functions_missing, types_missing, joins_missing: What is left out.
-        settings: Switches of the optimizer, with their values, the default first.
-        writers: Who may write files.
-        layouts: What may be told to the engine's own table format, with the values; None where it has none.
-    """
-
-    areas: tuple[str, ...] = ("filter",)
-    functions_missing: frozenset[str] = frozenset()
-    types_missing: frozenset[str] = frozenset()
-    joins_missing: frozenset[str] = frozenset()
-    settings: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    writers: tuple[str, ...] = ("pyarrow",)
-    layouts: Mapping[str, Sequence[Json]] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,19 +40,7 @@ class World:
     questions: tuple[Question, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Scope:
-    """The columns that a condition may name, each with its line; what functions there are."""
-
-    able: Able
-    lines: Mapping[str, Line]
-
-    def knows(self, *functions: str) -> bool:
-        return not self.able.functions_missing.intersection(functions)
-
-
-_Ask: TypeAlias = Callable[[DrawFn, _Scope], Question]
-_Atom: TypeAlias = Callable[[DrawFn, _Scope, Column, Line], Term]
+_Ask: TypeAlias = Callable[[DrawFn, Scope], Question]
 
 
 @st.composite
@@ -106,7 +68,7 @@ def worlds(draw: DrawFn, able: Able, *, questions_max: int = 6) -> World:
             layouts=able.layouts,
         )
         tables[RIGHT] = draw(right)
-    scope = _Scope(able, {column.name: line for column, line in zip(tables[LEFT].asked, own, strict=True)})
+    scope = Scope(able, {column.name: line for column, line in zip(tables[LEFT].asked, own, strict=True)})
     count = draw(st.sampled_from((1,) if area == "dml" else (1, questions_max, questions_max)))
     questions = tuple(_ASKS[area](draw, scope) for _ in range(count))
     return World(tables=tables, settings=_settings(draw, able), questions=questions)
@@ -121,12 +83,12 @@ def _settings(draw: DrawFn, able: Able) -> dict[str, str]:
     return {name: draw(st.sampled_from(others[name])) for name in names}
 
 
-def _filter(draw: DrawFn, scope: _Scope) -> Question:
-    where = None if draw(st.integers(0, 15)) == 15 else _condition(draw, scope)
+def _filter(draw: DrawFn, scope: Scope) -> Question:
+    where = None if draw(st.integers(0, 15)) == 15 else condition(draw, scope)
     return Question(area="filter", source=Relation(table=LEFT, where=where), select=_select(draw, scope))
 
 
-def _limit(draw: DrawFn, scope: _Scope) -> Question:
+def _limit(draw: DrawFn, scope: Scope) -> Question:
     inner = draw(st.sampled_from((None, None, None, 0, 1, 3) if scope.knows("limited relation") else (None,)))
     source = Relation(
         table=LEFT,
@@ -139,10 +101,10 @@ def _limit(draw: DrawFn, scope: _Scope) -> Question:
     return Question(area="limit", source=source, select=_select(draw, scope), limit=limit, offset=offset)
 
 
-def _top_k(draw: DrawFn, scope: _Scope) -> Question:
+def _top_k(draw: DrawFn, scope: Scope) -> Question:
     names = draw(st.lists(st.sampled_from(sorted(scope.lines)), min_size=1, max_size=2, unique=True))
     keys = [_key(draw, Column(name, scope.lines[name].type)) for name in names]
-    computed = scope.lines[names[0]].type in _INTEGERS and scope.knows("order by expression", "+", "cast")
+    computed = scope.lines[names[0]].type in INTEGERS and scope.knows("order by expression", "+", "cast")
     if computed and draw(st.booleans()):
         keys[0] = _key(draw, _computed_key(draw, scope, names[0]))
     # Rows with equal keys may come in any order, which cannot be seen where a key is not in the answer.
@@ -159,19 +121,19 @@ def _top_k(draw: DrawFn, scope: _Scope) -> Question:
     )
 
 
-def _computed_key(draw: DrawFn, scope: _Scope, name: str) -> Term:
+def _computed_key(draw: DrawFn, scope: Scope, name: str) -> Term:
     column = Column(name, scope.lines[name].type)
     cast = Call("cast", (column,), draw(st.sampled_from(("int64", "float64", "string"))))
     negated = Call("*", (column, Literal(-1, column.type)), column.type)
     return draw(st.sampled_from((cast, negated, Call("abs", (column,), column.type))))
 
 
-def _join(draw: DrawFn, scope: _Scope) -> Question:
+def _join(draw: DrawFn, scope: Scope) -> Question:
     kind = draw(st.sampled_from([kind for kind in JOINS if kind not in scope.able.joins_missing]))
     left_key = draw(st.sampled_from(sorted(scope.lines)))
     alike = [name for name, line in scope.lines.items() if line.type == scope.lines[left_key].type]
     right_key = RIGHT_PREFIX + draw(st.sampled_from(alike))
-    right_scope = _Scope(scope.able, {RIGHT_PREFIX + name: line for name, line in scope.lines.items()})
+    right_scope = Scope(scope.able, {RIGHT_PREFIX + name: line for name, line in scope.lines.items()})
     join = Join(
         kind=kind,
         right=_relation(draw, right_scope, RIGHT, right_key, RIGHT_PREFIX + ROW_NUMBER),
@@ -188,20 +150,20 @@ def _join(draw: DrawFn, scope: _Scope) -> Question:
         area="join",
         source=source,
         join=join,
-        where=_condition(draw, scope) if not source.distinct and draw(st.booleans()) else None,
+        where=condition(draw, scope) if not source.distinct and draw(st.booleans()) else None,
         select=left if one_sided else (*left, *right),
         limit=draw(st.sampled_from((0, 1, 2, 5))) if limited else None,
     )
 
 
-def _relation(draw: DrawFn, scope: _Scope, table: str, key: str, number: str) -> Relation:
+def _relation(draw: DrawFn, scope: Scope, table: str, key: str, number: str) -> Relation:
     """A table, filtered, made distinct by the join's key, or cut in an order that leaves nothing open."""
     limited = ("limited", "ordered") if scope.knows("limited relation") else ()
     distinct = ("distinct",) if scope.knows("distinct relation") else ()
     shape = draw(st.sampled_from(("plain", "plain", "filtered", *limited, *distinct)))
     if shape == "plain":
         return Relation(table=table)
-    where = _condition(draw, scope) if shape == "filtered" or draw(st.integers(0, 3)) == 3 else None
+    where = condition(draw, scope) if shape == "filtered" or draw(st.integers(0, 3)) == 3 else None
     if shape == "filtered":
         return Relation(table=table, where=where)
     if shape == "distinct":
@@ -211,7 +173,7 @@ def _relation(draw: DrawFn, scope: _Scope, table: str, key: str, number: str) ->
     return Relation(table=table, where=where, order=order, limit=draw(st.sampled_from((1, 2, 3, 0))))
 
 
-def _aggregate(draw: DrawFn, scope: _Scope) -> Question:
+def _aggregate(draw: DrawFn, scope: Scope) -> Question:
     names = sorted(scope.lines)
     known = [
         *(Aggregate("count", name) for name in [None, *names] if name is None or scope.knows("count")),
@@ -226,13 +188,13 @@ def _aggregate(draw: DrawFn, scope: _Scope) -> Question:
     )
 
 
-def _change(draw: DrawFn, scope: _Scope) -> Question:
+def _change(draw: DrawFn, scope: Scope) -> Question:
     name = draw(st.sampled_from(sorted(scope.lines)))
     line = scope.lines[name]
     updates = scope.knows("update") and draw(st.booleans())
     return Question(
         area="dml",
-        source=Relation(table=LEFT, where=_condition(draw, scope)),
+        source=Relation(table=LEFT, where=condition(draw, scope)),
         select=(*sorted(scope.lines), ROW_NUMBER),
         change=name if updates else "delete",
         to=Literal(draw(st.sampled_from(line.values)), line.type) if updates else None,
@@ -249,7 +211,7 @@ _ASKS: dict[str, _Ask] = {
 }
 
 
-def _select(draw: DrawFn, scope: _Scope) -> tuple[str, ...]:
+def _select(draw: DrawFn, scope: Scope) -> tuple[str, ...]:
     """All columns, or the row number alone, or one column beside it."""
     names = sorted(scope.lines)
     shown = draw(st.sampled_from((names, [], names[-1:])))
@@ -266,143 +228,5 @@ def _key(draw: DrawFn, by: Term) -> Key:
     return Key(by, descending=draw(st.booleans()), nulls_first=draw(st.booleans()))
 
 
-def _maybe_condition(draw: DrawFn, scope: _Scope) -> Term | None:
-    return _condition(draw, scope) if draw(st.booleans()) else None
-
-
-def _condition(draw: DrawFn, scope: _Scope, depth: int = 2) -> Term:
-    shapes = ["atom", "atom", "atom"]
-    if depth:
-        shapes += [name for name in ("not", "and", "or") if scope.knows(name)]
-    shape = draw(st.sampled_from(shapes))
-    if shape == "atom":
-        return _atom(draw, scope)
-    if shape == "not":
-        return Call("not", (_condition(draw, scope, depth - 1),))
-    return Call(shape, tuple(_condition(draw, scope, depth - 1) for _ in range(2)))
-
-
-def _atom(draw: DrawFn, scope: _Scope) -> Term:
-    name = draw(st.sampled_from(sorted(scope.lines)))
-    line = scope.lines[name]
-    atoms: list[_Atom] = [_compare, _compare]
-    for functions, types, atom in _ATOMS:
-        if scope.knows(*functions) and (not types or line.type.startswith(types)):
-            atoms.append(atom)
-    return draw(st.sampled_from(atoms))(draw, scope, Column(name, line.type), line)
-
-
-def _literal(draw: DrawFn, line: Line) -> Literal:
-    return Literal(draw(st.sampled_from(line.values)), line.type)
-
-
-def _compare(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
-    operator = draw(st.sampled_from([one for one in _COMPARISONS if scope.knows(one)]))
-    return Call(operator, (column, _literal(draw, line)))
-
-
-def _null_test(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
-    return Call(draw(st.sampled_from(("is null", "is not null"))), (column,))
-
-
-def _null_safe(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
-    operator = draw(st.sampled_from(("is not distinct from", "is distinct from")))
-    value = draw(st.sampled_from((*line.values, None)))
-    return Call(operator, (column, Literal(value, line.type)))
-
-
-def _members(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
-    count = draw(st.sampled_from(_MEMBER_COUNTS))
-    members = [_literal(draw, line) for _ in range(min(count, 3))] * (count // 3 or 1)
-    if scope.knows("null in list") and draw(st.integers(0, 5)) == 5:
-        members[0] = Literal(None, line.type)
-    return Call("in", (column, *members))
-
-
-def _between(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
-    return Call("between", (column, _literal(draw, line), _literal(draw, line)))
-
-
-def _is_nan(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
-    return Call("is nan", (column,))
-
-
-def _like(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
-    """A value's beginning, end or inside, with wildcards; its own wildcards are mostly escaped."""
-    text = draw(st.sampled_from(line.values))
-    part = text[: draw(st.integers(0, 3))] if draw(st.booleans()) else text
-    pieces = ["\\" + one if one in "%_\\" else one for one in part]
-    if draw(st.integers(0, 5)) == 5:
-        pieces = [one for one in part if one != "\\"]
-    whole = "".join(pieces)
-    inside = "".join([*pieces[:1], "%", *pieces[1:]])
-    ends = (whole + "%", whole, "%" + whole, whole + "_", "_" + whole, whole + "_%", inside, inside + "%")
-    return Call("like", (column, Literal(draw(st.sampled_from(ends)), "string")))
-
-
-def _starts_with(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
-    text = draw(st.sampled_from(line.values))
-    return Call("starts with", (column, Literal(text[: draw(st.integers(0, len(text)))], "string")))
-
-
-def _columns(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
-    alike = [name for name, other in scope.lines.items() if other.type == line.type]
-    operator = draw(st.sampled_from([one for one in _COMPARISONS if scope.knows(one)]))
-    return Call(operator, (column, Column(draw(st.sampled_from(alike)), line.type)))
-
-
-def _arithmetic(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
-    # Operands as small as these overflow only at the limits of the type.
-    operand = Literal(draw(st.sampled_from((1, 2, 3))), line.type)
-    operators = [one for one in ("+", "-", "*", "%") if scope.knows(one)]
-    operator = draw(st.sampled_from(operators))
-    computed = Call(operator, (column, operand), line.type)
-    small = Line(line.type, (0, 1, 2)) if operator == "%" else line
-    return Call(draw(st.sampled_from(_COMPARISONS)), (computed, _literal(draw, small)))
-
-
-def _widened(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
-    """A column beside a literal that its type may not hold."""
-    low, high = integer_range(line.type)
-    value = draw(st.sampled_from((high + 1, low - 1, high, low))) if line.type != "int64" else high
-    return Call(draw(st.sampled_from(_COMPARISONS)), (column, Literal(value, "int64")))
-
-
-def _cast(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
-    target = draw(st.sampled_from(("int64", "float64", "string", "int32")))
-    kind = "try cast" if scope.knows("try cast") else "cast"
-    cast = Call(kind, (column,), target)
-    low, high = integer_range(target) if target in _INTEGERS else (-(2**63), 2**63)
-    value = max(low, min(draw(st.sampled_from(line.values)), high))
-    spelt = {"string": str(value), "float64": float(value)}.get(target, value)
-    return Call(draw(st.sampled_from(_COMPARISONS)), (cast, Literal(spelt, target)))
-
-
-def _coalesced(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
-    either = Call("coalesce", (column, _literal(draw, line)), line.type)
-    return Call(draw(st.sampled_from(_COMPARISONS)), (either, _literal(draw, line)))
-
-
-def _chosen(draw: DrawFn, scope: _Scope, column: Column, line: Line) -> Term:
-    condition = Call(draw(st.sampled_from(_COMPARISONS)), (column, _literal(draw, line)))
-    either = Call("if", (condition, column, _literal(draw, line)), line.type)
-    return Call(draw(st.sampled_from(_COMPARISONS)), (either, _literal(draw, line)))
-
-
-# What an atom needs: functions, and the beginnings of the types that it is for.
-_ATOMS: tuple[tuple[tuple[str, ...], tuple[str, ...], _Atom], ...] = (
-    (("is null", "is not null"), (), _null_test),
-    (("is null", "is not null"), (), _null_test),
-    (("is not distinct from", "is distinct from"), (), _null_safe),
-    (("in",), (), _members),
-    (("between",), (), _between),
-    (("is nan",), ("float",), _is_nan),
-    (("like",), ("string",), _like),
-    (("starts with",), ("string",), _starts_with),
-    (("column comparison",), (), _columns),
-    (("+",), _INTEGERS, _arithmetic),
-    (("wider literal",), _INTEGERS, _widened),
-    (("cast",), _INTEGERS, _cast),
-    (("coalesce",), (), _coalesced),
-    (("if",), (), _chosen),
-)
+def _maybe_condition(draw: DrawFn, scope: Scope) -> Term | None:
+    return condition(draw, scope) if draw(st.booleans()) else None

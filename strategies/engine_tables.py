@@ -17,9 +17,8 @@ from strategies.questions import ROW_NUMBER, Column, Json, Row
 # Rows of a block are few, so that failures are small; some blocks repeat theirs, to fill several pages,
 # vectors of 2,048 rows, or row groups of an engine's least size.
 REPEATS = (*(1,) * 17, 30, 30, 700)
-_ROWS_MAX, _BLOCKS_MAX, _COLUMNS_MAX = 4, 6, 2
 # A block of a table format is a file, and its log changes after some of them.
-_FILES_MAX = 8
+_ROWS_MAX, _BLOCKS_MAX, _FILES_MAX = 4, 6, 8
 PYARROW = "pyarrow"
 # Where the name of a column goes in a value of an option.
 _PLACE = re.compile(r"\{(\w+)\}")
@@ -130,7 +129,7 @@ def stored(
     *,
     prefix: str = "",
     repeats: Sequence[int] = REPEATS,
-    blocks_max: int = _BLOCKS_MAX,
+    blocks_max: int | None = None,
     writers: Sequence[str] = (PYARROW,),
     layouts: Mapping[str, Sequence[Json]] | None = None,
 ) -> Stored:
@@ -141,9 +140,8 @@ def stored(
         layouts: What may be told to a table format; None where there are files instead of one.
     """
     columns = tuple(Column(f"{prefix}{name}", line.type) for name, line in zip("abc", lines, strict=False))
-    if layouts is not None and blocks_max == _BLOCKS_MAX:
-        blocks_max = _FILES_MAX
-    counts = draw(st.lists(st.integers(0, _ROWS_MAX), min_size=1, max_size=blocks_max))
+    most = blocks_max or (_BLOCKS_MAX if layouts is None else _FILES_MAX)
+    counts = draw(st.lists(st.integers(0, _ROWS_MAX), min_size=1, max_size=most))
     blocks = [_block(draw, lines, count) for count in counts]
     if draw(st.booleans()):
         blocks = _sorted(blocks, lines[0].type, nulls_first=draw(st.booleans()))

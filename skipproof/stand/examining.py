@@ -34,7 +34,6 @@ class Outcome:
     refused: str = ""
     with_statistics: Json = None
     without: Json = None
-    read: Mapping[str, int] | None = None
 
 
 def examine(worker: Asked, world: World, *, write: Write = write_stored) -> list[Outcome]:
@@ -129,10 +128,4 @@ def _outcome(question: Question, found: dict[str, Any], whole: dict[str, Any]) -
         return Outcome(question=question, refused=found["error"], with_statistics=found, without=whole)
     else:
         wrong = Contradiction(Verdict.RAISED, found["error"])
-    return Outcome(
-        question=question,
-        contradiction=wrong,
-        with_statistics=found,
-        without=whole,
-        read=found.get("read"),
-    )
+    return Outcome(question=question, contradiction=wrong, with_statistics=found, without=whole)

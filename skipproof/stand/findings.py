@@ -13,7 +13,7 @@ from oracles.contradictions import contradiction, is_open
 from oracles.twins import stripped
 from skipproof.stand.causes import cause
 from skipproof.stand.examining import Write, ask_each, plain_form, pruned_form
-from skipproof.stand.hunting import Finding
+from skipproof.stand.hunting import Finding, Hunt
 from skipproof.stand.workers import Asked, Hello
 from strategies.engine_questions import World
 from strategies.questions import Json
@@ -84,6 +84,14 @@ def confirm(worker: Asked, finding: Finding, *, seen: int = 1, write: Write) -> 
     )
 
 
+def confirm_each(worker: Asked, hunt: Hunt, *, write: Write) -> tuple[Confirmed, ...]:
+    """The findings of a hunt, each asked again."""
+    return tuple(
+        confirm(worker, finding, seen=1 + hunt.again[ordinal], write=write)
+        for ordinal, finding in enumerate(hunt.findings)
+    )
+
+
 def _stripped(pruned: Mapping[str, Json]) -> dict[str, Json]:
     """The same tables, of files without statistics that lie beside the others."""
     without = {}
@@ -109,12 +117,17 @@ def save(worker: Asked, confirmed: Confirmed, folder: Path, *, write: Write) -> 
     beside.rename(folder)
 
 
+def place(directory: Path, hello: Hello) -> Path:
+    """Where the findings of an engine are kept."""
+    return directory / f"{hello.engine}-{hello.version}"
+
+
 def described(worker: Asked, confirmed: Confirmed) -> dict[str, str]:
     """The texts of a finding's folder, by file name."""
     finding = confirmed.finding
     texts = {
         "finding.json": _json(summary(worker.hello, confirmed)),
-        "question.json": _json(_question(finding.world)),
+        "question.json": _json(asked(finding.world)),
         "actual.json": _json(confirmed.found),
         "expected.json": _json(confirmed.expected),
     }
@@ -151,7 +164,8 @@ def summary(hello: Hello, confirmed: Confirmed) -> dict[str, Any]:
     }
 
 
-def _question(world: World) -> dict[str, Any]:
+def asked(world: World) -> dict[str, Any]:
+    """What a finding was asked, in JSON."""
     return {
         "question": world.questions[0].json(),
         "tables": {name: table.json for name, table in world.tables.items()},

@@ -18,8 +18,9 @@ from skipproof.stand.causes import cause, traits
 from skipproof.stand.examining import Outcome, Write, examine
 from skipproof.stand.tightness import measured
 from skipproof.stand.workers import Asked
+from strategies.engine_conditions import Able
 from strategies.engine_files import write_stored
-from strategies.engine_questions import Able, World, worlds
+from strategies.engine_questions import World, worlds
 
 # Of more, Hypothesis makes most by varying the first ones.
 ROUND = 20
@@ -179,6 +180,8 @@ class _Round:
             database=None,
             deadline=None,
             report_multiple_bugs=False,
+            # They judge tests that draw and throw away; here each world is asked, and how long that takes, or
+            # how large a world is, is the engine's and the hunt's affair.
             suppress_health_check=list(HealthCheck),
         )(test)
         try:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from skipproof.stand.examining import Write
-from skipproof.stand.findings import Confirmed, confirm, folder_names, save
+from skipproof.stand.findings import Confirmed, confirm_each, folder_names, place, save
 from skipproof.stand.hunting import Hunt, Limits, able, hunt
 from skipproof.stand.plugin import Part
 from skipproof.stand.workers import Hello, Worker
@@ -59,15 +59,11 @@ def _shortfall(hello: Hello, part: Part, found: Hunt) -> str:
 
 
 def _told(worker: Worker, part: Part, found: Hunt, write: Write) -> Iterator[str]:
-    confirmed = [
-        confirm(worker, finding, seen=1 + found.again[ordinal], write=write)
-        for ordinal, finding in enumerate(found.findings)
-    ]
+    confirmed = confirm_each(worker, found, write=write)
     for name, one in zip(folder_names(confirmed), confirmed, strict=True):
         folder = None
         if part.findings is not None:
-            engine = f"{worker.hello.engine}-{worker.hello.version}"
-            folder = part.findings / engine / f"seed-{part.seed}-{name}"
+            folder = place(part.findings, worker.hello) / f"seed-{part.seed}-{name}"
             save(worker, one, folder, write=write)
         yield _text(worker.hello, one, folder)
 

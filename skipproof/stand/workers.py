@@ -144,6 +144,7 @@ class Worker:
         self._directory.cleanup()
 
     def _start(self) -> None:
+        # Open for as long as the process may write into it.
         self._errors = tempfile.TemporaryFile(mode="w+", errors="replace")  # noqa: SIM115
         # The engine's own children may still write while it is removed.
         self._directory = tempfile.TemporaryDirectory(prefix="skipproof-", ignore_cleanup_errors=True)

@@ -8,8 +8,9 @@ import pytest
 from engine_classes import DATA, SHAPES, classes
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
+from strategies.engine_conditions import Able
 from strategies.engine_files import arrow_table, partitions, write_stored
-from strategies.engine_questions import JOINS, Able, World, worlds
+from strategies.engine_questions import JOINS, World, worlds
 from strategies.engine_tables import Stored
 from strategies.engine_values import TYPES, neighbours, order, values
 from strategies.questions import AREAS, Call, subterms

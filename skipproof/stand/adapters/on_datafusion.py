@@ -69,7 +69,9 @@ class OnDataFusion(Adapter):
 
         ctx = SessionContext(SessionConfig().with_information_schema(True))
         found = [batch.to_pydict() for batch in ctx.sql(DEFAULTS).collect()]
-        values = {name: value for part in found for name, value in zip(part["name"], part["value"])}  # noqa: B905
+        values = {
+            name: value for part in found for name, value in zip(part["name"], part["value"], strict=True)
+        }
         return {
             "engine": "datafusion",
             "version": version("datafusion"),
@@ -111,7 +113,7 @@ class OnDataFusion(Adapter):
 def switches(values: dict[str, str]) -> dict[str, list[str]]:
     """The settings to try, of a version's settings and their defaults."""
     tried = {
-        name: sorted(both, key=lambda value, name=name: value != values[name])  # type: ignore[misc]
+        name: [values[name], *(value for value in both if value != values[name])]
         for name, both in _SETTINGS.items()
         if name in values
     }
@@ -153,7 +155,7 @@ def _listing(name: str, table: dict[str, Any]) -> str:
 
 def _check_directories(files: list[str], partitions: list[dict[str, str | None]]) -> None:
     """Directories have no name for NULL, and until version 55 no escapes."""
-    for path, values in zip(files, partitions):  # noqa: B905
+    for path, values in zip(files, partitions, strict=True):
         parts = path.split(os.sep)
         for column, text in values.items():
             if text is None:

@@ -61,7 +61,7 @@ class OnDuckDBTables(OnDuckDB):
         quoted = [self.sql.name(column["name"]) for column in table["columns"]]
         types = [self.sql.type(column["type"]) for column in table["columns"]]
         full = f"disk.stand.{self.sql.name(name)}"
-        columns = ", ".join(f"{one} {type_}" for one, type_ in zip(quoted, types))  # noqa: B905
+        columns = ", ".join(f"{one} {type_}" for one, type_ in zip(quoted, types, strict=True))
         con.execute(f"CREATE TABLE {full} ({columns}, kept BOOLEAN)")
         for block in table["blocks"]:
             if block:
@@ -78,7 +78,7 @@ class OnDuckDBTables(OnDuckDB):
         con.execute(f"CREATE VIEW {self.sql.name(name)} AS SELECT {', '.join(quoted)} FROM {full}")
 
     def _row(self, row: list[Any], table: dict[str, Any]) -> str:
-        return ", ".join(self._cell(v, c["type"]) for v, c in zip(row, table["columns"]))  # noqa: B905
+        return ", ".join(self._cell(v, c["type"]) for v, c in zip(row, table["columns"], strict=True))
 
     def ask(self, question: dict[str, Any]) -> str:
         """One statement, or a change that is taken back when its table has been read."""

@@ -94,10 +94,12 @@ def _sorts(descending: tuple[bool, ...], nulls_last: tuple[bool, ...]) -> bool:
     columns = [f"k{at}" for at in range(len(descending))]
 
     def rank(row: tuple[Any, ...]) -> list[tuple[bool, int]]:
-        ranks = zip(row, descending, nulls_last)  # noqa: B905
+        ranks = zip(row, descending, nulls_last, strict=True)
         return [((v is None) == last, -(v or 0) if down else v or 0) for v, down, last in ranks]
 
-    small = pl.DataFrame([pl.Series(name, cells) for name, cells in zip(columns, zip(*rows))])  # noqa: B905
+    small = pl.DataFrame(
+        [pl.Series(name, cells) for name, cells in zip(columns, zip(*rows, strict=True), strict=True)]
+    )
     text = "small.lazy()" + _sort([f"pl.col({name!r})" for name in columns], descending, nulls_last)
     return works(lambda: eval(text, {"pl": pl, "small": small}).collect().rows() == sorted(rows, key=rank))
 

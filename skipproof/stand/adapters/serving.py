@@ -7,6 +7,7 @@ what a finding replays.
 
 from __future__ import annotations
 
+import abc
 import datetime
 import decimal
 import json
@@ -19,6 +20,7 @@ from typing import Any
 
 PROTOCOL = 1
 _EPOCH = datetime.datetime(1970, 1, 1)
+_UTC = datetime.timezone.utc  # noqa: UP017 - `datetime.UTC` is of Python 3.11
 _MICROSECOND = datetime.timedelta(microseconds=1)
 
 
@@ -26,24 +28,24 @@ class Unsupported(Exception):
     """The engine has no such type, function or shape; the message says which."""
 
 
-class Adapter:
+class Adapter(abc.ABC):
     """What an adapter does; `tables`, `settings` and `question` are JSON as `docs/STAND.md` has it."""
 
+    @abc.abstractmethod
     def hello(self) -> dict[str, Any]:
         """The engine's name and version, and what it can be asked."""
-        raise NotImplementedError
 
     def start(self) -> str:
         """Python text that starts the engine; it runs once, and what it names is there for later texts."""
         return ""
 
+    @abc.abstractmethod
     def setup(self, tables: dict[str, Any], settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
         """Python text that opens the tables anew, and objects by name that it uses; it adds what it names."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def ask(self, question: dict[str, Any]) -> str:
         """Python text that runs after it and leaves rows, each a sequence, in `answer`."""
-        raise NotImplementedError
 
     def write(self, table: dict[str, Any], path: str, options: dict[str, Any]) -> None:
         """Write a table as one Parquet file; engines that cannot need no such method."""
@@ -148,7 +150,7 @@ def to_json(value: Any) -> Any:
         return bytes(value).hex()
     if isinstance(value, datetime.datetime):
         if value.tzinfo is not None:
-            value = value.astimezone(datetime.timezone.utc).replace(tzinfo=None)  # noqa: UP017
+            value = value.astimezone(_UTC).replace(tzinfo=None)
         return (value - _EPOCH) // _MICROSECOND
     if isinstance(value, datetime.date):
         return (value - _EPOCH.date()).days
@@ -201,7 +203,7 @@ def to_python(value: Any, type_: str) -> Any:
     if word == "date":
         return _EPOCH.date() + datetime.timedelta(days=value)
     if word == "timestamp" and inside[0] != "ns":
-        zone = datetime.timezone.utc if len(inside) > 1 else None  # noqa: UP017
+        zone = _UTC if len(inside) > 1 else None
         moment = _EPOCH + datetime.timedelta(microseconds=value * (1000 if inside[0] == "ms" else 1))
         return moment.replace(tzinfo=zone)
     return value

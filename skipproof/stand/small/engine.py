@@ -84,7 +84,7 @@ class SmallEngine:
     def _answer(self, question: Json, tables: Mapping[str, Table], plain: bool) -> dict[str, Any]:
         try:
             rows = plainly(question, tables) if plain else self.rules.answer(question, tables)
-        except Exception as error:
+        except Exception as error:  # As a worker: what an engine raises is its answer.
             return failure(error)
         return {"rows": rows}
 
