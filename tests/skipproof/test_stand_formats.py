@@ -122,12 +122,9 @@ def worker(request: pytest.FixtureRequest) -> Iterator[Worker]:
         yield worker
 
 
-@pytest.fixture
-def own(worker: Worker) -> Worker:
-    """The worker of an engine that has a table format of its own."""
-    if worker.hello.tables != "own":
-        pytest.skip(f"{worker.hello.engine} reads Parquet files and has no table format of its own")
-    return worker
+# Engines with a table format of their own, and those that speak SQL.
+OWN = pytest.mark.parametrize("worker", ["deltalake", "iceberg"], indirect=True)
+SQL = pytest.mark.parametrize("worker", ["datafusion", "deltalake"], indirect=True)
 
 
 @pytest.fixture(scope="module")
@@ -188,9 +185,8 @@ def test_both_forms_give_the_rows_that_a_filter_means(worker: Worker, tmp_path: 
         assert rows == {name: in_order(expected) for name, (_, expected) in SIMPLE.items()}
 
 
+@SQL
 def test_both_forms_give_the_rows_that_sql_means(worker: Worker, tmp_path: Path) -> None:
-    if "join" not in worker.hello.areas:
-        pytest.skip(f"{worker.hello.engine} has no SQL")
     for tables in forms(worker, tmp_path):
         found = answers(worker, tables, [question for question, _ in ANY.values()])
         ordered = ("limit", "offset", "topk")
@@ -227,17 +223,19 @@ def test_a_finding_replays_alone(worker: Worker) -> None:
     assert replayed.stdout.split() == [str(row[3]) for row in answer["rows"]]
 
 
-def test_a_change_is_of_a_copy(own: Worker) -> None:
+@OWN
+def test_a_change_is_of_a_copy(worker: Worker) -> None:
     delete = Question(
         area="dml", source=Relation(table="t", where=call("=", RID, 2)), select=("rid",), change="delete"
     )
     for more in ({}, {"statistics": False}):
-        changed, untouched = answers(own, {"t": TABLE | more}, [delete, where(None)])
+        changed, untouched = answers(worker, {"t": TABLE | more}, [delete, where(None)])
         assert in_order(changed["rows"]) == [[0], [1], [3]]
         assert in_order(untouched["rows"]) == [[0], [1], [2], [3]]
 
 
-def test_an_update_leaves_the_other_rows(own: Worker) -> None:
+@OWN
+def test_an_update_leaves_the_other_rows(worker: Worker) -> None:
     update = Question(
         area="dml",
         source=Relation(table="t", where=call("is null", S)),
@@ -245,20 +243,21 @@ def test_an_update_leaves_the_other_rows(own: Worker) -> None:
         change="s",
         to=Literal("it's", "string"),
     )
-    if own.hello.engine == "iceberg":
-        answer = own.ask(tables={"t": TABLE}, questions=[update.json()])["answers"][0]
+    if worker.hello.engine == "iceberg":
+        answer = worker.ask(tables={"t": TABLE}, questions=[update.json()])["answers"][0]
         assert answer["kind"] == "unsupported"
         return
-    rows = answers(own, {"t": TABLE}, [update])[0]["rows"]
+    rows = answers(worker, {"t": TABLE}, [update])[0]["rows"]
     assert in_order(rows) == [[0, "a_b"], [1, "a%c"], [2, "it's"], [3, "o'k\\"]]
 
 
-def test_only_a_table_with_statistics_skips_files(own: Worker) -> None:
+@OWN
+def test_only_a_table_with_statistics_skips_files(worker: Worker) -> None:
     """Without this, both forms could be alike because nothing is ever skipped."""
-    settings = {"reader": "pyarrow"} if "reader" in own.hello.settings else {}
+    settings = {"reader": "pyarrow"} if "reader" in worker.hello.settings else {}
     question = where(call(">=", RID, 2))
     for more, files in (({}, 1), ({"statistics": False}, 2)):
-        answer = answers(own, {"t": TABLE | more}, [question], settings=settings)[0]
+        answer = answers(worker, {"t": TABLE | more}, [question], settings=settings)[0]
         assert (answer["read"], in_order(answer["rows"])) == ({"files": files, "of": 2}, [[2], [3]])
 
 
@@ -281,10 +280,11 @@ LAYOUTS = {
 }
 
 
-def test_every_layout_gives_the_same_rows(own: Worker) -> None:
+@OWN
+def test_every_layout_gives_the_same_rows(worker: Worker) -> None:
     questions = [question for question, _ in SIMPLE.values()]
-    for layout in LAYOUTS[own.hello.engine]:
-        found = answers(own, {"t": TABLE | {"layout": layout}}, questions)
+    for layout in LAYOUTS[worker.hello.engine]:
+        found = answers(worker, {"t": TABLE | {"layout": layout}}, questions)
         rows = {name: in_order(answer["rows"]) for name, answer in zip(SIMPLE, found, strict=True)}
         assert rows == {name: in_order(expected) for name, (_, expected) in SIMPLE.items()}, layout
 

@@ -11,6 +11,9 @@ from skipproof.stand.adapters.serving import Adapter, Unsupported, fields, neste
 class Recorder(Adapter):
     """Writes down what it is told; a question is the text that answers it, and `lacking` is refused."""
 
+    def hello(self):
+        return {"engine": "recorder", "version": "1", "areas": ["filter"]}
+
     def __init__(self) -> None:
         self.log: list[str] = []
         self.names: dict[str, Any] = {}
