@@ -58,7 +58,7 @@ _Atom: TypeAlias = Callable[[DrawFn, Scope, Column, Line], Term]
 
 def condition(draw: DrawFn, scope: Scope, depth: int = 2) -> Term:
     """One test, or several under NOT, AND and OR, as deep as that."""
-    shapes = ["atom", "atom", "atom"]
+    shapes = ["atom", "atom"]
     if depth:
         shapes += [name for name in ("not", "and", "or") if scope.knows(name)]
     shape = draw(st.sampled_from(shapes))

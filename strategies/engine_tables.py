@@ -11,7 +11,7 @@ from itertools import pairwise
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from strategies.engine_values import TYPES, neighbours, order, values
+from strategies.engine_values import TYPES, clusters, neighbours, order
 from strategies.questions import ROW_NUMBER, Column, Json, Row
 
 # Rows of a block are few, so that failures are small; some blocks repeat theirs, to fill several pages,
@@ -25,13 +25,12 @@ _PLACE = re.compile(r"\{(\w+)\}")
 # Types whose values are spelt alike in the names of directories everywhere.
 PARTITION_TYPES = ("int32", "int64", "string")
 _OFTEN = (
-    "float64", "float64", "float64", "float32", "string", "string", "int32", "int64", "decimal(9,2)",
-    "uint64", "timestamp(us)",
+    "float64", "float64", "float64", "float32", "string", "string", "string", "int32", "int64",
+    "decimal(9,2)", "uint64", "uint32", "timestamp(us)",
 )  # fmt: skip
-# What a line of floats has beside others: NaN, or both zeros.
-_FLOATS = (("NaN",), ("NaN",), (0.0, -0.0))
 # Names of directories are cut, or refused, where they are longer than about 255 bytes.
 _DIRECTORY_CHARACTERS_MAX = 50
+_ONE_IN_FOUR: st.SearchStrategy[bool] = st.sampled_from((False, False, False, True))
 _CONTENTS = ("mixed", "dense", "dense", "constant", "constant or null", "nulls")
 
 
@@ -113,12 +112,11 @@ def lines(draw: DrawFn, *, without: frozenset[str] = frozenset()) -> Line:
         type_ for type_ in (*TYPES, *_OFTEN) if not without.intersection((type_, type_.partition("(")[0]))
     ]
     type_ = draw(st.sampled_from(kinds))
-    known = values(type_)
-    chosen = draw(st.lists(st.sampled_from(known), min_size=2, max_size=4))
+    known = clusters(type_)
+    cluster = draw(st.sampled_from((known[0], *known, *known[1:])))
+    chosen = draw(st.lists(st.sampled_from(cluster), min_size=2, max_size=4))
     if draw(st.booleans()):
-        chosen += (
-            draw(st.sampled_from(_FLOATS)) if type_.startswith("float") else neighbours(chosen[0], type_)
-        )
+        chosen += neighbours(chosen[0], type_)
     return Line(type_, tuple(chosen))
 
 
@@ -150,10 +148,10 @@ def stored(
         options = draw(format_options(numbered, layouts))
         return Stored(columns=numbered, blocks=_numbered(blocks, 1), layout=Layout(format_options=options))
     layout = _layout(draw, [column.name for column in numbered], writers)
-    if layout.writer == PYARROW and len(lines) > 1:
-        if draw(st.integers(0, 5)) == 5:
+    if layout.writer == PYARROW:
+        if draw(_ONE_IN_FOUR):
             layout, blocks = _several_schemas(draw, layout, blocks)
-        elif lines[0].type in PARTITION_TYPES and draw(st.booleans()):
+        elif lines[0].type in PARTITION_TYPES and draw(_ONE_IN_FOUR):
             layout = replace(layout, blocks_per_file=1, partitioned=True)
             blocks = [_partition(draw, lines[0], block) for block in blocks]
     repeat = draw(st.sampled_from(repeats))
@@ -265,19 +263,20 @@ def _layout(draw: DrawFn, names: Sequence[str], writers: Sequence[str]) -> Layou
     if writer != PYARROW or not draw(st.booleans()):
         # How the files of others look is their own affair.
         return Layout(writer=writer, blocks_per_file=blocks_per_file)
-    some = st.lists(st.sampled_from(names), unique=True, max_size=len(names)).map(tuple)
-    rare = st.sampled_from((False, False, False, True))
+    few: st.SearchStrategy[tuple[str, ...]] = st.lists(st.sampled_from(names), unique=True).map(tuple)
+    forgotten = st.sampled_from((frozenset(["null_count"]), frozenset(["bounds"])))
+    some_files = st.lists(st.integers(0, 2), max_size=2).map(frozenset)
     page_index = draw(st.booleans())
     return Layout(
         writer=writer,
         blocks_per_file=blocks_per_file,
-        statistics=draw(some) if draw(rare) else None,
-        files_without=frozenset(draw(st.lists(st.integers(0, 2), max_size=2))) if draw(rare) else frozenset(),
+        statistics=draw(few) if draw(_ONE_IN_FOUR) else None,
+        files_without=draw(some_files) if draw(_ONE_IN_FOUR) else frozenset(),
         page_index=page_index,
-        rows_per_page=draw(st.sampled_from((1, 2, 3))) if page_index or draw(rare) else None,
+        rows_per_page=draw(st.sampled_from((1, 2, 3))) if page_index or draw(_ONE_IN_FOUR) else None,
         dictionary=draw(st.booleans()),
-        filters=draw(some) if draw(st.booleans()) else (),
-        ballast=draw(rare),
-        forgotten=frozenset([draw(st.sampled_from(("null_count", "bounds")))]) if draw(rare) else frozenset(),
+        filters=draw(st.just(tuple(names)) | few) if draw(st.booleans()) else (),
+        ballast=draw(_ONE_IN_FOUR),
+        forgotten=draw(forgotten) if draw(_ONE_IN_FOUR) else frozenset(),
         data_page=draw(st.sampled_from(("1.0", "2.0"))),
     )

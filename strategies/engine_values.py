@@ -1,7 +1,8 @@
 """Values for engines' questions, a line of them for each type: simple ones first, then where bugs sit.
 
-They are JSON as `strategies.questions` says. Sources: the classes NAN, NEGZERO, STR, TRUNC, DECIMAL, TS,
-OVERFLOW and UINT of published pruning bugs.
+Some values of a type make a cluster: they are close to each other, or are told apart by what is often got
+wrong, so that a table and a question should have several of them. They are JSON as `strategies.questions`
+says. Sources: the classes NAN, NEGZERO, STR, TRUNC, DECIMAL, TS, OVERFLOW and UINT of published pruning bugs.
 """
 
 from decimal import Decimal
@@ -31,6 +32,18 @@ _TEXTS = (
     "\ud7ff", "\ue000", "\U0001f600", "\U0010ffff", "a" * 16, "a" * 16 + "b", "a" * 17, "a" * 33, "b" * 64,
     "b" * 64 + "c", "\ud7ff" * 16 + "a", "\U0010ffff" * 17, "'", '"', "foo", "foobar", "z" * 300,
 )  # fmt: skip
+_TEXT_CLUSTERS = (
+    ("a%", "a_b", "a\\b", "a", "ab", "axb", "%", "_"),
+    ("foo", "foobar", "foo_bar", "foo%", "fop"),
+    ("a" * 16, "a" * 16 + "b", "a" * 17, "a" * 33, "b" * 64, "b" * 64 + "c"),
+    ("\U0010ffff" * 17, "\U0010ffff", "\ud7ff" * 16 + "a", "\ud7ff", "a" * 17),
+    ("\ud7ff", "\ue000", "\U0001f600", "\U0010ffff", "é", "a"),
+    ("a", "A", "a ", " ", "", "\t", "'"),
+)
+_FLOAT_CLUSTERS = (
+    ("NaN", 1.0, 2.0, 0.0), ("NaN", "-NaN", 1.0), (0.0, -0.0, 1.0),
+    ("NaN", "Infinity", "-Infinity", 1.0),
+)  # fmt: skip
 _BYTES = ("61", "62", "", "00", "7f", "80", "ff", "ffff", "61ff", "6100", "eda080", "61" * 16, "61" * 17)
 _DAYS = (0, 1, 2, 3, -1, 19_000, 19_001, -25_567, -141_428, -719_162, 2_932_896)
 _US = (
@@ -39,6 +52,7 @@ _US = (
     4_294_967_296_000_000,
 )  # fmt: skip
 _NS_MAX = 2**63 - 1
+_DAY = {"ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 
 
 @cache
@@ -65,6 +79,24 @@ def values(type_: str) -> tuple[Json, ...]:
     raise ValueError(f"no values of the type {type_}; there are {', '.join(TYPES)}")
 
 
+@cache
+def clusters(type_: str) -> tuple[tuple[Json, ...], ...]:
+    """The clusters of a type; the first is all its values."""
+    word = type_.partition("(")[0]
+    known = values(type_)
+    if word == "string":
+        return known, *_TEXT_CLUSTERS
+    if word.startswith("float"):
+        return known, *_FLOAT_CLUSTERS
+    if word.startswith("uint"):
+        high = integer_range(type_)[1]
+        return known, (0, 1, high // 2, high // 2 + 1, high)
+    if word == "timestamp":
+        day = _DAY[type_.partition("(")[2][:2]]
+        return known, (0, day, day + 1, day // 2, -1, -day)
+    return (known,)
+
+
 def order(value: Json, type_: str) -> Any:
     """A key that sorts values of a type, NaN above every number; NULL has none."""
     if type_.startswith("float"):
@@ -75,13 +107,15 @@ def order(value: Json, type_: str) -> Any:
 
 
 def neighbours(value: Json, type_: str) -> tuple[Json, ...]:
-    """Values just below and above one, where the type has such; else none."""
+    """Values just below and above one, or a shorter text and a longer one; of other types none."""
     if type_.startswith(("int", "uint")):
         low, high = integer_range(type_)
         return tuple(near for near in (value - 1, value + 1) if low <= near <= high)
     if type_ == "date" or type_.startswith("timestamp"):
         known = values(type_)
         return tuple(near for near in (value - 1, value + 1) if min(known) <= near <= max(known))
+    if type_ == "string":
+        return value[:-1], value + "a"
     return ()
 
 

@@ -8,6 +8,7 @@ import pytest
 from engine_classes import DATA, SHAPES, classes
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
+from skipproof.stand.hunting import ROUND
 from strategies.engine_conditions import Able
 from strategies.engine_files import arrow_table, partitions, write_stored
 from strategies.engine_questions import JOINS, World, worlds
@@ -15,29 +16,31 @@ from strategies.engine_tables import Stored
 from strategies.engine_values import TYPES, neighbours, order, values
 from strategies.questions import AREAS, Call, subterms
 
-COUNT = 600
 
-
-@pytest.fixture(scope="module")
-def drawn() -> list[World]:
-    """Worlds of every area, always the same ones."""
+def many(able: Able, rounds: int) -> list[World]:
+    """The same worlds each time, in rounds as short as a hunt's."""
     found: list[World] = []
 
-    @seed(20261121)
     @settings(
-        max_examples=COUNT,
+        max_examples=ROUND,
         phases=[Phase.generate],
         database=None,
         deadline=None,
         # How long a world takes to draw says nothing about it.
         suppress_health_check=[HealthCheck.too_slow],
     )
-    @given(worlds(Able(areas=AREAS)))
+    @given(worlds(able))
     def draw(world: World) -> None:
         found.append(world)
 
-    draw()
+    for number in range(rounds):
+        seed(number)(draw)()
     return found
+
+
+@pytest.fixture(scope="module")
+def drawn() -> list[World]:
+    return many(Able(areas=AREAS), 70)
 
 
 def test_worlds_reach_each_class_of_bugs(drawn):
@@ -88,15 +91,9 @@ LAYOUTS = {
 }
 
 
-def test_tables_of_a_format_reach_each_option_and_many_files(drawn):
-    found: list[Stored] = []
-
-    @settings(max_examples=300, database=None, deadline=None, derandomize=True, phases=[Phase.generate])
-    @given(worlds(Able(areas=("filter", "join"), layouts=LAYOUTS)))
-    def draw(world: World) -> None:
-        found.extend(world.tables.values())
-
-    draw()
+def test_tables_of_a_format_reach_each_option_and_many_files():
+    able = Able(areas=("filter", "join"), layouts=LAYOUTS)
+    found = [table for world in many(able, 35) for table in world.tables.values()]
     options = [table.layout.format_options for table in found]
     assert {} in options
     assert any(len(some) > 1 for some in options)
