@@ -49,7 +49,7 @@ _OF_FILE = (InFile.SCHEMA, InFile.KEYS, InFile.CREATED_BY, InFile.COLUMN_ORDERS)
 # In ColumnIndex, OffsetIndex, PageLocation and BloomFilterHeader.
 _NULL_PAGES, LOCATIONS, FIRST_ROW, _BLOOM_BYTES = 1, 1, 3, 1
 # In Statistics: max and min as they were and as they are, whether these are exact; the count of NULLs.
-_KINDS = {"bounds": (1, 2, 5, 6, 7, 8), "null_count": (3,)}
+KINDS = {"bounds": (1, 2, 5, 6, 7, 8), "null_count": (3,), "column_index": ()}
 _FIXED = 7  # FIXED_LEN_BYTE_ARRAY
 
 
@@ -70,24 +70,34 @@ def stripped(path: Path, into: Path) -> Path:
     return put(into, whole(body, footer), path)
 
 
-def forgetful(path: Path, into: Path, kinds: Collection[str]) -> Path:
-    """Write the same rows without one kind of statistics in the footer, as some writers leave it out.
+def forgetful(
+    path: Path, into: Path, kinds: Collection[str], *, row_groups: Collection[int] | None = None
+) -> Path:
+    """Write the same rows without some kinds of statistics, as some writers leave them out.
 
     Args:
-        kinds: `bounds`, `null_count` or both.
+        kinds: Of `bounds`, `null_count` and `column_index`; page indexes keep the places of the pages.
+        row_groups: The ordinals of those that lose them; None is all.
     Raises:
         ValueError: there is no such kind, the file cannot be taken apart, or `into` is the file itself.
     """
-    unknown = sorted(set(kinds) - set(_KINDS))
+    unknown = sorted(set(kinds) - set(KINDS))
     if unknown:
-        raise ValueError(f"no statistics are called {unknown[0]}; there are {', '.join(_KINDS)}")
+        raise ValueError(f"no statistics are called {unknown[0]}; there are {', '.join(KINDS)}")
     body, footer = read(path)
-    for chunks in chunks_of(footer):
-        for chunk in chunks:
-            meta = meta_of(chunk)
-            if InMeta.STATISTICS in meta:
-                drop(inner(meta, InMeta.STATISTICS), *(field for kind in kinds for field in _KINDS[kind]))
+    for ordinal, chunks in enumerate(chunks_of(footer)):
+        if row_groups is None or ordinal in row_groups:
+            for chunk in chunks:
+                _forget(chunk, kinds)
     return put(into, whole(body, footer), path)
+
+
+def _forget(chunk: Struct, kinds: Collection[str]) -> None:
+    meta = meta_of(chunk)
+    if InMeta.STATISTICS in meta:
+        drop(inner(meta, InMeta.STATISTICS), *(field for kind in kinds for field in KINDS[kind]))
+    if "column_index" in kinds:
+        drop(chunk, *COLUMN_INDEX)
 
 
 def grafted(onto: Path, statistics_of: Path, into: Path) -> Path:

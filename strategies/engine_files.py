@@ -132,6 +132,10 @@ def _options(table: Stored, names: Sequence[str], ordinal: int) -> dict[str, Any
         "compression": "none",
         "data_page_version": layout.data_page,
     }
+    first = table.columns[0].name
+    if layout.sorting and first in names:
+        nulls_first = layout.sorting == "nulls first"
+        options["sorting_columns"] = [pq.SortingColumn(names.index(first), nulls_first=nulls_first)]
     if layout.rows_per_page is not None:
         options |= {"max_rows_per_page": layout.rows_per_page, "write_batch_size": layout.rows_per_page}
     # Parquet has no bloom filters of booleans.

@@ -27,7 +27,10 @@ from strategies.questions import (
 
 LEFT, RIGHT, RIGHT_PREFIX = "t", "u", "u_"
 JOINS = ("inner", "left", "right", "full", "semi", "anti", "not in")
+_ONE_SIDED = ("semi", "anti", "not in")
 _OFTEN = frozenset({"filter"})
+# To write a world's files takes as long as ten or twenty questions.
+QUESTIONS_MAX = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +47,7 @@ _Ask: TypeAlias = Callable[[DrawFn, Scope], Question]
 
 
 @st.composite
-def worlds(draw: DrawFn, able: Able, *, questions_max: int = 6) -> World:
+def worlds(draw: DrawFn, able: Able, *, questions_max: int = QUESTIONS_MAX) -> World:
     """Worlds of one area of questions.
 
     Shrinks to: one question, `a` compared with a literal.
@@ -69,7 +72,7 @@ def worlds(draw: DrawFn, able: Able, *, questions_max: int = 6) -> World:
         )
         tables[RIGHT] = draw(right)
     scope = Scope(able, {column.name: line for column, line in zip(tables[LEFT].asked, own, strict=True)})
-    count = draw(st.sampled_from((1,) if area == "dml" else (1, questions_max, questions_max)))
+    count = draw(st.sampled_from((1,) if area == "dml" else (1, *(questions_max,) * 4)))
     questions = tuple(_ASKS[area](draw, scope) for _ in range(count))
     return World(tables=tables, settings=_settings(draw, able), questions=questions)
 
@@ -141,19 +144,36 @@ def _join(draw: DrawFn, scope: Scope) -> Question:
         right_key=right_key,
         null_safe=kind != "not in" and scope.knows("null safe join") and draw(st.integers(0, 3)) == 3,
     )
-    one_sided = kind in ("semi", "anti", "not in")
+    one_sided = kind in _ONE_SIDED
     source = _relation(draw, scope, LEFT, left_key, ROW_NUMBER)
     left = (left_key,) if source.distinct else (left_key, ROW_NUMBER)
     right = (right_key,) if join.right.distinct else (right_key, RIGHT_PREFIX + ROW_NUMBER)
+    select = left if one_sided else (*left, *right)
     limited = draw(st.integers(0, 3)) == 3
+    order = draw(st.permutations(select)) if limited and draw(st.booleans()) else ()
     return Question(
         area="join",
         source=source,
         join=join,
-        where=condition(draw, scope) if not source.distinct and draw(st.booleans()) else None,
-        select=left if one_sided else (*left, *right),
+        where=_where_joined(draw, scope, right_scope, source, join) if draw(st.booleans()) else None,
+        select=select,
+        order=tuple(_key(draw, _column(name, scope)) for name in order),
         limit=draw(st.sampled_from((0, 1, 2, 5))) if limited else None,
     )
+
+
+def _where_joined(draw: DrawFn, left: Scope, right: Scope, source: Relation, join: Join) -> Term | None:
+    """A condition after a join, on the columns of both sides, or of those sides that still have theirs."""
+    lines = {} if source.distinct else dict(left.lines)
+    if join.kind not in _ONE_SIDED and not join.right.distinct:
+        lines |= right.lines
+    return condition(draw, Scope(left.able, lines)) if lines else None
+
+
+def _column(name: str, scope: Scope) -> Column:
+    """A column of either side, all of whose columns but the row number have the types of the left one's."""
+    own = name.removeprefix(RIGHT_PREFIX)
+    return Column(name, "int64" if own == ROW_NUMBER else scope.lines[own].type)
 
 
 def _relation(draw: DrawFn, scope: Scope, table: str, key: str, number: str) -> Relation:

@@ -45,7 +45,9 @@ class Layout:
         rows_per_page: Rows of a data page at most; None leaves it to the writer.
         filters: The columns that get a bloom filter.
         ballast: Whether files begin with a struct and a list that nobody asks for.
-        forgotten: Statistics that are taken out of the footer: null_count, bounds.
+        forgotten: Statistics that are taken out of the footer: `null_count`, `bounds` or `column_index`.
+        forgotten_in: The ordinals of the row groups that lose them in each file; None is all.
+        sorting: Whether files state the order of their rows by the first column, NULL first or last.
         evolution: How each second file differs: its columns are `reordered`, the last column but the row
             number is `missing` (and NULL), or columns are `narrowed` to a smaller type that holds them.
         partitioned: Whether the first column is in the names of directories instead of the files.
@@ -62,6 +64,8 @@ class Layout:
     filters: tuple[str, ...] = ()
     ballast: bool = False
     forgotten: frozenset[str] = frozenset()
+    forgotten_in: frozenset[int] | None = None
+    sorting: str = ""
     data_page: str = "1.0"
     evolution: str = ""
     partitioned: bool = False
@@ -141,21 +145,29 @@ def stored(
     most = blocks_max or (_BLOCKS_MAX if layouts is None else _FILES_MAX)
     counts = draw(st.lists(st.integers(0, _ROWS_MAX), min_size=1, max_size=most))
     blocks = [_block(draw, lines, count) for count in counts]
-    if draw(st.booleans()):
-        blocks = _sorted(blocks, lines[0].type, nulls_first=draw(st.booleans()))
+    sorting = draw(st.sampled_from(("", "", "nulls first", "nulls last")))
+    if sorting:
+        blocks = _sorted(blocks, lines[0].type, nulls_first=sorting == "nulls first")
     numbered = (*columns, Column(f"{prefix}{ROW_NUMBER}", "int64"))
     if layouts is not None:
         options = draw(format_options(numbered, layouts))
         return Stored(columns=numbered, blocks=_numbered(blocks, 1), layout=Layout(format_options=options))
     layout = _layout(draw, [column.name for column in numbered], writers)
     if layout.writer == PYARROW:
+        if sorting and _has_one_order(lines[0]) and not layout.ballast and draw(st.booleans()):
+            layout = replace(layout, sorting=sorting)
         if draw(_ONE_IN_FOUR):
             layout, blocks = _several_schemas(draw, layout, blocks)
         elif lines[0].type in PARTITION_TYPES and draw(_ONE_IN_FOUR):
-            layout = replace(layout, blocks_per_file=1, partitioned=True)
+            layout = replace(layout, blocks_per_file=1, partitioned=True, sorting="")
             blocks = [_partition(draw, lines[0], block) for block in blocks]
     repeat = draw(st.sampled_from(repeats))
     return Stored(columns=numbered, blocks=_numbered(blocks, repeat), layout=layout)
+
+
+def _has_one_order(line: Line) -> bool:
+    """Whether everyone puts a line's values into one order: NaN and signed zeros have several."""
+    return not {"NaN", "-NaN", "-0.0"}.intersection(map(str, line.values))
 
 
 @st.composite
@@ -209,8 +221,8 @@ def _several_schemas(draw: DrawFn, layout: Layout, blocks: list[list[Row]]) -> t
 
 
 def _partition(draw: DrawFn, line: Line, block: list[Row]) -> list[Row]:
-    """The block's rows with one value in the first column; the empty text is NULL to directories."""
-    short = [value for value in line.values if 0 < len(str(value)) <= _DIRECTORY_CHARACTERS_MAX]
+    """The block's rows with one value in the first column."""
+    short = [value for value in line.values if len(str(value)) <= _DIRECTORY_CHARACTERS_MAX]
     value = draw(st.sampled_from([*short, None]))
     return [(value, *row[1:]) for row in block]
 
@@ -264,19 +276,20 @@ def _layout(draw: DrawFn, names: Sequence[str], writers: Sequence[str]) -> Layou
         # How the files of others look is their own affair.
         return Layout(writer=writer, blocks_per_file=blocks_per_file)
     few: st.SearchStrategy[tuple[str, ...]] = st.lists(st.sampled_from(names), unique=True).map(tuple)
-    forgotten = st.sampled_from((frozenset(["null_count"]), frozenset(["bounds"])))
-    some_files = st.lists(st.integers(0, 2), max_size=2).map(frozenset)
+    forgotten = st.sampled_from(("null_count", "bounds", "column_index"))
+    ordinals = st.lists(st.integers(0, 2), max_size=2).map(frozenset)
     page_index = draw(st.booleans())
     return Layout(
         writer=writer,
         blocks_per_file=blocks_per_file,
         statistics=draw(few) if draw(_ONE_IN_FOUR) else None,
-        files_without=draw(some_files) if draw(_ONE_IN_FOUR) else frozenset(),
+        files_without=draw(ordinals) if draw(_ONE_IN_FOUR) else frozenset(),
         page_index=page_index,
         rows_per_page=draw(st.sampled_from((1, 2, 3))) if page_index or draw(_ONE_IN_FOUR) else None,
         dictionary=draw(st.booleans()),
         filters=draw(st.just(tuple(names)) | few) if draw(st.booleans()) else (),
         ballast=draw(_ONE_IN_FOUR),
-        forgotten=draw(forgotten) if draw(_ONE_IN_FOUR) else frozenset(),
+        forgotten=frozenset([draw(forgotten)]) if draw(_ONE_IN_FOUR) else frozenset(),
+        forgotten_in=draw(st.none() | ordinals),
         data_page=draw(st.sampled_from(("1.0", "2.0"))),
     )

@@ -1,6 +1,6 @@
 """Puts one world to one engine: writes its files, asks both forms, and compares."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,7 +11,7 @@ from oracles.twins import forgetful
 from skipproof.stand.workers import Asked, Died, TimedOut
 from strategies.engine_files import partitions, write_stored
 from strategies.engine_questions import World
-from strategies.engine_tables import Stored
+from strategies.engine_tables import Layout, Stored
 from strategies.questions import Json, Question
 
 _NOT_ASKED = {"error": "not asked after a question that took too long", "kind": "unsupported"}
@@ -65,7 +65,7 @@ def pruned_form(worker: Asked, table: Stored, directory: Path, write: Write) -> 
     directory.mkdir()
     paths = write(table, directory)
     if table.layout.forgotten:
-        paths = [_forgetful(path, table.layout.forgotten) for path in paths]
+        paths = [_forgetful(path, table.layout) for path in paths]
     form: dict[str, Json] = {"columns": table.json["columns"], "files": [str(path) for path in paths]}
     if table.layout.evolution:
         form["schemas_differ"] = True
@@ -74,9 +74,10 @@ def pruned_form(worker: Asked, table: Stored, directory: Path, write: Write) -> 
     return form
 
 
-def _forgetful(path: Path, kinds: Collection[str]) -> Path:
+def _forgetful(path: Path, layout: Layout) -> Path:
     """Take statistics out of a file's footer, in its place."""
-    return forgetful(path, path.with_suffix(".new"), kinds).replace(path)
+    beside = path.with_suffix(".new")
+    return forgetful(path, beside, layout.forgotten, row_groups=layout.forgotten_in).replace(path)
 
 
 def plain_form(worker: Asked, table: Stored) -> Json:

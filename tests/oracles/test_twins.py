@@ -180,6 +180,23 @@ def test_a_forgetful_twin_lacks_what_it_is_told_and_nothing_else(tmp_path, kinds
         assert statistics.has_null_count == ("null_count" not in kinds)
 
 
+def test_only_the_row_groups_that_are_named_become_forgetful(tmp_path):
+    source, twin = tmp_path / "source.parquet", tmp_path / "twin.parquet"
+    pq.write_table(pa.table({"a": [1, 2, 3]}), source, row_group_size=1)
+    twins.forgetful(source, twin, ["bounds"], row_groups=[1])
+    groups = [pq.read_metadata(twin).row_group(ordinal) for ordinal in range(3)]
+    assert [group.column(0).statistics.has_min_max for group in groups] == [True, False, True]
+
+
+def test_without_column_indexes_pages_keep_their_places_and_chunks_their_bounds(tmp_path):
+    source, twin = tmp_path / "source.parquet", tmp_path / "twin.parquet"
+    pq.write_table(pa.table({"a": [1, 2, 3]}), source, write_page_index=True)
+    twins.forgetful(source, twin, ["column_index"])
+    column = pq.read_metadata(twin).row_group(0).column(0)
+    assert (column.has_column_index, column.has_offset_index) == (False, True)
+    assert column.statistics.has_min_max
+
+
 def test_an_unknown_kind_of_statistics_is_refused(tmp_path):
     pq.write_table(pa.table({"a": [1]}), tmp_path / "source.parquet")
     with pytest.raises(ValueError, match="no statistics are called bloom; there are bounds, null_count"):

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from skipproof.stand.hunting import ROUND
 from strategies.engine_conditions import Able
 from strategies.engine_files import arrow_table, partitions, write_stored
-from strategies.engine_questions import JOINS, World, worlds
+from strategies.engine_questions import JOINS, RIGHT_PREFIX, World, worlds
 from strategies.engine_tables import Stored
 from strategies.engine_values import TYPES, neighbours, order, values
-from strategies.questions import AREAS, Call, subterms
+from strategies.questions import AREAS, Call, Column, subterms
 
 
 def many(able: Able, rounds: int) -> list[World]:
@@ -57,8 +57,48 @@ def test_worlds_reach_each_area_type_join_and_kind_of_file(drawn):
     assert {column.type for table in tables for column in table.columns} == set(TYPES)
     assert {table.layout.evolution for table in tables} == {"", "reordered", "missing", "narrowed"}
     assert {table.layout.data_page for table in tables} == {"1.0", "2.0"}
+    assert {table.layout.sorting for table in tables} == {"", "nulls first", "nulls last"}
+    forgotten = {kind for table in tables for kind in table.layout.forgotten}
+    assert forgotten == {"null_count", "bounds", "column_index"}
+    assert {table.layout.forgotten_in is None for table in tables if table.layout.forgotten} == {True, False}
+    assert {"", None} <= {text for table in tables for texts in partitions(table) for text in texts.values()}
     # Several pages, vectors of 2,048 rows.
     assert any(len(block) > 2_048 for table in tables for block in table.blocks)
+
+
+def test_joins_are_ordered_and_filtered_by_columns_of_either_side(drawn):
+    joins = [question for world in drawn for question in world.questions if question.join]
+    assert any(question.order and question.limit for question in joins)
+    outer = [one for one in joins if one.where and one.join.kind in ("left", "full")]
+    named = [{part.name for part in subterms(one.where) if isinstance(part, Column)} for one in outer]
+    assert any(all(name.startswith(RIGHT_PREFIX) for name in names) for names in named)
+    assert any(len({name.startswith(RIGHT_PREFIX) for name in names}) == 2 for names in named)
+
+
+def test_files_that_state_an_order_are_in_it(drawn, tmp_path):
+    stating = [table for world in drawn for table in world.tables.values() if table.layout.sorting]
+    checked = 0
+    for number, table in enumerate(stating[:20]):
+        directory = tmp_path / str(number)
+        directory.mkdir()
+        name, type_ = table.columns[0].name, table.columns[0].type
+        for path in write_stored(table, directory):
+            with pq.ParquetFile(path) as file:
+                for ordinal in range(file.num_row_groups):
+                    group = file.metadata.row_group(ordinal)
+                    if not group.sorting_columns or name not in file.schema_arrow.names:
+                        continue
+                    (stated,) = group.sorting_columns
+                    assert group.column(stated.column_index).path_in_schema == name
+                    assert stated.nulls_first == (table.layout.sorting == "nulls first")
+                    numbers = file.read_row_group(ordinal)[table.columns[-1].name].to_pylist()
+                    cells = [table.cells(name)[row] for row in numbers]
+                    nulls = [cell is None for cell in cells]
+                    assert nulls == sorted(nulls, reverse=stated.nulls_first)
+                    present = [order(cell, type_) for cell in cells if cell is not None]
+                    assert present == sorted(present)
+                    checked += len(cells) > 1
+    assert checked > 10
 
 
 def test_what_an_engine_lacks_is_never_drawn():

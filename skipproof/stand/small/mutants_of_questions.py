@@ -129,8 +129,8 @@ def limit_below_a_full_join(self: Rules, question: Json) -> bool:
     "apache/datafusion#14335",
     "A LIMIT moves below both sides of a full join.",
 )
-def limit_below_both_sides(self: Rules, question: Json) -> tuple[Json, Json]:
-    join, source = Rules.joined_sources(self, question)
+def limit_below_both_sides(self: Rules, question: Json, schema: Schema) -> tuple[Json, Json]:
+    join, source = Rules.joined_sources(self, question, schema)
     if join["kind"] != "full" or question["limit"] is None:
         return join, source
     cut_off = {"limit": question["limit"]}

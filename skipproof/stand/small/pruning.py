@@ -17,7 +17,7 @@ from skipproof.stand.small.answering import (
     updated,
     whole,
 )
-from skipproof.stand.small.evaluating import Schema, compiled
+from skipproof.stand.small.evaluating import Schema, columns_of, compiled
 from skipproof.stand.small.ranges import Lookup, Range
 from skipproof.stand.small.selecting import Allowed, Selecting
 from skipproof.stand.small.statistics import Facts
@@ -128,8 +128,9 @@ class Rules(Selecting):
 
     def join(self, question: Json, tables: Mapping[str, Table]) -> tuple[Rows, Schema]:
         """The rows of a join; the side whose rows must meet others is scanned last, by their keys."""
-        join, source = self.joined_sources(question)
-        left, right = tables[source["table"]], tables[join["right"]["table"]]
+        left = tables[question["source"]["table"]]
+        join, source = self.joined_sources(question, left.schema)
+        right = tables[join["right"]["table"]]
         if join["kind"] in self.kinds_that_prune_left() and self.may_be_pruned(source):
             right_rows, right_schema = self.relation(join["right"], right)
             keys = self.keys(right_rows, right_schema[join["right_key"]][0])
@@ -148,16 +149,16 @@ class Rules(Selecting):
 
     def limit_moves(self, question: Json) -> bool:
         """Whether as many rows of the left side as the LIMIT has are enough: each gives a row at least."""
-        return question["join"]["kind"] == "left" and question["where"] is None
+        return question["join"]["kind"] == "left" and question["where"] is None and not question["order"]
 
     def kinds_that_prune_left(self) -> tuple[str, ...]:
         """The joins that leave out rows of the left side that meet no other."""
         return _LEFT_MUST_MEET
 
-    def joined_sources(self, question: Json) -> tuple[Json, Json]:
-        """The join and its left side, into which a condition moves where that changes nothing."""
+    def joined_sources(self, question: Json, schema: Schema) -> tuple[Json, Json]:
+        """The join and its left side, into which a condition on it moves where that changes nothing."""
         join, source, where = question["join"], question["source"], question["where"]
-        if where is None or not self.where_moves(join, source):
+        if where is None or not columns_of(where) <= schema.keys() or not self.where_moves(join, source):
             return join, source
         both = where if source["where"] is None else {"call": "and", "of": [source["where"], where]}
         return join, source | {"where": both}
