@@ -24,7 +24,7 @@ from strategies.engine_questions import World, worlds
 
 # Of more than ten, Hypothesis makes most by varying the first ones, and of ten or more some are kept small.
 ROUND = 9
-WORLDS_PER_CANARY = 5
+WORLDS_PER_TWIN = 3
 FINDINGS_PER_CAUSE = 3
 
 
@@ -62,7 +62,7 @@ class Hunt:
     again: Counter[int] = field(default_factory=Counter)
     seconds: float = 0.0
     seconds_shrinking: float = 0.0
-    worlds_of_filters: int = 0
+    worlds: int = 0
     skippable: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
 
@@ -219,17 +219,13 @@ class _Round:
         state.seconds += took
         state.examples += sum(not outcome.refused for outcome in outcomes)
         state.refused.update(outcome.refused for outcome in outcomes if outcome.refused)
-        if self._worker.hello.tables == "files" and world.questions[0].area == "filter":
-            state.worlds_of_filters += 1
-            if state.worlds_of_filters % WORLDS_PER_CANARY == 0 and not outcomes[0].refused:
-                self._measure(world, outcomes[0])
+        state.worlds += 1
+        if state.worlds % WORLDS_PER_TWIN == 0:
+            for found in measured(self._worker, world, outcomes[-1], write=self._write):
+                if found.skippable:
+                    state.skippable[found.family] += found.skippable
+                    state.skipped[found.family] += found.skipped
         self._progress(state)
-
-    def _measure(self, world: World, outcome: Outcome) -> None:
-        found = measured(self._worker, world, outcome, write=self._write)
-        if found is not None:
-            self._state.skippable[found.family] += found.skippable
-            self._state.skipped[found.family] += found.skipped
 
     def _is_new(self, world: World, outcome: Outcome) -> bool:
         assert outcome.contradiction is not None
