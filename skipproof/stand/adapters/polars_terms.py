@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from .polars_types import dtype_text, series, works
+from .polars_types import dtype_text, keyword, series, works
 from .serving import Unsupported, parsed, to_python
 
 _INFIX = {
@@ -18,6 +18,8 @@ _METHODS = {
     "is nan": "is_nan()", "abs": "abs()",
 }  # fmt: skip
 _MISSING_EQUAL = {"is not distinct from": "eq_missing", "is distinct from": "ne_missing"}
+# What is_between gives in early versions has a name of its own, which hides it from statistics.
+_HAS_IS_BETWEEN = keyword(pl.Expr.is_between, "closed") is not None
 # The characters that mean something in a pattern of Rust's `regex`.
 _META = frozenset("\\.+*?()|[]{}^$#&-~")
 
@@ -49,8 +51,8 @@ def _literal(term: dict[str, Any]) -> str:
     plain = _plain(term["literal"], term["type"])
     if plain is not None:
         return f"pl.lit({plain})"
-    if parsed(term["type"])[0] == "uint64" and term["literal"] is not None and not _has_large_literals():
-        raise Unsupported("literals beyond signed integers")
+    if term["type"] == "uint64" and (term["literal"] or 0) >= 2**63 and not _has_large_literals():
+        return f"pl.lit(pl.Series([{term['literal']}], dtype=pl.UInt64))"
     return f"pl.lit({term['literal']!r}, dtype={dtype_text(term['type'])})"
 
 
@@ -60,10 +62,14 @@ def _has_large_literals() -> bool:
 
 
 def _plain(value: Any, type_: str) -> str | None:
-    """The Python value that a user would write, or None where it would not mean the type."""
+    """The Python value that a user would write, or None where it would not mean the type.
+
+    Unsigned ones are written with their type; without it early versions compare in another one, and prune
+    nothing by it.
+    """
     word, inside = parsed(type_)
     nanoseconds = word == "timestamp" and inside[0] == "ns"
-    if value is None or nanoseconds or (word == "uint64" and value >= 2**63):
+    if value is None or nanoseconds or word.startswith("uint"):
         return None
     if word in ("float32", "float64") and isinstance(value, str):
         return f"float({value!r})"
@@ -98,6 +104,8 @@ def _call(function: str, of: list[Any], term: dict[str, Any]) -> str:
         return f"pl.coalesce([{', '.join(map(term_text, of))}])"
     if function == "if":
         return f"pl.when({first}).then({term_text(of[1])}).otherwise({term_text(of[2])})"
+    if function == "between" and _HAS_IS_BETWEEN:
+        return f"{first}.is_between({term_text(of[1])}, {term_text(of[2])})"
     if function == "between":
         return f"(({first} >= {_operand(of[1])}) & ({first} <= {_operand(of[2])}))"
     if function == "in":
@@ -120,8 +128,8 @@ def _values(literals: list[dict[str, Any]]) -> str:
         return f"[{texts}]"
     if parsed(type_)[0] == "decimal":
         return f"pl.Series([{texts}], dtype={dtype_text(type_)})"
-    if parsed(type_)[0] == "uint64":
-        return f"pl.Series({values!r}, dtype=pl.UInt64)"
+    if type_.startswith("uint"):
+        return f"pl.Series({values!r}, dtype={dtype_text(type_)})"
     return f"pl.Series({values!r}, dtype=pl.Int64).cast({dtype_text(type_)})"
 
 
@@ -129,8 +137,6 @@ def _values(literals: list[dict[str, Any]]) -> str:
 def _is_in_takes(type_: str) -> bool:
     """Whether plain decimals and moments are found among values of a type, as not in every version."""
     word = parsed(type_)[0]
-    if word in ("uint32", "uint64"):
-        return False
     if word not in ("decimal", "timestamp"):
         return True
     small = pl.DataFrame([series("x", [{"decimal": "0.5", "timestamp": 0}[word]], type_)])
