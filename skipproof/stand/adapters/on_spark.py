@@ -15,7 +15,7 @@ from typing import Any
 import pyspark
 from pyspark.sql import SparkSession
 
-from .serving import Adapter, Unsupported, flattened, to_python
+from .serving import Adapter, Unsupported, fields, flattened, nested, to_python
 from .sql_text import Dialect
 
 _SESSION = {
@@ -82,12 +82,12 @@ class Spark(Dialect):
 
     def type(self, type_: str) -> str:
         """Nested types too."""
-        word, inside = _outer(type_)
+        word, inside = nested(type_)
         if word == "list":
-            return f"ARRAY<{self.type(inside)}>"
+            return f"ARRAY<{self.type(inside[0])}>"
         if word == "struct":
-            fields = [f"{self.name(name)}: {self.type(of)}" for name, of in _fields(inside)]
-            return "STRUCT<{}>".format(", ".join(fields))
+            typed = (f"{self.name(name)}: {self.type(of)}" for name, of in fields(type_))
+            return f"STRUCT<{', '.join(typed)}>"
         return super().type(type_)
 
     def timestamp(self, unit: str, zone: str | None = None) -> str:
@@ -246,32 +246,13 @@ def _with_needed(settings: dict[str, str]) -> dict[str, str]:
     return {**needed, **settings}
 
 
-def _outer(type_: str) -> tuple[str, str]:
-    """A type's word, and the text between its outermost parentheses."""
-    word, _, rest = type_.partition("(")
-    return word, rest[:-1]
-
-
-def _fields(inside: str) -> list[tuple[str, str]]:
-    """The names and types of a struct."""
-    parts, depth = [""], 0
-    for character in inside:
-        depth += (character == "(") - (character == ")")
-        if character == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    pairs = (part.strip().partition(" ") for part in parts)
-    return [(name, type_.strip()) for name, _, type_ in pairs]
-
-
 def _cell(value: Any, type_: str) -> Any:
     """A JSON value as Spark takes it from Python."""
-    word, inside = _outer(type_)
+    word, inside = nested(type_)
     if value is not None and word == "list":
-        return [_cell(part, inside) for part in value]
+        return [_cell(part, inside[0]) for part in value]
     if value is not None and word == "struct":
-        return tuple(_cell(value[name], of) for name, of in _fields(inside))
+        return tuple(_cell(value[name], of) for name, of in fields(type_))
     return to_python(value, type_)
 
 
