@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import Any, ClassVar
 
@@ -12,8 +13,13 @@ from .sql_text import Dialect
 
 
 class DuckDB(Dialect):
-    """DuckDB's dialect."""
+    """DuckDB's dialect.
 
+    Attributes:
+        counted: Columns whose moments an answer gives as microseconds.
+    """
+
+    counted: frozenset[str] = frozenset()
     types: ClassVar[dict[str, str]] = dict(
         Dialect.types,
         uint8="UTINYINT",
@@ -33,6 +39,17 @@ class DuckDB(Dialect):
         """Each byte is escaped."""
         escaped = "".join("\\x" + digits[at : at + 2] for at in range(0, len(digits), 2))
         return f"'{escaped}'::BLOB"
+
+    def shown(self, name: str) -> str:
+        """A moment as its count, where it is to be counted."""
+        text = super().shown(name)
+        return f"epoch_us({text})" if name in self.counted else text
+
+    def aggregate(self, aggregate: dict[str, Any]) -> str:
+        """The least and the greatest moment are moments too."""
+        text = super().aggregate(aggregate)
+        is_moment = aggregate["of"] in self.counted and aggregate["function"] in ("min", "max")
+        return f"epoch_us({text})" if is_moment else text
 
 
 class OnDuckDB(Adapter):
@@ -64,6 +81,7 @@ class OnDuckDB(Adapter):
         statements += [f"RESET {name}" for name in self._set if name not in settings]
         statements += [f"SET {name} = {value}" for name, value in settings.items()]
         self._set = set(settings)
+        self.sql.counted = counted(tables)
         names: dict[str, Any] = {"fill": self._fill}
         for name, table in tables.items():
             if "files" in table:
@@ -106,6 +124,23 @@ class OnDuckDB(Adapter):
         self._fill(con, "t", table)
         given = "".join(f", {name} {json.dumps(value)}" for name, value in options.items())
         con.execute(f"COPY (SELECT * FROM t) TO {self.sql.text(path)} (FORMAT parquet{given})")
+
+
+def counted(tables: dict[str, Any]) -> frozenset[str]:
+    """The columns of moments, where this release cannot give them to Python."""
+    columns = [column for table in tables.values() for column in table["columns"]]
+    zoned = [column["name"] for column in columns if column["type"] == "timestamp(us,UTC)"]
+    return frozenset() if not zoned or _gives_moments() else frozenset(zoned)
+
+
+@functools.cache
+def _gives_moments() -> bool:
+    """Releases before 2.0 need pytz for that."""
+    try:
+        duckdb.connect().execute("SELECT TIMESTAMPTZ '1970-01-01 00:00:00+00'").fetchall()
+    except (duckdb.Error, ImportError):
+        return False
+    return True
 
 
 ADAPTER = OnDuckDB

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from .on_duckdb import OnDuckDB
+from .on_duckdb import OnDuckDB, counted
 from .serving import Unsupported
 
 # The fewest rows that a row group may be told to have.
@@ -46,6 +46,7 @@ class OnDuckDBTables(OnDuckDB):
         if any("files" in table for table in tables.values()):
             raise Unsupported("Parquet files")
         text, names = super().setup({}, settings)
+        self.sql.counted = counted(tables)
         text += "con.execute('DROP SCHEMA IF EXISTS disk.stand CASCADE')\n"
         text += "con.execute('CREATE SCHEMA disk.stand')\n"
         names["in_groups"] = self._in_groups
@@ -92,7 +93,7 @@ class OnDuckDBTables(OnDuckDB):
         else:
             value = self.sql.literal(question["to"]["literal"], question["to"]["type"])
             change = f"UPDATE {{}} SET {self.sql.name(question['change'])} = {value}{where}"
-        shown = ", ".join(self.sql.name(name) for name in question["select"]) or "1"
+        shown = ", ".join(map(self.sql.shown, question["select"])) or "1"
         return (
             f"place = 'disk.stand.' + {table!r} if {source['table']}.get('statistics', True) else {table!r}\n"
             "con.execute('BEGIN')\n"

@@ -155,6 +155,10 @@ class Dialect:
         equal = self.distinct["is not distinct from"] if join["null_safe"] else "="
         return f"{left} {word} {right} ON {left_key} {equal} {right_key}", []
 
+    def shown(self, name: str) -> str:
+        """A column of an answer."""
+        return self.name(name)
+
     def aggregate(self, aggregate: dict[str, Any]) -> str:
         """One aggregate."""
         of = "*" if aggregate["of"] is None else self.name(aggregate["of"])
@@ -162,9 +166,9 @@ class Dialect:
 
     def select(self, question: dict[str, Any]) -> str:
         """A question that changes nothing, as one statement."""
-        what = [self.name(name) for name in question["select"]]
+        what = [self.shown(name) for name in question["select"]]
         if question["group"]:
-            what.append(self.name(question["group"]))
+            what.append(self.shown(question["group"]))
         what += [self.aggregate(aggregate) for aggregate in question["aggregates"]]
         source, conditions = self.joined(question)
         if question["where"] is not None:

@@ -1,0 +1,104 @@
+"""DuckDB on the stand: moments are answered also by releases that cannot give them to Python."""
+
+from typing import Any
+
+import pytest
+
+from skipproof.stand.adapters.serving import Adapter, to_json
+from strategies.questions import Aggregate, Call, Column, Join, Key, Literal, Question, Relation
+
+on_duckdb = pytest.importorskip("skipproof.stand.adapters.on_duckdb", reason="duckdb is not installed")
+on_duckdb_tables = pytest.importorskip("skipproof.stand.adapters.on_duckdb_tables")
+
+Z, RID = Column("z", "timestamp(us,UTC)"), Column("rid", "int64")
+FAR = 253_402_300_799_999_999
+TABLES = {
+    prefix or "t": {
+        "columns": [{"name": prefix + column.name, "type": column.type} for column in (Z, RID)],
+        "blocks": [[[-1, 0], [None, 1]], [[0, 2], [FAR, 3]]],
+    }
+    for prefix in ("", "u")
+}
+LEFT = Relation(table="t")
+ASKED = {
+    "cells": (Question(area="filter", source=LEFT, select=("z",)), [[-1], [None], [0], [FAR]]),
+    "filter": (
+        Question(
+            area="filter",
+            source=Relation(table="t", where=Call(">=", (Z, Literal(0, Z.type)))),
+            select=("z", "rid"),
+        ),
+        [[0, 2], [FAR, 3]],
+    ),
+    "top": (
+        Question(
+            area="topk", source=LEFT, select=("z", "rid"), order=(Key(Z, True, True), Key(RID)), limit=2
+        ),
+        [[None, 1], [FAR, 3]],
+    ),
+    "aggregate": (
+        Question(
+            area="aggregate",
+            source=LEFT,
+            aggregates=(Aggregate("min", "z"), Aggregate("max", "z"), Aggregate("count", "z")),
+        ),
+        [[-1, FAR, 3]],
+    ),
+    "groups": (
+        Question(
+            area="aggregate", source=LEFT, aggregates=(Aggregate("count"), Aggregate("min", "z")), group="z"
+        ),
+        [[-1, 1, -1], [0, 1, 0], [FAR, 1, FAR], [None, 1, None]],
+    ),
+    "join": (
+        Question(
+            area="join",
+            source=LEFT,
+            join=Join(kind="inner", right=Relation(table="u"), left_key="z", right_key="uz"),
+            select=("z", "uz", "urid"),
+        ),
+        [[-1, -1, 0], [0, 0, 2], [FAR, FAR, 3]],
+    ),
+}
+
+
+def answers(adapter: Adapter, questions: list[Question]) -> list[Any]:
+    """What an adapter's texts leave."""
+    base: dict[str, Any] = {}
+    exec(adapter.start(), base)
+    text, names = adapter.setup(TABLES, {})
+    names = {**base, **names}
+    exec(text, names)
+    found = []
+    for question in questions:
+        exec(adapter.ask(question.json()), names)
+        found.append([[to_json(cell) for cell in row] for row in names["answer"]])
+    return found
+
+
+@pytest.mark.parametrize("gives_moments", [True, False])
+@pytest.mark.parametrize("adapter", [on_duckdb.OnDuckDB, on_duckdb_tables.OnDuckDBTables])
+def test_moments_are_answered_with_and_without_what_python_needs_for_them(
+    adapter, gives_moments, monkeypatch
+):
+    if gives_moments:
+        pytest.importorskip("pytz", reason="early releases need it")
+    monkeypatch.setattr(on_duckdb, "_gives_moments", lambda: gives_moments)
+    asked = [question for question, _ in ASKED.values()]
+    found = dict(zip(ASKED, answers(adapter(), asked), strict=True))
+    for name, (question, rows) in ASKED.items():
+        left = found[name] if question.order or name == "cells" else sorted(found[name], key=repr)
+        assert left == (rows if question.order or name == "cells" else sorted(rows, key=repr)), name
+
+
+def test_a_change_of_moments_shows_them(monkeypatch):
+    monkeypatch.setattr(on_duckdb, "_gives_moments", lambda: False)
+    change = Question(
+        area="dml",
+        source=Relation(table="t", where=Call("is null", (Z,))),
+        select=("z", "rid"),
+        change="z",
+        to=Literal(7, Z.type),
+    )
+    (found,) = answers(on_duckdb_tables.OnDuckDBTables(), [change])
+    assert sorted(found) == [[-1, 0], [0, 2], [7, 1], [FAR, 3]]
