@@ -1,10 +1,11 @@
 """Whether the hunt convicts old releases of what their current ones no longer do, untold of what it is.
 
-    python bench/museum.py [--only NAME] [--seed N] [--seconds S] [--environments DIR] [--json]
+    python bench/museum.py [--only NAME] [--seed N] [--seconds S] [--jobs N] [--environments DIR] [--json]
 
 Each release runs in an environment of its own, made by pip when it is missing. A finding convicts it if the
-finding has the traits of the area named below and the current release answers the same question about the
-same table rightly. Shrinking is not counted in the seconds. The command fails if one is not convicted.
+finding has the traits of its area (`museum_releases.py`) and the current release answers the same question
+about the same table rightly. The seconds are those of the hunt: neither shrinking nor judging is counted.
+Several jobs share the machine. The command fails if one is not convicted.
 """
 
 import argparse
@@ -14,11 +15,13 @@ import json
 import subprocess
 import sys
 import venv
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from museum_releases import CURRENT, RELEASES, Release
 from rich.console import Console
 from rich.table import Table
 
@@ -34,127 +37,10 @@ from strategies.engine_tables import PYARROW
 SECONDS_MAX = 300.0
 SECONDS_TO_SHRINK = 10.0
 SECONDS_TO_ANSWER = 5.0
+# The hunt goes on however many others it finds.
+FINDINGS_MAX = 10_000
 TRIES = 5
 _DIRECTORY = Path(__file__).parent.parent / ".museum"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Release:
-    """An old release whose pruning is known to be wrong.
-
-    Attributes:
-        pins: What pip installs, the engine first.
-        area: Where it is wrong.
-        traits: What a finding in that area has, one of each tuple.
-    """
-
-    engine: str
-    pins: tuple[str, ...]
-    area: str
-    traits: tuple[tuple[str, ...], ...]
-
-    @property
-    def name(self) -> str:
-        """The package and its version, as in the name of its environment."""
-        return self.pins[0].partition("[")[0].partition("==")[0] + "-" + self.pins[0].partition("==")[2]
-
-
-RELEASES = (
-    Release(
-        engine="duckdb",
-        pins=("duckdb==1.5.6",),
-        area="floating point beside bloom filters",
-        # What DuckDB writes has bloom filters.
-        traits=(("floating",), ("a bloom filter", "written by duckdb")),
-    ),
-    Release(
-        engine="duckdb",
-        pins=("duckdb==1.5.2",),
-        area="which row groups ORDER BY needs",
-        traits=(("topk",),),
-    ),
-    Release(
-        engine="duckdb",
-        pins=("duckdb==1.1.0",),
-        area="joins whose inputs are limited",
-        traits=(("join",), ("join of a limited relation",)),
-    ),
-    Release(
-        engine="datafusion",
-        pins=("datafusion==54.0.0", "pyarrow"),
-        area="filters that a join makes while it runs",
-        traits=(("join",),),
-    ),
-    Release(
-        engine="datafusion",
-        pins=("datafusion==51.0.0", "pyarrow"),
-        area="LIKE",
-        traits=(("pattern",),),
-    ),
-    Release(
-        engine="datafusion",
-        pins=("datafusion==50.1.0", "pyarrow"),
-        area="statistics of some files only",
-        traits=(("partial statistics",),),
-    ),
-    Release(
-        engine="datafusion",
-        pins=("datafusion==44.0.0", "pyarrow"),
-        area="LIMIT over outer joins",
-        traits=(("left join", "right join", "full join"), ("LIMIT",)),
-    ),
-    Release(
-        engine="polars",
-        pins=("polars==0.13.6",),
-        area="ranges",
-        traits=(("ordering",),),
-    ),
-    Release(
-        engine="polars",
-        pins=("polars==0.19.0",),
-        area="NULL tests of texts",
-        traits=(("null test",), ("text",)),
-    ),
-    Release(
-        engine="polars",
-        pins=("polars==0.20.31",),
-        area="unsigned integers",
-        traits=(("unsigned",),),
-    ),
-    Release(
-        engine="polars",
-        pins=("polars==1.38.1",),
-        area="floating point in files by pyarrow",
-        traits=(("floating",),),
-    ),
-    Release(
-        engine="iceberg",
-        pins=("pyiceberg[sql-sqlite]==0.11.1", "pyarrow"),
-        area="DELETE where a condition is negated",
-        traits=(("dml",), ("not", "inequality", "null-safe", "null test")),
-    ),
-    Release(
-        engine="deltalake",
-        pins=("deltalake==0.10.0", "pyarrow==14.0.2", "numpy<2"),
-        area="NULL tests",
-        traits=(("null test",),),
-    ),
-    Release(
-        engine="deltalake",
-        pins=("deltalake==0.24.0", "pyarrow"),
-        area="columns without statistics beside checkpoints",
-        traits=(("with stats_columns", "with indexed_columns"), ("with checkpoint_after",)),
-    ),
-)
-# What pip installs of an engine that is not installed here: its newest release.
-CURRENT = {
-    "duckdb": ("duckdb",),
-    "datafusion": ("datafusion", "pyarrow"),
-    "polars": ("polars",),
-    "iceberg": ("pyiceberg[sql-sqlite]", "pyiceberg-core", "pyarrow"),
-    "deltalake": ("deltalake", "pyarrow"),
-}
-
 
 # What may be left out of a layout, one after the other.
 _PLAINER: tuple[dict[str, Any], ...] = (
@@ -217,7 +103,7 @@ class _Judge:
             hunt(
                 self._old,
                 what,
-                Limits(seconds=seconds_max, seconds_to_shrink=SECONDS_TO_SHRINK),
+                Limits(seconds=seconds_max, findings=FINDINGS_MAX, seconds_to_shrink=SECONDS_TO_SHRINK),
                 seed_first=seed,
                 write=self._write_old,
                 progress=self._look,
@@ -305,7 +191,7 @@ def try_release(release: Release, environments: Path, *, seed: int, seconds_max:
     python = environment(release.name, release.pins, environments)
     with (
         _started(release.engine, str(python)) as old,
-        _started(release.engine, _current(release.engine, environments)) as now,
+        _started(release.engine, _current(release.package, environments)) as now,
     ):
         return _Judge(release, old, now).run(seed=seed, seconds_max=seconds_max)
 
@@ -315,12 +201,11 @@ def _started(engine: str, python: str | None) -> Worker:
     return Worker(engines.engine(engine, python=python).command, seconds_max=SECONDS_TO_ANSWER)
 
 
-def _current(engine: str, environments: Path) -> str | None:
-    """The interpreter of the newest release; None is this one."""
-    module = "pyiceberg" if engine == "iceberg" else engine
-    if importlib.util.find_spec(module) is not None:
+def _current(package: str, environments: Path) -> str | None:
+    """The interpreter of a package's newest release; None is this one."""
+    if importlib.util.find_spec(package) is not None:
         return None
-    return str(environment(f"{module}-current", CURRENT[engine], environments))
+    return str(environment(f"{package}-current", CURRENT[package], environments))
 
 
 def environment(name: str, pins: Sequence[str], directory: Path) -> Path:
@@ -334,31 +219,51 @@ def environment(name: str, pins: Sequence[str], directory: Path) -> Path:
     return place.rename(directory / name) / "bin" / "python"
 
 
+def tried(
+    releases: Sequence[Release], environments: Path, *, jobs: int, seed: int, seconds_max: float
+) -> Iterator[Trial]:
+    """The trials as they end; what they need is installed before the first begins."""
+    environments.mkdir(parents=True, exist_ok=True)
+    for release in releases:
+        environment(release.name, release.pins, environments)
+        _current(release.package, environments)
+    with ProcessPoolExecutor(max_workers=jobs) as pool:
+        trials = [
+            pool.submit(try_release, release, environments, seed=seed, seconds_max=seconds_max)
+            for release in releases
+        ]
+        for trial in as_completed(trials):
+            yield trial.result()
+
+
 def main() -> None:
-    """Try the releases one after the other."""
+    """Try the releases."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--only", action="append", metavar="NAME", choices=[one.name for one in RELEASES])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=SECONDS_MAX)
+    parser.add_argument("--jobs", type=int, default=1, metavar="N")
     parser.add_argument("--environments", type=Path, default=_DIRECTORY, metavar="DIR")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    arguments.environments.mkdir(parents=True, exist_ok=True)
-    trials = []
-    for release in RELEASES:
-        if arguments.only is None or release.name in arguments.only:
-            trial = try_release(
-                release, arguments.environments, seed=arguments.seed, seconds_max=arguments.seconds
-            )
-            trials.append(trial)
-            print(
-                release.name, "convicted" if trial.finding else "NOT CONVICTED", file=sys.stderr, flush=True
-            )
+    chosen = [one for one in RELEASES if arguments.only is None or one.name in arguments.only]
+    trials = {}
+    for trial in tried(
+        chosen,
+        arguments.environments,
+        jobs=arguments.jobs,
+        seed=arguments.seed,
+        seconds_max=arguments.seconds,
+    ):
+        trials[trial.release.name] = trial
+        said = "convicted" if trial.finding else "NOT CONVICTED"
+        print(trial.release.name, said, file=sys.stderr, flush=True)
+    ordered = [trials[release.name] for release in chosen]
     if arguments.json:
-        print(json.dumps([trial.to_dict() for trial in trials], indent=1))
+        print(json.dumps([trial.to_dict() for trial in ordered], indent=1))
     else:
-        show(Console(), trials)
-    sys.exit(any(trial.finding is None for trial in trials))
+        show(Console(), ordered)
+    sys.exit(any(trial.finding is None for trial in ordered))
 
 
 def show(out: Console, trials: Sequence[Trial]) -> None:
