@@ -48,6 +48,8 @@ _PLAINER: tuple[dict[str, Any], ...] = (
     {"statistics": None, "files_without": frozenset(), "forgotten": frozenset()},
     {"filters": ()},
     {"page_index": False, "rows_per_page": None},
+    {"partitioned": False},
+    {"evolution": ""},
 )
 
 

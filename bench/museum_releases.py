@@ -93,7 +93,8 @@ RELEASES = (
         engine="polars",
         pins=("polars==0.20.31",),
         area="unsigned integers",
-        traits=(("unsigned",),),
+        # It orders them as signed ones where it writes.
+        traits=(("unsigned",), ("written by polars",)),
     ),
     Release(
         engine="polars",

@@ -46,7 +46,9 @@ def test_a_finding_is_in_an_area_if_it_has_a_trait_of_each(museum):
 def test_a_world_is_pared_down_to_what_an_answer_is_wrong_with(museum):
     """Each oddity is left out alone, and stays left out where the answer is wrong all the same."""
     options = {"checkpoint_after": 1, "stats_columns": "a", "partition_by": "a"}
-    layout = Layout(writer="polars", filters=("a",), page_index=True, format_options=options)
+    layout = Layout(
+        writer="polars", filters=("a",), page_index=True, partitioned=True, format_options=options
+    )
     table = Stored(columns=(Column("a", "int32"), Column("rid", "int64")), blocks=(((1, 0),),), layout=layout)
     world = World(tables={"t": table}, settings={"threads": "4", "order": "false"}, questions=())
 
