@@ -37,10 +37,10 @@ QUESTIONS_MAX = 12
 class World:
     """Tables by name, the settings of the engine, and questions."""
 
-    # Hypothesis spells what fails, and thousands of rows tell nobody anything.
+    # Hypothesis spells what fails, and thousands of rows and a dozen questions tell nobody anything.
     tables: Mapping[str, Stored] = field(repr=False)
     settings: Mapping[str, str]
-    questions: tuple[Question, ...]
+    questions: tuple[Question, ...] = field(repr=False)
 
 
 _Ask: TypeAlias = Callable[[DrawFn, Scope], Question]
