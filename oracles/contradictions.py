@@ -1,9 +1,9 @@
-"""An engine's answer beside its own with nothing to prune by: whether they contradict each other.
+"""An engine's answer beside a whole one that skipped nothing: whether they contradict each other.
 
 Shares   the Question type; no rule, no statistic.
-Trusts   the engine's answers about tables in its memory, built from the generated values.
+Trusts   the whole answer: the engine's own about tables in its memory, or the reference's.
 Removes  the choice that LIMIT, OFFSET and ties leave: every permitted answer is right.
-Leaves   what the engine gets wrong in both forms, and what a NaN or a cast means to it.
+Leaves   what the whole answer gets wrong too.
 """
 
 import enum
@@ -28,12 +28,20 @@ class Verdict(enum.Enum):
     RAISED = "an error only with statistics"
 
 
+class Oracle(enum.Enum):
+    """What an answer is compared with; the value is how it is called."""
+
+    ITSELF = "itself"
+    REFERENCE = "the reference"
+
+
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """What is wrong with an answer, and how it shows, in one sentence."""
+    """What is wrong with an answer, how it shows, in one sentence, and who says so."""
 
     verdict: Verdict
     difference: str
+    oracle: Oracle = Oracle.ITSELF
 
 
 def unlimited(question: Question) -> Question:
@@ -51,7 +59,7 @@ def contradiction(question: Question, found: Rows, everything: Rows) -> Contradi
 
     Args:
         found: The answer to `question`.
-        everything: The answer to `unlimited(question)`, in the engine's order.
+        everything: The answer to `unlimited(question)`, in the order that it asks for.
     """
     if found == everything and not is_open(question):
         return None

@@ -70,6 +70,7 @@ class Checked:
             "examples_per_second": round(self.hunt.examples / max(self.hunt.seconds, 1e-9), 1),
             "seconds_shrinking": round(self.hunt.seconds_shrinking, 1),
             "refused": dict(self.hunt.refused.most_common()),
+            "no_opinion": dict(self.hunt.no_opinion.most_common()),
             "tightness": [
                 {"family": family, "skippable": count, "skipped": self.hunt.skipped[family]}
                 for family, count in sorted(self.hunt.skippable.items())
@@ -168,6 +169,9 @@ def show(out: Console, checked: Checked) -> None:
     )
     if state.refused:
         out.print(f"{sum(state.refused.values()):,} more could not be compared: a form of them was refused")
+    if state.no_opinion:
+        unjudged = sum(state.no_opinion.values())
+        out.print(f"{unjudged:,} of them were not compared with the reference: the engine may mean otherwise")
     _show_tightness(out, state)
     if not checked.confirmed:
         out.print("nothing found")

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from oracles.contradictions import Contradiction, Verdict
+from oracles.contradictions import Contradiction, Oracle, Verdict
 from strategies.engine_questions import World
 from strategies.engine_tables import PYARROW, Stored
 from strategies.questions import Call, Column, Literal, Question, Relation, Term, subterms
@@ -21,6 +21,7 @@ _TYPES = {
     "binary": "bytes", "date": "time", "timestamp": "time", "boolean": "boolean",
 }  # fmt: skip
 
+AGAINST_THE_REFERENCE = "against the reference"
 _ERROR, _WORDS = "error: ", 12
 # What of the data and its files can be at fault.
 _ODD = frozenset({"NaN", "NULL", "signed zero", "a bloom filter", "a page index", "partial statistics"})
@@ -35,7 +36,10 @@ def cause(found: frozenset[str]) -> frozenset[str]:
     """What failures of one cause have in common: what is odd about the data and its files, and their types.
 
     Of errors it is what they say. Where nothing is odd, the traits themselves: the question is what matters.
+    So it is where both forms are wrong.
     """
+    if AGAINST_THE_REFERENCE in found:
+        return found
     said = frozenset(trait for trait in found if trait.startswith(_ERROR))
     if said:
         return said
@@ -52,6 +56,9 @@ def family(term: Term) -> str:
 
 def _traits(world: World, question: Question, wrong: Contradiction) -> Iterator[str]:
     yield f"{question.area}: {wrong.verdict.value}"
+    in_files = wrong.oracle is not Oracle.REFERENCE
+    if not in_files:
+        yield AGAINST_THE_REFERENCE
     if wrong.verdict is Verdict.RAISED:
         # What an error says of values and names differs from one to the next.
         words = re.sub(r"\W+", " ", re.sub(r"[\"'`(\[].*?[\"'`)\]]|[\d.]+|/\S+", " ", wrong.difference))
@@ -69,7 +76,8 @@ def _traits(world: World, question: Question, wrong: Contradiction) -> Iterator[
         for table in world.tables.values():
             if name in [column.name for column in table.columns]:
                 yield from _of_column(table, name)
-    for table in world.tables.values():
+                yield from _of_statistics(table, name) if in_files else ()
+    for table in world.tables.values() if in_files else ():
         yield from _of_files(table)
     for name, value in world.settings.items():
         if value:
@@ -113,6 +121,9 @@ def _of_column(table: Stored, name: str) -> Iterator[str]:
         yield "signed zero"
     if any(cell is None for cell in cells):
         yield "NULL"
+
+
+def _of_statistics(table: Stored, name: str) -> Iterator[str]:
     layout = table.layout
     if name in layout.filters:
         yield "a bloom filter"

@@ -1,14 +1,15 @@
-"""Puts one world to one engine: writes its files, asks both forms, and compares."""
+"""Puts one world to one engine: writes its files, asks both forms, and compares, with the reference too."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
-from oracles.contradictions import Contradiction, Verdict, contradiction, unlimited
+from oracles.contradictions import Contradiction, Verdict, contradiction, is_open, unlimited
 from oracles.twins import forgetful
-from skipproof.stand.workers import Asked, Died, TimedOut
+from skipproof.stand.opinions import Reference
+from skipproof.stand.workers import Asked, Died, Hello, TimedOut
 from strategies.engine_files import partitions, write_stored
 from strategies.engine_questions import World
 from strategies.engine_tables import Layout, Stored
@@ -24,9 +25,12 @@ class Outcome:
     """What came of one question.
 
     Attributes:
+        question: What was asked; without LIMIT and OFFSET where the reference contradicts.
         contradiction: What is wrong, None where nothing is.
         refused: Why the engine could not be compared with itself, empty where it could.
         with_statistics, without: The answers that were compared.
+        reference: The reference's answer, where it contradicts both.
+        no_opinion: Why the reference was not asked of an answer that it could judge, empty where it was.
     """
 
     question: Question
@@ -34,10 +38,19 @@ class Outcome:
     refused: str = ""
     with_statistics: Json = None
     without: Json = None
+    reference: Json = None
+    no_opinion: str = ""
+
+    @property
+    def expected(self) -> Json:
+        """The whole answer that the engine's is compared with."""
+        return self.without if self.reference is None else self.reference
 
 
 def examine(worker: Asked, world: World, *, write: Write = write_stored) -> list[Outcome]:
     """Ask every question of a world twice: with files, or a table, that can be pruned, and without.
+
+    Where both answers agree, the reference is asked for its own.
 
     Raises:
         WorkerError: the engine ended and does not start again.
@@ -51,10 +64,12 @@ def examine(worker: Asked, world: World, *, write: Write = write_stored) -> list
         plain = {name: plain_form(worker, table) for name, table in world.tables.items()}
         whole = [unlimited(question) for question in world.questions]
         expected = ask_each(worker, plain, world, whole)
-    return [
+    outcomes = [
         _outcome(question, one, other)
         for question, one, other in zip(world.questions, found, expected, strict=True)
     ]
+    reference = Reference(world)
+    return [_judged(outcome, worker.hello, reference) for outcome in outcomes]
 
 
 def pruned_form(worker: Asked, table: Stored, directory: Path, write: Write) -> Json:
@@ -130,3 +145,21 @@ def _outcome(question: Question, found: dict[str, Any], whole: dict[str, Any]) -
     else:
         wrong = Contradiction(Verdict.RAISED, found["error"])
     return Outcome(question=question, contradiction=wrong, with_statistics=found, without=whole)
+
+
+def _judged(outcome: Outcome, hello: Hello, reference: Reference) -> Outcome:
+    """The same outcome, or what the reference has against an answer on which both forms agree."""
+    if outcome.refused or outcome.contradiction is not None:
+        return outcome
+    opinion = reference.opinion(hello, outcome.question, outcome.without["rows"])
+    if opinion.contradiction is None:
+        return replace(outcome, no_opinion=opinion.none)
+    # What is wrong may be beyond the LIMIT.
+    limited = is_open(outcome.question)
+    return Outcome(
+        question=opinion.question,
+        contradiction=opinion.contradiction,
+        with_statistics=outcome.without if limited else outcome.with_statistics,
+        without=outcome.without,
+        reference={"rows": opinion.rows},
+    )

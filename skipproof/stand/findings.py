@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from oracles.contradictions import contradiction, is_open
+from oracles.contradictions import Oracle, contradiction, is_open
 from oracles.twins import stripped
 from skipproof.stand.causes import cause
 from skipproof.stand.examining import Write, ask_each, plain_form, pruned_form
@@ -21,10 +21,17 @@ from strategies.questions import Json
 _SCRIPT = """\
 # {engine} {version}: {verdict}. Run: python replay.py, with that version installed.
 # {difference}
+# Right, by {oracle}: {right}
 {source}
 for row in answer:
     print(row)
 """
+# Who says what is right, as a script calls it.
+_CALLED = {
+    Oracle.ITSELF: "the engine with nothing to prune by, before LIMIT and OFFSET",
+    Oracle.REFERENCE: "the reference",
+}
+_RIGHT_CHARACTERS_MAX = 1_000
 
 
 class Blame(enum.Enum):
@@ -34,6 +41,7 @@ class Blame(enum.Enum):
     FILE = "wrong without statistics too, right in memory"
     ENGINE = "wrong in memory too: an answer that no choice of rows explains"
     UNSTEADY = "right when asked again"
+    REFERENCE = "in both forms alike: the reference differs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,33 +63,49 @@ def confirm(worker: Asked, finding: Finding, *, seen: int = 1, write: Write) -> 
         seen: How many questions of the hunt failed like this.
     """
     world, question = finding.world, finding.outcome.question
-    whole = finding.outcome.without
     with TemporaryDirectory(prefix="skipproof-") as directory:
         pruned = {
             name: pruned_form(worker, table, Path(directory) / name, write)
             for name, table in world.tables.items()
         }
-
-        def right(tables: Mapping[str, Json]) -> bool:
-            answer = ask_each(worker, tables, world, [question])[0]
-            return "rows" in answer and contradiction(question, answer["rows"], whole["rows"]) is None
-
         found = ask_each(worker, pruned, world, [question], sources=True)[0]
-        blame = Blame.STATISTICS
-        if "rows" in found and contradiction(question, found["rows"], whole["rows"]) is None:
-            blame = Blame.UNSTEADY
-        elif is_open(question) and not right({n: plain_form(worker, t) for n, t in world.tables.items()}):
-            blame = Blame.ENGINE
-        elif worker.hello.tables == "files" and not right(_stripped(pruned)):
-            blame = Blame.FILE
+        blame = _blame(worker, finding, pruned, found)
     return Confirmed(
         finding=finding,
         blame=blame,
         source=found.get("source", "").replace(f"{directory}/", ""),
         found=finding.outcome.with_statistics,
-        expected=whole,
+        expected=finding.outcome.expected,
         seen=seen,
     )
+
+
+def _blame(worker: Asked, finding: Finding, pruned: Mapping[str, Json], found: Mapping[str, Any]) -> Blame:
+    """Where a contradiction goes away; `found` is what the engine says of the pruned form now."""
+    world, question = finding.world, finding.outcome.question
+    expected = finding.outcome.expected["rows"]
+
+    def is_right(answer: Mapping[str, Any]) -> bool:
+        return "rows" in answer and contradiction(question, answer["rows"], expected) is None
+
+    def right(tables: Mapping[str, Json]) -> bool:
+        return is_right(ask_each(worker, tables, world, [question])[0])
+
+    plain = {name: plain_form(worker, table) for name, table in world.tables.items()}
+    if is_right(found):
+        return Blame.UNSTEADY
+    if _oracle(finding) is Oracle.REFERENCE:
+        return Blame.UNSTEADY if right(plain) else Blame.REFERENCE
+    if is_open(question) and not right(plain):
+        return Blame.ENGINE
+    if worker.hello.tables == "files" and not right(_stripped(pruned)):
+        return Blame.FILE
+    return Blame.STATISTICS
+
+
+def _oracle(finding: Finding) -> Oracle:
+    assert finding.outcome.contradiction is not None
+    return finding.outcome.contradiction.oracle
 
 
 def confirm_each(worker: Asked, hunt: Hunt, *, write: Write) -> tuple[Confirmed, ...]:
@@ -138,6 +162,8 @@ def described(worker: Asked, confirmed: Confirmed) -> dict[str, str]:
             version=worker.hello.version,
             verdict=finding.outcome.contradiction.verdict.value,
             difference=finding.outcome.contradiction.difference.replace("\n", " "),
+            oracle=_CALLED[_oracle(finding)],
+            right=_in_one_line(confirmed.expected["rows"]),
             source=confirmed.source,
         )
     return texts
@@ -153,6 +179,7 @@ def summary(hello: Hello, confirmed: Confirmed) -> dict[str, Any]:
         "area": finding.outcome.question.area,
         "verdict": finding.outcome.contradiction.verdict.value,
         "difference": finding.outcome.contradiction.difference,
+        "oracle": finding.outcome.contradiction.oracle.value,
         "blame": confirmed.blame.value,
         "cause": sorted(cause(finding.traits)),
         "traits": sorted(finding.traits),
@@ -172,6 +199,11 @@ def asked(world: World) -> dict[str, Any]:
         "layouts": {name: str(table.layout) for name, table in world.tables.items()},
         "settings": dict(world.settings),
     }
+
+
+def _in_one_line(rows: Sequence[Json]) -> str:
+    text = json.dumps(rows)
+    return text if len(text) <= _RIGHT_CHARACTERS_MAX else f"{text[:_RIGHT_CHARACTERS_MAX]} ..."
 
 
 def _json(content: object) -> str:

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.errors import FlakyFailure, HypothesisException
 
-from skipproof.stand.causes import cause, traits
+from skipproof.stand.causes import AGAINST_THE_REFERENCE, cause, traits
 from skipproof.stand.examining import Outcome, Write, examine
 from skipproof.stand.tightness import measured
 from skipproof.stand.workers import Asked
@@ -52,6 +52,7 @@ class Hunt:
 
     Attributes:
         refused: Why questions could not be compared, and how many.
+        no_opinion: Why the reference could not judge what was compared, and how many.
         again: How many failures were taken for another case of a finding, by its ordinal.
         skippable, skipped: Row groups by the family of the condition; `tightness` has the meaning.
     """
@@ -59,6 +60,7 @@ class Hunt:
     findings: list[Finding] = field(default_factory=list)
     examples: int = 0
     refused: Counter[str] = field(default_factory=Counter)
+    no_opinion: Counter[str] = field(default_factory=Counter)
     again: Counter[int] = field(default_factory=Counter)
     seconds: float = 0.0
     seconds_shrinking: float = 0.0
@@ -71,6 +73,8 @@ class Hunt:
         causes = Counter(cause(finding.traits) for finding in self.findings)
         for ordinal, finding in enumerate(self.findings):
             common = cause(finding.traits)
+            if (AGAINST_THE_REFERENCE in finding.traits) != (AGAINST_THE_REFERENCE in found):
+                continue
             if finding.traits <= found or (common <= found and causes[common] >= FINDINGS_PER_CAUSE):
                 return ordinal
         return None
@@ -167,7 +171,7 @@ class _Round:
         self._limits, self._write, self._progress = limits, write, progress
         self._since = time.monotonic()
         self._smallest: tuple[World, Outcome] | None = None
-        self._target = ("", "")
+        self._target: tuple[str, ...] = ()
         self._examples_then, self._seconds_then = 0, 0.0
         self._shrinks_until, self._tried = 0.0, 0
 
@@ -219,6 +223,7 @@ class _Round:
         state.seconds += took
         state.examples += sum(not outcome.refused for outcome in outcomes)
         state.refused.update(outcome.refused for outcome in outcomes if outcome.refused)
+        state.no_opinion.update(outcome.no_opinion for outcome in outcomes if outcome.no_opinion)
         state.worlds += 1
         if state.worlds % WORLDS_PER_TWIN == 0:
             for found in measured(self._worker, world, outcomes[-1], write=self._write):
@@ -229,7 +234,8 @@ class _Round:
 
     def _is_new(self, world: World, outcome: Outcome) -> bool:
         assert outcome.contradiction is not None
-        key = (outcome.question.area, outcome.contradiction.verdict.value)
+        wrong = outcome.contradiction
+        key = (outcome.question.area, wrong.verdict.value, wrong.oracle.value)
         if self._smallest is not None and key != self._target:
             return False
         known = self._state.like(traits(world, outcome.question, outcome.contradiction))

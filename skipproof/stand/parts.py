@@ -75,7 +75,8 @@ def _text(hello: Hello, one: Confirmed, folder: Path | None) -> str:
     assert contradiction is not None
     tables = {name: table.json for name, table in world.tables.items()}
     lines = [
-        f"{hello.engine} {hello.version} contradicts itself: {contradiction.verdict.value}",
+        f"{hello.engine} {hello.version} contradicts {contradiction.oracle.value}: "
+        f"{contradiction.verdict.value}",
         f"  difference    {contradiction.difference}",
         f"  goes away     {one.blame.value}",
         f"  like this     {one.seen} of the questions asked",

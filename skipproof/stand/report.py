@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from oracles.contradictions import Verdict
+from oracles.contradictions import Oracle, Verdict
 
 Result: TypeAlias = Mapping[str, Any]
 
@@ -90,6 +90,7 @@ def render(results: Sequence[Result]) -> str:
             families=sorted({tally["family"] for result in results for tally in result["tightness"]}),
             shares=[_shares(result) for result in results],
             reasons_max=REASONS_MAX,
+            by_reference=Oracle.REFERENCE.value,
         )
     )
 

@@ -43,6 +43,7 @@ class Hello:
     functions_missing: frozenset[str]
     types_missing: frozenset[str]
     joins_missing: frozenset[str]
+    differs: frozenset[str]
     settings: Mapping[str, Sequence[str]]
     writes: bool
     layouts: Mapping[str, Sequence[Any]] = field(default_factory=dict)
@@ -59,7 +60,7 @@ class Hello:
         missing = [name for name in ("engine", "version", "areas") if name not in said]
         if missing:
             raise WorkerError(f"its first line lacks {', '.join(missing)}; docs/STAND.md has the fields")
-        without = said.get("without", {})
+        without, differs = said.get("without", {}), said.get("differs", {})
         return cls(
             engine=said["engine"],
             version=said["version"],
@@ -68,6 +69,7 @@ class Hello:
             functions_missing=frozenset(without.get("functions", ())),
             types_missing=frozenset(without.get("types", ())),
             joins_missing=frozenset(without.get("joins", ())),
+            differs=frozenset(word for words in differs.values() for word in words),
             settings=said.get("settings", {}),
             writes=bool(said.get("writes", False)),
             layouts=said.get("layouts", {}),

@@ -59,6 +59,7 @@ def finding(**changed: Any) -> dict[str, Any]:
         "area": "filter",
         "verdict": "rows lost",
         "difference": "0 rows instead of 1, missing ('NaN', 0)",
+        "oracle": "itself",
         "blame": "right without statistics in the footer",
         "traits": ["NaN", "equality"],
         "seed": 7,
@@ -84,6 +85,7 @@ def result(*findings: dict[str, Any], **changed: Any) -> dict[str, Any]:
         "seconds": 60.1,
         "areas": ["filter", "limit"],
         "refused": {},
+        "no_opinion": {},
         "tightness": [],
         "findings": list(findings),
     } | changed
@@ -145,9 +147,9 @@ def test_engines_are_side_by_side() -> None:
         result(finding(), finding(), finding(verdict="odd"), refused={"A": 1200, "B": 34}),
         result(engine="polars", version="2.1.0", seconds=0.0, examples=0),
     )
-    assert "an error only with statistics odd refused" in text
-    assert "duckdb 2.0.0 3,097 51.5 2 0 0 0 1 1,234" in text
-    assert "polars 2.1.0 0 0 0 0 0 0 0" in text
+    assert "an error only with statistics odd by the reference refused" in text
+    assert "duckdb 2.0.0 3,097 51.5 2 0 0 0 1 0 1,234" in text
+    assert "polars 2.1.0 0 0 0 0 0 0 0 0" in text
 
 
 def test_no_result_is_not_a_pass() -> None:

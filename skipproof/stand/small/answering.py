@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from skipproof.stand.small.evaluating import Schema, compiled, filtered, type_of
-from skipproof.stand.small.values import Row, Value, from_json, to_answer
+from skipproof.stand.small.values import Row, Value, from_json, is_shown_as_held, to_answer
 from strategies.questions import Json
 
 Rows: TypeAlias = Sequence[Row]
@@ -125,7 +125,9 @@ def shown(question: Json, rows: Rows, schema: Schema) -> list[list[Value]]:
     """The selected columns of the rows that LIMIT and OFFSET leave."""
     columns = [schema[name] for name in question["select"]]
     some = cut(rows, question["limit"], question["offset"])
-    return [[to_answer(row[position], type_) for position, type_ in columns] for row in some]
+    if any(not is_shown_as_held(type_) for _, type_ in columns):
+        return [[to_answer(row[position], type_) for position, type_ in columns] for row in some]
+    return [[row[position] for position, _ in columns] for row in some]
 
 
 def typed(question: Json, rows: Rows, schema: Schema) -> list[list[Value]]:

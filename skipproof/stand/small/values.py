@@ -74,6 +74,11 @@ def from_arrow(cells: pa.ChunkedArray, type_: str) -> list[Value]:
     return values
 
 
+def is_shown_as_held(type_: str) -> bool:
+    """Whether the values of a type are in an answer what they are here."""
+    return is_integer(type_) or type_ in ("string", "boolean", "date")
+
+
 def to_answer(value: Value, type_: str) -> Value:
     """A value as an answer has it: NaN without a sign, timestamps in microseconds."""
     if value is None:

@@ -1,0 +1,177 @@
+"""Where engines mean something else than the reference, so that it has no opinion: a declared list.
+
+An entry is a class of questions, for the engines and versions that answer them otherwise on purpose. Of what
+it takes in, nothing is seen that an engine gets wrong in both forms alike, so that it takes in no more than
+is true: comparisons of integers, texts, dates and decimals, joins and LIMIT are never a matter of meaning.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from skipproof.stand.cases import (
+    Case,
+    casts_beyond,
+    nan_aggregated,
+    nan_compared,
+    nanoseconds_shown,
+    negative_divided,
+    negative_nan_compared,
+    null_listed_under_not,
+    null_sought_under_not,
+    overflows,
+    zeros_compared,
+)
+from skipproof.stand.workers import Hello
+
+# An engine's worker says itself what it means otherwise.
+OWN = "the worker says that it differs"
+
+Applies: TypeAlias = Callable[[Case], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meaning:
+    """A class of questions that engines answer otherwise than the reference.
+
+    Attributes:
+        engines: Their names; empty for all but `agreeing`.
+        agreeing: The engines that mean what the reference means, or have entries of their own.
+        versions: Of the engines, as packages have them; empty for all.
+        applies: Whether a question is of the class.
+        reason: What the engines do.
+        source: Where they say so; empty where engines differ among themselves.
+    """
+
+    name: str
+    engines: tuple[str, ...] = ()
+    agreeing: tuple[str, ...] = ()
+    versions: str = ""
+    applies: Applies
+    reason: str
+    source: str = ""
+
+    def is_of(self, engine: str, version: str) -> bool:
+        """Whether a release answers otherwise; a version that is none of a package's may be any."""
+        if engine in self.agreeing or (self.engines and engine not in self.engines):
+            return False
+        try:
+            return SpecifierSet(self.versions).contains(Version(version), prereleases=True)
+        except InvalidVersion:
+            return True
+
+
+def by_pyarrow(applies: Applies) -> Applies:
+    """The same class, but of a Delta table only what pyarrow reads."""
+    return lambda case: not _is_changed(case) and case.settings.get("reader") != "query" and applies(case)
+
+
+def by_datafusion(applies: Applies) -> Applies:
+    """The same class, but of a Delta table only what DataFusion reads or changes."""
+    return lambda case: (_is_changed(case) or case.settings.get("reader") != "pyarrow") and applies(case)
+
+
+def _is_changed(case: Case) -> bool:
+    return case.question.area == "dml"
+
+
+# The engines of this package, of which the list says all that is known.
+KNOWN = (
+    "arrow", "datafusion", "deltalake", "duckdb", "duckdb-tables", "iceberg", "polars", "skipproof", "small",
+    "spark",
+)  # fmt: skip
+
+MEANINGS: tuple[Meaning, ...] = (
+    Meaning(
+        name="NaN",
+        agreeing=KNOWN,
+        applies=nan_compared,
+        reason="NaN is equal to nothing in many engines, and below all numbers in some.",
+    ),
+    Meaning(
+        name="NaN by IEEE 754",
+        engines=("arrow", "deltalake"),
+        applies=by_pyarrow(nan_compared),
+        reason="pyarrow compares by IEEE 754, where NaN is neither equal to anything nor above or below it.",
+        source="https://github.com/apache/arrow/issues/34162",
+    ),
+    Meaning(
+        name="the sign of NaN",
+        engines=("datafusion", "deltalake"),
+        applies=by_datafusion(negative_nan_compared),
+        reason="arrow-rs orders by IEEE 754's totalOrder: NaN with its sign bit set is below all numbers.",
+        source="https://arrow.apache.org/rust/arrow_ord/cmp/fn.lt.html",
+    ),
+    Meaning(
+        name="the sign of zero",
+        engines=("datafusion", "deltalake"),
+        applies=by_datafusion(zeros_compared),
+        reason="arrow-rs orders by IEEE 754's totalOrder: -0.0 is below 0.0.",
+        source="https://arrow.apache.org/rust/arrow_ord/cmp/fn.lt.html",
+    ),
+    Meaning(
+        name="extremes with NaN",
+        engines=("polars",),
+        applies=nan_aggregated,
+        reason="min and max pass over NaN where there is a number.",
+        source="https://docs.pola.rs/api/python/stable/reference/expressions/api/polars.Expr.nan_max.html",
+    ),
+    Meaning(
+        name="integers beyond their type",
+        agreeing=("arrow", "deltalake", "iceberg", "polars", "skipproof", "small", "spark"),
+        applies=overflows,
+        reason="Engines raise an error, compute in a wider type, or move a constant across a comparison.",
+    ),
+    Meaning(
+        name="integers beyond their type",
+        engines=("deltalake",),
+        applies=by_datafusion(overflows),
+        reason="A literal of DataFusion's SQL is an int64, and an integer that it is added to becomes one.",
+        source="https://datafusion.apache.org/user-guide/sql/data_types.html",
+    ),
+    Meaning(
+        name="casts beyond a type",
+        agreeing=KNOWN,
+        applies=casts_beyond,
+        reason="Engines raise an error, give NULL, or give the nearest value.",
+    ),
+    Meaning(
+        name="the remainder of a negative integer",
+        agreeing=tuple(name for name in KNOWN if name != "polars"),
+        applies=negative_divided,
+        reason="% has the sign of the divisor in Polars, as in Python; in SQL that of the dividend.",
+        source="https://docs.pola.rs/api/python/stable/reference/expressions/api/polars.Expr.mod.html",
+    ),
+    Meaning(
+        name="not in a list with NULL",
+        engines=("polars",),
+        applies=null_listed_under_not,
+        reason="is_in is false of a value that the list has not, though the list has NULL.",
+        source="https://docs.pola.rs/api/python/stable/reference/expressions/api/polars.Expr.is_in.html",
+    ),
+    Meaning(
+        name="NULL is not in a list",
+        engines=("arrow", "deltalake"),
+        applies=by_pyarrow(null_sought_under_not),
+        reason="pyarrow's isin looks NULL up as a value, and is false where the list has none.",
+        source="https://arrow.apache.org/docs/python/generated/pyarrow.compute.is_in.html",
+    ),
+    Meaning(
+        name="nanoseconds as microseconds",
+        engines=("duckdb", "duckdb-tables"),
+        applies=nanoseconds_shown,
+        reason="Python is given a datetime in whole microseconds, rounded toward 1970.",
+        source="https://duckdb.org/docs/stable/clients/python/conversion",
+    ),
+)
+
+
+def difference(hello: Hello, case: Case) -> str:
+    """The name of the first entry that a question belongs to; empty where the reference has an opinion."""
+    if hello.differs and hello.differs & case.words:
+        return OWN
+    entries = (entry for entry in MEANINGS if entry.is_of(hello.engine, hello.version))
+    return next((entry.name for entry in entries if entry.applies(case)), "")
