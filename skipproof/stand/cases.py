@@ -69,8 +69,8 @@ class Case:
         """What is compared with what: by functions, by orders, by keys, and among the values of a column."""
         question = self.question
         yield from ((call.function, call.of) for call in self.calls if call.function in COMPARING)
-        for part in (question, *question.relations):
-            yield from (("order", (key.by,)) for key in part.order)
+        for order in (question.order, *(relation.order for relation in question.relations)):
+            yield from (("order", (key.by,)) for key in order)
         for relation in question.relations:
             if relation.distinct:
                 yield "distinct", (self.column(relation.distinct),)
@@ -85,7 +85,8 @@ class Case:
     @property
     def words(self) -> frozenset[str]:
         """The functions, types and kinds of joins that a question has; types in full and by their word."""
-        functions = {one.function for one in (*self.calls, *self.question.aggregates)}
+        functions = {call.function for call in self.calls}
+        functions |= {aggregate.function for aggregate in self.question.aggregates}
         kinds = {self.question.join.kind} if self.question.join is not None else set()
         terms = [part for term in self.question.terms for part in subterms(term)]
         terms += [term for _, operands in self.compared for term in operands]
@@ -98,10 +99,9 @@ def nan_compared(case: Case) -> bool:
     return any(_may_be(case, operands, NANS) for _, operands in case.compared)
 
 
-def nan_aggregated(case: Case) -> bool:
-    """Whether a NaN is among the values of a minimum or maximum."""
-    aggregated = (operands for how, operands in case.compared if how in ("min", "max"))
-    return any(_may_be(case, operands, NANS) for operands in aggregated)
+def nan_in_maximum(case: Case) -> bool:
+    """Whether a NaN is among the values of a maximum."""
+    return any(how == "max" and _may_be(case, operands, NANS) for how, operands in case.compared)
 
 
 def negative_nan_compared(case: Case) -> bool:
@@ -142,9 +142,24 @@ def nanoseconds_shown(case: Case) -> bool:
 
 def zeros_compared(case: Case) -> bool:
     """Whether both zeros meet, in a comparison or among values that are ordered or made distinct."""
+    return _zeros_meet(case, None)
+
+
+def zeros_ordered(case: Case) -> bool:
+    """Whether both zeros are among the values of an order."""
+    return _zeros_meet(case, ("order",))
+
+
+def zeros_looked_up(case: Case) -> bool:
+    """Whether both zeros meet in a list, or as keys of a join."""
+    return _zeros_meet(case, ("in", "join"))
+
+
+def _zeros_meet(case: Case, ways: tuple[str, ...] | None) -> bool:
     return any(
         _may_be(case, operands, ("-0.0",)) and _may_be(case, operands, ("0.0",))
-        for _, operands in case.compared
+        for how, operands in case.compared
+        if ways is None or how in ways
     )
 
 

@@ -15,8 +15,8 @@ from packaging.version import InvalidVersion, Version
 from skipproof.stand.cases import (
     Case,
     casts_beyond,
-    nan_aggregated,
     nan_compared,
+    nan_in_maximum,
     nanoseconds_shown,
     negative_divided,
     negative_nan_compared,
@@ -24,6 +24,8 @@ from skipproof.stand.cases import (
     null_sought_under_not,
     overflows,
     zeros_compared,
+    zeros_looked_up,
+    zeros_ordered,
 )
 from skipproof.stand.workers import Hello
 
@@ -93,7 +95,7 @@ MEANINGS: tuple[Meaning, ...] = (
     ),
     Meaning(
         name="NaN by IEEE 754",
-        engines=("arrow", "deltalake"),
+        engines=("arrow", "deltalake", "iceberg"),
         applies=by_pyarrow(nan_compared),
         reason="pyarrow compares by IEEE 754, where NaN is neither equal to anything nor above or below it.",
         source="https://github.com/apache/arrow/issues/34162",
@@ -107,16 +109,29 @@ MEANINGS: tuple[Meaning, ...] = (
     ),
     Meaning(
         name="the sign of zero",
+        agreeing=KNOWN,
+        applies=zeros_compared,
+        reason="-0.0 is below 0.0 in some engines, and has a hash of its own in others.",
+    ),
+    Meaning(
+        name="the order of zeros",
         engines=("datafusion", "deltalake"),
-        applies=by_datafusion(zeros_compared),
-        reason="arrow-rs orders by IEEE 754's totalOrder: -0.0 is below 0.0.",
+        applies=by_datafusion(zeros_ordered),
+        reason="arrow-rs sorts by IEEE 754's totalOrder: -0.0 is below 0.0, which it equals in comparisons.",
         source="https://arrow.apache.org/rust/arrow_ord/cmp/fn.lt.html",
     ),
     Meaning(
-        name="extremes with NaN",
+        name="zeros that are looked up",
+        engines=("arrow", "deltalake", "iceberg"),
+        applies=by_pyarrow(zeros_looked_up),
+        reason="pyarrow's isin and joins compare floats by their bits, where -0.0 is not 0.0.",
+        source="https://github.com/apache/arrow/issues/21050",
+    ),
+    Meaning(
+        name="the maximum with NaN",
         engines=("polars",),
-        applies=nan_aggregated,
-        reason="min and max pass over NaN where there is a number.",
+        applies=nan_in_maximum,
+        reason="max passes over NaN where there is a number.",
         source="https://docs.pola.rs/api/python/stable/reference/expressions/api/polars.Expr.nan_max.html",
     ),
     Meaning(

@@ -7,7 +7,8 @@ from typing import TypeAlias
 
 from oracles.contradictions import Contradiction, Oracle, Rows, contradiction, unlimited
 from skipproof.stand.adapters.serving import Unsupported
-from skipproof.stand.meanings import Case, difference
+from skipproof.stand.cases import Case
+from skipproof.stand.meanings import difference
 from skipproof.stand.small.engine import plainly
 from skipproof.stand.small.tables import Group, Table
 from skipproof.stand.small.values import Value, from_json

@@ -1,0 +1,310 @@
+"""The second opinion convicts engines that are wrong in both forms; the list that silences it is true."""
+
+import contextlib
+import importlib.util
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import Phase, given, seed, settings
+
+from oracles.contradictions import Oracle, contradiction, unlimited
+from skipproof.stand import meanings
+from skipproof.stand.causes import AGAINST_THE_REFERENCE
+from skipproof.stand.engines import engine
+from skipproof.stand.examining import Outcome, examine
+from skipproof.stand.findings import Blame, confirm, described
+from skipproof.stand.hunting import Hunt, Limits, able, hunt
+from skipproof.stand.meanings import KNOWN, MEANINGS, OWN, Meaning
+from skipproof.stand.opinions import Opinion, Reference
+from skipproof.stand.small.engine import SmallEngine
+from skipproof.stand.workers import Hello, Worker
+from strategies.engine_conditions import Able
+from strategies.engine_files import write_stored
+from strategies.engine_questions import World, worlds
+from strategies.engine_tables import Stored
+from strategies.engine_values import TYPES
+from strategies.questions import Aggregate, Call, Column, Json, Key, Literal, Question, Relation, Term
+
+ROW_NUMBER = Column("rid", "int64")
+PACKAGES = {
+    "arrow": "pyarrow", "datafusion": "datafusion", "deltalake": "deltalake", "duckdb": "duckdb",
+    "duckdb-tables": "duckdb", "iceberg": "pyiceberg", "polars": "polars",
+}  # fmt: skip
+SCANNED = {"reader": "pyarrow"}
+
+
+def world(type_: str, cells: list[Json], where: Term | None = None, **asked: Any) -> World:
+    """One table of a column and the row numbers, and a question about it."""
+    columns = (Column("a", type_), ROW_NUMBER)
+    table = Stored(columns=columns, blocks=(tuple((cell, row) for row, cell in enumerate(cells)),))
+    told = {"area": "filter", "source": Relation(table="t", where=where), "select": ("a", "rid"), **asked}
+    return World(tables={"t": table}, settings={}, questions=(Question(**told),))
+
+
+def called(function: str, type_: str, *values: Json) -> Call:
+    """A comparison of the column with constants."""
+    return Call(function, (Column("a", type_), *(Literal(value, type_) for value in values)))
+
+
+def extreme(type_: str, cells: list[Json]) -> World:
+    return world(type_, cells, area="aggregate", select=(), aggregates=(Aggregate("max", "a"),))
+
+
+def computed(operator: str, operand: int, comparison: str, value: int, cell: int) -> World:
+    left = Call(operator, (Column("a", "int32"), Literal(operand, "int32")), "int32")
+    return world("int32", [cell], Call(comparison, (left, Literal(value, "int32"))))
+
+
+NAN = world("float64", ["NaN"], called("=", "float64", "NaN"))
+NEGATIVE_NAN = world("float64", ["-NaN"], called("<", "float64", "NaN"))
+BY_A = (Key(Column("a", "float64")), Key(ROW_NUMBER))
+ZEROS_IN_ORDER = world("float64", [0.0, -0.0], area="topk", order=BY_A)
+ZERO_IN_LIST = world("float64", [-0.0], called("in", "float64", 0.0, 1.0))
+BEYOND = computed("-", 2, ">", 2**30, -(2**31))
+NO_LIST_HAS_NULL = world("int32", [None], Call("not", (called("in", "int32", 1, 2),)))
+# The smallest worlds that an engine answers otherwise than the reference, with the entry that says so.
+SHOWN: list[tuple[str, str, dict[str, str], World]] = [
+    ("NaN by IEEE 754", "arrow", {}, NAN),
+    ("NaN by IEEE 754", "deltalake", SCANNED, NAN),
+    ("NaN by IEEE 754", "iceberg", {}, world("float64", ["NaN"], called(">", "float64", 0.0))),
+    ("the sign of NaN", "datafusion", {}, NEGATIVE_NAN),
+    ("the sign of NaN", "deltalake", {}, NEGATIVE_NAN),
+    ("the order of zeros", "datafusion", {}, ZEROS_IN_ORDER),
+    ("the order of zeros", "deltalake", {}, ZEROS_IN_ORDER),
+    ("zeros that are looked up", "arrow", {}, ZERO_IN_LIST),
+    ("zeros that are looked up", "deltalake", SCANNED, ZERO_IN_LIST),
+    ("zeros that are looked up", "iceberg", {}, ZERO_IN_LIST),
+    ("the maximum with NaN", "polars", {}, extreme("float64", ["NaN", 1.0])),
+    ("integers beyond their type", "datafusion", {}, BEYOND),
+    ("integers beyond their type", "deltalake", {}, BEYOND),
+    ("integers beyond their type", "duckdb", {}, BEYOND),
+    ("integers beyond their type", "duckdb-tables", {}, BEYOND),
+    ("the remainder of a negative integer", "polars", {}, computed("%", 3, "=", 2, -1)),
+    (
+        "not in a list with NULL",
+        "polars",
+        {},
+        world("int32", [1], Call("not", (called("in", "int32", None, 2),))),
+    ),
+    ("NULL is not in a list", "arrow", {}, NO_LIST_HAS_NULL),
+    ("NULL is not in a list", "deltalake", SCANNED, NO_LIST_HAS_NULL),
+    ("nanoseconds as microseconds", "duckdb", {}, world("timestamp(ns)", [-1])),
+    ("nanoseconds as microseconds", "duckdb-tables", {}, world("timestamp(ns)", [-1])),
+]
+# Classes in which an engine of which nothing is known may differ.
+OF_UNKNOWN_ENGINES = {"NaN", "the sign of zero", "casts beyond a type"}
+WORLDS_OF_SPARK = 24
+
+
+class Convinced(SmallEngine):
+    """An engine that ends every LIKE pattern at its first escape, in whatever form a table is."""
+
+    def __init__(self, engine: str = "convinced", **differs: list[str]) -> None:
+        super().__init__()
+        self.hello = replace(
+            self.hello,
+            engine=engine,
+            differs=frozenset(word for words in differs.values() for word in words),
+        )
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        """The answers to questions with every pattern cut."""
+        questions = [_cut(question) for question in request["questions"]]
+        return super().ask(**{**request, "questions": questions})
+
+
+def _cut(part: Json) -> Json:
+    if isinstance(part, dict) and part.get("call") == "like":
+        first, pattern = part["of"]
+        return part | {"of": [first, pattern | {"literal": pattern["literal"].split("\\")[0] + "%"}]}
+    if isinstance(part, dict):
+        return {name: _cut(inner) for name, inner in part.items()}
+    return [_cut(inner) for inner in part] if isinstance(part, list) else part
+
+
+LIKE = world("string", ["foo_x", "foobar"], called("like", "string", "foo\\_%"))
+
+
+def hunted(asked: SmallEngine) -> Hunt:
+    limits = Limits(examples=600, findings=1, seconds_to_shrink=600.0, worlds_to_shrink=200)
+    what = replace(able(asked, areas=("filter", "limit")), types_missing=frozenset(TYPES) - {"string"})
+    return hunt(asked, what, limits, seed_first=3)
+
+
+@pytest.fixture(scope="module")
+def started() -> Iterator[Callable[[str], Worker]]:
+    """Engines by their names, each started once."""
+    with contextlib.ExitStack() as stack:
+        yield cache(lambda name: stack.enter_context(Worker(engine(name).command, seconds_max=60.0)))
+
+
+@pytest.fixture(scope="module")
+def convicted() -> Hunt:
+    return hunted(Convinced())
+
+
+def test_an_engine_that_is_wrong_in_both_forms_is_convicted(convicted: Hunt) -> None:
+    (finding,) = convicted.findings
+    wrong = finding.outcome.contradiction
+    assert wrong is not None
+    assert (wrong.oracle, wrong.verdict.value) == (Oracle.REFERENCE, "rows added")
+    assert {AGAINST_THE_REFERENCE, "pattern", "text"} <= finding.traits
+    assert finding.outcome.with_statistics["rows"] == finding.outcome.without["rows"]
+
+
+def test_such_an_engine_agrees_with_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the second opinion nothing is found."""
+    everything = Meaning(name="everything", applies=lambda case: True, reason="For this test.")
+    monkeypatch.setattr(meanings, "MEANINGS", (everything,))
+    found = hunted(Convinced())
+    assert found.findings == []
+    assert found.examples >= 600
+    assert set(found.no_opinion) == {"everything"}
+
+
+def test_a_worker_says_itself_what_it_means_otherwise() -> None:
+    found = hunted(Convinced(functions=["like"]))
+    assert found.findings == []
+    assert found.no_opinion[OWN] > 0
+
+
+def test_what_the_reference_finds_is_blamed_on_both_forms_and_told(convicted: Hunt) -> None:
+    (finding,) = convicted.findings
+    worker = Convinced()
+    confirmed = confirm(worker, finding, write=write_stored)
+    assert confirmed.blame is Blame.REFERENCE
+    assert confirmed.expected == finding.outcome.reference
+    texts = described(worker, replace(confirmed, source="answer = []"))
+    assert json.loads(texts["finding.json"])["oracle"] == "the reference"
+    assert f"# Right, by the reference: {json.dumps(confirmed.expected['rows'])}\n" in texts["replay.py"]
+    assert confirm(SmallEngine(), finding, write=write_stored).blame is Blame.UNSTEADY
+
+
+def test_a_finding_of_each_oracle_is_never_taken_for_one_of_the_other(convicted: Hunt) -> None:
+    (finding,) = convicted.findings
+    state = Hunt(findings=[finding])
+    assert state.like(finding.traits) == 0
+    itself = finding.traits - {AGAINST_THE_REFERENCE}
+    assert state.like(itself) is None
+    assert Hunt(findings=[replace(finding, traits=itself)]).like(finding.traits) is None
+
+
+def test_what_is_beyond_a_limit_is_judged_without_it() -> None:
+    """An engine that may give any row is asked which rows it could give."""
+    limited = replace(LIKE.questions[0], area="limit", limit=0)
+    (outcome,) = examine(Convinced(), replace(LIKE, questions=(limited,)))
+    assert outcome.question == unlimited(limited)
+    assert outcome.expected == {"rows": [["foo_x", 0]]}
+    assert outcome.with_statistics == {"rows": [["foo_x", 0], ["foobar", 1]]}
+
+
+def test_the_list_is_told_in_sentences_and_is_of_known_engines() -> None:
+    for entry in MEANINGS:
+        assert re.fullmatch(r"[^.].*\.", entry.reason), entry
+        assert re.match(r"https://", entry.source or "https://"), entry
+        assert {*entry.engines, *entry.agreeing} <= set(KNOWN)
+        assert not (entry.engines and entry.agreeing)
+
+
+def test_a_range_of_versions_is_kept() -> None:
+    entry = Meaning(
+        name="old", engines=("duckdb",), versions="<1.2", applies=lambda case: True, reason="Old."
+    )
+    told = [entry.is_of("duckdb", version) for version in ("1.1.0", "1.1.9.dev3", "1.2", "2.0.0")]
+    assert told == [True, True, False, False]
+    assert not entry.is_of("polars", "1.1.0")
+    assert entry.is_of("duckdb", "main at noon")
+
+
+def test_every_entry_is_shown_by_an_engine_or_is_for_unknown_ones() -> None:
+    shown = {(name, asked) for name, asked, _, _ in SHOWN}
+    for entry in MEANINGS:
+        asked = entry.engines or tuple(name for name in PACKAGES if name not in entry.agreeing)
+        assert {(entry.name, name) for name in asked if name in PACKAGES} <= shown, entry.name
+        assert asked or entry.name in OF_UNKNOWN_ENGINES
+        assert entry.is_of("unknown", "1") or entry.engines
+
+
+@pytest.mark.parametrize(
+    ("entry", "name", "switches", "shown"), SHOWN, ids=[f"{name}: {entry}" for entry, name, _, _ in SHOWN]
+)
+def test_an_entry_is_still_true(
+    started: Callable[[str], Worker], entry: str, name: str, switches: dict[str, str], shown: World
+) -> None:
+    """Else it hides what it should not, and is to be taken out."""
+    if importlib.util.find_spec(PACKAGES[name]) is None:
+        pytest.skip(f"{PACKAGES[name]} is not installed; the group `engines` of pyproject.toml has it")
+    (outcome,) = examine(started(name), replace(shown, settings=switches))
+    assert (outcome.refused, outcome.contradiction, outcome.no_opinion) == ("", None, entry)
+    assert _differs(outcome, shown)
+
+
+def _differs(outcome: Outcome, shown: World) -> bool:
+    right = Reference(shown).answer(unlimited(outcome.question))
+    assert right is not None
+    return contradiction(outcome.question, outcome.without["rows"], right) is not None
+
+
+@pytest.mark.parametrize("name", ["NaN", "-0.0", "arithmetic that fits", "NOT IN"])
+def test_the_reference_has_an_opinion_next_to_what_is_declared(name: str) -> None:
+    """An exclusion takes in no more than it says."""
+    worlds = {
+        "NaN": world("float64", ["NaN"], called("is nan", "float64")),
+        "-0.0": world("float64", [-0.0], called("<", "float64", 1.0)),
+        "arithmetic that fits": computed("-", 2, ">", 2**30, 5),
+        "NOT IN": world("int32", [1, 3], Call("not", (called("in", "int32", 1, 2),))),
+    }
+    (outcome,) = examine(SmallEngine(), worlds[name])
+    for engine_name in (*KNOWN, "unknown"):
+        hello = replace(SmallEngine().hello, engine=engine_name)
+        opinion = Reference(worlds[name]).opinion(hello, outcome.question, outcome.without["rows"])
+        assert (opinion.none, opinion.contradiction) == ("", None), engine_name
+
+
+def test_differences_are_words_of_the_first_line() -> None:
+    said = {"protocol": 1, "engine": "e", "version": "1", "areas": []}
+    assert Hello.of(said).differs == frozenset()
+    differs = {"functions": ["like"], "types": ["float64"], "joins": ["not in"]}
+    assert Hello.of({**said, "differs": differs}).differs == {"like", "float64", "not in"}
+
+
+@pytest.mark.slow
+def test_the_reference_means_what_spark_means() -> None:
+    """Where Spark answers, the reference differs of nothing: NaN, zeros, NULL, texts, times and joins."""
+    with Worker(engine("spark").command, seconds_max=120.0) as worker:
+        judged = [_judged(worker, drawn) for drawn in _drawn(able(worker))]
+    opinions = [opinion for each in judged for opinion in each]
+    assert [str(one) for one in opinions if one.contradiction is not None or one.none] == []
+    assert len(opinions) >= 24
+
+
+def _judged(worker: Worker, drawn: World) -> list[Opinion]:
+    """What the reference says of Spark's answers from its memory, but for those that it refuses."""
+    tables = {name: table.json for name, table in drawn.tables.items()}
+    asked = [unlimited(question) for question in drawn.questions]
+    reply = worker.ask(tables=tables, settings={}, questions=[question.json() for question in asked])
+    answers = zip(asked, reply["answers"], strict=True)
+    reference = Reference(drawn)
+    return [
+        reference.opinion(worker.hello, question, answer["rows"])
+        for question, answer in answers
+        if "rows" in answer
+    ]
+
+
+def _drawn(what: Able) -> list[World]:
+    found: list[World] = []
+
+    @seed(11)
+    @settings(max_examples=WORLDS_OF_SPARK, phases=(Phase.generate,), database=None, deadline=None)
+    @given(worlds(what, questions_max=2))
+    def keeps(drawn: World) -> None:
+        found.append(drawn)
+
+    keeps()
+    return found
