@@ -114,6 +114,14 @@ MEANINGS: tuple[Meaning, ...] = (
         reason="-0.0 is below 0.0 in some engines, and has a hash of its own in others.",
     ),
     Meaning(
+        name="the sign of zero",
+        engines=("datafusion",),
+        versions="<55",
+        applies=zeros_compared,
+        reason="arrow-rs compared by IEEE 754's totalOrder, where -0.0 is below 0.0.",
+        source="https://github.com/apache/arrow-rs/pull/3510",
+    ),
+    Meaning(
         name="the order of zeros",
         engines=("datafusion", "deltalake"),
         applies=by_datafusion(zeros_ordered),
