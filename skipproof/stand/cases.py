@@ -111,18 +111,24 @@ def negative_nan_compared(case: Case) -> bool:
 
 def null_listed_under_not(case: Case) -> bool:
     """Whether it matters that a value which no list has may still be a NULL that one has."""
-    return any(None in case.values(member) for call in _lists_under_not(case) for member in call.of[1:])
+    lists = _under_not(case, "in")
+    return any(None in case.values(member) for call in lists for member in call.of[1:])
 
 
 def null_sought_under_not(case: Case) -> bool:
     """Whether it matters that NULL may be in any list."""
-    return any(None in case.values(call.of[0]) for call in _lists_under_not(case))
+    return any(None in case.values(call.of[0]) for call in _under_not(case, "in"))
 
 
-def _lists_under_not(case: Case) -> Iterator[Call]:
+def null_tested_for_nan_under_not(case: Case) -> bool:
+    """Whether it matters that NULL may be NaN."""
+    return any(None in case.values(call.of[0]) for call in _under_not(case, "is nan"))
+
+
+def _under_not(case: Case, function: str) -> Iterator[Call]:
     for negation in (call for call in case.calls if call.function == "not"):
         for part in subterms(negation):
-            if isinstance(part, Call) and part.function == "in":
+            if isinstance(part, Call) and part.function == function:
                 yield part
 
 

@@ -22,6 +22,7 @@ from skipproof.stand.cases import (
     negative_nan_compared,
     null_listed_under_not,
     null_sought_under_not,
+    null_tested_for_nan_under_not,
     overflows,
     zeros_compared,
     zeros_looked_up,
@@ -181,6 +182,13 @@ MEANINGS: tuple[Meaning, ...] = (
         applies=by_pyarrow(null_sought_under_not),
         reason="pyarrow's isin looks NULL up as a value, and is false where the list has none.",
         source="https://arrow.apache.org/docs/python/generated/pyarrow.compute.is_in.html",
+    ),
+    Meaning(
+        name="NULL is not NaN",
+        engines=("skipproof", "spark"),
+        applies=null_tested_for_nan_under_not,
+        reason="isnan of NULL is false.",
+        source="https://spark.apache.org/docs/latest/api/sql/index.html#isnan",
     ),
     Meaning(
         name="nanoseconds as microseconds",
