@@ -102,6 +102,14 @@ MEANINGS: tuple[Meaning, ...] = (
         source="https://github.com/apache/arrow/issues/34162",
     ),
     Meaning(
+        name="NaN by IEEE 754",
+        engines=("polars",),
+        versions="<0.20",
+        applies=nan_compared,
+        reason="Polars compared by IEEE 754, where NaN is neither equal to anything nor above or below it.",
+        source="https://docs.pola.rs/releases/upgrade/0.20/",
+    ),
+    Meaning(
         name="the sign of NaN",
         engines=("datafusion", "deltalake"),
         applies=by_datafusion(negative_nan_compared),
