@@ -88,6 +88,10 @@ def _compare(draw: DrawFn, scope: Scope, column: Column, line: Line) -> Term:
     return Call(operator, (column, _literal(draw, line)))
 
 
+def _equal(draw: DrawFn, scope: Scope, column: Column, line: Line) -> Term:
+    return Call("=", (column, _literal(draw, line)))
+
+
 def _null_test(draw: DrawFn, scope: Scope, column: Column, line: Line) -> Term:
     return Call(draw(st.sampled_from(("is null", "is not null"))), (column,))
 
@@ -178,6 +182,7 @@ def _chosen(draw: DrawFn, scope: Scope, column: Column, line: Line) -> Term:
 
 # What an atom needs: functions, and the beginnings of the types that it is for.
 _ATOMS: tuple[tuple[tuple[str, ...], tuple[str, ...], _Atom], ...] = (
+    (("=",), (), _equal),
     (("is null", "is not null"), (), _null_test),
     (("is null", "is not null"), (), _null_test),
     (("is not distinct from", "is distinct from"), (), _null_safe),

@@ -4,7 +4,7 @@ What an engine lacks is not drawn. `engine_conditions` draws the conditions.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from hypothesis import strategies as st
@@ -37,10 +37,9 @@ QUESTIONS_MAX = 12
 class World:
     """Tables by name, the settings of the engine, and questions."""
 
-    # Hypothesis spells what fails, and thousands of rows and a dozen questions tell nobody anything.
-    tables: Mapping[str, Stored] = field(repr=False)
+    tables: Mapping[str, Stored]
     settings: Mapping[str, str]
-    questions: tuple[Question, ...] = field(repr=False)
+    questions: tuple[Question, ...]
 
 
 _Ask: TypeAlias = Callable[[DrawFn, Scope], Question]

@@ -31,6 +31,7 @@ _OFTEN = (
 # Names of directories are cut, or refused, where they are longer than about 255 bytes.
 _DIRECTORY_CHARACTERS_MAX = 50
 _ONE_IN_FOUR: st.SearchStrategy[bool] = st.sampled_from((False, False, False, True))
+_TWO_IN_THREE: st.SearchStrategy[bool] = st.sampled_from((False, True, True))
 _CONTENTS = ("mixed", "dense", "dense", "constant", "constant or null", "nulls")
 
 
@@ -269,10 +270,10 @@ def _numbered(blocks: Sequence[list[Row]], repeat: int) -> tuple[tuple[Row, ...]
 
 
 def _layout(draw: DrawFn, names: Sequence[str], writers: Sequence[str]) -> Layout:
-    """A plain layout half of the time; else each oddity one time in a few."""
+    """A plain layout one time in three; else each oddity one time in a few."""
     writer = draw(st.sampled_from(writers))
     blocks_per_file = draw(st.sampled_from((100, 100, 1, 2)))
-    if writer != PYARROW or not draw(st.booleans()):
+    if writer != PYARROW or not draw(_TWO_IN_THREE):
         # How the files of others look is their own affair.
         return Layout(writer=writer, blocks_per_file=blocks_per_file)
     few = st.lists(st.sampled_from(names), min_size=1, unique=True).map(tuple)
@@ -287,7 +288,7 @@ def _layout(draw: DrawFn, names: Sequence[str], writers: Sequence[str]) -> Layou
         page_index=page_index,
         rows_per_page=draw(st.sampled_from((1, 2, 3))) if page_index or draw(_ONE_IN_FOUR) else None,
         dictionary=draw(st.booleans()),
-        filters=draw(st.just(tuple(names)) | few) if draw(st.booleans()) else (),
+        filters=draw(st.just(tuple(names)) | few) if draw(_TWO_IN_THREE) else (),
         ballast=draw(_ONE_IN_FOUR),
         forgotten=frozenset([draw(forgotten)]) if draw(_ONE_IN_FOUR) else frozenset(),
         forgotten_in=draw(st.none() | ordinals),

@@ -6,13 +6,14 @@ there are a few of these. Thus one loud cause does not hide the others: worlds w
 """
 
 import time
+import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
-from hypothesis.errors import FlakyFailure, HypothesisException
+from hypothesis.errors import FlakyFailure, HypothesisException, HypothesisWarning
 
 from skipproof.stand.causes import AGAINST_THE_REFERENCE, cause, traits
 from skipproof.stand.examining import Outcome, Write, examine
@@ -189,7 +190,10 @@ class _Round:
             suppress_health_check=list(HealthCheck),
         )(test)
         try:
-            seed(self._number)(test)()
+            with warnings.catch_warnings():
+                # Hypothesis spells a world that fails, of a dozen questions; nobody reads that.
+                warnings.simplefilter("ignore", HypothesisWarning)
+                seed(self._number)(test)()
         except (_Found, FlakyFailure):
             pass
         except HypothesisException:

@@ -154,7 +154,7 @@ def test_an_engine_that_is_wrong_in_both_forms_is_convicted(convicted: Hunt) -> 
     (finding,) = convicted.findings
     wrong = finding.outcome.contradiction
     assert wrong is not None
-    assert (wrong.oracle, wrong.verdict.value) == (Oracle.REFERENCE, "rows added")
+    assert wrong.oracle is Oracle.REFERENCE
     assert {AGAINST_THE_REFERENCE, "pattern", "text"} <= finding.traits
     assert finding.outcome.with_statistics["rows"] == finding.outcome.without["rows"]
 
