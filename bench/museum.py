@@ -30,7 +30,7 @@ from skipproof.stand.causes import traits
 from skipproof.stand.examining import Write, examine
 from skipproof.stand.hunting import Finding, Hunt, Limits, able, hunt
 from skipproof.stand.workers import Worker
-from skipproof.stand.writing import writer_names, writing
+from skipproof.stand.writing import writers, writing
 from strategies.engine_questions import World
 from strategies.engine_tables import PYARROW
 
@@ -100,7 +100,7 @@ class _Judge:
     def run(self, *, seed: int, seconds_max: float) -> Trial:
         """Hunt until it is convicted or the time is over."""
         workers = {self._release.engine: self._old}
-        what = able(self._old, writers=writer_names(workers))
+        what = able(self._old, writers=writers(workers))
         with contextlib.suppress(_Convicted):
             hunt(
                 self._old,

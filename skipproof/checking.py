@@ -18,7 +18,7 @@ from skipproof.stand.findings import Confirmed, asked, confirm_each, folder_name
 from skipproof.stand.hunting import Hunt, Limits, able, hunt
 from skipproof.stand.report import write_report
 from skipproof.stand.workers import Hello, Worker, WorkerError
-from skipproof.stand.writing import writer_names, writing
+from skipproof.stand.writing import writers, writing
 
 SECONDS_BETWEEN = 2.0
 
@@ -110,7 +110,7 @@ def _started(name: str, option: str, *, python: str | None = None) -> Worker:
 
 def _check(worker: Worker, request: Request, workers: Mapping[str, Worker], say: Say) -> Checked:
     areas = None if request.area is None else (request.area,)
-    what = able(worker, areas=areas, writers=writer_names(workers))
+    what = able(worker, areas=areas, writers=writers(workers))
     write = writing(workers)
     if not what.areas:
         offered = ", ".join(sorted(worker.hello.areas))

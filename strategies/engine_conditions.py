@@ -11,9 +11,9 @@ from typing import TypeAlias
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from strategies.engine_tables import Line
+from strategies.engine_tables import ALONE, Line, Options, Writers
 from strategies.engine_values import integer_range
-from strategies.questions import Call, Column, Json, Literal, Term
+from strategies.questions import Call, Column, Literal, Term
 
 INTEGERS = ("int8", "int16", "int32", "int64")
 _COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
@@ -28,7 +28,7 @@ class Able:
         areas: The classes of questions.
         functions_missing, types_missing, joins_missing: What is left out.
         settings: Switches of the optimizer, with their values, the default first.
-        writers: Who may write files.
+        writers: Who may write files, and the options of each, with the values.
         layouts: What may be told to the engine's own table format, with the values; None where it has none.
     """
 
@@ -37,8 +37,8 @@ class Able:
     types_missing: frozenset[str] = frozenset()
     joins_missing: frozenset[str] = frozenset()
     settings: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    writers: tuple[str, ...] = ("pyarrow",)
-    layouts: Mapping[str, Sequence[Json]] | None = None
+    writers: Writers = field(default_factory=lambda: ALONE)
+    layouts: Options | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import TypeAlias
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
@@ -16,10 +17,16 @@ from strategies.questions import ROW_NUMBER, Column, Json, Row
 
 # Rows of a block are few, so that failures are small; some blocks repeat theirs, to fill several pages,
 # vectors of 2,048 rows, or row groups of an engine's least size.
-REPEATS = (*(1,) * 17, 30, 30, 700)
+_MANY = 700
+REPEATS = (*(1,) * 17, 30, 30, _MANY)
 # A block of a table format is a file, and its log changes after some of them.
 _ROWS_MAX, _BLOCKS_MAX, _FILES_MAX = 4, 6, 8
 PYARROW = "pyarrow"
+# Options by name, with the values to try; who may write files, with the options of each.
+Options: TypeAlias = Mapping[str, Sequence[Json]]
+Writers: TypeAlias = Mapping[str, Options]
+# The writers where there is no other.
+ALONE: Writers = {PYARROW: {}}
 # Where the name of a column goes in a value of an option.
 _PLACE = re.compile(r"\{(\w+)\}")
 # Types whose values are spelt alike in the names of directories everywhere.
@@ -52,7 +59,7 @@ class Layout:
         evolution: How each second file differs: its columns are `reordered`, the last column but the row
             number is `missing` (and NULL), or columns are `narrowed` to a smaller type that holds them.
         partitioned: Whether the first column is in the names of directories instead of the files.
-        format_options: What a table format is told, by the names that its engine has for it.
+        format_options: What a table format, or a writer, is told, by the names that its engine has for it.
     """
 
     writer: str = PYARROW
@@ -133,13 +140,13 @@ def stored(
     prefix: str = "",
     repeats: Sequence[int] = REPEATS,
     blocks_max: int | None = None,
-    writers: Sequence[str] = (PYARROW,),
-    layouts: Mapping[str, Sequence[Json]] | None = None,
+    writers: Writers = ALONE,
+    layouts: Options | None = None,
 ) -> Stored:
     """Tables whose columns a, b, ... have the values of the lines, in blocks of 0 to a few rows.
 
     Args:
-        writers: Who may write files.
+        writers: Who may write files, and the options of each, with the values.
         layouts: What may be told to a table format; None where there are files instead of one.
     """
     columns = tuple(Column(f"{prefix}{name}", line.type) for name, line in zip("abc", lines, strict=False))
@@ -153,7 +160,7 @@ def stored(
     if layouts is not None:
         options = draw(format_options(numbered, layouts))
         return Stored(columns=numbered, blocks=_numbered(blocks, 1), layout=Layout(format_options=options))
-    layout = _layout(draw, [column.name for column in numbered], writers)
+    layout = _layout(draw, numbered, writers)
     if layout.writer == PYARROW:
         if sorting and _has_one_order(lines[0]) and not layout.ballast and draw(st.booleans()):
             layout = replace(layout, sorting=sorting)
@@ -162,7 +169,8 @@ def stored(
         elif lines[0].type in PARTITION_TYPES and draw(_ONE_IN_FOUR):
             layout = replace(layout, blocks_per_file=1, partitioned=True, sorting="")
             blocks = [_partition(draw, lines[0], block) for block in blocks]
-    repeat = draw(st.sampled_from(repeats))
+    # A writer may have been told to make row groups of one row.
+    repeat = draw(st.sampled_from([one for one in repeats if one < _MANY or not layout.format_options]))
     return Stored(columns=numbered, blocks=_numbered(blocks, repeat), layout=layout)
 
 
@@ -172,9 +180,7 @@ def _has_one_order(line: Line) -> bool:
 
 
 @st.composite
-def format_options(
-    draw: DrawFn, columns: Sequence[Column], layouts: Mapping[str, Sequence[Json]]
-) -> dict[str, Json]:
+def format_options(draw: DrawFn, columns: Sequence[Column], layouts: Options) -> dict[str, Json]:
     """One to three options of a table format half of the time; columns stand for `{a}`, `{b}` and `{rid}`.
 
     Shrinks to: none.
@@ -269,19 +275,21 @@ def _numbered(blocks: Sequence[list[Row]], repeat: int) -> tuple[tuple[Row, ...]
     return tuple(numbered)
 
 
-def _layout(draw: DrawFn, names: Sequence[str], writers: Sequence[str]) -> Layout:
+def _layout(draw: DrawFn, columns: Sequence[Column], writers: Writers) -> Layout:
     """A plain layout one time in three; else each oddity one time in a few."""
-    writer = draw(st.sampled_from(writers))
+    writer = draw(st.sampled_from(list(writers)))
     blocks_per_file = draw(st.sampled_from((100, 100, 1, 2)))
-    if writer != PYARROW or not draw(_TWO_IN_THREE):
-        # How the files of others look is their own affair.
-        return Layout(writer=writer, blocks_per_file=blocks_per_file)
+    if writer != PYARROW:
+        options = draw(format_options(columns, writers[writer]))
+        return Layout(writer=writer, blocks_per_file=blocks_per_file, format_options=options)
+    if not draw(_TWO_IN_THREE):
+        return Layout(blocks_per_file=blocks_per_file)
+    names = [column.name for column in columns]
     few = st.lists(st.sampled_from(names), min_size=1, unique=True).map(tuple)
     forgotten = st.sampled_from(("null_count", "bounds", "column_index"))
     ordinals = st.lists(st.integers(0, 2), max_size=2).map(frozenset)
     page_index = draw(st.booleans())
     return Layout(
-        writer=writer,
         blocks_per_file=blocks_per_file,
         statistics=draw(st.none() | st.none() | few),
         files_without=draw(ordinals) if draw(_ONE_IN_FOUR) else frozenset(),

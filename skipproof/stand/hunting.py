@@ -22,6 +22,7 @@ from skipproof.stand.workers import Asked
 from strategies.engine_conditions import Able
 from strategies.engine_files import write_stored
 from strategies.engine_questions import World, worlds
+from strategies.engine_tables import ALONE, Writers
 
 # Of more than ten, Hypothesis makes most by varying the first ones, and of ten or more some are kept small.
 ROUND = 9
@@ -115,9 +116,16 @@ class _Found(Exception):
 
 
 def able(
-    worker: Asked, *, areas: tuple[str, ...] | None = None, writers: tuple[str, ...] = ("pyarrow",)
+    worker: Asked,
+    *,
+    areas: tuple[str, ...] | None = None,
+    writers: Writers = ALONE,
 ) -> Able:
-    """What can be asked of a worker's engine."""
+    """What can be asked of a worker's engine.
+
+    Args:
+        writers: Who may write its files, with the options of each.
+    """
     hello = worker.hello
     return Able(
         areas=tuple(sorted(hello.areas.intersection(areas) if areas else hello.areas)),

@@ -10,7 +10,7 @@ from skipproof.stand.findings import Confirmed, confirm_each, folder_names, plac
 from skipproof.stand.hunting import Hunt, Limits, able, hunt
 from skipproof.stand.plugin import Part
 from skipproof.stand.workers import Hello, Worker
-from skipproof.stand.writing import writer_names, writing
+from skipproof.stand.writing import writers, writing
 
 SECONDS_MAX = 300.0
 FINDINGS_MAX = 3
@@ -31,7 +31,7 @@ def hunted(worker: Worker, part: Part) -> str:
     if part.area not in worker.hello.areas:
         return UNASKED
     workers = {worker.hello.engine: worker}
-    what = able(worker, areas=(part.area,), writers=writer_names(workers))
+    what = able(worker, areas=(part.area,), writers=writers(workers))
     limits = Limits(
         examples=part.examples,
         seconds=SECONDS_MAX,

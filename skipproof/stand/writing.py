@@ -7,7 +7,7 @@ from pathlib import Path
 from skipproof.stand.examining import Write
 from skipproof.stand.workers import Asked, Died, TimedOut
 from strategies.engine_files import write_stored
-from strategies.engine_tables import PYARROW, Stored
+from strategies.engine_tables import ALONE, Stored, Writers
 
 
 class NotWritten(Exception):
@@ -37,9 +37,13 @@ def writing(workers: Mapping[str, Asked]) -> Write:
     return write
 
 
-def writer_names(workers: Mapping[str, Asked]) -> tuple[str, ...]:
-    """Who may write, in order; pyarrow is the first."""
-    return (PYARROW, *(name for name, worker in workers.items() if worker.hello.writes))
+def writers(workers: Mapping[str, Asked]) -> Writers:
+    """Who may write, in order, with the options of its files; pyarrow is the first."""
+    found = dict(ALONE)
+    for name, worker in workers.items():
+        if worker.hello.writes:
+            found[name] = worker.hello.layouts if worker.hello.tables == "files" else {}
+    return found
 
 
 def written_by(worker: Asked, table: Stored, directory: Path) -> list[Path]:
@@ -48,13 +52,13 @@ def written_by(worker: Asked, table: Stored, directory: Path) -> list[Path]:
     Raises:
         NotWritten: the worker refuses one of them, fails, or ends.
     """
-    per_file, whole = table.layout.blocks_per_file, table.json
+    per_file, whole, options = table.layout.blocks_per_file, table.json, dict(table.layout.format_options)
     paths: list[Path] = []
     for first in range(0, len(table.blocks), per_file):
         path = directory / f"part-{len(paths):03}.parquet"
         part = whole | {"blocks": whole["blocks"][first : first + per_file]}
         try:
-            reply = worker.ask(write={"table": part, "path": str(path), "options": {}})
+            reply = worker.ask(write={"table": part, "path": str(path), "options": options})
         except (Died, TimedOut) as error:
             raise NotWritten(str(error)) from error
         if "written" not in reply or not path.is_file():

@@ -1,12 +1,14 @@
 """Files of a table are written by the one that its layout names, or else by pyarrow."""
 
+from dataclasses import replace
+
 import pyarrow.parquet as pq
 import pytest
 
 from skipproof.stand import engines
 from skipproof.stand.hunting import able
 from skipproof.stand.workers import Died, Hello, Worker
-from skipproof.stand.writing import NotWritten, writer_names, writing, written_by
+from skipproof.stand.writing import NotWritten, writers, writing, written_by
 from strategies.engine_tables import Layout, Stored
 from strategies.questions import Column
 
@@ -42,19 +44,19 @@ def rows(paths):
     return [[tuple(row.values()) for row in pq.read_table(path).to_pylist()] for path in paths]
 
 
-def writers(paths):
+def authors(paths):
     return {pq.ParquetFile(path).metadata.created_by.split()[0].lower() for path in paths}
 
 
 def test_the_engine_of_the_layout_writes_the_blocks_of_each_file(duckdb, tmp_path):
     paths = writing({"duckdb": duckdb})(TABLE, tmp_path)
-    assert writers(paths) == {"duckdb"}
+    assert authors(paths) == {"duckdb"}
     assert rows(paths) == [[(1.5, 0), (None, 1), (-2.0, 2)], [(7.0, 3)]]
 
 
 def test_pyarrow_writes_what_names_no_worker(duckdb, tmp_path):
     paths = writing({"polars": duckdb})(TABLE, tmp_path)
-    assert writers(paths) == {"parquet-cpp-arrow"}
+    assert authors(paths) == {"parquet-cpp-arrow"}
 
 
 @pytest.mark.parametrize(
@@ -66,12 +68,39 @@ def test_pyarrow_writes_what_a_worker_does_not(tmp_path, reply):
     with pytest.raises(NotWritten):
         written_by(Lame(reply), TABLE, tmp_path)
     paths = writing({"duckdb": Lame(reply)})(TABLE, tmp_path)
-    assert writers(paths) == {"parquet-cpp-arrow"}
+    assert authors(paths) == {"parquet-cpp-arrow"}
     assert rows(paths) == [[(1.5, 0), (None, 1), (-2.0, 2)], [(7.0, 3)]]
 
 
 def test_only_workers_that_write_are_writers(duckdb):
-    assert writer_names({"duckdb": duckdb, "lame": Lame({})}) == ("pyarrow", "duckdb")
+    found = writers({"duckdb": duckdb, "lame": Lame({})})
+    assert found == {"pyarrow": {}, "duckdb": duckdb.hello.layouts}
+    assert list(found) == ["pyarrow", "duckdb"]
+
+
+def test_a_writer_is_told_the_options_of_the_layout(duckdb, tmp_path):
+    paths = []
+    for name, options in (("plain", {}), ("told", {"dictionary_size_limit": 1})):
+        (tmp_path / name).mkdir()
+        table = replace(TABLE, blocks=((*TABLE.blocks[0], *TABLE.blocks[1]) * 5,))
+        table = replace(table, layout=replace(TABLE.layout, format_options=options))
+        paths += written_by(duckdb, table, tmp_path / name)
+    encodings = [set(pq.read_metadata(path).row_group(0).column(0).encodings) for path in paths]
+    assert encodings == [{"PLAIN_DICTIONARY"}, {"PLAIN"}]
+
+
+@pytest.mark.parametrize("name", ["duckdb", "polars", "datafusion"])
+def test_an_engine_writes_with_each_of_its_options(name, tmp_path):
+    pytest.importorskip(name)
+    with Worker(engines.engine(name).command) as worker:
+        assert worker.hello.layouts
+        for option, values in worker.hello.layouts.items():
+            for value in values:
+                layout = Layout(writer=name, format_options={option: value})
+                directory = tmp_path / f"{option} {value}"
+                directory.mkdir()
+                (path,) = written_by(worker, replace(TABLE, layout=layout), directory)
+                assert rows([path]) == [[(1.5, 0), (None, 1), (-2.0, 2), (7.0, 3)]]
 
 
 def test_engines_of_files_have_no_layouts_of_their_own(duckdb):

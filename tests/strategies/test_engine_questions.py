@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
@@ -12,7 +13,7 @@ from skipproof.stand.hunting import ROUND
 from strategies.engine_conditions import Able
 from strategies.engine_files import arrow_table, partitions, write_stored
 from strategies.engine_questions import JOINS, RIGHT_PREFIX, World, worlds
-from strategies.engine_tables import Stored
+from strategies.engine_tables import Layout, Stored
 from strategies.engine_values import TYPES, neighbours, order, values
 from strategies.questions import AREAS, Call, Column, subterms
 
@@ -150,19 +151,17 @@ def test_tables_of_a_format_reach_each_option_and_many_files():
     assert all(table.layout.writer == "pyarrow" and not table.layout.partitioned for table in found)
 
 
-def test_files_of_other_writers_are_plain(drawn):
-    @settings(max_examples=200, database=None, deadline=None, derandomize=True, phases=[Phase.generate])
-    @given(worlds(Able(areas=("filter",), writers=("pyarrow", "polars"))))
-    def check(world: World) -> None:
-        layout = world.tables["t"].layout
-        writers.add(layout.writer)
-        if layout.writer != "pyarrow":
-            assert not layout.evolution
-            assert not layout.partitioned
-
-    writers: set[str] = set()
-    check()
-    assert writers == {"pyarrow", "polars"}
+def test_files_of_other_writers_have_no_oddities_but_what_they_are_told():
+    told = {"row_group_size": [1, 2], "statistics": [False]}
+    able = Able(areas=("filter",), writers={"pyarrow": {}, "polars": told})
+    layouts = [world.tables["t"].layout for world in many(able, 20)]
+    assert {layout.writer for layout in layouts} == {"pyarrow", "polars"}
+    others = [layout for layout in layouts if layout.writer != "pyarrow"]
+    for layout in others:
+        assert replace(layout, format_options={}, blocks_per_file=100) == Layout(writer="polars")
+    assert {value for layout in others for value in layout.format_options.values()} == {1, 2, False}
+    assert {} in [layout.format_options for layout in others]
+    assert all(not layout.format_options for layout in layouts if layout.writer == "pyarrow")
 
 
 def test_questions_and_tables_are_json(drawn):

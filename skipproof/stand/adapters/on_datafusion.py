@@ -57,6 +57,19 @@ class DataFusion(Dialect):
         return self.cast("NULL", type_) if value is None else super().literal(value, type_)
 
 
+# How files are written.
+_LAYOUTS: dict[str, list[Any]] = {
+    "bloom_filter_on_write": [True],
+    "max_row_group_size": [1, 2, 3],
+    "data_page_row_count_limit": [1, 2],
+    "statistics_enabled": ["none", "chunk", "page"],
+    "dictionary_enabled": [False],
+    "writer_version": ["2.0"],
+    "column_index_truncate_length": [1, 3],
+    "statistics_truncate_length": [1, 3],
+}
+
+
 class OnDataFusion(Adapter):
     """Asks a new session each time."""
 
@@ -80,6 +93,7 @@ class OnDataFusion(Adapter):
             "without": {"functions": [], "types": [], "joins": []},
             "settings": switches(values),
             "writes": True,
+            "layouts": {name: tried for name, tried in _LAYOUTS.items() if _PARQUET + name in values},
         }
 
     def setup(self, tables: dict[str, Any], settings: dict[str, str]) -> tuple[str, dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import tempfile
 from typing import Any, ClassVar
 
 import duckdb
@@ -52,6 +53,25 @@ class DuckDB(Dialect):
         return f"epoch_us({text})" if is_moment else text
 
 
+# How files are written.
+_LAYOUTS: dict[str, list[Any]] = {
+    "dictionary_size_limit": [1],
+    "write_bloom_filter": [False],
+    "parquet_version": ["V2"],
+}
+
+
+def _takes(option: str, value: Any) -> bool:
+    """Whether this release writes files with an option."""
+    with tempfile.TemporaryDirectory() as directory:
+        try:
+            given = f"FORMAT parquet, {option} {json.dumps(value)}"
+            duckdb.connect().execute(f"COPY (SELECT 1 AS a) TO '{directory}/a.parquet' ({given})")
+        except duckdb.Error:
+            return False
+    return True
+
+
 class OnDuckDB(Adapter):
     """Asks one database in memory."""
 
@@ -69,6 +89,7 @@ class OnDuckDB(Adapter):
             "without": {"functions": [], "types": [], "joins": []},
             "settings": {"preserve_insertion_order": ["true", "false"], "threads": ["1", "4"]},
             "writes": True,
+            "layouts": {name: values for name, values in _LAYOUTS.items() if _takes(name, values[0])},
         }
 
     def start(self) -> str:

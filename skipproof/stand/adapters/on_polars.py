@@ -25,6 +25,15 @@ _SCANS_LISTS = any(
 _WRITE = "write_parquet" if hasattr(pl.DataFrame, "write_parquet") else "to_parquet"
 
 
+# How files are written.
+_LAYOUTS: dict[str, list[Any]] = {
+    "row_group_size": [1, 2, 3],
+    "statistics": [False, True],
+    "data_page_size": [1],
+    "use_pyarrow": [True],
+}
+
+
 class OnPolars(Adapter):
     """Asks lazy frames; a table's columns stand in the text of a question by their names alone."""
 
@@ -45,6 +54,7 @@ class OnPolars(Adapter):
             },
             "settings": _settings(),
             "writes": True,
+            "layouts": {name: tried for name, tried in _LAYOUTS.items() if _writes_with(name)},
         }
 
     def setup(self, tables: dict[str, Any], settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
@@ -71,9 +81,14 @@ class OnPolars(Adapter):
         """Rows by `write_parquet`, in the order of their blocks."""
         given = {name: value for name, value in options.items() if value is not None}
         for name in given:
-            if keyword(getattr(pl.DataFrame, _WRITE), name) is None:
+            if not _writes_with(name):
                 raise Unsupported("writing with " + name)
         getattr(frame(table), _WRITE)(path, **given)
+
+
+def _writes_with(option: str) -> bool:
+    """Whether this version writes files with an option."""
+    return keyword(getattr(pl.DataFrame, _WRITE), option) is not None
 
 
 def _settings() -> dict[str, list[str]]:

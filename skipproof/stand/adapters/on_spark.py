@@ -33,6 +33,16 @@ _SESSION = {
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
+# How files are written.
+_LAYOUTS: dict[str, list[Any]] = {
+    "parquet.bloom.filter.enabled": ["true"],
+    "parquet.enable.dictionary": ["false"],
+    "parquet.block.row.count.limit": ["1", "2", "3"],
+    "parquet.writer.version": ["v2"],
+    "parquet.column.index.truncate.length": ["1", "3"],
+    "parquet.statistics.truncate.length": ["1", "3"],
+    "spark.sql.parquet.outputTimestampType": ["INT96"],
+}
 _SETTINGS = {
     "spark.sql.parquet.filterPushdown": ["true", "false"],
     "spark.sql.parquet.filterPushdown.string.startsWith": ["true", "false"],
@@ -136,6 +146,7 @@ class OnSpark(Adapter):
             "without": {"functions": [], "types": _TYPES_MISSING, "joins": []},
             "settings": _SETTINGS,
             "writes": True,
+            "layouts": _LAYOUTS,
         }
 
     def setup(self, tables: dict[str, Any], settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
