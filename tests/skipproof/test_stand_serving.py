@@ -94,3 +94,37 @@ def test_a_struct_has_named_fields_of_any_type() -> None:
         ("x", "decimal(9,2)"),
         ("y", "struct(z list(string))"),
     ]
+
+
+class Ending(Recorder):
+    """Ends with the question `end`: nothing is answered until it is started again."""
+
+    starts = 0
+
+    def start(self) -> str:
+        self.starts += 1
+        return f"engine = {{'over': False, 'starts': {self.starts}}}\n"
+
+    def is_over(self, names: dict[str, Any]) -> bool:
+        return bool(names["engine"]["over"])
+
+    def ask(self, question: dict[str, Any]) -> str:
+        if question["text"] == "end":
+            return "engine['over'] = True\nraise RuntimeError('the end')\n"
+        return "assert not engine['over']\nanswer = [[engine['starts']]]\n"
+
+
+def test_an_engine_that_can_answer_nothing_more_is_started_again_for_the_next_question() -> None:
+    adapter = Ending()
+    found = answers(adapter, "1", "end", "2", "end")
+    assert [each.get("rows") for each in found] == [[[1]], None, [[2]], None]
+    assert adapter.log == ["setup", "opened", "opened", "opened"]
+
+
+def test_an_engine_that_ended_while_tables_were_opened_is_started_again_for_the_next_request() -> None:
+    adapter = Ending()
+    base: dict[str, Any] = {}
+    exec(adapter.start(), base)
+    base["engine"]["over"] = True
+    request = {"tables": {}, "questions": [{"text": "1"}]}
+    assert serving._answers(adapter, request, base) == {"answers": [{"rows": [[2]]}]}

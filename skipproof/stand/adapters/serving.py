@@ -55,6 +55,10 @@ class Adapter(abc.ABC):
         """What the last question read, from the names that its text has made; None where it is not told."""
         return None
 
+    def is_over(self, names: dict[str, Any]) -> bool:
+        """Whether the engine that `start` has named answers nothing more until it is started again."""
+        return False
+
 
 def main(adapter: Adapter) -> None:
     """Serve until standard input ends; what the engine prints goes to standard error."""
@@ -84,7 +88,9 @@ def _write(adapter: Adapter, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _answers(adapter: Adapter, request: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
-    """The setup runs only where a question can be asked."""
+    """The setup runs only where a question can be asked, and again where the engine must start again."""
+    if adapter.is_over(base):
+        exec(adapter.start(), base)
     setup, names = adapter.setup(request["tables"], request.get("settings", {}))
     texts = [_text(adapter, question) for question in request["questions"]]
     for name, value in base.items():
@@ -92,7 +98,14 @@ def _answers(adapter: Adapter, request: dict[str, Any], base: dict[str, Any]) ->
     if any(isinstance(text, str) for text in texts):
         exec(setup, names)
     before = adapter.start() + setup if request.get("sources") else None
-    return {"answers": [_answer(adapter, text, names, before) for text in texts]}
+    answers = []
+    for text in texts:
+        answers.append(_answer(adapter, text, names, before))
+        if answers[-1].get("kind") == "failed" and adapter.is_over(base):
+            exec(adapter.start(), base)
+            names.update(base)
+            exec(setup, names)
+    return {"answers": answers}
 
 
 def _text(adapter: Adapter, question: dict[str, Any]) -> str | dict[str, Any]:
