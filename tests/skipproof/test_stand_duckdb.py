@@ -1,10 +1,11 @@
-"""DuckDB on the stand: moments are answered also by releases that cannot give them to Python."""
+"""DuckDB on the stand: releases differ in what they give to Python, in files, and in their own tables."""
 
 from typing import Any
 
 import pytest
 
-from skipproof.stand.adapters.serving import Adapter, to_json
+from skipproof.stand.adapters import serving
+from skipproof.stand.adapters.serving import Adapter, Unsupported, to_json
 from strategies.questions import Aggregate, Call, Column, Join, Key, Literal, Question, Relation
 
 on_duckdb = pytest.importorskip("skipproof.stand.adapters.on_duckdb", reason="duckdb is not installed")
@@ -102,3 +103,54 @@ def test_a_change_of_moments_shows_them(monkeypatch):
     )
     (found,) = answers(on_duckdb_tables.OnDuckDBTables(), [change])
     assert sorted(found) == [[-1, 0], [0, 2], [7, 1], [FAR, 3]]
+
+
+COUNTED = Question(area="aggregate", source=LEFT, aggregates=(Aggregate("count"),))
+
+
+@pytest.mark.parametrize("adapter", [on_duckdb.OnDuckDB, on_duckdb_tables.OnDuckDBTables])
+def test_a_connection_that_answers_nothing_more_is_opened_anew(adapter, monkeypatch):
+    class Broken(adapter):
+        def ask(self, question):
+            return "con.close()\n" * (question["area"] == "limit") + super().ask(question)
+
+    ending = Question(area="limit", source=LEFT, select=("rid",), limit=1)
+    asked = Broken()
+    base: dict[str, Any] = {}
+    exec(asked.start(), base)
+    request = {"tables": TABLES, "questions": [one.json() for one in (COUNTED, ending, COUNTED)]}
+    for _ in range(2):
+        first, failed, last = serving._answers(asked, request, base)["answers"]
+        assert first == last == {"rows": [[4]]}
+        assert failed["kind"] == "failed"
+
+
+def test_row_groups_are_filled_where_their_size_cannot_be_told(monkeypatch):
+    monkeypatch.setattr(on_duckdb_tables, "rows_per_group", lambda: 122_880)
+    adapter = on_duckdb_tables.OnDuckDBTables()
+    assert "ROW_GROUP_SIZE" not in adapter.start()
+    assert answers(adapter, [COUNTED]) == [[[4]]]
+
+
+def test_files_in_a_directory_named_null_are_refused_where_that_is_a_text(monkeypatch):
+    table = {
+        "columns": [{"name": "a", "type": "int32"}],
+        "files": ["/x/a=__HIVE_DEFAULT_PARTITION__/1.parquet"],
+    }
+    table["partitions"] = [{"a": None}]
+    monkeypatch.setattr(on_duckdb, "_reads_null_of_directories", lambda: False)
+    with pytest.raises(Unsupported, match="NULL as the name"):
+        on_duckdb.OnDuckDB().setup({"t": table}, {})
+    monkeypatch.setattr(on_duckdb, "_reads_null_of_directories", lambda: True)
+    assert "CREATE VIEW" in on_duckdb.OnDuckDB().setup({"t": table}, {})[0]
+
+
+@pytest.mark.parametrize(("read", "missing"), [("TIMESTAMP", ["timestamp(ns)"]), ("TIMESTAMP_NS", [])])
+def test_nanoseconds_are_not_asked_for_where_files_give_microseconds(read, missing, monkeypatch):
+    monkeypatch.setattr(on_duckdb, "_copied", lambda *_: read)
+    assert on_duckdb.OnDuckDB().hello()["without"]["types"] == missing
+    assert on_duckdb_tables.OnDuckDBTables().hello()["without"]["types"] == []
+
+
+def test_this_release_reads_files_as_they_were_written():
+    assert on_duckdb._copied("SELECT 7 AS b", "a=x/t.parquet", "a || b") == "x7"

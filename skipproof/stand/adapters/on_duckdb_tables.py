@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import tempfile
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
 from .on_duckdb import OnDuckDB, counted
 from .serving import Unsupported
 
-# The fewest rows that a row group may be told to have.
+# The fewest rows that a row group may be told to have, and how many it has where it is told nothing.
 ROWS_PER_GROUP = 2048
+_ROWS_UNTOLD = 122_880
 
 
 class OnDuckDBTables(OnDuckDB):
@@ -31,6 +35,7 @@ class OnDuckDBTables(OnDuckDB):
             engine="duckdb-tables",
             tables="own",
             areas=[*said["areas"], "dml"],
+            without=dict(said["without"], types=[]),
             layouts={"checkpoint": ["before deleting", "after deleting"]},
             writes=False,
         )
@@ -38,7 +43,8 @@ class OnDuckDBTables(OnDuckDB):
     def start(self) -> str:
         """A database on disk beside the one in memory."""
         path = str(Path(self.directory.name, "stand.db"))
-        attach = f"ATTACH {self.sql.text(path)} AS disk (ROW_GROUP_SIZE {ROWS_PER_GROUP})"
+        told = f" (ROW_GROUP_SIZE {rows_per_group()})" if rows_per_group() == ROWS_PER_GROUP else ""
+        attach = f"ATTACH {self.sql.text(path)} AS disk{told}"
         return super().start() + f"con.execute({attach!r})\n"
 
     def setup(self, tables: dict[str, Any], settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
@@ -68,7 +74,7 @@ class OnDuckDBTables(OnDuckDB):
             if block:
                 cells = [self._row(row, table) for row in block]
                 con.execute(f"INSERT INTO {full} VALUES " + ", ".join(f"({row}, true)" for row in cells))
-                fill = -len(block) % ROWS_PER_GROUP
+                fill = -len(block) % rows_per_group()
                 con.execute(f"INSERT INTO {full} SELECT {cells[0]}, false FROM range({fill})")
         checkpoint = (table.get("layout") or {}).get("checkpoint")
         if checkpoint == "before deleting":
@@ -103,6 +109,18 @@ class OnDuckDBTables(OnDuckDB):
             "finally:\n"
             "    con.execute('ROLLBACK')\n"
         )
+
+
+@functools.cache
+def rows_per_group() -> int:
+    """How many rows a row group gets; early releases cannot be told."""
+    with tempfile.TemporaryDirectory() as directory:
+        attach = f"ATTACH '{Path(directory, 't.db')}' AS t (ROW_GROUP_SIZE {ROWS_PER_GROUP})"
+        try:
+            duckdb.connect().execute(attach)
+        except duckdb.Error:
+            return _ROWS_UNTOLD
+    return ROWS_PER_GROUP
 
 
 ADAPTER = OnDuckDBTables
