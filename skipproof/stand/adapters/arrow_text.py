@@ -40,7 +40,8 @@ _PLAIN_LITERALS = ("boolean", "int64", "float64", "string")
 _INFIX = {
     "=": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "+": "+", "-": "-", "*": "*",
 }  # fmt: skip
-_METHODS = {"is null": "is_null()", "is not null": "is_valid()", "is nan": "is_nan()"}
+_METHODS = {"is null": "is_null()", "is not null": "is_valid()"}
+_FUNCTIONS = {"abs": "abs", "is nan": "is_nan"}
 
 
 def arrow_type(type_: str) -> str:
@@ -137,8 +138,8 @@ def _call(function: str, of: list[Any], term: dict[str, Any]) -> str:
         return _same(first, arrow_expression(of[1]), function == "is distinct from")
     if function == "is true":
         return _true(first)
-    if function == "abs":
-        return f"pc.abs({first})"
+    if function in _FUNCTIONS:
+        return f"pc.{_FUNCTIONS[function]}({first})"
     if function == "cast":
         return f"{first}.cast({arrow_type(term['type'])}, safe=True)"
     if function == "coalesce":

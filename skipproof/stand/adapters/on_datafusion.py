@@ -5,7 +5,9 @@ What has DataFusion inside uses this module's dialect and switches, so it import
 
 from __future__ import annotations
 
+import functools
 import os
+import tempfile
 from importlib.metadata import version
 from typing import Any, ClassVar
 
@@ -78,9 +80,10 @@ class OnDataFusion(Adapter):
 
     def hello(self) -> dict[str, Any]:
         """What DataFusion can be asked, with the switches that this version has."""
-        from datafusion import SessionConfig, SessionContext
+        from datafusion import SessionContext
 
-        ctx = SessionContext(SessionConfig().with_information_schema(True))
+        ctx = SessionContext()
+        ctx.sql("SET datafusion.catalog.information_schema = 'true'")
         found = [batch.to_pydict() for batch in ctx.sql(DEFAULTS).collect()]
         values = {
             name: value for part in found for name, value in zip(part["name"], part["value"], strict=True)
@@ -190,12 +193,32 @@ def _directory(files: list[str], levels: int) -> str:
 
 
 def _partition_type(type_: str) -> str:
-    """An Arrow type, or what releases up to 44 take in its place."""
-    if _release() > 44:
-        return arrow_type(type_)
-    if type_ not in ("string", "int32", "int64"):
+    """An Arrow type, or the word that early releases take in its place."""
+    words = {"string": "'string'", "int32": "'int'", "int64": "'long'"}
+    text = next(
+        (text for text in (arrow_type(type_), words.get(type_)) if text and _partitions_by(text)), None
+    )
+    if text is None:
         raise Unsupported("directories named by " + type_)
-    return repr({"string": "string", "int32": "int", "int64": "long"}[type_])
+    return text
+
+
+@functools.cache
+def _partitions_by(type_: str) -> bool:
+    """Whether a table of directories can be registered with this type of its names."""
+    import pyarrow as pa
+    from datafusion import SessionContext
+
+    with tempfile.TemporaryDirectory() as directory:
+        columns = [("a", eval(type_, {"pa": pa}))]
+        schema = pa.schema([("b", pa.int32())])
+        try:
+            SessionContext().register_parquet(
+                "t", directory + os.sep, table_partition_cols=columns, schema=schema
+            )
+        except Exception:  # Releases differ in what they raise.
+            return False
+    return True
 
 
 def _release() -> int:

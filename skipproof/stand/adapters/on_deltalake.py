@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+from importlib.metadata import version
 from typing import Any
 
 import deltalake
@@ -33,6 +34,11 @@ def create(name, blocks, checkpoint_after=None, **options):
 
 def copied(name, copy):
     return DeltaTable(shutil.copytree(directory.name + "/" + name, directory.name + "/" + copy))
+
+def batches(found):
+    if isinstance(found, list):
+        return found
+    return found.fetchall() if hasattr(found, "fetchall") else pa.table(found).to_batches()
 
 tables = {}
 """
@@ -77,7 +83,7 @@ class OnDeltaLake(Adapter):
             settings.update(_switches())
         return {
             "engine": "deltalake",
-            "version": deltalake.__version__,
+            "version": version("deltalake"),
             "tables": "own",
             "areas": areas,
             "without": {"functions": [], "types": _LACKED + self._lacked(), "joins": []},
@@ -125,10 +131,7 @@ class OnDeltaLake(Adapter):
             return self._changed(question)
         if self.reader == "pyarrow":
             return _scanned(question)
-        statement = f"query.execute({self.sql.select(question)!r})"
-        if int(deltalake.__version__.split(".")[0]) < 1:
-            return f"answer = rows({statement}.fetchall())\n"
-        return f"answer = rows(pa.table({statement}).to_batches())\n"
+        return f"answer = rows(batches(query.execute({self.sql.select(question)!r})))\n"
 
     def _changed(self, question: dict[str, Any]) -> str:
         """The change goes to a copy of the table's directory."""

@@ -6,6 +6,9 @@ import itertools
 from importlib.metadata import version
 from typing import Any
 
+from pyiceberg.table import Table, Transaction
+from pyiceberg.transforms import parse_transform
+
 from .arrow_text import ROWS, arrow_cell, arrow_schema, arrow_table
 from .serving import Adapter, Unsupported, parsed
 
@@ -39,11 +42,17 @@ def create(name, schema, blocks, metrics, spec=PartitionSpec()):
     )
     with table.transaction() as appends:
         for block in blocks:
-            appends.append(block)
+            getattr(appends, "append", table.append)(block)
     return table
 
 def create_without_statistics(name, schema, blocks):
     table = create(name, schema, [], "none")
+    if not hasattr(table, "add_files"):
+        for block in blocks:
+            table.append(block)
+        for path in Path(directory.name, name).rglob("*.parquet"):
+            pq.write_table(pq.read_table(path), path, write_statistics=False)
+        return table
     data = Path(directory.name, name, "data")
     data.mkdir(parents=True, exist_ok=True)
     paths = [data / "{}.parquet".format(number) for number in range(len(blocks))]
@@ -76,16 +85,14 @@ _TRANSFORMS = {
 }  # fmt: skip
 _ORDERED_TYPES = ["int32", "int64", "string", "date", "timestamp", "boolean"]
 # What a table can be told, as `docs/FORMATS.md` has it.
-_LAYOUTS = {
-    "metrics": ["none", "counts", "truncate(1)", "truncate(16)"],
-    "partition": [
-        {"only": _ORDERED_TYPES, "value": {"column": "{a}", "transform": "identity"}},
-        {"only": ["int32", "int64", "string"], "value": {"column": "{a}", "transform": "truncate(2)"}},
-        {"only": ["int32", "int64", "string", "date"], "value": {"column": "{a}", "transform": "bucket(2)"}},
-        {"only": ["date", "timestamp"], "value": {"column": "{a}", "transform": "month"}},
-        {"only": ["date", "timestamp"], "value": {"column": "{a}", "transform": "day"}},
-    ],
-}
+_LAYOUTS = {"metrics": ["none", "counts", "truncate(1)", "truncate(16)"]}
+_PARTITIONS: list[dict[str, Any]] = [
+    {"only": _ORDERED_TYPES, "value": {"column": "{a}", "transform": "identity"}},
+    {"only": ["int32", "int64", "string"], "value": {"column": "{a}", "transform": "truncate(2)"}},
+    {"only": ["int32", "int64", "string", "date"], "value": {"column": "{a}", "transform": "bucket(2)"}},
+    {"only": ["date", "timestamp"], "value": {"column": "{a}", "transform": "month"}},
+    {"only": ["date", "timestamp"], "value": {"column": "{a}", "transform": "day"}},
+]
 
 
 class OnIceberg(Adapter):
@@ -104,10 +111,10 @@ class OnIceberg(Adapter):
             "engine": "iceberg",
             "version": version("pyiceberg"),
             "tables": "own",
-            "areas": ["filter", "limit", "dml"],
+            "areas": ["filter", "limit", *(["dml"] if hasattr(Table, "delete") else [])],
             "without": {"functions": _LACKED_FUNCTIONS, "types": _LACKED_TYPES, "joins": _LACKED_JOINS},
             "settings": {},
-            "layouts": _LAYOUTS,
+            "layouts": dict(_LAYOUTS, partition=_partitions()),
             "writes": False,
         }
 
@@ -149,6 +156,17 @@ class OnIceberg(Adapter):
         snapshot = names["of"].current_snapshot()
         files = 0 if snapshot is None else int(snapshot.summary["total-data-files"])
         return {"files": len(list(names["scan"].plan_files())), "of": files}
+
+
+def _partitions() -> list[Any]:
+    """The partitions that this release writes; early ones write none, or not by all transforms."""
+    if not hasattr(Transaction, "append"):
+        return []
+    known = [
+        (one, parse_transform(one["value"]["transform"].replace("(", "[").replace(")", "]")))
+        for one in _PARTITIONS
+    ]
+    return [one for one, transform in known if getattr(transform, "supports_pyarrow_transform", True)]
 
 
 def _created(name: str, full_name: str, table: dict[str, Any]) -> str:

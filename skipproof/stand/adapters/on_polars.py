@@ -6,22 +6,25 @@ of a few rows, and what it lacks is said.
 
 from __future__ import annotations
 
+import functools
 import inspect
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from .polars_chains import chain, joins_missing, null_safe_missing
 from .polars_terms import functions_missing
-from .polars_types import VERSION, check_types, frame, keyword, schema_text, types_missing
+from .polars_types import check_types, dtype_text, frame, keyword, schema_text, types_missing, works
 from .serving import Adapter, Unsupported
 
 _COLLECT, _SCAN = pl.LazyFrame.collect, pl.scan_parquet
-_HAS_STREAMING_ENGINE = VERSION >= (1, 23)
 _SCANS_LISTS = any(
     word in str(next(iter(inspect.signature(_SCAN).parameters.values())).annotation)
     for word in ("list", "FileSource")
 )
+_UNIFIES = keyword(_SCAN, "missing_columns") is not None and keyword(_SCAN, "extra_columns") is not None
 _WRITE = "write_parquet" if hasattr(pl.DataFrame, "write_parquet") else "to_parquet"
 
 
@@ -95,9 +98,8 @@ def _settings() -> dict[str, list[str]]:
     """The switches that this version has."""
     settings = {}
     if isinstance(inspect.signature(_SCAN).parameters["parallel"].default, str):
-        strategies = ["auto", *(["prefiltered"] if VERSION >= (1,) else []), "row_groups", "columns", "none"]
-        settings["parallel"] = strategies
-    if _HAS_STREAMING_ENGINE or keyword(_COLLECT, "streaming"):
+        settings["parallel"] = _strategies()
+    if _streams() is not None:
         settings["streaming"] = ["false", "true"]
     if keyword(_SCAN, "use_statistics"):
         settings["use_statistics"] = ["true", "false"]
@@ -107,7 +109,30 @@ def _settings() -> dict[str, list[str]]:
 def _collect(streaming: bool) -> str:
     if not streaming:
         return "collect()"
-    return "collect(engine='streaming')" if _HAS_STREAMING_ENGINE else "collect(streaming=True)"
+    return f"collect({_streams()})"
+
+
+@functools.cache
+def _streams() -> str | None:
+    """The argument by which this version streams."""
+    small = pl.DataFrame({"a": [1]}).lazy()
+    if works(lambda: small.collect(engine="streaming").rows() == [(1,)]):
+        return "engine='streaming'"
+    return "streaming=True" if keyword(_COLLECT, "streaming") else None
+
+
+@functools.cache
+def _strategies() -> list[str]:
+    """The ways to read a file in parallel that this version takes, the default first."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = str(Path(directory, "t.parquet"))
+        getattr(pl.DataFrame({"a": [1]}), _WRITE)(path)
+
+        def reads(strategy: str) -> bool:
+            return bool(_SCAN(path, parallel=strategy).collect().rows() == [(1,)])
+
+        known = ("auto", "prefiltered", "row_groups", "columns", "none")
+        return [strategy for strategy in known if works(functools.partial(reads, strategy))]
 
 
 def _scan(table: dict[str, Any], settings: dict[str, str]) -> str:
@@ -117,27 +142,50 @@ def _scan(table: dict[str, Any], settings: dict[str, str]) -> str:
         options.append(f"parallel={settings['parallel']!r}")
     if "use_statistics" in settings:
         options.append(f"use_statistics={settings['use_statistics'] == 'true'}")
-    options += _hive(table) + _unified(table)
-    given = "".join(", " + option for option in options)
-    if _SCANS_LISTS:
-        return f"pl.scan_parquet({table['files']!r}{given})"
-    scans = [f"pl.scan_parquet({path!r}{given})" for path in table["files"]]
+    files = table["files"]
+    lacks_hive = table.get("partitions") and keyword(_SCAN, "hive_schema") is None
+    if lacks_hive or (table.get("schemas_differ") and not _UNIFIES):
+        scans = _by_hand(files, table, _given(options))
+    elif _SCANS_LISTS:
+        return f"pl.scan_parquet({files!r}{_given(options + _hive(table) + _unified(table))})"
+    else:
+        scans = [f"pl.scan_parquet({path!r}{_given(options)})" for path in files]
     return scans[0] if len(scans) == 1 else f"pl.concat([{', '.join(scans)}])"
+
+
+def _given(options: list[str]) -> str:
+    return "".join(", " + option for option in options)
+
+
+def _by_hand(files: list[str], table: dict[str, Any], given: str) -> list[str]:
+    """Scans that are made alike one by one: columns cast, or added by what a directory is named."""
+    if keyword(_SCAN, "hive_partitioning") is not None:
+        given += ", hive_partitioning=False"
+    columns, scans = table["columns"], []
+    for path, named in zip(files, table.get("partitions") or [{}] * len(files), strict=True):
+        held = pl.read_parquet_schema(path)
+        terms = ", ".join(_filled(column, column["name"] in held, named) for column in columns)
+        names = [column["name"] for column in columns]
+        scans.append(f"pl.scan_parquet({path!r}{given}).with_columns([{terms}]).select({names!r})")
+    return scans
+
+
+def _filled(column: dict[str, str], is_held: bool, named: dict[str, str | None]) -> str:
+    name, type_ = column["name"], dtype_text(column["type"])
+    if is_held:
+        return f"pl.col({name!r}).cast({type_})"
+    return f"pl.lit({named.get(name)!r}).cast({type_}).alias({name!r})"
 
 
 def _hive(table: dict[str, Any]) -> list[str]:
     if not table.get("partitions"):
         return []
-    if keyword(_SCAN, "hive_schema") is None:
-        raise Unsupported("columns of directories' names, with their types")
     return ["hive_partitioning=True", "hive_schema=" + schema_text(table, set(table["partitions"][0]))]
 
 
 def _unified(table: dict[str, Any]) -> list[str]:
     if not table.get("schemas_differ"):
         return []
-    if keyword(_SCAN, "missing_columns") is None or keyword(_SCAN, "extra_columns") is None:
-        raise Unsupported("files of different columns and types")
     held = {column["name"] for column in table["columns"]}.difference(*(table.get("partitions") or [{}])[:1])
     casts = "integer_cast='upcast', float_cast='upcast', datetime_cast='nanosecond-downcast'"
     return [

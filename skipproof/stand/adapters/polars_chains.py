@@ -73,9 +73,13 @@ def _tail(of: dict[str, Any]) -> str:
 def _sorted(keys: list[dict[str, Any]]) -> str:
     descending = tuple(key["descending"] for key in keys)
     nulls_last = tuple(not key["nulls_first"] for key in keys)
-    if not _sorts(descending, nulls_last):
-        raise Unsupported(f"{descending=}, {nulls_last=}")
-    return _sort([term_text(key["by"]) for key in keys], descending, nulls_last)
+    by = [term_text(key["by"]) for key in keys]
+    if _sorts(descending, nulls_last):
+        return _sort(by, descending, nulls_last)
+    # Where NULL cannot stand as asked, whether there is one is a key of its own, before the other.
+    by = [text for term in by for text in (f"{term}.is_null().cast(pl.Int32)", term)]
+    firsts = [(not last, down) for last, down in zip(nulls_last, descending, strict=True)]
+    return _sort(by, tuple(itertools.chain.from_iterable(firsts)), (False,) * len(by))
 
 
 def _sort(by: list[str], descending: tuple[bool, ...], nulls_last: tuple[bool, ...]) -> str:
