@@ -238,11 +238,20 @@ class _Round:
         state.no_opinion.update(outcome.no_opinion for outcome in outcomes if outcome.no_opinion)
         state.worlds += 1
         if state.worlds % WORLDS_PER_TWIN == 0:
-            for found in measured(self._worker, world, outcomes[-1], write=self._write):
-                if found.skippable:
-                    state.skippable[found.family] += found.skippable
-                    state.skipped[found.family] += found.skipped
+            self._measure(world, outcomes)
         self._progress(state)
+
+    def _measure(self, world: World, outcomes: list[Outcome]) -> None:
+        """By the first question that tells something."""
+        for outcome in outcomes:
+            found = [
+                one for one in measured(self._worker, world, outcome, write=self._write) if one.skippable
+            ]
+            for one in found:
+                self._state.skippable[one.family] += one.skippable
+                self._state.skipped[one.family] += one.skipped
+            if found:
+                return
 
     def _is_new(self, world: World, outcome: Outcome) -> bool:
         assert outcome.contradiction is not None

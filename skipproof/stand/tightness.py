@@ -66,6 +66,8 @@ def _by_traps(worker: Asked, world: World, outcome: Outcome, write: Write) -> Ti
     position = question.select.index(ROW_NUMBER)
     answered = {row[position] for row in outcome.with_statistics["rows"]}
     skippable = skipped = 0
+    if all(answered & _numbers(block) for block in table.blocks if block):
+        return Tightness(question.area, 0, 0)
     with TemporaryDirectory(prefix="skipproof-") as directory:
         form = {
             name: pruned_form(worker, stored, Path(directory) / name, write)
@@ -110,13 +112,13 @@ def _by_canaries(worker: Asked, world: World, outcome: Outcome, write: Write) ->
     matching = _row_numbers(outcome)
     for twin, kind, of in ((canary, family(where), True), (none_match, FULL, False)):
         sample = next((row for block in table.blocks for row in block if (row[-1] in matching) == of), None)
-        read = None if sample is None else _read(worker, world, name, where, sample, twin, write)
+        groups = [_numbers(block) for block in table.blocks if block]
+        decided = [one for one in groups if (not matching & one if of else one <= matching)]
+        if sample is None or not decided:
+            continue
+        read = _read(worker, world, name, where, sample, twin, write)
         if read is None:
             continue
-        if of:
-            decided = [_numbers(one) for one in table.blocks if one and not matching & _numbers(one)]
-        else:
-            decided = [_numbers(one) for one in table.blocks if one and _numbers(one) <= matching]
         yield Tightness(kind, len(decided), sum(bool(read & numbers) != of for numbers in decided))
 
 
