@@ -9,7 +9,7 @@ import pytest
 
 from skipproof.stand.adapters import arrow_text
 from skipproof.stand.adapters.serving import Adapter, Unsupported, to_json
-from strategies.questions import Column, Key, Question, Relation
+from strategies.questions import Call, Column, Key, Literal, Question, Relation
 
 A, RID = Column("a", "int32"), Column("rid", "int64")
 COLUMNS = [{"name": column.name, "type": column.type} for column in (A, RID)]
@@ -162,3 +162,59 @@ def test_iceberg_makes_tables_where_each_append_is_a_transaction(early_iceberg, 
 def test_nan_is_asked_for_by_a_function_since_expressions_have_no_such_method_in_early_releases():
     text = arrow_text.arrow_expression({"call": "is nan", "of": [{"column": "a"}]})
     assert text == "pc.is_nan(pc.field('a'))"
+
+
+@pytest.fixture
+def iceberg() -> Any:
+    pytest.importorskip("pyiceberg")
+    from skipproof.stand.adapters import on_iceberg
+
+    return on_iceberg
+
+
+@pytest.mark.parametrize("takes_times", [True, False])
+@pytest.mark.parametrize(
+    ("type_", "cell"), [("date", -5), ("timestamp(us)", -1), ("timestamp(us,UTC)", 1_000_001)]
+)
+def test_iceberg_compares_times_as_the_release_takes_them(iceberg, monkeypatch, takes_times, type_, cell):
+    monkeypatch.setattr(iceberg, "_takes_times", lambda: takes_times)
+    column = Column("a", type_)
+    table = {
+        "columns": [{"name": "a", "type": type_}, COLUMNS[1]],
+        "blocks": [[[cell, 0], [cell + 1, 1]], [[None, 2]]],
+    }
+    where = Call("<=", (column, Literal(cell, type_)))
+    question = Question(area="filter", source=Relation(table="t", where=where), select=("a", "rid"))
+    assert answer(iceberg.OnIceberg(), table, question) == [[cell, 0]]
+
+
+@pytest.mark.parametrize(("limit", "offset", "count"), [(None, 2, 3), (2, 1, 2), (3, 4, 1), (1, 7, 0)])
+def test_iceberg_takes_an_offset_from_the_rows_that_it_found(iceberg, limit, offset, count):
+    table = {"columns": COLUMNS, "blocks": [[[1, 0], [1, 1]], [[1, 2], [1, 3], [1, 4]]]}
+    question = Question(area="limit", source=Relation(table="t"), select=("rid",), limit=limit, offset=offset)
+    found = answer(iceberg.OnIceberg(), table, question)
+    assert len(found) == len(set(map(tuple, found))) == count
+
+
+def test_deltalake_is_told_no_statistics_of_bytes_where_it_refuses_them(monkeypatch):
+    pytest.importorskip("deltalake")
+    from skipproof.stand.adapters import on_deltalake
+
+    table = {"columns": [{"name": "a", "type": "binary"}, COLUMNS[1]], "blocks": [[["00", 0]]]}
+    table["layout"] = {"stats_columns": "a"}
+    monkeypatch.setattr(on_deltalake, "_has_statistics_of_bytes", lambda: False)
+    with pytest.raises(Unsupported, match="statistics of bytes"):
+        on_deltalake.OnDeltaLake().setup({"t": table}, {})
+    table["layout"] = {"stats_columns": "rid"}
+    assert "configuration" in on_deltalake.OnDeltaLake().setup({"t": table}, {})[0]
+
+
+def test_deltalake_without_queries_is_asked_what_a_scan_answers(monkeypatch):
+    deltalake = pytest.importorskip("deltalake")
+    from skipproof.stand.adapters import on_deltalake
+
+    monkeypatch.delattr(deltalake, "QueryBuilder", raising=False)
+    said = on_deltalake.OnDeltaLake().hello()
+    assert said["settings"] == {"reader": ["pyarrow"]}
+    assert {"group by", "limited relation", "null in list"} <= set(said["without"]["functions"])
+    assert not {"topk", "join"}.intersection(said["areas"])

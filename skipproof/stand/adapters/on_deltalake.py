@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import itertools
+import tempfile
 from importlib.metadata import version
 from typing import Any
 
@@ -51,6 +53,11 @@ _NO_STATISTICS_ARROW = "file_options=ds.ParquetFileFormat().make_write_options(w
 _LACKED = ["uint8", "uint16", "uint32", "uint64", "timestamp(ns)"]
 # Types that Delta has in some versions only, with a cell of each.
 _DOUBTFUL = {"int8": 1, "int16": 1, "timestamp(ms)": 1, "timestamp(us)": 1, "timestamp(us,UTC)": 1}
+# What a scan of pyarrow's does not answer, where there is nothing else to ask.
+_NOT_SCANNED = [
+    "%", "try cast", "null in list", "limited relation", "distinct relation", "group by", "min", "max",
+    "count",
+]  # fmt: skip
 # What a table can be told, as `docs/FORMATS.md` has it.
 _LAYOUTS = {
     "checkpoint_after": [1, 2, 4],
@@ -81,12 +88,13 @@ class OnDeltaLake(Adapter):
         settings = {"reader": ["query", "pyarrow"] if self.builder else ["pyarrow"]}
         if self._configurable():
             settings.update(_switches())
+        functions = [] if self.builder else _NOT_SCANNED
         return {
             "engine": "deltalake",
             "version": version("deltalake"),
             "tables": "own",
             "areas": areas,
-            "without": {"functions": [], "types": _LACKED + self._lacked(), "joins": []},
+            "without": {"functions": functions, "types": _LACKED + self._lacked(), "joins": []},
             "settings": settings,
             "layouts": _LAYOUTS,
             "writes": False,
@@ -172,6 +180,9 @@ def _created(name: str, table: dict[str, Any]) -> str:
     held = [block for block in table["blocks"] if block] or [[]]
     blocks = "".join(f"    {arrow_table(columns, block, schema='schema')},\n" for block in held)
     layout = table.get("layout") or {}
+    bytes_ = {column["name"] for column in columns if column["type"] == "binary"}
+    if layout.get("stats_columns") in bytes_ and not _has_statistics_of_bytes():
+        raise Unsupported("statistics of bytes")
     options = _laid_out(layout) if table.get("statistics", True) else _without_statistics()
     text = f"schema = {arrow_schema(columns)}\nblocks = [\n{blocks}]\n"
     return text + f"tables[{name!r}] = create({', '.join([repr(name), 'blocks', *options])})\n"
@@ -191,6 +202,18 @@ def _laid_out(layout: dict[str, Any]) -> list[str]:
     if layout.get("checkpoint_after") is not None:
         options.append(f"checkpoint_after={layout['checkpoint_after']}")
     return options
+
+
+@functools.cache
+def _has_statistics_of_bytes() -> bool:
+    """Whether a table may name a column of bytes among those that have statistics."""
+    with tempfile.TemporaryDirectory() as directory:
+        told = {"delta.dataSkippingStatsColumns": "a"}
+        try:
+            deltalake.write_deltalake(directory, pa.table({"a": [b"a"]}), configuration=told)
+            return deltalake.DeltaTable(directory).to_pyarrow_dataset() is not None
+        except Exception:  # Whatever a version raises, it is not asked for.
+            return False
 
 
 def _without_statistics() -> list[str]:
