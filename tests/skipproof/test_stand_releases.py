@@ -218,3 +218,15 @@ def test_deltalake_without_queries_is_asked_what_a_scan_answers(monkeypatch):
     assert said["settings"] == {"reader": ["pyarrow"]}
     assert {"group by", "limited relation", "null in list"} <= set(said["without"]["functions"])
     assert not {"topk", "join"}.intersection(said["areas"])
+
+
+def test_iceberg_has_no_partitions_by_transforms_whose_package_is_missing(iceberg, monkeypatch):
+    from pyiceberg.transforms import BucketTransform
+
+    def missing(*_: object) -> None:
+        raise ModuleNotFoundError
+
+    monkeypatch.setattr(BucketTransform, "pyarrow_transform", missing)
+    offered = [one["value"]["transform"] for one in iceberg._partitions()]
+    assert "identity" in offered
+    assert "bucket(2)" not in offered

@@ -11,6 +11,7 @@ from typing import Any
 from pyiceberg.expressions.literals import literal
 from pyiceberg.table import Table, Transaction
 from pyiceberg.transforms import parse_transform
+from pyiceberg.types import DateType, IntegerType
 
 from .arrow_text import ROWS, arrow_cell, arrow_schema, arrow_table
 from .serving import Adapter, Unsupported, parsed
@@ -164,13 +165,16 @@ class OnIceberg(Adapter):
 
 def _partitions() -> list[Any]:
     """The partitions that this release writes; early ones write none, or not by all transforms."""
-    if not hasattr(Transaction, "append"):
-        return []
-    known = [
-        (one, parse_transform(one["value"]["transform"].replace("(", "[").replace(")", "]")))
-        for one in _PARTITIONS
-    ]
-    return [one for one, transform in known if getattr(transform, "supports_pyarrow_transform", True)]
+    return [one for one in _PARTITIONS if hasattr(Transaction, "append") and _writes_by(one)]
+
+
+def _writes_by(partition: dict[str, Any]) -> bool:
+    transform = parse_transform(partition["value"]["transform"].replace("(", "[").replace(")", "]"))
+    try:
+        transform.pyarrow_transform(IntegerType() if "int32" in partition["only"] else DateType())
+    except (ImportError, NotImplementedError, ValueError):  # Some transforms need another package.
+        return False
+    return bool(getattr(transform, "supports_pyarrow_transform", True))
 
 
 def _created(name: str, full_name: str, table: dict[str, Any]) -> str:
