@@ -69,16 +69,22 @@ class Meaning:
 
 def by_pyarrow(applies: Applies) -> Applies:
     """The same class, but of a Delta table only what pyarrow reads."""
-    return lambda case: not _is_changed(case) and case.settings.get("reader") != "query" and applies(case)
+    return lambda case: not _is_changed(case) and _reader(case) != "query" and applies(case)
 
 
 def by_datafusion(applies: Applies) -> Applies:
     """The same class, but of a Delta table only what DataFusion reads or changes."""
-    return lambda case: (_is_changed(case) or case.settings.get("reader") != "pyarrow") and applies(case)
+    return lambda case: (_is_changed(case) or _reader(case) != "pyarrow") and applies(case)
 
 
 def _is_changed(case: Case) -> bool:
     return case.question.area == "dml"
+
+
+def _reader(case: Case) -> str | None:
+    """Who reads a Delta table; pyarrow gives it neither an order nor joins."""
+    reader = case.settings.get("reader")
+    return "query" if reader and case.question.area in ("topk", "join") else reader
 
 
 # The engines of this package, of which the list says all that is known.

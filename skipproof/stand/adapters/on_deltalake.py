@@ -127,17 +127,20 @@ class OnDeltaLake(Adapter):
             if "files" in table:
                 raise Unsupported("Parquet files that are no Delta table")
             text += _created(name, table)
-        if self.reader == "query":
+        if self.builder:
             given = dict({PARTITIONS: "1"}, **settings) if self._configurable() else ""
             text += f"query = QueryBuilder({given})\n"
             text += "".join(f"query.register({name!r}, tables[{name!r}])\n" for name in tables)
         return text, self.names
 
     def ask(self, question: dict[str, Any]) -> str:
-        """One statement, one scan of pyarrow's, or one change and a scan of all that it leaves."""
+        """One statement, one scan of pyarrow's, or one change and a scan of all that it leaves.
+
+        An order and a join are asked of the query builder whoever reads.
+        """
         if question["change"]:
             return self._changed(question)
-        if self.reader == "pyarrow":
+        if not self.builder or (self.reader == "pyarrow" and question["area"] not in ("topk", "join")):
             return _scanned(question)
         return f"answer = rows(batches(query.execute({self.sql.select(question)!r})))\n"
 
