@@ -4,7 +4,7 @@ import numpy as np
 
 from oracles.isolation.columns import Columns
 from oracles.isolation.errors import UnusableHistory
-from oracles.isolation.lists import Flags, Ints, Lists
+from oracles.isolation.lists import Flags, Ints, Lists, distinct
 
 VALUES_MAX = 200_000_000  # more would not fit into memory beside the rest
 
@@ -59,7 +59,7 @@ class _Growing:
         owners, direct = sources.expand(versions)
         again, bases = Lists(self.starts, self.stops, self.values).expand(direct)
         width = len(self.starts)
-        keys = np.unique(owners[again] * width + bases)
+        keys = distinct(owners[again] * width + bases)
         lengths = np.bincount(keys // width, minlength=len(versions))
         if self.used + len(keys) > VALUES_MAX:
             raise UnusableHistory(f"its versions derive from more than {VALUES_MAX:,} others together")

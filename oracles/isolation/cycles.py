@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from oracles.isolation.edges import Dependency, Edges
-from oracles.isolation.lists import Flags, Ints
+from oracles.isolation.lists import Flags, Ints, distinct
 from oracles.isolation.searching import Ways, components, decide, shortest, sparse, way
 
 DIRECT = frozenset({Dependency.WW, Dependency.WR, Dependency.WRP})
@@ -211,7 +211,7 @@ def _no_ranks(count: int) -> Ints:
 
 def _distinct(tail: Ints, head: Ints, count: int) -> tuple[Ints, Ints]:
     """Pairs, each once."""
-    keys = np.unique(tail.astype(np.int64) * count + head)
+    keys = distinct(tail.astype(np.int64) * count + head)
     return keys // count, keys % count
 
 
@@ -226,5 +226,5 @@ def closing(edges: Edges, transactions: int, end: Ints) -> tuple[Ints, int, int]
         return np.empty(0, np.int64), 0, 0
     ways = inner.singles(SHAPES["G-single"])
     decided = decide(ways)
-    readers = inner.nodes[np.unique(ways.ends[decided.found])]
+    readers = inner.nodes[distinct(ways.ends[decided.found])]
     return readers, len(ways.starts), int(decided.unknown.sum())

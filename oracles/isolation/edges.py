@@ -12,7 +12,7 @@ import numpy as np
 
 from oracles.isolation.columns import Kind
 from oracles.isolation.facts import Facts
-from oracles.isolation.lists import Flags, Ints, Lists, contained
+from oracles.isolation.lists import Flags, Ints, Lists, contained, distinct
 
 
 class Dependency(enum.IntEnum):
@@ -170,7 +170,7 @@ def changes(known: Facts) -> Changes:
     owners, versions = columns.orders.expand(objects)
     predicates = predicates[owners]
     owners, matching = columns.matching.all()
-    matches = np.unique(owners * width + matching)
+    matches = distinct(owners * width + matching)
     before = known.before[versions]
     now = contained(predicates * width + versions, matches)
     then = contained(predicates * width + before, matches) & (before >= 0)

@@ -84,6 +84,14 @@ def contained(keys: NDArray[Any], among: NDArray[Any]) -> Flags:
     return found
 
 
+def distinct(keys: Ints) -> Ints:
+    """The keys, each once, ascending."""
+    keys = np.sort(keys)
+    fresh = np.ones(len(keys), np.bool_)
+    fresh[1:] = keys[1:] != keys[:-1]
+    return keys[fresh]
+
+
 def last_of_group(keys: Ints) -> Flags:
     """Whether each entry is the last of those with its key."""
     order = np.argsort(keys, kind="stable")
@@ -91,8 +99,3 @@ def last_of_group(keys: Ints) -> Flags:
     if len(keys):
         last[order[:-1]] = keys[order[1:]] != keys[order[:-1]]
     return last
-
-
-def none() -> Ints:
-    """No integers."""
-    return np.empty(0, np.int64)

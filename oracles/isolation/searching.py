@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csgraph, csr_array
 
-from oracles.isolation.lists import Flags, Ints, Lists, contained
+from oracles.isolation.lists import Flags, Ints, Lists, contained, distinct
 
 CHUNK = 1 << 16  # searches side by side; more are as fast, and need more memory
 STEPS_MAX = 60_000_000  # of a search for a smallest cycle, in pairs of a search and a node
@@ -128,11 +128,11 @@ def _explore(ways: Ways, forward: Lists, searches: Ints, arcs_max: int, steps_ma
         if hits.any():
             return _Explored(int(searches[search[np.argmax(hits)]]), arcs, searches, steps)
         allowed = ways.may_lead(search, reached, ends)
-        keys = np.unique(search[allowed] * width + reached[allowed])
+        keys = distinct(search[allowed] * width + reached[allowed])
         keys = keys[~contained(keys, visited)]
         visited = np.sort(np.concatenate((visited, keys)))
         search, node = keys // width, keys % width
-    return _Explored(None, 0, searches[np.unique(search)], steps)
+    return _Explored(None, 0, searches[distinct(search)], steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ class _Side:
         allowed = np.ones(len(search), np.bool_)
         for rank in self.ranks:
             allowed &= rank[reached] <= rank[self.targets[search]]
-        keys = np.unique(search[allowed] * width + reached[allowed])
+        keys = distinct(search[allowed] * width + reached[allowed])
         self.fresh = keys[~contained(keys, self.visited)]
         self.visited = np.sort(np.concatenate((self.visited, self.fresh)))
         return looked.astype(np.int64)

@@ -8,7 +8,7 @@ import numpy as np
 from oracles.isolation.columns import Columns, Kind
 from oracles.isolation.errors import UnusableHistory
 from oracles.isolation.facts import Facts, facts
-from oracles.isolation.lists import Flags, Ints, contained, last_of_group
+from oracles.isolation.lists import Flags, Ints, contained, distinct, last_of_group
 
 _DOES = {
     Kind.BEGIN: "begins",
@@ -222,7 +222,7 @@ def _predicates_fit(known: Facts) -> None:
         return
     width = len(columns.objects)
     predicates, objects = columns.domains.all()
-    domain = np.unique(predicates * width + objects)
+    domain = distinct(predicates * width + objects)
     predicates, versions = columns.matching.all()
     exists = (known.created >= 0) | (known.position == 0)
     wrong = _first(~exists[versions] | ~contained(predicates * width + columns.object_of[versions], domain))
