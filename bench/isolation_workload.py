@@ -3,7 +3,7 @@
 Each transaction has four operations. A tenth only derive: each refreshes four dynamic tables, from their
 sources' newest versions. A quarter read one dynamic table and three objects as of its refresh; the rest read
 and write objects' newest versions. So each reads one state of a serial run, and the graph has no cycle. A
-share of the transactions may instead read two dynamic tables of different refreshes.
+share of the transactions may instead read two dynamic tables, of which one is behind the other.
 """
 
 from dataclasses import dataclass
@@ -15,12 +15,13 @@ from oracles.isolation.lists import Ints, Lists
 
 OBJECTS, TABLES, SOURCES = 9_000, 1_000, 2  # objects that are written; dynamic tables; objects behind each
 ROWS = 6  # of a transaction: begin, four operations, commit
+BEHIND_MAX = 20_000  # transactions by which one of two dynamic tables is behind the other
 REFRESHES, TABLE_READERS, WRITES = 0.1, 0.25, 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Newest:
-    """Which version of an object was the newest at a time; all have an initial one, called by their number."""
+    """Which version of an object was the newest at a time; an initial one is called by its object's number."""
 
     keys: Ints
     versions: Ints
@@ -45,7 +46,7 @@ def workload(transactions: int, *, skewed: float = 0.0, seed: int = 7) -> Column
     """A history of so many transactions.
 
     Args:
-        skewed: The share of transactions that read two dynamic tables of different refreshes.
+        skewed: The share of transactions that read two dynamic tables, one behind the other.
     """
     random = np.random.default_rng(seed)
     draw = random.random(transactions)
@@ -69,15 +70,16 @@ def workload(transactions: int, *, skewed: float = 0.0, seed: int = 7) -> Column
     derived = Newest.of(tables[derives], time[derives], place[derives], transactions)
     subject = stored.before(objects, time)
     subject[writes | derives] = place[writes | derives]
-    seen = derived.before(tables, time)
+    behind = np.where(skew, random.integers(0, BEHIND_MAX, transactions), 0)
+    seen = derived.before(tables, np.maximum(time - behind[:, None] * (np.arange(4) == 0), 0))
     as_of = np.where(seen >= OBJECTS + TABLES, (seen - OBJECTS - TABLES) // 4, 0)
     subject[reading, 0] = seen[reading, 0]
     subject[reading, 1:] = stored.before(objects, np.repeat(as_of[:, :1], 4, axis=1))[reading, 1:]
     subject[skew, :2] = seen[skew, :2]
     subject[skew, 2:] = stored.before(objects, np.repeat(as_of[:, :1], 4, axis=1))[skew, 2:]
 
-    behind = random.integers(0, OBJECTS, (TABLES, SOURCES))
-    needed = behind[tables[derives] - OBJECTS]
+    origins = random.integers(0, OBJECTS, (TABLES, SOURCES))
+    needed = origins[tables[derives] - OBJECTS]
     sources = stored.before(needed, np.repeat(time[derives], SOURCES).reshape(-1, SOURCES))
     return _columns(kind, subject, derives, sources, writes, objects, tables)
 

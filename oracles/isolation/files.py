@@ -1,0 +1,131 @@
+"""Files of histories, in either form: reading them one by one, and turning one form into the other."""
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from oracles.isolation import notation
+from oracles.isolation.columns import Columns, columns_of, history_of
+from oracles.isolation.errors import UnusableHistory
+from oracles.isolation.parquet import SCHEMA, columns_of_part, normal, parts
+from oracles.isolation.parquet_rows import table_of
+
+_PARQUET_BEGINS = b"PAR1"
+
+
+class UnusableFile(ValueError):
+    """A file of which no history can be read; its text is one sentence without the file's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One history of a file, or why there is none.
+
+    Attributes:
+        place: Where it begins, as `line 3` or `row 17`; where the problem is, if there is one.
+    """
+
+    place: str
+    id: str
+    columns: Columns | None
+    problem: str | None = None
+
+
+def entries(path: Path) -> Iterator[Entry]:
+    """The histories of a file; by its first bytes it is Parquet or JSON lines.
+
+    Raises:
+        UnusableFile: it is not there, or is Parquet without the columns.
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        begins = file.read(len(_PARQUET_BEGINS))
+    yield from _of_parquet(path) if begins == _PARQUET_BEGINS else _of_lines(path)
+
+
+def _of_lines(path: Path) -> Iterator[Entry]:
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                yield _of_line(line, number)
+
+
+def _of_line(line: bytes, number: int) -> Entry:
+    place = f"line {number}"
+    try:
+        text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        return Entry(place, place, None, f"byte {error.start + 1} is not UTF-8")
+    try:
+        history = notation.loads(text)
+    except UnusableHistory as error:
+        return Entry(place, place, None, str(error))
+    name = history.id or place
+    try:
+        return Entry(place, name, columns_of(history))
+    except UnusableHistory as error:
+        return Entry(place, name, None, str(error))
+
+
+def _of_parquet(path: Path) -> Iterator[Entry]:
+    try:
+        table = normal(pq.read_table(path))
+    except (pa.ArrowException, UnusableHistory) as error:
+        raise UnusableFile(str(error)) from error
+    for part in parts(table):
+        place = f"row {part.first + 1}"
+        try:
+            yield Entry(place, str(part.number), columns_of_part(part))
+        except UnusableHistory as error:
+            yield Entry(place_of(error, place), str(part.number), None, str(error))
+
+
+def place_of(error: UnusableHistory, otherwise: str) -> str:
+    """The row that an error names, or else another place."""
+    return otherwise if error.row is None else f"row {error.row + 1}"
+
+
+def convert(source: Path, target: Path) -> int:
+    """Write the histories of a file in the other form, or the same; `.parquet` is columnar. Returns how many.
+
+    Raises:
+        UnusableFile: a line or row is no history.
+        ValueError: a version's name cannot be written in the notation.
+    """
+    histories = _all(entries(source))
+    write = _write_parquet if target.suffix == ".parquet" else _write_lines
+    beside = target.with_name(f".{target.name}.new")
+    try:
+        count = write(histories, beside)
+        os.replace(beside, target)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+    return count
+
+
+def _all(found: Iterable[Entry]) -> Iterator[Columns]:
+    for entry in found:
+        if entry.columns is None:
+            raise UnusableFile(f"{entry.place}: {entry.problem}")
+        yield entry.columns
+
+
+def _write_lines(histories: Iterable[Columns], target: Path) -> int:
+    count = 0
+    with target.open("w", encoding="utf-8") as file:
+        for count, columns in enumerate(histories, 1):
+            file.write(notation.dumps(history_of(columns)) + "\n")
+    return count
+
+
+def _write_parquet(histories: Iterable[Columns], target: Path) -> int:
+    count = 0
+    with pq.ParquetWriter(target, SCHEMA) as writer:
+        for count, columns in enumerate(histories, 1):
+            writer.write_table(table_of(columns, count - 1))
+    return count
