@@ -21,7 +21,7 @@ REFRESHES, TABLE_READERS, WRITES = 0.1, 0.25, 0.5
 
 @dataclass(frozen=True, slots=True)
 class Newest:
-    """Which version of an object was the newest at a time; an initial one is called by its object's number."""
+    """Which version of an object was the newest at a time; an object's initial one has its own number."""
 
     keys: Ints
     versions: Ints

@@ -1,6 +1,7 @@
 """The command `skipproof`: 0 all held, 1 a violation was found, 2 bad usage or input."""
 
 import contextlib
+import json
 import re
 import sys
 import tempfile
@@ -249,6 +250,72 @@ def check(
         for one in checked:
             checking.show(showing.console(), one)
     raise typer.Exit(VIOLATED if any(one.confirmed for one in checked) else HELD)
+
+
+@app.command()
+def history(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="JSON lines or Parquet; docs/HISTORIES.md has the notation."),
+    ],
+    require: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--require", metavar="LEVEL", help="A level that each history must satisfy. Repeatable."
+        ),
+    ] = None,
+    transactions: Annotated[
+        str | None,
+        typer.Option("--transactions", metavar="1,2,5", help="Judge these alone.", show_default="all"),
+    ] = None,
+    literal: Annotated[
+        bool, typer.Option("--literal", help="Take the paper's clause on derived versions as written.")
+    ] = False,
+    convert: Annotated[
+        Path | None,
+        typer.Option("--convert", metavar="FILE", help="Write the histories as .jsonl or .parquet; no more."),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML page of all of it.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, a line for each history.")] = False,
+) -> None:
+    """Check recorded histories for isolation anomalies, also through derived data."""
+    histories = _histories()
+    if convert is not None:
+        count = histories.converted(file, convert)
+        print(f"{count:,} {'history' if count == 1 else 'histories'} written to {convert}")
+        return
+    request = histories.requested(require or (), transactions, literal=literal)
+    kept, status = [], HELD
+    for one in histories.judged(file, request):
+        if as_json:
+            print(json.dumps(one.result.to_dict(), ensure_ascii=False))
+        else:
+            histories.show(showing.console(), one)
+        if one.result.problem is not None:
+            print(f"skipproof: {file}, {one.place}: {one.result.problem}", file=sys.stderr)
+            status = UNUSABLE
+        elif one.failed:
+            status = max(status, VIOLATED)
+        if report is not None:
+            kept.append(one)
+    if report is not None:
+        from skipproof.histories.report import write_report
+
+        write_report(kept, report)
+    raise typer.Exit(status)
+
+
+def _histories() -> Any:
+    """The module that judges histories; it needs SciPy, which users of the pruning do not."""
+    try:
+        from skipproof.histories import judging
+    except ImportError as error:
+        if error.name is None or error.name.partition(".")[0] != "scipy":
+            raise
+        raise InputError("Histories need SciPy: run `pip install 'skipproof[histories]'`.") from error
+    return judging
 
 
 def _stand() -> Any:

@@ -38,6 +38,7 @@ class Result:
         strongest: The levels that hold and that no stronger one that holds implies, in the order of `LEVELS`.
         witness: For each phenomenon that is there what shows it.
         problem: Why the history could not be judged, or None.
+        row: The row of a file, counted from 0, that the problem is in, where it is known.
     """
 
     id: str
@@ -46,6 +47,7 @@ class Result:
     strongest: tuple[str, ...]
     witness: Mapping[str, Witness]
     problem: str | None = None
+    row: int | None = None
     _graph: "tuple[Facts, Edges] | None" = field(default=None, repr=False, compare=False)
 
     def verdict(self, level: str) -> Verdict:
@@ -110,7 +112,7 @@ def check(
         columns = columns_of(history) if isinstance(history, History) else history
         known = checked(columns)
     except UnusableHistory as error:
-        return unusable(history.id, str(error))
+        return unusable(history.id, str(error), row=error.row)
     kept = _kept(known, transactions)
     found = edges(known, literal=literal)
     if transactions is not None:
@@ -118,9 +120,9 @@ def check(
     return _judged(known, found, kept)
 
 
-def unusable(id: str, problem: str) -> Result:
+def unusable(id: str, problem: str, *, row: int | None = None) -> Result:
     """The result for a history that cannot be judged."""
-    return Result(id=id, phenomena=(), unknown=PHENOMENA, strongest=(), witness={}, problem=problem)
+    return Result(id=id, phenomena=(), unknown=PHENOMENA, strongest=(), witness={}, problem=problem, row=row)
 
 
 def _kept(known: Facts, transactions: Collection[int] | None) -> Flags:

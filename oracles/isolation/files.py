@@ -118,8 +118,9 @@ def _all(found: Iterable[Entry]) -> Iterator[Columns]:
 def _write_lines(histories: Iterable[Columns], target: Path) -> int:
     count = 0
     with target.open("w", encoding="utf-8") as file:
-        for count, columns in enumerate(histories, 1):
+        for columns in histories:
             file.write(notation.dumps(history_of(columns)) + "\n")
+            count += 1
     return count
 
 

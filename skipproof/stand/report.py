@@ -6,16 +6,16 @@ that show nothing are written as `\\u{...}`.
 
 import functools
 import json
-import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 
 from oracles.contradictions import Oracle, Verdict
+from skipproof import pages
 
 Result: TypeAlias = Mapping[str, Any]
 
@@ -68,15 +68,7 @@ class Share:
 
 def write_report(results: Sequence[Result], path: Path) -> None:
     """Write the page beside its place and rename it, so that none is ever half there."""
-    page = render(results)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.new")
-    try:
-        beside.write_text(page, encoding="utf-8")
-        os.replace(beside, path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
+    pages.write(render(results), path)
 
 
 def render(results: Sequence[Result]) -> str:
@@ -97,14 +89,7 @@ def render(results: Sequence[Result]) -> str:
 
 @functools.cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_visible,
-    )
+    environment = pages.environment(Path(__file__).parent)
     environment.filters |= {
         "answer": _answer,
         "by_verdict": _by_verdict,
@@ -116,19 +101,6 @@ def _environment() -> Environment:
         "speed": _speed,
     }
     return environment
-
-
-def _visible(value: object) -> object:
-    """A text in which each character shows, or breaks a line.
-
-    All that the template prints passes here; what a macro returns has already.
-    """
-    if not isinstance(value, str) or hasattr(value, "__html__"):
-        return value
-    return "".join(
-        character if character.isprintable() or character in "\n\t\u2009" else f"\\u{{{ord(character):x}}}"
-        for character in value
-    )
 
 
 def _verdicts(results: Iterable[Result]) -> list[str]:

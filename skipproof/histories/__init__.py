@@ -1,0 +1,1 @@
+"""`skipproof history`: recorded histories, whether they are isolated, and what shows that they are not."""

@@ -1,0 +1,147 @@
+"""The histories of a file, judged one by one, and how they are shown."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+from oracles.isolation import LEVELS, Result, Verdict, Witness, check
+from oracles.isolation.checking import unusable
+from oracles.isolation.files import Entry, UnusableFile, convert, entries
+from pruning.errors import InputError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What `skipproof history` was told.
+
+    Attributes:
+        required: Levels that each history has to satisfy.
+        literal: Whether [D]'s clause on write-dependencies is taken as written.
+        transactions: The ones that alone are judged, or None for all.
+    """
+
+    required: tuple[str, ...] = ()
+    literal: bool = False
+    transactions: frozenset[int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One history of the file; `failed` are the required levels that it was not found to satisfy."""
+
+    place: str
+    result: Result
+    failed: Mapping[str, Verdict]
+
+
+def requested(required: Sequence[str], transactions: str | None, *, literal: bool) -> Request:
+    """The request that the options are.
+
+    Raises:
+        InputError: there is no such level, or a transaction is no number.
+    """
+    for level in required:
+        if level not in LEVELS:
+            raise InputError(f"--require {level}: it is one of {', '.join(LEVELS)}")
+    if transactions is None:
+        return Request(required=tuple(required), literal=literal)
+    names = [name.strip().removeprefix("T") for name in transactions.split(",")]
+    if not all(name.isascii() and name.isdigit() for name in names):
+        raise InputError(f"--transactions {transactions}: give numbers, as 1,2,5")
+    return Request(
+        required=tuple(required), literal=literal, transactions=frozenset(int(name) for name in names)
+    )
+
+
+def judged(path: Path, request: Request) -> Iterator[Judged]:
+    """Judge the histories of a file in turn; one that cannot be judged is UNKNOWN and says why.
+
+    Raises:
+        InputError: the file cannot be read, or holds no history.
+    """
+    count = 0
+    try:
+        for entry in entries(path):
+            count += 1
+            yield _judged(path, entry, request)
+    except (OSError, UnusableFile) as error:
+        raise InputError(_sentence(path, error)) from error
+    if not count:
+        raise InputError(f"{path} holds no history")
+
+
+def _sentence(path: Path, error: Exception) -> str:
+    if isinstance(error, OSError):
+        return f"{path} cannot be read: {error.strerror or error}"
+    return f"{path}: {error}"
+
+
+def _judged(path: Path, entry: Entry, request: Request) -> Judged:
+    if entry.columns is None:
+        result = unusable(entry.id, entry.problem or "")
+    else:
+        try:
+            result = check(entry.columns, literal=request.literal, transactions=request.transactions)
+        except ValueError as error:
+            raise InputError(f"{path}, {entry.place}: {error}") from error
+    verdicts = {level: result.verdict(level) for level in request.required}
+    failed = {level: verdict for level, verdict in verdicts.items() if verdict is not Verdict.VALID}
+    place = entry.place if result.row is None else f"row {result.row + 1}"
+    return Judged(place, replace(result, id=entry.id, _graph=None), failed)
+
+
+def converted(source: Path, target: Path) -> int:
+    """Write the histories of a file in the form that the target's name says; how many there are.
+
+    Raises:
+        InputError: a history cannot be read, or its names cannot be written.
+    """
+    try:
+        return convert(source, target)
+    except (OSError, ValueError) as error:
+        raise InputError(_sentence(source, error)) from error
+
+
+def by_steps(result: Result) -> list[tuple[list[str], Witness]]:
+    """The witnesses, each with all the phenomena that it shows, the shortest first."""
+    groups: dict[frozenset[object], list[str]] = {}
+    for name, witness in result.witness.items():
+        groups.setdefault(frozenset(witness.steps), []).append(name)
+    found = [(names, result.witness[names[0]]) for names in groups.values()]
+    return sorted(found, key=lambda group: len(group[1].steps))
+
+
+def headline(result: Result) -> str:
+    """What a history satisfies and shows, in one line."""
+    if result.problem is not None:
+        return f"{result.id}: unknown, because {result.problem}"
+    levels = " and ".join(result.strongest) or "not even PL-1"
+    shown = ", ".join(result.phenomena) or "no phenomenon"
+    undecided = f"; not decided: {', '.join(result.unknown)}" if result.unknown else ""
+    return f"{result.id}: {levels}; {shown}{undecided}"
+
+
+def show(out: Console, one: Judged) -> None:
+    """Print a history for people."""
+    out.print(escape(headline(one.result)), soft_wrap=True)
+    for names, witness in by_steps(one.result):
+        first, *rest = steps_told(witness)
+        out.print(escape(f"  {', '.join(names)}: {first}"), soft_wrap=True)
+        for line in rest:
+            out.print(escape(f"    {line}"), soft_wrap=True)
+    for level, verdict in one.failed.items():
+        out.print(f"  {level} is required: {verdict.value}", soft_wrap=True)
+
+
+def steps_told(witness: Witness) -> list[str]:
+    """The steps of a witness as sentences; the last one of a cycle is the contradiction."""
+    if len(witness.steps) == 1:
+        return [witness.steps[0].because]
+    lines = [str(step) for step in witness.steps]
+    lines[-1] = f"but {lines[-1]}: a contradiction"
+    if not witness.smallest:
+        lines.append("(there may be a cycle of fewer steps)")
+    return lines

@@ -1,0 +1,43 @@
+"""HTML pages of reports: escaped, each character visible, and never half there."""
+
+import os
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+
+def environment(folder: Path) -> Environment:
+    """What renders the templates of a folder; whatever they print is escaped, and each character shows."""
+    return Environment(
+        loader=FileSystemLoader(folder),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_visible,
+    )
+
+
+def _visible(value: object) -> object:
+    """A text in which each character shows, or breaks a line.
+
+    All that the template prints passes here; what a macro returns has already.
+    """
+    if not isinstance(value, str) or hasattr(value, "__html__"):
+        return value
+    return "".join(
+        character if character.isprintable() or character in "\n\t\u2009" else f"\\u{{{ord(character):x}}}"
+        for character in value
+    )
+
+
+def write(page: str, path: Path) -> None:
+    """Write the page beside its place and rename it, so that none is ever half there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        beside.write_text(page, encoding="utf-8")
+        os.replace(beside, path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
