@@ -138,27 +138,17 @@ class Explaining:
         return f"{reads}, and {overwrites}, the next version"
 
     def _wrp(self, link: Link, base: int, seen: int, after: int) -> str:
-        predicate = self.known.columns.predicates[int(self.known.columns.subject[seen])]
-        return (
-            f"{self.known.name(link.head)} read by predicate {predicate} and saw the change that "
-            f"{self._changes(link.tail, base, after)}"
-        )
+        return self._by_predicate("saw", link.head, link.tail, base, seen, after)
 
     def _rwp(self, link: Link, base: int, seen: int, after: int) -> str:
-        predicate = self.known.columns.predicates[int(self.known.columns.subject[seen])]
-        return (
-            f"{self.known.name(link.tail)} read by predicate {predicate} and did not see the change that "
-            f"{self._changes(link.head, base, after)}"
-        )
+        return self._by_predicate("did not see", link.tail, link.head, base, seen, after)
 
-    def _changes(self, writer: int, base: int, after: int) -> str:
-        """`z@2 makes, which T2 wrote`."""
-        name = self.known.columns.name
-        if base == after:
-            return f"{name(after)} makes to what matches, which {self.known.name(writer)} wrote"
+    def _by_predicate(self, saw: str, reader: int, writer: int, base: int, seen: int, after: int) -> str:
+        known, columns = self.known, self.known.columns
+        predicate = columns.predicates[int(columns.subject[seen])]
         return (
-            f"{name(after)} makes to what matches; {self._derives(after, base)}, which "
-            f"{self.known.name(writer)} wrote"
+            f"{known.name(reader)} read by predicate {predicate} and {saw} {self._derives(after, base)}, "
+            f"which {known.name(writer)} wrote; {columns.name(after)} changes what matches"
         )
 
 
