@@ -1,0 +1,95 @@
+"""Searches side by side find what one search after the other finds, and a limit is never an absence."""
+
+from collections.abc import Sequence
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oracles.isolation import searching
+from oracles.isolation.searching import Ways, decide, shortest, sparse, way
+
+Pairs = Sequence[tuple[int, int]]
+
+NODES = 7
+
+
+def pairs(*, min_size: int = 0) -> st.SearchStrategy[list[tuple[int, int]]]:
+    node = st.integers(0, NODES - 1)
+    return st.lists(
+        st.tuples(node, node).filter(lambda pair: pair[0] != pair[1]), min_size=min_size, max_size=14
+    )
+
+
+def ways(arcs: Pairs, searches: Pairs, ranks: Sequence[Sequence[int]] = ()) -> Ways:
+    ends = np.array(arcs, np.int64).reshape(-1, 2)
+    wanted = np.array(searches, np.int64).reshape(-1, 2)
+    return Ways(
+        arcs=sparse(NODES, ends[:, 0], ends[:, 1]),
+        starts=wanted[:, 0],
+        ends=wanted[:, 1],
+        ranks=np.array(ranks, np.int64).reshape(len(ranks), NODES),
+    )
+
+
+def lengths(arcs: Pairs, searches: Pairs) -> list[int | None]:
+    """The length of a shortest way of each search, by another library."""
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(NODES))
+    graph.add_edges_from(arcs)
+    return [
+        nx.shortest_path_length(graph, start, end) if nx.has_path(graph, start, end) else None
+        for start, end in searches
+    ]
+
+
+@given(arcs=pairs(), searches=pairs())
+def test_the_shortest_of_many_ways_is_found(arcs: Pairs, searches: Pairs) -> None:
+    found, expected = shortest(ways(arcs, searches)), lengths(arcs, searches)
+    assert found.complete
+    known = [length for length in expected if length is not None]
+    if found.search is None:
+        assert not known
+    else:
+        assert expected[found.search] == min(known)
+        start, end = searches[found.search]
+        path = way(ways(arcs, searches).arcs, start, end)
+        assert (path[0], path[-1], len(path) - 1) == (start, end, min(known))
+
+
+@given(arcs=pairs(), searches=pairs())
+def test_each_of_many_searches_is_decided(arcs: Pairs, searches: Pairs) -> None:
+    decided, expected = decide(ways(arcs, searches)), lengths(arcs, searches)
+    assert not decided.unknown.any()
+    assert decided.found.tolist() == [length is not None for length in expected]
+
+
+@given(arcs=pairs(), searches=pairs())
+def test_ranks_rule_out_only_what_there_is_not(arcs: Pairs, searches: Pairs) -> None:
+    ordered = [(min(pair), max(pair)) for pair in arcs]
+    ranked, expected = ways(ordered, searches, [range(NODES)]), lengths(ordered, searches)
+    assert decide(ranked).found.tolist() == [length is not None for length in expected]
+    assert shortest(ranked).search == shortest(ways(ordered, searches)).search
+
+
+@given(arcs=pairs(min_size=1), searches=pairs(min_size=1), limit=st.integers(0, 6))
+def test_a_limit_is_never_an_absence(arcs: Pairs, searches: Pairs, limit: int) -> None:
+    expected = lengths(arcs, searches)
+    few = shortest(ways(arcs, searches), steps_max=limit)
+    if few.search is None and few.complete:
+        assert expected == [None] * len(searches)
+    decided = decide(ways(arcs, searches), steps_each=limit)
+    for length, found, unknown in zip(expected, decided.found, decided.unknown, strict=True):
+        assert not (found and unknown)
+        assert unknown or found == (length is not None)
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 3])
+def test_searches_of_several_chunks_agree(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    arcs = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6), (2, 6)]
+    searches = [(0, 6), (6, 0), (1, 5), (3, 6), (1, 6)]
+    monkeypatch.setattr(searching, "CHUNK", chunk)
+    assert shortest(ways(arcs, searches)).search == 4
+    assert decide(ways(arcs, searches)).found.tolist() == [True, False, True, True, True]
