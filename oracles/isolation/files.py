@@ -50,16 +50,20 @@ def entries(path: Path) -> Iterator[Entry]:
 def _of_lines(path: Path) -> Iterator[Entry]:
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
-            if line.strip():
-                yield _of_line(line, number)
+            entry = _of_line(line, number)
+            if entry is not None:
+                yield entry
 
 
-def _of_line(line: bytes, number: int) -> Entry:
+def _of_line(line: bytes, number: int) -> Entry | None:
+    """None for an empty line."""
     place = f"line {number}"
     try:
-        text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+        text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip()
     except UnicodeDecodeError as error:
         return Entry(place, place, None, f"byte {error.start + 1} is not UTF-8")
+    if not text:
+        return None
     try:
         history = notation.loads(text)
     except UnusableHistory as error:
@@ -79,7 +83,8 @@ def _of_parquet(path: Path) -> Iterator[Entry]:
     for part in parts(table):
         place = f"row {part.first + 1}"
         try:
-            yield Entry(place, str(part.number), columns_of_part(part))
+            columns = columns_of_part(part)
+            yield Entry(place, columns.id, columns)
         except UnusableHistory as error:
             yield Entry(place_of(error, place), str(part.number), None, str(error))
 
