@@ -183,12 +183,12 @@ def skewed(out: Console, folder: Path, size: int) -> None:
     one, every = apart("check", path), apart("singles", path)
     share = every["unknown"] / max(every["searches"], 1)
     out.print(
-        f"\n{SKEWED:.0%} skewed readers, {size:,} transactions: checked in {seconds(one, 'read', 'check')} s and "
-        f"{gigabytes(one)} GiB;\n  {', '.join(one['phenomena'])}; strongest {', '.join(one['strongest'])}"
+        f"\n{SKEWED:.0%} skewed readers, {size:,} transactions: checked in {seconds(one, 'read', 'check')} s "
+        f"and {gigabytes(one)} GiB;\n  {', '.join(one['phenomena'])}; strongest {', '.join(one['strongest'])}"
     )
     out.print(
-        f"  {every['readers']:,} readers close a cycle of one anti-dependency: {every['searches']:,} searches in "
-        f"{seconds(every, 'search')} s,\n  {every['unknown']:,} of them unknown, {share:.4%} (at most "
+        f"  {every['readers']:,} readers close one anti-dependency's cycle; {every['searches']:,} searches "
+        f"in {seconds(every, 'search')} s,\n  {every['unknown']:,} of them unknown, {share:.4%} (at most "
         f"{UNKNOWN_MAX:.0%}: {'yes' if share <= UNKNOWN_MAX else 'no'})"
     )
 

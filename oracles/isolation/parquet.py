@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from oracles.isolation.columns import Columns, Kind, Rows
 from oracles.isolation.errors import UnusableHistory
-from oracles.isolation.lists import Flags, Ints, Lists
+from oracles.isolation.lists import Flags, Ints, Lists, distinct
 
 ORDER, PREDICATE, HISTORY_NAME, OBJECT_NAME, VERSION_NAME, PREDICATE_NAME = range(7, 13)
 
@@ -64,7 +64,7 @@ def normal(table: pa.Table) -> pa.Table:
             if field.name in _REQUIRED:
                 raise UnusableHistory(f"it has no column {field.name!r}")
             filled = 0 if field.name == "history" else None
-            columns.append(pa.array([filled], field.type).take(pa.nulls(len(table), pa.int8()).fill_null(0)))
+            columns.append(pa.repeat(pa.scalar(filled, field.type), len(table)))
             continue
         column = table.column(field.name)
         try:
@@ -267,12 +267,24 @@ class _Ids:
     """Numbers of a file, which may be any, counted from 0 in ascending order."""
 
     def __init__(self, ids: Ints) -> None:
-        self.ids = np.unique(ids)
+        highest = int(ids.max(initial=-1))
+        self._places: Ints | None = None
+        if highest > 8 * len(ids) + 1024:
+            self.ids = distinct(ids)
+            return
+        # A table of all numbers up to the highest is faster, and no larger than the rows.
+        used = np.zeros(highest + 1, np.bool_)
+        used[ids] = True
+        self.ids = np.flatnonzero(used)
+        self._places = np.where(used, np.cumsum(used) - 1, -1)
 
     def of(self, wanted: Ints) -> Ints:
         """The index of each; -1 for one that is not there."""
         if not len(self.ids):
             return np.full(len(wanted), -1, np.int64)
+        if self._places is not None:
+            places = self._places[np.minimum(wanted, len(self._places) - 1)]
+            return np.where(wanted < len(self._places), places, -1)
         found = np.minimum(np.searchsorted(self.ids, wanted), len(self.ids) - 1)
         return np.where(self.ids[found] == wanted, found, -1)
 
