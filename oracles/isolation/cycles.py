@@ -72,16 +72,19 @@ def cycles(edges: Edges, transactions: int, end: Ints) -> Cycles:
         return Cycles(found={}, unknown=frozenset())
     found: dict[str, Cycle] = {}
     unknown: set[str] = set()
+    walks = _Walks.of(inner)
     for name, shape in SHAPES.items():
         if shape.first <= DIRECT and not inner.has_direct_cycle:
             continue
-        search = inner.single if name == "G-single" else inner.within_components
-        cycle, known = search(shape)
+        if name == "G-single":
+            cycle, known = inner.single(shape, walks.alternating)
+        else:
+            cycle, known = inner.within_components(shape), True
         if cycle is not None:
             found[name] = cycle
         elif not known:
             unknown.add(name)
-    nonadjacent = inner.nonadjacent()
+    nonadjacent = walks.smallest()
     if nonadjacent is not None:
         found["G-nonadjacent"] = nonadjacent
     return Cycles(found=found, unknown=frozenset(unknown))
@@ -117,7 +120,7 @@ class _Inner:
         """Which edges are of some kinds."""
         return np.isin(self.kind, [int(kind) for kind in kinds])
 
-    def within_components(self, shape: Shape) -> tuple[Cycle | None, bool]:
+    def within_components(self, shape: Shape) -> Cycle | None:
         """A smallest cycle whose first edge's kinds are among those of the rest."""
         rest, count = self.chosen(shape.rest), len(self.nodes)
         tail, head = self.tail[rest], self.head[rest]
@@ -126,13 +129,13 @@ class _Inner:
         arcs = sparse(count, tail[inside], head[inside])
         first = self.chosen(shape.first) & (labels[self.tail] == labels[self.head])
         if not first.any():
-            return None, True
+            return None
         tail, head = _distinct(self.tail[first], self.head[first], count)
-        return self._smallest(shape, Ways(arcs=arcs, starts=head, ends=tail, ranks=_no_ranks(count))), True
+        return self._smallest(shape, Ways(arcs=arcs, starts=head, ends=tail, ranks=_no_ranks(count)))
 
-    def single(self, shape: Shape) -> tuple[Cycle | None, bool]:
+    def single(self, shape: Shape, alternating: Flags) -> tuple[Cycle | None, bool]:
         """A smallest cycle of one anti-dependency, and if none was found, whether there is none."""
-        ways = self.singles(shape)
+        ways = self.singles(shape, alternating)
         found = shortest(ways)
         if found.search is not None:
             return self._cycle(shape, ways, found.search, found.complete), True
@@ -145,10 +148,10 @@ class _Inner:
         few = Ways(arcs=ways.arcs, starts=ways.starts[closing], ends=ways.ends[closing], ranks=ways.ranks)
         return self._smallest(shape, few, complete=not decided.unknown.any()), True
 
-    def singles(self, shape: Shape) -> Ways:
-        """Where to look for the ways back of anti-dependencies."""
+    def singles(self, shape: Shape, alternating: Flags) -> Ways:
+        """Where to look for the ways back of anti-dependencies, which are among those of closed walks."""
         rest, count = self.chosen(shape.rest), len(self.nodes)
-        first = self.chosen(shape.first)
+        first = self.chosen(shape.first) & alternating
         tail, head = _distinct(self.tail[first], self.head[first], count)
         arcs = sparse(count, self.tail[rest], self.head[rest])
         return Ways(arcs=arcs, starts=head, ends=tail, ranks=self.ranks)
@@ -164,37 +167,55 @@ class _Inner:
         back = [Link(tail, head, shape.rest) for tail, head in pairwise(nodes)]
         return Cycle((Link(nodes[-1], nodes[0], shape.first), *back), smallest)
 
-    def nonadjacent(self) -> Cycle | None:
-        """A smallest closed walk with an anti-dependency and no two next to each other.
 
-        Each node is there twice: as it is reached by a dependency, and, counted on, by an anti-dependency,
-        from where no other one leads on.
-        """
-        count = len(self.nodes)
-        anti = self.chosen(ANTI)
-        tail, head = self.tail.astype(np.int64), self.head.astype(np.int64)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Walks:
+    """Closed walks without two anti-dependencies next to each other.
+
+    Each node is there twice: as it is reached by a dependency, and, counted on, by an anti-dependency, from
+    where no other one leads on.
+
+    Attributes:
+        alternating: Which edges are anti-dependencies of such a walk.
+        tails, heads: The ends of what may be walked, of such walks alone.
+    """
+
+    inner: _Inner
+    alternating: Flags
+    tails: Ints
+    heads: Ints
+
+    @classmethod
+    def of(cls, inner: _Inner) -> "_Walks":
+        """The walks of a graph."""
+        count, anti = len(inner.nodes), inner.chosen(ANTI)
+        tail, head = inner.tail.astype(np.int64), inner.head.astype(np.int64)
         tails = np.concatenate((tail[~anti], tail[~anti] + count, tail[anti])).astype(np.int32)
         heads = np.concatenate((head[~anti], head[~anti], head[anti] + count)).astype(np.int32)
         _, labels = components(sparse(2 * count, tails, heads))
         inside = labels[tails] == labels[heads]
-        first = inside[len(inside) - int(anti.sum()) :]
-        if not first.any():
+        alternating = anti.copy()
+        alternating[anti] = inside[len(inside) - int(anti.sum()) :]
+        return cls(inner=inner, alternating=alternating, tails=tails[inside], heads=heads[inside])
+
+    def smallest(self) -> Cycle | None:
+        """A smallest one."""
+        if not self.alternating.any():
             return None
-        arcs = sparse(2 * count, tails[inside], heads[inside])
-        starts, ends = head[anti][first] + count, tail[anti][first]
-        ways = Ways(arcs=arcs, starts=starts, ends=ends, ranks=_no_ranks(2 * count))
+        count = len(self.inner.nodes)
+        arcs = sparse(2 * count, self.tails, self.heads)
+        ends, starts = _distinct(self.inner.tail[self.alternating], self.inner.head[self.alternating], count)
+        ways = Ways(arcs=arcs, starts=starts + count, ends=ends, ranks=_no_ranks(2 * count))
         found = shortest(ways)
         search = found.search or 0
-        walk = way(arcs, int(starts[search]), int(ends[search]))
-        links = [self._link(walk[-1], walk[0])]
-        links += [self._link(one, other) for one, other in pairwise(walk)]
+        walk = way(arcs, int(ways.starts[search]), int(ways.ends[search]))
+        links = [self._link(one, other) for one, other in pairwise([walk[-1], *walk])]
         return Cycle(tuple(links), found.complete)
 
     def _link(self, one: int, other: int) -> Link:
-        count = len(self.nodes)
-        return Link(
-            int(self.nodes[one % count]), int(self.nodes[other % count]), ANTI if other >= count else DIRECT
-        )
+        nodes = self.inner.nodes
+        count = len(nodes)
+        return Link(int(nodes[one % count]), int(nodes[other % count]), ANTI if other >= count else DIRECT)
 
 
 def _ranks(count: int, tail: Ints, head: Ints, end: Ints) -> tuple[Ints, bool]:
@@ -224,7 +245,7 @@ def closing(edges: Edges, transactions: int, end: Ints) -> tuple[Ints, int, int]
     inner = _Inner.of(edges, transactions, end)
     if inner is None:
         return np.empty(0, np.int64), 0, 0
-    ways = inner.singles(SHAPES["G-single"])
+    ways = inner.singles(SHAPES["G-single"], _Walks.of(inner).alternating)
     decided = decide(ways)
     readers = inner.nodes[distinct(ways.ends[decided.found])]
     return readers, len(ways.starts), int(decided.unknown.sum())

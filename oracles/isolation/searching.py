@@ -1,6 +1,5 @@
 """Shortest ways from many starts to many ends at once; a search that meets a limit says so."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +10,8 @@ from oracles.isolation.lists import Flags, Ints, Lists, contained, distinct
 CHUNK = 1 << 16  # searches side by side; more are as fast, and need more memory
 STEPS_MAX = 60_000_000  # of a search for a smallest cycle, in pairs of a search and a node
 STEPS_EACH = 20_000  # of one search for whether there is a way at all
+STEPS_ALL = 500_000_000  # of all of them
+PAIRS_MAX = 10_000_000  # of a search and a node that are held at once
 
 
 def sparse(count: int, tail: Ints, head: Ints) -> csr_array:
@@ -80,8 +81,13 @@ def shortest(ways: Ways, *, steps_max: int = STEPS_MAX) -> Shortest:
     far, left = 1, steps_max
     while len(alive):
         best, arcs_max, unfinished = None, far, []
-        for chunk in _chunks(alive):
+        pending = _chunks(alive)
+        while pending:
+            chunk = pending.pop()
             explored = _explore(ways, forward, chunk, arcs_max, left)
+            if explored is None:
+                pending += _halves(chunk)
+                continue
             left -= explored.steps
             if left < 0:
                 return Shortest(best, complete=False)
@@ -97,9 +103,14 @@ def shortest(ways: Ways, *, steps_max: int = STEPS_MAX) -> Shortest:
     return Shortest(None, complete=True)
 
 
-def _chunks(searches: Ints) -> Iterator[Ints]:
-    for first in range(0, len(searches), CHUNK):
-        yield searches[first : first + CHUNK]
+def _chunks(searches: Ints) -> list[Ints]:
+    """Searches to go side by side; the first ones last."""
+    return [searches[first : first + CHUNK] for first in range(0, len(searches), CHUNK)][::-1]
+
+
+def _halves(searches: Ints) -> list[Ints]:
+    middle = len(searches) // 2
+    return [searches[middle:], searches[:middle]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,17 +123,20 @@ class _Explored:
     steps: int
 
 
-def _explore(ways: Ways, forward: Lists, searches: Ints, arcs_max: int, steps_max: int) -> _Explored:
-    """Look from the starts of some searches, over so many arcs."""
+def _explore(ways: Ways, forward: Lists, searches: Ints, arcs_max: int, steps_max: int) -> _Explored | None:
+    """Look from the starts of some searches, over so many arcs; None if they are too many side by side."""
     width, ends = ways.arcs.shape[0], ways.ends[searches]
     search, node = np.arange(len(searches), dtype=np.int64), ways.starts[searches]
     visited = np.sort(search * width + node)
     steps = 0
     for arcs in range(1, arcs_max + 1):
-        owners, reached = forward.expand(node)
-        steps += len(owners)
+        wide = int(forward.lengths[node].sum())
+        if len(searches) > 1 and wide + len(visited) > PAIRS_MAX:
+            return None
+        steps += wide
         if steps > steps_max:
             return _Explored(None, 0, searches, steps)
+        owners, reached = forward.expand(node)
         search = search[owners]
         hits = reached == ends[search]
         if hits.any():
@@ -143,14 +157,24 @@ class Decided:
     unknown: Flags
 
 
-def decide(ways: Ways, *, steps_each: int = STEPS_EACH) -> Decided:
+def decide(ways: Ways, *, steps_each: int = STEPS_EACH, steps_all: int = STEPS_ALL) -> Decided:
     """Decide for each search whether its start leads to its end, from both ends at once."""
     found = np.zeros(len(ways.starts), np.bool_)
     unknown = np.zeros(len(ways.starts), np.bool_)
     forward, backward = neighbours(ways.arcs), neighbours(csr_array(ways.arcs.T))
     alive = np.flatnonzero(ways.may_lead(np.arange(len(ways.starts)), ways.starts, ways.ends))
-    for chunk in _chunks(alive):
-        found[chunk], unknown[chunk] = _meet(ways, forward, backward, chunk, steps_each)
+    pending, left = _chunks(alive), steps_all
+    while pending:
+        chunk = pending.pop()
+        if left <= 0:
+            unknown[chunk] = True
+            continue
+        met = _meet(ways, forward, backward, chunk, steps_each)
+        if met is None:
+            pending += _halves(chunk)
+            continue
+        found[chunk], unknown[chunk], steps = met
+        left -= steps
     return Decided(found, unknown)
 
 
@@ -163,6 +187,10 @@ class _Side:
     targets: Ints
     fresh: Ints
     visited: Ints
+
+    def room(self, width: int) -> int:
+        """How many pairs it holds once it has grown, at most."""
+        return len(self.visited) + int(self.lists.lengths[self.fresh % width].sum())
 
     def grow(self, width: int) -> Ints:
         """Reach one arc further; how many nodes were looked at, for each search."""
@@ -186,8 +214,11 @@ class _Side:
 
 def _meet(
     ways: Ways, forward: Lists, backward: Lists, searches: Ints, steps_each: int
-) -> tuple[Flags, Flags]:
-    """Whether there is a way for each of some searches, and whether that is unknown."""
+) -> tuple[Flags, Flags, int] | None:
+    """Of some searches whether there is a way, and whether that is unknown; how many steps it took.
+
+    None if they are too many side by side.
+    """
     width = ways.arcs.shape[0]
     numbers = np.arange(len(searches), dtype=np.int64)
     starts, ends = numbers * width + ways.starts[searches], numbers * width + ways.ends[searches]
@@ -199,6 +230,8 @@ def _meet(
     alive = ~found
     while alive.any():
         side, other = (ahead, behind) if len(ahead.fresh) <= len(behind.fresh) else (behind, ahead)
+        if len(searches) > 1 and side.room(width) > PAIRS_MAX:
+            return None
         steps += side.grow(width)
         found[side.fresh[contained(side.fresh, other.visited)] // width] = True
         unknown |= ~found & (steps > steps_each)
@@ -208,4 +241,4 @@ def _meet(
         alive &= ~found & ~unknown & growing
         ahead.keep(alive, width)
         behind.keep(alive, width)
-    return found, unknown
+    return found, unknown, int(steps.sum())

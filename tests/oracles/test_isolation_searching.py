@@ -86,10 +86,21 @@ def test_a_limit_is_never_an_absence(arcs: Pairs, searches: Pairs, limit: int) -
         assert unknown or found == (length is not None)
 
 
-@pytest.mark.parametrize("chunk", [1, 2, 3])
-def test_searches_of_several_chunks_agree(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("chunk", "pairs_max"), [(1, 100), (2, 100), (3, 100), (5, 1), (5, 6), (5, 9)])
+def test_searches_of_several_chunks_agree(
+    chunk: int, pairs_max: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where chunks are halved, because they hold too much."""
     arcs = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6), (2, 6)]
     searches = [(0, 6), (6, 0), (1, 5), (3, 6), (1, 6)]
     monkeypatch.setattr(searching, "CHUNK", chunk)
+    monkeypatch.setattr(searching, "PAIRS_MAX", pairs_max)
     assert shortest(ways(arcs, searches)).search == 4
     assert decide(ways(arcs, searches)).found.tolist() == [True, False, True, True, True]
+
+
+def test_searches_that_there_is_no_time_for_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searching, "CHUNK", 1)
+    decided = decide(ways([(0, 1), (1, 2)], [(0, 1), (0, 2), (1, 0)]), steps_all=1)
+    assert decided.found.tolist() == [True, False, False]
+    assert decided.unknown.tolist() == [False, True, True]
