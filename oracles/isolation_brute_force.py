@@ -1,0 +1,339 @@
+"""Isolation of small histories, straight from the definitions: loops over operations, each cycle, each start.
+
+Shares   the types of histories; no code of the fast checker.
+Trusts   that the history is well formed: versions exist before they are read, orders are complete.
+Removes  every shortcut: no order is indexed, no component is computed, no start point is deduced.
+Leaves   witnesses; histories of more transactions than a few.
+"""
+
+import enum
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise, product
+from typing import NamedTuple, TypeAlias
+
+from strategies.histories import Commit, Derive, History, PredicateRead, Read, Version, Write
+
+Arc: TypeAlias = tuple[int, int]
+Cycle: TypeAlias = tuple[Arc, ...]
+
+_MOST_TRANSACTIONS = 9  # The ways to choose start points grow as the factorial.
+
+
+class Kind(enum.StrEnum):
+    """How one transaction depends on another."""
+
+    WRITE = "ww"
+    READ = "wr"
+    ANTI = "rw"
+    PREDICATE_READ = "wrp"
+    PREDICATE_ANTI = "rwp"
+
+
+class Edge(NamedTuple):
+    """That `target` depends on `source`."""
+
+    source: int
+    kind: Kind
+    target: int
+
+    def __str__(self) -> str:
+        return f"T{self.source}-{self.kind}->T{self.target}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What a history is found to be; names are those of Adya's thesis."""
+
+    edges: frozenset[Edge]
+    phenomena: frozenset[str]
+    strongest: frozenset[str]
+
+
+class TooLarge(ValueError):
+    """A history has more transactions that depend on each other than can be tried in every way."""
+
+
+_DIRECT = frozenset({Kind.WRITE, Kind.READ, Kind.PREDICATE_READ})
+_ANTI = frozenset({Kind.ANTI, Kind.PREDICATE_ANTI})
+_G1 = frozenset({"G1a", "G1b", "G1c"})
+PROSCRIBED: Mapping[str, frozenset[str]] = {
+    "PL-1": frozenset({"G0"}),
+    "PL-2": _G1,
+    "PL-2+": _G1 | {"G-single"},
+    "PL-2.99": _G1 | {"G2-item"},
+    "PL-SI": _G1 | {"G-SI"},
+    "PL-3": _G1 | {"G2"},
+}
+WEAKER: Mapping[str, frozenset[str]] = {
+    "PL-1": frozenset(),
+    "PL-2": frozenset({"PL-1"}),
+    "PL-2+": frozenset({"PL-1", "PL-2"}),
+    "PL-2.99": frozenset({"PL-1", "PL-2"}),
+    "PL-SI": frozenset({"PL-1", "PL-2", "PL-2+"}),
+    "PL-3": frozenset({"PL-1", "PL-2", "PL-2+", "PL-2.99"}),
+}
+
+
+def judge(history: History, *, literal: bool = False) -> Judgement:
+    """Find the edges, the phenomena and the strongest levels of a well-formed history.
+
+    Args:
+        literal: Whether consecutive derived versions order all writers that they derive from, as the paper's
+            clause says, and not only the writers of what one derives from and the other does not.
+    Raises:
+        TooLarge: More than nine transactions have edges.
+    Source: Adya's thesis, chapters 3 and 4; Streaming Democratized, section 4.
+    """
+    facts = _Facts(history)
+    edges = frozenset(edge for edge in _edges(facts, literal) if edge.source != edge.target)
+    if len(_nodes(edges)) > _MOST_TRANSACTIONS:
+        raise TooLarge(f"{history.id}: {len(_nodes(edges))} transactions depend on each other")
+    found = {
+        "G1a": _reads_aborted(facts),
+        "G1b": _reads_intermediate(facts),
+        "G-SI": _no_start_fits(facts, edges, _all_starts),
+        "G-SI-rt": _no_start_fits(facts, edges, _real_starts),
+        **_cyclic(edges),
+    }
+    phenomena = frozenset(name for name, shown in found.items() if shown)
+    return Judgement(edges=edges, phenomena=phenomena, strongest=_strongest(phenomena))
+
+
+def _strongest(phenomena: frozenset[str]) -> frozenset[str]:
+    holding = {level for level, proscribed in PROSCRIBED.items() if not proscribed & phenomena}
+    return frozenset(level for level in holding if not any(level in WEAKER[other] for other in holding))
+
+
+class _Facts:
+    """Who wrote, derived, read, committed what."""
+
+    def __init__(self, history: History) -> None:
+        self.history = history
+        self.orders = history.orders
+        self.commits: dict[int, int] = {}
+        self.begins: dict[int, int] = {}
+        self.writers: dict[Version, int] = {}
+        self.sources: dict[Version, tuple[Version, ...]] = {}
+        finals: dict[tuple[int, str], Version] = {}
+        for place, operation in enumerate(history.operations):
+            self.begins.setdefault(operation.transaction, place)
+            match operation:
+                case Commit(transaction):
+                    self.commits[transaction] = place
+                case Write(transaction, version):
+                    self.writers[version] = transaction
+                    finals[transaction, version.object] = version
+                case Derive(_, version, sources):
+                    self.sources[version] = sources
+        self.finals = frozenset(finals.values())
+
+    def closure(self, version: Version) -> frozenset[Version]:
+        """The written versions, those of the first transaction included, that this one is or derives from."""
+        if version not in self.sources:
+            return frozenset({version})
+        return frozenset(origin for source in self.sources[version] for origin in self.closure(source))
+
+    def installer(self, version: Version) -> int | None:
+        """The transaction of the history whose commit installed this version, if there is one."""
+        writer = self.writers.get(version)
+        return writer if writer in self.commits and version in self.finals else None
+
+    def reads(self) -> Iterator[tuple[int, Version]]:
+        """Each item read of a committed transaction."""
+        for operation in self.history.operations:
+            if isinstance(operation, Read) and operation.transaction in self.commits:
+                yield operation.transaction, operation.version
+
+    def predicate_reads(self) -> Iterator[PredicateRead]:
+        """Each predicate read of a committed transaction."""
+        for operation in self.history.operations:
+            if isinstance(operation, PredicateRead) and operation.transaction in self.commits:
+                yield operation
+
+    def seen(self) -> Iterator[tuple[int, Version]]:
+        """A committed transaction and what it read, through derivations, of another's writes."""
+        versions = [
+            *self.reads(),
+            *((read.transaction, version) for read in self.predicate_reads() for version in read.versions),
+        ]
+        for transaction, version in versions:
+            for origin in self.closure(version):
+                if origin in self.writers and self.writers[origin] != transaction:
+                    yield transaction, origin
+
+
+def _reads_aborted(facts: _Facts) -> bool:
+    return any(facts.writers[version] not in facts.commits for _, version in facts.seen())
+
+
+def _reads_intermediate(facts: _Facts) -> bool:
+    return any(version not in facts.finals for _, version in facts.seen())
+
+
+def _edges(facts: _Facts, literal: bool) -> Iterator[Edge]:
+    """Every edge of the graph, and some from a transaction to itself."""
+    yield from _write_dependencies(facts, literal)
+    yield from _item_dependencies(facts)
+    yield from _predicate_dependencies(facts)
+
+
+def _write_dependencies(facts: _Facts, literal: bool) -> Iterator[Edge]:
+    for order in facts.orders.values():
+        for earlier, later in pairwise(order):
+            if (earlier in facts.sources) != (later in facts.sources):
+                continue
+            before, after = facts.closure(earlier), facts.closure(later)
+            if not literal:
+                before, after = before - after, after - before
+            for one, other in product(before, after):
+                source, target = facts.installer(one), facts.installer(other)
+                if source is not None and target is not None:
+                    yield Edge(source, Kind.WRITE, target)
+
+
+def _item_dependencies(facts: _Facts) -> Iterator[Edge]:
+    for transaction, read in facts.reads():
+        for version in facts.closure(read):
+            writer = facts.installer(version)
+            if writer is not None:
+                yield Edge(writer, Kind.READ, transaction)
+            for earlier, later in pairwise(facts.orders.get(version.object, ())):
+                overwriter = facts.installer(later)
+                if earlier == version and overwriter is not None:
+                    yield Edge(transaction, Kind.ANTI, overwriter)
+
+
+def _predicate_dependencies(facts: _Facts) -> Iterator[Edge]:
+    for read in facts.predicate_reads():
+        predicate = facts.history.predicates[read.predicate]
+        chosen = {version.object: version for version in read.versions}
+        for name in predicate.domain:
+            order = facts.orders.get(name, ())
+            if name in chosen and chosen[name] not in order:
+                continue
+            newest = order.index(chosen[name]) if name in chosen else -1
+            for place, version in enumerate(order):
+                before = order[place - 1] if place else None
+                if (version in predicate.matching) == (before in predicate.matching):
+                    continue
+                for writer in _changers(facts, before, version):
+                    if place <= newest:
+                        yield Edge(writer, Kind.PREDICATE_READ, read.transaction)
+                    else:
+                        yield Edge(read.transaction, Kind.PREDICATE_ANTI, writer)
+
+
+def _changers(facts: _Facts, before: Version | None, after: Version) -> Iterator[int]:
+    """Who wrote what a version derives from and its predecessor, maybe unborn, does not."""
+    old = frozenset() if before is None else facts.closure(before)
+    for origin in facts.closure(after) - old:
+        writer = facts.installer(origin)
+        if writer is not None:
+            yield writer
+
+
+def _nodes(edges: Collection[Edge]) -> list[int]:
+    return sorted({node for edge in edges for node in (edge.source, edge.target)})
+
+
+def _arcs(edges: Collection[Edge], kinds: Collection[Kind]) -> frozenset[Arc]:
+    return frozenset((edge.source, edge.target) for edge in edges if edge.kind in kinds)
+
+
+def _cycles(arcs: Collection[Arc]) -> Iterator[Cycle]:
+    """Every simple cycle, each once; an arc from a node to itself is one."""
+    nodes = sorted({node for arc in arcs for node in arc})
+    for start in nodes:
+        paths: list[tuple[int, ...]] = [(start,)]
+        while paths:
+            path = paths.pop()
+            for node in nodes:
+                if (path[-1], node) not in arcs:
+                    continue
+                if node == start:
+                    yield tuple(pairwise((*path, start)))
+                elif node > start and node not in path:
+                    paths.append((*path, node))
+
+
+def _cyclic(edges: Collection[Edge]) -> dict[str, bool]:
+    """Whether each phenomenon that is a cycle is there; parallel edges leave it the choice."""
+    writes, direct, anti = _arcs(edges, {Kind.WRITE}), _arcs(edges, _DIRECT), _arcs(edges, _ANTI)
+    items = _arcs(edges, {Kind.ANTI})
+    cycles = list(_cycles(direct | anti))
+    return {
+        "G0": any(writes.issuperset(cycle) for cycle in cycles),
+        "G1c": any(direct.issuperset(cycle) for cycle in cycles),
+        "G-single": any(_has_single(cycle, direct, anti) for cycle in cycles),
+        "G2-item": any(not items.isdisjoint(cycle) for cycle in cycles),
+        "G2": any(not anti.isdisjoint(cycle) for cycle in cycles),
+        "G-nonadjacent": _has_nonadjacent(direct, anti),
+    }
+
+
+def _has_single(cycle: Cycle, direct: frozenset[Arc], anti: frozenset[Arc]) -> bool:
+    """Whether one arc can be an anti-dependency with all others direct."""
+    return any(one in anti and all(other in direct for other in cycle if other != one) for one in cycle)
+
+
+def _has_nonadjacent(direct: frozenset[Arc], anti: frozenset[Arc]) -> bool:
+    """Whether a closed walk has anti-dependencies, each followed by a direct dependency.
+
+    An anti-dependency and what follows it are one step; a closed walk of steps is made of simple cycles of
+    steps, of which one has the anti-dependency.
+    """
+    leaps = {(start, end) for start, middle in anti for again, end in direct if middle == again}
+    return any(not leaps.isdisjoint(cycle) for cycle in _cycles(direct | leaps))
+
+
+def _all_starts(facts: _Facts, transaction: int, nodes: Collection[int]) -> list[int]:
+    """A place before all commits, and one after each commit that precedes the begin."""
+    commits = (facts.commits[node] for node in nodes)
+    return [0, *(place + 1 for place in commits if place < facts.begins[transaction])]
+
+
+def _real_starts(facts: _Facts, transaction: int, nodes: Collection[int]) -> list[int]:
+    return [facts.begins[transaction]]
+
+
+def _no_start_fits(
+    facts: _Facts, edges: Collection[Edge], starts: Callable[[_Facts, int, Collection[int]], list[int]]
+) -> bool:
+    """Whether G-SIa or G-SIb is there whichever start points are chosen.
+
+    A transaction without edges may be left out: what starts after it commits starts also after all that
+    committed before it started.
+    """
+    nodes, direct, anti = _nodes(edges), _arcs(edges, _DIRECT), _arcs(edges, _ANTI)
+    choices = [
+        [
+            start
+            for start in starts(facts, node, nodes)
+            if all(facts.commits[source] < start for source, target in direct if target == node)
+        ]
+        for node in nodes
+    ]
+    return not any(
+        _misses_nothing(facts, dict(zip(nodes, chosen, strict=True)), direct, anti)
+        for chosen in product(*choices)
+    )
+
+
+def _misses_nothing(
+    facts: _Facts, starts: Mapping[int, int], direct: frozenset[Arc], anti: frozenset[Arc]
+) -> bool:
+    """Whether no cycle of dependencies and start-dependencies has exactly one anti-dependency."""
+    started = {(one, other) for one in starts for other in starts if facts.commits[one] < starts[other]}
+    return not any(_leads(other, one, direct | started) for one, other in anti)
+
+
+def _leads(start: int, end: int, arcs: Collection[Arc]) -> bool:
+    reached, waiting = {start}, [start]
+    while waiting:
+        node = waiting.pop()
+        for source, target in arcs:
+            if source == node and target not in reached:
+                reached.add(target)
+                waiting.append(target)
+    return end in reached
