@@ -111,8 +111,10 @@ class _Happening:
                 self.end(self.refreshes, commits=True)
 
     def end(self, transaction: int, *, commits: bool) -> None:
-        """End a transaction that has not ended."""
+        """End a transaction that has not ended; one that has done nothing begins first."""
         self.ended.add(transaction)
+        if all(operation.transaction != transaction for operation in self.operations):
+            self.operations.append(Begin(transaction))
         self.operations.append((Commit if commits else Abort)(transaction))
         if commits:
             for (writer, name), version in self.written.items():
