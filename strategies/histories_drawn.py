@@ -197,7 +197,7 @@ def histories(draw: DrawFn, *, derivations: bool | None = None, max_transactions
         transactions=transactions,
         refreshes=max_transactions,
     )
-    for name in happening.objects:
+    for name in happening.objects + happening.tables:
         if draw(st.sampled_from((True, True, False))):
             happening.versions[name] = [Version(name, "0")]
             happening.committed[name] = [Version(name, "0")]
