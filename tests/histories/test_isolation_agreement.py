@@ -1,0 +1,37 @@
+"""The fast checker and the brute-force one find the same in drawn histories."""
+
+import pytest
+from budget import examples
+from hypothesis import event, given
+
+from oracles import isolation
+from oracles.isolation_brute_force import judge
+from strategies.histories import History
+from strategies.histories_drawn import histories
+
+
+def assert_agreement(history: History, *, literal: bool) -> None:
+    judged, checked = judge(history, literal=literal), isolation.check(history, literal=literal)
+    assert (checked.problem, checked.unknown) == (None, ())
+    assert set(checked.phenomena) == judged.phenomena
+    assert set(checked.strongest) == judged.strongest
+    assert checked.edges() == {str(edge) for edge in judged.edges}
+    for name in judged.phenomena:
+        event(name)
+
+
+@pytest.mark.slow
+@examples(5)
+@given(histories(derivations=False))
+def test_the_checkers_agree_on_histories_without_derivations(history: History) -> None:
+    """ISO-2, half of it."""
+    assert_agreement(history, literal=False)
+
+
+@pytest.mark.slow
+@examples(5)
+@given(histories(derivations=True))
+def test_the_checkers_agree_on_histories_with_derivations(history: History) -> None:
+    """ISO-2, the other half."""
+    assert_agreement(history, literal=False)
+    assert_agreement(history, literal=True)
