@@ -110,7 +110,10 @@ def intermediate_read(known: Facts, kept: Ints) -> Seen | None:
 def _seen(known: Facts, kept: Ints, *, aborted: bool) -> Seen | None:
     columns = known.columns
     wrong = known.writer >= 0
-    wrong &= ~known.committed[known.writer] if aborted else ~known.final
+    if aborted:
+        wrong[wrong] = ~known.committed[known.writer[wrong]]
+    else:
+        wrong &= ~known.final
     if not wrong.any():
         return None
     reading = (columns.kind == Kind.READ) | (columns.kind == Kind.PREDICATE_READ)

@@ -6,7 +6,7 @@ from hypothesis import event, given
 
 from oracles import isolation
 from oracles.isolation_brute_force import judge
-from strategies.histories import History
+from strategies.histories import History, Version
 from strategies.histories_drawn import histories
 
 
@@ -35,3 +35,9 @@ def test_the_checkers_agree_on_histories_with_derivations(history: History) -> N
     """ISO-2, the other half."""
     assert_agreement(history, literal=False)
     assert_agreement(history, literal=True)
+
+
+def test_the_checkers_agree_on_a_history_in_which_nothing_happens() -> None:
+    orders = {"x": (Version("x", "0"),), "y": ()}
+    assert_agreement(History(operations=(), orders=orders), literal=False)
+    assert_agreement(History(operations=(), orders={}), literal=False)
