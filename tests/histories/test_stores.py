@@ -4,11 +4,14 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
+from budget import examples
+from hypothesis import given
+from hypothesis import strategies as st
 
 from oracles import isolation
 from oracles.isolation_brute_force import judge
 from strategies.histories import Commit
-from strategies.stores_known import BROKEN, RIGHT, Known, record
+from strategies.stores_known import BROKEN, RIGHT, Known, record, recordings
 
 STORES = {**RIGHT, **BROKEN}
 FEW, SMALL = 6, 6
@@ -60,13 +63,14 @@ def test_a_right_store_is_no_stronger_than_it_is_said_to_be(name: str, phenomeno
 
 
 @pytest.mark.parametrize("name", STORES)
-def test_both_checkers_agree_on_short_histories_of_a_store(seeds: Callable[[int], int], name: str) -> None:
-    for seed in range(seeds(200)):
-        history = record(STORES[name], seed, transactions=SMALL)
-        judged, checked = judge(history), isolation.check(history)
-        assert set(checked.phenomena) == judged.phenomena
-        assert checked.edges() == {str(edge) for edge in judged.edges}
-        assert not STORES[name].lacks & judged.phenomena
+@examples(0.1)
+@given(data=st.data())
+def test_both_checkers_agree_on_short_histories_of_a_store(name: str, data: st.DataObject) -> None:
+    history = data.draw(recordings(STORES[name], transactions=SMALL))
+    judged, checked = judge(history), isolation.check(history)
+    assert set(checked.phenomena) == judged.phenomena
+    assert checked.edges() == {str(edge) for edge in judged.edges}
+    assert not STORES[name].lacks & judged.phenomena
 
 
 @pytest.mark.parametrize("name", STORES)
