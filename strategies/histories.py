@@ -1,8 +1,8 @@
-"""Histories of transactions with derivations: what happened, in which order versions came, what predicates match.
+"""Histories of transactions with derivations: what happened, in which order versions came, what matches.
 
-The notation is Adya's (Generalized Isolation Level Definitions, ICDE 2000, section 4), with the derivations of
-Streaming Democratized (SIGMOD-Companion 2025, section 4): values computed purely from stored data. This module
-draws nothing and checks nothing; `docs/HISTORIES.md` has the notation in full.
+The notation is Adya's (Generalized Isolation Level Definitions, ICDE 2000, section 4), with the derivations
+of Streaming Democratized (SIGMOD-Companion 2025, section 4): values computed purely from stored data. This
+module draws nothing and checks nothing; `docs/HISTORIES.md` has the notation in full.
 """
 
 from collections.abc import Mapping
