@@ -14,6 +14,7 @@ from oracles.isolation.errors import UnusableHistory
 from oracles.isolation.facts import Facts
 from oracles.isolation.levels import LEVELS, PHENOMENA, strongest
 from oracles.isolation.lists import Flags
+from oracles.isolation.notation import history_of_json
 from oracles.isolation.snapshots import aborted_read, begin_clash, intermediate_read, snapshot_clash
 from oracles.isolation.validity import checked
 from oracles.isolation.witnesses import Explaining, Witness
@@ -93,12 +94,16 @@ class Result:
 
 
 def check(
-    history: History | Columns, *, literal: bool = False, transactions: Collection[int] | None = None
+    history: History | Columns | Mapping[str, Any],
+    *,
+    literal: bool = False,
+    transactions: Collection[int] | None = None,
 ) -> Result:
     """Find the phenomena of a history, the isolation levels that it satisfies, and what shows it.
 
     Args:
-        history: Objects, or columns; one that is not possible is judged UNKNOWN and says why.
+        history: Objects, columns, or a line of the notation once it was read; one that is not possible is
+            judged UNKNOWN and says why.
         literal: Take [D]'s clause on write-dependencies of derived versions as written; it condemns serial
             histories.
         transactions: Judge the part of the graph that is on these alone.
@@ -109,15 +114,21 @@ def check(
     Source: Adya, Liskov, O'Neil, ICDE 2000; Adya's thesis; [D] section 4.
     """
     try:
-        columns = columns_of(history) if isinstance(history, History) else history
-        known = checked(columns)
+        known = checked(_columns(history))
     except UnusableHistory as error:
-        return unusable(history.id, str(error), row=error.row)
+        name = str(history.get("id", "")) if isinstance(history, Mapping) else history.id
+        return unusable(name, str(error), row=error.row)
     kept = _kept(known, transactions)
     found = edges(known, literal=literal)
     if transactions is not None:
         found = found.where(kept[found.tail] & kept[found.head])
     return _judged(known, found, kept)
+
+
+def _columns(history: History | Columns | Mapping[str, Any]) -> Columns:
+    if isinstance(history, Columns):
+        return history
+    return columns_of(history if isinstance(history, History) else history_of_json(history))
 
 
 def unusable(id: str, problem: str, *, row: int | None = None) -> Result:

@@ -37,9 +37,19 @@ def loads(line: str) -> History:
     except ValueError as error:
         # An integer of thousands of digits.
         raise UnusableHistory(f"it is not JSON that can be read: {error}") from None
-    if isinstance(found, _Repeated) or not isinstance(found, dict):
-        what = f"names {found.name!r} twice" if isinstance(found, _Repeated) else "is no JSON object"
-        raise UnusableHistory(f"it {what}")
+    if isinstance(found, _Repeated):
+        raise UnusableHistory(f"it names {found.name!r} twice")
+    return history_of_json(found)
+
+
+def history_of_json(found: Any) -> History:
+    """The history that a JSON object is, once it was read.
+
+    Raises:
+        UnusableHistory: a field is not as the notation has it.
+    """
+    if not isinstance(found, dict):
+        raise UnusableHistory("it is no JSON object")
     for name in ("ops", "vo"):
         if name not in found:
             raise UnusableHistory(f"it has no field {name!r}")

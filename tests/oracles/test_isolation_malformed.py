@@ -190,6 +190,12 @@ def test_a_line_that_is_not_in_the_notation_is_refused(text: str) -> None:
     assert str(refused.value) == UNREADABLE[text]
 
 
+def test_a_line_that_was_read_is_judged_as_it_is() -> None:
+    assert isolation.check(json.loads(line())).strongest == ("PL-SI", "PL-3")
+    refused = isolation.check({"id": "none", "ops": []})
+    assert (refused.id, refused.problem) == ("none", "it has no field 'vo'")
+
+
 def test_other_fields_are_left_to_their_readers() -> None:
     assert loads(line(more=', "title": 7, "expect": {"phen": []}')) == loads(line())
 
