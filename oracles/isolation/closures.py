@@ -6,7 +6,7 @@ from oracles.isolation.columns import Columns
 from oracles.isolation.errors import UnusableHistory
 from oracles.isolation.lists import Flags, Ints, Lists, distinct
 
-VALUES_MAX = 200_000_000  # more would not fit into memory beside the rest
+VALUES_MAX = 50_000_000  # more would not fit into memory, several times over
 
 
 def closures(columns: Columns, derivations: Ints) -> Lists:

@@ -7,7 +7,7 @@ import pytest
 from histories_in_short import history
 
 from oracles import isolation
-from oracles.isolation import LEVELS, PHENOMENA, UnusableHistory, Verdict
+from oracles.isolation import LEVELS, PHENOMENA, UnusableHistory, Verdict, closures
 from oracles.isolation.notation import dumps, loads
 from strategies.histories import History, Version, Write
 
@@ -126,6 +126,7 @@ POSSIBLE: dict[str, tuple[str, str, dict[str, tuple[str, str]]]] = {
     "derivation after its read": ("w1(x@1) c1 r2(y@3) c2 d3(y@3|x@1) c3", "x@1; y@3", {}),
     "begin and commit alone": ("b1 c1", "", {}),
     "nothing at all": ("", "", {}),
+    "orders and predicates alone": ("", "x@0; y@7", {"P": ("x", "x@0")}),
     "predicate over unborn objects": ("p1(P:) c1", "", {"P": ("x, y", "")}),
     "predicate that nobody reads by": ("w1(x@1) c1", "x@1", {"P": ("x", "x@1")}),
 }  # fmt: skip
@@ -203,3 +204,12 @@ def test_other_fields_are_left_to_their_readers() -> None:
 def test_a_tag_that_holds_an_at_cannot_be_written() -> None:
     with pytest.raises(ValueError, match="object@tag"):
         dumps(History(operations=(Write(1, Version("x", "1@2")),), orders={}))
+
+
+def test_derivations_without_end_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each refresh derives from the one before, so that closures grow with the square of the refreshes."""
+    text = " ".join(f"w1(x@{n}) d1(y@{n}|x@{n}{f',y@{n - 1}' if n else ''})" for n in range(9)) + " c1"
+    given = history(text, "x@8; y@8")
+    assert isolation.check(given).strongest == ("PL-SI", "PL-3")
+    monkeypatch.setattr(closures, "VALUES_MAX", 40)
+    assert isolation.check(given).problem == "its versions derive from more than 40 others together"
