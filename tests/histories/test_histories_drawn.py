@@ -106,6 +106,7 @@ def counts() -> Counter[str]:
     """How many histories of a sample show what."""
     found: Counter[str] = Counter()
 
+    # What is checked is what comes in a sample; how long and how large its histories are does not matter.
     @settings(
         max_examples=SAMPLE,
         derandomize=True,

@@ -172,7 +172,7 @@ def _writes_by(partition: dict[str, Any]) -> bool:
     transform = parse_transform(partition["value"]["transform"].replace("(", "[").replace(")", "]"))
     try:
         transform.pyarrow_transform(IntegerType() if "int32" in partition["only"] else DateType())
-    except (ImportError, NotImplementedError, ValueError):  # Some transforms need another package.
+    except (ImportError, NotImplementedError, ValueError):  # PyIceberg's, where it lacks the transform.
         return False
     return bool(getattr(transform, "supports_pyarrow_transform", True))
 
