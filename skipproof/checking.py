@@ -21,6 +21,8 @@ from skipproof.stand.workers import Hello, Worker, WorkerError
 from skipproof.stand.writing import writers, writing
 
 SECONDS_BETWEEN = 2.0
+# An hour finds more than a minute does; three of each cause are kept at most.
+FINDINGS_MAX = 300
 
 Say: TypeAlias = Callable[[str, int, int], None]
 
@@ -69,6 +71,7 @@ class Checked:
             "seconds": round(self.hunt.seconds, 1),
             "examples_per_second": round(self.hunt.examples / max(self.hunt.seconds, 1e-9), 1),
             "seconds_shrinking": round(self.hunt.seconds_shrinking, 1),
+            "interrupted": self.hunt.interrupted,
             "refused": dict(self.hunt.refused.most_common()),
             "no_opinion": dict(self.hunt.no_opinion.most_common()),
             "tightness": [
@@ -101,6 +104,20 @@ def check(engine: str, request: Request, say: Say) -> Checked:
             raise InputError(f"--engine {engine}: {error}") from error
 
 
+def check_each(names: Sequence[str], request: Request, say: Say) -> list[Checked]:
+    """Put engines on the stand, one after the other; none after the one that the keyboard interrupts.
+
+    Raises:
+        InputError: as `check` does.
+    """
+    checked = []
+    for name in names:
+        checked.append(check(name, request, say))
+        if checked[-1].hunt.interrupted:
+            break
+    return checked
+
+
 def _started(name: str, option: str, *, python: str | None = None) -> Worker:
     try:
         return Worker(engines.engine(name, python=python).command)
@@ -131,11 +148,15 @@ def _check(worker: Worker, request: Request, workers: Mapping[str, Worker], say:
     result = hunt(
         worker,
         what,
-        Limits(examples=request.examples, seconds=request.seconds),
+        Limits(examples=request.examples, seconds=request.seconds, findings=FINDINGS_MAX),
         seed_first=request.seed,
         write=write,
         progress=progress,
     )
+    if result.interrupted:
+        # A reply may still be due; what comes next is asked of new processes.
+        for asked_before in workers.values():
+            asked_before.close()
     confirmed = confirm_each(worker, result, write=write)
     if request.findings is not None:
         for name, one in zip(folder_names(confirmed), confirmed, strict=True):
@@ -166,6 +187,7 @@ def show(out: Console, checked: Checked) -> None:
     out.print(
         f"{hello.engine} {hello.version}: {state.examples:,} examples of {', '.join(checked.areas)} in "
         f"{state.seconds:.0f} s ({per_second:.0f} a second), seed {checked.request.seed}"
+        + (", interrupted" if state.interrupted else "")
     )
     if state.refused:
         out.print(f"{sum(state.refused.values()):,} more could not be compared: a form of them was refused")

@@ -241,7 +241,7 @@ def check(
         writers=tuple(writer or ()),
     )
     with _progress(quiet=as_json) as step:
-        checked = [checking.check(name, request, step) for name in engine]
+        checked = checking.check_each(engine, request, step)
     if report is not None:
         checking.report(checked, report)
     if as_json:

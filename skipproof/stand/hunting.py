@@ -57,6 +57,7 @@ class Hunt:
         no_opinion: Why the reference could not judge what was compared, and how many.
         again: How many failures were taken for another case of a finding, by its ordinal.
         skippable, skipped: Row groups by the family of the condition; `tightness` has the meaning.
+        interrupted: Whether it ended by the keyboard, before a limit.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -69,6 +70,7 @@ class Hunt:
     worlds: int = 0
     skippable: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
+    interrupted: bool = False
 
     def like(self, found: frozenset[str]) -> int | None:
         """The ordinal of a finding that a failure of these traits is taken for; None for a new one."""
@@ -147,7 +149,7 @@ def hunt(
     write: Write = write_stored,
     progress: Progress = lambda _: None,
 ) -> Hunt:
-    """Ask an engine until a limit is reached.
+    """Ask an engine until a limit is reached, or the keyboard interrupts: what is found by then is kept.
 
     Args:
         seed_first: Of the first round; each round has the next one.
@@ -156,10 +158,13 @@ def hunt(
     """
     state = Hunt()
     number = seed_first
-    while not limits.reached(state):
-        _Round(worker, able, state, number, limits, write, progress).run()
-        progress(state)
-        number += 1
+    try:
+        while not limits.reached(state):
+            _Round(worker, able, state, number, limits, write, progress).run()
+            progress(state)
+            number += 1
+    except KeyboardInterrupt:
+        state.interrupted = True
     return state
 
 
@@ -208,7 +213,9 @@ class _Round:
             # What fails once and not again is a finding all the same: an engine with threads is like that.
             if self._smallest is None:
                 raise
-        self._keep()
+        finally:
+            # Also when the keyboard interrupts, with what is smallest by then.
+            self._keep()
 
     def _one(self, world: World) -> None:
         if self._smallest is None and self._limits.reached(self._state):

@@ -158,6 +158,8 @@ class Worker:
                 stderr=self._errors,
                 encoding="utf-8",
                 env=os.environ | {"TMPDIR": self._directory.name},
+                # The keyboard interrupts the stand, which then ends its workers.
+                start_new_session=True,
             )
         except OSError as error:
             self._directory.cleanup()

@@ -1,5 +1,6 @@
 """A hunt finds what a wrong pruner does, makes it small, and leaves it where it can be replayed."""
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -7,6 +8,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
+from skipproof import checking
 from skipproof.cli import app
 from skipproof.stand.causes import traits
 from skipproof.stand.engines import engine
@@ -75,6 +77,28 @@ def test_a_limit_that_is_forgotten_is_laid_to_the_engine_not_to_statistics(hunte
     deaf = Deaf()
     state = hunt(deaf, able(deaf, areas=("limit",)), Limits(examples=100, findings=1, seconds_to_shrink=5.0))
     assert confirm(deaf, state.findings[0], write=write_stored).blame is Blame.ENGINE
+
+
+def test_what_is_found_before_the_keyboard_interrupts_is_told(monkeypatch):
+    """The hunt of the first engine ends and is judged; the second is not begun."""
+    wrong = SmallEngine(WRONG)
+
+    def interrupted(*args, progress, **kwargs):
+        def tired(state):
+            progress(state)
+            if state.findings:
+                raise KeyboardInterrupt
+
+        return hunt(*args, **kwargs | {"progress": tired})
+
+    monkeypatch.setattr(checking, "Worker", lambda command: contextlib.nullcontext(wrong))
+    monkeypatch.setattr(checking, "hunt", interrupted)
+    request = checking.Request(examples=4_000, seconds=None, area="filter")
+    (checked,) = checking.check_each(["duckdb", "polars"], request, lambda *_: None)
+    assert checked.hunt.interrupted
+    assert checked.hunt.examples < 4_000
+    assert [one.blame for one in checked.confirmed] == [Blame.STATISTICS]
+    assert checked.to_dict()["interrupted"]
 
 
 def test_an_answer_that_is_right_when_asked_again_is_said_to_be_unsteady(hunted):
