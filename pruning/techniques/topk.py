@@ -75,15 +75,25 @@ class TopK:
     @property
     def needed(self) -> np.ndarray:
         """The ordinals of unread blocks that may still hold a row of the answer, in reading order."""
-        if self._wanted <= 0:
-            return self._line[:0]
-        needed = self._live & ~self._observed.read
-        if self._boundary is not None:
-            signs = self._best.signs(self._boundary.value, self._order)
-            ties_go = self._boundary.held and not self._keeps_ties
-            needed &= signs < 0 if ties_go else signs <= 0
+        needed = self.reaching & ~self._observed.read
         ordinals: np.ndarray = self._line[needed[self._line]]
         return ordinals
+
+    @property
+    def reaching(self) -> np.ndarray:
+        """Whether each block, read or not, may hold a row of the answer, shape (blocks,).
+
+        A worker whose report of a block was lost must look at it again, although it has observed it.
+        """
+        if self._wanted <= 0:
+            return np.zeros(len(self._live), bool)
+        if self._boundary is None:
+            everything: np.ndarray = self._live
+            return everything
+        signs = self._best.signs(self._boundary.value, self._order)
+        ties_go = self._boundary.held and not self._keeps_ties
+        reaching: np.ndarray = self._live & (signs < 0 if ties_go else signs <= 0)
+        return reaching
 
     def next_blocks(self) -> np.ndarray:
         """The ordinals of the next wave, in reading order; empty where the answer is among what was read."""
@@ -99,6 +109,16 @@ class TopK:
                 duplicates unless `distinct`; all of them where they are fewer.
         """
         self._observed.add(blocks, self._best_of(keys))
+        self._held()
+
+    def learn(self, boundary: Boundary) -> None:
+        """Somebody else knows a boundary of this scan.
+
+        Args:
+            boundary: Held only if its rows are kept by whoever gives the answer: rows of a worker that may
+                fail are not, and blocks that tie with them are still needed.
+        """
+        self._start = stricter(self._order, self._start, boundary)
         self._held()
 
     def merge(self, other: "TopK") -> None:

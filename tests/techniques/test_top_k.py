@@ -20,6 +20,7 @@ from top_k_cases import (
     loses_rows,
     run,
     top_k_cases,
+    without_equals,
 )
 
 from pruning.classification import classify_blocks
@@ -290,3 +291,35 @@ def test_keys_are_ordered_as_spark_orders_them() -> None:
         expected = [None, *numbers] if order.nulls_first else [*numbers, None]
         assert list(map(repr, order.best(keys, 5))) == list(map(repr, expected))
         assert not order.worse(0.0, -0.0)
+
+
+@examples(4)
+@given(top_k_cases())
+def test_what_somebody_else_holds_spares_blocks_and_loses_no_row(case: TopKCase) -> None:
+    """A worker that is told the boundary of another one, who keeps its rows, reads what is still missing."""
+    holder, machine = case.machine(), case.machine()
+    held = holder.next_blocks()
+    holder.observe(held, case.keys(held))
+    before = set(machine.needed.tolist())
+    if holder.boundary is not None:
+        machine.learn(holder.boundary)
+    after = machine.needed.tolist()
+    assert set(after) <= before
+    assert set(np.flatnonzero(machine.reaching).tolist()) == set(after)
+    event("told less" if set(after) == before else "told more")
+    everything = case.keys(range(len(case.blocks)))
+    found = case.keys({*held.tolist(), *after})
+    if case.distinct:
+        everything, found = (without_equals(keys, case.order) for keys in (everything, found))
+    pairs = zip(everything[: case.wanted], found[: case.wanted], strict=True)
+    assert all(compare(one, other, case.order) == 0 for one, other in pairs)
+
+
+def test_a_block_that_was_read_reaches_the_boundary_as_before() -> None:
+    """Its report may be lost, so that it is read again; who has its rows does not need it a second time."""
+    case = find(top_k_cases(), lambda case: len(case.machine().needed) > 1, settings=SEARCH)
+    machine = case.machine()
+    first = machine.needed[:1]
+    machine.observe(first, [])
+    assert machine.reaching[first].all()
+    assert first[0] not in machine.needed

@@ -1,0 +1,1 @@
+"""A simulated warehouse that runs the pruning techniques themselves, under faults, and checks every trace."""

@@ -1,0 +1,282 @@
+"""What must hold of every trace: pure functions of what was so and what happened.
+
+==========  =========================================================================================
+answer      a query's answer is one that SQL permits
+needed      no block that holds a row which every answer is made with is skipped, however stale a boundary
+            or a summary was
+once        the rows of a block count once, whatever was asked again; and are those that are there
+boundary    what a node, or the control plane, knows of a boundary never gets looser while it lives
+totals      each block is read or pruned by one technique, and the control plane's own count says so
+cancelled   nothing is read for a query by who was told that it is over, and nothing is taken after its end
+ends        once faults are over every query ends, since a node lives
+==========  =========================================================================================
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sim.answers import Truth, difference, truth
+from sim.queries import Query, identity
+from sim.run import Run
+from sim.tables import RowTable
+from sim.trace import (
+    Accepted,
+    BlocksRead,
+    BoundaryMoved,
+    CancelKnown,
+    NodeStarted,
+    Pruned,
+    QueryBegan,
+    QueryEnded,
+    count,
+    ordinals,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Violation:
+    """What does not hold, and when it showed."""
+
+    invariant: str
+    at_us: int
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.invariant} at {self.at_us:,} us: {self.what}"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A run, and what is so of its queries; None of those whose tables have no rows."""
+
+    run: Run
+    truths: Mapping[str, Truth | None]
+
+    @classmethod
+    def of(cls, run: Run) -> "Judged":
+        """With the truth of each query."""
+        tables = {name: table for name, table in run.tables.items() if isinstance(table, RowTable)}
+        return cls(
+            run,
+            {
+                query.name: truth(query, tables)
+                if all(asked.table in tables for asked in query.scans.values())
+                else None
+                for query in run.queries
+            },
+        )
+
+    def query(self, name: str) -> Query:
+        """The query of that name."""
+        return next(query for query in self.run.queries if query.name == name)
+
+
+Check: TypeAlias = Callable[[Judged], Iterator[Violation]]
+
+
+def violations(run: Run) -> list[Violation]:
+    """All that does not hold of a run, in the order of the invariants."""
+    judged = Judged.of(run)
+    return [violation for check in CHECKS for violation in check(judged)]
+
+
+def answers_are_right(judged: Judged) -> Iterator[Violation]:
+    """The answer of each query that was not cancelled is one that SQL permits."""
+    for event in judged.run.trace:
+        if not isinstance(event, QueryEnded) or event.cancelled or event.answer is None:
+            continue
+        so = judged.truths[event.query]
+        assert so is not None
+        wrong = difference(judged.query(event.query), so, event.answer)
+        if wrong is not None:
+            yield Violation(invariant="answer", at_us=event.at_us, what=f"{event.query}: {wrong}")
+
+
+def needed_blocks_are_read(judged: Judged) -> Iterator[Violation]:
+    """No block goes that holds a row which every answer is made with."""
+    needed = {scan: blocks for query in judged.run.queries for scan, blocks in _needed(judged, query)}
+    for event in judged.run.trace:
+        if not isinstance(event, Pruned):
+            continue
+        lost = sorted(needed.get(event.scan, frozenset()).intersection(ordinals(event.blocks)))
+        if lost:
+            yield Violation(
+                invariant="needed",
+                at_us=event.at_us,
+                what=f"{event.scan}: {event.technique} at {event.where} skips {lost}, which hold needed rows",
+            )
+
+
+def _needed(judged: Judged, query: Query) -> Iterator[tuple[str, frozenset[int]]]:
+    so = judged.truths[query.name]
+    if so is None:
+        return
+    for scan, asked in query.scans.items():
+        table = judged.run.tables[asked.table]
+        assert isinstance(table, RowTable)
+        yield (
+            f"{query.name}/{table.name}",
+            frozenset(
+                at
+                for at, block in enumerate(table.blocks)
+                if any(identity(row) in so.needed[scan] for row in block)
+            ),
+        )
+
+
+def blocks_count_once(judged: Judged) -> Iterator[Violation]:
+    """No block is taken twice, and its rows are those that satisfy the predicate."""
+    taken: set[tuple[str, int]] = set()
+    rows = {name: of for query in judged.run.queries for name, of in _matching_rows(judged, query)}
+    for event in judged.run.trace:
+        if not isinstance(event, Accepted):
+            continue
+        blocks = list(ordinals(event.blocks))
+        twice = [block for block in blocks if (event.scan, block) in taken]
+        taken.update((event.scan, block) for block in blocks)
+        if twice:
+            yield Violation(
+                invariant="once", at_us=event.at_us, what=f"{event.scan}: blocks {twice} count twice"
+            )
+        if event.scan in rows:
+            there = sum(rows[event.scan][block] for block in blocks)
+            if there != event.rows:
+                yield Violation(
+                    invariant="once",
+                    at_us=event.at_us,
+                    what=f"{event.scan}: {event.rows} rows are taken of blocks {blocks}, which have {there}",
+                )
+
+
+def _matching_rows(judged: Judged, query: Query) -> Iterator[tuple[str, Sequence[int]]]:
+    so = judged.truths[query.name]
+    if so is None:
+        return
+    for scan, asked in query.scans.items():
+        table = judged.run.tables[asked.table]
+        assert isinstance(table, RowTable)
+        matching = so.matching[scan]
+        yield (
+            f"{query.name}/{table.name}",
+            [sum(identity(row) in matching for row in block) for block in table.blocks],
+        )
+
+
+def boundaries_never_loosen(judged: Judged) -> Iterator[Violation]:
+    """What is known of a boundary is never replaced by a looser one."""
+    for event in judged.run.trace:
+        if isinstance(event, BoundaryMoved) and event.looser:
+            who = "the control plane" if event.node is None else f"node {event.node}"
+            yield Violation(
+                invariant="boundary",
+                at_us=event.at_us,
+                what=f"{event.scan}: {who} goes back to {event.boundary}",
+            )
+
+
+def totals_add_up(judged: Judged) -> Iterator[Violation]:
+    """Each block of a query is settled in one way, and the control plane counts as the trace does."""
+    read: Counter[str] = Counter()
+    pruned: dict[str, Counter[str]] = {}
+    settled: dict[str, set[tuple[str, int]]] = {}
+    for event in judged.run.trace:
+        if isinstance(event, Accepted | Pruned):
+            query = event.scan.partition("/")[0]
+            blocks = {(event.scan, block) for block in ordinals(event.blocks)}
+            before = settled.setdefault(query, set())
+            if blocks & before:
+                yield Violation(
+                    invariant="totals",
+                    at_us=event.at_us,
+                    what=f"{event.scan}: {len(blocks & before)} blocks are settled a second time",
+                )
+            before |= blocks
+            if isinstance(event, Accepted):
+                read[query] += len(blocks)
+            else:
+                pruned.setdefault(query, Counter())[f"{event.technique} at {event.where}"] += len(blocks)
+        if not isinstance(event, QueryEnded):
+            continue
+        counted = (event.read, event.pruned)
+        traced = (read[event.query], dict(sorted(pruned.get(event.query, Counter()).items())))
+        if counted != traced:
+            yield Violation(
+                invariant="totals", at_us=event.at_us, what=f"{event.query}: {counted} is told, {traced} was"
+            )
+        total = event.read + sum(event.pruned.values())
+        if not event.cancelled and total != event.total:
+            yield Violation(
+                invariant="totals",
+                at_us=event.at_us,
+                what=f"{event.query}: {total} blocks are read or pruned, of {event.total}",
+            )
+
+
+def nothing_acts_after_cancel(judged: Judged) -> Iterator[Violation]:
+    """No read begins at a node that knows that its query is over, and nothing is taken after the end."""
+    knows: dict[tuple[str, int], int] = {}
+    over: set[str] = set()
+    for event in judged.run.trace:
+        match event:
+            case CancelKnown():
+                knows.setdefault((event.query, event.node), event.at_us)
+            case NodeStarted():
+                # It has forgotten; but nothing of what it was asked before reaches it now.
+                pass
+            case QueryEnded():
+                if event.query in over:
+                    yield Violation(
+                        invariant="cancelled", at_us=event.at_us, what=f"{event.query} ends a second time"
+                    )
+                over.add(event.query)
+            case QueryBegan() if event.query in over:
+                yield Violation(
+                    invariant="cancelled", at_us=event.at_us, what=f"{event.query} begins after its end"
+                )
+            case Accepted() | Pruned():
+                query = event.scan.partition("/")[0]
+                if query in over:
+                    yield Violation(
+                        invariant="cancelled",
+                        at_us=event.at_us,
+                        what=f"{event.scan}: {count(event.blocks)} blocks are settled after the query's end",
+                    )
+            case BlocksRead():
+                known = knows.get((event.scan.partition("/")[0], event.node))
+                if known is not None and event.began_us > known:
+                    yield Violation(
+                        invariant="cancelled",
+                        at_us=event.at_us,
+                        what=f"{event.scan}: node {event.node} began to read at {event.began_us:,} us, "
+                        f"and knew at {known:,} us that the query is over",
+                    )
+
+
+def queries_end(judged: Judged) -> Iterator[Violation]:
+    """Every query is over in the time that it has once faults are."""
+    ended = {event.query for event in judged.run.trace if isinstance(event, QueryEnded)}
+    begun = {event.query for event in judged.run.trace if isinstance(event, QueryBegan)}
+    if not judged.run.settled:
+        names = ", ".join(sorted({query.name for query in judged.run.queries} - ended))
+        yield Violation(
+            invariant="ends", at_us=judged.run.ended_us, what=f"{names}: no end long after the last fault"
+        )
+    elif begun - ended:
+        yield Violation(
+            invariant="ends",
+            at_us=judged.run.ended_us,
+            what=f"{sorted(begun - ended)} have no end in the trace",
+        )
+
+
+CHECKS: tuple[Check, ...] = (
+    answers_are_right,
+    needed_blocks_are_read,
+    blocks_count_once,
+    boundaries_never_loosen,
+    totals_add_up,
+    nothing_acts_after_cancel,
+    queries_end,
+)

@@ -1,0 +1,132 @@
+"""Gives blocks to nodes that have room, and notices nodes and tasks of which nothing is heard."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sim.boards import Board, Out
+from sim.draws import Clock
+from sim.messages import Task, ToNode
+from sim.model import World
+from sim.network import Emit
+from sim.trace import TakenForDead, TaskSent, ranges
+
+Send = Callable[[int, ToNode, int], None]
+
+
+@dataclass(slots=True)
+class Peer:
+    """What the control plane knows of a node.
+
+    Attributes:
+        incarnation: 0 as long as nothing was heard of it.
+        heard_us: When that was last; None while it is taken for dead.
+        out: The numbers of the tasks it has.
+    """
+
+    incarnation: int = 0
+    heard_us: int | None = None
+    out: set[int] = field(default_factory=set)
+
+
+class Dispatcher:
+    """Who has which task.
+
+    Attributes:
+        peers: The nodes, by number.
+    """
+
+    def __init__(
+        self, clock: Clock, world: World, emit: Emit, send: Send, lost: Callable[[Board, Out], None]
+    ) -> None:
+        """One that has heard of no node.
+
+        Args:
+            lost: What to do with a task that is lost with its node.
+        """
+        self.peers = [Peer() for _ in range(world.warehouse.nodes)]
+        self._clock, self._world, self._emit, self._send, self._lost = clock, world, emit, send, lost
+        self._tasks = 0
+
+    @property
+    def _now(self) -> int:
+        return int(self._clock.now)
+
+    @property
+    def alive(self) -> list[int]:
+        """The nodes that were heard of not long ago."""
+        return [node for node, peer in enumerate(self.peers) if peer.heard_us is not None]
+
+    def heard(self, node: int, incarnation: int, boards: Iterable[Board]) -> bool:
+        """A message of a node has come; False if it sent it before it crashed."""
+        peer = self.peers[node]
+        if incarnation < peer.incarnation:
+            return False
+        if incarnation > peer.incarnation:
+            self._lose(node, boards)
+            peer.incarnation = incarnation
+        peer.heard_us = self._now
+        return True
+
+    def look(self, boards: Iterable[Board]) -> None:
+        """Look for nodes that are dead, and for tasks that take too long."""
+        model, boards = self._world.control, list(boards)
+        for node, peer in enumerate(self.peers):
+            if peer.heard_us is not None and self._now - peer.heard_us > model.dead_after_us:
+                peer.heard_us = None
+                self._emit(TakenForDead(at_us=self._now, node=node))
+                self._lose(node, boards)
+        for board in boards:
+            for number, out in list(board.out.items()):
+                if self._now - out.since_us > model.lease_us:
+                    self.returned(board, number)
+                    board.again(out.blocks)
+
+    def _lose(self, node: int, boards: Iterable[Board]) -> None:
+        for board in boards:
+            for number, out in list(board.out.items()):
+                if out.node == node:
+                    self.returned(board, number)
+                    self._lost(board, out)
+
+    def returned(self, board: Board, number: int) -> None:
+        """A task is no longer out."""
+        out = board.out.pop(number, None)
+        if out is not None:
+            self.peers[out.node].out.discard(number)
+
+    def give(self, board: Board) -> None:
+        """Give blocks to nodes that have room, those that have most first."""
+        model = self._world.warehouse
+        while len(board.queues):
+            room = {
+                node: model.workers + model.tasks_ahead - len(self.peers[node].out) for node in self.alive
+            }
+            node = max(room, key=lambda one: (room[one], -one), default=None)
+            if node is None or room[node] <= 0:
+                return
+            blocks, stolen = board.give(node, model.blocks_per_task)
+            if not len(blocks):
+                return
+            self._task(board, node, blocks, stolen=stolen)
+
+    def _task(self, board: Board, node: int, blocks: np.ndarray, *, stolen: bool) -> None:
+        plan, peer = board.plan, self.peers[node]
+        number, self._tasks = self._tasks, self._tasks + 1
+        task = Task(
+            number=number,
+            plan=plan,
+            incarnation=peer.incarnation,
+            blocks=blocks,
+            unasked=plan.unasked[blocks],
+            boundary=board.boundary,
+        )
+        self._emit(
+            TaskSent(
+                at_us=self._now, scan=plan.name, task=number, node=node, blocks=ranges(blocks), stolen=stolen
+            )
+        )
+        board.out[number] = Out(node, self._now, blocks)
+        peer.out.add(number)
+        self._send(node, task, 0)

@@ -1,0 +1,62 @@
+"""Which node reads a block: consistent hashing, and who is idle takes from the longest queue."""
+
+from collections import deque
+from collections.abc import Iterable
+
+import numpy as np
+
+POINTS_PER_NODE = 64
+
+
+def homes(blocks: int, nodes: int, salt: int) -> np.ndarray:
+    """The node of each block, shape (blocks,): the next of the nodes' points on a ring of hashes.
+
+    The same table has the same homes in each query, so that a node finds in its cache what it read before.
+
+    Args:
+        salt: Tells tables apart.
+    """
+    points = _mixed(np.arange(nodes * POINTS_PER_NODE, dtype=np.uint64) + np.uint64(1 << 40))
+    line = np.argsort(points, kind="stable")
+    after = np.searchsorted(points[line], _mixed(np.arange(blocks, dtype=np.uint64) ^ np.uint64(salt << 44)))
+    found: np.ndarray = line[after % len(line)] // POINTS_PER_NODE
+    return found
+
+
+def _mixed(numbers: np.ndarray) -> np.ndarray:
+    """Numbers, well mixed: the finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014)."""
+    mixed = (numbers + np.uint64(0x9E3779B97F4A7C15)).astype(np.uint64)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+class Queues:
+    """Blocks that wait for a node each."""
+
+    def __init__(self, homes: np.ndarray, nodes: int) -> None:
+        self._homes = homes
+        self._queues: list[deque[int]] = [deque() for _ in range(nodes)]
+
+    def __len__(self) -> int:
+        return sum(map(len, self._queues))
+
+    def put(self, blocks: Iterable[int]) -> None:
+        """Let blocks wait, behind those that do."""
+        for block in blocks:
+            self._queues[self._homes[block]].append(int(block))
+
+    def take(self, node: int, count: int) -> tuple[list[int], bool]:
+        """The next blocks for a node.
+
+        Args:
+            count: How many, at most.
+        Returns:
+            The blocks, and whether they were stolen: a node without blocks of its own takes from the end of
+            the longest queue.
+        """
+        own = self._queues[node]
+        if own:
+            return [own.popleft() for _ in range(min(count, len(own)))], False
+        longest = max(self._queues, key=len)
+        return [longest.pop() for _ in range(min(count, len(longest)))], bool(longest)

@@ -1,0 +1,281 @@
+"""What the control plane concludes from metadata before anything is read, in the time that it has ([P] 3.2).
+
+The rules, the cut of conjuncts that do not pay, boundaries from metadata, and where a technique may act are
+the project's own; here they are given a clock that counts what they ask.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from pruning.bounding import key_bounds
+from pruning.classification import Classification, classify_blocks, classify_within
+from pruning.expressions.plans import Scan
+from pruning.expressions.traversal import columns
+from pruning.expressions.trees import Expression, type_of
+from pruning.expressions.types import Type
+from pruning.rules.truths import Match
+from pruning.techniques.boundary import Boundary, stricter
+from pruning.techniques.keys import KeyBounds
+from pruning.techniques.orders import SortOrder
+from pruning.techniques.places import JoinPlace, LimitPlace, TopKPlace, joins, limits
+from pruning.techniques.reach import ways
+from pruning.techniques.upfront import by_counts, by_maxima
+from sim.model import ControlPlane
+from sim.queries import Query
+from sim.tables import Table, unknown_metadata
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ordered:
+    """The top-k that a scan serves.
+
+    Attributes:
+        bounds: Of the key as the control plane knows it; of blocks whose metadata it has not, nothing.
+        at_nodes: Of the key as who reads a block's footer knows it.
+        ties_matter: Whether rows that tie the boundary may be asked for.
+        metadata_counts: Whether each of a block's rows that match is a row of the answer, so that
+            metadata may give a boundary.
+    """
+
+    key: Expression
+    order: SortOrder
+    wanted: int
+    bounds: KeyBounds
+    at_nodes: KeyBounds
+    ties_matter: bool
+    metadata_counts: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probed:
+    """The scan may leave out rows whose key the build side has not."""
+
+    key: Expression
+    null_safe: bool
+    bounds: KeyBounds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """The scan's keys are summarised for the other side of the join."""
+
+    key: Expression
+    type: Type
+    null_safe: bool
+
+
+@dataclass(slots=True, kw_only=True)
+class ScanPlan:
+    """One scan of a query: what is to be done with its blocks.
+
+    Attributes:
+        name: The query's and the table's; trace and messages go by it.
+        known: Whether the control plane has metadata.
+        matches: `Match` of each block; SOME of those that were not asked, shape (blocks,).
+        row_counts: Live rows, -1 where unknown, shape (blocks,).
+        planned: How many blocks, from the first, the control plane has looked at.
+        unasked: Blocks of which the predicate was not, or not as a whole, asked, shape (blocks,).
+        wanted: The rows of a LIMIT without an order that the scan serves.
+    """
+
+    name: str
+    query: Query
+    scan: Scan
+    table: Table
+    known: bool
+    matches: np.ndarray
+    row_counts: np.ndarray
+    unasked: np.ndarray
+    planned: int = 0
+    wanted: int | None = None
+    ordered: Ordered | None = None
+    probed: Probed | None = None
+    built: Built | None = None
+
+    @property
+    def predicate(self) -> Expression | None:
+        """What the query asks of the scan's rows."""
+        return self.query.scans[self.scan].predicate
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks the table has."""
+        return len(self.matches)
+
+
+def scan_plans(query: Query, tables: Mapping[str, Table], *, known: bool) -> list[ScanPlan]:
+    """The scans of a query, the build side of a join first, before a block's metadata was looked at.
+
+    Args:
+        known: Whether the control plane has metadata.
+    """
+    return [_plan(query, scan, tables[asked.table], known=known) for scan, asked in query.scans.items()]
+
+
+def _plan(query: Query, scan: Scan, table: Table, *, known: bool) -> ScanPlan:
+    blocks = table.metadata.num_rows
+    counts = table.metadata.column("row_count").to_numpy() if known else np.full(blocks, -1)
+    plan = ScanPlan(
+        name=f"{query.name}/{table.name}",
+        query=query,
+        scan=scan,
+        table=table,
+        known=known,
+        matches=np.full(blocks, int(Match.SOME), np.int8),
+        row_counts=counts,
+        unasked=np.ones(blocks, bool),
+    )
+    for place in limits(query.plan):
+        _serve_limit(plan, place)
+    for join in joins(query.plan):
+        _serve_join(plan, join)
+    return plan
+
+
+def _serve_limit(plan: ScanPlan, place: LimitPlace | TopKPlace) -> None:
+    if isinstance(place, LimitPlace):
+        found = [way for way in ways(place.source, (), rows_wanted=place.wanted) if way.scan is plan.scan]
+        if found and found[0].preserving and found[0].rowwise and found[0].alone:
+            plan.wanted = place.wanted
+        return
+    for way in ways(place.sort.child, (place.first.key,)):
+        (key,) = way.keys
+        if way.scan is not plan.scan or key is None or not way.growing:
+            continue
+        at_nodes = key_bounds(key, plan.table.metadata)
+        plan.ordered = Ordered(
+            key=key,
+            order=SortOrder(place.first.descending, place.first.nulls_first),
+            wanted=place.wanted,
+            bounds=at_nodes if plan.known else key_bounds(key, unknown_metadata(plan.table)),
+            at_nodes=at_nodes,
+            ties_matter=len(place.sort.items) > 1 or not way.rowwise or not way.alone,
+            metadata_counts=plan.known and way.preserving and way.rowwise,
+        )
+
+
+def _serve_join(plan: ScanPlan, place: JoinPlace) -> None:
+    """As the probe side, or as the build side if that is read first."""
+    first, _ = plan.query.scans
+    for way in ways(place.probe, place.probe_keys):
+        (key,) = way.keys
+        if way.scan is plan.scan and plan.scan is not first and key is not None:
+            plan.probed = Probed(
+                key=key, null_safe=place.null_safe[0], bounds=key_bounds(key, plan.table.metadata)
+            )
+    for way in ways(place.build, place.build_keys):
+        (key,) = way.keys
+        if way.scan is plan.scan is first and key is not None:
+            plan.built = Built(key=key, type=type_of(key), null_safe=place.null_safe[0])
+
+
+def probed_side(query: Query, build: ScanPlan, probe: ScanPlan) -> tuple[Built, Probed]:
+    """What a build side summarises and a probe side is asked, whether or not the join allows it."""
+    join = query.join
+    assert join is not None
+    (equality,) = join.equalities
+    build_key, probe_key = equality.left, equality.right
+    if not columns(build_key).keys() <= build.scan.columns.keys():
+        build_key, probe_key = probe_key, build_key
+    ((built,),) = (way.keys for way in ways(build.scan, (build_key,)))
+    ((probed,),) = (way.keys for way in ways(probe.scan, (probe_key,)))
+    assert built is not None
+    assert probed is not None
+    return (
+        Built(key=built, type=type_of(built), null_safe=equality.null_safe),
+        Probed(key=probed, null_safe=equality.null_safe, bounds=key_bounds(probed, probe.table.metadata)),
+    )
+
+
+@dataclass(slots=True)
+class Ticks:
+    """A clock for the rules: each time it is looked at, a chunk of blocks was asked one more conjunct.
+
+    Attributes:
+        step_us: What that takes.
+        spent_us: What was taken so far.
+    """
+
+    step_us: float
+    spent_us: float = 0.0
+
+    def __call__(self) -> float:
+        """Seconds."""
+        self.spent_us += self.step_us
+        return self.spent_us / 1e6
+
+
+@dataclass(slots=True)
+class Compiler:
+    """Asks the predicate of one scan after another chunk of blocks, until its time is over.
+
+    Attributes:
+        spent_us: What it took so far.
+        cut: Conjuncts that were left to nodes for some blocks.
+    """
+
+    plan: ScanPlan
+    control: ControlPlane
+    spent_us: float = 0.0
+    cut: set[Expression] = field(default_factory=set)
+
+    def compile(self, start: int, stop: int) -> float:
+        """Ask of these blocks what there is time for.
+
+        Returns:
+            What it took, in us.
+        """
+        plan = self.plan
+        if plan.predicate is None:
+            plan.matches[start:stop] = np.where(
+                plan.row_counts[start:stop] == 0, int(Match.NONE), int(Match.ALL)
+            )
+            plan.unasked[start:stop] = False
+            return 0.0
+        size = self.control.lanes_per_chunk
+        before = self.spent_us
+        for begin in range(start, stop, size):
+            if self.spent_us >= self.control.compile_us_max:
+                break
+            self._chunk(plan.predicate, begin, min(begin + size, stop))
+        return self.spent_us - before
+
+    def _chunk(self, predicate: Expression, start: int, stop: int) -> None:
+        clock = Ticks((stop - start) * self.control.classify_ns / 1_000)
+        asked = self.classified(predicate, self.plan.table.metadata.slice(start, stop - start), clock)
+        self.plan.matches[start:stop] = asked.verdicts.to_numpy()
+        self.plan.unasked[start:stop] = bool(asked.deferred)
+        self.cut.update(asked.deferred)
+        self.spent_us += clock.spent_us
+
+    def classified(self, predicate: Expression, metadata: pa.Table, clock: Ticks) -> Classification:
+        """Verdicts of a chunk of blocks, without conjuncts that take longer than what they spare."""
+        return classify_within(
+            predicate,
+            metadata,
+            read_seconds=self.control.read_us / 1e6,
+            clock=clock,
+            chunk_lanes=max(1, self.control.lanes_per_chunk // 8),
+        )
+
+
+def at_node(plan: ScanPlan, blocks: np.ndarray) -> np.ndarray:
+    """Which of these blocks may hold a row that the predicate wants, asked as a whole."""
+    if plan.predicate is None:
+        rows: np.ndarray = plan.table.metadata.column("row_count").to_numpy()[blocks] > 0
+        return rows
+    verdicts = classify_blocks(plan.predicate, plan.table.metadata.take(pa.array(blocks)))
+    needed: np.ndarray = verdicts.to_numpy() != Match.NONE
+    return needed
+
+
+def start_of(plan: ScanPlan) -> Boundary | None:
+    """The boundary that metadata alone gives."""
+    ordered = plan.ordered
+    if ordered is None or not ordered.metadata_counts:
+        return None
+    known = (ordered.bounds, plan.matches, plan.row_counts, ordered.order, ordered.wanted)
+    return stricter(ordered.order, by_maxima(*known, distinct=False), by_counts(*known))

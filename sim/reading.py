@@ -1,0 +1,162 @@
+"""How a node reads from the object store: requests that wait for their turn, fail, and share a link."""
+
+from collections import OrderedDict
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from simpy.events import Event as Waiting
+
+from sim.draws import Clock, Draws, cumulative
+from sim.faults import Troubles
+from sim.messages import Task
+from sim.model import MICROSECONDS, World
+from sim.network import Emit, Line
+from sim.planning import ScanPlan
+from sim.trace import BlocksRead, FootersRead, ReadFailed, ranges
+
+Waits: TypeAlias = Generator[Waiting, Any, None]
+
+
+@dataclass(slots=True)
+class Cache:
+    """What a node keeps of what it read, the least recently used going first."""
+
+    bytes_max: int
+    _held: OrderedDict[tuple[str, int], int] = field(default_factory=OrderedDict)
+    _bytes: int = 0
+
+    def holds(self, table: str, block: int) -> bool:
+        """Whether a block need not be read from the store."""
+        if (table, block) not in self._held:
+            return False
+        self._held.move_to_end((table, block))
+        return True
+
+    def keep(self, table: str, block: int, size: int) -> None:
+        """Keep a block that was read."""
+        if size > self.bytes_max or (table, block) in self._held:
+            return
+        self._held[table, block] = size
+        self._bytes += size
+        while self._bytes > self.bytes_max:
+            self._bytes -= self._held.popitem(last=False)[1]
+
+
+class Reader:
+    """The object store as one node has it.
+
+    Draws: the streams "store/<number>/latency" and "store/<number>/failure".
+    """
+
+    def __init__(
+        self,
+        number: int,
+        clock: Clock,
+        world: World,
+        troubles: Troubles,
+        draws: Draws,
+        turns: Line,
+        emit: Emit,
+    ) -> None:
+        """A reader with an empty cache.
+
+        Args:
+            number: The node's.
+            turns: The object store's, for the requests of all nodes.
+        """
+        self.number, self.world = number, world
+        self._clock, self._troubles, self._turns, self._emit = clock, troubles, turns, emit
+        self._latency = draws.stream(f"store/{number}/latency")
+        self._failure = draws.stream(f"store/{number}/failure")
+        self._link = Line(world.warehouse.link_bytes_per_s)
+        self._cache = Cache(world.warehouse.cache_bytes)
+
+    @property
+    def _now(self) -> int:
+        return int(self._clock.now)
+
+    def footers(self, task: Task, blocks: np.ndarray) -> Waits:
+        """Read the footers of blocks, one after the other. Waits on the store."""
+        began, size = self._now, self.world.metadata.footer_bytes
+        latency = self._latencies(len(blocks))
+        yield self._clock.timeout(self._transfer(len(blocks), latency, size * len(blocks)))
+        self._emit(
+            FootersRead(
+                at_us=self._now,
+                scan=task.plan.name,
+                task=task.number,
+                node=self.number,
+                incarnation=task.incarnation,
+                blocks=len(blocks),
+                began_us=began,
+                requests=len(blocks),
+                bytes=size * len(blocks),
+            )
+        )
+
+    def read(self, task: Task, blocks: np.ndarray) -> Generator[Waiting, Any, list[int]]:
+        """Read blocks, one after the other, and return those that could be. Waits on the store."""
+        plan, began = task.plan, self._now
+        table, latency, requests, wanted, cached = plan.table, 0, 0, 0, 0
+        there: list[int] = []
+        for block in map(int, blocks):
+            size = int(table.sizes[block])
+            if self._cache.holds(table.name, block):
+                cached += size
+                there.append(block)
+                continue
+            tries, waited, given = self.tries(plan, block)
+            requests += tries
+            latency += waited
+            if given:
+                wanted += size
+                there.append(block)
+                self._cache.keep(table.name, block, size)
+        yield self._clock.timeout(self._transfer(requests, latency, wanted))
+        if there:
+            self._emit(
+                BlocksRead(
+                    at_us=self._now,
+                    scan=plan.name,
+                    task=task.number,
+                    node=self.number,
+                    incarnation=task.incarnation,
+                    blocks=ranges(np.array(there)),
+                    began_us=began,
+                    requests=requests,
+                    bytes=wanted,
+                    cached=cached,
+                )
+            )
+        return there
+
+    def tries(self, plan: ScanPlan, block: int) -> tuple[int, int, bool]:
+        """How many requests a block takes, how long their first bytes do, and whether one is answered."""
+        store, failing = self.world.store, self._troubles.failed_percent(self._now)
+        waited = 0
+        for attempt in range(1, store.attempts_max + 1):
+            waited += self._latencies(1)
+            if not failing or self._failure.random() * 100 >= failing:
+                return attempt, waited, True
+            self._emit(
+                ReadFailed(at_us=self._now, scan=plan.name, node=self.number, block=block, attempt=attempt)
+            )
+            waited += store.retry_us << (attempt - 1)
+        return store.attempts_max, waited, False
+
+    def _latencies(self, requests: int) -> int:
+        store = self.world.store
+        *_, total = cumulative(self._latency, store.first_byte_us_min, store.first_byte_us_max, requests)
+        return total
+
+    def _transfer(self, requests: int, latency_us: int, size: int) -> int:
+        """How long it takes until requests had their turn and their bytes came over the link."""
+        now, store = self._now, self.world.store
+        if not requests:
+            return 0
+        begins = self._turns.until(now, requests, per_s=self._troubles.requests_per_s(now))
+        alone = latency_us + size * MICROSECONDS // store.bytes_per_s
+        ends = begins + alone * self._troubles.slowdown(self.number, now)
+        return max(ends, self._link.until(begins, size)) - now

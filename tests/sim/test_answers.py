@@ -1,0 +1,103 @@
+"""The truth that answers are judged by is another engine's, and a wrong answer is told in one sentence."""
+
+import random
+from itertools import count
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from pruning.expressions.plans import JoinKind
+from pruning.expressions.trees import Column
+from pruning.metadata.schema import arrow_type
+from sim.answers import difference, truth
+from sim.drawing import TYPES, drawn_query, drawn_table
+from sim.queries import Kind, Query, answered, sides
+from sim.tables import ID, RowTable
+
+JOINS = {
+    JoinKind.INNER: "JOIN",
+    JoinKind.LEFT: "LEFT JOIN",
+    JoinKind.RIGHT: "RIGHT JOIN",
+    JoinKind.FULL: "FULL JOIN",
+    JoinKind.SEMI: "SEMI JOIN",
+    JoinKind.ANTI: "ANTI JOIN",
+}
+NAMES = ("t", "u")
+
+
+def drawn(seed: int, kind: Kind, *, filtered: bool) -> tuple[Query, dict[str, RowTable]]:
+    """A query of that kind, and its tables."""
+    draw = random.Random(seed)
+    tables = {name: drawn_table(draw, name, blocks_max=5, rows_max=4) for name in NAMES}
+    for _ in count():
+        query = drawn_query(draw, "q", NAMES, kind)
+        if filtered or all(asked.predicate is None for asked in query.scans.values()):
+            return query, tables
+    raise AssertionError
+
+
+def arrow(table: RowTable) -> pa.Table:
+    """The rows of a table for another engine."""
+    columns = {name: [row[name] for row in table.rows] for name in TYPES}
+    return pa.table({name: pa.array(column, arrow_type(TYPES[name])) for name, column in columns.items()})
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_join_gives_what_duckdb_gives(seed: int) -> None:
+    """Of whole tables: what predicates mean is tested where they are evaluated."""
+    query, tables = drawn(seed, Kind.JOIN, filtered=False)
+    join = query.join
+    assert join is not None
+    (equality,) = join.equalities
+    left, right = (query.scans[scan].table for scan in sides(join))
+    assert isinstance(equality.left, Column)
+    key = equality.left.name[2:]
+    agree = "IS NOT DISTINCT FROM" if equality.null_safe else "="
+    told = f"l.{ID}" if join.kind in (JoinKind.SEMI, JoinKind.ANTI) else f"l.{ID}, r.{ID}"
+    with duckdb.connect() as connection:
+        for name, table in tables.items():
+            connection.register(name, arrow(table))
+        found = connection.sql(
+            f"SELECT {told} FROM {left} l {JOINS[join.kind]} {right} r ON l.{key} {agree} r.{key}"
+        ).fetchall()
+    assert sorted(truth(query, tables).everything.elements(), key=repr) == sorted(found, key=repr)
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_the_answer_of_all_rows_is_right_and_no_other_is(kind: Kind) -> None:
+    """Without its last row, with one twice, and, where they are ordered, with the first one last."""
+    judged = 0
+    for seed in range(60):
+        query, tables = drawn(seed, kind, filtered=True)
+        so = truth(query, tables)
+        answer = answered(query, {scan: list(rows.values()) for scan, rows in so.matching.items()})
+        assert difference(query, so, answer) is None
+        if not answer:
+            continue
+        judged += 1
+        assert difference(query, so, answer[:-1])
+        assert difference(query, so, [*answer, answer[0]])
+        if len(set(answer)) == len(answer) > 1:
+            assert difference(query, so, [*answer[:-1], answer[0]])
+        if so.first is not None and so.first[0] != so.first[-1]:
+            assert difference(query, so, [*answer[1:], answer[0]])
+    assert judged > 10
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_no_answer_does_without_a_row_that_is_needed(kind: Kind) -> None:
+    """Of the other rows alone no answer is right; there are such queries of each kind."""
+    judged = 0
+    for seed in range(60):
+        query, tables = drawn(seed, kind, filtered=True)
+        so = truth(query, tables)
+        for scan, needed in so.needed.items():
+            for gone in sorted(needed)[:3]:
+                judged += 1
+                rest = {
+                    one: [row for name, row in rows.items() if (one, name) != (scan, gone)]
+                    for one, rows in so.matching.items()
+                }
+                assert difference(query, so, answered(query, rest))
+    assert judged > 10

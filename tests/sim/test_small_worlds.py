@@ -1,0 +1,133 @@
+"""SIM-1 to SIM-4: whatever goes wrong, every trace holds; and what is wrong on purpose is found out."""
+
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, find, given, settings
+from hypothesis import strategies as st
+
+from sim.checks import violations
+from sim.faults import AnyFault
+from sim.flaws import FLAWS
+from sim.trace import (
+    BlocksRead,
+    FaultBegan,
+    Ignored,
+    MessageDoubled,
+    MessageLost,
+    QueryEnded,
+    ReadFailed,
+    ScanPlanned,
+    TakenForDead,
+    TaskGivenUp,
+    TaskSent,
+    lines,
+)
+from sim.worlds import FAULTS_SPAN_US, small_world
+from strategies.faults import fault_plans
+
+SEEDS_AT_ONCE = 25
+SEEDS_TO_CATCH = 200
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_no_invariant_is_violated(part: int, deep: bool) -> None:
+    """SIM-1. 100 seeds; 1,000 in a deep run."""
+    count = SEEDS_AT_ONCE * (10 if deep else 1)
+    for seed in range(part * count, (part + 1) * count):
+        assert violations(small_world(seed).run(seed)) == []
+
+
+@pytest.mark.parametrize("name", sorted(FLAWS))
+def test_each_flaw_is_caught(name: str) -> None:
+    """SIM-2. Within 200 seeds; the project's own run of that seed is right."""
+    cast = FLAWS[name].cast
+    for seed in range(SEEDS_TO_CATCH):
+        if violations(small_world(seed).run(seed, cast)):
+            assert violations(small_world(seed).run(seed)) == []
+            return
+    pytest.fail(f"{name} survives {SEEDS_TO_CATCH} seeds")
+
+
+PRINTED = """
+import sys
+from sim.trace import lines
+from sim.worlds import small_world
+for seed in range(6):
+    for line in lines(small_world(seed).run(seed).trace):
+        sys.stdout.buffer.write(line)
+"""
+
+
+def test_the_same_seed_gives_the_same_trace_byte_for_byte() -> None:
+    """SIM-3. Whatever the hashes of strings are."""
+    traces = [
+        subprocess.run(
+            [sys.executable, "-c", PRINTED], env={"PYTHONHASHSEED": hashed}, capture_output=True, check=True
+        ).stdout
+        for hashed in ("1", "2")
+    ]
+    assert traces[0]
+    assert traces[0] == traces[1]
+
+
+def test_another_seed_gives_another_trace_of_the_same_world() -> None:
+    world = small_world(1)
+    assert list(lines(world.run(1).trace)) != list(lines(world.run(2).trace))
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(st.data())
+def test_no_plan_of_faults_violates_an_invariant(data: st.DataObject) -> None:
+    """SIM-1, where Hypothesis chooses what goes wrong, so that what fails becomes small."""
+    seed = data.draw(st.integers(0, 50))
+    world = small_world(seed)
+    plans = fault_plans(nodes=world.world.warehouse.nodes, queries=len(world.queries), span_us=FAULTS_SPAN_US)
+    assert violations(replace(world, faults=data.draw(plans)).run(seed)) == []
+
+
+def test_what_fails_shrinks_to_the_one_fault_that_it_takes() -> None:
+    """A control plane that forgets the blocks of dead nodes needs one crash, or one node that is cut off."""
+    seed, world = 3, small_world(3)
+    forgetful = FLAWS["lost block after a crash"].cast
+
+    def fails(plan: tuple[AnyFault, ...]) -> bool:
+        return bool(violations(replace(world, faults=plan).run(seed, forgetful)))
+
+    plans = fault_plans(nodes=world.world.warehouse.nodes, queries=len(world.queries), span_us=FAULTS_SPAN_US)
+    smallest = find(plans, fails, settings=settings(max_examples=2_000, database=None))
+    assert len(smallest) == 1
+
+
+def test_drawn_worlds_reach_what_they_are_for() -> None:
+    """SIM-4. Each technique at each place where it may act, each kind of fault, and what a fault leads to."""
+    reached: Counter[str] = Counter()
+    for seed in range(120):
+        for event in small_world(seed).run(seed).trace:
+            reached[type(event).__name__] += 1
+            match event:
+                case QueryEnded():
+                    reached.update(event.pruned.keys())
+                    reached["cancelled"] += event.cancelled
+                case ScanPlanned():
+                    reached["conjuncts cut"] += event.cut > 0
+                    reached["blocks not asked"] += event.unasked > 0
+                case TaskSent():
+                    reached["stolen"] += event.stolen
+                case BlocksRead():
+                    reached["from the cache"] += event.cached > 0
+                case FaultBegan():
+                    reached[event.fault.split('"')[3]] += 1
+    wanted = {
+        *("filter at compile", "filter at node", "join at control", "join at node", "limit at control"),
+        *("topk at control", "topk at node", "conjuncts cut", "blocks not asked", "stolen", "cancelled"),
+        *("from the cache", "crash", "straggler", "partition", "weather", "store", "late_metadata", "cancel"),
+        *(
+            kind.__name__
+            for kind in (Ignored, MessageDoubled, MessageLost, ReadFailed, TakenForDead, TaskGivenUp)
+        ),
+    }
+    assert {name for name in wanted if reached[name] < 3} == set()
