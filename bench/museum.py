@@ -4,8 +4,9 @@
 
 Each release runs in an environment of its own, made by pip when it is missing. A finding convicts it if the
 finding has the traits of its area (`museum_releases.py`) and the current release answers the same question
-about the same table rightly. The seconds are those of the hunt: neither shrinking nor judging is counted.
-Several jobs share the machine. The command fails if one is not convicted.
+about the same table rightly. What the current release gets wrong too is passed over. The seconds are those of
+the hunt: neither shrinking nor judging is counted. Several jobs share the machine. The command fails if one
+release is not convicted.
 """
 
 import argparse
@@ -27,7 +28,7 @@ from rich.table import Table
 
 from skipproof.stand import engines
 from skipproof.stand.causes import traits
-from skipproof.stand.examining import Write, examine
+from skipproof.stand.examining import Outcome, Write, examine
 from skipproof.stand.hunting import Finding, Hunt, Limits, able, hunt
 from skipproof.stand.workers import Worker
 from skipproof.stand.writing import writers, writing
@@ -58,7 +59,7 @@ class Trial:
     """What came of one release; `finding` is None if it was not convicted.
 
     Attributes:
-        elsewhere: Findings before it that the current release has too, or that have not the area's traits.
+        elsewhere: Findings before it that have not the area's traits, or are of another release's making.
     """
 
     release: Release
@@ -109,6 +110,7 @@ class _Judge:
                 seed_first=seed,
                 write=self._write_old,
                 progress=self._look,
+                sought=self._is_right_now,
             )
         return Trial(
             release=self._release,
@@ -117,6 +119,11 @@ class _Judge:
             examples=self.finding.examples if self.finding else self.state.examples,
             seconds=self.finding.seconds if self.finding else self.state.seconds,
         )
+
+    def _is_right_now(self, world: World, _: Outcome) -> bool:
+        """Whether the current release answers a question, and rightly."""
+        (outcome,) = examine(self._current, _known(world, self._current), write=self._write_current)
+        return not outcome.refused and outcome.contradiction is None
 
     def _look(self, state: Hunt) -> None:
         self.state = state

@@ -57,7 +57,8 @@ RELEASES = (
         engine="datafusion",
         pins=("datafusion==54.0.0", "pyarrow"),
         area="filters that a join makes while it runs",
-        traits=(("join",),),
+        # Without this switch they prune row groups only.
+        traits=(("join",), ("set datafusion.execution.parquet.pushdown_filters=true",)),
     ),
     Release(
         engine="datafusion",

@@ -36,9 +36,9 @@ _TEXTS = (b"", b"a", b"ab", b"b", b"\xc3\xa9")
 
 def drawn_table(draw: random.Random, name: str, *, blocks_max: int, rows_max: int) -> RowTable:
     """A table of a few blocks."""
-    count = draw.randint(1, blocks_max)
-    span = draw.choice((2, 6, 30))
-    nulls = draw.choice((0.0, 0.1, 0.5))
+    count = draw.randint(1, draw.choice((3, blocks_max, blocks_max)))
+    span = draw.choice((2, 6, 30, 30))
+    nulls = draw.choice((0.0, 0.1, 0.1, 0.5))
     rows = [
         {
             ID: 0,
@@ -46,10 +46,10 @@ def drawn_table(draw: random.Random, name: str, *, blocks_max: int, rows_max: in
             "v": None if draw.random() < nulls else draw.choice(_DOUBLES),
             "s": None if draw.random() < nulls else draw.choice(_TEXTS),
         }
-        for _ in range(draw.randint(0, count * rows_max))
+        for _ in range(draw.randint(0, count) if draw.random() < 0.1 else draw.randint(1, rows_max) * count)
     ]
-    if draw.random() < 0.7:
-        key = draw.choice(("k", "v"))
+    if draw.random() < 0.8:
+        key = draw.choice(("k", "k", "v"))
         rows.sort(key=lambda row: _place(row[key]))
     rows = [row | {ID: at} for at, row in enumerate(rows)]
     cuts = sorted(draw.randint(0, len(rows)) for _ in range(count - 1))
@@ -98,18 +98,19 @@ def _column(name: str) -> Column:
 
 
 def _constant(draw: random.Random, name: str) -> Literal:
-    values: Mapping[str, Sequence[Value]] = {"k": range(-1, 31), "v": _DOUBLES, "s": _TEXTS}
+    keys = range(-1, draw.choice((3, 7, 31)))
+    values: Mapping[str, Sequence[Value]] = {"k": keys, "v": _DOUBLES, "s": _TEXTS}
     return Literal(draw.choice(values[name]), TYPES[name])
 
 
 def drawn_predicate(draw: random.Random, depth: int = 2) -> Expression:
     """A condition on one to four comparisons."""
-    if depth and draw.random() < 0.6:
+    if depth and draw.random() < 0.5:
         parts = tuple(drawn_predicate(draw, depth - 1) for _ in range(2))
-        made = draw.choice((And, And, Or))(parts)
+        made = draw.choice((And, Or))(parts)
         return Not(made) if draw.random() < 0.15 else made
     name = draw.choice(("k", "k", "v", "s"))
-    match draw.randrange(6):
+    match draw.randrange(8):
         case 0:
             null: Expression = IsNull(_column(name))
             return Not(null) if draw.random() < 0.5 else null
@@ -123,13 +124,13 @@ def drawn_query(draw: random.Random, name: str, tables: Sequence[str], kind: Kin
     """A query of one of the shapes."""
     arrives = draw.choice((0, 0, draw.randrange(300_000)))
     asked = [
-        Asked(table=table, predicate=drawn_predicate(draw) if draw.random() < 0.7 else None)
+        Asked(table=table, predicate=drawn_predicate(draw) if draw.random() < 0.8 else None)
         for table in draw.sample(tables, 2 if kind is Kind.JOIN else 1)
     ]
     if kind is Kind.JOIN:
         return _joined(draw, name, asked, arrives)
-    order = Ordering(_column(draw.choice(("k", "v", "s"))), draw.random() < 0.5, draw.random() < 0.5)
-    wanted = draw.choice((0, 1, 2, 3, 5, 10, 20))
+    order = Ordering(_column(draw.choice(("k", "k", "v", "s"))), draw.random() < 0.5, draw.random() < 0.5)
+    wanted = 0 if draw.random() < 0.05 else draw.choice((1, 2, 3, 5, 10, 20, 40))
     return _of_one_table(name, kind, asked[0], order, wanted, arrives)
 
 
@@ -161,14 +162,14 @@ def _joined(draw: random.Random, name: str, asked: Sequence[Asked], arrives: int
     build, probe = (Scan(side, number[side]) for side in (0, 1))
     left_is_build = draw.random() < 0.5
     left, right = (build, probe) if left_is_build else (probe, build)
-    key = draw.choice(("k", "k", "v", "s"))
+    key = draw.choice(("k", "k", "k", "k", "v", "s"))
     sides = [Column(f"#{scan.number}{key}", TYPES[key]) for scan in (left, right)]
     of = dict(zip((build, probe), asked, strict=True))
     plan = Join(
         left=_filtered(left, of[left]),
         right=_filtered(right, of[right]),
-        kind=draw.choice([kind for kind in JoinKind if kind is not JoinKind.EXISTENCE]),
-        equalities=(Equality(sides[0], sides[1], null_safe=draw.random() < 0.3),),
+        kind=draw.choice((JoinKind.INNER, *(kind for kind in JoinKind if kind is not JoinKind.EXISTENCE))),
+        equalities=(Equality(sides[0], sides[1], null_safe=draw.random() < 0.5),),
         left_attributes=frozenset(left.columns),
         right_attributes=frozenset(right.columns),
     )
@@ -177,9 +178,9 @@ def _joined(draw: random.Random, name: str, asked: Sequence[Asked], arrives: int
 
 def drawn_queries(draw: random.Random, tables: Sequence[str]) -> tuple[Query, ...]:
     """A few queries that come at about the same time; those that serve more than a filter more often."""
-    kinds = (Kind.FILTER, *[Kind.LIMIT] * 2, *[Kind.TOPK] * 3, *[Kind.JOIN] * 3)
+    kinds = (Kind.FILTER, *[Kind.LIMIT] * 2, *[Kind.TOPK] * 3, *[Kind.JOIN] * 5)
     found: list[Query] = []
-    for at in range(draw.randint(1, 4)):
+    for at in range(draw.randint(2, 6)):
         if found and found[-1].kind is Kind.TOPK and draw.random() < 0.5:
             found.append(_asked_again(draw, found[-1], f"q{at}"))
         else:
@@ -201,16 +202,18 @@ def drawn_world(draw: random.Random) -> World:
         network=Network(delay_us_max=draw.choice((1_000, 100_000))),
         metadata=Metadata(
             keeping=draw.choice((Keeping.COLUMNAR, Keeping.COLUMNAR, Keeping.FOOTERS)),
+            latency_us=draw.choice((5_000, 5_000, 50_000)),
             blocks_per_chunk=draw.choice((3, 100)),
-            bytes_per_s=draw.choice((2_000, 500_000_000)),
+            # Three blocks' metadata then take as long as it takes to read a block.
+            bytes_per_s=draw.choice((300, 2_000, 500_000_000)),
             wait_us_max=draw.choice((20_000, 2_000_000)),
         ),
         control=ControlPlane(
             # Metadata of a few blocks costs as much as that of many would elsewhere.
             classify_ns=draw.choice((1_000, 5_000_000)),
-            compile_us_max=draw.choice((10_000, 1_000_000)),
+            compile_us_max=draw.choice((1, 10_000, 1_000_000)),
             read_us=draw.choice((1_000, 50_000)),
-            lanes_per_chunk=draw.choice((8, 100)),
+            lanes_per_chunk=draw.choice((2, 8, 100)),
             summary_wait_us=draw.choice((0, 100_000, 10_000_000)),
             summary_bytes_max=draw.choice((64, 65_536)),
             heartbeat_us=draw.choice((20_000, 100_000)),

@@ -46,11 +46,9 @@ class Wire:
         for copy in range(copies):
             delay = low + int(share * (high - low + 1)) * (copy + 1)
             delay += size_bytes * MICROSECONDS // self._model.bytes_per_s
-            self._clock.process(self._deliver(message, deliver, delay))
-
-    def _deliver(self, message: object, deliver: Callable[[Any], None], delay: int) -> Any:
-        yield self._clock.timeout(delay)
-        deliver(message)
+            arrives = self._clock.timeout(delay, message)
+            assert arrives.callbacks is not None
+            arrives.callbacks.append(lambda event: deliver(event.value))
 
 
 class Line:

@@ -6,16 +6,24 @@ the project's own; here they are given a clock that counts what they ask.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
 from pruning.bounding import key_bounds
-from pruning.classification import Classification, classify_blocks, classify_within
+from pruning.classification import (
+    Classification,
+    beyond_bounds,
+    classify_blocks,
+    classify_within,
+    compile_predicate,
+)
 from pruning.expressions.plans import Scan
 from pruning.expressions.traversal import columns
 from pruning.expressions.trees import Expression, type_of
 from pruning.expressions.types import Type
+from pruning.rules.program import Program
 from pruning.rules.truths import Match
 from pruning.techniques.boundary import Boundary, stricter
 from pruning.techniques.keys import KeyBounds
@@ -67,7 +75,7 @@ class Built:
     null_safe: bool
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class ScanPlan:
     """One scan of a query: what is to be done with its blocks.
 
@@ -99,6 +107,12 @@ class ScanPlan:
     def predicate(self) -> Expression | None:
         """What the query asks of the scan's rows."""
         return self.query.scans[self.scan].predicate
+
+    @cached_property
+    def program(self) -> Program:
+        """The predicate, compiled once by the control plane and run by nodes as it is."""
+        assert self.predicate is not None
+        return compile_predicate(self.predicate, beyond=beyond_bounds(self.table.metadata))
 
     @property
     def blocks(self) -> int:
@@ -267,7 +281,7 @@ def at_node(plan: ScanPlan, blocks: np.ndarray) -> np.ndarray:
     if plan.predicate is None:
         rows: np.ndarray = plan.table.metadata.column("row_count").to_numpy()[blocks] > 0
         return rows
-    verdicts = classify_blocks(plan.predicate, plan.table.metadata.take(pa.array(blocks)))
+    verdicts = classify_blocks(plan.program, plan.table.metadata.take(pa.array(blocks)))
     needed: np.ndarray = verdicts.to_numpy() != Match.NONE
     return needed
 

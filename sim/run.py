@@ -19,7 +19,7 @@ from sim.tables import Table
 from sim.trace import FaultBegan, FaultEnded, NodeCrashed, NodeStarted, Trace
 
 # How long the queries have, once the last fault is over and the last query has come, to be answered.
-SETTLE_US = 600_000_000
+SETTLE_US = 120_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -85,6 +85,7 @@ class Hunt:
 
 
 Progress: TypeAlias = Callable[[Hunt], None]
+Sought: TypeAlias = Callable[[World, Outcome], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,11 +149,14 @@ def hunt(
     seed_first: int = 0,
     write: Write = write_stored,
     progress: Progress = lambda _: None,
+    sought: Sought = lambda world, outcome: True,
 ) -> Hunt:
     """Ask an engine until a limit is reached, or the keyboard interrupts: what is found by then is kept.
 
     Args:
         seed_first: Of the first round; each round has the next one.
+        sought: Whether a contradiction counts, of a world with that question alone. Others are passed over,
+            so that what they have in common with it does not hide what is sought.
     Raises:
         WorkerError: the engine ended and does not start again.
     """
@@ -160,7 +164,7 @@ def hunt(
     number = seed_first
     try:
         while not limits.reached(state):
-            _Round(worker, able, state, number, limits, write, progress).run()
+            _Round(worker, able, state, number, limits, write, progress, sought).run()
             progress(state)
             number += 1
     except KeyboardInterrupt:
@@ -180,9 +184,10 @@ class _Round:
         limits: Limits,
         write: Write,
         progress: Progress,
+        sought: Sought,
     ) -> None:
         self._worker, self._able, self._state, self._number = worker, able, state, number
-        self._limits, self._write, self._progress = limits, write, progress
+        self._limits, self._write, self._progress, self._sought = limits, write, progress, sought
         self._since = time.monotonic()
         self._smallest: tuple[World, Outcome] | None = None
         self._target: tuple[str, ...] = ()
@@ -225,8 +230,11 @@ class _Round:
         outcomes = examine(self._worker, world, write=self._write)
         self._count(world, outcomes)
         for outcome in outcomes:
-            if outcome.contradiction is not None and self._is_new(world, outcome):
-                self._take(world, outcome)
+            if outcome.contradiction is None or not self._is_new(world, outcome):
+                continue
+            alone = replace(world, questions=(outcome.question,))
+            if self._sought(alone, outcome):
+                self._take(alone, outcome)
                 raise _Found
 
     def _is_small_enough(self) -> bool:
@@ -273,11 +281,10 @@ class _Round:
             self._state.again[known] += 1
         return known is None
 
-    def _take(self, world: World, outcome: Outcome) -> None:
+    def _take(self, alone: World, outcome: Outcome) -> None:
         if self._smallest is None:
             self._examples_then, self._seconds_then = self._state.examples, self._state.seconds
             self._shrinks_until = time.monotonic() + self._limits.seconds_to_shrink
-        alone = World(tables=world.tables, settings=world.settings, questions=(outcome.question,))
         if self._smallest is None or size(alone) <= size(self._smallest[0]):
             self._smallest = (alone, outcome)
 
