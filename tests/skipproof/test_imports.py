@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("pruning", "oracles", "strategies", "skipproof")
+PACKAGES = ("pruning", "oracles", "sim", "strategies", "skipproof")
 LINT = (
     sys.executable,
     "-c",

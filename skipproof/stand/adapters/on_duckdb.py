@@ -128,8 +128,15 @@ class OnDuckDB(Adapter):
         if None in values and not _reads_null_of_directories():
             raise Unsupported("NULL as the name of a directory")
         files = ", ".join(self.sql.text(path) for path in table["files"])
-        unified = ", union_by_name = true" if table.get("schemas_differ") else ""
-        return f"CREATE VIEW {self.sql.name(name)} AS SELECT * FROM read_parquet([{files}]{unified})"
+        options = ", union_by_name = true" if table.get("schemas_differ") else ""
+        if values and _takes_types_of_directories():
+            # Of no name but NULL it cannot guess them.
+            types = {column["name"]: self.sql.type(column["type"]) for column in table["columns"]}
+            told = (
+                f"{self.sql.text(named)}: {self.sql.text(types[named])}" for named in table["partitions"][0]
+            )
+            options += f", hive_partitioning = true, hive_types = {{{', '.join(told)}}}"
+        return f"CREATE VIEW {self.sql.name(name)} AS SELECT * FROM read_parquet([{files}]{options})"
 
     def _fill(self, con: Any, name: str, table: dict[str, Any]) -> None:
         columns = table["columns"]
@@ -189,6 +196,13 @@ def _copied(rows: str, path: str, term: str) -> Any:
         found = con.execute(f"SELECT {term} FROM read_parquet('{file}', hive_partitioning = true)").fetchone()
         assert found is not None
         return found[0]
+
+
+@functools.cache
+def _takes_types_of_directories() -> bool:
+    """Releases before 0.9 guess them."""
+    known = "SELECT parameters FROM duckdb_functions() WHERE function_name = 'read_parquet'"
+    return any("hive_types" in names for (names,) in duckdb.connect().execute(known).fetchall())
 
 
 @functools.cache
