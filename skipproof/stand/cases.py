@@ -36,11 +36,24 @@ class Case:
         return next(column for column in columns if column.name == name)
 
     def cells(self, name: str) -> tuple[Json, ...]:
-        """The values of a column, each once; both zeros, and every NaN."""
+        """The values of a column, each once; both zeros, every NaN, and NULL where a join may put it."""
         if name not in self.found:
-            table = next(one for one in self.tables.values() if name in [c.name for c in one.columns])
-            self.found[name] = tuple({repr(cell): cell for cell in table.cells(name)}.values())
+            holder, table = next(
+                (holder, one) for holder, one in self.tables.items() if name in [c.name for c in one.columns]
+            )
+            cells = {repr(cell): cell for cell in table.cells(name)}
+            if self._is_extended(holder):
+                cells[repr(None)] = None
+            self.found[name] = tuple(cells.values())
         return self.found[name]
+
+    def _is_extended(self, table: str) -> bool:
+        """Whether a join keeps rows of the other side without a partner in this table."""
+        join = self.question.join
+        if join is None:
+            return False
+        extending = ("left", "full") if join.right.table == table else ("right", "full")
+        return join.kind in extending
 
     def values(self, term: Term) -> tuple[Json, ...]:
         """The values that a term may have, or more than these; integers may be beyond their type."""

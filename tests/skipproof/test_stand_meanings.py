@@ -29,7 +29,7 @@ from strategies.engine_files import write_stored
 from strategies.engine_questions import World, worlds
 from strategies.engine_tables import Stored
 from strategies.engine_values import TYPES
-from strategies.questions import Aggregate, Call, Column, Json, Key, Literal, Question, Relation, Term
+from strategies.questions import Aggregate, Call, Column, Join, Json, Key, Literal, Question, Relation, Term
 
 ROW_NUMBER = Column("rid", "int64")
 PACKAGES = {
@@ -68,6 +68,24 @@ ZEROS_IN_ORDER = world("float64", [0.0, -0.0], area="topk", order=BY_A)
 ZERO_IN_LIST = world("float64", [-0.0], called("in", "float64", 0.0, 1.0))
 BEYOND = computed("-", 2, ">", 2**30, -(2**31))
 NO_LIST_HAS_NULL = world("int32", [None], Call("not", (called("in", "int32", 1, 2),)))
+ALONE = world("int32", [1])
+# A row without a partner, beside which an outer join puts NULL.
+BESIDE_NULL = World(
+    tables={
+        **ALONE.tables,
+        "u": Stored(columns=(Column("u_a", "int32"), Column("u_rid", "int64")), blocks=(((3, 0),),)),
+    },
+    settings={},
+    questions=(
+        Question(
+            area="join",
+            source=Relation(table="t"),
+            select=("a", "rid", "u_a", "u_rid"),
+            join=Join(kind="left", right=Relation(table="u"), left_key="a", right_key="u_a"),
+            where=Call("not", (Call("in", (Column("u_a", "int32"), Literal(2, "int32"))),)),
+        ),
+    ),
+)
 NULL_IS_NOT_NAN = world("float64", [None], Call("not", (called("is nan", "float64"),)))
 # The smallest worlds that an engine answers otherwise than the reference, with the entry that says so.
 SHOWN: list[tuple[str, str, dict[str, str], World]] = [
@@ -94,6 +112,7 @@ SHOWN: list[tuple[str, str, dict[str, str], World]] = [
         world("int32", [1], Call("not", (called("in", "int32", None, 2),))),
     ),
     ("NULL is not in a list", "arrow", {}, NO_LIST_HAS_NULL),
+    ("NULL is not in a list", "arrow", {}, BESIDE_NULL),
     ("NULL is not in a list", "deltalake", SCANNED, NO_LIST_HAS_NULL),
     ("nanoseconds as microseconds", "duckdb", {}, world("timestamp(ns)", [-1])),
     ("nanoseconds as microseconds", "duckdb-tables", {}, world("timestamp(ns)", [-1])),
