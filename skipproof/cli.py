@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -16,7 +16,7 @@ from rich.progress import Progress
 
 from pruning.errors import InputError
 from pruning.metadata.choosing import BYTES_PER_BLOCK
-from skipproof import showing
+from skipproof import extras, showing
 from skipproof.answers import verify
 from skipproof.indexes import show_index
 from skipproof.inputs import NamedTable, query_over
@@ -228,7 +228,7 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Put engines on the stand: hunt for rows that their pruning loses."""
-    checking = _stand()
+    checking = extras.stand()
     if area is not None and area not in AREAS:
         raise InputError(f"--class {area}: it is one of {', '.join(AREAS)}")
     request = checking.Request(
@@ -281,7 +281,7 @@ def history(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, a line for each history.")] = False,
 ) -> None:
     """Check recorded histories for isolation anomalies, also through derived data."""
-    histories = _histories()
+    histories = extras.histories()
     if convert is not None:
         count = histories.converted(file, convert)
         print(f"{count:,} {'history' if count == 1 else 'histories'} written to {convert}")
@@ -307,26 +307,41 @@ def history(
     raise typer.Exit(status)
 
 
-def _histories() -> Any:
-    """The module that judges histories; it needs SciPy, which users of the pruning do not."""
-    try:
-        from skipproof.histories import judging
-    except ImportError as error:
-        if error.name is None or error.name.partition(".")[0] != "scipy":
-            raise
-        raise InputError("Histories need SciPy: run `pip install 'skipproof[histories]'`.") from error
-    return judging
-
-
-def _stand() -> Any:
-    """The module that runs hunts; it needs Hypothesis, which users of the pruning do not."""
-    try:
-        from skipproof import checking
-    except ImportError as error:
-        if error.name != "hypothesis":
-            raise
-        raise InputError("The stand needs Hypothesis: run `pip install 'skipproof[testbed]'`.") from error
-    return checking
+@app.command()
+def simulate(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="A .toml file; docs/SIMULATOR.md has the keys."),
+    ],
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, help="One seed.", show_default="the scenario's own")
+    ] = None,
+    seeds: Annotated[
+        str | None, typer.Option("--seeds", metavar="FIRST:COUNT", help="A range of seeds.")
+    ] = None,
+    trace: Annotated[
+        Path | None, typer.Option("--trace", metavar="FILE", help="Write one seed's events as JSON lines.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run a scenario in the simulator and check every trace."""
+    simulating = extras.simulator()
+    if seed is not None and seeds is not None:
+        raise InputError("--seed and --seeds: give one of them")
+    if trace is not None and seed is None:
+        raise InputError("--trace: it is of one seed: give --seed N")
+    chosen = (
+        simulating.seeds_of(seeds) if seeds is not None else None if seed is None else range(seed, seed + 1)
+    )
+    with _progress(quiet=as_json) as step:
+        simulated = simulating.simulate(file, chosen, step)
+    if trace is not None:
+        simulating.trace(file, seed, trace)
+    if as_json:
+        showing.print_json(simulated.to_dict())
+    else:
+        simulating.show(showing.console(), simulated)
+    raise typer.Exit(HELD if simulated.held else VIOLATED)
 
 
 @contextlib.contextmanager

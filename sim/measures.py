@@ -1,0 +1,89 @@
+"""What a run came to, in numbers: what scenarios expect, and reports show."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from sim.model import ObjectStore
+from sim.run import Run
+from sim.trace import (
+    BlocksRead,
+    FootersRead,
+    Ignored,
+    NodeCrashed,
+    Pruned,
+    QueryBegan,
+    QueryEnded,
+    ReadFailed,
+    ScanPlanned,
+    TaskSent,
+    count,
+)
+
+
+def measures(run: Run) -> dict[str, float]:
+    """The numbers of a run, by name.
+
+    ======================  =======================================================================
+    blocks                  blocks of the scans of all queries
+    blocks_read             blocks that workers read, each as often as it was read
+    blocks_pruned           blocks that were not needed; also by technique and place, as in
+                            `topk_pruned_at_node`
+    requests                to the object store, for footers and for blocks
+    bytes_read              from the object store
+    usd                     for requests and egress
+    tasks, stolen           tasks that were given, and those of blocks that waited for another node
+    given_again             blocks that were given more than once
+    reads_failed, crashes   requests without an answer, nodes that went down
+    reports_ignored         reports of what was settled before
+    unasked_blocks          blocks whose metadata nodes looked at, not the control plane
+    latency_us              of the slowest query, from its beginning to its answer
+    busy_us                 workers' time in reading
+    ======================  =======================================================================
+    """
+    found: Counter[str] = Counter()
+    began: dict[str, int] = {}
+    given: Counter[tuple[str, int]] = Counter()
+    latency = 0
+    for event in run.trace:
+        match event:
+            case QueryBegan():
+                began[event.query] = event.at_us
+            case QueryEnded():
+                found["blocks"] += event.total
+                latency = max(latency, event.at_us - began.get(event.query, event.at_us))
+            case ScanPlanned():
+                found["unasked_blocks"] += event.unasked
+            case Pruned():
+                found["blocks_pruned"] += count(event.blocks)
+                found[f"{event.technique}_pruned_at_{event.where}"] += count(event.blocks)
+            case TaskSent():
+                found["tasks"] += 1
+                found["stolen"] += event.stolen
+                for first, last in event.blocks:
+                    given.update((event.scan, block) for block in range(first, last))
+            case BlocksRead() | FootersRead():
+                found["requests"] += event.requests
+                found["bytes_read"] += event.bytes
+                found["busy_us"] += event.at_us - event.began_us
+                if isinstance(event, BlocksRead):
+                    found["blocks_read"] += count(event.blocks)
+            case ReadFailed():
+                found["reads_failed"] += 1
+            case NodeCrashed():
+                found["crashes"] += 1
+            case Ignored():
+                found["reports_ignored"] += 1
+    found["given_again"] = sum(times > 1 for times in given.values())
+    found["latency_us"] = latency
+    return {**dict.fromkeys(_NAMES, 0), **found, "usd": _usd(run.world.store, found)}
+
+
+_NAMES = (
+    "blocks", "blocks_read", "blocks_pruned", "requests", "bytes_read", "tasks", "stolen", "given_again",
+    "reads_failed", "crashes", "reports_ignored", "unasked_blocks", "latency_us", "busy_us",
+)  # fmt: skip
+
+
+def _usd(store: ObjectStore, found: Mapping[str, float]) -> float:
+    requests = found["requests"] * store.request_usd_per_million / 1e6
+    return round(requests + found["bytes_read"] * store.egress_usd_per_gb / 1e9, 6)

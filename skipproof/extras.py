@@ -1,0 +1,32 @@
+"""What only some users need, and have installed; who has not is told in one sentence what to install."""
+
+import importlib
+from typing import Any
+
+from pruning.errors import InputError
+
+
+def stand() -> Any:
+    """The module that runs hunts."""
+    return _module("skipproof.checking", {"hypothesis"}, "The stand needs Hypothesis", "testbed")
+
+
+def histories() -> Any:
+    """The module that judges histories."""
+    return _module("skipproof.histories.judging", {"scipy"}, "Histories need SciPy", "histories")
+
+
+def simulator() -> Any:
+    """The module that runs scenarios."""
+    return _module(
+        "skipproof.simulating", {"msgspec", "simpy", "sqlglot"}, "The simulator needs SimPy", "simulator"
+    )
+
+
+def _module(name: str, packages: set[str], sentence: str, extra: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        if error.name is None or error.name.partition(".")[0] not in packages:
+            raise
+        raise InputError(f"{sentence}: run `pip install 'skipproof[{extra}]'`.") from error

@@ -1,0 +1,148 @@
+"""SIM-5, SIM-6: scenarios hold, show what they claim, repeat themselves, and say what is wrong with them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from pruning.errors import InputError
+from sim.checks import violations
+from sim.measures import measures
+from sim.scenario import missed, of_seed, read, scenario
+from skipproof.cli import app
+
+SCENARIOS = sorted((Path(__file__).parents[2] / "sim" / "scenarios").glob("*.toml"))
+NAMES = [path.stem for path in SCENARIOS]
+SEEDS_AT_MOST = 20
+PRINTED = """
+import sys
+from pathlib import Path
+from sim.scenario import of_seed, read
+from sim.trace import lines
+for line in lines(of_seed(read(Path(sys.argv[1])), 7).run(7).trace):
+    sys.stdout.buffer.write(line)
+"""
+HEAD = 'title = ""\nclaim = ""\n'
+TABLE = '[[table]]\nname = "t"\nblocks = 2\nrows_per_block = 2\n'
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=NAMES)
+def test_a_scenario_holds_and_shows_what_it_claims(path: Path, deep: bool) -> None:
+    """SIM-5. On its first seeds; on all of its seeds in a deep run."""
+    given = read(path)
+    found = {}
+    for seed in range(given.seeds.first, given.seeds.first + given.seeds.count):
+        if len(found) == SEEDS_AT_MOST and not deep:
+            break
+        run = of_seed(given, seed).run(seed)
+        assert violations(run) == []
+        found[seed] = measures(run)
+    assert given.expect
+    assert missed(given, found) == []
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=NAMES)
+def test_a_scenario_repeats_itself_byte_for_byte(path: Path) -> None:
+    """SIM-6. Whatever the hashes of strings are."""
+    traces = [
+        subprocess.run(
+            [sys.executable, "-c", PRINTED, str(path)],
+            env={"PYTHONHASHSEED": hashed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for hashed in ("1", "2")
+    ]
+    assert traces[0]
+    assert traces[0] == traces[1]
+
+
+def test_an_expectation_that_is_not_met_is_told() -> None:
+    """Of one seed where each must meet it, and of none where one must."""
+    given = scenario(
+        HEAD + "[expect]\nrequests = { min = 5, max = 6 }\nstolen = { some = 2 }\n"
+        f"{TABLE}"
+        '[[query]]\nsql = "SELECT * FROM t"\n'
+    )
+    found = {0: {"requests": 4, "stolen": 1}, 1: {"requests": 7, "stolen": 0}}
+    told = [(one.measure, one.seed, one.what) for one in missed(given, found)]
+    assert told == [
+        ("requests", 0, "4, not 5 or more"),
+        ("requests", 1, "7, not 6 or less"),
+        ("stolen", None, "1 at most, and 2 in no seed: the claim was not put to the test"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("title = 1", "Expected `str`, got `int` - at `title`"),
+        ("title = ", "no TOML"),
+        (HEAD + "fast = true", "unknown field `fast`"),
+        (
+            HEAD + "[world.warehouse]\nspeed = 1",
+            "unknown field `speed` - at `world.warehouse`",
+        ),
+        (HEAD + '[[fault]]\nkind = "flood"', "Invalid value 'flood' - at `fault[0].kind`"),
+        (HEAD, "it needs a [[table]] and a [[query]]"),
+        (f"{HEAD}drawn = true\n{TABLE}", "name none of them"),
+        (f'{HEAD}{TABLE}[[query]]\nsql = "SELECT k FROM t"', "must begin with SELECT *"),
+        (
+            f'{HEAD}{TABLE}[[query]]\nsql = "SELECT * FROM u"',
+            "u is no table of the scenario",
+        ),
+        (f'{HEAD}{TABLE}[[query]]\nsql = "SELECT * FROM t WHERE k + 1 = 2"', "no Add here"),
+        (f'{HEAD}{TABLE}[[query]]\nsql = "SELECT * FROM t ORDER BY k"', "needs a LIMIT"),
+        (
+            f'{HEAD}{TABLE}[[query]]\nsql = "SELECT * FROM t"\n'
+            '[[fault]]\nkind = "crash"\nnode = 9\nfrom_us = 0\nuntil_us = 1',
+            "a fault befalls node 9, and there are nodes 0 to 3",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_scenario_is_said_in_one_sentence(text: str, sentence: str) -> None:
+    with pytest.raises(InputError) as raised:
+        scenario(text)
+    assert sentence in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_the_command_runs_a_scenario_and_its_status_is_the_verdict(tmp_path: Path) -> None:
+    path = str(next(one for one in SCENARIOS if one.stem == "limit-over-many-nodes"))
+    trace = tmp_path / "trace.jsonl"
+    ran = CliRunner().invoke(app, ["simulate", path, "--seed", "3", "--json", "--trace", str(trace)])
+    assert ran.exit_code == 0
+    found = json.loads(ran.stdout)
+    assert found["held"]
+    assert [run["seed"] for run in found["runs"]] == [3]
+    assert found["runs"][0]["measures"]["blocks_read"] == 1
+    events = [json.loads(line) for line in trace.read_text().splitlines()]
+    assert events[0]["event"] == "NodeStarted"
+    assert any(event["event"] == "QueryEnded" for event in events)
+    plain = CliRunner().invoke(app, ["simulate", path, "--seeds", "0:2"])
+    assert plain.exit_code == 0
+    assert "2 seeds from 0 on: 0 violate an invariant" in plain.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["nosuch.toml"], "nosuch.toml: it cannot be read"),
+        (["x.toml", "--seeds", "7"], "give the first seed and how many there are"),
+        (["x.toml", "--seed", "1", "--seeds", "0:2"], "give one of them"),
+        (["x.toml", "--trace", "t"], "give --seed N"),
+    ],
+)
+def test_bad_usage_is_told_in_one_sentence(arguments: list[str], sentence: str) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "skipproof", "simulate", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 2
+    assert sentence in ran.stderr
+    assert len(ran.stderr.strip().splitlines()) == 1
