@@ -63,6 +63,18 @@ class _ShareOfK(Node):
         return super().top_k(plan, replace(ordered, wanted=share))
 
 
+class _TiesWithItsOwn(Node):
+    def top_k(self, plan: ScanPlan, ordered: Ordered) -> TopK:
+        return TopK(
+            ordered.at_nodes,
+            plan.matches,
+            plan.row_counts,
+            ordered.order,
+            wanted=ordered.wanted,
+            keeps_ties=ordered.ties_matter,
+        )
+
+
 class _OtherOrder(Node):
     def top_k(self, plan: ScanPlan, ordered: Ordered) -> TopK:
         order = replace(ordered.order, nulls_first=not ordered.order.nulls_first)
@@ -300,6 +312,9 @@ FLAWS: Mapping[str, Flaw] = {
         _play("boundary off by a tie", "A boundary of metadata alone is taken for held.", control=_OffByATie),
         _play("boundary merged the wrong way", "Of two boundaries the later stands.", node=_LastToldBoundary),
         _play("boundary of a share", "Each node looks for its share of k rows.", node=_ShareOfK),
+        _play(
+            "ties with its own", "A node skips what ties with rows that it may lose.", node=_TiesWithItsOwn
+        ),
         _play("boundary in another order", "Nodes place NULL at the other end.", node=_OtherOrder),
         _play("boundary of another query", "Nodes know boundaries by table.", node=_BoundaryOfAnotherQuery),
         _play("seen before", "A node skips what it has read, though its report was lost.", node=_SeenBefore),
