@@ -30,6 +30,7 @@ from sim.trace import (
     Pruned,
     QueryBegan,
     QueryEnded,
+    TaskSent,
     count,
     ordinals,
 )
@@ -235,13 +236,14 @@ def nothing_acts_after_cancel(judged: Judged) -> Iterator[Violation]:
                 yield Violation(
                     invariant="cancelled", at_us=event.at_us, what=f"{event.query} begins after its end"
                 )
-            case Accepted() | Pruned():
+            case Accepted() | Pruned() | TaskSent():
                 query = event.scan.partition("/")[0]
                 if query in over:
+                    done = "given to a node" if isinstance(event, TaskSent) else "settled"
                     yield Violation(
                         invariant="cancelled",
                         at_us=event.at_us,
-                        what=f"{event.scan}: {count(event.blocks)} blocks are settled after the query's end",
+                        what=f"{event.scan}: {count(event.blocks)} blocks are {done} after the query's end",
                     )
             case BlocksRead():
                 known = knows.get((event.scan.partition("/")[0], event.node))

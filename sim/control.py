@@ -112,9 +112,9 @@ class Control:
         )
         yield self._clock.timeout(waits)
         for board in running.boards:
-            yield from self._plan(running, board)
             if query.name in self.over:
                 return
+            yield from self._plan(running, board)
 
     def _board(self, plan: ScanPlan) -> Board:
         nodes = self.world.warehouse.nodes
@@ -163,8 +163,9 @@ class Control:
 
     def _wait_for_summary(self, running: Running, board: Board) -> Waits:
         yield self._clock.timeout(self.world.control.summary_wait_us)
-        board.waits = False
-        self._fill(board)
+        if running.query.name not in self.over:
+            board.waits = False
+            self._fill(board)
 
     def _planned(self, board: Board, compiler: Compiler, start: int, stop: int, began: int) -> None:
         plan = board.plan
