@@ -140,6 +140,7 @@ class Board:
         self.plan, self.queues = plan, queues
         self.goal: Goal = Everything(plan)
         self.settled = np.zeros(plan.blocks, bool)
+        self._open = plan.blocks
         self.pruned: Counter[tuple[str, str]] = Counter()
         self.read = 0
         self.rows: list[Row] = []
@@ -157,19 +158,21 @@ class Board:
     @property
     def done(self) -> bool:
         """Whether each block is settled."""
-        return bool(self.settled.all())
+        return not self._open
 
     def settle(self, blocks: np.ndarray, technique: str, where: str) -> np.ndarray:
         """Blocks need not be read; those of them that were not settled before are told."""
         fresh: np.ndarray = blocks[~self.settled[blocks]]
         self.settled[fresh] = True
+        self._open -= len(fresh)
         self.pruned[technique, where] += len(fresh)
         if len(fresh):
             self.goal.spare(fresh)
         return fresh
 
     def accept(self, block: int, found: Found) -> None:
-        """A block was read, for the first time."""
+        """A block was read; that it is settled counts once."""
+        self._open -= not self.settled[block]
         self.settled[block] = True
         self.read += 1
         self.rows.extend(found.rows)

@@ -17,9 +17,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+
 from sim.answers import Truth, difference, truth
-from sim.queries import Query, identity
+from sim.queries import Kind, Query, identity
 from sim.run import Run
+from sim.spreads import SpreadTable
 from sim.tables import RowTable
 from sim.trace import (
     Accepted,
@@ -30,10 +33,13 @@ from sim.trace import (
     Pruned,
     QueryBegan,
     QueryEnded,
+    Ranges,
     TaskSent,
     count,
     ordinals,
 )
+
+_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,70 +105,102 @@ def needed_blocks_are_read(judged: Judged) -> Iterator[Violation]:
     """No block goes that holds a row which every answer is made with."""
     needed = {scan: blocks for query in judged.run.queries for scan, blocks in _needed(judged, query)}
     for event in judged.run.trace:
-        if not isinstance(event, Pruned):
+        if not isinstance(event, Pruned) or event.scan not in needed:
             continue
-        lost = sorted(needed.get(event.scan, frozenset()).intersection(ordinals(event.blocks)))
+        lost = [block for first, last in event.blocks for block in _true(needed[event.scan], first, last)]
         if lost:
             yield Violation(
                 invariant="needed",
                 at_us=event.at_us,
-                what=f"{event.scan}: {event.technique} at {event.where} skips {lost}, which hold needed rows",
+                what=f"{event.scan}: {event.technique} at {event.where} skips {_some(lost)}, "
+                "which hold needed rows",
             )
 
 
-def _needed(judged: Judged, query: Query) -> Iterator[tuple[str, frozenset[int]]]:
+def _needed(judged: Judged, query: Query) -> Iterator[tuple[str, np.ndarray]]:
+    """Which blocks of each scan hold a needed row, as far as it is known, shape (blocks,)."""
     so = judged.truths[query.name]
-    if so is None:
-        return
     for scan, asked in query.scans.items():
         table = judged.run.tables[asked.table]
-        assert isinstance(table, RowTable)
-        yield (
-            f"{query.name}/{table.name}",
-            frozenset(
-                at
-                for at, block in enumerate(table.blocks)
-                if any(identity(row) in so.needed[scan] for row in block)
-            ),
-        )
+        name = f"{query.name}/{table.name}"
+        if isinstance(table, SpreadTable) and query.kind is Kind.FILTER:
+            yield name, table.matching(asked.predicate) > 0
+        if so is not None and isinstance(table, RowTable):
+            yield (
+                name,
+                np.array(
+                    [any(identity(row) in so.needed[scan] for row in block) for block in table.blocks], bool
+                ),
+            )
 
 
 def blocks_count_once(judged: Judged) -> Iterator[Violation]:
     """No block is taken twice, and its rows are those that satisfy the predicate."""
-    taken: set[tuple[str, int]] = set()
+    taken = _Marks(judged)
     rows = {name: of for query in judged.run.queries for name, of in _matching_rows(judged, query)}
     for event in judged.run.trace:
         if not isinstance(event, Accepted):
             continue
-        blocks = list(ordinals(event.blocks))
-        twice = [block for block in blocks if (event.scan, block) in taken]
-        taken.update((event.scan, block) for block in blocks)
+        twice = taken.mark(event.scan, event.blocks)
         if twice:
             yield Violation(
-                invariant="once", at_us=event.at_us, what=f"{event.scan}: blocks {twice} count twice"
+                invariant="once", at_us=event.at_us, what=f"{event.scan}: blocks {_some(twice)} count twice"
             )
         if event.scan in rows:
-            there = sum(rows[event.scan][block] for block in blocks)
+            there = sum(int(rows[event.scan][first:last].sum()) for first, last in event.blocks)
             if there != event.rows:
                 yield Violation(
                     invariant="once",
                     at_us=event.at_us,
-                    what=f"{event.scan}: {event.rows} rows are taken of blocks {blocks}, which have {there}",
+                    what=f"{event.scan}: {event.rows} rows are taken of blocks "
+                    f"{_some(list(ordinals(event.blocks)))}, which have {there}",
                 )
 
 
-def _matching_rows(judged: Judged, query: Query) -> Iterator[tuple[str, Sequence[int]]]:
+def _matching_rows(judged: Judged, query: Query) -> Iterator[tuple[str, np.ndarray]]:
+    """How many rows of each block satisfy the predicate of each scan, shape (blocks,)."""
     so = judged.truths[query.name]
-    if so is None:
-        return
     for scan, asked in query.scans.items():
         table = judged.run.tables[asked.table]
-        assert isinstance(table, RowTable)
-        matching = so.matching[scan]
-        yield (
-            f"{query.name}/{table.name}",
-            [sum(identity(row) in matching for row in block) for block in table.blocks],
-        )
+        name = f"{query.name}/{table.name}"
+        if isinstance(table, SpreadTable):
+            yield name, table.matching(asked.predicate)
+        if so is not None and isinstance(table, RowTable):
+            matching = so.matching[scan]
+            yield (
+                name,
+                np.array([sum(identity(row) in matching for row in block) for block in table.blocks]),
+            )
+
+
+class _Marks:
+    """Blocks of scans that were marked."""
+
+    def __init__(self, judged: Judged) -> None:
+        self._blocks = {
+            f"{query.name}/{asked.table}": np.zeros(judged.run.tables[asked.table].metadata.num_rows, bool)
+            for query in judged.run.queries
+            for asked in query.scans.values()
+        }
+
+    def mark(self, scan: str, blocks: Ranges) -> list[int]:
+        """Mark blocks; those that were marked before are told."""
+        marked = self._blocks[scan]
+        before = [block for first, last in blocks for block in _true(marked, first, last)]
+        for first, last in blocks:
+            marked[first:last] = True
+        return before
+
+
+def _true(which: np.ndarray, first: int, last: int) -> list[int]:
+    """The ordinals in a range of what is True."""
+    return list((first + np.flatnonzero(which[first:last])).tolist())
+
+
+def _some(blocks: Sequence[int]) -> str:
+    """Blocks for people, and how many more there are."""
+    more = f" and {len(blocks) - _SHOWN:,} more" if len(blocks) > _SHOWN else ""
+    return f"{sorted(blocks)[:_SHOWN]}{more}"
 
 
 def boundaries_never_loosen(judged: Judged) -> Iterator[Violation]:
@@ -181,23 +219,23 @@ def totals_add_up(judged: Judged) -> Iterator[Violation]:
     """Each block of a query is settled in one way, and the control plane counts as the trace does."""
     read: Counter[str] = Counter()
     pruned: dict[str, Counter[str]] = {}
-    settled: dict[str, set[tuple[str, int]]] = {}
+    settled = _Marks(judged)
     for event in judged.run.trace:
         if isinstance(event, Accepted | Pruned):
             query = event.scan.partition("/")[0]
-            blocks = {(event.scan, block) for block in ordinals(event.blocks)}
-            before = settled.setdefault(query, set())
-            if blocks & before:
+            again = settled.mark(event.scan, event.blocks)
+            if again:
                 yield Violation(
                     invariant="totals",
                     at_us=event.at_us,
-                    what=f"{event.scan}: {len(blocks & before)} blocks are settled a second time",
+                    what=f"{event.scan}: {len(again):,} blocks are settled a second time",
                 )
-            before |= blocks
             if isinstance(event, Accepted):
-                read[query] += len(blocks)
+                read[query] += count(event.blocks)
             else:
-                pruned.setdefault(query, Counter())[f"{event.technique} at {event.where}"] += len(blocks)
+                pruned.setdefault(query, Counter())[f"{event.technique} at {event.where}"] += count(
+                    event.blocks
+                )
         if not isinstance(event, QueryEnded):
             continue
         counted = (event.read, event.pruned)

@@ -117,9 +117,10 @@ class Control:
             yield from self._plan(running, board)
 
     def _board(self, plan: ScanPlan) -> Board:
-        nodes = self.world.warehouse.nodes
+        model = self.world.warehouse
         salt = sorted(self._tables).index(plan.table.name)
-        return self.board(plan, Queues(homes(plan.blocks, nodes, salt), nodes))
+        found = homes(plan.blocks, model.nodes, salt, together=model.blocks_per_home)
+        return self.board(plan, Queues(found, model.nodes))
 
     def _plan(self, running: Running, board: Board) -> Waits:
         """Look at the metadata of a scan, chunk by chunk. Waits on the service, and on compiling."""

@@ -48,6 +48,8 @@ class Dispatcher:
         self.peers = [Peer() for _ in range(world.warehouse.nodes)]
         self._clock, self._world, self._emit, self._send, self._lost = clock, world, emit, send, lost
         self._tasks = 0
+        # Those that are alive and have room for a task.
+        self._roomy: set[int] = set()
 
     @property
     def _now(self) -> int:
@@ -67,6 +69,7 @@ class Dispatcher:
             self._lose(node, boards)
             peer.incarnation = incarnation
         peer.heard_us = self._now
+        self._look_for_room(node)
         return True
 
     def look(self, boards: Iterable[Board]) -> None:
@@ -75,6 +78,7 @@ class Dispatcher:
         for node, peer in enumerate(self.peers):
             if peer.heard_us is not None and self._now - peer.heard_us > model.dead_after_us:
                 peer.heard_us = None
+                self._look_for_room(node)
                 self._emit(TakenForDead(at_us=self._now, node=node))
                 self._lose(node, boards)
         for board in boards:
@@ -95,21 +99,33 @@ class Dispatcher:
         out = board.out.pop(number, None)
         if out is not None:
             self.peers[out.node].out.discard(number)
+            self._look_for_room(out.node)
+
+    def _room(self, node: int) -> int:
+        model = self._world.warehouse
+        return model.workers + model.tasks_ahead - len(self.peers[node].out)
+
+    def _look_for_room(self, node: int) -> None:
+        if self.peers[node].heard_us is not None and self._room(node) > 0:
+            self._roomy.add(node)
+        else:
+            self._roomy.discard(node)
 
     def give(self, board: Board) -> None:
         """Give blocks to nodes that have room, those that have most first."""
-        model = self._world.warehouse
-        while len(board.queues):
-            room = {
-                node: model.workers + model.tasks_ahead - len(self.peers[node].out) for node in self.alive
-            }
-            node = max(room, key=lambda one: (room[one], -one), default=None)
-            if node is None or room[node] <= 0:
-                return
-            blocks, stolen = board.give(node, model.blocks_per_task)
+        while len(board.queues) and self._roomy:
+            node = max(self._roomy, key=lambda one: (self._room(one), -one))
+            blocks, stolen = board.give(node, self._share(len(board.queues)))
             if not len(blocks):
                 return
             self._task(board, node, blocks, stolen=stolen)
+
+    def _share(self, waiting: int) -> int:
+        """How many of the blocks that wait the next task has."""
+        model = self._world.warehouse
+        if not model.guided:
+            return model.blocks_per_task
+        return max(1, min(model.blocks_per_task, waiting // (2 * model.nodes * model.workers)))
 
     def _task(self, board: Board, node: int, blocks: np.ndarray, *, stolen: bool) -> None:
         plan, peer = board.plan, self.peers[node]
@@ -129,4 +145,5 @@ class Dispatcher:
         )
         board.out[number] = Out(node, self._now, blocks)
         peer.out.add(number)
+        self._look_for_room(node)
         self._send(node, task, 0)

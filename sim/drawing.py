@@ -25,6 +25,7 @@ from pruning.expressions.trees import (
     Or,
 )
 from pruning.expressions.types import DOUBLE, INTEGER, LONG, STRING, Type, Value
+from sim.layouts import Layout
 from sim.model import ControlPlane, Keeping, Metadata, Network, ObjectStore, Warehouse, World
 from sim.queries import Asked, Kind, Query
 from sim.tables import ID, RowTable, described
@@ -63,7 +64,11 @@ def drawn_table(draw: random.Random, name: str, *, blocks_max: int, rows_max: in
     ]
     sizes = np.array([1 + draw.randrange(2_000_000) for _ in blocks], np.int64)
     return RowTable(
-        name=name, types=TYPES, blocks=blocks, metadata=described(name, TYPES, blocks, facts), sizes=sizes
+        name=name,
+        types=TYPES,
+        blocks=blocks,
+        metadata=described(name, TYPES, blocks, facts),
+        layout=Layout(sizes=sizes),
     )
 
 

@@ -273,10 +273,10 @@ class _TakesAnything(Reader):
         super().__init__(*args)
         self.unreadable: set[tuple[str, int]] = set()
 
-    def tries(self, plan: ScanPlan, block: int) -> tuple[int, int, bool]:
-        requests, waited, given = super().tries(plan, block)
+    def tries(self, plan: ScanPlan, blocks: np.ndarray) -> tuple[int, int, bool]:
+        requests, waited, given = super().tries(plan, blocks)
         if not given:
-            self.unreadable.add((plan.name, block))
+            self.unreadable.update((plan.name, block) for block in blocks.tolist())
         return requests, waited, True
 
 

@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Mapping
 
+import numpy as np
+
 from sim.model import ObjectStore
 from sim.run import Run
 from sim.trace import (
@@ -13,6 +15,7 @@ from sim.trace import (
     Pruned,
     QueryBegan,
     QueryEnded,
+    Ranges,
     ReadFailed,
     ScanPlanned,
     TaskSent,
@@ -37,12 +40,14 @@ def measures(run: Run) -> dict[str, float]:
     reports_ignored         reports of what was settled before
     unasked_blocks          blocks whose metadata nodes looked at, not the control plane
     latency_us              of the slowest query, from its beginning to its answer
+    metadata_us             from asking for metadata to what was concluded from it, of all scans
     busy_us                 workers' time in reading
+    work_us                 that, and the time of the metadata service's workers
     ======================  =======================================================================
     """
     found: Counter[str] = Counter()
     began: dict[str, int] = {}
-    given: Counter[tuple[str, int]] = Counter()
+    given: dict[str, np.ndarray] = {}
     latency = 0
     for event in run.trace:
         match event:
@@ -53,14 +58,14 @@ def measures(run: Run) -> dict[str, float]:
                 latency = max(latency, event.at_us - began.get(event.query, event.at_us))
             case ScanPlanned():
                 found["unasked_blocks"] += event.unasked
+                found["metadata_us"] += event.took_us
             case Pruned():
                 found["blocks_pruned"] += count(event.blocks)
                 found[f"{event.technique}_pruned_at_{event.where}"] += count(event.blocks)
             case TaskSent():
                 found["tasks"] += 1
                 found["stolen"] += event.stolen
-                for first, last in event.blocks:
-                    given.update((event.scan, block) for block in range(first, last))
+                _count(given, event.scan, event.blocks)
             case BlocksRead() | FootersRead():
                 found["requests"] += event.requests
                 found["bytes_read"] += event.bytes
@@ -73,15 +78,28 @@ def measures(run: Run) -> dict[str, float]:
                 found["crashes"] += 1
             case Ignored():
                 found["reports_ignored"] += 1
-    found["given_again"] = sum(times > 1 for times in given.values())
+    found["given_again"] = sum(int((times > 1).sum()) for times in given.values())
     found["latency_us"] = latency
+    found["work_us"] = found["busy_us"] + found["metadata_us"] * run.world.metadata.workers
     return {**dict.fromkeys(_NAMES, 0), **found, "usd": _usd(run.world.store, found)}
 
 
 _NAMES = (
     "blocks", "blocks_read", "blocks_pruned", "requests", "bytes_read", "tasks", "stolen", "given_again",
-    "reads_failed", "crashes", "reports_ignored", "unasked_blocks", "latency_us", "busy_us",
+    "reads_failed", "crashes", "reports_ignored", "unasked_blocks", "latency_us",
+    "metadata_us", "busy_us", "work_us",
 )  # fmt: skip
+
+
+def _count(given: dict[str, np.ndarray], scan: str, blocks: Ranges) -> None:
+    """Count how often each block is given."""
+    most = max(last for _, last in blocks)
+    times = given.get(scan, np.zeros(0, np.int64))
+    if len(times) < most:
+        times = np.concatenate([times, np.zeros(max(most, 2 * len(times)) - len(times), np.int64)])
+    for first, last in blocks:
+        times[first:last] += 1
+    given[scan] = times
 
 
 def _usd(store: ObjectStore, found: Mapping[str, float]) -> float:

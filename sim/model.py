@@ -18,7 +18,11 @@ class Warehouse(Model, frozen=True, kw_only=True):
         nodes: How many.
         workers: Of each node; each works on one task at a time.
         tasks_ahead: Tasks that a node is given beyond those its workers are busy with.
-        blocks_per_task: More than one batches events: a task's times are added up and waited for once.
+        blocks_per_task: At most. More than one batches events: a task's times are added up and waited for
+            once.
+        blocks_per_home: Consecutive blocks that one node reads unless another is idle.
+        guided: Whether tasks get smaller as less is left, down to one block, so that all workers end at about
+            the same time (guided self-scheduling: Polychronopoulos and Kuck, IEEE ToC 36(12), 1987).
         link_bytes_per_s: What all workers of a node read together.
         cache_bytes: What a node keeps of what it read, the least recently used going first.
     """
@@ -27,6 +31,8 @@ class Warehouse(Model, frozen=True, kw_only=True):
     workers: int = 2
     tasks_ahead: int = 1
     blocks_per_task: int = 1
+    blocks_per_home: int = 1
+    guided: bool = False
     link_bytes_per_s: int = 1_000_000_000
     cache_bytes: int = 0
 
@@ -39,7 +45,8 @@ class ObjectStore(Model, frozen=True, kw_only=True):
         bytes_per_s: Of one request.
         requests_per_s: Of all nodes together; 0 is no limit. Beyond it requests wait for their turn.
         retry_us: Before a request that failed is made again; each time twice as long.
-        attempts_max: Requests for one block before the task is given back.
+        attempts_max: Times that one request is made before its blocks are given back.
+        gap_bytes: Ranges of a file that are no further apart come with one request.
         request_usd_per_million, egress_usd_per_gb: Prices.
     """
 
@@ -49,6 +56,7 @@ class ObjectStore(Model, frozen=True, kw_only=True):
     requests_per_s: int = 0
     retry_us: int = 50_000
     attempts_max: int = 4
+    gap_bytes: int = 0
     request_usd_per_million: float = 0.4
     egress_usd_per_gb: float = 0.0
 
@@ -82,6 +90,7 @@ class Metadata(Model, frozen=True, kw_only=True):
         latency_us: Of one request to the service.
         bytes_per_s: Of a scan of metadata columns.
         bytes_per_block: Of one column, in each block's row.
+        workers: Of the service, which scan together at the rates below; the work of a query counts them.
         hot: Whether columns that were scanned before are kept in memory ([M] 7).
         hot_bytes_per_s: Of a scan of those.
         footer_bytes: What one reads of a block to see its footer.
@@ -92,6 +101,7 @@ class Metadata(Model, frozen=True, kw_only=True):
 
     keeping: Keeping = Keeping.COLUMNAR
     latency_us: int = 5_000
+    workers: int = 1
     bytes_per_s: int = 500_000_000
     bytes_per_block: int = 16
     hot: bool = True

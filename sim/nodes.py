@@ -2,17 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from simpy import Interrupt, Process, Store
 
-from oracles.brute_force import evaluate
-from pruning.metadata.schema import arrow_type
 from pruning.techniques.boundary import Boundary
-from pruning.techniques.summaries import JoinSummary, summarise_keys
+from pruning.techniques.summaries import JoinSummary
 from pruning.techniques.topk import TopK
+from sim.contents import found_in
 from sim.draws import Clock, Draws
 from sim.faults import Troubles
 from sim.messages import Cancel, Found, Heartbeat, KnowBoundary, KnowSummary, Report, Task, ToControl, ToNode
@@ -20,7 +17,7 @@ from sim.model import World
 from sim.network import Emit, Line
 from sim.planning import Ordered, ScanPlan, at_node
 from sim.reading import Reader, Waits
-from sim.tables import RowTable, SizedTable
+from sim.tables import RowTable
 from sim.trace import BoundaryMoved, CancelKnown, SummaryKnown, TaskBegan, TaskGivenUp
 
 
@@ -330,25 +327,6 @@ def _parts(plan: ScanPlan, blocks: np.ndarray) -> list[np.ndarray]:
     if isinstance(plan.table, RowTable):
         return [blocks[at : at + 1] for at in range(len(blocks))]
     return [blocks]
-
-
-def found_in(plan: ScanPlan, block: int, summary_bytes_max: int) -> Found:
-    """What a block gives."""
-    table = plan.table
-    if isinstance(table, SizedTable):
-        return Found(rows=(), row_count=int(table.matching[block]))
-    assert isinstance(table, RowTable)
-    rows = [row for row in table.blocks[block] if plan.query.scans[plan.scan].matches(row)]
-    ordered, built, part = plan.ordered, plan.built, None
-    keys: list[Any] = []
-    if ordered is not None:
-        keys = ordered.order.best([evaluate(ordered.key, row) for row in rows], ordered.wanted)
-    if built is not None:
-        column = pa.array([evaluate(built.key, row) for row in rows], arrow_type(built.type))
-        part = summarise_keys(
-            [built.type], [column], bytes_max=summary_bytes_max, null_safe=[built.null_safe]
-        )
-    return Found(rows=rows, row_count=len(rows), keys=keys, part=part)
 
 
 def excluded_by(plan: ScanPlan, summary: JoinSummary) -> np.ndarray:

@@ -8,17 +8,19 @@ import numpy as np
 POINTS_PER_NODE = 64
 
 
-def homes(blocks: int, nodes: int, salt: int) -> np.ndarray:
+def homes(blocks: int, nodes: int, salt: int, *, together: int = 1) -> np.ndarray:
     """The node of each block, shape (blocks,): the next of the nodes' points on a ring of hashes.
 
     The same table has the same homes in each query, so that a node finds in its cache what it read before.
 
     Args:
         salt: Tells tables apart.
+        together: So many consecutive blocks have one node.
     """
     points = _mixed(np.arange(nodes * POINTS_PER_NODE, dtype=np.uint64) + np.uint64(1 << 40))
     line = np.argsort(points, kind="stable")
-    after = np.searchsorted(points[line], _mixed(np.arange(blocks, dtype=np.uint64) ^ np.uint64(salt << 44)))
+    runs = np.arange(blocks, dtype=np.uint64) // np.uint64(together)
+    after = np.searchsorted(points[line], _mixed(runs ^ np.uint64(salt << 44)))
     found: np.ndarray = line[after % len(line)] // POINTS_PER_NODE
     return found
 
@@ -37,14 +39,16 @@ class Queues:
     def __init__(self, homes: np.ndarray, nodes: int) -> None:
         self._homes = homes
         self._queues: list[deque[int]] = [deque() for _ in range(nodes)]
+        self._waiting = 0
 
     def __len__(self) -> int:
-        return sum(map(len, self._queues))
+        return self._waiting
 
     def put(self, blocks: Iterable[int]) -> None:
         """Let blocks wait, behind those that do."""
         for block in blocks:
             self._queues[self._homes[block]].append(int(block))
+            self._waiting += 1
 
     def take(self, node: int, count: int) -> tuple[list[int], bool]:
         """The next blocks for a node.
@@ -57,6 +61,9 @@ class Queues:
         """
         own = self._queues[node]
         if own:
-            return [own.popleft() for _ in range(min(count, len(own)))], False
-        longest = max(self._queues, key=len)
-        return [longest.pop() for _ in range(min(count, len(longest)))], bool(longest)
+            taken, stolen = [own.popleft() for _ in range(min(count, len(own)))], False
+        else:
+            longest = max(self._queues, key=len)
+            taken, stolen = [longest.pop() for _ in range(min(count, len(longest)))], bool(longest)
+        self._waiting -= len(taken)
+        return taken, stolen

@@ -33,6 +33,7 @@ from pruning.techniques.reach import ways
 from pruning.techniques.upfront import by_counts, by_maxima
 from sim.model import ControlPlane
 from sim.queries import Query
+from sim.spreads import SpreadTable
 from sim.tables import Table, unknown_metadata
 
 
@@ -113,6 +114,24 @@ class ScanPlan:
         """The predicate, compiled once by the control plane and run by nodes as it is."""
         assert self.predicate is not None
         return compile_predicate(self.predicate, beyond=beyond_bounds(self.table.metadata))
+
+    @cached_property
+    def verdicts(self) -> np.ndarray:
+        """What who sees the metadata of a block concludes, with all the time it needs, shape (blocks,).
+
+        It is of each block alone, and so is asked of all at once, whoever wants to know and when.
+        """
+        if self.predicate is None:
+            rows = self.table.metadata.column("row_count").to_numpy()
+            return np.where(rows == 0, int(Match.NONE), int(Match.ALL))
+        verdicts: np.ndarray = classify_blocks(self.program, self.table.metadata).to_numpy()
+        return verdicts
+
+    @cached_property
+    def matching(self) -> np.ndarray:
+        """How many rows of each block satisfy the predicate, of a table without rows, shape (blocks,)."""
+        assert isinstance(self.table, SpreadTable)
+        return self.table.matching(self.predicate)
 
     @property
     def blocks(self) -> int:
@@ -206,20 +225,25 @@ def probed_side(query: Query, build: ScanPlan, probe: ScanPlan) -> tuple[Built, 
 
 @dataclass(slots=True)
 class Ticks:
-    """A clock for the rules: each time it is looked at, a chunk of blocks was asked one more conjunct.
+    """A clock for the rules, which look at it before and after they ask some blocks one more conjunct.
 
     Attributes:
-        step_us: What that takes.
-        spent_us: What was taken so far.
+        step_us: What that takes; from one look to the next so much passes.
+        looks: How often it was looked at.
     """
 
     step_us: float
-    spent_us: float = 0.0
+    looks: int = 0
 
     def __call__(self) -> float:
         """Seconds."""
-        self.spent_us += self.step_us
-        return self.spent_us / 1e6
+        self.looks += 1
+        return self.looks * self.step_us / 1e6
+
+    @property
+    def spent_us(self) -> float:
+        """What was spent between the first look and the second one of each pair."""
+        return self.looks / 2 * self.step_us
 
 
 @dataclass(slots=True)
@@ -258,7 +282,8 @@ class Compiler:
         return self.spent_us - before
 
     def _chunk(self, predicate: Expression, start: int, stop: int) -> None:
-        clock = Ticks((stop - start) * self.control.classify_ns / 1_000)
+        lanes = min(self._lanes, stop - start)
+        clock = Ticks(lanes * self.control.classify_ns / 1_000)
         asked = self.classified(predicate, self.plan.table.metadata.slice(start, stop - start), clock)
         self.plan.matches[start:stop] = asked.verdicts.to_numpy()
         self.plan.unasked[start:stop] = bool(asked.deferred)
@@ -272,17 +297,18 @@ class Compiler:
             metadata,
             read_seconds=self.control.read_us / 1e6,
             clock=clock,
-            chunk_lanes=max(1, self.control.lanes_per_chunk // 8),
+            chunk_lanes=self._lanes,
         )
+
+    @property
+    def _lanes(self) -> int:
+        """Blocks to look at before a conjunct may be cut."""
+        return max(1, self.control.lanes_per_chunk // 8)
 
 
 def at_node(plan: ScanPlan, blocks: np.ndarray) -> np.ndarray:
     """Which of these blocks may hold a row that the predicate wants, asked as a whole."""
-    if plan.predicate is None:
-        rows: np.ndarray = plan.table.metadata.column("row_count").to_numpy()[blocks] > 0
-        return rows
-    verdicts = classify_blocks(plan.program, plan.table.metadata.take(pa.array(blocks)))
-    needed: np.ndarray = verdicts.to_numpy() != Match.NONE
+    needed: np.ndarray = plan.verdicts[blocks] != Match.NONE
     return needed
 
 

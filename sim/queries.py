@@ -48,6 +48,7 @@ class Query:
     Attributes:
         plan: A filter; or a LIMIT of one; or a sort of one with a LIMIT; or a join of two.
         scans: What is asked of each scan; the build side of a join is read first.
+        columns_read: Of each block that is read; 0 is all.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Query:
     plan: Plan
     scans: Mapping[Scan, Asked]
     arrives_us: int = 0
+    columns_read: int = 0
 
     @property
     def wanted(self) -> int | None:

@@ -17,6 +17,8 @@ from sim.planning import ScanPlan
 from sim.trace import BlocksRead, FootersRead, ReadFailed, ranges
 
 Waits: TypeAlias = Generator[Waiting, Any, None]
+# A table, a block of it, and how many columns.
+Piece: TypeAlias = tuple[str, int, int]
 
 
 @dataclass(slots=True)
@@ -24,21 +26,21 @@ class Cache:
     """What a node keeps of what it read, the least recently used going first."""
 
     bytes_max: int
-    _held: OrderedDict[tuple[str, int], int] = field(default_factory=OrderedDict)
+    _held: OrderedDict[Piece, int] = field(default_factory=OrderedDict)
     _bytes: int = 0
 
-    def holds(self, table: str, block: int) -> bool:
-        """Whether a block need not be read from the store."""
-        if (table, block) not in self._held:
+    def holds(self, piece: Piece) -> bool:
+        """Whether something need not be read from the store."""
+        if piece not in self._held:
             return False
-        self._held.move_to_end((table, block))
+        self._held.move_to_end(piece)
         return True
 
-    def keep(self, table: str, block: int, size: int) -> None:
-        """Keep a block that was read."""
-        if size > self.bytes_max or (table, block) in self._held:
+    def keep(self, piece: Piece, size: int) -> None:
+        """Keep what was read."""
+        if size > self.bytes_max or piece in self._held:
             return
-        self._held[table, block] = size
+        self._held[piece] = size
         self._bytes += size
         while self._bytes > self.bytes_max:
             self._bytes -= self._held.popitem(last=False)[1]
@@ -78,10 +80,10 @@ class Reader:
         return int(self._clock.now)
 
     def footers(self, task: Task, blocks: np.ndarray) -> Waits:
-        """Read the footers of blocks, one after the other. Waits on the store."""
-        began, size = self._now, self.world.metadata.footer_bytes
-        latency = self._latencies(len(blocks))
-        yield self._clock.timeout(self._transfer(len(blocks), latency, size * len(blocks)))
+        """Read the footers of the files that blocks are of, one after the other. Waits on the store."""
+        began, files = self._now, task.plan.table.layout.files(blocks)
+        size = self.world.metadata.footer_bytes * files
+        yield self._clock.timeout(self._transfer(files, self._latencies(files), size))
         self._emit(
             FootersRead(
                 at_us=self._now,
@@ -91,29 +93,31 @@ class Reader:
                 incarnation=task.incarnation,
                 blocks=len(blocks),
                 began_us=began,
-                requests=len(blocks),
-                bytes=size * len(blocks),
+                requests=files,
+                bytes=size,
             )
         )
 
     def read(self, task: Task, blocks: np.ndarray) -> Generator[Waiting, Any, list[int]]:
-        """Read blocks, one after the other, and return those that could be. Waits on the store."""
+        """Read blocks, one request after the other, and return those that could be. Waits on the store."""
         plan, began = task.plan, self._now
-        table, latency, requests, wanted, cached = plan.table, 0, 0, 0, 0
-        there: list[int] = []
-        for block in map(int, blocks):
-            size = int(table.sizes[block])
-            if self._cache.holds(table.name, block):
-                cached += size
-                there.append(block)
-                continue
-            tries, waited, given = self.tries(plan, block)
+        table, columns = plan.table, plan.query.columns_read
+        latency, requests, wanted = 0, 0, 0
+        held = np.array([self._cache.holds((table.name, block, columns)) for block in blocks.tolist()], bool)
+        missed: set[int] = set()
+        for parts, size in table.layout.requests(
+            blocks[~held], columns_read=columns, gap_bytes=self.world.store.gap_bytes
+        ):
+            tries, waited, given = self.tries(plan, parts)
             requests += tries
             latency += waited
             if given:
                 wanted += size
-                there.append(block)
-                self._cache.keep(table.name, block, size)
+            else:
+                missed.update(parts.tolist())
+        there = [block for block in blocks.tolist() if block not in missed]
+        for block in there:
+            self._cache.keep((table.name, block, columns), int(table.layout.sizes[block]))
         yield self._clock.timeout(self._transfer(requests, latency, wanted))
         if there:
             self._emit(
@@ -127,13 +131,13 @@ class Reader:
                     began_us=began,
                     requests=requests,
                     bytes=wanted,
-                    cached=cached,
+                    cached=int(table.layout.sizes[blocks[held]].sum()),
                 )
             )
         return there
 
-    def tries(self, plan: ScanPlan, block: int) -> tuple[int, int, bool]:
-        """How many requests a block takes, how long their first bytes do, and whether one is answered."""
+    def tries(self, plan: ScanPlan, blocks: np.ndarray) -> tuple[int, int, bool]:
+        """How often a request is made, how long its first bytes take, and whether it is answered."""
         store, failing = self.world.store, self._troubles.failed_percent(self._now)
         waited = 0
         for attempt in range(1, store.attempts_max + 1):
@@ -141,7 +145,9 @@ class Reader:
             if not failing or self._failure.random() * 100 >= failing:
                 return attempt, waited, True
             self._emit(
-                ReadFailed(at_us=self._now, scan=plan.name, node=self.number, block=block, attempt=attempt)
+                ReadFailed(
+                    at_us=self._now, scan=plan.name, node=self.number, block=int(blocks[0]), attempt=attempt
+                )
             )
             waited += store.retry_us << (attempt - 1)
         return store.attempts_max, waited, False

@@ -7,25 +7,31 @@ the names of keys.
 import random
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 import numpy as np
 
 from pruning.errors import InputError
-from pruning.expressions.types import Value
+from pruning.expressions.types import LONG, Type, Value
 from sim import faults as faulty
 from sim.drawing import TYPES
 from sim.faults import AnyFault
+from sim.layouts import Layout
 from sim.model import Model, World
+from sim.queries import Query
+from sim.spreads import Spread, SpreadTable, spread_table
 from sim.sql import query_of
 from sim.tables import ID, Row, RowTable, Table, described
 from sim.worlds import SmallWorld, small_world
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[int, msgspec.Meta(ge=1)]
+# A value that a key may have.
+Setting: TypeAlias = bool | int | float | str
+SPREAD_TYPES: Mapping[str, Type] = {"k": LONG, "u": LONG}
 
 
 class Seeds(Model, frozen=True, kw_only=True):
@@ -39,7 +45,10 @@ class TableSpec(Model, frozen=True, kw_only=True):
     """A table of rows: `id` is a number of its own for each, `k` a whole number, `v` a double, `s` a text.
 
     Attributes:
-        keys: How many different values `k` has, from 0 on; 0 is as many as there are rows.
+        spread: Whether the table has no rows, but how their `k` and `u` are spread (`sim.spreads`); `u` takes
+            each of its values in every block. Such tables may have millions of blocks.
+        columns, blocks_per_file: Of the layout; each column has the same share of a block's bytes.
+        keys: How many different values `k`, or `u`, has, from 0 on; 0 is as many as there are rows.
         order: How the rows lie by `k`, from the first block to the last.
         nulls_percent: Of `k`, `v` and `s` each.
         exact: Whether bounds are attained, and said to be.
@@ -49,6 +58,9 @@ class TableSpec(Model, frozen=True, kw_only=True):
     blocks: Positive
     rows_per_block: Positive
     block_bytes: Positive = 16_000_000
+    spread: bool = False
+    columns: Positive = 1
+    blocks_per_file: Positive = 1
     keys: Count = 0
     order: Literal["ascending", "descending", "random"] = "ascending"
     nulls_percent: Annotated[int, msgspec.Meta(ge=0, le=100)] = 0
@@ -56,11 +68,17 @@ class TableSpec(Model, frozen=True, kw_only=True):
 
 
 class QuerySpec(Model, frozen=True, kw_only=True):
-    """A query; `build` names the build side of a join."""
+    """A query.
+
+    Attributes:
+        build: The build side of a join; the right one unless it is named.
+        columns_read: How many columns of each block it needs; 0 is all.
+    """
 
     sql: str
     arrives_us: Count = 0
     build: str = ""
+    columns_read: Count = 0
 
 
 class DrawnFaults(Model, frozen=True, kw_only=True):
@@ -71,11 +89,29 @@ class DrawnFaults(Model, frozen=True, kw_only=True):
 
 
 class Bounds(Model, frozen=True, kw_only=True):
-    """What a measure must be, in each seed; `some` must be reached in one of them."""
+    """What a measure must be, in each run; `some` must be reached in one of them."""
 
     min: float | None = None
     max: float | None = None
     some: float | None = None
+
+
+class Where(Model, frozen=True, kw_only=True):
+    """What is expected of some runs only: those of these settings."""
+
+    settings: dict[str, Setting]
+    expect: dict[str, Bounds]
+
+
+class Comparison(Model, frozen=True, kw_only=True):
+    """How often a measure of runs of some settings is that of the same runs with others."""
+
+    measure: str
+    of: dict[str, Setting]
+    to: dict[str, Setting]
+    where: dict[str, Setting] = msgspec.field(default_factory=dict)
+    min: float | None = None
+    max: float | None = None
 
 
 class Scenario(Model, frozen=True, kw_only=True):
@@ -83,7 +119,11 @@ class Scenario(Model, frozen=True, kw_only=True):
 
     Attributes:
         drawn: Whether world, tables, queries and faults are drawn from each seed, and nothing is named.
-        expect: Of measures by their names (`sim.measures`).
+        vary: Values of keys, by their paths, as in `"world.warehouse.nodes" = [1, 2]`; each combination of
+            them is run with each seed (`sim.varying`).
+        expect: Of measures by their names (`sim.measures`), in all runs.
+        where: Expectations of some.
+        compare: Ratios of measures.
     """
 
     title: str
@@ -95,7 +135,10 @@ class Scenario(Model, frozen=True, kw_only=True):
     query: tuple[QuerySpec, ...] = ()
     fault: tuple[AnyFault, ...] = ()
     faults_drawn: DrawnFaults | None = None
+    vary: dict[str, tuple[Setting, ...]] = msgspec.field(default_factory=dict)
     expect: dict[str, Bounds] = msgspec.field(default_factory=dict)
+    where: tuple[Where, ...] = ()
+    compare: tuple[Comparison, ...] = ()
 
 
 def read(path: Path) -> Scenario:
@@ -123,30 +166,38 @@ def scenario(text: str) -> Scenario:
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"it is no TOML: {error}") from error
     except msgspec.ValidationError as error:
-        raise InputError(str(error).replace("`$.", "`").replace("Object contains", "there is an")) from error
-    named = bool(found.table or found.query or found.fault or found.faults_drawn)
-    if found.drawn and (named or found.world != World()):
+        raise InputError(sentence(error)) from error
+    return checked(found)
+
+
+def sentence(error: msgspec.ValidationError) -> str:
+    """What is wrong with a value, for people."""
+    return str(error).replace("`$.", "`").replace("Object contains", "there is an")
+
+
+def checked(given: Scenario) -> Scenario:
+    """The same scenario.
+
+    Raises:
+        InputError: its parts do not go together, or it asks for what the simulator has not.
+    """
+    named = bool(given.table or given.query or given.fault or given.faults_drawn)
+    if given.drawn and (named or given.world != World()):
         raise InputError("`drawn` draws the world, tables, queries and faults: name none of them")
-    if not found.drawn and not (found.table and found.query):
+    if not given.drawn and not (given.table and given.query):
         raise InputError("it needs a [[table]] and a [[query]], or `drawn = true`")
-    # What cannot be asked shows before the first run.
-    of_seed(found, found.seeds.first)
-    return found
+    for spec in given.table:
+        if spec.spread and (spec.nulls_percent or not spec.exact):
+            raise InputError(f"table {spec.name}: without rows it has no NULLs, and its bounds are exact")
+    _check(given.fault, given.world.warehouse.nodes, len(_queries(given)))
+    return given
 
 
 def of_seed(given: Scenario, seed: int) -> SmallWorld:
-    """What one seed runs.
-
-    Raises:
-        InputError: a query asks for what the simulator has not.
-    """
+    """What one seed runs."""
     if given.drawn:
         return small_world(seed)
-    types = {spec.name: TYPES for spec in given.table}
-    queries = [
-        query_of(f"q{at}", spec.sql, types, build=spec.build, arrives_us=spec.arrives_us)
-        for at, spec in enumerate(given.query)
-    ]
+    queries = _queries(given)
     plan: tuple[AnyFault, ...] = given.fault
     if given.faults_drawn is not None:
         plan += faulty.drawn(
@@ -156,9 +207,19 @@ def of_seed(given: Scenario, seed: int) -> SmallWorld:
             span_us=given.faults_drawn.span_us,
             count_max=given.faults_drawn.count_max,
         )
-    _check(plan, given.world.warehouse.nodes, len(queries))
     tables: dict[str, Table] = {spec.name: made(spec, seed) for spec in given.table}
     return SmallWorld(world=given.world, tables=tables, queries=queries, faults=plan)
+
+
+def _queries(given: Scenario) -> list[Query]:
+    types = {spec.name: SPREAD_TYPES if spec.spread else TYPES for spec in given.table}
+    return [
+        replace(
+            query_of(f"q{at}", spec.sql, types, build=spec.build, arrives_us=spec.arrives_us),
+            columns_read=spec.columns_read,
+        )
+        for at, spec in enumerate(given.query)
+    ]
 
 
 def _check(plan: Sequence[AnyFault], nodes: int, queries: int) -> None:
@@ -172,8 +233,10 @@ def _check(plan: Sequence[AnyFault], nodes: int, queries: int) -> None:
             raise InputError(f"a fault lasts from {fault.from_us} us until {fault.until_us} us")
 
 
-def made(spec: TableSpec, seed: int) -> RowTable:
+def made(spec: TableSpec, seed: int) -> Table:
     """A table of a scenario, with metadata that tells all of it."""
+    if spec.spread:
+        return _spread(spec)
     draw = random.Random(f"{seed}/table/{spec.name}")
     count = spec.blocks * spec.rows_per_block
     keys = [at * (spec.keys or count) // count for at in range(count)]
@@ -195,7 +258,32 @@ def made(spec: TableSpec, seed: int) -> RowTable:
         types=TYPES,
         blocks=blocks,
         metadata=described(spec.name, TYPES, blocks, facts),
-        sizes=np.full(spec.blocks, spec.block_bytes, np.int64),
+        layout=_layout(spec),
+    )
+
+
+def _layout(spec: TableSpec) -> Layout:
+    sizes = np.full(spec.blocks, spec.block_bytes, np.int64)
+    return Layout(sizes=sizes, columns=spec.columns, blocks_per_file=spec.blocks_per_file)
+
+
+def _spread(spec: TableSpec) -> SpreadTable:
+    keys = spec.keys or spec.blocks * spec.rows_per_block
+    low, high = np.zeros(spec.blocks, np.int64), np.full(spec.blocks, keys - 1)
+    everywhere = Spread(low=low, high=high)
+    clustered = everywhere
+    if spec.order != "random":
+        # Whole numbers of any size: blocks times keys may exceed 64 bits.
+        ends = [at * keys // spec.blocks for at in range(spec.blocks + 1)]
+        begins, stops = np.array(ends[:-1], np.int64), np.array(ends[1:], np.int64)
+        clustered = Spread(low=begins, high=np.maximum(begins, stops - 1))
+        if spec.order == "descending":
+            clustered = Spread(low=clustered.low[::-1], high=clustered.high[::-1])
+    return spread_table(
+        spec.name,
+        {"k": clustered, "u": everywhere},
+        np.full(spec.blocks, spec.rows_per_block, np.int64),
+        _layout(spec),
     )
 
 
@@ -210,38 +298,3 @@ def _facts(values: Sequence[Value | None], exact: bool) -> dict[str, object]:
         "min_exact": exact,
         "max_exact": exact,
     }
-
-
-@dataclass(frozen=True, slots=True)
-class Missed:
-    """An expectation that is not met; no seed of one that no seed meets."""
-
-    measure: str
-    what: str
-    seed: int | None
-
-
-def missed(given: Scenario, found: Mapping[int, Mapping[str, float]]) -> list[Missed]:
-    """The expectations that the measures of runs, by seed, do not meet.
-
-    Raises:
-        InputError: nothing of that name is measured.
-    """
-    out = []
-    for name, bounds in given.expect.items():
-        values = {seed: measured.get(name, 0) for seed, measured in found.items()}
-        for seed, value in values.items():
-            if bounds.min is not None and value < bounds.min:
-                out.append(Missed(name, f"{number(value)}, not {number(bounds.min)} or more", seed))
-            if bounds.max is not None and value > bounds.max:
-                out.append(Missed(name, f"{number(value)}, not {number(bounds.max)} or less", seed))
-        most = max(values.values(), default=0)
-        if bounds.some is not None and most < bounds.some:
-            due = f"{number(most)} at most, and {number(bounds.some)} in no seed"
-            out.append(Missed(name, f"{due}: the claim was not put to the test", None))
-    return out
-
-
-def number(value: float) -> str:
-    """A measure for people."""
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:.6g}"

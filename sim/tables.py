@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-import numpy as np
 import pyarrow as pa
 
 from pruning.expressions.types import Type, Value
 from pruning.metadata.schema import arrow_type, block_schema
+from sim.layouts import Layout
 
 # A row by column; every row of a table with rows has an identity of its own under `ID`.
 Row: TypeAlias = Mapping[str, Value | None]
@@ -20,7 +20,7 @@ class Table(Protocol):
 
     Attributes:
         metadata: What the metadata service, or a block's footer, says; as `pruning.metadata.schema` has it.
-        sizes: Bytes of each block, shape (blocks,).
+        layout: Where the bytes of blocks are.
     """
 
     @property
@@ -33,7 +33,7 @@ class Table(Protocol):
     def metadata(self) -> pa.Table: ...
 
     @property
-    def sizes(self) -> np.ndarray: ...
+    def layout(self) -> Layout: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -44,23 +44,12 @@ class RowTable:
     types: Mapping[str, Type]
     blocks: tuple[tuple[Row, ...], ...]
     metadata: pa.Table
-    sizes: np.ndarray
+    layout: Layout
 
     @property
     def rows(self) -> list[Row]:
         """All rows, block by block."""
         return [row for block in self.blocks for row in block]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SizedTable:
-    """A table of metadata and sizes; `matching` rows of each block satisfy the filter that it is asked."""
-
-    name: str
-    types: Mapping[str, Type]
-    metadata: pa.Table
-    sizes: np.ndarray
-    matching: np.ndarray
 
 
 def unknown_metadata(table: Table) -> pa.Table:

@@ -240,8 +240,8 @@ def ranges(blocks: np.ndarray) -> Ranges:
     """Ordinals, in any order, as half-open ranges."""
     if not len(blocks):
         return ()
-    line = np.unique(np.asarray(blocks, np.int64))
-    cuts = np.flatnonzero(np.diff(line) != 1)
+    line = np.sort(np.asarray(blocks, np.int64))
+    cuts = np.flatnonzero(np.diff(line) > 1)
     starts = line[np.concatenate([[0], cuts + 1])]
     stops = line[np.concatenate([cuts, [len(line) - 1]])] + 1
     return tuple((int(start), int(stop)) for start, stop in zip(starts, stops, strict=True))

@@ -322,6 +322,10 @@ def simulate(
     trace: Annotated[
         Path | None, typer.Option("--trace", metavar="FILE", help="Write one seed's events as JSON lines.")
     ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="KEY=VALUE", help="Of what the scenario varies: run this value only."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Run a scenario in the simulator and check every trace."""
@@ -334,9 +338,9 @@ def simulate(
         simulating.seeds_of(seeds) if seeds is not None else None if seed is None else range(seed, seed + 1)
     )
     with _progress(quiet=as_json) as step:
-        simulated = simulating.simulate(file, chosen, step)
+        simulated = simulating.simulate(file, chosen, only or [], step)
     if trace is not None:
-        simulating.trace(file, seed, trace)
+        simulating.trace(file, seed, only or [], trace)
     if as_json:
         showing.print_json(simulated.to_dict())
     else:

@@ -13,26 +13,26 @@ from rich.table import Table
 
 from pruning.errors import InputError
 from sim.checks import Violation, violations
+from sim.expecting import Measured, Missed, missed, number
 from sim.measures import measures
-from sim.scenario import Missed, Scenario, missed, number, of_seed, read
+from sim.scenario import Bounds, Scenario, of_seed, read
 from sim.trace import lines
+from sim.varying import Case, cases
 
 Say: TypeAlias = Callable[[str, int, int], None]
 _SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
-    """One seed's run."""
+class Ran(Measured):
+    """One run, of a case and a seed."""
 
-    seed: int
-    measures: dict[str, float]
     violations: tuple[Violation, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Simulated:
-    """The runs of a scenario, in the order of their seeds, and what they were expected to show."""
+    """The runs of a scenario, by case and seed, and what they were expected to show."""
 
     path: Path
     scenario: Scenario
@@ -53,8 +53,9 @@ class Simulated:
             "held": self.held,
             "runs": [
                 {
+                    "settings": dict(run.case.settings),
                     "seed": run.seed,
-                    "measures": run.measures,
+                    "measures": dict(run.measures),
                     "violations": [
                         {"invariant": one.invariant, "at_us": one.at_us, "what": one.what}
                         for one in run.violations
@@ -62,7 +63,10 @@ class Simulated:
                 }
                 for run in self.runs
             ],
-            "missed": [{"measure": one.measure, "seed": one.seed, "what": one.what} for one in self.missed],
+            "missed": [
+                {"measure": one.measure, "case": one.case, "seed": one.seed, "what": one.what}
+                for one in self.missed
+            ],
         }
 
 
@@ -78,46 +82,72 @@ def seeds_of(text: str) -> range:
     return range(int(first), int(first) + int(count))
 
 
-def simulate(path: Path, seeds: range | None, say: Say) -> Simulated:
-    """Run a scenario once for each seed.
+def simulate(path: Path, seeds: range | None, only: Sequence[str], say: Say) -> Simulated:
+    """Run a scenario once for each case and seed.
 
     Args:
         seeds: None for the scenario's own.
+        only: KEY=VALUE each; cases of other settings are left out.
     Raises:
-        InputError: the file is no scenario.
+        InputError: the file is no scenario, or has no such case.
     """
     given = read(path)
     chosen = seeds or range(given.seeds.first, given.seeds.first + given.seeds.count)
-    runs = []
-    for run in _runs(given, chosen):
-        runs.append(run)
-        say(f"seed {run.seed}", len(runs), len(chosen))
-    runs.sort(key=lambda run: run.seed)
-    found = {run.seed: run.measures for run in runs}
-    return Simulated(path=path, scenario=given, runs=tuple(runs), missed=tuple(missed(given, found)))
+    kept = _cases(given, only)
+    todo = [(at, case, seed) for at, case in enumerate(kept) for seed in chosen]
+    runs: list[tuple[int, Ran]] = []
+    for at, run in _runs(todo):
+        runs.append((at, run))
+        say(f"seed {run.seed} {run.case.name}", len(runs), len(todo))
+    ordered = [run for _, run in sorted(runs, key=lambda one: (one[0], one[1].seed))]
+    # What is expected of all cases cannot be asked of some.
+    due = [] if only else missed(given, ordered)
+    return Simulated(path=path, scenario=given, runs=tuple(ordered), missed=tuple(due))
 
 
-def _runs(given: Scenario, seeds: Sequence[int]) -> Iterator[Ran]:
-    if len(seeds) == 1:
-        yield _run(given, seeds[0])
+def _cases(given: Scenario, only: Sequence[str]) -> list[Case]:
+    """The cases with these settings, each spelled KEY=VALUE, by the whole key or the end of it."""
+    kept = cases(given)
+    for text in only:
+        key, _, value = text.partition("=")
+        kept = [
+            case
+            for case in kept
+            if any(
+                path.endswith(key) and str(setting) == value.strip('"')
+                for path, setting in case.settings.items()
+            )
+        ]
+        if not kept:
+            known = "; ".join(f"{path} = {values}" for path, values in given.vary.items()) or "nothing"
+            raise InputError(f"--only {text}: no case has that; what varies is {known}")
+    return kept
+
+
+def _runs(todo: Sequence[tuple[int, Case, int]]) -> Iterator[tuple[int, Ran]]:
+    if len(todo) == 1:
+        yield _run(*todo[0])
         return
-    with ProcessPoolExecutor(max_workers=min(len(seeds), os.cpu_count() or 1)) as pool:
-        for done in as_completed([pool.submit(_run, given, seed) for seed in seeds]):
+    with ProcessPoolExecutor(max_workers=min(len(todo), os.cpu_count() or 1)) as pool:
+        for done in as_completed([pool.submit(_run, *one) for one in todo]):
             yield done.result()
 
 
-def _run(given: Scenario, seed: int) -> Ran:
-    run = of_seed(given, seed).run(seed)
-    return Ran(seed=seed, measures=measures(run), violations=tuple(violations(run)))
+def _run(at: int, case: Case, seed: int) -> tuple[int, Ran]:
+    run = of_seed(case.scenario, seed).run(seed)
+    return at, Ran(case=case, seed=seed, measures=measures(run), violations=tuple(violations(run)))
 
 
-def trace(path: Path, seed: int, to: Path) -> None:
+def trace(path: Path, seed: int, only: Sequence[str], to: Path) -> None:
     """Write the events of one seed's run as JSON lines, beside their place and then renamed.
 
     Raises:
-        InputError: the file is no scenario.
+        InputError: the file is no scenario, or several of its cases have these settings.
     """
-    run = of_seed(read(path), seed).run(seed)
+    kept = _cases(read(path), only)
+    if len(kept) > 1:
+        raise InputError(f"--trace: it is of one case, and there are {len(kept)}: choose with --only")
+    run = of_seed(kept[0].scenario, seed).run(seed)
     beside = to.with_name(f".{to.name}.new")
     try:
         with beside.open("wb") as file:
@@ -134,27 +164,43 @@ def show(out: Console, simulated: Simulated) -> None:
     wrong = [run for run in runs if run.violations]
     out.print(f"[bold]{escape(given.title)}[/]")
     out.print(escape(given.claim))
-    out.print(f"{len(runs):,} seeds from {runs[0].seed} on: {len(wrong)} violate an invariant")
-    table = Table("measure", "least", "median", "most", "expected")
-    for name in sorted({name for run in runs for name in run.measures}):
-        values = sorted(run.measures.get(name, 0) for run in runs)
-        if not values[-1] and name not in given.expect:
+    out.print(f"{len(runs):,} runs: {len(wrong)} violate an invariant")
+    by_case: dict[str, list[Ran]] = {}
+    for run in runs:
+        by_case.setdefault(run.case.name, []).append(run)
+    for name, of in by_case.items():
+        out.print(_table(name, of, given))
+    for one in simulated.missed[:_SHOWN]:
+        place = f", {one.case}" if one.case else ""
+        place += "" if one.seed is None else f", seed {one.seed}"
+        out.print(f"not as expected: {escape(one.measure)}{place}: {escape(one.what)}")
+    for run in wrong[:_SHOWN]:
+        only = "".join(f" --only {path}={value}" for path, value in run.case.settings.items())
+        out.print(f"seed {run.seed}: {escape(str(run.violations[0]))}")
+        out.print(
+            f"  replay  skipproof simulate {escape(str(simulated.path))}{escape(only)} --seed {run.seed} "
+            "--trace FILE"
+        )
+
+
+def _table(name: str, runs: Sequence[Ran], given: Scenario) -> Table:
+    """The measures of one case's runs."""
+    due: dict[str, Bounds] = dict(given.expect)
+    for part in given.where:
+        if runs[0].case.has(part.settings):
+            due.update(part.expect)
+    table = Table("measure", "least", "median", "most", "expected", title=escape(name) or None)
+    for measure in sorted({measure for run in runs for measure in run.measures}):
+        values = sorted(run.measures.get(measure, 0) for run in runs)
+        if not values[-1] and measure not in due:
             continue
-        bounds = given.expect.get(name)
+        bounds = due.get(measure)
         table.add_row(
-            name,
+            measure,
             *map(number, (values[0], values[len(values) // 2], values[-1])),
             "" if bounds is None else _told(bounds.min, bounds.max, bounds.some),
         )
-    out.print(table)
-    for one in simulated.missed[:_SHOWN]:
-        place = "" if one.seed is None else f", seed {one.seed}"
-        out.print(f"not as expected: {escape(one.measure)}{place}: {escape(one.what)}")
-    for run in wrong[:_SHOWN]:
-        out.print(f"seed {run.seed}: {escape(str(run.violations[0]))}")
-        out.print(
-            f"  replay  skipproof simulate {escape(str(simulated.path))} --seed {run.seed} --trace FILE"
-        )
+    return table
 
 
 def _told(least: float | None, most: float | None, some: float | None) -> str:

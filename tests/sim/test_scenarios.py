@@ -10,8 +10,10 @@ from typer.testing import CliRunner
 
 from pruning.errors import InputError
 from sim.checks import violations
+from sim.expecting import Measured, missed
 from sim.measures import measures
-from sim.scenario import missed, of_seed, read, scenario
+from sim.scenario import of_seed, read, scenario
+from sim.varying import cases
 from skipproof.cli import app
 
 SCENARIOS = sorted((Path(__file__).parents[2] / "sim" / "scenarios").glob("*.toml"))
@@ -33,14 +35,14 @@ TABLE = '[[table]]\nname = "t"\nblocks = 2\nrows_per_block = 2\n'
 def test_a_scenario_holds_and_shows_what_it_claims(path: Path, deep: bool) -> None:
     """SIM-5. On its first seeds; on all of its seeds in a deep run."""
     given = read(path)
-    found = {}
-    for seed in range(given.seeds.first, given.seeds.first + given.seeds.count):
-        if len(found) == SEEDS_AT_MOST and not deep:
-            break
-        run = of_seed(given, seed).run(seed)
-        assert violations(run) == []
-        found[seed] = measures(run)
-    assert given.expect
+    count = given.seeds.count if deep else min(given.seeds.count, SEEDS_AT_MOST)
+    found = []
+    for case in cases(given):
+        for seed in range(given.seeds.first, given.seeds.first + count):
+            run = of_seed(case.scenario, seed).run(seed)
+            assert violations(run) == []
+            found.append(Measured(case=case, seed=seed, measures=measures(run)))
+    assert given.expect or given.where or given.compare
     assert missed(given, found) == []
 
 
@@ -67,7 +69,11 @@ def test_an_expectation_that_is_not_met_is_told() -> None:
         f"{TABLE}"
         '[[query]]\nsql = "SELECT * FROM t"\n'
     )
-    found = {0: {"requests": 4, "stolen": 1}, 1: {"requests": 7, "stolen": 0}}
+    (case,) = cases(given)
+    found = [
+        Measured(case=case, seed=0, measures={"requests": 4, "stolen": 1}),
+        Measured(case=case, seed=1, measures={"requests": 7, "stolen": 0}),
+    ]
     told = [(one.measure, one.seed, one.what) for one in missed(given, found)]
     assert told == [
         ("requests", 0, "4, not 5 or more"),
@@ -124,7 +130,7 @@ def test_the_command_runs_a_scenario_and_its_status_is_the_verdict(tmp_path: Pat
     assert any(event["event"] == "QueryEnded" for event in events)
     plain = CliRunner().invoke(app, ["simulate", path, "--seeds", "0:2"])
     assert plain.exit_code == 0
-    assert "2 seeds from 0 on: 0 violate an invariant" in plain.stdout
+    assert "2 runs: 0 violate an invariant" in plain.stdout
 
 
 @pytest.mark.parametrize(
