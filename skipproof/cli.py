@@ -283,6 +283,8 @@ def history(
     """Check recorded histories for isolation anomalies, also through derived data."""
     histories = extras.histories()
     if convert is not None:
+        if require or transactions is not None or literal or report is not None or as_json:
+            raise InputError("--convert: it judges nothing; give it no other option")
         count = histories.converted(file, convert)
         print(f"{count:,} {'history' if count == 1 else 'histories'} written to {convert}")
         return

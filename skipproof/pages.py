@@ -5,6 +5,8 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from pruning.errors import InputError
+
 
 def environment(folder: Path) -> Environment:
     """What renders the templates of a folder; whatever they print is escaped, and each character shows."""
@@ -32,8 +34,19 @@ def _visible(value: object) -> object:
 
 
 def write(page: str, path: Path) -> None:
-    """Write the page beside its place and rename it, so that none is ever half there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write the page beside its place and rename it, so that none is ever half there.
+
+    Raises:
+        InputError: it cannot be written there.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace(page, path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _replace(page: str, path: Path) -> None:
     beside = path.with_name(f".{path.name}.new")
     try:
         beside.write_text(page, encoding="utf-8")

@@ -109,7 +109,7 @@ def check(
         transactions: Judge the part of the graph that is on these alone.
 
     Raises:
-        ValueError: one of `transactions` is not in the history.
+        UnusableHistory: one of `transactions` is not in the history.
 
     Source: Adya, Liskov, O'Neil, ICDE 2000; Adya's thesis; [D] section 4.
     """
@@ -141,7 +141,7 @@ def _kept(known: Facts, transactions: Collection[int] | None) -> Flags:
         return np.ones(len(known.transactions), np.bool_)
     missing = sorted(set(transactions).difference(known.transactions.tolist()))
     if missing:
-        raise ValueError(f"T{missing[0]} is not in the history")
+        raise UnusableHistory(f"T{missing[0]} is not in the history")
     return np.isin(known.transactions, list(transactions))
 
 

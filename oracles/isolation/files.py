@@ -39,12 +39,19 @@ def entries(path: Path) -> Iterator[Entry]:
     """The histories of a file; by its first bytes it is Parquet or JSON lines.
 
     Raises:
-        UnusableFile: it is not there, or is Parquet without the columns.
-        OSError: it cannot be read.
+        UnusableFile: it cannot be read, is Parquet without the columns, or holds no history.
     """
-    with path.open("rb") as file:
-        begins = file.read(len(_PARQUET_BEGINS))
-    yield from _of_parquet(path) if begins == _PARQUET_BEGINS else _of_lines(path)
+    count = 0
+    try:
+        with path.open("rb") as file:
+            begins = file.read(len(_PARQUET_BEGINS))
+        for entry in _of_parquet(path) if begins == _PARQUET_BEGINS else _of_lines(path):
+            count += 1
+            yield entry
+    except OSError as error:
+        raise UnusableFile(f"it cannot be read: {reason(error)}") from error
+    if not count:
+        raise UnusableFile("it holds no history")
 
 
 def _of_lines(path: Path) -> Iterator[Entry]:
@@ -78,28 +85,34 @@ def _of_line(line: bytes, number: int) -> Entry | None:
 def _of_parquet(path: Path) -> Iterator[Entry]:
     try:
         table = normal(pq.read_table(path))
-    except (pa.ArrowException, UnusableHistory) as error:
+    except pa.ArrowException as error:
+        why = str(error).partition("\n")[0]
+        raise UnusableFile(f"it is not Parquet that can be read: {why}") from error
+    except UnusableHistory as error:
         raise UnusableFile(str(error)) from error
     for part in parts(table):
         place = f"row {part.first + 1}"
         try:
             columns = columns_of_part(part)
-            yield Entry(place, columns.id, columns)
+            yield Entry(place, columns.id or place, columns)
         except UnusableHistory as error:
-            yield Entry(place_of(error, place), str(part.number), None, str(error))
+            row = part.first if error.row is None else error.row
+            yield Entry(f"row {row + 1}", str(part.number), None, str(error))
 
 
-def place_of(error: UnusableHistory, otherwise: str) -> str:
-    """The row that an error names, or else another place."""
-    return otherwise if error.row is None else f"row {error.row + 1}"
+def reason(error: OSError) -> str:
+    """Why a file cannot be read or written, on one line."""
+    told = os.strerror(error.errno) if error.errno else str(error)
+    return told.partition("\n")[0]
 
 
 def convert(source: Path, target: Path) -> int:
     """Write the histories of a file in the other form, or the same; `.parquet` is columnar. Returns how many.
 
     Raises:
-        UnusableFile: a line or row is no history.
+        UnusableFile: the source cannot be read, or a line or row of it is no history.
         ValueError: a version's name cannot be written in the notation.
+        OSError: the target cannot be written.
     """
     histories = _all(entries(source))
     write = _write_parquet if target.suffix == ".parquet" else _write_lines

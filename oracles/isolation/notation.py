@@ -57,11 +57,11 @@ def history_of_json(found: Any) -> History:
         id=_text(found.get("id", ""), "id"),
         operations=tuple(_operation(one, number) for number, one in enumerate(_list(found["ops"], "ops"), 1)),
         orders={
-            _text(name, "vo"): _versions(order, f"the order of {name}")
+            _name(name, "vo"): _versions(order, f"the order of {name}")
             for name, order in _fields(found["vo"], "vo", "has two orders for {}").items()
         },
         predicates={
-            _text(name, "pred"): _predicate(name, predicate)
+            _name(name, "pred"): _predicate(name, predicate)
             for name, predicate in _fields(found.get("pred", {}), "pred", "defines {} twice").items()
         },
     )
@@ -84,7 +84,7 @@ def _no_name_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Repeated:
 
 def _fields(found: Any, name: str, twice: str) -> Mapping[str, Any]:
     if isinstance(found, _Repeated):
-        raise UnusableHistory(f"it {twice.format(found.name)}")
+        raise UnusableHistory(f"it {twice.format(_text(found.name, name))}")
     if not isinstance(found, dict):
         raise UnusableHistory(f"{name} is {_shown(found)}, no JSON object")
     return found
@@ -105,6 +105,12 @@ def _text(found: Any, name: str) -> str:
         except UnicodeEncodeError:
             raise UnusableHistory(f"{name} is {_shown(found)}, half a character") from None
     return found
+
+
+def _name(found: Any, where: str) -> str:
+    if not _text(found, where):
+        raise UnusableHistory(f'{where} is "", which is no name')
+    return str(found)
 
 
 def _shown(found: Any) -> str:
@@ -132,7 +138,7 @@ def _predicate(name: str, found: Any) -> Predicate:
             raise UnusableHistory(f"predicate {name} has no field {field!r}")
     domain = _list(fields["dom"], f"the domain of {name}")
     return Predicate(
-        frozenset(_text(one, f"an object of {name}") for one in domain),
+        frozenset(_name(one, f"an object of {name}") for one in domain),
         frozenset(_versions(fields["match"], f"what matches {name}")),
     )
 

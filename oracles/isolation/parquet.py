@@ -6,6 +6,7 @@ Histories of one file have different numbers in the column `history`, and each o
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -87,11 +88,11 @@ class Part:
 def parts(table: pa.Table) -> Iterator[Part]:
     """The histories of a normal table, in the order of the file."""
     numbers = pc.fill_null(table.column("history"), -1).to_numpy()
-    starts = np.flatnonzero(np.diff(numbers, prepend=numbers[:1] - 1)) if len(numbers) else numbers
+    changes = np.flatnonzero(np.diff(numbers)) + 1
     seen: set[int] = set()
-    for start, stop in zip(starts, [*starts[1:], len(numbers)], strict=True):
+    for start, stop in pairwise([0, *changes.tolist(), len(numbers)] if len(numbers) else []):
         number = int(numbers[start])
-        yield Part(number, int(start), table.slice(int(start), int(stop - start)), number not in seen)
+        yield Part(number, start, table.slice(start, stop - start), number not in seen)
         seen.add(number)
 
 

@@ -193,7 +193,7 @@ def _orders_hold_what_was_installed(known: Facts) -> None:
 
 
 def _reads_follow_writes(known: Facts) -> None:
-    """No written version is read before it is written; where a derivation stands does not matter."""
+    """Nothing is read before what it is, or derives from, is written; where a derivation stands is free."""
     columns = known.columns
     reads = np.flatnonzero(columns.kind == Kind.READ)
     _no_read_before(known, reads, columns.subject[reads])
@@ -203,14 +203,20 @@ def _reads_follow_writes(known: Facts) -> None:
 
 
 def _no_read_before(known: Facts, operations: Ints, versions: Ints) -> None:
-    early = _first(known.written[versions] & (known.created[versions] > operations))
+    owners, bases = known.closure.expand(versions)
+    early = _first(known.written[bases] & (known.created[bases] > operations[owners]))
     if early is None:
         return
-    columns, operation, version = known.columns, int(operations[early]), int(versions[early])
+    columns, base = known.columns, int(bases[early])
+    operation, version = int(operations[owners[early]]), int(versions[owners[early]])
+    read = columns.name(version)
+    if version != base:
+        read += f", which derives from {columns.name(base)},"
+    written = "it" if version == base else columns.name(base)
     _fail(
         columns,
-        f"T{columns.transaction[operation]} reads {columns.name(version)} before "
-        f"{known.name(int(known.writer[version]))} writes it",
+        f"T{columns.transaction[operation]} reads {read} before {known.name(int(known.writer[base]))} "
+        f"writes {written}",
         operation,
     )
 

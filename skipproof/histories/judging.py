@@ -7,9 +7,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from oracles.isolation import LEVELS, Result, Verdict, Witness, check
+from oracles.isolation import LEVELS, Result, UnusableHistory, Verdict, Witness, check
 from oracles.isolation.checking import unusable
-from oracles.isolation.files import Entry, UnusableFile, convert, entries
+from oracles.isolation.files import Entry, UnusableFile, convert, entries, reason
+from oracles.isolation.notation import NUMBER_MAX
 from pruning.errors import InputError
 
 
@@ -49,7 +50,8 @@ def requested(required: Sequence[str], transactions: str | None, *, literal: boo
     if transactions is None:
         return Request(required=tuple(required), literal=literal)
     names = [name.strip().removeprefix("T") for name in transactions.split(",")]
-    if not all(name.isascii() and name.isdigit() for name in names):
+    digits_max = len(str(NUMBER_MAX))
+    if not all(name.isascii() and name.isdigit() and len(name) <= digits_max for name in names):
         raise InputError(f"--transactions {transactions}: give numbers, as 1,2,5")
     return Request(
         required=tuple(required), literal=literal, transactions=frozenset(int(name) for name in names)
@@ -62,31 +64,21 @@ def judged(path: Path, request: Request) -> Iterator[Judged]:
     Raises:
         InputError: the file cannot be read, or holds no history.
     """
-    count = 0
     try:
         for entry in entries(path):
-            count += 1
-            yield _judged(path, entry, request)
-    except (OSError, UnusableFile) as error:
-        raise InputError(_sentence(path, error)) from error
-    if not count:
-        raise InputError(f"{path} holds no history")
+            yield _judged(entry, request)
+    except UnusableFile as error:
+        raise InputError(f"{path}: {error}") from error
 
 
-def _sentence(path: Path, error: Exception) -> str:
-    if isinstance(error, OSError):
-        return f"{path} cannot be read: {error.strerror or error}"
-    return f"{path}: {error}"
-
-
-def _judged(path: Path, entry: Entry, request: Request) -> Judged:
+def _judged(entry: Entry, request: Request) -> Judged:
     if entry.columns is None:
         result = unusable(entry.id, entry.problem or "")
     else:
         try:
             result = check(entry.columns, literal=request.literal, transactions=request.transactions)
-        except ValueError as error:
-            raise InputError(f"{path}, {entry.place}: {error}") from error
+        except UnusableHistory as error:
+            result = unusable(entry.id, str(error))
     verdicts = {level: result.verdict(level) for level in request.required}
     failed = {level: verdict for level, verdict in verdicts.items() if verdict is not Verdict.VALID}
     place = entry.place if result.row is None else f"row {result.row + 1}"
@@ -97,12 +89,14 @@ def converted(source: Path, target: Path) -> int:
     """Write the histories of a file in the form that the target's name says; how many there are.
 
     Raises:
-        InputError: a history cannot be read, or its names cannot be written.
+        InputError: a history cannot be read, its names cannot be written, or the file cannot.
     """
     try:
         return convert(source, target)
-    except (OSError, ValueError) as error:
-        raise InputError(_sentence(source, error)) from error
+    except ValueError as error:
+        raise InputError(f"{source}: {error}") from error
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {reason(error)}") from error
 
 
 def by_steps(result: Result) -> list[tuple[list[str], Witness]]:

@@ -217,8 +217,39 @@ def test_a_table_without_the_columns_is_refused(tmp_path: Path, table: pa.Table,
 
 def test_a_file_that_is_cut_off_is_refused(tmp_path: Path) -> None:
     (tmp_path / "cut.parquet").write_bytes(b"PAR1 and no more")
-    with pytest.raises(UnusableFile):
+    with pytest.raises(UnusableFile, match=r"^it is not Parquet that can be read: [^\n]+$"):
         list(entries(tmp_path / "cut.parquet"))
+
+
+def test_a_column_that_is_there_twice_is_refused_in_one_line(tmp_path: Path) -> None:
+    numbers = pa.array([1])
+    table = pa.Table.from_arrays([numbers] * 4, names=["kind", "kind", "transaction", "version"])
+    with pytest.raises(UnusableFile, match=r"^it is not Parquet that can be read: [^\n]*kind[^\n]*$"):
+        read(tmp_path, table)
+
+
+def test_a_file_whose_pages_are_damaged_is_refused_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "damaged.parquet"
+    pq.write_table(rows(WRITES, COMMITS, ORDERS), path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4] + b"\xff" * 40 + whole[44:])
+    with pytest.raises(UnusableFile, match=r"^it cannot be read: [^\n]+$"):
+        list(entries(path))
+
+
+def test_a_file_without_rows_holds_no_history(tmp_path: Path) -> None:
+    with pytest.raises(UnusableFile, match="it holds no history"):
+        read(tmp_path, rows())
+    with pytest.raises(UnusableFile, match="it holds no history"):
+        convert(tmp_path / "histories.parquet", tmp_path / "histories.jsonl")
+    assert not (tmp_path / "histories.jsonl").exists()
+
+
+def test_a_history_without_a_name_is_called_by_its_place_in_either_form(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"ops": [], "vo": {}}\n' * 2, encoding="utf-8")
+    convert(tmp_path / "a.jsonl", tmp_path / "b.parquet")
+    assert [entry.id for entry in entries(tmp_path / "a.jsonl")] == ["line 1", "line 2"]
+    assert [entry.id for entry in entries(tmp_path / "b.parquet")] == ["row 1", "row 2"]
 
 
 def test_numbers_of_any_size_are_ids() -> None:

@@ -80,6 +80,14 @@ IMPOSSIBLE: dict[str, tuple[str, str, dict[str, tuple[str, str]], str]] = {
     "predicate read before a write": (
         "p2(P:x@1) w1(x@1) c1 c2", "x@1", {"P": ("x", "")}, "T2 reads x@1 before T1 writes it"
     ),
+    "read of what derives from a later write": (
+        "r2(y@3) c2 w1(x@1) c1 d3(z@3|x@1) d3(y@3|z@3) c3", "x@1; y@3; z@3", {},
+        "T2 reads y@3, which derives from x@1, before T1 writes x@1",
+    ),
+    "predicate read of what derives from a later write": (
+        "p2(P:y@3) c2 d3(y@3|x@1) c3 w1(x@1) c1", "x@1; y@3", {"P": ("y", "")},
+        "T2 reads y@3, which derives from x@1, before T1 writes x@1",
+    ),
     "undefined predicate": (
         "p1(P:x@0) c1", "x@0", {}, "a transaction reads by P, which no predicate is called"
     ),
@@ -124,6 +132,7 @@ POSSIBLE: dict[str, tuple[str, str, dict[str, tuple[str, str]]]] = {
     "derivation of an aborted transaction in the order": ("w1(x@1) c1 d2(y@2|x@1) a2", "x@1; y@2", {}),
     "derivation from nothing": ("d1(y@1|) c1", "y@1", {}),
     "derivation after its read": ("w1(x@1) c1 r2(y@3) c2 d3(y@3|x@1) c3", "x@1; y@3", {}),
+    "derivation before its source": ("d3(y@3|x@1) c3 w1(x@1) c1 r2(y@3) c2", "x@1; y@3", {}),
     "begin and commit alone": ("b1 c1", "", {}),
     "nothing at all": ("", "", {}),
     "orders and predicates alone": ("", "x@0; y@7", {"P": ("x", "x@0")}),
@@ -153,6 +162,11 @@ UNREADABLE = {
     '{"ops": [], "vo": {}, "ops": []}': "it names 'ops' twice",
     '{"ops": [], "vo": {"x": ["x@1"], "x": ["x@2"]}}': "it has two orders for x",
     line(more=', "pred": {"P": {"dom": [], "match": []}, "P": {}}'): "it defines P twice",
+    '{"ops": [], "vo": {"\\ud800": [], "\\ud800": []}}': 'vo is "\\ud800", half a character',
+    line(more=', "pred": {"\\ud800": {}, "\\ud800": {}}'): 'pred is "\\ud800", half a character',
+    line(vo={"": []}): 'vo is "", which is no name',
+    line(more=', "pred": {"": {"dom": [], "match": []}}'): 'pred is "", which is no name',
+    line(more=', "pred": {"P": {"dom": [""], "match": []}}'): 'an object of P is "", which is no name',
     line(more=', "id": 7'): "id is 7, no text",
     line(ops={}): "ops is {}, no list",
     line(vo=[]): "vo is [], no JSON object",

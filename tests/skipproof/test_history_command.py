@@ -146,16 +146,29 @@ def test_a_file_is_converted_and_back(run: Run, histories: Callable[..., str], t
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["{missing}"], "{missing} cannot be read: No such file or directory"),
-        (["{folder}"], "{folder} cannot be read: Is a directory"),
-        (["{empty}"], "{empty} holds no history"),
+        (["{missing}"], "{missing}: it cannot be read: No such file or directory"),
+        (["{folder}"], "{folder}: it cannot be read: Is a directory"),
+        (["{empty}"], "{empty}: it holds no history"),
         (
             ["{good}", "--require", "PL-9"],
             "--require PL-9: it is one of PL-1, PL-2, PL-2+, PL-2.99, PL-SI, PL-3",
         ),
         (["{good}", "--transactions", "x"], "--transactions x: give numbers, as 1,2,5"),
+        (["{good}", "--transactions", "9" * 5000], f"--transactions {'9' * 5000}: give numbers, as 1,2,5"),
         (["{good}", "--transactions", "9"], "{good}, line 1: T9 is not in the history"),
-        (["{broken}", "--convert", "{missing}"], "{broken}: line 1: T1 commits but never began"),
+        (["{good}", "--report", "{good}/a.html"], "{good}/a.html cannot be written: File exists"),
+        (["{good}", "--report", "{folder}"], "{folder} cannot be written: Is a directory"),
+        (["{broken}", "--convert", "{missing}"], "{broken}: line 1: it has no field 'ops'"),
+        (["{missing}", "--convert", "{new}"], "{missing}: it cannot be read: No such file or directory"),
+        (["{empty}", "--convert", "{new}"], "{empty}: it holds no history"),
+        (["{good}", "--convert", "{folder}"], "{folder} cannot be written: Is a directory"),
+        (["{good}", "--convert", "{good}/a.jsonl"], "{good}/a.jsonl cannot be written: Not a directory"),
+        (["{good}", "--convert", "{good}/a.parquet"], "{good}/a.parquet cannot be written: Not a directory"),
+        (
+            ["{good}", "--convert", "{new}", "--require", "PL-3"],
+            "--convert: it judges nothing; give it no other option",
+        ),
+        (["{good}", "--convert", "{new}", "--json"], "--convert: it judges nothing; give it no other option"),
     ],
 )
 def test_bad_usage_is_one_sentence(
@@ -167,11 +180,24 @@ def test_bad_usage_is_one_sentence(
         "good": histories(SKEWED, name="good.jsonl"),
         "broken": histories("{}", name="broken.jsonl"),
         "empty": histories("", name="empty.jsonl"),
+        "new": str(tmp_path / "new.jsonl"),
     }
-    if "{broken}" in arguments[0]:
-        sentence = "{broken}: line 1: it has no field 'ops'"
+    before = sorted(tmp_path.iterdir())
     status, _, err = run("history", *(part.format(**names) for part in arguments))
     assert (status, err) == (2, f"skipproof: {sentence.format(**names)}\n")
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_history_without_a_chosen_transaction_is_unknown_and_the_others_are_judged(
+    run: Run, either: Callable[..., str]
+) -> None:
+    status, out, err = run("history", either(SERIAL, SKEWED), "--transactions", "2,5", "--json")
+    serial, skewed = (json.loads(line) for line in out.splitlines())
+    assert status == 2
+    assert len(err.splitlines()) == 1
+    assert err.endswith(" 1: T5 is not in the history\n")
+    assert (serial["id"], serial["problem"]) == ("serial", "T5 is not in the history")
+    assert (skewed["id"], skewed["strongest"]) == ("skewed", ["PL-2"])
 
 
 def test_without_scipy_one_sentence_says_what_to_install(
