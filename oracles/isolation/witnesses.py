@@ -138,7 +138,12 @@ class Explaining:
         return f"{reads}, and {overwrites}, the next version"
 
     def _wrp(self, link: Link, base: int, seen: int, after: int) -> str:
-        return self._by_predicate("saw", link.head, link.tail, base, seen, after)
+        columns = self.known.columns
+        of_object = columns.lists[seen][columns.object_of[columns.lists[seen]] == columns.object_of[after]]
+        saw = "saw"
+        if int(of_object[0]) != after:
+            saw = f"saw {columns.name(int(of_object[0]))}, which comes after"
+        return self._by_predicate(saw, link.head, link.tail, base, seen, after)
 
     def _rwp(self, link: Link, base: int, seen: int, after: int) -> str:
         return self._by_predicate("did not see", link.tail, link.head, base, seen, after)

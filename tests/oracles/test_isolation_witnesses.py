@@ -153,6 +153,26 @@ def test_a_step_says_why() -> None:
     }  # fmt: skip
 
 
+def test_a_predicate_read_that_saw_a_later_version_says_which() -> None:
+    """T1 changed what matches, and T3 saw what came after, which changed nothing more."""
+    plain = history(
+        "r3(y@0) w1(x@1) w1(y@1) c1 w2(x@2) c2 p3(P:x@2) c3", "x@0 << x@1 << x@2; y@0 << y@1",
+        {"P": ("x", "x@0")},
+    )  # fmt: skip
+    assert [step.because for step in isolation.check(plain).witness["G-single"].steps] == [
+        "T3 read y@0, and T1 wrote y@1, the next version",
+        "T3 read by predicate P and saw x@2, which comes after x@1, which T1 wrote; x@1 changes what matches",
+    ]
+    derived = history(
+        "r3(y@0) w1(x@1) w1(y@1) c1 d4(t@4|x@1) c4 d5(t@5|x@1) c5 p3(P:t@5) c3",
+        "x@0 << x@1; y@0 << y@1; t@4 << t@5", {"P": ("t", "t@4,t@5")},
+    )  # fmt: skip
+    assert [step.because for step in isolation.check(derived).witness["G-single"].steps][1] == (
+        "T3 read by predicate P and saw t@5, which comes after t@4, which derives from x@1, which T1 wrote; "
+        "t@4 changes what matches"
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "phenomenon", "reason"),
     [
