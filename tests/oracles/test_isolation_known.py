@@ -4,15 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
-from histories_in_short import history
+from histories_in_short import history, operations
 from histories_known import KNOWN
+from labelled_histories import BY_NAME, needs_labels
 
 from oracles import isolation
 from oracles.isolation import Verdict
 from oracles.isolation.notation import loads
 from strategies.histories import History
-
-LABELLED = Path(__file__).parents[3] / "shared" / "histories" / "labelled.jsonl"
 
 
 @pytest.mark.parametrize("name", KNOWN)
@@ -26,29 +25,23 @@ def test_a_known_history_shows_what_it_is_known_for(name: str) -> None:
         assert result.edges() == set(known.edges.split())
 
 
-@pytest.mark.skipif(not LABELLED.exists(), reason="the labelled histories are not beside the checkout")
-def test_labelled_histories_are_judged_as_labelled() -> None:
+@needs_labels
+@pytest.mark.parametrize("name", BY_NAME)
+def test_a_labelled_history_is_read_and_judged_as_labelled(name: str) -> None:
     """Each phenomenon, each strongest level, and the edges where they are given."""
-    wrong = []
-    edges: dict[str, frozenset[str]] = {}
-    for line in LABELLED.read_text(encoding="utf-8").splitlines():
-        label, result = json.loads(line), isolation.check(loads(line))
-        edges[label["id"]] = result.edges()
-        expected = [*label["expect"]["phen"]], [*label["expect"]["strongest"]]
-        if ([*result.phenomena], [*result.strongest]) != expected or result.problem is not None:
-            wrong.append((label["id"], result.phenomena, result.strongest, result.problem))
-        if "edges_hand" in label and edges[label["id"]] != set(label["edges_hand"]):
-            wrong.append((label["id"], sorted(edges[label["id"]])))
-        if "same_edges_as" in label and edges[label["id"]] != edges[label["same_edges_as"]]:
-            wrong.append((label["id"], sorted(edges[label["id"]])))
-        literal = isolation.check(loads(line), literal=True).phenomena
-        wrong += [
-            (label["id"], name)
-            for name in label.get("literal_expect", {}).get("has", ())
-            if name not in literal
-        ]
-    assert edges
-    assert wrong == []
+    labelled = BY_NAME[name]
+    line = json.loads(labelled.line)
+    assert line["ops"] == operations(line["text"])
+    assert loads(labelled.line) == labelled.history
+    result = isolation.check(labelled.history)
+    assert result.problem is None
+    assert set(result.phenomena) == labelled.phenomena
+    assert set(result.strongest) == labelled.strongest
+    if labelled.edges is not None:
+        assert result.edges() == labelled.edges
+    if labelled.same_edges_as is not None:
+        assert result.edges() == isolation.check(BY_NAME[labelled.same_edges_as].history).edges()
+    assert labelled.literal <= set(isolation.check(labelled.history, literal=True).phenomena)
 
 
 @pytest.mark.parametrize("name", ["join-with-what-stays", "refreshed-from-the-same"])
