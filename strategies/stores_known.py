@@ -113,6 +113,12 @@ _RIGHT = (
         lacks=_G1 | _SKEW | _SNAPSHOT,
     ),
     Known(
+        name="snapshots under a join",
+        store=SnapshotStore,
+        workload=_JOINING,
+        lacks=_G1,
+    ),
+    Known(
         name="snapshots of now",
         store=SnapshotStore,
         workload=_PLAIN,

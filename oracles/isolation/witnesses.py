@@ -1,6 +1,6 @@
 """Witnesses of phenomena: steps from transaction to transaction, each with its reason."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -157,7 +157,7 @@ class Explaining:
         )
 
 
-_REASONS: Mapping[Dependency, Any] = {
+_REASONS: Mapping[Dependency, Callable[[Explaining, Link, int, int, int], str]] = {
     Dependency.WW: Explaining._ww,
     Dependency.WR: Explaining._wr,
     Dependency.WRP: Explaining._wrp,

@@ -22,6 +22,7 @@ NO_STRONGER = {
     "serializable snapshots under a join": "G-SI",
     "locks": "G-SI",
     "snapshots": "G2-item",
+    "snapshots under a join": "G-single",
     "read committed": "G-single",
 }
 
