@@ -43,7 +43,7 @@ def write(page: str, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         _replace(page, path)
     except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}") from error
+        raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 def _replace(page: str, path: Path) -> None:

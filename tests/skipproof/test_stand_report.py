@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
+from pruning.errors import InputError
 from skipproof.stand import report
 from skipproof.stand.report import render, write_report
 
@@ -318,7 +319,7 @@ def test_a_report_is_never_half_there(tmp_path: Path, monkeypatch: pytest.Monkey
         raise OSError("disk full")
 
     monkeypatch.setattr("os.replace", fails)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(InputError, match=r"report\.html cannot be written: disk full"):
         write_report([result()], path)
     assert path.read_text(encoding="utf-8") == older
     assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
