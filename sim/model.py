@@ -23,6 +23,8 @@ class Warehouse(Model, frozen=True, kw_only=True):
         blocks_per_home: Consecutive blocks that one node reads unless another is idle.
         guided: Whether tasks get smaller as less is left, down to one block, so that all workers end at about
             the same time (guided self-scheduling: Polychronopoulos and Kuck, IEEE ToC 36(12), 1987).
+        page_index: Whether nodes read the page indexes of the columns that are asked, and then only the pages
+            that these leave.
         link_bytes_per_s: What all workers of a node read together.
         cache_bytes: What a node keeps of what it read, the least recently used going first.
     """
@@ -33,6 +35,7 @@ class Warehouse(Model, frozen=True, kw_only=True):
     blocks_per_task: int = 1
     blocks_per_home: int = 1
     guided: bool = False
+    page_index: bool = False
     link_bytes_per_s: int = 1_000_000_000
     cache_bytes: int = 0
 
@@ -46,7 +49,7 @@ class ObjectStore(Model, frozen=True, kw_only=True):
         requests_per_s: Of all nodes together; 0 is no limit. Beyond it requests wait for their turn.
         retry_us: Before a request that failed is made again; each time twice as long.
         attempts_max: Times that one request is made before its blocks are given back.
-        gap_bytes: Ranges of a file that are no further apart come with one request.
+        gap_bytes, request_bytes_max: How nodes ask for ranges of a file (`sim.layouts.Ways`).
         request_usd_per_million, egress_usd_per_gb: Prices.
     """
 
@@ -57,6 +60,7 @@ class ObjectStore(Model, frozen=True, kw_only=True):
     retry_us: int = 50_000
     attempts_max: int = 4
     gap_bytes: int = 0
+    request_bytes_max: int = 0
     request_usd_per_million: float = 0.4
     egress_usd_per_gb: float = 0.0
 
@@ -139,10 +143,15 @@ class ControlPlane(Model, frozen=True, kw_only=True):
 
 
 class World(Model, frozen=True, kw_only=True):
-    """A warehouse and what surrounds it."""
+    """A warehouse and what surrounds it.
+
+    Attributes:
+        settle_us: How long queries have to end, once the last has come and the last fault is over.
+    """
 
     warehouse: Warehouse = Warehouse()
     store: ObjectStore = ObjectStore()
     network: Network = Network()
     metadata: Metadata = Metadata()
     control: ControlPlane = ControlPlane()
+    settle_us: int = 120_000_000

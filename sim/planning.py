@@ -33,7 +33,7 @@ from pruning.techniques.reach import ways
 from pruning.techniques.upfront import by_counts, by_maxima
 from sim.model import ControlPlane
 from sim.queries import Query
-from sim.spreads import SpreadTable
+from sim.spreads import SpreadTable, paged
 from sim.tables import Table, unknown_metadata
 
 
@@ -126,6 +126,14 @@ class ScanPlan:
             return np.where(rows == 0, int(Match.NONE), int(Match.ALL))
         verdicts: np.ndarray = classify_blocks(self.program, self.table.metadata).to_numpy()
         return verdicts
+
+    def pages(self, blocks: np.ndarray) -> np.ndarray | None:
+        """Which pages may hold a row that the predicate wants, shape (blocks, pages); None if not known."""
+        if self.predicate is None or not isinstance(self.table, SpreadTable):
+            return None
+        asked = classify_blocks(self.program, paged(self.table, blocks).metadata).to_numpy()
+        needed: np.ndarray = (asked != Match.NONE).reshape(len(blocks), -1)
+        return needed
 
     @cached_property
     def matching(self) -> np.ndarray:

@@ -1,15 +1,17 @@
 """How a node reads from the object store: requests that wait for their turn, fail, and share a link."""
 
 from collections import OrderedDict
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 from simpy.events import Event as Waiting
 
+from pruning.expressions.traversal import columns
 from sim.draws import Clock, Draws, cumulative
 from sim.faults import Troubles
+from sim.layouts import Request, Ways
 from sim.messages import Task
 from sim.model import MICROSECONDS, World
 from sim.network import Emit, Line
@@ -101,13 +103,11 @@ class Reader:
     def read(self, task: Task, blocks: np.ndarray) -> Generator[Waiting, Any, list[int]]:
         """Read blocks, one request after the other, and return those that could be. Waits on the store."""
         plan, began = task.plan, self._now
-        table, columns = plan.table, plan.query.columns_read
+        table, wide = plan.table, plan.query.columns_read
         latency, requests, wanted = 0, 0, 0
-        held = np.array([self._cache.holds((table.name, block, columns)) for block in blocks.tolist()], bool)
+        held = np.array([self._cache.holds((table.name, block, wide)) for block in blocks.tolist()], bool)
         missed: set[int] = set()
-        for parts, size in table.layout.requests(
-            blocks[~held], columns_read=columns, gap_bytes=self.world.store.gap_bytes
-        ):
+        for parts, size in self._requests(plan, np.sort(blocks[~held])):
             tries, waited, given = self.tries(plan, parts)
             requests += tries
             latency += waited
@@ -117,7 +117,7 @@ class Reader:
                 missed.update(parts.tolist())
         there = [block for block in blocks.tolist() if block not in missed]
         for block in there:
-            self._cache.keep((table.name, block, columns), int(table.layout.sizes[block]))
+            self._cache.keep((table.name, block, wide), int(table.layout.sizes[block]))
         yield self._clock.timeout(self._transfer(requests, latency, wanted))
         if there:
             self._emit(
@@ -135,6 +135,18 @@ class Reader:
                 )
             )
         return there
+
+    def _requests(self, plan: ScanPlan, blocks: np.ndarray) -> Iterator[Request]:
+        """What is asked of the store for blocks: page indexes first, if they are used."""
+        layout, wide = plan.table.layout, plan.query.columns_read
+        store = self.world.store
+        ways = Ways(gap_bytes=store.gap_bytes, request_bytes_max=store.request_bytes_max)
+        pages = plan.pages(blocks) if self.world.warehouse.page_index else None
+        if pages is not None and plan.predicate is not None:
+            # To find the pages of a column takes its index too.
+            indexed = max(len(columns(plan.predicate)), wide or layout.columns)
+            yield from layout.index_requests(blocks, ways, columns=indexed)
+        yield from layout.requests(blocks, ways, columns_read=wide, pages=pages)
 
     def tries(self, plan: ScanPlan, blocks: np.ndarray) -> tuple[int, int, bool]:
         """How often a request is made, how long its first bytes take, and whether it is answered."""

@@ -18,9 +18,6 @@ from sim.queries import Query
 from sim.tables import Table
 from sim.trace import FaultBegan, FaultEnded, NodeCrashed, NodeStarted, Trace
 
-# How long the queries have, once the last fault is over and the last query has come, to be answered.
-SETTLE_US = 120_000_000
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cast:
@@ -65,7 +62,7 @@ def run(
     """Run queries in a world until each is over, or was long enough to be.
 
     Args:
-        faults: What goes wrong; when the last is over, queries have `SETTLE_US` to end.
+        faults: What goes wrong; when the last is over, queries have `World.settle_us` to end.
         shuffled: Whether what falls on one instant comes in a drawn order.
     """
     draws = Draws(seed)
@@ -96,7 +93,7 @@ def run(
         clock.process(control.run(query))
     last = max([troubles.over_us, *(query.arrives_us for query in queries)])
     names = {query.name for query in queries}
-    while clock.now < last + SETTLE_US and (clock.now <= troubles.over_us or not names <= control.over):
+    while clock.now < last + world.settle_us and (clock.now <= troubles.over_us or not names <= control.over):
         clock.step()
     settled = names <= control.over
     # What is still on its way may arrive, and must do nothing.

@@ -47,9 +47,10 @@ class TableSpec(Model, frozen=True, kw_only=True):
     Attributes:
         spread: Whether the table has no rows, but how their `k` and `u` are spread (`sim.spreads`); `u` takes
             each of its values in every block. Such tables may have millions of blocks.
-        columns, blocks_per_file: Of the layout; each column has the same share of a block's bytes.
+        columns, blocks_per_file, pages_per_block: Of the layout (`sim.layouts`).
         keys: How many different values `k`, or `u`, has, from 0 on; 0 is as many as there are rows.
-        order: How the rows lie by `k`, from the first block to the last.
+        order: How the rows lie by `k`: from the first block to the last; in each block all of them, by
+            chance; or in each block all of them, in order.
         nulls_percent: Of `k`, `v` and `s` each.
         exact: Whether bounds are attained, and said to be.
     """
@@ -61,8 +62,9 @@ class TableSpec(Model, frozen=True, kw_only=True):
     spread: bool = False
     columns: Positive = 1
     blocks_per_file: Positive = 1
+    pages_per_block: Positive = 1
     keys: Count = 0
-    order: Literal["ascending", "descending", "random"] = "ascending"
+    order: Literal["ascending", "descending", "random", "within"] = "ascending"
     nulls_percent: Annotated[int, msgspec.Meta(ge=0, le=100)] = 0
     exact: bool = True
 
@@ -244,6 +246,8 @@ def made(spec: TableSpec, seed: int) -> Table:
         draw.shuffle(keys)
     elif spec.order == "descending":
         keys.reverse()
+    elif spec.order == "within":
+        keys = [key for at in range(spec.blocks) for key in keys[at :: spec.blocks]]
     rows: list[Row] = []
     for at, key in enumerate(keys):
         cells: dict[str, Value | None] = {"k": key, "v": draw.random(), "s": f"{key:06d}".encode()}
@@ -264,7 +268,12 @@ def made(spec: TableSpec, seed: int) -> Table:
 
 def _layout(spec: TableSpec) -> Layout:
     sizes = np.full(spec.blocks, spec.block_bytes, np.int64)
-    return Layout(sizes=sizes, columns=spec.columns, blocks_per_file=spec.blocks_per_file)
+    return Layout(
+        sizes=sizes,
+        columns=spec.columns,
+        blocks_per_file=spec.blocks_per_file,
+        pages_per_block=spec.pages_per_block,
+    )
 
 
 def _spread(spec: TableSpec) -> SpreadTable:
@@ -272,13 +281,15 @@ def _spread(spec: TableSpec) -> SpreadTable:
     low, high = np.zeros(spec.blocks, np.int64), np.full(spec.blocks, keys - 1)
     everywhere = Spread(low=low, high=high)
     clustered = everywhere
-    if spec.order != "random":
+    if spec.order == "within":
+        clustered = replace(everywhere, is_sorted=True)
+    elif spec.order != "random":
         # Whole numbers of any size: blocks times keys may exceed 64 bits.
         ends = [at * keys // spec.blocks for at in range(spec.blocks + 1)]
         begins, stops = np.array(ends[:-1], np.int64), np.array(ends[1:], np.int64)
-        clustered = Spread(low=begins, high=np.maximum(begins, stops - 1))
         if spec.order == "descending":
-            clustered = Spread(low=clustered.low[::-1], high=clustered.high[::-1])
+            begins, stops = begins[::-1], stops[::-1]
+        clustered = Spread(low=begins, high=np.maximum(begins, stops - 1), is_sorted=True)
     return spread_table(
         spec.name,
         {"k": clustered, "u": everywhere},

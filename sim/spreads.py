@@ -27,10 +27,15 @@ EVERYWHERE: Range = (-(2**62), 2**62)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Spread:
-    """A column: the ends of its values in each block, shape (blocks,)."""
+    """A column: the ends of its values in each block, shape (blocks,).
+
+    Attributes:
+        is_sorted: Whether a block's rows lie in the order of the values.
+    """
 
     low: np.ndarray
     high: np.ndarray
+    is_sorted: bool = False
 
     def share(self, within: Range) -> np.ndarray:
         """Which share of each block's values lies in a range, shape (blocks,)."""
@@ -89,6 +94,23 @@ class SpreadTable:
         often = np.diff(np.arange(len(found) + 1) * rows // max(len(found), 1))
         values: np.ndarray = np.repeat(found, often)
         return values
+
+
+def paged(table: SpreadTable, blocks: np.ndarray) -> SpreadTable:
+    """The pages of blocks, those of each after those of the one before, as blocks of a table."""
+    count = table.layout.pages_per_block
+    spreads = {}
+    for name, spread in table.spreads.items():
+        low, high = spread.low[blocks], spread.high[blocks]
+        if not spread.is_sorted:
+            spreads[name] = Spread(low=np.repeat(low, count), high=np.repeat(high, count))
+            continue
+        # Of few values some pages have the same one.
+        cuts = low[:, None] + (high - low + 1)[:, None] * np.arange(count + 1) // count
+        begins = np.minimum(cuts[:, :-1], high[:, None])
+        spreads[name] = Spread(low=begins.ravel(), high=np.maximum(begins, cuts[:, 1:] - 1).ravel())
+    rows = np.repeat(-(-table.row_counts[blocks] // count), count)
+    return spread_table(table.name, spreads, rows, Layout(sizes=np.zeros(len(rows), np.int64)))
 
 
 def cells(predicate: Expression) -> Iterator[Mapping[str, Range]]:

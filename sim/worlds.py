@@ -4,6 +4,8 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from sim import faults
 from sim.drawing import drawn_queries, drawn_table, drawn_world
 from sim.faults import AnyFault
@@ -35,6 +37,8 @@ def small_world(seed: int) -> SmallWorld:
     """The world of a seed, with faults."""
     draw = random.Random(f"{seed}/world")
     world = drawn_world(draw)
+    if random.Random(f"{seed}/guided").random() < 0.5:
+        world = replace(world, warehouse=replace(world.warehouse, guided=True))
     tables: dict[str, Table] = {
         name: drawn_table(draw, name, blocks_max=BLOCKS_MAX, rows_max=ROWS_MAX) for name in _TABLES
     }
