@@ -1,0 +1,331 @@
+"""What each node did when, in spans and marks as few as a picture can show: pure functions of a run."""
+
+import enum
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from sim.faults import AnyFault, Crash, Partition, Straggler
+from sim.run import Run
+from sim.trace import (
+    BlocksRead,
+    BoundaryMoved,
+    Event,
+    FootersRead,
+    Ignored,
+    MessageDoubled,
+    MessageLost,
+    NodeCrashed,
+    NodeStarted,
+    Pruned,
+    QueryBegan,
+    QueryEnded,
+    ReadFailed,
+    ScanPlanned,
+    SummaryComplete,
+    SummaryKnown,
+    TakenForDead,
+    TaskBegan,
+    TaskGivenUp,
+    TaskSent,
+)
+
+# So many times what is too near to tell apart can be seen to begin and end.
+LONG = 4
+# A node, or None for the control plane.
+Who: TypeAlias = int | None
+
+
+class Doing(enum.Enum):
+    """What takes time."""
+
+    READING = "reads blocks"
+    FOOTERS = "reads footers"
+    PLANNING = "plans a scan"
+    DOWN = "is down"
+    SLOW = "is slow"
+    PARTED = "is cut off"
+
+
+class Sign(enum.Enum):
+    """What happens at an instant."""
+
+    CRASHED = "a node crashes"
+    FAILED = "a read fails"
+    GIVEN_UP = "a task is given up"
+    LOST = "a message to it is lost"
+    DOUBLED = "a message to it comes twice"
+    BOUNDARY = "a boundary moves"
+    SUMMARY = "the summary is complete, or known"
+    DEAD = "a node is taken for dead"
+    IGNORED = "a report is ignored"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """Something that lasts; of the work of a node's workers, `row` tells apart what goes on at once."""
+
+    doing: Doing
+    from_us: int
+    until_us: int
+    row: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """So many signs of a kind, from an instant on so near each other that they are one to the eye."""
+
+    sign: Sign
+    at_us: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lane:
+    """All of one node, or of the control plane.
+
+    Attributes:
+        work: What its workers do.
+        states: What it suffers meanwhile.
+        at_once: How many things its workers did at once.
+        rows: Of its work: as many, or fewer, where more have no room.
+    """
+
+    who: Who
+    work: tuple[Span, ...]
+    states: tuple[Span, ...]
+    marks: tuple[Mark, ...]
+    at_once: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """What a picture has room for.
+
+    Attributes:
+        lanes: Of nodes; those to which something happened come before others.
+        rows: Of a lane.
+        spans, marks: Beside each other, of a row and of a kind.
+    """
+
+    lanes: int = 32
+    rows: int = 8
+    spans: int = 500
+    marks: int = 120
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """A query from its beginning to its end; None if it has none in the trace."""
+
+    query: str
+    from_us: int
+    until_us: int | None
+    cancelled: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """A run from its beginning until all of note is over.
+
+    Attributes:
+        lanes: The control plane's first, then those of nodes by number.
+        left_out: Nodes that no lane shows.
+        troubles: Faults of no single node that begin by then, with their places in the plan.
+    """
+
+    until_us: int
+    asked: tuple[Asking, ...]
+    lanes: tuple[Lane, ...]
+    left_out: int
+    troubles: tuple[tuple[int, AnyFault], ...]
+
+
+def timeline(run: Run, *, until_us: int, room: Room) -> Timeline:
+    """The lanes of a run; what comes after `until_us` is left out."""
+    nodes = range(run.world.warehouse.nodes)
+    work: dict[Who, list[Span]] = {who: [] for who in (None, *nodes)}
+    signs: dict[Who, dict[Sign, list[int]]] = {who: defaultdict(list) for who in work}
+    for event in run.trace:
+        for who, span in _spans(event):
+            if span.from_us <= until_us:
+                work[who].append(span)
+        for who, sign in _signs(event):
+            if event.at_us <= until_us:
+                signs[who][sign].append(event.at_us)
+    states: dict[Who, list[Span]] = {who: [] for who in work}
+    for who, span in (*_downs(run.trace, until_us), *_befallen(run.faults)):
+        if span.from_us <= until_us:
+            states[who].append(span)
+    shown = _shown(nodes, {who for who in nodes if states[who] or signs[who]}, room.lanes)
+    return Timeline(
+        until_us=until_us,
+        asked=asked(run.trace),
+        lanes=tuple(_lane(who, work[who], states[who], signs[who], until_us, room) for who in (None, *shown)),
+        left_out=len(nodes) - len(shown),
+        troubles=tuple(
+            (place, fault)
+            for place, fault in enumerate(run.faults)
+            if not isinstance(fault, Crash | Straggler | Partition) and fault.from_us <= until_us
+        ),
+    )
+
+
+def _lane(
+    who: Who,
+    work: Iterable[Span],
+    states: Sequence[Span],
+    signs: Mapping[Sign, Sequence[int]],
+    until_us: int,
+    room: Room,
+) -> Lane:
+    placed = in_rows(work)
+    rows = 1 + max((span.row for span in placed), default=0)
+    kept = min(rows, room.rows)
+    folded = (replace(span, row=span.row * kept // rows) for span in placed)
+    return Lane(
+        who=who,
+        work=merged(folded, closer_us=until_us // room.spans),
+        states=tuple(states),
+        marks=tuple(
+            mark
+            for sign in Sign
+            for mark in marks(sign, signs.get(sign, ()), closer_us=until_us // room.marks)
+        ),
+        at_once=rows,
+        rows=kept,
+    )
+
+
+def over_us(run: Run) -> int:
+    """When the last query ended; if one did not, when something was last done for it."""
+    ends = [event.at_us for event in run.trace if isinstance(event, QueryEnded)]
+    if run.settled and ends:
+        return max(ends)
+    worked = (BlocksRead, FootersRead, Pruned, TaskSent, TaskBegan, QueryEnded, QueryBegan)
+    return max((event.at_us for event in run.trace if isinstance(event, worked)), default=run.ended_us)
+
+
+def asked(trace: Iterable[Event]) -> tuple[Asking, ...]:
+    """The queries of a trace, in the order of their beginnings."""
+    found: dict[str, Asking] = {}
+    for event in trace:
+        if isinstance(event, QueryBegan):
+            found[event.query] = Asking(
+                query=event.query, from_us=event.at_us, until_us=None, cancelled=False
+            )
+        elif isinstance(event, QueryEnded) and event.query in found:
+            found[event.query] = Asking(
+                query=event.query,
+                from_us=found[event.query].from_us,
+                until_us=event.at_us,
+                cancelled=event.cancelled,
+            )
+    return tuple(found.values())
+
+
+def in_rows(spans: Iterable[Span]) -> list[Span]:
+    """Spans in as few rows as keep those apart that overlap, in the order of their beginnings."""
+    ends: list[int] = []
+    placed = []
+    for span in sorted(spans, key=lambda one: (one.from_us, one.until_us)):
+        row = next((row for row, end in enumerate(ends) if end <= span.from_us), len(ends))
+        ends[row : row + 1] = [span.until_us]
+        placed.append(Span(doing=span.doing, from_us=span.from_us, until_us=span.until_us, row=row))
+    return placed
+
+
+def merged(spans: Iterable[Span], *, closer_us: int) -> tuple[Span, ...]:
+    """Spans of which short ones that do the same in a row are one where less than that lies between them.
+
+    Those that last `LONG` times as long, or longer, stay alone.
+    """
+    lines: dict[tuple[int, Doing], list[Span]] = defaultdict(list)
+    closed: set[tuple[int, Doing]] = set()
+    for span in sorted(spans, key=lambda one: one.from_us):
+        key, long = (span.row, span.doing), span.until_us - span.from_us >= LONG * max(closer_us, 1)
+        line = lines[key]
+        if line and not long and key not in closed and span.from_us - line[-1].until_us < closer_us:
+            line[-1] = replace(line[-1], until_us=max(line[-1].until_us, span.until_us))
+        else:
+            line.append(span)
+        (closed.add if long else closed.discard)(key)
+    return tuple(span for line in lines.values() for span in line)
+
+
+def marks(sign: Sign, at_us: Sequence[int], *, closer_us: int) -> Iterator[Mark]:
+    """One mark for all that happens less than that after the first of them."""
+    first, count = None, 0
+    for at in sorted(at_us):
+        if first is not None and at - first < closer_us:
+            count += 1
+            continue
+        if first is not None:
+            yield Mark(sign=sign, at_us=first, count=count)
+        first, count = at, 1
+    if first is not None:
+        yield Mark(sign=sign, at_us=first, count=count)
+
+
+def _spans(event: Event) -> Iterator[tuple[Who, Span]]:
+    match event:
+        case BlocksRead():
+            yield event.node, Span(doing=Doing.READING, from_us=event.began_us, until_us=event.at_us)
+        case FootersRead():
+            yield event.node, Span(doing=Doing.FOOTERS, from_us=event.began_us, until_us=event.at_us)
+        case ScanPlanned():
+            began = event.at_us - event.took_us
+            yield None, Span(doing=Doing.PLANNING, from_us=began, until_us=event.at_us)
+
+
+def _signs(event: Event) -> Iterator[tuple[Who, Sign]]:
+    match event:
+        case NodeCrashed():
+            yield event.node, Sign.CRASHED
+        case ReadFailed():
+            yield event.node, Sign.FAILED
+        case TaskGivenUp():
+            yield event.node, Sign.GIVEN_UP
+        case MessageLost():
+            yield _receiver(event.to), Sign.LOST
+        case MessageDoubled():
+            yield _receiver(event.to), Sign.DOUBLED
+        case BoundaryMoved():
+            yield event.node, Sign.BOUNDARY
+        case SummaryComplete():
+            yield None, Sign.SUMMARY
+        case SummaryKnown():
+            yield event.node, Sign.SUMMARY
+        case TakenForDead():
+            yield event.node, Sign.DEAD
+        case Ignored():
+            yield None, Sign.IGNORED
+
+
+def _receiver(to: str) -> Who:
+    return None if to == "control" else int(to.removeprefix("node "))
+
+
+def _downs(trace: Iterable[Event], until_us: int) -> Iterator[tuple[Who, Span]]:
+    down: dict[int, int] = {}
+    for event in trace:
+        if isinstance(event, NodeCrashed):
+            down[event.node] = event.at_us
+        elif isinstance(event, NodeStarted) and event.node in down:
+            yield event.node, Span(doing=Doing.DOWN, from_us=down.pop(event.node), until_us=event.at_us)
+    for node, began in down.items():
+        yield node, Span(doing=Doing.DOWN, from_us=began, until_us=max(until_us, began))
+
+
+def _befallen(faults: Iterable[AnyFault]) -> Iterator[tuple[Who, Span]]:
+    for fault in faults:
+        if isinstance(fault, Straggler | Partition):
+            doing = Doing.SLOW if isinstance(fault, Straggler) else Doing.PARTED
+            yield fault.node, Span(doing=doing, from_us=fault.from_us, until_us=fault.until_us)
+
+
+def _shown(nodes: Sequence[int], suffering: set[int], lanes_max: int) -> list[int]:
+    first = sorted(nodes, key=lambda node: (node not in suffering, node))
+    return sorted(first[:lanes_max])
