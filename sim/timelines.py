@@ -1,10 +1,13 @@
 """What each node did when, in spans and marks as few as a picture can show: pure functions of a run."""
 
 import enum
+import heapq
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
+
+import msgspec
 
 from sim.faults import AnyFault, Crash, Partition, Straggler
 from sim.run import Run
@@ -62,8 +65,7 @@ class Sign(enum.Enum):
     IGNORED = "a report is ignored"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class Span(msgspec.Struct, frozen=True, kw_only=True):
     """Something that lasts; of the work of a node's workers, `row` tells apart what goes on at once."""
 
     doing: Doing
@@ -184,7 +186,7 @@ def _lane(
     placed = in_rows(work)
     rows = 1 + max((span.row for span in placed), default=0)
     kept = min(rows, room.rows)
-    folded = (replace(span, row=span.row * kept // rows) for span in placed)
+    folded = (msgspec.structs.replace(span, row=span.row * kept // rows) for span in placed)
     return Lane(
         who=who,
         work=merged(folded, closer_us=until_us // room.spans),
@@ -228,12 +230,17 @@ def asked(trace: Iterable[Event]) -> tuple[Asking, ...]:
 
 def in_rows(spans: Iterable[Span]) -> list[Span]:
     """Spans in as few rows as keep those apart that overlap, in the order of their beginnings."""
-    ends: list[int] = []
+    rows = 0
+    free: list[int] = []
+    taken: list[tuple[int, int]] = []
     placed = []
     for span in sorted(spans, key=lambda one: (one.from_us, one.until_us)):
-        row = next((row for row, end in enumerate(ends) if end <= span.from_us), len(ends))
-        ends[row : row + 1] = [span.until_us]
-        placed.append(Span(doing=span.doing, from_us=span.from_us, until_us=span.until_us, row=row))
+        while taken and taken[0][0] <= span.from_us:
+            heapq.heappush(free, heapq.heappop(taken)[1])
+        row = heapq.heappop(free) if free else rows
+        rows = max(rows, row + 1)
+        heapq.heappush(taken, (span.until_us, row))
+        placed.append(msgspec.structs.replace(span, row=row))
     return placed
 
 
@@ -248,7 +255,7 @@ def merged(spans: Iterable[Span], *, closer_us: int) -> tuple[Span, ...]:
         key, long = (span.row, span.doing), span.until_us - span.from_us >= LONG * max(closer_us, 1)
         line = lines[key]
         if line and not long and key not in closed and span.from_us - line[-1].until_us < closer_us:
-            line[-1] = replace(line[-1], until_us=max(line[-1].until_us, span.until_us))
+            line[-1] = msgspec.structs.replace(line[-1], until_us=max(line[-1].until_us, span.until_us))
         else:
             line.append(span)
         (closed.add if long else closed.discard)(key)

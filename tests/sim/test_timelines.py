@@ -115,6 +115,13 @@ def test_short_spans_become_one_and_long_ones_stay_alone() -> None:
     took = LONG * CLOSER_US
     long = [Span(doing=Doing.READING, from_us=at, until_us=at + took) for at in range(0, 10 * took, took)]
     assert merged(long, closer_us=CLOSER_US) == tuple(long)
+    mixed = [
+        Span(doing=Doing.READING, from_us=0, until_us=took),
+        Span(doing=Doing.READING, from_us=took, until_us=took + 1),
+        Span(doing=Doing.READING, from_us=took + 2, until_us=took + 3),
+        Span(doing=Doing.READING, from_us=took + 4, until_us=2 * took + 4),
+    ]
+    assert [span.until_us for span in merged(mixed, closer_us=CLOSER_US)] == [took, took + 3, 2 * took + 4]
 
 
 @given(st.lists(st.integers(0, 500)), st.integers(0, 50))
