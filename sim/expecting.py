@@ -33,15 +33,16 @@ class Missed:
 
 def missed(given: Scenario, runs: Sequence[Measured]) -> list[Missed]:
     """The expectations that runs do not meet."""
-    found = list(_out_of_bounds(given.expect, runs))
+    found = list(out_of_bounds(given.expect, runs))
     for part in given.where:
-        found += _out_of_bounds(part.expect, [run for run in runs if run.case.has(part.settings)])
+        found += out_of_bounds(part.expect, [run for run in runs if run.case.has(part.settings)])
     for comparison in given.compare:
         found += _out_of_proportion(comparison, runs)
     return found
 
 
-def _out_of_bounds(expected: Mapping[str, Bounds], runs: Sequence[Measured]) -> Iterator[Missed]:
+def out_of_bounds(expected: Mapping[str, Bounds], runs: Sequence[Measured]) -> Iterator[Missed]:
+    """The bounds of measures that runs do not keep to."""
     for name, bounds in expected.items():
         for run in runs:
             value = run.measures.get(name, 0)
@@ -55,19 +56,22 @@ def _out_of_bounds(expected: Mapping[str, Bounds], runs: Sequence[Measured]) -> 
             yield Missed(name, "no run has these settings: the claim was not put to the test", None)
 
 
-def _out_of_proportion(due: Comparison, runs: Sequence[Measured]) -> Iterator[Missed]:
-    """Each run of the one kind is held against the run that has the other settings and is the same else."""
+def ratios(due: Comparison, runs: Sequence[Measured]) -> Iterator[tuple[Measured, Measured, float]]:
+    """Each run of the one kind, the run that has the other settings and is the same else, and their ratio."""
     by_settings = {(run.seed, *sorted(run.case.settings.items())): run for run in runs}
-    compared = False
     for run in runs:
         if not (run.case.has(due.of) and run.case.has(due.where)):
             continue
         other = by_settings.get((run.seed, *sorted({**run.case.settings, **due.to}.items())))
         if other is None or other is run:
             continue
-        compared = True
         base = other.measures.get(due.measure, 0)
-        ratio = run.measures.get(due.measure, 0) / base if base else float("inf")
+        yield run, other, run.measures.get(due.measure, 0) / base if base else float("inf")
+
+
+def _out_of_proportion(due: Comparison, runs: Sequence[Measured]) -> Iterator[Missed]:
+    compared = list(ratios(due, runs))
+    for run, other, ratio in compared:
         for what in _beyond(ratio, due.min, due.max):
             yield Missed(due.measure, f"{what}, times that of {other.case.name}", run.seed, run.case.name)
     if not compared:

@@ -84,6 +84,16 @@ def measures(run: Run) -> dict[str, float]:
     return {**dict.fromkeys(_NAMES, 0), **found, "usd": _usd(run.world.store, found)}
 
 
+def latencies_us(run: Run) -> dict[str, int]:
+    """From the beginning of each query to its answer; of those that have one."""
+    began = {event.query: event.at_us for event in run.trace if isinstance(event, QueryBegan)}
+    return {
+        event.query: event.at_us - began.get(event.query, event.at_us)
+        for event in run.trace
+        if isinstance(event, QueryEnded) and not event.cancelled
+    }
+
+
 _NAMES = (
     "blocks", "blocks_read", "blocks_pruned", "requests", "bytes_read", "tasks", "stolen", "given_again",
     "reads_failed", "crashes", "reports_ignored", "unasked_blocks", "latency_us",

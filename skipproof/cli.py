@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import re
 import sys
 import tempfile
 import time
@@ -16,15 +15,12 @@ from rich.progress import Progress
 
 from pruning.errors import InputError
 from pruning.metadata.choosing import BYTES_PER_BLOCK
-from skipproof import extras, showing
+from skipproof import extras, pages, showing
 from skipproof.answers import verify
 from skipproof.indexes import show_index
 from skipproof.inputs import NamedTable, query_over
-from skipproof.sessions import spark_session
+from skipproof.sessions import spark_sentence, spark_session
 from strategies.questions import AREAS
-
-# How Java begins the text of an exception.
-_JAVA_CLASS = re.compile(r"^(?:[\w$]+\.)+[\w$]+: ")
 
 HELD, VIOLATED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
 
@@ -58,7 +54,7 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except Exception as error:
-        sentence = _spark_sentence(error)
+        sentence = spark_sentence(error)
         if sentence is None:
             raise
         _fail(sentence)
@@ -328,10 +324,18 @@ def simulate(
         list[str] | None,
         typer.Option("--only", metavar="KEY=VALUE", help="Of what the scenario varies: run this value only."),
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="Write an HTML page of all of it, with pictures."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Run a scenario in the simulator and check every trace."""
     simulating = extras.simulator()
+    if report is not None:
+        # What keeps it from being written is told before the first run.
+        extras.simulation_report()
+        pages.prepare(report)
     if seed is not None and seeds is not None:
         raise InputError("--seed and --seeds: give one of them")
     if trace is not None and seed is None:
@@ -343,6 +347,8 @@ def simulate(
         simulated = simulating.simulate(file, chosen, only or [], step)
     if trace is not None:
         simulating.trace(file, seed, only or [], trace)
+    if report is not None:
+        extras.simulation_report().write_report(simulated, report)
     if as_json:
         showing.print_json(simulated.to_dict())
     else:
@@ -381,21 +387,6 @@ def _progress(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
             progress.update(task, description=what, completed=done, total=total)
 
         yield advance
-
-
-def _spark_sentence(error: Exception) -> str | None:
-    """The first line of what Spark objects to; None for an error that is not Spark's."""
-    from py4j.protocol import Py4JJavaError
-    from pyspark.errors import PySparkException
-
-    if isinstance(error, Py4JJavaError):
-        text = str(error.java_exception.toString())
-    elif isinstance(error, PySparkException):
-        text = str(error)
-    else:
-        return None
-    line = next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
-    return _JAVA_CLASS.sub("", line)
 
 
 def _fail(sentence: str) -> None:

@@ -23,6 +23,16 @@ def simulator() -> Any:
     )
 
 
+def simulation_report() -> Any:
+    """The module that writes reports of simulations."""
+    return _module(
+        "skipproof.simulations.report",
+        {"matplotlib"},
+        "Reports of simulations need Matplotlib",
+        "simulator",
+    )
+
+
 def _module(name: str, packages: set[str], sentence: str, extra: str) -> Any:
     try:
         return importlib.import_module(name)

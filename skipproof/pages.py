@@ -16,17 +16,19 @@ def environment(folder: Path) -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_visible,
+        finalize=_finalized,
     )
 
 
-def _visible(value: object) -> object:
-    """A text in which each character shows, or breaks a line.
-
-    All that the template prints passes here; what a macro returns has already.
-    """
+def _finalized(value: object) -> object:
+    """All that a template prints passes here; what a macro returns has already."""
     if not isinstance(value, str) or hasattr(value, "__html__"):
         return value
+    return visible(value)
+
+
+def visible(value: str) -> str:
+    """A text in which each character shows, or breaks a line."""
     return "".join(
         character if character.isprintable() or character in "\n\t\u2009" else f"\\u{{{ord(character):x}}}"
         for character in value

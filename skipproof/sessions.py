@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -14,6 +15,9 @@ from skipproof.java import use_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# How Java begins the text of an exception.
+_JAVA_CLASS = re.compile(r"^(?:[\w$]+\.)+[\w$]+: ")
 
 SETTINGS = {
     "spark.ui.enabled": "false",
@@ -51,6 +55,21 @@ def spark_session(settings: Mapping[str, str] | None = None) -> Iterator["SparkS
             yield spark
         finally:
             spark.stop()
+
+
+def spark_sentence(error: Exception) -> str | None:
+    """The first line of what Spark objects to; None for an error that is not Spark's."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    if isinstance(error, Py4JJavaError):
+        text = str(error.java_exception.toString())
+    elif isinstance(error, PySparkException):
+        text = str(error)
+    else:
+        return None
+    line = next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
+    return _JAVA_CLASS.sub("", line)
 
 
 def _start(settings: Mapping[str, str], *, home: Path, log: Path) -> "SparkSession":

@@ -1,7 +1,8 @@
 """`skipproof simulate`: runs of a scenario, over processes, what they print, and whether all held."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +14,12 @@ from rich.table import Table
 
 from pruning.errors import InputError
 from sim.checks import Violation, violations
-from sim.expecting import Measured, Missed, missed, number
-from sim.measures import measures
-from sim.scenario import Bounds, Scenario, of_seed, read
+from sim.expecting import Measured, Missed, missed
+from sim.measures import latencies_us, measures
+from sim.scenario import Scenario, of_seed, read
 from sim.trace import lines
 from sim.varying import Case, cases
+from skipproof.simulations.summaries import Summary, summaries
 
 Say: TypeAlias = Callable[[str, int, int], None]
 _SHOWN = 10
@@ -25,17 +27,27 @@ _SHOWN = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran(Measured):
-    """One run, of a case and a seed."""
+    """One run, of a case and a seed.
 
+    Attributes:
+        latencies_us: Of each query that was answered.
+    """
+
+    latencies_us: Mapping[str, int]
     violations: tuple[Violation, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Simulated:
-    """The runs of a scenario, by case and seed, and what they were expected to show."""
+    """The runs of a scenario, by case and seed, and what they were expected to show.
+
+    Attributes:
+        only: KEY=VALUE each, where not all cases were run; nothing is expected then.
+    """
 
     path: Path
     scenario: Scenario
+    only: tuple[str, ...]
     runs: tuple[Ran, ...]
     missed: tuple[Missed, ...]
 
@@ -43,6 +55,27 @@ class Simulated:
     def held(self) -> bool:
         """Whether no invariant was violated and no expectation missed."""
         return not self.missed and not any(run.violations for run in self.runs)
+
+    @property
+    def summaries(self) -> list[Summary]:
+        """What was measured, case by case."""
+        return summaries(self.scenario, self.runs, judged=not self.only)
+
+    @property
+    def command(self) -> str:
+        """The command that makes all runs again."""
+        only = [f"--only {shlex.quote(text)}" for text in self.only]
+        seeds = sorted({run.seed for run in self.runs})
+        return " ".join([self._begun, *only, f"--seeds {seeds[0]}:{len(seeds)}"])
+
+    @property
+    def _begun(self) -> str:
+        return f"skipproof simulate {shlex.quote(str(self.path))}"
+
+    def replay(self, run: Ran) -> str:
+        """The command that makes a run again."""
+        only = [f"--only {shlex.quote(f'{path}={value}')}" for path, value in run.case.settings.items()]
+        return " ".join([self._begun, *only, f"--seed {run.seed} --trace FILE"])
 
     def to_dict(self) -> dict[str, Any]:
         """The runs in JSON."""
@@ -102,7 +135,7 @@ def simulate(path: Path, seeds: range | None, only: Sequence[str], say: Say) -> 
     ordered = [run for _, run in sorted(runs, key=lambda one: (one[0], one[1].seed))]
     # What is expected of all cases cannot be asked of some.
     due = [] if only else missed(given, ordered)
-    return Simulated(path=path, scenario=given, runs=tuple(ordered), missed=tuple(due))
+    return Simulated(path=path, scenario=given, only=tuple(only), runs=tuple(ordered), missed=tuple(due))
 
 
 def _cases(given: Scenario, only: Sequence[str]) -> list[Case]:
@@ -135,7 +168,13 @@ def _runs(todo: Sequence[tuple[int, Case, int]]) -> Iterator[tuple[int, Ran]]:
 
 def _run(at: int, case: Case, seed: int) -> tuple[int, Ran]:
     run = of_seed(case.scenario, seed).run(seed)
-    return at, Ran(case=case, seed=seed, measures=measures(run), violations=tuple(violations(run)))
+    return at, Ran(
+        case=case,
+        seed=seed,
+        measures=measures(run),
+        latencies_us=latencies_us(run),
+        violations=tuple(violations(run)),
+    )
 
 
 def trace(path: Path, seed: int, only: Sequence[str], to: Path) -> None:
@@ -165,44 +204,15 @@ def show(out: Console, simulated: Simulated) -> None:
     out.print(f"[bold]{escape(given.title)}[/]")
     out.print(escape(given.claim))
     out.print(f"{len(runs):,} runs: {len(wrong)} violate an invariant")
-    by_case: dict[str, list[Ran]] = {}
-    for run in runs:
-        by_case.setdefault(run.case.name, []).append(run)
-    for name, of in by_case.items():
-        out.print(_table(name, of, given))
+    for summary in simulated.summaries:
+        table = Table("measure", "least", "median", "most", "expected", title=escape(summary.case) or None)
+        for row in summary.rows:
+            table.add_row(row.measure, row.least, row.median, row.most, row.expected)
+        out.print(table)
     for one in simulated.missed[:_SHOWN]:
         place = f", {one.case}" if one.case else ""
         place += "" if one.seed is None else f", seed {one.seed}"
         out.print(f"not as expected: {escape(one.measure)}{place}: {escape(one.what)}")
     for run in wrong[:_SHOWN]:
-        only = "".join(f" --only {path}={value}" for path, value in run.case.settings.items())
         out.print(f"seed {run.seed}: {escape(str(run.violations[0]))}")
-        out.print(
-            f"  replay  skipproof simulate {escape(str(simulated.path))}{escape(only)} --seed {run.seed} "
-            "--trace FILE"
-        )
-
-
-def _table(name: str, runs: Sequence[Ran], given: Scenario) -> Table:
-    """The measures of one case's runs."""
-    due: dict[str, Bounds] = dict(given.expect)
-    for part in given.where:
-        if runs[0].case.has(part.settings):
-            due.update(part.expect)
-    table = Table("measure", "least", "median", "most", "expected", title=escape(name) or None)
-    for measure in sorted({measure for run in runs for measure in run.measures}):
-        values = sorted(run.measures.get(measure, 0) for run in runs)
-        if not values[-1] and measure not in due:
-            continue
-        bounds = due.get(measure)
-        table.add_row(
-            measure,
-            *map(number, (values[0], values[len(values) // 2], values[-1])),
-            "" if bounds is None else _told(bounds.min, bounds.max, bounds.some),
-        )
-    return table
-
-
-def _told(least: float | None, most: float | None, some: float | None) -> str:
-    ends = ((least, "or more"), (most, "or less"), (some, "in some seed"))
-    return ", ".join(f"{number(end)} {what}" for end, what in ends if end is not None)
+        out.print(f"  replay  {escape(simulated.replay(run))}", soft_wrap=True)

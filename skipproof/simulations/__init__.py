@@ -1,0 +1,1 @@
+"""Reports of simulations: one page with pictures of a scenario's runs."""

@@ -1,0 +1,92 @@
+"""Curves along what a scenario varies show each run, on axes that fit its values."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sim.scenario import Setting
+from skipproof.simulations.along import Along, Spread, along
+from skipproof.simulations.curves import Axis, curves_picture
+
+NODES, KEEPING = "world.warehouse.nodes", "world.metadata.keeping"
+
+
+def test_the_key_with_most_numbers_is_the_axis_and_others_name_the_lines() -> None:
+    found = along(
+        [
+            ({KEEPING: keeping, NODES: nodes, "table.t.blocks": 7}, nodes * weight + seed)
+            for keeping, weight in (("footers", 100.0), ("columnar", 10.0))
+            for nodes in (16, 1, 4)
+            for seed in (1, 0, 5)
+        ]
+    )
+    assert found.key == NODES
+    assert found.values == (1, 4, 16)
+    assert found.lines == {
+        "footers": tuple(
+            Spread(least=100.0 * nodes, median=100.0 * nodes + 1, most=100.0 * nodes + 5)
+            for nodes in (1, 4, 16)
+        ),
+        "columnar": tuple(
+            Spread(least=10.0 * nodes, median=10.0 * nodes + 1, most=10.0 * nodes + 5) for nodes in (1, 4, 16)
+        ),
+    }
+
+
+def test_what_was_not_run_is_missing_and_one_line_has_no_name() -> None:
+    found = along([({KEEPING: "footers"}, 3.0), ({KEEPING: "columnar"}, 1.0)])
+    assert not found.numeric
+    assert found.values == ("footers", "columnar")
+    assert list(found.lines) == [""]
+    partial = along([({NODES: 1, KEEPING: "a"}, 3.0), ({NODES: 2, KEEPING: "b"}, 1.0)])
+    assert [line.count(None) for line in partial.lines.values()] == [1, 1]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.fixed_dictionaries(
+                {NODES: st.sampled_from([1, 2, 3.5]), KEEPING: st.sampled_from(["x", True, 2])}
+            ),
+            st.floats(0, 1e9),
+        ),
+        min_size=1,
+    )
+)
+def test_no_run_is_lost(found: list[tuple[dict[str, Setting], float]]) -> None:
+    """The least and the most of all lines are those of all runs."""
+    lines = along(found).lines
+    spreads = [spread for line in lines.values() for spread in line if spread]
+    assert min(spread.least for spread in spreads) == min(value for _, value in found)
+    assert max(spread.most for spread in spreads) == max(value for _, value in found)
+    assert all(spread.least <= spread.median <= spread.most for spread in spreads)
+
+
+def picture(values: tuple[Setting, ...], *lines: tuple[float, ...]) -> str:
+    """The SVG of lines of which nothing varies but the one key."""
+    found = Along(
+        key=NODES,
+        values=values,
+        lines={
+            f"order {at} <b>$x$": tuple(Spread(least=y, median=y, most=2 * y) for y in line)
+            for at, line in enumerate(lines)
+        },
+    )
+    return curves_picture(found, Axis(label="latency (ms)"), name="x", title="Latency").svg
+
+
+def test_an_axis_multiplies_where_values_span_more_than_two_decades() -> None:
+    """With numbers as people write them, each ten times the one before."""
+    near, far = picture((1, 2, 50), (1.0, 2.0, 3.0)), picture((1, 2, 5_000), (1.0, 2.0, 3_000.0))
+    assert [">1,000<" in svg for svg in (near, far)] == [False, True]
+    assert far.count(">10<") == 2
+    assert ">20<" in near
+    assert "mathdefault" not in far
+
+
+def test_text_of_a_scenario_is_escaped_and_cut() -> None:
+    svg = picture(("<script>" + "y" * 99, "\x1b"), (1.0, 2.0), (3.0, 4.0))
+    assert "<script" not in svg
+    assert "<b>" not in svg
+    assert "\x1b" not in svg
+    assert "y" * 60 not in svg
+    assert "order 1" in svg

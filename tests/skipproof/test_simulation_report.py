@@ -1,0 +1,422 @@
+"""A simulation's report: all of it on one page, escaped, the same each time, and never half there."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from pruning.errors import InputError
+from sim.checks import Violation
+from sim.expecting import Missed
+from sim.timelines import Asking, Doing, Lane, Mark, Room, Sign, Span, Timeline, merged
+from skipproof import extras
+from skipproof.cli import app
+from skipproof.simulating import Simulated, simulate
+from skipproof.simulations.lanes import lanes_picture, rows_each
+from skipproof.simulations.latency import latency_picture
+from skipproof.simulations.report import render, write_report
+from skipproof.simulations.shares import pruned_picture
+from skipproof.simulations.summaries import compared
+
+EVIL = "<script>alert(1)</script> & $x^2$ \x1b"
+SCENARIO = f"""
+title = {json.dumps(EVIL)}
+claim = "a claim that is <b>told</b>"
+seeds = {{ first = 3, count = 2 }}
+
+[world.warehouse]
+nodes = 3
+
+[[table]]
+name = "t"
+blocks = 12
+rows_per_block = 2
+
+[[query]]
+sql = "SELECT * FROM t WHERE k >= 4 AND s <> '<i>'"
+
+[[query]]
+sql = "SELECT * FROM t ORDER BY k DESC NULLS LAST LIMIT 2"
+arrives_us = 5_000
+
+[[fault]]
+kind = "crash"
+node = 1
+from_us = 20_000
+until_us = 90_000
+
+[[fault]]
+kind = "weather"
+from_us = 0
+until_us = 60_000
+lost_percent = 30
+only = "<u>"
+
+[expect]
+crashes = {{ min = 1 }}
+stolen = {{ min = 1_000 }}
+"""
+ENTITIES = "&lt;script&gt;alert(1)&lt;/script&gt; &amp; $x^2$"
+
+
+class Page(HTMLParser):
+    """The text of a page, its elements, and their attributes."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def named(self, name: str) -> list[str]:
+        """The values of all attributes of a name."""
+        return [value or "" for key, value in self.attributes if key == name]
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The scenario, in a file whose name a shell would take apart."""
+    path = tmp_path_factory.mktemp("scenarios") / "two words.toml"
+    path.write_text(SCENARIO, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def simulated(file: Path) -> Simulated:
+    """Its runs, which miss an expectation."""
+    return simulate(file, None, [], lambda what, done, total: None)
+
+
+@pytest.fixture(scope="module")
+def wrong(simulated: Simulated) -> Simulated:
+    """The same, but for violations of the second run."""
+    first, second = simulated.runs
+    found = tuple(
+        Violation(invariant="needed", at_us=at, what=f"<em>{at}</em> is skipped")
+        for at in range(7_000, 7_012)
+    )
+    return replace(simulated, runs=(first, replace(second, violations=found)))
+
+
+def test_the_page_shows_claim_measures_and_pictures(simulated: Simulated) -> None:
+    page = Page(render(simulated))
+    for shown in (
+        "a claim that is <b>told</b>",
+        "It did not hold",
+        "two words.toml' --seeds 3:2",
+        "One run: seed 3",
+        "k >= 4 AND s <> '<i>'",
+        "lost_percent = 30",
+        "stolen, seed 4: ",
+        "not 1,000 or more",
+    ):
+        assert shown in page.text
+    rows = re.findall(r"<th scope=\"row\"><code>(\w+)</code>.*?</tr>", render(simulated), flags=re.DOTALL)
+    assert {"blocks_read", "crashes", "latency_us", "stolen"} <= set(rows)
+    assert page.tags.count("svg") == 4
+    for told in (
+        "Timelines of 3 nodes in the run of seed 3; q0 ends at ",
+        "Shares of blocks at the end of seed 3: ",
+        "The pruned share of blocks over 2 runs: ",
+        "Latencies: q0 median ",
+    ):
+        assert any(told in label for label in page.named("aria-label"))
+    for label in ("time since the beginning of the run (ms)", "share of blocks (%)", "node 2", "F2 weather"):
+        assert label in page.text
+    assert page.tags.count("figcaption") == page.tags.count("figure") == 4
+
+
+def test_expectations_are_met_or_missed(simulated: Simulated) -> None:
+    page = render(simulated)
+    verdicts = {
+        name: re.findall(rf"<code>{name}</code></th>.*?<td class=\"(held|failed)\">", page, flags=re.DOTALL)[
+            0
+        ]
+        for name in ("crashes", "stolen")
+    }
+    assert verdicts == {"crashes": "held", "stolen": "failed"}
+
+
+def test_violations_come_with_what_replays_them(wrong: Simulated) -> None:
+    page = Page(render(wrong))
+    assert "One run: seed 4" in page.text
+    assert "<em>7000</em> is skipped" in page.text
+    assert "7,000" in page.text
+    assert "<em>7010</em>" not in page.text
+    assert "Left out: 2 more of this seed" in page.text
+    assert "two words.toml' --seed 4 --trace FILE" in page.text
+    assert "an invariant is violated" in page.text
+    assert "an invariant is violated" not in Page(render(replace(wrong, runs=wrong.runs[:1]))).text
+
+
+VARIED = """
+title = "Blocks and nodes"
+claim = "more blocks take longer"
+seeds = { first = 5, count = 2 }
+table = [{ name = "t", blocks = 4, rows_per_block = 1 }]
+query = [{ sql = "SELECT * FROM t WHERE k < 2" }]
+[vary]
+"table.t.blocks" = [4, 8]
+"world.metadata.keeping" = ["columnar", "footers"]
+[expect]
+crashes = { max = 0 }
+stolen = { some = 1_000 }
+[[where]]
+settings = { "world.metadata.keeping" = "columnar" }
+expect = { unasked_blocks = { max = 0 }, blocks = { max = 4 } }
+[[compare]]
+measure = "requests"
+of = { "table.t.blocks" = 8 }
+to = { "table.t.blocks" = 4 }
+where = { "world.metadata.keeping" = "footers" }
+min = 1.5
+[[compare]]
+measure = "blocks"
+of = { "table.t.blocks" = 8 }
+to = { "table.t.blocks" = 4 }
+max = 1.9
+"""
+
+
+@pytest.fixture(scope="module")
+def varied(tmp_path_factory: pytest.TempPathFactory) -> Simulated:
+    """Runs of four cases."""
+    path = tmp_path_factory.mktemp("varied") / "varied.toml"
+    path.write_text(VARIED, encoding="utf-8")
+    return simulate(path, None, [], lambda what, done, total: None)
+
+
+def test_each_case_is_summed_up_by_what_is_due_of_it(varied: Simulated) -> None:
+    found = {
+        (summary.case, row.measure): (row.expected, row.met)
+        for summary in varied.summaries
+        for row in summary.rows
+        if row.expected
+    }
+    columnar, footers = "keeping columnar", "keeping footers"
+    for blocks in ("blocks 4", "blocks 8"):
+        for keeping in (columnar, footers):
+            assert found.pop((f"{blocks}, {keeping}", "crashes")) == ("0 or less", True)
+            assert found.pop((f"{blocks}, {keeping}", "stolen")) == ("1,000 in some seed", False)
+        assert found.pop((f"{blocks}, {columnar}", "unasked_blocks")) == ("0 or less", True)
+    assert found == {
+        (f"blocks 4, {columnar}", "blocks"): ("4 or less", True),
+        (f"blocks 8, {columnar}", "blocks"): ("4 or less", False),
+    }
+
+
+def test_of_some_cases_nothing_is_due(varied: Simulated) -> None:
+    some = replace(varied, only=("blocks=4",))
+    assert not any(row.expected for summary in some.summaries for row in summary.rows)
+    assert some.command.endswith("varied.toml --only blocks=4 --seeds 5:2")
+
+
+def test_ratios_are_told_and_judged(varied: Simulated) -> None:
+    first, second = compared(varied.scenario, varied.runs)
+    assert first.measure == "requests of blocks 8 to blocks 4 where keeping footers"
+    # Each block's footer, and the two blocks that hold the rows.
+    assert (first.least, first.most, first.expected, first.met) == ("1.66667", "1.66667", "1.5 or more", True)
+    assert (second.least, second.expected, second.met) == ("2", "1.9 or less", False)
+
+
+def test_a_page_of_cases_shows_curves_along_what_varies(varied: Simulated) -> None:
+    page = Page(render(varied))
+    for shown in ("Latency by settings", "Pruned share by settings", "table.t.blocks", "footers", "ratio"):
+        assert shown in page.text
+    assert page.tags.count("details") == 4
+    assert "One run: seed 5, blocks 4, keeping columnar" in page.text
+    found = Violation(invariant="needed", at_us=1, what="a block is skipped")
+    last = replace(varied.runs[-1], violations=(found,))
+    told = Page(render(replace(varied, runs=(*varied.runs[:-1], last)))).text
+    assert "One run: seed 6, blocks 8, keeping footers" in told
+    only = "--only table.t.blocks=8 --only world.metadata.keeping=footers"
+    assert f"varied.toml {only} --seed 6 --trace FILE" in told
+
+
+def test_what_a_page_quotes_is_escaped(wrong: Simulated) -> None:
+    rendered = render(wrong)
+    page = Page(rendered)
+    assert not {"script", "b", "i", "u", "em"}.intersection(page.tags)
+    assert rendered.count(ENTITIES) == 2
+    assert "\x1b" not in rendered
+    assert "\\u{1b}" in rendered
+
+
+def test_the_page_asks_for_nothing(wrong: Simulated) -> None:
+    rendered = render(wrong)
+    page = Page(rendered)
+    named = rendered.replace("http://www.w3.org/2000/svg", "").replace("http://www.w3.org/1999/xlink", "")
+    assert "http:" not in named
+    assert "https:" not in named
+    assert re.search(r"url\((?!#)|@import|@font-face", rendered) is None
+    assert not {"link", "img", "image", "iframe", "object", "base", "form", "metadata"}.intersection(
+        page.tags
+    )
+    assert page.tags.count("style") == 1
+    assert all(link.startswith("#") for link in [*page.named("href"), *page.named("xlink:href")])
+    assert "default-src 'none'; style-src 'unsafe-inline'" in page.named("content")
+
+
+def test_each_part_of_a_page_has_a_name_of_its_own(wrong: Simulated) -> None:
+    """And what pictures refer to is there."""
+    rendered = render(wrong)
+    names = Page(rendered).named("id")
+    assert len(names) == len(set(names)) > 20
+    assert set(re.findall(r'(?:url\(|href=")#([^)"]+)', rendered)) <= set(names)
+
+
+RENDERED = """
+import sys
+from pathlib import Path
+from skipproof.simulating import simulate
+from skipproof.simulations.report import render
+sys.stdout.write(render(simulate(Path(sys.argv[1]), None, [], lambda *_: None)))
+"""
+
+
+def test_the_same_runs_give_the_same_page_byte_for_byte(file: Path, tmp_path: Path) -> None:
+    """Whatever strings hash to, and whatever look the user has chosen for pictures."""
+    (tmp_path / "matplotlibrc").write_text(
+        "font.size: 30\naxes.facecolor: red\nsvg.fonttype: path\n", encoding="utf-8"
+    )
+    settings = (
+        {"PYTHONHASHSEED": "1"},
+        {"PYTHONHASHSEED": "2", "MATPLOTLIBRC": str(tmp_path / "matplotlibrc")},
+    )
+    pages = [
+        subprocess.run(
+            [sys.executable, "-c", RENDERED, str(file)],
+            env={**os.environ, **chosen},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for chosen in settings
+    ]
+    assert pages[0].endswith(b"</html>")
+    assert pages[0] == pages[1]
+
+
+def test_a_report_is_never_half_there(
+    simulated: Simulated, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "new" / "report.html"
+    write_report(simulated, path)
+    older = path.read_text(encoding="utf-8")
+
+    def fails(*_: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr("os.replace", fails)
+    with pytest.raises(InputError, match=r"report\.html: it cannot be written: disk full"):
+        write_report(replace(simulated, missed=()), path)
+    assert path.read_text(encoding="utf-8") == older
+    assert [one.name for one in path.parent.iterdir()] == ["report.html"]
+
+
+def test_the_command_writes_a_report_beside_its_json(file: Path, tmp_path: Path) -> None:
+    report = tmp_path / "report.html"
+    ran = CliRunner().invoke(app, ["simulate", str(file), "--seed", "3", "--json", "--report", str(report)])
+    assert ran.exit_code == 1
+    assert [run["seed"] for run in json.loads(ran.stdout)["runs"]] == [3]
+    assert "One run: seed 3" in Page(report.read_text(encoding="utf-8")).text
+
+
+@pytest.mark.parametrize("place", ["folder", "plain/report.html"])
+def test_a_place_where_no_report_can_be_is_told_in_one_sentence_before_the_first_run(
+    place: str, file: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "plain").write_text("", encoding="utf-8")
+    ran = subprocess.run(
+        [sys.executable, "-m", "skipproof", "simulate", str(file), "--report", str(tmp_path / place)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 2
+    assert ran.stdout == ""
+    assert ran.stderr.startswith(f"skipproof: {tmp_path / place}: it ")
+    assert len(ran.stderr.splitlines()) == 1
+
+
+def test_who_has_no_matplotlib_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("skipproof.simulations.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(InputError, match=r"need Matplotlib: run `pip install 'skipproof\[simulator\]'`"):
+        extras.simulation_report()
+
+
+def test_many_runs_and_many_events_make_a_small_page(simulated: Simulated) -> None:
+    """10,000 runs, and 32 nodes of which each of 8 workers reads 20,000 times."""
+    runs = tuple(
+        replace(simulated.runs[0], seed=seed, latencies_us={"q0": 1_000 + seed}) for seed in range(10_000)
+    )
+    missed = tuple(Missed("stolen", "0, not 1 or more", seed) for seed in range(10_000))
+    assert len(render(replace(simulated, runs=runs, missed=missed))) < 1_000_000
+
+    until_us, room = 100_000_000, Room(rows=rows_each(32))
+    work = [
+        Span(doing=Doing.READING, from_us=at, until_us=at + 2_500 + at // 10_000, row=row)
+        for row in range(room.rows)
+        for at in range(0, until_us, 5_000)
+    ]
+    lane = Lane(
+        who=0,
+        work=merged(work, closer_us=until_us // room.spans),
+        states=(),
+        marks=tuple(
+            Mark(sign=sign, at_us=at, count=9)
+            for sign in Sign
+            for at in range(0, until_us, until_us // room.marks)
+        ),
+        at_once=8,
+        rows=room.rows,
+    )
+    line = Timeline(
+        until_us=until_us,
+        asked=tuple(Asking(query=f"q{at}", from_us=at, until_us=None, cancelled=False) for at in range(99)),
+        lanes=(replace(lane, who=None), *(replace(lane, who=node) for node in range(32))),
+        left_out=968,
+        troubles=(),
+    )
+    picture = lanes_picture(line, seed=0, violations_us=())
+    assert len(picture.svg) < 8_000_000
+    assert "968 nodes are left out" in picture.caption
+    assert "several share a row" in picture.caption
+
+
+def test_curves_of_one_run_of_none_and_of_many_are_drawn() -> None:
+    assert latency_picture({"q0": []}, runs=3) is None
+    one = latency_picture({"q0": [5]}, runs=1)
+    assert one is not None
+    assert "q0: 5 µs" in one.caption
+    wide = latency_picture({"q0": [10_000_000, 1], "q1": range(1, 101)}, runs=2)
+    assert wide is not None
+    assert "q0: median 1 µs, 1 µs to 10 s" in wide.caption
+    assert "q1: median 50 µs, 95 % within 95 µs" in wide.caption
+    assert "q1" in wide.svg
+
+
+def test_the_pruned_share_is_told_of_each_run() -> None:
+    runs = [{"blocks": 10.0, "filter_pruned_at_compile": float(pruned)} for pruned in (9, 1, 5)]
+    picture = pruned_picture(runs, left_out=2)
+    assert "from 10 % to 90 %, half of the runs 50 % or more" in picture.svg
+    assert "filter, at compile time" in picture.svg
+    assert "2 runs in which a query has no end are left out" in picture.caption
