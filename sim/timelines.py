@@ -107,12 +107,14 @@ class Room:
     """What a picture has room for.
 
     Attributes:
-        lanes: Of nodes; those to which something happened come before others.
+        lanes: Of nodes; those to which something happened come first, idle ones last.
+        lanes_idle: Beyond so many, idle nodes have none.
         rows: Of a lane.
         spans, marks: Beside each other, of a row and of a kind.
     """
 
     lanes: int = 32
+    lanes_idle: int = 16
     rows: int = 8
     spans: int = 500
     marks: int = 120
@@ -161,7 +163,8 @@ def timeline(run: Run, *, until_us: int, room: Room) -> Timeline:
     for who, span in (*_downs(run.trace, until_us), *_befallen(run.faults)):
         if span.from_us <= until_us:
             states[who].append(span)
-    shown = _shown(nodes, {who for who in nodes if states[who] or signs[who]}, room.lanes)
+    told = {who: 2 if states[who] or signs[who] else 1 if work[who] else 0 for who in nodes}
+    shown = _shown(told, room)
     return Timeline(
         until_us=until_us,
         asked=asked(run.trace),
@@ -333,6 +336,8 @@ def _befallen(faults: Iterable[AnyFault]) -> Iterator[tuple[Who, Span]]:
             yield fault.node, Span(doing=doing, from_us=fault.from_us, until_us=fault.until_us)
 
 
-def _shown(nodes: Sequence[int], suffering: set[int], lanes_max: int) -> list[int]:
-    first = sorted(nodes, key=lambda node: (node not in suffering, node))
-    return sorted(first[:lanes_max])
+def _shown(told: Mapping[int, int], room: Room) -> list[int]:
+    """The nodes that have a lane; of each, how much is told: 0 of one that is idle."""
+    busy = sum(much > 0 for much in told.values())
+    first = sorted(told, key=lambda node: (-told[node], node))
+    return sorted(first[: min(room.lanes, max(room.lanes_idle, busy))])

@@ -35,17 +35,31 @@ def visible(value: str) -> str:
     )
 
 
+def prepare(path: Path) -> None:
+    """Make the folder that a page will lie in.
+
+    Raises:
+        InputError: no page can be written there.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    if path.is_dir():
+        raise InputError(f"{path} cannot be written: it is a folder")
+
+
 def write(page: str, path: Path) -> None:
     """Write the page beside its place and rename it, so that none is ever half there.
 
     Raises:
         InputError: it cannot be written there.
     """
+    prepare(path)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         _replace(page, path)
     except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
+        raise _unwritable(path, error) from error
 
 
 def _replace(page: str, path: Path) -> None:
@@ -56,3 +70,7 @@ def _replace(page: str, path: Path) -> None:
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
+
+
+def _unwritable(path: Path, error: OSError) -> InputError:
+    return InputError(f"{path} cannot be written: {error.strerror or error}")

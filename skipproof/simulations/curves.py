@@ -1,10 +1,12 @@
 """Measures along what a scenario varies, as pictures."""
 
+import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
+from sim.scenario import Setting
 from skipproof.simulations import look
 from skipproof.simulations.along import Along, Spread
 from skipproof.simulations.look import Picture
@@ -13,6 +15,7 @@ from skipproof.simulations.look import Picture
 WIDTH, HEIGHT, LEGEND_ROW, FONT = 400.0, 260.0, 16.0, 10.5
 LEFT, RIGHT, TOP, BOTTOM = 52.0, 14.0, 10.0, 44.0
 LABEL_MAX, TICK_MAX = 60, 14
+LETTERS = string.ascii_uppercase
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +68,8 @@ def curves_picture(found: Along, axis: Axis, *, name: str, title: str) -> Pictur
     return Picture(
         name=name,
         title=title,
-        caption="The median of all seeds; the band is from the least to the most of them."
+        caption="".join(f"{letter}: {value}. " for letter, value in _letters(found) if letter)
+        + "The median of all seeds; the band is from the least to the most of them."
         + (f" {left} more lines are left out." if left else ""),
         svg=drawn,
     )
@@ -79,9 +83,15 @@ def _places(axes: Axes, found: Along) -> Sequence[float]:
             look.multiply(axes.xaxis)
         return values
     places = list(range(len(found.values)))
-    axes.set_xticks(places, [look.label(str(value), TICK_MAX) for value in found.values])
+    axes.set_xticks(places, [letter or look.label(str(value), TICK_MAX) for letter, value in _letters(found)])
     axes.set_xlim(-0.5, len(places) - 0.5)
     return places
+
+
+def _letters(found: Along) -> list[tuple[str, Setting]]:
+    """The values, each with what stands for it on the axis where one of them is too long to stand there."""
+    long = not found.numeric and any(len(str(value)) > TICK_MAX for value in found.values)
+    return [(LETTERS[at % len(LETTERS)] if long else "", value) for at, value in enumerate(found.values)]
 
 
 def _upright(axes: Axes, axis: Axis, spreads: Sequence[Spread]) -> None:

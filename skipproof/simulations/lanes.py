@@ -285,5 +285,5 @@ def _caption(line: Timeline) -> str:
         most = max(lane.at_once for lane in line.lanes)
         told.append(f"A node reads up to {most} things at once, of which several share a row here.")
     if line.left_out:
-        told.append(f"{line.left_out} nodes are left out; those to which something happened come first.")
+        told.append(f"{line.left_out} nodes are left out, idle ones before others.")
     return " ".join(told)

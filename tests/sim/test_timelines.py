@@ -30,7 +30,7 @@ TEXT = (
     'rows_per_block = 2\n[[query]]\nsql = "SELECT * FROM t"\n'
 )
 CLOSER_US = 10
-WIDE = Room(lanes=100, rows=100, spans=1 << 40, marks=1 << 40)
+WIDE = Room(lanes=100, lanes_idle=100, rows=100, spans=1 << 40, marks=1 << 40)
 
 
 @st.composite
@@ -179,11 +179,20 @@ def test_a_lane_has_what_its_node_did_and_suffered(run: Run) -> None:
     assert [(one.query, one.from_us, one.until_us) for one in found.asked] == [("q0", 5, 80)]
 
 
-def test_where_lanes_are_few_those_to_which_something_happened_come_first(run: Run) -> None:
-    trace: Trace = [NodeCrashed(at_us=1, node=2, incarnation=1)]
-    found = timeline(replace(run, trace=trace), until_us=10, room=replace(WIDE, lanes=1))
-    assert [lane.who for lane in found.lanes] == [None, 2]
-    assert found.left_out == 2
+def test_where_lanes_are_few_those_to_which_something_happened_come_first_and_idle_ones_last(
+    run: Run,
+) -> None:
+    trace: Trace = [read(1, 0, 5), NodeCrashed(at_us=1, node=2, incarnation=1)]
+
+    def shown(lanes: int, lanes_idle: int) -> list[int | None]:
+        room = replace(WIDE, lanes=lanes, lanes_idle=lanes_idle)
+        found = timeline(replace(run, trace=trace), until_us=10, room=room)
+        assert found.left_out == 4 - len(found.lanes)
+        return [lane.who for lane in found.lanes]
+
+    assert shown(1, 1) == [None, 2]
+    assert shown(2, 1) == shown(3, 1) == [None, 1, 2]
+    assert shown(3, 3) == [None, 0, 1, 2]
 
 
 def test_where_rows_are_few_they_are_shared(run: Run) -> None:

@@ -1,5 +1,7 @@
 """Curves along what a scenario varies show each run, on axes that fit its values."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -90,3 +92,14 @@ def test_text_of_a_scenario_is_escaped_and_cut() -> None:
     assert "\x1b" not in svg
     assert "y" * 60 not in svg
     assert "order 1" in svg
+
+
+def test_values_too_long_for_an_axis_have_letters_there() -> None:
+    found = along([({KEEPING: "SELECT * FROM t"}, 3.0), ({KEEPING: "SELECT *"}, 1.0)])
+    drawn = curves_picture(found, Axis(label="latency (ms)"), name="x", title="Latency")
+    assert drawn.caption.startswith("A: SELECT * FROM t. B: SELECT *. ")
+    assert ">A<" in drawn.svg
+    short = replace(found, values=("columnar", "footers"))
+    drawn = curves_picture(short, Axis(label="latency (ms)"), name="x", title="Latency")
+    assert "A: " not in drawn.caption
+    assert ">footers<" in drawn.svg

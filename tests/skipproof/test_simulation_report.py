@@ -225,6 +225,8 @@ def test_of_some_cases_nothing_is_due(varied: Simulated) -> None:
     some = replace(varied, only=("blocks=4",))
     assert not any(row.expected for summary in some.summaries for row in summary.rows)
     assert some.command.endswith("varied.toml --only blocks=4 --seeds 5:2")
+    assert "which are of all cases together, were not asked" in Page(render(some)).text
+    assert "2 expectations were missed" not in Page(render(some)).text
 
 
 def test_ratios_are_told_and_judged(varied: Simulated) -> None:
@@ -323,7 +325,7 @@ def test_a_report_is_never_half_there(
         raise OSError("disk full")
 
     monkeypatch.setattr("os.replace", fails)
-    with pytest.raises(InputError, match=r"report\.html: it cannot be written: disk full"):
+    with pytest.raises(InputError, match=r"report\.html cannot be written: disk full"):
         write_report(replace(simulated, missed=()), path)
     assert path.read_text(encoding="utf-8") == older
     assert [one.name for one in path.parent.iterdir()] == ["report.html"]
@@ -351,7 +353,7 @@ def test_a_place_where_no_report_can_be_is_told_in_one_sentence_before_the_first
     )
     assert ran.returncode == 2
     assert ran.stdout == ""
-    assert ran.stderr.startswith(f"skipproof: {tmp_path / place}: it ")
+    assert ran.stderr.startswith(f"skipproof: {tmp_path / place} cannot be written: ")
     assert len(ran.stderr.splitlines()) == 1
 
 
