@@ -41,19 +41,12 @@ def along(found: Sequence[tuple[Mapping[str, Setting], float]]) -> Along:
 
     Of keys that vary, those whose values are numbers come before others.
     """
-    values: dict[str, list[Setting]] = defaultdict(list)
-    for settings, _ in found:
-        for path, value in settings.items():
-            if value not in values[path]:
-                values[path].append(value)
+    values = _values([settings for settings, _ in found])
     key = max(values, key=lambda path: (len(values[path]) > 1, _numeric(values[path]), len(values[path])))
     line = sorted(values[key], key=float) if _numeric(values[key]) else values[key]
     measured: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for settings, value in found:
-        others = {
-            path: setting for path, setting in settings.items() if path != key and len(values[path]) > 1
-        }
-        name = ", ".join(_told(path, setting) for path, setting in others.items())
+        name = _told(settings, [path for path in values if path != key and len(values[path]) > 1])
         measured[name][line.index(settings[key])].append(value)
     return Along(
         key=key,
@@ -65,9 +58,32 @@ def along(found: Sequence[tuple[Mapping[str, Setting], float]]) -> Along:
     )
 
 
-def _told(path: str, setting: Setting) -> str:
-    """A setting for people: a text says by itself what it is."""
-    return setting if isinstance(setting, str) else f"{path.rpartition('.')[2]} {setting}"
+def apart(found: Sequence[tuple[Mapping[str, Setting], float]]) -> dict[str, list[float]]:
+    """What was measured, by what tells the settings apart."""
+    values = _values([settings for settings, _ in found])
+    by_name: dict[str, list[float]] = defaultdict(list)
+    for settings, value in found:
+        by_name[_told(settings, [path for path in values if len(values[path]) > 1])].append(value)
+    return dict(by_name)
+
+
+def _values(found: Sequence[Mapping[str, Setting]]) -> dict[str, list[Setting]]:
+    """Those of each key, in the order in which they come."""
+    values: dict[str, list[Setting]] = defaultdict(list)
+    for settings in found:
+        for path, value in settings.items():
+            if value not in values[path]:
+                values[path].append(value)
+    return values
+
+
+def _told(settings: Mapping[str, Setting], paths: Sequence[str]) -> str:
+    """Some settings for people; a text says by itself what it is."""
+    return ", ".join(
+        setting if isinstance(setting, str) else f"{path.rpartition('.')[2]} {setting}"
+        for path, setting in settings.items()
+        if path in paths
+    )
 
 
 def _spread(values: Sequence[float]) -> Spread:

@@ -47,8 +47,10 @@ def curves_picture(found: Along, axis: Axis, *, name: str, title: str) -> Pictur
                 [getattr(spread, end) / axis.scale for _, spread in there]
                 for end in ("least", "median", "most")
             )
-            if least != most:
+            if least != most and found.numeric:
                 axes.fill_between(xs, least, most, color=colour, alpha=0.18, linewidth=0)
+            elif least != most:
+                axes.vlines(xs, least, most, color=colour, alpha=0.4, linewidth=4)
             axes.plot(
                 xs,
                 median,
@@ -69,7 +71,7 @@ def curves_picture(found: Along, axis: Axis, *, name: str, title: str) -> Pictur
         name=name,
         title=title,
         caption="".join(f"{letter}: {value}. " for letter, value in _letters(found) if letter)
-        + "The median of all seeds; the band is from the least to the most of them."
+        + "The median of all seeds; what is pale is from the least to the most of them."
         + (f" {left} more lines are left out." if left else ""),
         svg=drawn,
     )

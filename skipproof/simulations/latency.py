@@ -61,12 +61,11 @@ def latency_picture(curves: Mapping[str, Sequence[float]], *, runs: int) -> Pict
         told = "; ".join(f"{name} {_spread(found[name])}" for name in names)
         drawn = look.svg(figure, name="latency", told=f"Latencies: {told}")
     more = len(found) - len(names)
+    spreads = "; ".join(f"{name}: {_spread(found[name])}" for name in names)
     return Picture(
         name="latency",
         title=f"Latency over {runs:,} {'run' if runs == 1 else 'runs'}",
-        caption="The share of a query's answers that came within a time. "
-        + "; ".join(f"{name}: {_spread(found[name])}" for name in names)
-        + "."
+        caption=f"The share of a query's answers that came within a time. {spreads}."
         + (f" {more} more are left out." if more else ""),
         svg=drawn,
     )

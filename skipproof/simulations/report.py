@@ -19,7 +19,7 @@ from sim.timelines import Room, over_us, timeline
 from skipproof import pages
 from skipproof.simulating import Ran, Simulated
 from skipproof.simulations import look
-from skipproof.simulations.along import along
+from skipproof.simulations.along import along, apart
 from skipproof.simulations.curves import Axis, curves_picture
 from skipproof.simulations.lanes import lanes_picture, rows_each
 from skipproof.simulations.latency import latency_picture
@@ -115,11 +115,10 @@ def _pruned_along(runs: Sequence[Ran]) -> Picture:
 
 def _curves(drawn: bool, runs: Sequence[Ran], cases: int) -> dict[str, list[float]]:
     """Latencies by case, or by query; of all queries together where each seed has others."""
+    if cases > 1:
+        return apart([(ran.case.settings, ran.measures["latency_us"]) for ran in runs])
     found: dict[str, list[float]] = {}
     for ran in runs:
-        if cases > 1:
-            found.setdefault(ran.case.name, []).append(ran.measures["latency_us"])
-            continue
         for name, latency_us in sorted(ran.latencies_us.items()):
             found.setdefault("all queries" if drawn else name, []).append(latency_us)
     return found

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.scenario import Setting
-from skipproof.simulations.along import Along, Spread, along
+from skipproof.simulations.along import Along, Spread, along, apart
 from skipproof.simulations.curves import Axis, curves_picture
 
 NODES, KEEPING = "world.warehouse.nodes", "world.metadata.keeping"
@@ -41,6 +41,20 @@ def test_what_was_not_run_is_missing_and_one_line_has_no_name() -> None:
     assert list(found.lines) == [""]
     partial = along([({NODES: 1, KEEPING: "a"}, 3.0), ({NODES: 2, KEEPING: "b"}, 1.0)])
     assert [line.count(None) for line in partial.lines.values()] == [1, 1]
+
+
+def test_cases_are_told_apart_by_what_differs() -> None:
+    found = [
+        ({"a.nodes": nodes, KEEPING: keeping, "table.t.blocks": 7}, float(nodes))
+        for keeping in ("footers", "columnar")
+        for nodes in (1, 2, 1)
+    ]
+    assert apart(found) == {
+        "nodes 1, footers": [1.0, 1.0],
+        "nodes 2, footers": [2.0],
+        "nodes 1, columnar": [1.0, 1.0],
+        "nodes 2, columnar": [2.0],
+    }
 
 
 @given(
