@@ -32,13 +32,21 @@ from sim.tables import ID, RowTable, described
 
 TYPES: Mapping[str, Type] = {ID: LONG, "k": INTEGER, "v": DOUBLE, "s": STRING}
 _DOUBLES = (-1.5, -0.0, 0.0, 1.0, 2.5, math.inf, math.nan)
+# Those that serve more than a filter come more often.
+KINDS = (Kind.FILTER, *[Kind.LIMIT] * 2, *[Kind.TOPK] * 3, *[Kind.JOIN] * 5)
 _TEXTS = (b"", b"a", b"ab", b"b", b"\xc3\xa9")
 
 
-def drawn_table(draw: random.Random, name: str, *, blocks_max: int, rows_max: int) -> RowTable:
-    """A table of a few blocks."""
+def drawn_table(
+    draw: random.Random, name: str, *, blocks_max: int, rows_max: int, spans: Sequence[int] = (2, 6, 30, 30)
+) -> RowTable:
+    """A table of a few blocks.
+
+    Args:
+        spans: Of which one is how many values `k` has.
+    """
     count = draw.randint(1, draw.choice((3, blocks_max, blocks_max)))
-    span = draw.choice((2, 6, 30, 30))
+    span = draw.choice(spans)
     nulls = draw.choice((0.0, 0.1, 0.1, 0.5))
     rows = [
         {
@@ -125,11 +133,13 @@ def drawn_predicate(draw: random.Random, depth: int = 2) -> Expression:
             return Compare(draw.choice(list(Comparison)), _column(name), _constant(draw, name))
 
 
-def drawn_query(draw: random.Random, name: str, tables: Sequence[str], kind: Kind) -> Query:
+def drawn_query(
+    draw: random.Random, name: str, tables: Sequence[str], kind: Kind, *, filtered: float = 0.8
+) -> Query:
     """A query of one of the shapes."""
     arrives = draw.choice((0, 0, draw.randrange(300_000)))
     asked = [
-        Asked(table=table, predicate=drawn_predicate(draw) if draw.random() < 0.8 else None)
+        Asked(table=table, predicate=drawn_predicate(draw) if draw.random() < filtered else None)
         for table in draw.sample(tables, 2 if kind is Kind.JOIN else 1)
     ]
     if kind is Kind.JOIN:
@@ -181,26 +191,28 @@ def _joined(draw: random.Random, name: str, asked: Sequence[Asked], arrives: int
     return Query(name=name, kind=Kind.JOIN, plan=plan, scans=of, arrives_us=arrives)
 
 
-def drawn_queries(draw: random.Random, tables: Sequence[str]) -> tuple[Query, ...]:
-    """A few queries that come at about the same time; those that serve more than a filter more often."""
-    kinds = (Kind.FILTER, *[Kind.LIMIT] * 2, *[Kind.TOPK] * 3, *[Kind.JOIN] * 5)
+def drawn_queries(
+    draw: random.Random, tables: Sequence[str], kinds: Sequence[Kind] = KINDS, *, filtered: float = 0.8
+) -> tuple[Query, ...]:
+    """A few queries that come at about the same time."""
     found: list[Query] = []
     for at in range(draw.randint(2, 6)):
         if found and found[-1].kind is Kind.TOPK and draw.random() < 0.5:
             found.append(_asked_again(draw, found[-1], f"q{at}"))
         else:
-            found.append(drawn_query(draw, f"q{at}", tables, draw.choice(kinds)))
+            found.append(drawn_query(draw, f"q{at}", tables, draw.choice(kinds), filtered=filtered))
     return tuple(found)
 
 
-def drawn_world(draw: random.Random) -> World:
+def drawn_world(draw: random.Random, nodes_max: int) -> World:
     """A small warehouse."""
     return World(
         warehouse=Warehouse(
-            nodes=draw.randint(1, 5),
+            nodes=draw.randint(1, nodes_max),
             workers=draw.randint(1, 3),
             tasks_ahead=draw.randint(0, 2),
             blocks_per_task=draw.choice((1, 1, 2, 4)),
+            guided=draw.random() < 0.25,
             cache_bytes=draw.choice((0, 3_000_000)),
         ),
         store=ObjectStore(requests_per_s=draw.choice((0, 0, 50)), attempts_max=draw.randint(1, 4)),

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sim.model import ObjectStore
 from sim.run import Run
 from sim.trace import (
     BlocksRead,
@@ -31,6 +30,8 @@ def measures(run: Run) -> dict[str, float]:
     blocks_read             blocks that workers read, each as often as it was read
     blocks_pruned           blocks that were not needed; also by technique and place, as in
                             `topk_pruned_at_node`
+    pruned_percent          blocks that were not needed, of all
+    techniques              how many techniques pruned a block
     requests                to the object store, for footers and for blocks
     bytes_read              from the object store
     usd                     for requests and egress
@@ -80,8 +81,10 @@ def measures(run: Run) -> dict[str, float]:
                 found["reports_ignored"] += 1
     found["given_again"] = sum(int((times > 1).sum()) for times in given.values())
     found["latency_us"] = latency
+    kinds = {name.partition("_pruned_at_")[0] for name in found if "_pruned_at_" in name}
+    found["techniques"] = len(kinds)
     found["work_us"] = found["busy_us"] + found["metadata_us"] * run.world.metadata.workers
-    return {**dict.fromkeys(_NAMES, 0), **found, "usd": _usd(run.world.store, found)}
+    return {**dict.fromkeys(_NAMES, 0), **found, **_shares(run, found)}
 
 
 def latencies_us(run: Run) -> dict[str, int]:
@@ -112,6 +115,10 @@ def _count(given: dict[str, np.ndarray], scan: str, blocks: Ranges) -> None:
     given[scan] = times
 
 
-def _usd(store: ObjectStore, found: Mapping[str, float]) -> float:
-    requests = found["requests"] * store.request_usd_per_million / 1e6
-    return round(requests + found["bytes_read"] * store.egress_usd_per_gb / 1e9, 6)
+def _shares(run: Run, found: Mapping[str, float]) -> dict[str, float]:
+    """What is no whole number."""
+    store = run.world.store
+    usd = found["requests"] * store.request_usd_per_million / 1e6
+    usd += found["bytes_read"] * store.egress_usd_per_gb / 1e9
+    pruned = 100 * found["blocks_pruned"] / found["blocks"] if found["blocks"] else 0.0
+    return {"usd": round(usd, 6), "pruned_percent": round(pruned, 3)}

@@ -25,6 +25,7 @@ from sim.queries import Query
 from sim.spreads import Spread, SpreadTable, spread_table
 from sim.sql import query_of
 from sim.tables import ID, Row, RowTable, Table, described
+from sim.workload import Workload, texts
 from sim.worlds import SmallWorld, small_world
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -121,6 +122,7 @@ class Scenario(Model, frozen=True, kw_only=True):
 
     Attributes:
         drawn: Whether world, tables, queries and faults are drawn from each seed, and nothing is named.
+        workload: Queries that each seed draws, beside those that are named.
         vary: Values of keys, by their paths, as in `"world.warehouse.nodes" = [1, 2]`; each combination of
             them is run with each seed (`sim.varying`).
         expect: Of measures by their names (`sim.measures`), in all runs.
@@ -135,6 +137,7 @@ class Scenario(Model, frozen=True, kw_only=True):
     world: World = World()
     table: tuple[TableSpec, ...] = ()
     query: tuple[QuerySpec, ...] = ()
+    workload: Workload | None = None
     fault: tuple[AnyFault, ...] = ()
     faults_drawn: DrawnFaults | None = None
     vary: dict[str, tuple[Setting, ...]] = msgspec.field(default_factory=dict)
@@ -183,15 +186,15 @@ def checked(given: Scenario) -> Scenario:
     Raises:
         InputError: its parts do not go together, or it asks for what the simulator has not.
     """
-    named = bool(given.table or given.query or given.fault or given.faults_drawn)
+    named = bool(given.table or given.query or given.workload or given.fault or given.faults_drawn)
     if given.drawn and (named or given.world != World()):
         raise InputError("`drawn` draws the world, tables, queries and faults: name none of them")
-    if not given.drawn and not (given.table and given.query):
-        raise InputError("it needs a [[table]] and a [[query]], or `drawn = true`")
+    if not given.drawn and not (given.table and (given.query or given.workload)):
+        raise InputError("it needs a [[table]] and a [[query]] or [workload], or `drawn = true`")
     for spec in given.table:
         if spec.spread and (spec.nulls_percent or not spec.exact):
             raise InputError(f"table {spec.name}: without rows it has no NULLs, and its bounds are exact")
-    _check(given.fault, given.world.warehouse.nodes, len(_queries(given)))
+    _check(given.fault, given.world.warehouse.nodes, len(_queries(given, given.seeds.first)))
     return given
 
 
@@ -199,7 +202,7 @@ def of_seed(given: Scenario, seed: int) -> SmallWorld:
     """What one seed runs."""
     if given.drawn:
         return small_world(seed)
-    queries = _queries(given)
+    queries = _queries(given, seed)
     plan: tuple[AnyFault, ...] = given.fault
     if given.faults_drawn is not None:
         plan += faulty.drawn(
@@ -213,14 +216,24 @@ def of_seed(given: Scenario, seed: int) -> SmallWorld:
     return SmallWorld(world=given.world, tables=tables, queries=queries, faults=plan)
 
 
-def _queries(given: Scenario) -> list[Query]:
+def _queries(given: Scenario, seed: int) -> list[Query]:
+    specs = list(given.query)
+    if given.workload is not None:
+        tables = [spec for spec in given.table if spec.spread and spec.name == given.workload.table]
+        if not tables:
+            raise InputError(f"workload: {given.workload.table} is no table without rows")
+        keys = tables[0].keys or tables[0].blocks * tables[0].rows_per_block
+        draw = random.Random(f"{seed}/workload")
+        specs += [
+            QuerySpec(sql=text, arrives_us=arrives) for arrives, text in texts(draw, given.workload, keys)
+        ]
     types = {spec.name: SPREAD_TYPES if spec.spread else TYPES for spec in given.table}
     return [
         replace(
             query_of(f"q{at}", spec.sql, types, build=spec.build, arrives_us=spec.arrives_us),
             columns_read=spec.columns_read,
         )
-        for at, spec in enumerate(given.query)
+        for at, spec in enumerate(specs)
     ]
 
 

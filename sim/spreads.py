@@ -84,15 +84,18 @@ class SpreadTable:
         """A column of the rows of a block that satisfy a predicate, ascending, shape (rows,)."""
         spread = self.spreads[column]
         low, high = int(spread.low[block]), int(spread.high[block])
-        different = [np.empty(0, np.int64)]
+        ranges = set()
         for cell in [{}] if predicate is None else cells(predicate):
             if all(self.spreads[name].share(within)[block] for name, within in cell.items()):
                 least, most = cell.get(column, EVERYWHERE)
-                different.append(np.arange(max(low, least), min(high, most) + 1))
-        found = np.unique(np.concatenate(different))
-        rows = int(self.matching(predicate)[block])
-        often = np.diff(np.arange(len(found) + 1) * rows // max(len(found), 1))
-        values: np.ndarray = np.repeat(found, often)
+                ranges.add((max(low, least), min(high, most)))
+        begins, ends = np.array(sorted(ranges), np.int64).reshape(-1, 2).T
+        until = np.cumsum(ends - begins + 1)
+        rows = int(self.matching(predicate)[block]) if len(until) else 0
+        # Rows have places at even distances in what the ranges hold together.
+        places = np.arange(rows) * (until[-1] if rows else 0) // max(rows, 1)
+        at = np.searchsorted(until, places, side="right")
+        values: np.ndarray = ends[at] + 1 - (until[at] - places)
         return values
 
 
