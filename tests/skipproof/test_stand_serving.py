@@ -75,6 +75,47 @@ def test_a_source_is_the_whole_text_that_was_run() -> None:
     assert log == ["opened"]
 
 
+def test_a_question_that_fails_has_a_source_that_fails_alike() -> None:
+    found, other, lacking = answers(Recorder(), "answer = [[1 / 0]]", "answer = []", "lacking", sources=True)
+    assert found["error"] == "ZeroDivisionError: division by zero"
+    with pytest.raises(ZeroDivisionError):
+        exec(found["source"], {"log": []})
+    assert found["source"].removesuffix("answer = [[1 / 0]]") == other["source"].removesuffix("answer = []")
+    assert "source" not in lacking
+
+
+def test_tables_that_cannot_be_opened_have_a_source_that_fails_alike() -> None:
+    class Shut(Recorder):
+        def setup(self, tables: dict[str, Any], settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
+            return "raise OSError('shut')\n", {}
+
+    request = {"tables": {}, "questions": [{"text": "answer = []"}] * 2}
+    error = {"error": "OSError: shut", "kind": "failed"}
+    assert serving._answers(Shut(), request, {}) == error
+    assert serving._answers(Shut(), request | {"sources": True}, {}) == error | {
+        "source": "started = 1\nraise OSError('shut')\n"
+    }
+
+
+@pytest.mark.parametrize(
+    ("message", "error"),
+    [
+        (
+            "INTERNAL Error: odd\nreport it\n\nStack Trace:\n\n0  duckdb::f() + 0x1",
+            ": INTERNAL Error: odd report it",
+        ),
+        ("panicked\nstack backtrace:\n   0: rust_begin_unwind", ": panicked"),
+        ("Internal error: odd\n\nbacktrace:    0: f", ": Internal error: odd"),
+        ("odd\n\nJVM stacktrace:\norg.apache.spark.SparkException", ": odd"),
+        ("Stack Trace:\n0  f()", ""),
+        ("", ""),
+        ("no column named backtrace: or 'Stack Trace:'", ": no column named backtrace: or 'Stack Trace:'"),
+    ],
+)
+def test_an_error_is_told_without_the_stack_of_the_engine(message: str, error: str) -> None:
+    assert serving.failure(RuntimeError(message)) == {"error": f"RuntimeError{error}", "kind": "failed"}
+
+
 @pytest.mark.parametrize(
     ("type_", "word", "inside"),
     [

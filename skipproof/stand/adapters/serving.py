@@ -13,15 +13,17 @@ import decimal
 import json
 import math
 import os
+import re
 import struct
 import sys
-import traceback
 from typing import Any
 
 PROTOCOL = 1
 _EPOCH = datetime.datetime(1970, 1, 1)
 _UTC = datetime.timezone.utc  # noqa: UP017 - `datetime.UTC` is of Python 3.11
 _MICROSECOND = datetime.timedelta(microseconds=1)
+# The line of a message below which an engine tells its own stack, in DuckDB, Rust and Spark.
+_STACK = re.compile(r"^\s*(stack trace|(stack )?backtrace|jvm stacktrace):", re.IGNORECASE | re.MULTILINE)
 
 
 class Unsupported(Exception):
@@ -95,9 +97,12 @@ def _answers(adapter: Adapter, request: dict[str, Any], base: dict[str, Any]) ->
     texts = [_text(adapter, question) for question in request["questions"]]
     for name, value in base.items():
         names.setdefault(name, value)
-    if any(isinstance(text, str) for text in texts):
-        exec(setup, names)
     before = adapter.start() + setup if request.get("sources") else None
+    if any(isinstance(text, str) for text in texts):
+        try:
+            exec(setup, names)
+        except BaseException as error:
+            return failure(error) | _source(before)
     answers = []
     for text in texts:
         answers.append(_answer(adapter, text, names, before))
@@ -128,16 +133,19 @@ def _answer(
         answer: dict[str, Any] = {"rows": [[to_json(cell) for cell in row] for row in scope["answer"]]}
         read = adapter.read(scope)
     except BaseException as error:
-        return failure(error)
+        return failure(error) | _source(before, text)
     if read is not None:
         answer["read"] = read
-    if before is not None:
-        answer["source"] = before + text
-    return answer
+    return answer | _source(before, text)
+
+
+def _source(before: str | None, text: str = "") -> dict[str, Any]:
+    """What an answer says of the program that was run, whether it failed or not."""
+    return {} if before is None else {"source": before + text}
 
 
 def failure(error: BaseException) -> dict[str, Any]:
-    """An answer that is an error, in one line; panics of Rust are no `Exception`.
+    """An answer that is an error, in one line without the engine's stack; panics of Rust are no `Exception`.
 
     Raises:
         KeyboardInterrupt, SystemExit: as they were given.
@@ -145,8 +153,9 @@ def failure(error: BaseException) -> dict[str, Any]:
     if isinstance(error, (KeyboardInterrupt, SystemExit)):
         raise error
     kind = "unsupported" if isinstance(error, Unsupported) else "failed"
-    lines = str(error).strip().splitlines() or traceback.format_exception_only(type(error), error)
-    return {"error": "{}: {}".format(type(error).__name__, " ".join(lines)[:500]), "kind": kind}
+    message = " ".join(_STACK.split(str(error))[0].strip().splitlines())[:500]
+    name = type(error).__name__
+    return {"error": f"{name}: {message}" if message else name, "kind": kind}
 
 
 def to_json(value: Any) -> Any:
