@@ -25,7 +25,7 @@ class Verdict(enum.Enum):
     LOST = "rows lost"
     ADDED = "rows added"
     CHANGED = "wrong values in a plain read"
-    RAISED = "an error only with statistics"
+    RAISED = "an error instead of rows"
 
 
 class Oracle(enum.Enum):

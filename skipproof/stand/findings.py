@@ -38,7 +38,7 @@ class Blame(enum.Enum):
     """Where a contradiction goes away; the value is how it is called in a report."""
 
     STATISTICS = "right without statistics in the footer"
-    FILE = "wrong without statistics too, right in memory"
+    FILE = "wrong without statistics in the footer too, right in memory"
     ENGINE = "wrong in memory too: an answer that no choice of rows explains"
     UNSTEADY = "right when asked again"
     REFERENCE = "in both forms alike: the reference differs"
@@ -57,7 +57,7 @@ class Confirmed:
 
 
 def confirm(worker: Asked, finding: Finding, *, seen: int = 1, write: Write) -> Confirmed:
-    """Ask a finding's question again: of its files, of these without statistics, and of the memory.
+    """Ask a finding's question again: of its files, of these with no statistics in the footer, of the memory.
 
     Args:
         seen: How many questions of the hunt failed like this.
@@ -117,7 +117,7 @@ def confirm_each(worker: Asked, hunt: Hunt, *, write: Write) -> tuple[Confirmed,
 
 
 def _stripped(pruned: Mapping[str, Json]) -> dict[str, Json]:
-    """The same tables, of files without statistics that lie beside the others."""
+    """The same tables, of files without statistics in the footer that lie beside the others."""
     without = {}
     for name, table in pruned.items():
         directory = Path(table["files"][0]).parent.parent / f"{name}-stripped"
@@ -161,7 +161,7 @@ def described(worker: Asked, confirmed: Confirmed) -> dict[str, str]:
             engine=worker.hello.engine,
             version=worker.hello.version,
             verdict=finding.outcome.contradiction.verdict.value,
-            difference=finding.outcome.contradiction.difference.replace("\n", " "),
+            difference=" ".join(finding.outcome.contradiction.difference.splitlines()),
             oracle=_CALLED[_oracle(finding)],
             right=_in_one_line(confirmed.expected["rows"]),
             source=confirmed.source,

@@ -4,10 +4,13 @@ import contextlib
 import json
 import subprocess
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from oracles.contradictions import Contradiction, Verdict
 from skipproof import checking
 from skipproof.cli import app
 from skipproof.stand.causes import traits
@@ -18,6 +21,7 @@ from skipproof.stand.small.engine import SmallEngine
 from skipproof.stand.small.mutants import MUTANTS
 from skipproof.stand.workers import Worker
 from strategies.engine_files import write_stored
+from strategies.questions import Call, Column, Question, Relation
 
 WRONG = next(one for one in MUTANTS if one.name == "lower for upper")
 
@@ -108,8 +112,6 @@ def test_an_answer_that_is_right_when_asked_again_is_said_to_be_unsteady(hunted)
 
 def test_the_folder_of_a_finding_replays_it_with_the_engine_alone(tmp_path):
     """The script prints the wrong rows; here of a question that DuckDB answers rightly."""
-    from dataclasses import replace
-
     wrong = SmallEngine(WRONG)
     (finding,) = hunt(
         wrong, able(wrong, areas=("filter",)), Limits(examples=400, findings=1, worlds_to_shrink=50)
@@ -129,6 +131,42 @@ def test_the_folder_of_a_finding_replays_it_with_the_engine_alone(tmp_path):
     expected = json.loads((folder / "expected.json").read_text())["rows"]
     assert len(ran.stdout.splitlines()) == len(expected)
     assert json.loads((folder / "finding.json").read_text())["verdict"] in name.replace("-", " ")
+
+
+def test_the_folder_of_an_error_replays_it(hunted, tmp_path):
+    """The error is DuckDB's own, of a column that is not there."""
+    _, state = hunted
+    (finding,) = state.findings
+    absent = Call("is null", (Column("absent", "int32"),))
+    question = Question(area="filter", source=Relation(table="t", where=absent), select=("rid",))
+    failed = replace(
+        finding,
+        world=replace(finding.world, questions=(question,)),
+        outcome=replace(
+            finding.outcome,
+            question=question,
+            contradiction=Contradiction(Verdict.RAISED, "BinderException: of two\r\nlines"),
+        ),
+    )
+    with Worker(engine("duckdb").command) as worker:
+        confirmed = confirm(worker, failed, write=write_stored)
+        (name,) = folder_names([confirmed])
+        save(worker, confirmed, tmp_path / name, write=write_stored)
+    assert name == "01-filter-an-error-instead-of-rows"
+    ran = subprocess.run(
+        [sys.executable, "replay.py"], cwd=tmp_path / name, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 1
+    assert "BinderException: Binder Error" in ran.stderr
+
+
+def test_the_stand_tells_no_more_than_it_knows():
+    """An error may be there without statistics too, and those in page headers are never taken out."""
+    assert "statistics" not in Verdict.RAISED.value
+    assert all("statistics in the footer" in one.value for one in Blame if "statistics" in one.value)
+    page = (Path(__file__).parents[2] / "docs" / "STAND.md").read_text(encoding="utf-8")
+    told = {line.split("|")[1].strip() for line in page.splitlines() if line.startswith("|")}
+    assert {one.value for one in (*Verdict, *Blame)} <= told
 
 
 def test_check_prints_a_verdict_and_its_status_is_the_verdict(tmp_path):

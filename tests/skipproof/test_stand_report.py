@@ -148,7 +148,7 @@ def test_engines_are_side_by_side() -> None:
         result(finding(), finding(), finding(verdict="odd"), refused={"A": 1200, "B": 34}),
         result(engine="polars", version="2.1.0", seconds=0.0, examples=0),
     )
-    assert "an error only with statistics odd by the reference refused" in text
+    assert "an error instead of rows odd by the reference refused" in text
     assert "duckdb 2.0.0 3,097 51.5 2 0 0 0 1 0 1,234" in text
     assert "polars 2.1.0 0 0 0 0 0 0 0 0" in text
 
