@@ -220,17 +220,17 @@ def drawn_world(draw: random.Random, nodes_max: int) -> World:
         metadata=Metadata(
             keeping=draw.choice((Keeping.COLUMNAR, Keeping.COLUMNAR, Keeping.FOOTERS)),
             latency_us=draw.choice((5_000, 5_000, 50_000)),
-            blocks_per_chunk=draw.choice((3, 100)),
+            blocks_per_chunk=draw.choice((3, 100, 100)),
             # Three blocks' metadata then take as long as it takes to read a block.
             bytes_per_s=draw.choice((300, 2_000, 500_000_000)),
             wait_us_max=draw.choice((20_000, 2_000_000)),
         ),
         control=ControlPlane(
             # Metadata of a few blocks costs as much as that of many would elsewhere.
-            classify_ns=draw.choice((1_000, 5_000_000)),
-            compile_us_max=draw.choice((1, 10_000, 1_000_000)),
+            classify_ns=draw.choice((1_000, 50_000_000)),
+            compile_us_max=draw.choice((1, 10_000, 10_000_000)),
             read_us=draw.choice((1_000, 50_000)),
-            lanes_per_chunk=draw.choice((2, 8, 100)),
+            lanes_per_chunk=draw.choice((2, 8, 8)),
             summary_wait_us=draw.choice((0, 100_000, 10_000_000)),
             summary_bytes_max=draw.choice((64, 65_536)),
             heartbeat_us=draw.choice((20_000, 100_000)),
