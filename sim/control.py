@@ -10,20 +10,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from pruning.techniques.boundary import Boundary
-from pruning.techniques.limit import LimitPruning
 from pruning.techniques.summaries import JoinSummary
-from pruning.techniques.topk import TopK
 from sim.boards import Board, Enough, First, Out
 from sim.dispatching import Dispatcher, Send
 from sim.draws import Clock
 from sim.faults import Troubles
 from sim.gathering import Gathering
+from sim.machines import Machines
 from sim.messages import Cancel, Heartbeat, KnowBoundary, KnowSummary, Report, ToControl
 from sim.model import World
 from sim.network import Emit
 from sim.nodes import excluded_by
 from sim.placement import Queues, homes
-from sim.planning import Compiler, ScanPlan, scan_plans, start_of
+from sim.planning import Compiler, ScanPlan
 from sim.queries import Query, answered
 from sim.reading import Waits
 from sim.service import MetadataService
@@ -56,7 +55,7 @@ class Running:
     summary: JoinSummary | None = None
 
 
-class Control:
+class Control(Machines):
     """The control plane of a run."""
 
     def __init__(
@@ -73,7 +72,8 @@ class Control:
         Args:
             send: Takes a message to a node: its number, the message, and its size in bytes.
         """
-        self._clock, self.world, self._tables = clock, world, tables
+        super().__init__(world, tables)
+        self._clock = clock
         self._emit, self._send = emit, send
         self._service = MetadataService(world.metadata, troubles)
         self._dispatcher = Dispatcher(clock, world, emit, send, self.lost)
@@ -193,11 +193,10 @@ class Control:
             if isinstance(message, Report):
                 self._report(message)
             return
-        match message:
-            case Report():
-                self._report(message)
-            case Heartbeat():
-                self.hear(message)
+        if isinstance(message, Report):
+            self._report(message)
+        else:
+            self.hear(message)
         self._give_all()
 
     def _report(self, report: Report) -> None:
@@ -249,11 +248,7 @@ class Control:
     def _ignore(self, report: Report, because: str) -> None:
         self._emit(
             Ignored(
-                at_us=self.now,
-                scan=report.plan.name,
-                task=report.task,
-                node=report.node,
-                because=because,
+                at_us=self.now, scan=report.plan.name, task=report.task, node=report.node, because=because
             )
         )
 
@@ -403,41 +398,3 @@ class Control:
         )
         for node in range(self.world.warehouse.nodes):
             self._send(node, Cancel(query=query.name), 0)
-
-    # The project's own machines; what is wrong on purpose replaces them.
-
-    def plans(self, query: Query, *, known: bool) -> list[ScanPlan]:
-        """What is to be done with the scans of a query."""
-        return scan_plans(query, self._tables, known=known)
-
-    def compiler(self, plan: ScanPlan) -> Compiler:
-        """What asks the predicate of a scan of block metadata."""
-        return Compiler(plan, self.world.control)
-
-    def limit(self, plan: ScanPlan, wanted: int) -> LimitPruning:
-        """The state machine of a LIMIT."""
-        # Of a conjunct that was cut no block is known to match: `classify_within` calls none ALL then.
-        return LimitPruning(plan.matches, plan.row_counts, wanted=wanted)
-
-    def top_k(self, plan: ScanPlan) -> TopK:
-        """The state machine of a top-k, whose first wave keeps all workers busy."""
-        ordered = plan.ordered
-        assert ordered is not None
-        return TopK(
-            ordered.bounds,
-            plan.matches,
-            plan.row_counts,
-            ordered.order,
-            wanted=ordered.wanted,
-            keeps_ties=ordered.ties_matter,
-            start=start_of(plan),
-            first_wave=self.world.warehouse.nodes * self.world.warehouse.workers,
-        )
-
-    def board(self, plan: ScanPlan, queues: Queues) -> Board:
-        """Where the blocks of a scan stand."""
-        return Board(plan, queues)
-
-    def gathering(self, plan: ScanPlan) -> Gathering:
-        """What makes the summary of a build side."""
-        return Gathering(plan, self.world.control.summary_bytes_max)

@@ -125,7 +125,8 @@ class Dispatcher:
         model = self._world.warehouse
         if not model.guided:
             return model.blocks_per_task
-        return max(1, min(model.blocks_per_task, waiting // (2 * model.nodes * model.workers)))
+        given_at_once = model.nodes * (model.workers + model.tasks_ahead)
+        return max(1, min(model.blocks_per_task, waiting // (2 * given_at_once)))
 
     def _task(self, board: Board, node: int, blocks: np.ndarray, *, stolen: bool) -> None:
         plan, peer = board.plan, self.peers[node]

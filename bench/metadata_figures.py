@@ -1,0 +1,147 @@
+"""What the simulator says of [M] Figures 4 to 8, beside what was published, and how long it takes.
+
+    python bench/metadata_figures.py [--markdown]
+
+The world is that of `sim/scenarios/metadata-columnar-or-footers.toml`. Two of its numbers are fitted, to the
+two points of Figure 4 that the text gives; all else is predicted with them as they are. Then: processor
+seconds of runs over 3 million blocks, and tasks of many blocks held against tasks of one, at 10,000 blocks.
+"""
+
+import argparse
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from msgspec.structs import replace
+from rich.console import Console
+from rich.table import Table
+
+from sim.checks import violations
+from sim.measures import measures
+from sim.model import Keeping
+from sim.run import Run
+from sim.scenario import QuerySpec, Scenario, of_seed, read
+from sim.trace import QueryBegan, QueryEnded, ScanPlanned
+
+SCENARIO = Path(__file__).parents[1] / "sim" / "scenarios" / "metadata-columnar-or-footers.toml"
+PETABYTE, TEN_TERABYTES = 3_000_000, 30_000
+BLOCKS_BOTH_WAYS = 10_000
+# A query that finds the metadata in memory comes when the one that scans it first is over.
+LATER_US = 60_000_000
+IN_A_MILLION, IN_A_THOUSAND = "k < 1000", "k < 1000000"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ran:
+    """One run.
+
+    Attributes:
+        seconds, metadata_seconds: Of the last query, by the simulated clock.
+        work_seconds: Of workers and of the metadata service, of all queries.
+        took: Processor seconds of the simulation and of its checks.
+    """
+
+    run: Run
+    seconds: float
+    metadata_seconds: float
+    work_seconds: float
+    took: float
+
+
+def ran(
+    blocks: int,
+    condition: str,
+    keeping: Keeping,
+    *,
+    columns_read: int = 2,
+    is_hot: bool = False,
+    blocks_per_task: int | None = None,
+) -> Ran:
+    """Run one query, or where metadata is to be hot the same one twice."""
+    given = read(SCENARIO)
+    query = QuerySpec(sql=f"SELECT * FROM t WHERE {condition}", columns_read=columns_read)
+    world = replace(given.world, metadata=replace(given.world.metadata, keeping=keeping))
+    if blocks_per_task is not None:
+        world = replace(world, warehouse=replace(world.warehouse, blocks_per_task=blocks_per_task))
+    scenario = Scenario(
+        title="",
+        claim="",
+        world=world,
+        table=(replace(given.table[0], blocks=blocks),),
+        query=(query, *([replace(query, arrives_us=LATER_US)] if is_hot else [])),
+    )
+    began = time.process_time()
+    run = of_seed(scenario, 0).run(0)
+    wrong = violations(run)
+    took = time.process_time() - began
+    assert not wrong, wrong[0]
+    last = f"q{len(scenario.query) - 1}"
+    times = [
+        event.at_us
+        for event in run.trace
+        if isinstance(event, QueryBegan | QueryEnded) and event.query == last
+    ]
+    planned = [
+        event.took_us for event in run.trace if isinstance(event, ScanPlanned) and event.scan == f"{last}/t"
+    ]
+    return Ran(
+        run=run,
+        seconds=(times[-1] - times[0]) / 1e6,
+        metadata_seconds=sum(planned) / 1e6,
+        work_seconds=measures(run)["work_us"] / 1e6,
+        took=took,
+    )
+
+
+def predictions() -> Iterator[tuple[str, str, str, str]]:
+    """What, its source, what the simulator says, and what was published."""
+    columnar = ran(PETABYTE, IN_A_MILLION, Keeping.COLUMNAR)
+    footers = ran(PETABYTE, IN_A_MILLION, Keeping.FOOTERS)
+    yield "1 PB, 1 in a million, columnar", "Figure 4, fitted", f"{columnar.seconds:.2f} s", "2.5 s"
+    yield "the same, footers", "Figure 4, fitted", f"{footers.seconds:.1f} s", "120 s"
+    for wide, published in ((2, "0.2 of 1.2 s"), (23, "0.8 of 8.9 s")):
+        hot = ran(PETABYTE, IN_A_THOUSAND, Keeping.COLUMNAR, columns_read=wide, is_hot=True)
+        found = f"{hot.metadata_seconds:.2f} of {hot.seconds:.1f} s"
+        yield f"1 in a thousand, {wide} columns: metadata, of all", "section 6", found, published
+    small = [ran(TEN_TERABYTES, IN_A_MILLION, keeping).seconds for keeping in Keeping]
+    yield "10 TB: footers to columnar", "section 6", f"{small[1] / small[0]:.1f}", "5 to 10"
+    ratio = footers.work_seconds / columnar.work_seconds
+    yield "1 PB, 1 in a million: slot seconds, the same way", "section 6", f"{ratio:,.0f}", "30,000"
+    low = [ran(PETABYTE, IN_A_THOUSAND, keeping).work_seconds for keeping in Keeping]
+    yield "1 PB, 1 in a thousand: slot seconds", "section 6", f"{low[1] / low[0]:,.0f}", "6,000"
+    yield "simulating 1 PB, columnar", "processor time", f"{columnar.took:.1f} s", "at most 30 s"
+    yield "simulating 1 PB, footers", "processor time", f"{footers.took:.1f} s", "at most 120 s"
+
+
+def both_ways() -> Iterator[tuple[str, str, str, str]]:
+    """Tasks of many blocks, and of one."""
+    for keeping in Keeping:
+        for condition in (IN_A_MILLION, "k < 500000000", "k >= 0"):
+            many, one = (ran(BLOCKS_BOTH_WAYS, condition, keeping, blocks_per_task=size) for size in (500, 1))
+            seconds = 100 * (many.seconds / one.seconds - 1)
+            work = 100 * (many.work_seconds / one.work_seconds - 1)
+            what = f"{BLOCKS_BOTH_WAYS:,} blocks, {condition}, {keeping.value}: tasks of up to 500 blocks"
+            yield what, "to tasks of one", f"time {seconds:+.2f} %, work {work:+.2f} %", "within 1 %"
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--markdown", action="store_true", help="For docs/SIMULATOR.md.")
+    markdown = parser.parse_args().markdown
+    head = ("what", "where it is from", "simulated", "published, or asked")
+    rows = [*predictions(), *both_ways()]
+    if markdown:
+        print("\n".join(f"| {' | '.join(row)} |" for row in (head, ("---",) * 4, *rows)))
+        return
+    table = Table(*head)
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""SIM-7: requests bring each byte that is wanted, once, as few as they can be, and none of another file."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sim.layouts import Layout, Ways
+
+
+@st.composite
+def layouts(draw: st.DrawFn) -> Layout:
+    sizes = draw(st.lists(st.integers(1, 60), min_size=1, max_size=6))
+    return Layout(
+        sizes=np.array(sizes, np.int64),
+        columns=draw(st.integers(1, 4)),
+        blocks_per_file=draw(st.integers(1, 3)),
+        pages_per_block=draw(st.integers(1, 3)),
+    )
+
+
+@given(layouts(), st.data())
+def test_requests_bring_what_is_wanted(layout: Layout, data: st.DataObject) -> None:
+    """SIM-7. Without gaps and limits their bytes are those of the pieces, each once."""
+    blocks = np.array(sorted(data.draw(st.sets(st.integers(0, len(layout.sizes) - 1), min_size=1))))
+    wide = data.draw(st.integers(0, layout.columns))
+    shape = (len(blocks), layout.pages_per_block)
+    pages = np.array(
+        data.draw(st.lists(st.booleans(), min_size=shape[0] * shape[1], max_size=shape[0] * shape[1]))
+    )
+    pages = pages.reshape(shape)
+    chosen = [at * layout.columns // (wide or layout.columns) for at in range(wide or layout.columns)]
+    starts = np.cumsum(layout.sizes) - layout.sizes
+    wanted: set[tuple[int, int]] = set()
+    for row, block in enumerate(blocks.tolist()):
+        for column in chosen:
+            for page in np.flatnonzero(pages[row]).tolist():
+                cuts = layout.columns * layout.pages_per_block
+                piece, size = column * layout.pages_per_block + page, int(layout.sizes[block])
+                begin, end = (int(starts[block]) + size * at // cuts for at in (piece, piece + 1))
+                wanted.update((block // layout.blocks_per_file, byte) for byte in range(begin, end))
+    plain = list(layout.requests(blocks, Ways(), columns_read=wide, pages=pages))
+    assert sum(size for _, size in plain) == len(wanted)
+    apart = sum((file, byte - 1) not in wanted for file, byte in wanted)
+    assert len([size for _, size in plain if size]) == apart
+    cut = list(layout.requests(blocks, Ways(request_bytes_max=7), columns_read=wide, pages=pages))
+    assert sum(size for _, size in cut) == len(wanted)
+    assert all(size <= 7 for _, size in cut)
+    joined = list(layout.requests(blocks, Ways(gap_bytes=10**6), columns_read=wide, pages=pages))
+    files = {int(block) // layout.blocks_per_file for block in blocks[pages.any(axis=1)]}
+    assert len(joined) == len(files)
+
+
+def test_a_file_takes_one_request_whole_and_sixteen_for_one_column() -> None:
+    """[S]: 1 GB, 8 columns, 16 row groups."""
+    layout = Layout(sizes=np.full(16, 64_000_000), columns=8, blocks_per_file=16)
+    blocks = np.arange(16)
+    assert [size for _, size in layout.requests(blocks, Ways())] == [1_024_000_000]
+    one = list(layout.requests(blocks, Ways(), columns_read=1))
+    assert [size for _, size in one] == [8_000_000] * 16
+    assert layout.files(blocks) == 1
+
+
+def test_page_indexes_of_a_file_adjoin() -> None:
+    """Of all columns they come together; of one, row group by row group."""
+    layout = Layout(sizes=np.full(4, 1_000), columns=5, blocks_per_file=2, pages_per_block=3)
+    blocks = np.arange(4)
+    assert [size for _, size in layout.index_requests(blocks, Ways(), columns=5)] == [1_200, 1_200]
+    assert [size for _, size in layout.index_requests(blocks, Ways(), columns=1)] == [120] * 4

@@ -1,0 +1,103 @@
+"""What scenarios vary, what they expect of some cases, and what tasks of many blocks are to tasks of one."""
+
+import pytest
+from msgspec.structs import replace
+
+from pruning.errors import InputError
+from sim.expecting import Measured, missed
+from sim.measures import measures
+from sim.scenario import of_seed, scenario
+from sim.varying import cases
+
+TEXT = """
+title = ""
+claim = ""
+
+[world.warehouse]
+nodes = 2
+
+[world.control]
+lease_us = 60_000_000
+
+[[table]]
+name = "t"
+spread = true
+blocks = 1_000
+rows_per_block = 10
+
+[[query]]
+sql = "SELECT * FROM t WHERE k < 5000"
+"""
+
+
+def test_each_combination_is_a_case() -> None:
+    """By names and by places in lists."""
+    text = TEXT + '[vary]\n"table.t.blocks" = [2, 3]\n"table.0.order" = ["ascending", "random"]\n'
+    found = cases(scenario(text))
+    assert [(one.scenario.table[0].blocks, one.scenario.table[0].order) for one in found] == [
+        (2, "ascending"),
+        (2, "random"),
+        (3, "ascending"),
+        (3, "random"),
+    ]
+    assert not any(one.scenario.vary for one in found)
+
+
+@pytest.mark.parametrize(
+    ("vary", "sentence"),
+    [
+        ('"table.u.blocks" = [2]', "a scenario has no u there"),
+        ('"table.t.bricks" = [2]', "unknown field `bricks`"),
+        ('"table.t.blocks" = ["many"]', "Expected `int`, got `str`"),
+        ('"table.t.blocks" = []', "there is no value"),
+        ('"query.0.sql" = ["SELECT * FROM u"]', "u is no table"),
+    ],
+)
+def test_what_cannot_vary_is_said(vary: str, sentence: str) -> None:
+    with pytest.raises(InputError) as raised:
+        cases(scenario(f"{TEXT}[vary]\n{vary}\n"))
+    assert sentence in str(raised.value)
+
+
+def test_expectations_of_some_cases_and_ratios() -> None:
+    """Of no case, and of no two, they were not put to the test."""
+    given = scenario(
+        TEXT
+        + '[vary]\n"world.warehouse.nodes" = [1, 2]\n'
+        + '[[where]]\nsettings = { "world.warehouse.nodes" = 2 }\nexpect = { requests = { max = 5 } }\n'
+        + '[[where]]\nsettings = { "world.warehouse.nodes" = 7 }\nexpect = { requests = { max = 5 } }\n'
+        + '[[compare]]\nmeasure = "requests"\nof = { "world.warehouse.nodes" = 1 }\n'
+        + 'to = { "world.warehouse.nodes" = 2 }\nmax = 1\n'
+        + '[[compare]]\nmeasure = "requests"\nof = { "world.warehouse.nodes" = 1 }\n'
+        + 'to = { "world.warehouse.nodes" = 9 }\nmax = 1\n'
+    )
+    one, two = cases(given)
+    runs = [
+        Measured(case=one, seed=0, measures={"requests": 20}),
+        Measured(case=two, seed=0, measures={"requests": 10}),
+    ]
+    told = [(miss.seed, miss.what.partition(",")[0]) for miss in missed(given, runs)]
+    assert told == [
+        (0, "10"),
+        (None, "no run has these settings: the claim was not put to the test"),
+        (0, "2"),
+        (None, "no two runs to compare: the claim was not put to the test"),
+    ]
+
+
+@pytest.mark.parametrize("condition", ["k < 0", "k >= 0"])
+def test_tasks_of_many_blocks_take_as_long_as_tasks_of_one(condition: str) -> None:
+    """SIM-9. With footers, within a hundredth; the clock decides, not the machine."""
+    text = TEXT.replace("k < 5000", condition)
+    given = scenario(text + '[world.metadata]\nkeeping = "footers"\n')
+    found = []
+    for blocks_per_task, guided in ((1, False), (50, True)):
+        warehouse = replace(
+            given.world.warehouse, blocks_per_task=blocks_per_task, guided=guided, tasks_ahead=2
+        )
+        world = replace(given.world, warehouse=warehouse)
+        found.append(measures(of_seed(replace(given, world=world), 1).run(1)))
+    one, many = found
+    assert many["tasks"] < one["tasks"] / 3
+    for measure in ("latency_us", "work_us"):
+        assert many[measure] == pytest.approx(one[measure], rel=0.01)
