@@ -220,9 +220,9 @@ def drawn_world(draw: random.Random, nodes_max: int) -> World:
         metadata=Metadata(
             keeping=draw.choice((Keeping.COLUMNAR, Keeping.COLUMNAR, Keeping.FOOTERS)),
             latency_us=draw.choice((5_000, 5_000, 50_000)),
-            blocks_per_chunk=draw.choice((3, 100, 100)),
+            blocks_per_chunk=draw.choice((3, 3, 100)),
             # Three blocks' metadata then take as long as it takes to read a block.
-            bytes_per_s=draw.choice((300, 2_000, 500_000_000)),
+            bytes_per_s=draw.choice((300, 600, 2_000, 500_000_000)),
             wait_us_max=draw.choice((20_000, 2_000_000)),
         ),
         control=ControlPlane(

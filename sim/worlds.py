@@ -64,6 +64,7 @@ def _a_node_crashes_soon(draw: random.Random, nodes: int) -> Sequence[AnyFault]:
 _THEMES = (
     *[Theme()] * 3,
     Theme(kinds=(Kind.TOPK,), nodes_max=2, blocks_max=8, spans=(1, 2), trouble=_reports_are_lost),
+    Theme(kinds=(Kind.TOPK,), nodes_max=3, spans=(30,), filtered=0.2),
     Theme(kinds=(Kind.JOIN,), spans=(30,), filtered=0.2, trouble=_a_node_crashes_soon),
 )
 

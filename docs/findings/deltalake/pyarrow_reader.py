@@ -1,0 +1,26 @@
+import tempfile
+import pyarrow as pa, pyarrow.compute as pc
+from deltalake import DeltaTable, QueryBuilder, WriterProperties, ColumnProperties, write_deltalake
+root = tempfile.mkdtemp()
+def make(name, blocks, **options):
+    for block in blocks:
+        write_deltalake(f"{root}/{name}", block, mode="append", **options)
+    return DeltaTable(f"{root}/{name}")
+def ask(sql, **tables):
+    query = QueryBuilder()
+    for name, table in tables.items():
+        query.register(name, table)
+    try:
+        return [tuple(row.values()) for row in pa.table(query.execute(sql)).to_pylist()]
+    except Exception as error:
+        return type(error).__name__ + " " + str(error)[:150]
+from decimal import Decimal
+inf = float("inf")
+for name, kind, blocks, where in (
+    ("f", pa.float32(), [[1.0, 1.0, inf, 1.0]], pc.field("a") == 1.0),
+    ("z", pa.float64(), [[0.0, inf]], pc.field("a") == 0.0),
+    ("d", pa.decimal128(38, 10), [[Decimal(0)], [Decimal(0), Decimal("-9999999999999999999999999999.9999999999")]], pc.field("a") != Decimal(0))):
+    t = make(name, [pa.table({"a": pa.array(b, kind)}) for b in blocks])
+    print(name, t.to_pyarrow_dataset().to_table(filter=where)["a"].to_pylist(), "in memory:", t.to_pyarrow_table().filter(where)["a"].to_pylist(),
+          "log:", pa.table(t.get_add_actions(flatten=True)).select(["min.a", "max.a"]).to_pylist())
+    print("   guarantees of the files:", [str(f.partition_expression) for f in t.to_pyarrow_dataset().get_fragments()])
