@@ -91,14 +91,14 @@ def test_no_plan_of_faults_violates_an_invariant(data: st.DataObject) -> None:
 
 def test_what_fails_shrinks_to_the_one_fault_that_it_takes() -> None:
     """A control plane that forgets the blocks of dead nodes needs one crash, or one node that is cut off."""
-    seed, world = 3, small_world(3)
+    seed, world = 0, small_world(0)
     forgetful = FLAWS["lost block after a crash"].cast
 
     def fails(plan: tuple[AnyFault, ...]) -> bool:
         return bool(violations(replace(world, faults=plan).run(seed, forgetful)))
 
     plans = fault_plans(nodes=world.world.warehouse.nodes, queries=len(world.queries), span_us=FAULTS_SPAN_US)
-    smallest = find(plans, fails, settings=settings(max_examples=200, database=None))
+    smallest = find(plans, fails, settings=settings(max_examples=400, derandomize=True, database=None))
     assert len(smallest) == 1
 
 

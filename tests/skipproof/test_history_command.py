@@ -157,11 +157,11 @@ def test_a_file_is_converted_and_back(run: Run, histories: Callable[..., str], t
         (["{good}", "--transactions", "9" * 5000], f"--transactions {'9' * 5000}: give numbers, as 1,2,5"),
         (["{good}", "--transactions", "9"], "{good}, line 1: T9 is not in the history"),
         (["{good}", "--report", "{good}/a.html"], "{good}/a.html cannot be written: File exists"),
-        (["{good}", "--report", "{folder}"], "{folder} cannot be written: Is a directory"),
+        (["{good}", "--report", "{folder}"], "{folder} cannot be written: it is a folder"),
         (["{broken}", "--convert", "{missing}"], "{broken}: line 1: it has no field 'ops'"),
         (["{missing}", "--convert", "{new}"], "{missing}: it cannot be read: No such file or directory"),
         (["{empty}", "--convert", "{new}"], "{empty}: it holds no history"),
-        (["{good}", "--convert", "{folder}"], "{folder} cannot be written: Is a directory"),
+        (["{good}", "--convert", "{folder}"], "{folder} cannot be written: it is a folder"),
         (["{good}", "--convert", "{good}/a.jsonl"], "{good}/a.jsonl cannot be written: Not a directory"),
         (["{good}", "--convert", "{good}/a.parquet"], "{good}/a.parquet cannot be written: Not a directory"),
         (
