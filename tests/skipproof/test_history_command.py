@@ -161,7 +161,7 @@ def test_a_file_is_converted_and_back(run: Run, histories: Callable[..., str], t
         (["{broken}", "--convert", "{missing}"], "{broken}: line 1: it has no field 'ops'"),
         (["{missing}", "--convert", "{new}"], "{missing}: it cannot be read: No such file or directory"),
         (["{empty}", "--convert", "{new}"], "{empty}: it holds no history"),
-        (["{good}", "--convert", "{folder}"], "{folder} cannot be written: it is a folder"),
+        (["{good}", "--convert", "{folder}"], "{folder} cannot be written: Is a directory"),
         (["{good}", "--convert", "{good}/a.jsonl"], "{good}/a.jsonl cannot be written: Not a directory"),
         (["{good}", "--convert", "{good}/a.parquet"], "{good}/a.parquet cannot be written: Not a directory"),
         (
