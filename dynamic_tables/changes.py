@@ -1,4 +1,4 @@
-"""Contents of tables and changes between them: what storage keeps, differentiation makes, and merging applies."""
+"""Contents of tables and the changes between them, which differentiation makes and merging applies."""
 
 import enum
 from collections.abc import Mapping
@@ -9,8 +9,7 @@ from typing import TypeAlias
 
 # A cell; NULL is None. A list holds cells; a mapping is an object with text keys.
 Cell: TypeAlias = (
-    None
-    | bool
+    bool
     | int
     | float
     | Decimal
@@ -20,6 +19,7 @@ Cell: TypeAlias = (
     | datetime
     | tuple["Cell", ...]
     | Mapping[str, "Cell"]
+    | None
 )
 Row: TypeAlias = tuple[Cell, ...]
 # What tells a row of a table from all its others, and stays its own from version to version ([D] 5.5).

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("pruning", "oracles", "sim", "strategies", "skipproof")
+PACKAGES = ("pruning", "dynamic_tables", "oracles", "sim", "strategies", "skipproof")
 LINT = (
     sys.executable,
     "-c",
