@@ -1,19 +1,6 @@
-import tempfile
-import pyarrow as pa, pyarrow.compute as pc
-from deltalake import DeltaTable, QueryBuilder, WriterProperties, ColumnProperties, write_deltalake
-root = tempfile.mkdtemp()
-def make(name, blocks, **options):
-    for block in blocks:
-        write_deltalake(f"{root}/{name}", block, mode="append", **options)
-    return DeltaTable(f"{root}/{name}")
-def ask(sql, **tables):
-    query = QueryBuilder()
-    for name, table in tables.items():
-        query.register(name, table)
-    try:
-        return [tuple(row.values()) for row in pa.table(query.execute(sql)).to_pylist()]
-    except Exception as error:
-        return type(error).__name__ + " " + str(error)[:150]
+import pyarrow as pa
+from deltalake import WriterProperties, ColumnProperties
+from asking import ask, make
 nan, inf = float("nan"), float("inf")
 none = WriterProperties(default_column_properties=ColumnProperties(statistics_enabled="NONE"))
 for n, options in enumerate(({}, {"writer_properties": none})):

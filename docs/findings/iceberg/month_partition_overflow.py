@@ -16,5 +16,5 @@ for transform in (None, YearTransform(), MonthTransform(), DayTransform(), HourT
     for where in (LessThan("a", low), GreaterThanOrEqual("a", low), GreaterThan("a", high), LessThanOrEqual("a", high)):
         try:
             print(transform, type(where).__name__, where.literal.value, t.scan(row_filter=where).to_arrow().num_rows)
-        except Exception as error:
+        except OverflowError as error:
             print(transform, type(where).__name__, where.literal.value, type(error).__name__, error)

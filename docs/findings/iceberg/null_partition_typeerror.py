@@ -15,5 +15,5 @@ for name, spec in (("none", PartitionSpec()), ("identity", PartitionSpec(Partiti
     t.append(pa.table({"a": pa.array(["a", None])}))
     try:
         print(name, t.scan(row_filter=where).to_arrow()["a"].to_pylist())
-    except Exception as error:
+    except TypeError as error:
         print(name, type(error).__name__, error)

@@ -1,27 +1,5 @@
-import logging, os, tempfile
-import pyarrow as pa, pyarrow.parquet as pq, pyspark
-from pyspark.sql import SparkSession
-
-spark = (SparkSession.builder.master("local[1]").config("spark.driver.memory", "1g").config("spark.ui.enabled", "false")
-         .config("spark.ui.showConsoleProgress", "false").config("spark.driver.host", "127.0.0.1").getOrCreate())
-spark.sparkContext.setLogLevel("OFF")
-logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
-print("spark", pyspark.__version__, "pyarrow", pa.__version__)
-here = tempfile.mkdtemp()
-
-
-def ask(sql, **settings):
-    for name, value in settings.items():
-        spark.conf.set(name.replace("__", "."), value)
-    try:
-        return [tuple(row) for row in spark.sql(sql).collect()]
-    except Exception as error:
-        causes = [line.strip() for line in str(error).splitlines() if "Exception: [" in line]
-        return "; ".join(cause[:190] for cause in causes)
-    finally:
-        for name in settings:
-            spark.conf.unset(name.replace("__", "."))
-
+import pyarrow as pa, pyarrow.parquet as pq
+from asking import ask, here, spark
 
 OFF = {"parquet__filter__dictionary__enabled": "false"}
 path = here + "/t.parquet"
