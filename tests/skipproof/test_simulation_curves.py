@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from sim.scenario import Setting
 from skipproof.simulations.along import Along, Spread, along, apart
 from skipproof.simulations.curves import Axis, curves_picture
+from skipproof.simulations.latency import latency_picture
+from skipproof.simulations.shares import pruned_picture
 
 NODES, KEEPING = "world.warehouse.nodes", "world.metadata.keeping"
 
@@ -117,3 +119,23 @@ def test_values_too_long_for_an_axis_have_letters_there() -> None:
     drawn = curves_picture(short, Axis(label="latency (ms)"), name="x", title="Latency")
     assert "A: " not in drawn.caption
     assert ">footers<" in drawn.svg
+
+
+def test_curves_of_one_run_of_none_and_of_many_are_drawn() -> None:
+    assert latency_picture({"q0": []}, runs=3) is None
+    one = latency_picture({"q0": [5]}, runs=1)
+    assert one is not None
+    assert "q0: 5 µs" in one.caption
+    wide = latency_picture({"q0": [10_000_000, 1], "q1": range(1, 101)}, runs=2)
+    assert wide is not None
+    assert "q0: median 1 µs, 1 µs to 10 s" in wide.caption
+    assert "q1: median 50 µs, 95 % within 95 µs" in wide.caption
+    assert "q1" in wide.svg
+
+
+def test_the_pruned_share_is_told_of_each_run() -> None:
+    runs = [{"blocks": 10.0, "filter_pruned_at_compile": float(pruned)} for pruned in (9, 1, 5)]
+    picture = pruned_picture(runs, left_out=2)
+    assert "from 10 % to 90 %, half of the runs 50 % or more" in picture.svg
+    assert "filter, at compile time" in picture.svg
+    assert "2 runs in which a query has no end are left out" in picture.caption

@@ -5,12 +5,11 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from shown_page import Page
 from typer.testing import CliRunner
 
 from pruning.errors import InputError
@@ -21,9 +20,7 @@ from skipproof import extras
 from skipproof.cli import app
 from skipproof.simulating import Simulated, simulate
 from skipproof.simulations.lanes import lanes_picture, rows_each
-from skipproof.simulations.latency import latency_picture
 from skipproof.simulations.report import render, write_report
-from skipproof.simulations.shares import pruned_picture
 from skipproof.simulations.summaries import compared
 
 EVIL = "<script>alert(1)</script> & $x^2$ \x1b"
@@ -65,28 +62,6 @@ crashes = {{ min = 1 }}
 stolen = {{ min = 1_000 }}
 """
 ENTITIES = "&lt;script&gt;alert(1)&lt;/script&gt; &amp; $x^2$"
-
-
-class Page(HTMLParser):
-    """The text of a page, its elements, and their attributes."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str | None]] = []
-        self.text = ""
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes += attrs
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-    def named(self, name: str) -> list[str]:
-        """The values of all attributes of a name."""
-        return [value or "" for key, value in self.attributes if key == name]
 
 
 @pytest.fixture(scope="module")
@@ -402,23 +377,3 @@ def test_many_runs_and_many_events_make_a_small_page(simulated: Simulated) -> No
     assert len(picture.svg) < 8_000_000
     assert "968 nodes are left out" in picture.caption
     assert "several share a row" in picture.caption
-
-
-def test_curves_of_one_run_of_none_and_of_many_are_drawn() -> None:
-    assert latency_picture({"q0": []}, runs=3) is None
-    one = latency_picture({"q0": [5]}, runs=1)
-    assert one is not None
-    assert "q0: 5 µs" in one.caption
-    wide = latency_picture({"q0": [10_000_000, 1], "q1": range(1, 101)}, runs=2)
-    assert wide is not None
-    assert "q0: median 1 µs, 1 µs to 10 s" in wide.caption
-    assert "q1: median 50 µs, 95 % within 95 µs" in wide.caption
-    assert "q1" in wide.svg
-
-
-def test_the_pruned_share_is_told_of_each_run() -> None:
-    runs = [{"blocks": 10.0, "filter_pruned_at_compile": float(pruned)} for pruned in (9, 1, 5)]
-    picture = pruned_picture(runs, left_out=2)
-    assert "from 10 % to 90 %, half of the runs 50 % or more" in picture.svg
-    assert "filter, at compile time" in picture.svg
-    assert "2 runs in which a query has no end are left out" in picture.caption

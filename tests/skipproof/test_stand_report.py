@@ -2,7 +2,6 @@
 
 import json
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -10,42 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jinja2 import UndefinedError
+from shown_page import Page
 
 from pruning.errors import InputError
 from skipproof.stand import report
 from skipproof.stand.report import render, write_report
-
-VOID = {"meta"}
-
-
-class Page(HTMLParser):
-    """What a browser makes of a page: elements, their attributes, and the text that is shown."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str | None]] = []
-        self.text = ""
-        self._open: list[str] = []
-        self.feed(page)
-        self.close()
-        assert self._open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes += attrs
-        if tag not in VOID:
-            self._open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self._open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self._open[-1:] != ["style"]:
-            self.text += data
-
-    def named(self, name: str) -> list[str]:
-        return [value or "" for key, value in self.attributes if key == name]
 
 
 def table(blocks: list[list[list[Any]]], *names: str) -> dict[str, Any]:
