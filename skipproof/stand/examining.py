@@ -50,7 +50,7 @@ class Outcome:
 def examine(worker: Asked, world: World, *, write: Write = write_stored) -> list[Outcome]:
     """Ask every question of a world twice: with files, or a table, that can be pruned, and without.
 
-    Where both answers agree, the reference is asked for its own.
+    The reference is asked too: first whether the answer without is right, by which the other is measured.
 
     Raises:
         WorkerError: the engine ended and does not start again.
@@ -148,18 +148,22 @@ def _outcome(question: Question, found: dict[str, Any], whole: dict[str, Any]) -
 
 
 def _judged(outcome: Outcome, hello: Hello, reference: Reference) -> Outcome:
-    """The same outcome, or what the reference has against an answer on which both forms agree."""
-    if outcome.refused or outcome.contradiction is not None:
+    """The same outcome, or what the reference has against the answer that skipped nothing.
+
+    Where it has, that answer is no measure of the other's rows, whether they agree or not.
+    """
+    wrong = outcome.contradiction
+    if outcome.refused or (wrong is not None and wrong.verdict is Verdict.RAISED):
         return outcome
     opinion = reference.opinion(hello, outcome.question, outcome.without["rows"])
     if opinion.contradiction is None:
-        return replace(outcome, no_opinion=opinion.none)
+        return outcome if wrong is not None else replace(outcome, no_opinion=opinion.none)
     # What is wrong may be beyond the LIMIT.
-    limited = is_open(outcome.question)
+    is_both = wrong is None and not is_open(outcome.question)
     return Outcome(
         question=opinion.question,
         contradiction=opinion.contradiction,
-        with_statistics=outcome.without if limited else outcome.with_statistics,
+        with_statistics=outcome.with_statistics if is_both else outcome.without,
         without=outcome.without,
         reference={"rows": opinion.rows},
     )

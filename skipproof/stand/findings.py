@@ -39,9 +39,11 @@ class Blame(enum.Enum):
 
     STATISTICS = "right without statistics in the footer"
     FILE = "wrong without statistics in the footer too, right in memory"
-    ENGINE = "wrong in memory too: an answer that no choice of rows explains"
+    TABLE = "right in a plain table of the format"
+    ENGINE = "wrong with nothing to prune by too: an answer that no choice of rows explains"
     UNSTEADY = "right when asked again"
     REFERENCE = "in both forms alike: the reference differs"
+    PLAIN = "wrong only with nothing to prune by: the reference differs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +59,7 @@ class Confirmed:
 
 
 def confirm(worker: Asked, finding: Finding, *, seen: int = 1, write: Write) -> Confirmed:
-    """Ask a finding's question again: of its files, of these with no statistics in the footer, of the memory.
+    """Ask a finding's question again: of what can be pruned, of what cannot, of files with a bare footer.
 
     Args:
         seen: How many questions of the hunt failed like this.
@@ -68,39 +70,51 @@ def confirm(worker: Asked, finding: Finding, *, seen: int = 1, write: Write) -> 
             name: pruned_form(worker, table, Path(directory) / name, write)
             for name, table in world.tables.items()
         }
-        found = ask_each(worker, pruned, world, [question], sources=True)[0]
-        blame = _blame(worker, finding, pruned, found)
+        plain = {name: plain_form(worker, table) for name, table in world.tables.items()}
+        found, whole = (
+            ask_each(worker, tables, world, [question], sources=True)[0] for tables in (pruned, plain)
+        )
+        blame = _blame(worker, finding, pruned, found=found, whole=whole)
+        wrong = whole if blame is Blame.PLAIN else found
     return Confirmed(
         finding=finding,
         blame=blame,
-        source=found.get("source", "").replace(f"{directory}/", ""),
+        source=wrong.get("source", "").replace(f"{directory}/", ""),
         found=finding.outcome.with_statistics,
         expected=finding.outcome.expected,
         seen=seen,
     )
 
 
-def _blame(worker: Asked, finding: Finding, pruned: Mapping[str, Json], found: Mapping[str, Any]) -> Blame:
-    """Where a contradiction goes away; `found` is what the engine says of the pruned form now."""
+def _blame(
+    worker: Asked,
+    finding: Finding,
+    pruned: Mapping[str, Json],
+    *,
+    found: Mapping[str, Any],
+    whole: Mapping[str, Any],
+) -> Blame:
+    """Where a contradiction goes away.
+
+    Args:
+        found, whole: What the engine says now of the pruned form, and of the plain one.
+    """
     world, question = finding.world, finding.outcome.question
     expected = finding.outcome.expected["rows"]
 
     def is_right(answer: Mapping[str, Any]) -> bool:
         return "rows" in answer and contradiction(question, answer["rows"], expected) is None
 
-    def right(tables: Mapping[str, Json]) -> bool:
-        return is_right(ask_each(worker, tables, world, [question])[0])
-
-    plain = {name: plain_form(worker, table) for name, table in world.tables.items()}
-    if is_right(found):
+    if _oracle(finding) is Oracle.REFERENCE and not is_right(whole):
+        return Blame.PLAIN if is_right(found) else Blame.REFERENCE
+    if is_right(found) or _oracle(finding) is Oracle.REFERENCE:
         return Blame.UNSTEADY
-    if _oracle(finding) is Oracle.REFERENCE:
-        return Blame.UNSTEADY if right(plain) else Blame.REFERENCE
-    if is_open(question) and not right(plain):
+    if is_open(question) and not is_right(whole):
         return Blame.ENGINE
-    if worker.hello.tables == "files" and not right(_stripped(pruned)):
-        return Blame.FILE
-    return Blame.STATISTICS
+    if worker.hello.tables == "own":
+        return Blame.TABLE
+    bare = ask_each(worker, _stripped(pruned), world, [question])[0]
+    return Blame.STATISTICS if is_right(bare) else Blame.FILE
 
 
 def _oracle(finding: Finding) -> Oracle:
@@ -117,12 +131,16 @@ def confirm_each(worker: Asked, hunt: Hunt, *, write: Write) -> tuple[Confirmed,
 
 
 def _stripped(pruned: Mapping[str, Json]) -> dict[str, Json]:
-    """The same tables, of files without statistics in the footer that lie beside the others."""
+    """The same tables with no statistics in the footers of their files, which lie beside the others."""
     without = {}
     for name, table in pruned.items():
-        directory = Path(table["files"][0]).parent.parent / f"{name}-stripped"
-        directory.mkdir()
-        files = [str(stripped(Path(path), directory / Path(path).name)) for path in table["files"]]
+        levels = len(table["partitions"][0]) if table.get("partitions") else 0
+        base = Path(table["files"][0]).parents[levels]
+        files = []
+        for path in table["files"]:
+            bare = base.with_name(f"{name}-stripped") / Path(path).relative_to(base)
+            bare.parent.mkdir(parents=True, exist_ok=True)
+            files.append(str(stripped(Path(path), bare)))
         without[name] = table | {"files": files}
     return without
 

@@ -1,0 +1,109 @@
+"""A finding says where it goes away only of what was tried, and accuses the form that is wrong."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from oracles.contradictions import Contradiction, Oracle, Verdict
+from skipproof.stand.causes import traits
+from skipproof.stand.examining import examine
+from skipproof.stand.findings import Blame, Confirmed, confirm
+from skipproof.stand.hunting import Finding
+from skipproof.stand.small.engine import SmallEngine
+from strategies.engine_files import write_stored
+from strategies.engine_questions import World
+from strategies.engine_tables import Layout, Stored
+from strategies.questions import Column, Json, Question, Relation
+
+A, RID = Column("a", "int32"), Column("rid", "int64")
+ALL = Question(area="filter", source=Relation(table="t"), select=("a", "rid"))
+FIRST = Question(area="limit", source=Relation(table="t"), select=("a", "rid"), limit=3)
+
+
+class Losing(SmallEngine):
+    """Leaves out the first row of each answer, of some forms of a table."""
+
+    def __init__(self, loses: Callable[[Mapping[str, Json]], bool], *, tables: str = "files") -> None:
+        super().__init__(tables=tables)
+        self._loses = loses
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        """The answers, with a program that names the form."""
+        table = request["tables"]["t"]
+        answers = super().ask(**request)["answers"]
+        first = int(self._loses(table))
+        source = "plain" if table.get("statistics") is False else "pruned"
+        return {"answers": [one | {"rows": one["rows"][first:], "source": source} for one in answers]}
+
+
+def confirmed(engine: SmallEngine, question: Question = ALL, **layout: Any) -> Confirmed:
+    """What the stand says of the only wrong answer of a world of two blocks."""
+    table = Stored(columns=(A, RID), blocks=(((1, 0),), ((2, 1),)), layout=Layout(**layout))
+    world = World(tables={"t": table}, settings={}, questions=(question,))
+    (outcome,) = examine(engine, world)
+    assert outcome.contradiction is not None
+    found = traits(world, outcome.question, outcome.contradiction)
+    finding = Finding(world=world, outcome=outcome, traits=found, seed=0, examples=1, seconds=0.0)
+    return confirm(engine, finding, write=write_stored)
+
+
+def wrong(one: Confirmed) -> Contradiction:
+    """What is wrong with the answer that a finding accuses."""
+    assert one.finding.outcome.contradiction is not None
+    return one.finding.outcome.contradiction
+
+
+def is_pruned(table: Mapping[str, Json]) -> bool:
+    """Of a table in the engine's own format."""
+    return table.get("statistics", True) is not False
+
+
+def test_of_a_table_in_an_engines_own_format_no_footer_is_blamed() -> None:
+    one = confirmed(Losing(is_pruned, tables="own"))
+    assert one.blame is Blame.TABLE
+    assert wrong(one).verdict is Verdict.LOST
+    assert one.source == "pruned"
+
+
+@pytest.mark.parametrize("question", [ALL, FIRST], ids=["whole", "LIMIT"])
+def test_the_form_with_nothing_to_prune_by_is_accused_where_it_alone_is_wrong(question: Question) -> None:
+    """It loses a row; the other has not one too many."""
+    one = confirmed(Losing(lambda table: not is_pruned(table), tables="own"), question)
+    assert one.blame is Blame.PLAIN
+    assert (wrong(one).oracle, wrong(one).verdict) == (Oracle.REFERENCE, Verdict.LOST)
+    assert one.found["rows"] == [[2, 1]]
+    assert one.expected["rows"] == [[1, 0], [2, 1]]
+    assert one.source == "plain"
+
+
+def test_files_without_statistics_lie_in_the_directories_of_their_partitions() -> None:
+    """The engine reads the names of directories, and nothing else there is beside a table's own files."""
+
+    def loses(table: Mapping[str, Json]) -> bool:
+        files = [Path(path) for path in table.get("files", [])]
+        base = {path.parent.parent for path in files}
+        assert [path.parent.name for path in files] == ["a=1", "a=2"][: len(files)]
+        assert {path for at in base for path in at.rglob("*.parquet")} == set(files)
+        chunks = [pq.read_metadata(path).row_group(0).column(0) for path in files]
+        return any(chunk.is_stats_set for chunk in chunks)
+
+    assert confirmed(Losing(loses), partitioned=True, blocks_per_file=1).blame is Blame.STATISTICS
+
+
+def test_an_error_is_told_although_the_other_answer_is_wrong_too() -> None:
+    """What an error says does not depend on what was due."""
+
+    class Failing(Losing):
+        """Fails of the one form, and loses rows of the other."""
+
+        def ask(self, **request: Any) -> dict[str, Any]:
+            """An error, where files or statistics are."""
+            if is_pruned(request["tables"]["t"]):
+                return {"answers": [{"error": "Panic", "kind": "failed"} for _ in request["questions"]]}
+            return super().ask(**request)
+
+    one = confirmed(Failing(lambda table: not is_pruned(table), tables="own"))
+    assert wrong(one).verdict is Verdict.RAISED
