@@ -5,7 +5,6 @@ from decimal import Decimal
 from pathlib import Path
 from struct import unpack
 from typing import Any
-from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,6 +24,9 @@ _BLOOM = {"ndv": 64, "fpp": 0.01}
 _NARROWER = {pa.int64(): pa.int32(), pa.int32(): pa.int16()}
 # What engines of the Hive tradition call the partition of NULL.
 _NULL_DIRECTORY = "__HIVE_DEFAULT_PARTITION__"
+# What they escape in a name: these alone, so that text that is not ASCII stays as it is. Others escape more,
+# but read this; Spark reads no escape of more than one byte as they mean it.
+_ESCAPED = frozenset("\"#%'*/:=?\\{[]^\x7f").union(map(chr, range(1, 32)))
 _STRUCT = pa.struct([("a", pa.int32()), ("b", pa.string())])
 _LIST = pa.list_(pa.float64())
 
@@ -84,10 +86,12 @@ def partitions(table: Stored) -> list[dict[str, str | None]]:
 
 
 def _partition_directory(table: Stored, block: Sequence[Row]) -> str:
+    """As Hive and Spark name it; but the empty text, NULL to them, is empty, as others write it."""
     if not table.layout.partitioned:
         return "."
     value = block[0][0] if block else None
-    return f"{table.columns[0].name}={_NULL_DIRECTORY if value is None else quote(str(value), safe='')}"
+    text = "".join(f"%{ord(one):02X}" if one in _ESCAPED else one for one in str(value))
+    return f"{table.columns[0].name}={_NULL_DIRECTORY if value is None else text}"
 
 
 def _write(table: Stored, blocks: Sequence[Sequence[Row]], path: Path, *, ordinal: int) -> None:

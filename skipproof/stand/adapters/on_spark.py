@@ -184,6 +184,8 @@ class OnSpark(Adapter):
         partitions = table.get("partitions")
         reader = "spark.read"
         if partitions:
+            if any("" in texts.values() for texts in partitions):
+                raise Unsupported("an empty text as the name of a directory")
             # The file, and a directory for each column.
             base = Path(table["files"][0]).parents[len(partitions[0])]
             reader += f".option('basePath', {str(base)!r})"
@@ -245,6 +247,8 @@ def _use_java() -> None:
     """The Java that skipproof would take, where the worker's interpreter has skipproof."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    # By it Java reads and writes the names of files.
+    os.environ["LC_ALL"] = "C.UTF-8"
     try:
         from skipproof.java import use_java
     except ImportError:
