@@ -230,6 +230,45 @@ def test_no_switch_changes_an_answer(worker: Worker, forms: dict[str, Any]) -> N
 
 
 @pytest.mark.slow
+def test_a_decimal_has_the_scale_of_its_type(worker: Worker) -> None:
+    """Java writes 2E-10 as 200E-12; alone, in a list, in a struct, and of an aggregate."""
+    small, zero, long = "0.0000000002", "0.0000000000", "-9999999999999999999999999999.9999999999"
+    kind = "decimal(38,10)"
+    types = {"rid": "int64", "d": kind, "many": f"list({kind})", "pair": f"struct(x {kind}, y list({kind}))"}
+    rows = [
+        [0, small, [small, None], {"x": small, "y": [zero]}],
+        [1, zero, [], None],
+        [2, long, [long], {"x": None, "y": None}],
+        [3, None, None, {"x": long, "y": []}],
+    ]
+    named = [{"name": name, "type": type_} for name, type_ in types.items()]
+    table = {"t": {"columns": named, "blocks": [rows]}}
+    extremes = (Aggregate("min", "d"), Aggregate("max", "d"))
+    asked = [
+        rows_where(None, select=tuple(types)),
+        rows_where(None, area="aggregate", select=(), aggregates=extremes),
+    ]
+    assert answers(worker, table, *asked) == [rows, [[long, small]]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("type_", "least"), [("int8", -(2**7)), ("int16", -(2**15))])
+def test_a_small_integer_is_a_literal_of_its_type(worker: Worker, type_: str, least: int) -> None:
+    """So that what is beyond the type is an error, as it is of two columns; of an INT nothing is."""
+    table = {"t": {"columns": [{"name": "rid", "type": type_}], "blocks": [[[least], [2], [-least - 1]]]}}
+    number = Column("rid", type_)
+
+    def beside(value: int, function: str = "=") -> Call:
+        return Call(function, (number, Literal(value, type_)), type_ if function == "-" else "boolean")
+
+    near = [rows_where(beside(value)) for value in (least, 2, -least - 1)]
+    beyond = rows_where(Call("<", (beside(2, "-"), Literal(0, type_))))
+    *found, error = answers(worker, table, *near, beyond)
+    assert found == [[[least]], [[2]], [[-least - 1]]]
+    assert "OVERFLOW" in error["error"] if pyspark.__version__ >= "4" else error == []
+
+
+@pytest.mark.slow
 def test_directories_and_differing_schemas_are_read(worker: Worker, tmp_path: Path) -> None:
     """A column in directories keeps its type; a glob's characters in a name mean themselves."""
     names = [("s=01", {"s": "01"}), ("s=a[b]", {"s": "a[b]"}), ("s=__HIVE_DEFAULT_PARTITION__", {"s": None})]

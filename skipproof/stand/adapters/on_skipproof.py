@@ -43,8 +43,7 @@ class OnSkipproof(OnSpark):
         """One statement, pruned."""
         runtime = "" if self._runtime else ", runtime=False"
         sql = f"spark.sql({self._statement(question)!r})"
-        frame = f"frame = pruning.prune({sql}{runtime})\n"
-        return frame + self._collected("frame", question)
+        return f"frame = pruning.prune({sql}{runtime})\nanswer = rows(frame)\n"
 
     def read(self, names: dict[str, Any]) -> dict[str, int] | None:
         """The row groups that may hold a needed row; Spark may still read others of the same files."""

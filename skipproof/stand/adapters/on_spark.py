@@ -72,6 +72,28 @@ _TYPES_MISSING = ["uint8", "uint16", "uint32", "uint64", "timestamp(ns)"]
 _TYPES = dict(Dialect.types, int32="INT", float32="FLOAT", string="STRING", binary="BINARY")
 _DISTINCT = dict(Dialect.distinct, **{"is not distinct from": "<=>"})
 _MAJOR = int(pyspark.__version__.partition(".")[0])
+# What start defines for later texts. Java's pickler gives a small decimal more zeros than its type has.
+_ROWS = """\
+from decimal import Context, Decimal
+
+def cell(value, type_):
+    word = type_.typeName()
+    if value is None:
+        return None
+    if word == "decimal":
+        return value.quantize(Decimal(1).scaleb(-type_.scale), context=Context(prec=38))
+    if word == "array":
+        return [cell(part, type_.elementType) for part in value]
+    if word == "struct":
+        return {field.name: cell(part, field.dataType) for part, field in zip(value, type_)}
+    return value
+
+def rows(frame):
+    types = [field.dataType for field in frame.schema]
+    return [tuple(map(cell, row, types)) for row in frame.collect()]
+
+"""
+_SUFFIXES = {"int8": "Y", "int16": "S"}
 _IN_GLOBS = re.compile(r"[\\{}\[\]*?]")
 
 
@@ -89,6 +111,11 @@ class Spark(Dialect):
     def text(self, text: str) -> str:
         """Spark unescapes backslashes in literals; a doubled quote would end one and begin another."""
         return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+    def literal(self, value: Any, type_: str) -> str:
+        """Small integers with the letter of their type; without it they are INTs, which overflow later."""
+        text = super().literal(value, type_)
+        return text if value is None else text + _SUFFIXES.get(type_, "")
 
     def type(self, type_: str) -> str:
         """Nested types too."""
@@ -118,7 +145,6 @@ class OnSpark(Adapter):
         self.sql = Spark()
         self._set: set[str] = set()
         self._views: set[str] = set()
-        self._nested = False
         _use_java()
         logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
 
@@ -132,7 +158,7 @@ class OnSpark(Adapter):
             "builder = SparkSession.builder.master('local[1]').appName('stand')",
         ]
         lines += [f"builder = builder.config({name!r}, {value!r})" for name, value in _SESSION.items()]
-        return "\n".join([*lines, "spark = builder.getOrCreate()"]) + "\n"
+        return _ROWS + "\n".join([*lines, "spark = builder.getOrCreate()"]) + "\n"
 
     def hello(self) -> dict[str, Any]:
         """What Spark can be asked, of the session that was started."""
@@ -157,7 +183,6 @@ class OnSpark(Adapter):
             lines.append(f"spark.conf.set({name!r}, {value!r})")
             self._set.add(name)
         names = {}
-        self._nested = any("struct" in c["type"] for table in tables.values() for c in table["columns"])
         for name, table in tables.items():
             frame = self._read(table) if "files" in table else self._held(name, table)
             if "files" not in table:
@@ -215,16 +240,12 @@ class OnSpark(Adapter):
 
     def ask(self, question: dict[str, Any]) -> str:
         """One statement."""
-        return self._collected(f"spark.sql({self._statement(question)!r})", question)
+        return f"answer = rows(spark.sql({self._statement(question)!r}))\n"
 
     def _statement(self, question: dict[str, Any]) -> str:
         if question["change"]:
             raise Unsupported("changes of Parquet files")
         return self.sql.select(question)
-
-    def _collected(self, frame: str, question: dict[str, Any]) -> str:
-        row = "row.asDict(True).values()" if self._nested and question["select"] else "row"
-        return f"answer = [tuple({row}) for row in {frame}.collect()]\n"
 
     def write(self, table: dict[str, Any], path: str, options: dict[str, Any]) -> None:
         """Rows in the order of their blocks; options that are settings of the session are set meanwhile."""
