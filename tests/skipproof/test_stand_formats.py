@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from oracles.twins import grafted
 from skipproof.stand import engines
 from skipproof.stand.workers import Worker
 from strategies.questions import Aggregate, Call, Column, Join, Key, Literal, Question, Relation, Term
@@ -325,6 +326,34 @@ def test_datafusion_reads_files_whose_schemas_differ(datafusion: Worker, tmp_pat
     table = {"columns": columns(a, RID, b), "files": files, "schemas_differ": True}
     found = answers(datafusion, {"t": table}, [where(call("is null", b)), where(call(">", a, 1), ["a", "b"])])
     assert [in_order(answer["rows"]) for answer in found] == [[[0], [1], [3]], [[2, None], [3, "x"]]]
+
+
+def test_datafusion_prunes_by_no_footer_where_it_is_told_so(datafusion: Worker, tmp_path: Path) -> None:
+    """Footers that lie lose rows; so it is of differing schemas, whose table SQL does not make."""
+    files = [str(tmp_path / "t" / f"part-{number}.parquet") for number in range(2)]
+    (tmp_path / "t").mkdir()
+    for number, file in enumerate(files):
+        for name, value in (("rows", number), ("lie", 100)):
+            names = ["n", "rid"] if number else ["rid", "n"]
+            cells = {"n": pa.array([float(value)]), "rid": [number]}
+            pq.write_table(pa.table(cells).select(names), tmp_path / name)
+        grafted(tmp_path / "rows", tmp_path / "lie", Path(file))
+    table = {"t": {"columns": columns(RID, N), "files": files, "schemas_differ": True}}
+    question = where(call("<", N, 5.0))
+    told = {"datafusion.execution.collect_statistics": "false"}
+    assert answers(datafusion, table, [question], settings=told)[0]["rows"] == []
+    told["datafusion.execution.parquet.pruning"] = "false"
+    assert in_order(answers(datafusion, table, [question], settings=told)[0]["rows"]) == [[0], [1]]
+
+
+@pytest.mark.parametrize(("blocks", "batches"), [(BLOCKS, 2), ([*BLOCKS, []], 3), ([], 1)])
+def test_datafusion_holds_a_batch_for_each_block(blocks: list[Any], batches: int) -> None:
+    pytest.importorskip("datafusion")
+    from skipproof.stand.adapters.on_datafusion import OnDataFusion
+
+    text, names = OnDataFusion().setup({"t": {"columns": TABLE["columns"], "blocks": blocks}}, {})
+    exec(text, names)
+    assert f"partition_sizes=[{batches}]" in str(names["ctx"].table("t").execution_plan())
 
 
 def test_datafusion_refuses_a_directory_that_holds_other_files(datafusion: Worker, tmp_path: Path) -> None:

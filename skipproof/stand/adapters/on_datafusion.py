@@ -12,14 +12,15 @@ from importlib.metadata import version
 from typing import Any, ClassVar
 
 from .arrow_text import ROWS, arrow_arrays, arrow_schema, arrow_type
-from .serving import Adapter, Unsupported, flattened, parsed
+from .serving import Adapter, Unsupported, parsed
 from .sql_text import Dialect
 
 _PARQUET = "datafusion.execution.parquet."
+_PRUNING = _PARQUET + "pruning"
 _SETTINGS = {
     _PARQUET + "pushdown_filters": ("true", "false"),
     _PARQUET + "reorder_filters": ("true", "false"),
-    _PARQUET + "pruning": ("true", "false"),
+    _PRUNING: ("true", "false"),
     _PARQUET + "enable_page_index": ("true", "false"),
     _PARQUET + "bloom_filter_on_read": ("true", "false"),
     _PARQUET + "schema_force_view_types": ("true", "false"),
@@ -100,16 +101,16 @@ class OnDataFusion(Adapter):
         }
 
     def setup(self, tables: dict[str, Any], settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
-        """A listing table for each table of files, one batch for each of rows."""
+        """A listing table for each table of files, a table in memory for each of rows."""
         text = ROWS + "from datafusion import SessionContext\n\nctx = SessionContext()\n"
         for name, value in dict({PARTITIONS: "1"}, **settings).items():
             statement = f"SET {name} = '{value}'"
             text += f"ctx.sql({statement!r})\n"
         for name, table in tables.items():
             if "files" in table:
-                text += _listing(name, table)
+                text += _listing(name, table, is_pruned=settings.get(_PRUNING) != "false")
             else:
-                text += _in_memory(name, table["columns"], flattened(table))
+                text += _in_memory(name, table["columns"], table["blocks"])
         return text, {}
 
     def ask(self, question: dict[str, Any]) -> str:
@@ -141,14 +142,17 @@ def _option(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _in_memory(name: str, columns: list[dict[str, str]], rows: list[list[Any]]) -> str:
-    """One batch, so that an empty table has a schema too."""
-    batch = f"pa.RecordBatch.from_arrays({arrow_arrays(columns, rows)}, schema={arrow_schema(columns)})"
-    return f"ctx.register_record_batches({name!r}, [[{batch}]])\n"
+def _in_memory(name: str, columns: list[dict[str, str]], blocks: list[list[list[Any]]]) -> str:
+    """A batch for each block, and for no block an empty one, which has the schema too."""
+    batches = (
+        f"pa.RecordBatch.from_arrays({arrow_arrays(columns, rows)}, schema=schema)" for rows in blocks or [[]]
+    )
+    batched = f"ctx.register_record_batches({name!r}, [[{', '.join(batches)}]])\n"
+    return f"schema = {arrow_schema(columns)}\n{batched}"
 
 
-def _listing(name: str, table: dict[str, Any]) -> str:
-    """The directory of a table, which must hold its files alone."""
+def _listing(name: str, table: dict[str, Any], *, is_pruned: bool) -> str:
+    """The directory of a table, which must hold its files alone; what Python registers heeds no switch."""
     files, partitions = table["files"], table.get("partitions") or []
     types = {column["name"]: column["type"] for column in table["columns"]}
     in_directories = list(partitions[0]) if partitions else []
@@ -167,6 +171,8 @@ def _listing(name: str, table: dict[str, Any]) -> str:
     if table.get("schemas_differ"):
         held = [column for column in table["columns"] if column["name"] not in in_directories]
         arguments.append("schema=" + arrow_schema(held))
+    if not is_pruned:
+        arguments.append("parquet_pruning=False")
     return f"ctx.register_parquet({', '.join(arguments)})\n"
 
 
