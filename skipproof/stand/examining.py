@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from oracles.contradictions import Contradiction, Verdict, contradiction, is_open, unlimited
 from oracles.twins import forgetful
@@ -106,7 +106,7 @@ def ask_each(
     world: World,
     questions: Sequence[Question],
     *,
-    sources: bool = False,
+    sources: bool | Literal["only"] = False,
 ) -> list[dict[str, Any]]:
     """An answer for each question; where the engine dies of one of them, the others are asked alone.
 
@@ -131,6 +131,11 @@ def ask_each(
         if str(answer.get("error")).startswith(TimedOut.__name__):
             break
     return answers + [_NOT_ASKED] * (len(questions) - len(answers))
+
+
+def is_of_the_end(answer: Mapping[str, Any]) -> bool:
+    """Whether an answer is that the worker ended, or was ended, so that it says nothing of its own."""
+    return str(answer.get("error")).startswith((f"{Died.__name__}: ", f"{TimedOut.__name__}: "))
 
 
 def _outcome(question: Question, found: dict[str, Any], whole: dict[str, Any]) -> Outcome:

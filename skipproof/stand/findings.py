@@ -12,7 +12,7 @@ from typing import Any
 from oracles.contradictions import Oracle, contradiction, is_open
 from oracles.twins import stripped
 from skipproof.stand.causes import cause
-from skipproof.stand.examining import Write, ask_each, plain_form, pruned_form
+from skipproof.stand.examining import Write, ask_each, is_of_the_end, plain_form, pruned_form
 from skipproof.stand.hunting import Finding, Hunt
 from skipproof.stand.workers import Asked, Hello
 from strategies.engine_questions import World
@@ -75,7 +75,10 @@ def confirm(worker: Asked, finding: Finding, *, seen: int = 1, write: Write) -> 
             ask_each(worker, tables, world, [question], sources=True)[0] for tables in (pruned, plain)
         )
         blame = _blame(worker, finding, pruned, found=found, whole=whole)
-        wrong = whole if blame is Blame.PLAIN else found
+        tables, wrong = (plain, whole) if blame is Blame.PLAIN else (pruned, found)
+        if is_of_the_end(wrong):
+            # The program ended with it.
+            wrong = ask_each(worker, tables, world, [question], sources="only")[0]
     return Confirmed(
         finding=finding,
         blame=blame,

@@ -1,5 +1,7 @@
 """A finding says where it goes away only of what was tried, and accuses the form that is wrong."""
 
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,15 +12,30 @@ import pytest
 from oracles.contradictions import Contradiction, Oracle, Verdict
 from skipproof.stand.causes import traits
 from skipproof.stand.examining import examine
-from skipproof.stand.findings import Blame, Confirmed, confirm
+from skipproof.stand.findings import Blame, Confirmed, confirm, described
 from skipproof.stand.hunting import Finding
 from skipproof.stand.small.engine import SmallEngine
+from skipproof.stand.workers import Asked, TimedOut, Worker
 from strategies.engine_files import write_stored
 from strategies.engine_questions import World
 from strategies.engine_tables import Layout, Stored
 from strategies.questions import Column, Json, Question, Relation
 
 A, RID = Column("a", "int32"), Column("rid", "int64")
+# Ends with every question of files.
+DYING = """
+from skipproof.stand.adapters.serving import Adapter, flattened, main
+
+class Dying(Adapter):
+    def hello(self):
+        return {"engine": "dying", "version": "1", "areas": ["filter"]}
+    def setup(self, tables, settings):
+        return f"held = {flattened(tables['t']) if 'blocks' in tables['t'] else 'None'}\\n", {}
+    def ask(self, question):
+        return "import os\\nanswer = held or os._exit(3)\\n"
+
+main(Dying())
+"""
 ALL = Question(area="filter", source=Relation(table="t"), select=("a", "rid"))
 FIRST = Question(area="limit", source=Relation(table="t"), select=("a", "rid"), limit=3)
 
@@ -39,7 +56,7 @@ class Losing(SmallEngine):
         return {"answers": [one | {"rows": one["rows"][first:], "source": source} for one in answers]}
 
 
-def confirmed(engine: SmallEngine, question: Question = ALL, **layout: Any) -> Confirmed:
+def confirmed(engine: Asked, question: Question = ALL, **layout: Any) -> Confirmed:
     """What the stand says of the only wrong answer of a world of two blocks."""
     table = Stored(columns=(A, RID), blocks=(((1, 0),), ((2, 1),)), layout=Layout(**layout))
     world = World(tables={"t": table}, settings={}, questions=(question,))
@@ -107,3 +124,29 @@ def test_an_error_is_told_although_the_other_answer_is_wrong_too() -> None:
 
     one = confirmed(Failing(lambda table: not is_pruned(table), tables="own"))
     assert wrong(one).verdict is Verdict.RAISED
+
+
+def test_what_ends_the_worker_is_replayed_too(tmp_path: Path) -> None:
+    """The program is asked for, not run: it would end the worker again."""
+    (tmp_path / "worker.py").write_text(DYING)
+    with Worker([sys.executable, str(tmp_path / "worker.py")]) as worker:
+        one = confirmed(worker)
+        replay = described(worker, one)["replay.py"]
+    assert wrong(one).verdict is Verdict.RAISED
+    ran = subprocess.run([sys.executable, "-c", replay], capture_output=True, check=False)
+    assert ran.returncode == 3
+
+
+def test_what_takes_too_long_is_replayed_too() -> None:
+    class Hanging(SmallEngine):
+        """Does not answer of files, unless its program is all that is asked for."""
+
+        def ask(self, **request: Any) -> dict[str, Any]:
+            """As a worker that was ended; or the program."""
+            if request["sources"] == "only":
+                return {"answers": [{"source": "while True: pass"} for _ in request["questions"]]}
+            if "files" in request["tables"]["t"]:
+                raise TimedOut("no reply within 1 s")
+            return super().ask(**request)
+
+    assert confirmed(Hanging()).source == "while True: pass"

@@ -33,8 +33,9 @@ class Recorder(Adapter):
         return str(question["text"])
 
 
-def answers(adapter: Recorder, *texts: str, sources: bool = False) -> list[dict[str, Any]]:
-    request = {"tables": {}, "questions": [{"text": text} for text in texts], "sources": sources}
+def answers(adapter: Recorder, *texts: str, sources: bool | str = False) -> list[dict[str, Any]]:
+    asked = [{"text": text} for text in texts]
+    request: dict[str, Any] = {"tables": {}, "questions": asked, "sources": sources}
     base: dict[str, Any] = {}
     exec(adapter.start(), base)
     return list(serving._answers(adapter, request, base)["answers"])
@@ -46,6 +47,16 @@ def test_all_questions_become_texts_before_the_tables_are_opened() -> None:
     assert adapter.log == ["setup", "ask", "ask", "ask", "opened"]
     assert [each.get("rows") for each in found] == [[[1, 2]], None, [[2]]]
     assert found[1] == {"error": "Unsupported: this", "kind": "unsupported"}
+
+
+def test_where_only_programs_are_asked_for_nothing_runs() -> None:
+    adapter = Recorder()
+    found = answers(adapter, "log.append('ran')", "lacking", sources="only")
+    assert found == [
+        {"source": "started = 1\nlog.append('opened')\nopened = 2\nlog.append('ran')"},
+        {"error": "Unsupported: this", "kind": "unsupported"},
+    ]
+    assert adapter.log == ["setup", "ask", "ask"]
 
 
 def test_tables_that_no_question_needs_are_not_opened() -> None:

@@ -90,7 +90,10 @@ def _write(adapter: Adapter, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _answers(adapter: Adapter, request: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
-    """The setup runs only where a question can be asked, and again where the engine must start again."""
+    """The setup runs only where a question can be asked, and again where the engine must start again.
+
+    Where only the programs are asked for, nothing runs.
+    """
     if adapter.is_over(base):
         exec(adapter.start(), base)
     setup, names = adapter.setup(request["tables"], request.get("settings", {}))
@@ -98,6 +101,8 @@ def _answers(adapter: Adapter, request: dict[str, Any], base: dict[str, Any]) ->
     for name, value in base.items():
         names.setdefault(name, value)
     before = adapter.start() + setup if request.get("sources") else None
+    if before is not None and request["sources"] == "only":
+        return {"answers": [_source(before, text) if isinstance(text, str) else text for text in texts]}
     if any(isinstance(text, str) for text in texts):
         try:
             exec(setup, names)
