@@ -105,6 +105,26 @@ class Stored:
         return [row[position] for block in self.blocks for row in block]
 
 
+def is_consistent(table: Stored) -> bool:
+    """Whether the layout is true of the rows, so that every reader owes the same answer."""
+    layout, firsts = table.layout, [[row[0] for row in block] for block in table.blocks]
+    if layout.partitioned:
+        own = all(len({repr(cell) for cell in cells}) <= 1 for cells in firsts)
+        if layout.blocks_per_file != 1 or table.columns[0].type not in PARTITION_TYPES or not own:
+            return False
+    if layout.evolution == "missing":
+        odd = [block for at, block in enumerate(table.blocks) if at // layout.blocks_per_file % 2]
+        if any(row[-2] is not None for block in odd for row in block):
+            return False
+    if not layout.sorting:
+        return True
+    rows = [(cell,) for cells in firsts for cell in cells]
+    nulls_first = layout.sorting == "nulls first"
+    return [
+        row for block in _sorted([rows], table.columns[0].type, nulls_first=nulls_first) for row in block
+    ] == rows
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """A type, and the few values of it that the rows of a column and its literals share."""

@@ -1,22 +1,23 @@
 """The hunt: worlds are drawn, an engine is asked, and what contradicts itself is made as small as it gets.
 
-Hypothesis draws and shrinks. A failure whose traits include all traits of an earlier finding is taken for
-another case of it, and only counted; so is one that has all that the findings of a cause have in common, once
-there are a few of these. Thus one loud cause does not hide the others: worlds without it are drawn as well.
+Hypothesis draws. A failure is shrunk, until each of its traits is needed. If they then include all traits of
+an earlier finding, it is taken for another case of that, and only counted; so is one that has all that the
+findings of a cause have in common, once there are a few of these. Once a finding has been met a few times,
+most failures that look like it are counted as they are. Thus one loud cause takes little time, and does not
+hide the others.
 """
 
 import time
-import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
-from hypothesis.errors import FlakyFailure, HypothesisException, HypothesisWarning
 
 from skipproof.stand.causes import AGAINST_THE_REFERENCE, cause, traits
 from skipproof.stand.examining import Outcome, Write, examine
+from skipproof.stand.shrinking import smaller
 from skipproof.stand.tightness import measured
 from skipproof.stand.workers import Asked
 from strategies.engine_conditions import Able
@@ -28,6 +29,8 @@ from strategies.engine_tables import ALONE, Writers
 ROUND = 9
 WORLDS_PER_TWIN = 3
 FINDINGS_PER_CAUSE = 3
+# How many failures that look like a finding are shrunk to be sure; of those after them, one in so many.
+_LOOKS, _LOOKS_ONE_IN = 3, 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,14 +99,14 @@ class Limits:
         examples: Questions, each asked with statistics and without.
         seconds: Time, shrinking not counted.
         findings: How many are enough.
-        seconds_to_shrink, worlds_to_shrink: For making one finding small.
+        seconds_to_shrink, worlds_to_shrink: For making one failure small.
     """
 
     examples: int | None = None
     seconds: float | None = None
     findings: int = 50
     seconds_to_shrink: float = 30.0
-    worlds_to_shrink: int = 2_000
+    worlds_to_shrink: int = 300
 
     def reached(self, state: Hunt) -> bool:
         """Whether a hunt is over."""
@@ -112,10 +115,6 @@ class Limits:
             or (self.seconds is not None and state.seconds >= self.seconds)
             or (self.examples is not None and state.examples >= self.examples)
         )
-
-
-class _Found(Exception):
-    """Tells Hypothesis that an example fails."""
 
 
 def able(
@@ -173,7 +172,7 @@ def hunt(
 
 
 class _Round:
-    """Examples of one seed, until one fails that is not like an earlier finding; then it is shrunk."""
+    """Examples of one seed; what fails is shrunk, and kept if it is not like an earlier finding."""
 
     def __init__(
         self,
@@ -189,64 +188,93 @@ class _Round:
         self._worker, self._able, self._state, self._number = worker, able, state, number
         self._limits, self._write, self._progress, self._sought = limits, write, progress, sought
         self._since = time.monotonic()
-        self._smallest: tuple[World, Outcome] | None = None
-        self._target: tuple[str, ...] = ()
-        self._examples_then, self._seconds_then = 0, 0.0
-        self._shrinks_until, self._tried = 0.0, 0
 
     def run(self) -> None:
         """Draw, and keep what is found in the state."""
         test = given(worlds(self._able))(self._one)
         test = settings(
             max_examples=ROUND,
-            phases=(Phase.generate, Phase.shrink),
+            phases=(Phase.generate,),
             database=None,
             deadline=None,
-            report_multiple_bugs=False,
             # They judge tests that draw and throw away; here each world is asked, and how long that takes, or
             # how large a world is, is the engine's and the hunt's affair.
             suppress_health_check=list(HealthCheck),
         )(test)
-        try:
-            with warnings.catch_warnings():
-                # Hypothesis spells a world that fails, of a dozen questions; nobody reads that.
-                warnings.simplefilter("ignore", HypothesisWarning)
-                seed(self._number)(test)()
-        except (_Found, FlakyFailure):
-            pass
-        except HypothesisException:
-            # What fails once and not again is a finding all the same: an engine with threads is like that.
-            if self._smallest is None:
-                raise
-        finally:
-            # Also when the keyboard interrupts, with what is smallest by then.
-            self._keep()
+        seed(self._number)(test)()
 
     def _one(self, world: World) -> None:
-        if self._smallest is None and self._limits.reached(self._state):
-            return
-        if self._smallest is not None and self._is_small_enough():
+        if self._limits.reached(self._state):
             return
         outcomes = examine(self._worker, world, write=self._write)
         self._count(world, outcomes)
         for outcome in outcomes:
-            if outcome.contradiction is None or not self._is_new(world, outcome):
-                continue
-            alone = replace(world, questions=(outcome.question,))
-            if self._sought(alone, outcome):
-                self._take(alone, outcome)
-                raise _Found
+            if outcome.contradiction is not None and not self._limits.reached(self._state):
+                self._look(replace(world, questions=(outcome.question,)), outcome)
 
-    def _is_small_enough(self) -> bool:
-        self._tried += 1
-        return time.monotonic() > self._shrinks_until or self._tried > self._limits.worlds_to_shrink
+    def _look(self, alone: World, outcome: Outcome) -> None:
+        """Keep a failure, made small, if none of the findings is like it."""
+        known = self._known(alone, outcome)
+        if known is not None and not self._looks_again(known):
+            self._state.again[known] += 1
+        elif self._sought(alone, outcome):
+            self._keep(*self._shrunk(alone, outcome))
+
+    def _known(self, alone: World, outcome: Outcome) -> int | None:
+        assert outcome.contradiction is not None
+        return self._state.like(traits(alone, outcome.question, outcome.contradiction))
+
+    def _looks_again(self, known: int) -> bool:
+        """Whether what is like a finding is shrunk all the same: it may fail for another reason too."""
+        times = self._state.again[known]
+        return times < _LOOKS or times % _LOOKS_ONE_IN == 0
+
+    def _shrunk(self, alone: World, outcome: Outcome) -> tuple[World, Outcome]:
+        """The same failure, made small; where the keyboard interrupts, what is smallest by then is kept."""
+        until = time.monotonic() + self._limits.seconds_to_shrink
+
+        def fails(candidate: World) -> Outcome | None:
+            if time.monotonic() > until:
+                return None
+            (found,) = examine(self._worker, candidate, write=self._write)
+            alike = found.contradiction is not None and _way(found) == _way(outcome)
+            return found if alike and self._sought(candidate, found) else None
+
+        smallest = alone, outcome
+        try:
+            for one in smaller(alone, fails, tries_max=self._limits.worlds_to_shrink):
+                smallest = one
+        except KeyboardInterrupt:
+            self._keep(*smallest)
+            raise
+        finally:
+            now = time.monotonic()
+            self._state.seconds_shrinking += now - self._since
+            self._since = now
+        return smallest
+
+    def _keep(self, world: World, outcome: Outcome) -> None:
+        # The reference judges a question without its LIMIT.
+        world = replace(world, questions=(outcome.question,))
+        known = self._known(world, outcome)
+        if known is not None:
+            self._state.again[known] += 1
+            return
+        assert outcome.contradiction is not None
+        self._state.findings.append(
+            Finding(
+                world=world,
+                outcome=outcome,
+                traits=traits(world, outcome.question, outcome.contradiction),
+                seed=self._number,
+                examples=self._state.examples,
+                seconds=self._state.seconds,
+            )
+        )
 
     def _count(self, world: World, outcomes: list[Outcome]) -> None:
         state, now = self._state, time.monotonic()
         took, self._since = now - self._since, now
-        if self._smallest is not None:
-            state.seconds_shrinking += took
-            return
         state.seconds += took
         state.examples += sum(not outcome.refused for outcome in outcomes)
         state.refused.update(outcome.refused for outcome in outcomes if outcome.refused)
@@ -268,44 +296,9 @@ class _Round:
             if found:
                 return
 
-    def _is_new(self, world: World, outcome: Outcome) -> bool:
-        assert outcome.contradiction is not None
-        wrong = outcome.contradiction
-        key = (outcome.question.area, wrong.verdict.value, wrong.oracle.value)
-        if self._smallest is not None and key != self._target:
-            return False
-        known = self._state.like(traits(world, outcome.question, outcome.contradiction))
-        if known is None:
-            self._target = key
-        elif self._smallest is None:
-            self._state.again[known] += 1
-        return known is None
 
-    def _take(self, alone: World, outcome: Outcome) -> None:
-        if self._smallest is None:
-            self._examples_then, self._seconds_then = self._state.examples, self._state.seconds
-            self._shrinks_until = time.monotonic() + self._limits.seconds_to_shrink
-        if self._smallest is None or size(alone) <= size(self._smallest[0]):
-            self._smallest = (alone, outcome)
-
-    def _keep(self) -> None:
-        if self._smallest is None:
-            return
-        world, outcome = self._smallest
-        assert outcome.contradiction is not None
-        self._state.findings.append(
-            Finding(
-                world=world,
-                outcome=outcome,
-                traits=traits(world, outcome.question, outcome.contradiction),
-                seed=self._number,
-                examples=self._examples_then,
-                seconds=self._seconds_then,
-            )
-        )
-
-
-def size(world: World) -> int:
-    """How much there is to read: cells, and characters of the question and of the settings."""
-    cells = sum(len(block) * len(table.columns) for table in world.tables.values() for block in table.blocks)
-    return cells * 10 + sum(len(str(question)) for question in world.questions) + len(str(world.settings))
+def _way(outcome: Outcome) -> tuple[str, ...]:
+    """How it fails; what is smaller must fail in the same way."""
+    assert outcome.contradiction is not None
+    wrong = outcome.contradiction
+    return outcome.question.area, wrong.verdict.value, wrong.oracle.value

@@ -113,9 +113,9 @@ def test_an_answer_that_is_right_when_asked_again_is_said_to_be_unsteady(hunted)
 def test_the_folder_of_a_finding_replays_it_with_the_engine_alone(tmp_path):
     """The script prints the wrong rows; here of a question that DuckDB answers rightly."""
     wrong = SmallEngine(WRONG)
-    (finding,) = hunt(
-        wrong, able(wrong, areas=("filter",)), Limits(examples=400, findings=1, worlds_to_shrink=50)
-    ).findings
+    # DuckDB loses NaN itself.
+    what = replace(able(wrong, areas=("filter",)), types_missing=frozenset({"float32", "float64"}))
+    (finding,) = hunt(wrong, what, Limits(examples=400, findings=1, worlds_to_shrink=50)).findings
     with Worker(engine("duckdb").command) as worker:
         confirmed = confirm(worker, finding, write=write_stored)
         (name,) = folder_names([confirmed])

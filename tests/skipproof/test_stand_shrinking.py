@@ -1,0 +1,151 @@
+"""What a failure does not need is left out, and what is left is a world that might have been drawn."""
+
+from dataclasses import replace
+
+from hypothesis import Phase, find, given, settings
+from hypothesis import strategies as st
+
+from skipproof.stand.examining import Outcome
+from skipproof.stand.shrinking import smaller
+from strategies.engine_conditions import Able
+from strategies.engine_questions import World, worlds
+from strategies.engine_tables import Layout, Stored, is_consistent
+from strategies.questions import AREAS, Call, Column, Join, Key, Literal, Question, Relation, subterms
+
+ANYTHING = Able(
+    areas=AREAS,
+    settings={"one": ("on", "off"), "two": ("on", "off")},
+    writers={"pyarrow": {}, "duckdb": {"size": (1, 2)}},
+)
+A, B, RID = Column("a", "int32"), Column("b", "string"), Column("rid", "int64")
+# Reaching is the claim; shrinking what was reached would take most of the time.
+REACHING = settings(max_examples=2_000, phases=(Phase.generate,))
+ODD = Layout(statistics=("a", "b"), page_index=True, filters=("a", "b"), blocks_per_file=2, dictionary=False)
+TABLE = Stored(
+    columns=(A, B, RID),
+    blocks=(((7, "foo", 0), (None, "b", 1)), ((3, None, 2),), ((-1, "a", 3), (5, "c", 4), (5, "c", 5))),
+    layout=ODD,
+)
+WHERE = Call(
+    "and", (Call("is null", (A,)), Call("not", (Call("in", (B, *(Literal(x, "string") for x in "xyz"))),)))
+)
+
+
+def least(world: World, fails) -> World:
+    """The last of the smaller worlds."""
+
+    def asked(candidate: World) -> Outcome | None:
+        return Outcome(question=candidate.questions[0]) if fails(candidate) else None
+
+    for one, _ in smaller(world, asked, tries_max=10_000):
+        world = one
+    return world
+
+
+def world(question: Question, **tables: Stored) -> World:
+    return World(tables={"t": TABLE} | tables, settings={"one": "off", "two": "off"}, questions=(question,))
+
+
+def test_of_a_failure_that_needs_nothing_nothing_is_left() -> None:
+    question = Question(area="filter", source=Relation(table="t", where=WHERE), select=("rid",))
+    found = least(world(question), lambda _: True)
+    (table,) = found.tables.values()
+    assert (found.settings, table.layout, table.blocks, len(table.asked)) == ({}, Layout(), ((),), 1)
+    assert found.questions == (replace(question, source=Relation(table="t")),)
+
+
+def test_each_thing_that_a_failure_needs_stays_alone() -> None:
+    """One setting, one oddity of the layout, one atom of the condition, one row, and plain values."""
+    question = Question(area="filter", source=Relation(table="t", where=WHERE), select=("rid",))
+
+    def fails(candidate: World) -> bool:
+        (table,), (asked,) = candidate.tables.values(), candidate.questions
+        parts = [part for term in asked.terms for part in subterms(term)]
+        return (
+            candidate.settings.get("two") == "off"
+            and "b" in table.layout.filters
+            and any(isinstance(part, Call) and part.function == "in" for part in parts)
+            and any(cell is not None for cell in table.cells("b"))
+        )
+
+    found = least(world(question), fails)
+    (table,) = found.tables.values()
+    assert found.settings == {"two": "off"}
+    assert table.layout == Layout(filters=("b",))
+    assert (table.columns, [len(block) for block in table.blocks]) == ((B, RID), [1])
+    assert table.cells("b") == ["a"]
+    a = Literal("a", "string")
+    assert found.questions[0].source.where == Call("in", (B, a))
+
+
+def test_of_joins_relations_keys_and_limits_are_left_out() -> None:
+    right = replace(
+        TABLE, columns=(Column("u_a", "int32"), Column("u_b", "string"), Column("u_rid", "int64"))
+    )
+    number = Key(Column("u_rid", "int64"))
+    join = Join(
+        kind="left",
+        right=Relation(
+            table="u", where=Call("is null", (Column("u_b", "string"),)), order=(number,), limit=1
+        ),
+        left_key="a",
+        right_key="u_a",
+        null_safe=True,
+    )
+    question = Question(
+        area="join",
+        source=Relation(table="t", where=WHERE),
+        join=join,
+        where=Call("not", (Call("is null", (A,)),)),
+        select=("rid", "u_rid"),
+        order=(Key(RID),),
+        limit=5,
+    )
+    found = least(
+        world(question, u=replace(right, layout=Layout())), lambda one: one.questions[0].join is not None
+    )
+    assert found.questions[0] == Question(
+        area="join",
+        source=Relation(table="t"),
+        join=replace(join, right=Relation(table="u"), null_safe=False),
+        select=("rid", "u_rid"),
+    )
+
+
+@settings(max_examples=25, report_multiple_bugs=False)
+@given(worlds(ANYTHING, questions_max=1), st.randoms(use_true_random=False))
+def test_every_smaller_world_might_have_been_drawn(drawn: World, random) -> None:
+    """The layout is true of the rows, and every column that is named is there."""
+    assert all(map(is_consistent, drawn.tables.values()))
+
+    def fails(candidate: World) -> bool:
+        names = {column.name for table in candidate.tables.values() for column in table.columns}
+        (question,) = candidate.questions
+        assert all(map(is_consistent, candidate.tables.values()))
+        assert names.issuperset(question.select)
+        assert question.change is None or question.source.where is not None
+        return random.random() < 0.5
+
+    least(drawn, fails)
+
+
+def test_layouts_that_are_not_true_of_rows_are_told_from_those_that_are() -> None:
+    """Each is drawn; with its rows turned round, or in other files, it is no longer true."""
+    for wanted in ("missing", "partitioned", "nulls first"):
+
+        def is_wanted(drawn: World, wanted: str = wanted) -> bool:
+            layout = drawn.tables["t"].layout
+            return wanted in (layout.evolution, layout.sorting, "partitioned" if layout.partitioned else "")
+
+        def turned(drawn: World) -> Stored:
+            table = drawn.tables["t"]
+            layout = replace(table.layout, blocks_per_file=table.layout.blocks_per_file % 2 + 1)
+            rows = tuple(block[::-1] for block in table.blocks[::-1])
+            return replace(table, blocks=rows, layout=layout)
+
+        found = find(
+            worlds(ANYTHING, questions_max=1),
+            lambda drawn: is_wanted(drawn) and not is_consistent(turned(drawn)),
+            settings=REACHING,
+        )
+        assert is_consistent(found.tables["t"])
