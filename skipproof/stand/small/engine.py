@@ -53,7 +53,11 @@ class SmallEngine:
     def ask(self, **request: Any) -> dict[str, Any]:
         """The answers to a request, as `docs/STAND.md` has them."""
         settings = request.get("settings", {})
-        tables = {name: self._opened(table, settings) for name, table in request["tables"].items()}
+        try:
+            tables = {name: self._opened(table, settings) for name, table in request["tables"].items()}
+        except OSError as error:
+            # A trap, which any reader that does not skip it runs into.
+            return {"error": f"OSError: {error}", "kind": "failed"}
         plain = all(self._is_plain(table) for table in request["tables"].values())
         return {"answers": [self._answer(question, tables, plain) for question in request["questions"]]}
 
