@@ -20,7 +20,7 @@ from typing import TypeAlias
 import numpy as np
 
 from sim.answers import Truth, difference, truth
-from sim.queries import Kind, Query, identity
+from sim.queries import Kind, Query, identity, query_name
 from sim.run import Run
 from sim.spreads import SpreadTable
 from sim.tables import RowTable
@@ -122,7 +122,7 @@ def _needed(judged: Judged, query: Query) -> Iterator[tuple[str, np.ndarray]]:
     so = judged.truths[query.name]
     for scan, asked in query.scans.items():
         table = judged.run.tables[asked.table]
-        name = f"{query.name}/{table.name}"
+        name = query.scan_name(scan)
         if isinstance(table, SpreadTable) and query.kind is Kind.FILTER:
             yield name, table.matching(asked.predicate) > 0
         if so is not None and isinstance(table, RowTable):
@@ -162,7 +162,7 @@ def _matching_rows(judged: Judged, query: Query) -> Iterator[tuple[str, np.ndarr
     so = judged.truths[query.name]
     for scan, asked in query.scans.items():
         table = judged.run.tables[asked.table]
-        name = f"{query.name}/{table.name}"
+        name = query.scan_name(scan)
         if isinstance(table, SpreadTable):
             yield name, table.matching(asked.predicate)
         if so is not None and isinstance(table, RowTable):
@@ -177,11 +177,7 @@ class _Marks:
     """Blocks of scans that were marked."""
 
     def __init__(self, judged: Judged) -> None:
-        self._blocks = {
-            f"{query.name}/{asked.table}": np.zeros(judged.run.tables[asked.table].metadata.num_rows, bool)
-            for query in judged.run.queries
-            for asked in query.scans.values()
-        }
+        self._blocks = {scan: np.zeros(blocks, bool) for scan, blocks in judged.run.blocks.items()}
 
     def mark(self, scan: str, blocks: Ranges) -> list[int]:
         """Mark blocks; those that were marked before are told."""
@@ -222,7 +218,7 @@ def totals_add_up(judged: Judged) -> Iterator[Violation]:
     settled = _Marks(judged)
     for event in judged.run.trace:
         if isinstance(event, Accepted | Pruned):
-            query = event.scan.partition("/")[0]
+            query = query_name(event.scan)
             again = settled.mark(event.scan, event.blocks)
             if again:
                 yield Violation(
@@ -275,7 +271,7 @@ def nothing_acts_after_cancel(judged: Judged) -> Iterator[Violation]:
                     invariant="cancelled", at_us=event.at_us, what=f"{event.query} begins after its end"
                 )
             case Accepted() | Pruned() | TaskSent():
-                query = event.scan.partition("/")[0]
+                query = query_name(event.scan)
                 if query in over:
                     done = "given to a node" if isinstance(event, TaskSent) else "settled"
                     yield Violation(
@@ -284,7 +280,7 @@ def nothing_acts_after_cancel(judged: Judged) -> Iterator[Violation]:
                         what=f"{event.scan}: {count(event.blocks)} blocks are {done} after the query's end",
                     )
             case BlocksRead():
-                known = knows.get((event.scan.partition("/")[0], event.node))
+                known = knows.get((query_name(event.scan), event.node))
                 if known is not None and event.began_us > known:
                     yield Violation(
                         invariant="cancelled",

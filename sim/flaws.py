@@ -64,15 +64,8 @@ class _ShareOfK(Node):
 
 
 class _TiesWithItsOwn(Node):
-    def top_k(self, plan: ScanPlan, ordered: Ordered) -> TopK:
-        return TopK(
-            ordered.at_nodes,
-            plan.matches,
-            plan.row_counts,
-            ordered.order,
-            wanted=ordered.wanted,
-            keeps_ties=ordered.ties_matter,
-        )
+    def keeps_ties(self, ordered: Ordered) -> bool:
+        return ordered.ties_matter
 
 
 class _OtherOrder(Node):

@@ -14,7 +14,6 @@ from sim.trace import (
     Pruned,
     QueryBegan,
     QueryEnded,
-    Ranges,
     ReadFailed,
     ScanPlanned,
     TaskSent,
@@ -48,7 +47,7 @@ def measures(run: Run) -> dict[str, float]:
     """
     found: Counter[str] = Counter()
     began: dict[str, int] = {}
-    given: dict[str, np.ndarray] = {}
+    given = {scan: np.zeros(blocks, np.int64) for scan, blocks in run.blocks.items()}
     latency = 0
     for event in run.trace:
         match event:
@@ -66,7 +65,8 @@ def measures(run: Run) -> dict[str, float]:
             case TaskSent():
                 found["tasks"] += 1
                 found["stolen"] += event.stolen
-                _count(given, event.scan, event.blocks)
+                for first, last in event.blocks:
+                    given[event.scan][first:last] += 1
             case BlocksRead() | FootersRead():
                 found["requests"] += event.requests
                 found["bytes_read"] += event.bytes
@@ -102,17 +102,6 @@ _NAMES = (
     "reads_failed", "crashes", "reports_ignored", "unasked_blocks", "latency_us",
     "metadata_us", "busy_us", "work_us",
 )  # fmt: skip
-
-
-def _count(given: dict[str, np.ndarray], scan: str, blocks: Ranges) -> None:
-    """Count how often each block is given."""
-    most = max(last for _, last in blocks)
-    times = given.get(scan, np.zeros(0, np.int64))
-    if len(times) < most:
-        times = np.concatenate([times, np.zeros(max(most, 2 * len(times)) - len(times), np.int64)])
-    for first, last in blocks:
-        times[first:last] += 1
-    given[scan] = times
 
 
 def _shares(run: Run, found: Mapping[str, float]) -> dict[str, float]:

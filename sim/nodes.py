@@ -230,19 +230,23 @@ class Node:
         return self.scans[plan.name]
 
     def top_k(self, plan: ScanPlan, ordered: Ordered) -> TopK:
-        """The state machine of a top-k, at this node.
-
-        Ties always matter here: rows that this node holds are lost if it crashes, so that only the control
-        plane, which keeps what it accepts, may skip a block for holding enough of them.
-        """
+        """The state machine of a top-k, at this node."""
         return TopK(
             ordered.at_nodes,
             plan.matches,
             plan.row_counts,
             ordered.order,
             wanted=ordered.wanted,
-            keeps_ties=True,
+            keeps_ties=self.keeps_ties(ordered),
         )
+
+    def keeps_ties(self, ordered: Ordered) -> bool:
+        """Whether a block that ties with this node's own boundary is read.
+
+        Always: rows that this node holds are lost if it crashes, so that only the control plane, which keeps
+        what it accepts, may skip a block for holding enough of them.
+        """
+        return True
 
     def reader(self) -> Reader:
         """What reads from the object store, with an empty cache."""

@@ -160,7 +160,7 @@ def _plan(query: Query, scan: Scan, table: Table, *, known: bool) -> ScanPlan:
     blocks = table.metadata.num_rows
     counts = table.metadata.column("row_count").to_numpy() if known else np.full(blocks, -1)
     plan = ScanPlan(
-        name=f"{query.name}/{table.name}",
+        name=query.scan_name(scan),
         query=query,
         scan=scan,
         table=table,

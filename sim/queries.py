@@ -58,6 +58,10 @@ class Query:
     arrives_us: int = 0
     columns_read: int = 0
 
+    def scan_name(self, scan: Scan) -> str:
+        """What trace and messages call a scan."""
+        return f"{self.name}/{self.scans[scan].table}"
+
     @property
     def wanted(self) -> int | None:
         """The LIMIT."""
@@ -78,6 +82,11 @@ class Query:
     def join(self) -> Join | None:
         """The join."""
         return self.plan if isinstance(self.plan, Join) else None
+
+
+def query_name(scan: str) -> str:
+    """The name of the query that a scan of that name is of."""
+    return scan.partition("/")[0]
 
 
 def answered(query: Query, rows: Mapping[Scan, Sequence[Row]]) -> list[Answer]:

@@ -48,6 +48,15 @@ class Run:
     ended_us: int
     settled: bool
 
+    @property
+    def blocks(self) -> dict[str, int]:
+        """How many blocks each scan has, by its name in the trace."""
+        return {
+            query.scan_name(scan): len(self.tables[asked.table].layout.sizes)
+            for query in self.queries
+            for scan, asked in query.scans.items()
+        }
+
 
 def run(
     world: World,

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sim.queries import query_name
 from sim.run import Run
 from sim.trace import Accepted, Pruned, QueryEnded, count
 
@@ -37,10 +38,9 @@ def settling(run: Run, *, closer_us: int) -> Settling:
     Args:
         closer_us: What happens less than that after an instant is told of that instant.
     """
-    totals = {
-        query.name: sum(len(run.tables[asked.table].layout.sizes) for asked in query.scans.values())
-        for query in run.queries
-    }
+    totals: Counter[str] = Counter()
+    for scan, blocks in run.blocks.items():
+        totals[query_name(scan)] += blocks
     so_far: Counter[str] = Counter()
     settled: Counter[str] = Counter()
     steps: list[tuple[int, Counter[str]]] = [(0, Counter())]
@@ -48,9 +48,9 @@ def settling(run: Run, *, closer_us: int) -> Settling:
         match event:
             case Pruned():
                 name, blocks = f"{event.technique} at {event.where}", count(event.blocks)
-                query = event.scan.partition("/")[0]
+                query = query_name(event.scan)
             case Accepted():
-                name, blocks, query = READ, count(event.blocks), event.scan.partition("/")[0]
+                name, blocks, query = READ, count(event.blocks), query_name(event.scan)
             case QueryEnded(cancelled=True):
                 name, query = CANCELLED, event.query
                 blocks = totals[query] - settled[query]
@@ -64,7 +64,7 @@ def settling(run: Run, *, closer_us: int) -> Settling:
             steps[-1] = (steps[-1][0], so_far.copy())
     names = [*sorted(so_far.keys() - {READ, CANCELLED}), *(one for one in (READ, CANCELLED) if so_far[one])]
     return Settling(
-        total=sum(totals.values()),
+        total=totals.total(),
         at_us=tuple(at for at, _ in steps),
         blocks={name: tuple(step[name] for _, step in steps) for name in names},
     )

@@ -1,7 +1,8 @@
 """The cases of a scenario: one for each combination of the values that it varies."""
 
 import itertools
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +27,7 @@ class Case:
     @property
     def name(self) -> str:
         """The settings, for people; each by the last part of its path."""
-        return ", ".join(f"{path.rpartition('.')[2]} {value}" for path, value in self.settings.items())
+        return listed(self.settings)
 
     def has(self, settings: Mapping[str, Setting]) -> bool:
         """Whether these are among its settings."""
@@ -48,6 +49,57 @@ def cases(given: Scenario) -> list[Case]:
         settings = dict(zip(given.vary, chosen, strict=True))
         found.append(Case(settings=settings, scenario=_with(given, settings)))
     return found
+
+
+def cases_with(given: Scenario, texts: Sequence[str]) -> list[Case]:
+    """The cases that have each of these settings.
+
+    Args:
+        texts: KEY=VALUE each: the path of a key that varies, or what comes after a dot of it, and a value as
+            TOML spells it; a text may go without quotes.
+    Raises:
+        InputError: as `cases`; or no key that varies is meant, or several are, or it has no such value.
+    """
+    kept = cases(given)
+    for text in texts:
+        key, _, told = text.partition("=")
+        path = _varied(given, key.strip(), text)
+        kept = [case for case in kept if _told(told.strip(), case.settings[path])]
+        if not kept:
+            known = ", ".join(map(spelled, given.vary[path]))
+            raise InputError(f"{text}: no case that is left has it; {path} may be {known}")
+    return kept
+
+
+def _varied(given: Scenario, key: str, text: str) -> str:
+    """The path of the key that varies and is meant."""
+    meant = [path for path in given.vary if f".{path}".endswith(f".{key}")]
+    if len(meant) == 1:
+        return meant[0]
+    if meant:
+        raise InputError(f"{text}: {key} is the end of {' and of '.join(meant)}: give more of it")
+    known = ", ".join(given.vary) or "nothing"
+    raise InputError(f"{text}: {key or 'that'} does not vary; what does is {known}")
+
+
+def _told(text: str, setting: Setting) -> bool:
+    """Whether a text spells a value."""
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    # 1 is no spelling of true, nor of 1.0, though Python calls them equal.
+    return text == setting or (type(value) is type(setting) and value == setting)
+
+
+def listed(settings: Mapping[str, Setting]) -> str:
+    """Settings for people, each by the last part of its path."""
+    return ", ".join(f"{path.rpartition('.')[2]} {spelled(value)}" for path, value in settings.items())
+
+
+def spelled(setting: Setting) -> str:
+    """A value as TOML spells it, but texts without quotes."""
+    return str(setting).lower() if isinstance(setting, bool) else str(setting)
 
 
 def _with(given: Scenario, settings: Mapping[str, Setting]) -> Scenario:

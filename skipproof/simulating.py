@@ -18,7 +18,7 @@ from sim.expecting import Measured, Missed, missed
 from sim.measures import latencies_us, measures
 from sim.scenario import Scenario, of_seed, read
 from sim.trace import lines
-from sim.varying import Case, cases
+from sim.varying import Case, cases_with, spelled
 from skipproof.simulations.summaries import Summary, summaries
 
 Say: TypeAlias = Callable[[str, int, int], None]
@@ -74,7 +74,8 @@ class Simulated:
 
     def replay(self, run: Ran) -> str:
         """The command that makes a run again."""
-        only = [f"--only {shlex.quote(f'{path}={value}')}" for path, value in run.case.settings.items()]
+        settings = [f"{path}={spelled(value)}" for path, value in run.case.settings.items()]
+        only = [f"--only {shlex.quote(text)}" for text in settings]
         return " ".join([self._begun, *only, f"--seed {run.seed} --trace FILE"])
 
     def to_dict(self) -> dict[str, Any]:
@@ -126,7 +127,7 @@ def simulate(path: Path, seeds: range | None, only: Sequence[str], say: Say) -> 
     """
     given = read(path)
     chosen = seeds or range(given.seeds.first, given.seeds.first + given.seeds.count)
-    kept = _cases(given, only)
+    kept = _chosen(given, only)
     todo = [(at, case, seed) for at, case in enumerate(kept) for seed in chosen]
     runs: list[tuple[int, Ran]] = []
     for at, run in _runs(todo):
@@ -138,23 +139,12 @@ def simulate(path: Path, seeds: range | None, only: Sequence[str], say: Say) -> 
     return Simulated(path=path, scenario=given, only=tuple(only), runs=tuple(ordered), missed=tuple(due))
 
 
-def _cases(given: Scenario, only: Sequence[str]) -> list[Case]:
-    """The cases with these settings, each spelled KEY=VALUE, by the whole key or the end of it."""
-    kept = cases(given)
-    for text in only:
-        key, _, value = text.partition("=")
-        kept = [
-            case
-            for case in kept
-            if any(
-                path.endswith(key) and str(setting) == value.strip('"')
-                for path, setting in case.settings.items()
-            )
-        ]
-        if not kept:
-            known = "; ".join(f"{path} = {values}" for path, values in given.vary.items()) or "nothing"
-            raise InputError(f"--only {text}: no case has that; what varies is {known}")
-    return kept
+def _chosen(given: Scenario, only: Sequence[str]) -> list[Case]:
+    """The cases that `--only` leaves."""
+    try:
+        return cases_with(given, only)
+    except InputError as error:
+        raise InputError(f"--only {error}") from error
 
 
 def _runs(todo: Sequence[tuple[int, Case, int]]) -> Iterator[tuple[int, Ran]]:
@@ -183,7 +173,7 @@ def trace(path: Path, seed: int, only: Sequence[str], to: Path) -> None:
     Raises:
         InputError: the file is no scenario, or several of its cases have these settings.
     """
-    kept = _cases(read(path), only)
+    kept = _chosen(read(path), only)
     if len(kept) > 1:
         raise InputError(f"--trace: it is of one case, and there are {len(kept)}: choose with --only")
     run = of_seed(kept[0].scenario, seed).run(seed)

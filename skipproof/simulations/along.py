@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sim.scenario import Setting
+from sim.varying import spelled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +81,7 @@ def _values(found: Sequence[Mapping[str, Setting]]) -> dict[str, list[Setting]]:
 def _told(settings: Mapping[str, Setting], paths: Sequence[str]) -> str:
     """Some settings for people; a text says by itself what it is."""
     return ", ".join(
-        setting if isinstance(setting, str) else f"{path.rpartition('.')[2]} {setting}"
+        setting if isinstance(setting, str) else f"{path.rpartition('.')[2]} {spelled(setting)}"
         for path, setting in settings.items()
         if path in paths
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
-from sim.scenario import Setting
+from sim.varying import spelled
 from skipproof.simulations import look
 from skipproof.simulations.along import Along, Spread
 from skipproof.simulations.look import Picture
@@ -85,15 +85,16 @@ def _places(axes: Axes, found: Along) -> Sequence[float]:
             look.multiply(axes.xaxis)
         return values
     places = list(range(len(found.values)))
-    axes.set_xticks(places, [letter or look.label(str(value), TICK_MAX) for letter, value in _letters(found)])
+    axes.set_xticks(places, [letter or look.label(value, TICK_MAX) for letter, value in _letters(found)])
     axes.set_xlim(-0.5, len(places) - 0.5)
     return places
 
 
-def _letters(found: Along) -> list[tuple[str, Setting]]:
+def _letters(found: Along) -> list[tuple[str, str]]:
     """The values, each with what stands for it on the axis where one of them is too long to stand there."""
-    long = not found.numeric and any(len(str(value)) > TICK_MAX for value in found.values)
-    return [(LETTERS[at % len(LETTERS)] if long else "", value) for at, value in enumerate(found.values)]
+    values = [spelled(value) for value in found.values]
+    long = not found.numeric and any(len(value) > TICK_MAX for value in values)
+    return [(LETTERS[at % len(LETTERS)] if long else "", value) for at, value in enumerate(values)]
 
 
 def _upright(axes: Axes, axis: Axis, spreads: Sequence[Spread]) -> None:
@@ -113,5 +114,5 @@ def _told(found: Along, names: Sequence[str], axis: Axis) -> str:
         there = [spread for spread in found.lines[name] if spread]
         ends = f"from {there[0].median / axis.scale:.4g} to {there[-1].median / axis.scale:.4g}"
         told.append(f"{look.label(name, LABEL_MAX)} {ends}".strip())
-    first, last = (look.label(str(found.values[at]), LABEL_MAX) for at in (0, -1))
+    first, last = (look.label(spelled(found.values[at]), LABEL_MAX) for at in (0, -1))
     return f"{axis.label}, {look.label(found.key, LABEL_MAX)} from {first} to {last}: {'; '.join(told)}"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from sim.expecting import Measured, number, out_of_bounds, ratios
 from sim.scenario import Bounds, Scenario, Setting
+from sim.varying import listed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +52,11 @@ def compared(given: Scenario, runs: Sequence[Measured]) -> Iterator[Row]:
         found = sorted(ratio for _, _, ratio in ratios(due, runs))
         if not found:
             continue
-        where = f" where {_settings(due.where)}" if due.where else ""
+        where = f" where {listed(due.where)}" if due.where else ""
         kept = (due.min is None or found[0] >= due.min) and (due.max is None or found[-1] <= due.max)
         least, median, most = _ends(found)
         yield Row(
-            measure=f"{due.measure} of {_settings(due.of)} to {_settings(due.to)}{where}",
+            measure=f"{due.measure} of {listed(due.of)} to {listed(due.to)}{where}",
             least=least,
             median=median,
             most=most,
@@ -111,10 +112,6 @@ def _rows(case: str, runs: Sequence[Measured], due: Sequence[_Due]) -> Iterator[
 
 def _ends(values: Sequence[float]) -> tuple[str, str, str]:
     return number(values[0]), number(values[len(values) // 2]), number(values[-1])
-
-
-def _settings(settings: Mapping[str, Setting]) -> str:
-    return ", ".join(f"{path.rpartition('.')[2]} {value}" for path, value in settings.items())
 
 
 def _told(least: float | None, most: float | None, some: float | None) -> str:

@@ -1,5 +1,9 @@
 """What scenarios vary, what they expect of some cases, and what tasks of many blocks are to tasks of one."""
 
+import shlex
+from itertools import pairwise
+from pathlib import Path
+
 import pytest
 from msgspec.structs import replace
 
@@ -7,7 +11,8 @@ from pruning.errors import InputError
 from sim.expecting import Measured, missed
 from sim.measures import measures
 from sim.scenario import of_seed, scenario
-from sim.varying import cases
+from sim.varying import cases, cases_with
+from skipproof.simulating import Ran, Simulated
 
 TEXT = """
 title = ""
@@ -57,6 +62,71 @@ def test_what_cannot_vary_is_said(vary: str, sentence: str) -> None:
     with pytest.raises(InputError) as raised:
         cases(scenario(f"{TEXT}[vary]\n{vary}\n"))
     assert sentence in str(raised.value)
+
+
+VARIED = (
+    TEXT
+    + '[[table]]\nname = "u"\nblocks = 1\nrows_per_block = 1\n'
+    + '[vary]\n"table.t.blocks" = [30, 300]\n"table.u.blocks" = [1, 30]\n'
+    + '"world.warehouse.page_index" = [true, false]\n"table.t.order" = ["within", "random"]\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("only", "path", "value"),
+    [
+        ("table.t.blocks=30", "table.t.blocks", 30),
+        ("t.blocks = 3_00", "table.t.blocks", 300),
+        ("page_index=true", "world.warehouse.page_index", True),
+        ("order=random", "table.t.order", "random"),
+        ('order="random"', "table.t.order", "random"),
+    ],
+)
+def test_a_setting_chooses_its_cases(only: str, path: str, value: object) -> None:
+    """By the whole path, or what comes after a dot of it; values are spelled as in the file."""
+    given = scenario(VARIED)
+    found = cases_with(given, [only])
+    assert len(found) == 8
+    assert {one.settings[path] for one in found} == {value}
+    assert len(cases_with(given, [only, "u.blocks=1"])) == 4
+
+
+def test_what_replays_a_run_names_its_case() -> None:
+    """Whatever its settings are: true or false, a number, a text with blanks."""
+    vary = {
+        "world.warehouse.page_index": (True, False),
+        "query.0.columns_read": (1, 2),
+        "query.0.sql": ("SELECT * FROM t WHERE k = 1", "SELECT * FROM t"),
+    }
+    given = replace(scenario(TEXT), vary=vary)
+    simulated = Simulated(path=Path("x.toml"), scenario=given, only=(), runs=(), missed=())
+    for case in cases(given):
+        run = Ran(case=case, seed=3, measures={}, latencies_us={}, violations=())
+        words = shlex.split(simulated.replay(run))
+        only = [word for before, word in pairwise(words) if before == "--only"]
+        assert [one.settings for one in cases_with(given, only)] == [case.settings]
+
+
+@pytest.mark.parametrize(
+    ("only", "sentence"),
+    [
+        ("locks=30", "locks does not vary; what does is table.t.blocks, table.u.blocks, world"),
+        ("=30", "=30: that does not vary"),
+        ("nodes=4", "nodes does not vary"),
+        ("blocks=30", "blocks is the end of table.t.blocks and of table.u.blocks: give more of it"),
+        ("t.blocks=3", "t.blocks=3: no case that is left has it; table.t.blocks may be 30, 300"),
+        ("t.blocks=30.0", "table.t.blocks may be 30, 300"),
+        ("page_index=True", "world.warehouse.page_index may be true, false"),
+        ("page_index=1", "world.warehouse.page_index may be true, false"),
+        ("u.blocks=true", "table.u.blocks may be 1, 30"),
+        ("page_index", "world.warehouse.page_index may be true, false"),
+    ],
+)
+def test_a_setting_that_no_case_has_is_told(only: str, sentence: str) -> None:
+    with pytest.raises(InputError) as raised:
+        cases_with(scenario(VARIED), [only])
+    assert sentence in str(raised.value)
+    assert "\n" not in str(raised.value)
 
 
 def test_expectations_of_some_cases_and_ratios() -> None:
