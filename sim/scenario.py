@@ -219,10 +219,7 @@ def of_seed(given: Scenario, seed: int) -> SmallWorld:
 def _queries(given: Scenario, seed: int) -> list[Query]:
     specs = list(given.query)
     if given.workload is not None:
-        tables = [spec for spec in given.table if spec.spread and spec.name == given.workload.table]
-        if not tables:
-            raise InputError(f"workload: {given.workload.table} is no table without rows")
-        keys = tables[0].keys or tables[0].blocks * tables[0].rows_per_block
+        keys = _keys_of_workload(given.table, given.workload)
         draw = random.Random(f"{seed}/workload")
         specs += [
             QuerySpec(sql=text, arrives_us=arrives) for arrives, text in texts(draw, given.workload, keys)
@@ -235,6 +232,25 @@ def _queries(given: Scenario, seed: int) -> list[Query]:
         )
         for at, spec in enumerate(specs)
     ]
+
+
+def _keys_of_workload(tables: Sequence[TableSpec], workload: Workload) -> int:
+    """How many values the columns of its tables have."""
+    if workload.build == workload.table:
+        raise InputError(f"workload: {workload.table} cannot be joined with itself")
+    keys = {spec.name: _keys(spec) for spec in tables if spec.spread}
+    names = [workload.table, *([workload.build] if workload.build else [])]
+    for name in names:
+        if name not in keys:
+            raise InputError(f"workload: {name} is no table without rows")
+    first, last = keys[names[0]], keys[names[-1]]
+    if first != last:
+        raise InputError(f"workload: {names[-1]} has {last} keys, {names[0]} {first}")
+    return first
+
+
+def _keys(spec: TableSpec) -> int:
+    return spec.keys or spec.blocks * spec.rows_per_block
 
 
 def _check(plan: Sequence[AnyFault], nodes: int, queries: int) -> None:
@@ -290,7 +306,7 @@ def _layout(spec: TableSpec) -> Layout:
 
 
 def _spread(spec: TableSpec) -> SpreadTable:
-    keys = spec.keys or spec.blocks * spec.rows_per_block
+    keys = _keys(spec)
     low, high = np.zeros(spec.blocks, np.int64), np.full(spec.blocks, keys - 1)
     everywhere = Spread(low=low, high=high)
     clustered = everywhere
