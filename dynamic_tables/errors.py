@@ -1,0 +1,35 @@
+"""What can be wrong with a definition, and what can go wrong while its query runs."""
+
+from pruning.errors import InputError
+
+
+class Refused(InputError):
+    """A definition that a mode, or every mode, cannot maintain.
+
+    Attributes:
+        construct: What in the definition is refused, as a user names it (R-DVS-22).
+    """
+
+    def __init__(self, construct: str, reason: str) -> None:
+        super().__init__(f"{construct} {reason}")
+        self.construct = construct
+
+
+class UserError(Exception):
+    """A fault of the data or the query, not of the system: the refresh fails (R-DVS-33)."""
+
+
+class DivisionByZero(UserError):
+    """A number was divided by zero."""
+
+
+class CastFailed(UserError):
+    """A value has no counterpart in the type it was cast to."""
+
+
+class DuplicateRowId(AssertionError):
+    """Two rows of one result have the same row id: a fault of ours, never of the data (R-DVS-92)."""
+
+
+class DerivativeLeft(AssertionError):
+    """A derivative was left after differentiation: a fault of ours (R-DVS-93)."""

@@ -1,0 +1,86 @@
+"""Types of columns, and which type holds the values of two others."""
+
+import enum
+from dataclasses import dataclass
+
+from pruning.errors import InputError
+
+
+class Kind(enum.Enum):
+    """What sort of values a column has."""
+
+    NULL = "NULL"  # of the literal NULL alone
+    BOOLEAN = "BOOLEAN"
+    INTEGER = "INTEGER"
+    DECIMAL = "DECIMAL"
+    FLOAT = "FLOAT"
+    TEXT = "TEXT"
+    BINARY = "BINARY"
+    DATE = "DATE"
+    TIMESTAMP = "TIMESTAMP"
+    ARRAY = "ARRAY"
+    OBJECT = "OBJECT"
+    VARIANT = "VARIANT"
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A kind; of decimals also the number of digits behind the point."""
+
+    kind: Kind
+    scale: int = 0
+
+    def __str__(self) -> str:
+        return f"DECIMAL(38,{self.scale})" if self.kind is Kind.DECIMAL else self.kind.value
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One column of a table or a result."""
+
+    name: str
+    type: Type
+
+
+NULL = Type(Kind.NULL)
+BOOLEAN = Type(Kind.BOOLEAN)
+INTEGER = Type(Kind.INTEGER)
+FLOAT = Type(Kind.FLOAT)
+TEXT = Type(Kind.TEXT)
+BINARY = Type(Kind.BINARY)
+DATE = Type(Kind.DATE)
+TIMESTAMP = Type(Kind.TIMESTAMP)
+ARRAY = Type(Kind.ARRAY)
+OBJECT = Type(Kind.OBJECT)
+VARIANT = Type(Kind.VARIANT)
+
+NUMBERS = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT})
+# Kinds whose values Python's own equality tells apart exactly as SQL does, and which hash.
+PLAIN = frozenset(
+    {Kind.BOOLEAN, Kind.INTEGER, Kind.DECIMAL, Kind.TEXT, Kind.BINARY, Kind.DATE, Kind.TIMESTAMP}
+)
+
+
+def decimal(scale: int) -> Type:
+    """Decimals with this many digits behind the point."""
+    return Type(Kind.DECIMAL, scale)
+
+
+def common(left: Type, right: Type) -> Type:
+    """The type that holds the values of both.
+
+    Raises:
+        InputError: There is none; a cast has to say what is meant.
+    """
+    if left == right or right.kind is Kind.NULL:
+        return left
+    if left.kind is Kind.NULL:
+        return right
+    kinds = {left.kind, right.kind}
+    if kinds <= NUMBERS:
+        return FLOAT if Kind.FLOAT in kinds else decimal(max(left.scale, right.scale))
+    if kinds == {Kind.DATE, Kind.TIMESTAMP}:
+        return TIMESTAMP
+    if Kind.VARIANT in kinds:
+        return left if right.kind is Kind.VARIANT else right
+    raise InputError(f"{left} and {right} have no common type: cast one of them")
