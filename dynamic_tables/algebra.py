@@ -80,7 +80,7 @@ class Join:
     """Pairs of rows whose keys are equal and of which the rest of the condition is TRUE.
 
     Attributes:
-        left_keys: Over the left row; as many as `right_keys`. A key with a NULL equals none; no key, each pair.
+        left_keys: Over the left row; as many as `right_keys`. NULL equals nothing; without keys, each pair.
         residual: Over the columns of the left row followed by those of the right.
     """
 

@@ -20,11 +20,11 @@ class Query:
 
     Attributes:
         relation: What it computes, from sources named by their identities.
-        obstacle: Why it cannot be maintained incrementally; None if it can.
+        obstacle: The construct because of which it cannot be maintained incrementally; None if it can.
     """
 
     relation: Relation
-    obstacle: Refused | None = None
+    obstacle: str | None = None
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -44,7 +44,7 @@ class Query:
     def require_incremental(self) -> None:
         """Raise what stands in the way of maintaining it incrementally (R-DVS-22)."""
         if self.obstacle is not None:
-            raise self.obstacle
+            raise Refused(self.obstacle, "cannot be maintained incrementally; use REFRESH_MODE = FULL")
 
     @cached_property
     def sources(self) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ class Kind(enum.Enum):
     BINARY = "BINARY"
     DATE = "DATE"
     TIMESTAMP = "TIMESTAMP"
+    INTERVAL = "INTERVAL"  # a length of time, as microseconds
     ARRAY = "ARRAY"
     OBJECT = "OBJECT"
     VARIANT = "VARIANT"
@@ -50,6 +51,7 @@ TEXT = Type(Kind.TEXT)
 BINARY = Type(Kind.BINARY)
 DATE = Type(Kind.DATE)
 TIMESTAMP = Type(Kind.TIMESTAMP)
+INTERVAL = Type(Kind.INTERVAL)
 ARRAY = Type(Kind.ARRAY)
 OBJECT = Type(Kind.OBJECT)
 VARIANT = Type(Kind.VARIANT)
