@@ -18,7 +18,7 @@ STEPS = st.lists(
 
 
 def given_timestamps(steps, clock_class=Clock):
-    """Run clocks of three nodes; each tick is sent to the next node. What each node gave and when it began."""
+    """Run clocks of three nodes; each tick is sent to the next node."""
     marks = {node: [-1] for node in range(3)}
     clocks = {node: clock_class(node, save=marks[node].append) for node in range(3)}
     given_by = {node: [] for node in range(3)}
@@ -52,7 +52,7 @@ def holds(steps, clock_class=Clock):
 @given(STEPS)
 @example([("tick", 0, 7), ("restart", 0, 0), ("tick", 0, 3)])
 def test_the_clock_never_goes_back(steps):
-    """R-DVS-80, trap 46. Over restarts, steps of wall clocks and messages each timestamp is above those before."""
+    """R-DVS-80, trap 46. Over restarts, wall clocks that step, and messages, each is above those before."""
     assert holds(steps)
 
 
@@ -78,7 +78,7 @@ class IgnoresReaders(Clock):
 
 
 def test_broken_clocks_are_seen():
-    """R-DVS-80. A clock that trusts its wall, forgets its mark or ignores what it receives is told from ours."""
+    """R-DVS-80. A clock that trusts its wall, forgets its mark or ignores messages is told apart."""
     back = [("tick", 0, 9), ("tick", 0, 3), ("tick", 0, 3)]
     assert not holds(back, TrustsItsWall)
     assert not holds([("tick", 1, 9), ("restart", 1, 0), ("tick", 1, 3)], ForgetsItsMark)
