@@ -1,0 +1,140 @@
+"""Target lags, the canonical periods that try to meet them, and what lag comes out ([D] 3.2 and 5.2).
+
+All times are whole microseconds. A refresh with period p waits w for its warehouse and its upstream
+tables after its data timestamp, and then runs for d: just before the next one commits, lag is p + w + d.
+"""
+
+import enum
+from bisect import bisect_left
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TypeAlias, TypeVar
+
+from pruning.errors import InputError
+
+MINUTE_US = 60_000_000
+TARGET_LAG_US_MIN = MINUTE_US
+# A downstream tick is always an upstream tick, because each period divides the next (R-DVS-73).
+PERIODS_US = tuple(48_000_000 << n for n in range(12))
+
+
+class Downstream(enum.Enum):
+    """The target lag of a table that is refreshed only for those that read it."""
+
+    DOWNSTREAM = "DOWNSTREAM"
+
+
+DOWNSTREAM = Downstream.DOWNSTREAM
+TargetLag: TypeAlias = int | Downstream
+Key = TypeVar("Key", bound=Hashable)
+
+
+def check_target_lag(lag: TargetLag) -> None:
+    """Refuse a target lag below a minute (R-DVS-12)."""
+    if lag is not DOWNSTREAM and lag < TARGET_LAG_US_MIN:
+        raise InputError(f"a target lag of {lag / 1e6:g} seconds is below the minimum of one minute")
+
+
+def lags_in_force(
+    lags: Mapping[Key, TargetLag], consumers: Mapping[Key, Iterable[Key]], order: Sequence[Key]
+) -> dict[Key, int | None]:
+    """What each table has to meet; None: it is never scheduled (R-DVS-13).
+
+    Args:
+        lags: The target lag of each table.
+        consumers: The tables that read each, directly.
+        order: The tables, upstream before downstream.
+    Returns:
+        Them in that order.
+    """
+    in_force: dict[Key, int | None] = {}
+    asked: dict[Key, int | None] = {}  # of a table and of all below it, the least lag in numbers
+    for table in reversed(order):
+        below = least(asked[consumer] for consumer in consumers[table])
+        lag = lags[table]
+        in_force[table] = below if isinstance(lag, Downstream) else lag
+        asked[table] = least((in_force[table], below))
+    return {table: in_force[table] for table in order}
+
+
+def least(lags: Iterable[int | None]) -> int | None:
+    """The least of those that are given."""
+    return min((lag for lag in lags if lag is not None), default=None)
+
+
+def own_period(lag_us: int, cost_us: int) -> int:
+    """The index of the longest period p with p + cost < lag; 0 if none is short enough (R-DVS-75).
+
+    Args:
+        lag_us: The lag in force.
+        cost_us: What is expected of waiting and running together, w + d.
+    """
+    return max(0, bisect_left(PERIODS_US, lag_us - cost_us) - 1)
+
+
+def periods(own: Mapping[Key, int | None], upstream: Mapping[Key, Iterable[Key]]) -> dict[Key, int | None]:
+    """The indices of the periods that tables get: never shorter than upstream (R-DVS-74).
+
+    Args:
+        own: The period that each would choose, upstream before downstream; None: it is not scheduled.
+        upstream: The tables that each reads, directly; those that are not in `own` do not count.
+    """
+    chosen: dict[Key, int | None] = {}
+    for table, period in own.items():
+        if period is not None:
+            above = (chosen.get(source) for source in upstream[table])
+            period = max((period, *(p for p in above if p is not None)))
+        chosen[table] = period
+    return chosen
+
+
+def below_upstream(
+    in_force: Mapping[Key, int | None], upstream: Mapping[Key, Iterable[Key]]
+) -> dict[Key, Key]:
+    """Tables whose lag is below that of a table they read, each with the one furthest above (R-DVS-14)."""
+    found = {}
+    for table, lag in in_force.items():
+        above = [(given, source) for source in upstream[table] if (given := in_force.get(source)) is not None]
+        slowest = max(above, key=lambda pair: pair[0], default=None)
+        if lag is not None and slowest is not None and slowest[0] > lag:
+            found[table] = slowest[1]
+    return found
+
+
+def is_tick(data_us: int, *, period: int, phase_us: int) -> bool:
+    """Whether a period has a tick at a time; all tables of an account have one phase (R-DVS-73)."""
+    return (data_us - phase_us) % PERIODS_US[period] == 0
+
+
+def last_tick_us(now_us: int, *, period: int, phase_us: int) -> int:
+    """The newest tick of a period at a time or before."""
+    return now_us - (now_us - phase_us) % PERIODS_US[period]
+
+
+def peak_us(*, ended_us: int, previous_data_us: int) -> int:
+    """Lag just before a refresh is committed: e_i - v_{i-1} (R-DVS-70)."""
+    return ended_us - previous_data_us
+
+
+def trough_us(*, ended_us: int, data_us: int) -> int:
+    """Lag just after a refresh is committed: e_i - v_i (R-DVS-70)."""
+    return ended_us - data_us
+
+
+def initial_timestamp(
+    upstream: Sequence[Sequence[int]], *, created_us: int, lag_us: int | None, since_us: int
+) -> int | None:
+    """A data timestamp to start from that costs no refresh of the tables read (R-DVS-09).
+
+    Args:
+        upstream: Of each dynamic table that is read, data timestamps that it has or is about to have.
+        created_us: When the table was created.
+        lag_us: The lag in force, how old the timestamp may be; None: of any age.
+        since_us: Since when all other sources can be read.
+    Returns:
+        The newest that all have; None if none will do, and the time of creation is to be taken.
+    """
+    if not upstream:
+        return None
+    oldest_us = since_us if lag_us is None else max(since_us, created_us - lag_us)
+    common = set(upstream[0]).intersection(*upstream[1:])
+    return max((data_us for data_us in common if data_us >= oldest_us), default=None)
