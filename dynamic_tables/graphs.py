@@ -1,0 +1,84 @@
+"""The graph of dynamic tables, rendered from the catalog: who reads whom, through views (R-DVS-45)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from dynamic_tables.ddl import Initialize, Name
+from dynamic_tables.entities import Entity, Kind, State
+from dynamic_tables.frontiers import TableId
+from dynamic_tables.lags import TargetLag
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """One dynamic table, as the scheduler knows it.
+
+    Attributes:
+        upstream: The dynamic tables that it reads.
+        base: The base tables that it reads.
+        missing: Names that it reads and that lead nowhere.
+        suspended: Why it is not scheduled; None if it is.
+    """
+
+    table: TableId
+    upstream: tuple[TableId, ...]
+    base: tuple[TableId, ...]
+    missing: tuple[Name, ...]
+    lag: TargetLag
+    warehouse: str
+    suspended: str | None
+    initialize: Initialize
+    created_us: int
+
+
+def node_of(state: State, entity: Entity) -> Node:
+    """The node of a dynamic table."""
+    upstream: dict[TableId, None] = {}
+    base: dict[TableId, None] = {}
+    missing: dict[Name, None] = {}
+    open_names = list(reversed(entity.reads))
+    while open_names:
+        name = open_names.pop()
+        source = state.find(name)
+        if source is None:
+            missing[name] = None
+        elif source.kind is Kind.VIEW:
+            open_names += reversed(source.reads)
+        else:
+            (upstream if source.kind is Kind.DYNAMIC_TABLE else base)[source.identity] = None
+    return Node(
+        table=entity.identity,
+        upstream=tuple(upstream),
+        base=tuple(base),
+        missing=tuple(missing),
+        lag=entity.lag,
+        warehouse=entity.warehouse,
+        suspended=entity.suspended,
+        initialize=entity.initialize,
+        created_us=entity.created.physical_us,
+    )
+
+
+def nodes(state: State) -> dict[TableId, Node]:
+    """The whole graph."""
+    return {entity.identity: node_of(state, entity) for entity in state.dynamic_tables()}
+
+
+def touched(state: State, names: Iterable[Name]) -> list[Entity]:
+    """The dynamic tables whose nodes depend on what these names mean."""
+    found: dict[TableId, Entity] = {}
+    open_names = list(names)
+    seen = set(open_names)
+    while open_names:
+        name = open_names.pop()
+        entity = state.find(name)
+        if entity is not None and entity.kind is Kind.DYNAMIC_TABLE:
+            found[entity.identity] = entity
+        for reader in sorted(state.readers.get(name, ())):
+            entity = state.entities[reader]
+            if entity.kind is Kind.DYNAMIC_TABLE:
+                found[reader] = entity
+            elif entity.name not in seen:
+                seen.add(entity.name)
+                open_names.append(entity.name)
+    return list(found.values())
