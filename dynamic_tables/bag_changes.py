@@ -36,7 +36,7 @@ class Interval:
 
     def __init__(self, sources: Mapping[str, Source]) -> None:
         self.sources = sources
-        self.memo: dict[Hashable, Any] = {}
+        self.memo: dict[int, Any] = {}
 
 
 Run: TypeAlias = Callable[[Interval], Any]
@@ -82,10 +82,11 @@ class Compiler:
 
     def changes(self, plan: Plan) -> Run:
         """A function that gives a node's value over an interval, computed once for each."""
-        place = (id(plan.relation), plan.moment) if isinstance(plan, Snapshot) else id(plan)
-        if place not in self.known:
-            self.known[place] = remembered(place, NODES[type(plan)](self, plan))
-        return self.known[place]
+        node = (id(plan.relation), plan.moment) if isinstance(plan, Snapshot) else id(plan)
+        if node not in self.known:
+            run = NODES[type(plan)](self, plan)
+            self.known[node] = remembered(len(self.known), run)
+        return self.known[node]
 
     def snapshot(self, relation: Relation, moment: Moment) -> Run:
         """A function that gives the rows of a relation at a moment."""
@@ -96,7 +97,7 @@ class Compiler:
         return self.kernels[type(relation)](relation)
 
 
-def remembered(place: Hashable, run: Run) -> Run:
+def remembered(place: int, run: Run) -> Run:
     """A function that is run once for each interval."""
 
     def once(interval: Interval) -> Any:

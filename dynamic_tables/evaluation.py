@@ -9,6 +9,7 @@ from dynamic_tables.changes import Cell, Row
 from dynamic_tables.errors import CastFailed
 from dynamic_tables.expressions import Call, Case, Cast, Column, Expression, Literal
 from dynamic_tables.functions import FUNCTIONS
+from dynamic_tables.types import Kind
 
 Evaluator: TypeAlias = Callable[[Row], Any]
 
@@ -142,6 +143,10 @@ def compiled_case(expression: Case) -> Evaluator:
 def compiled_cast(expression: Cast) -> Evaluator:
     """A CAST, or a TRY_CAST."""
     operand, wanted = compiled(expression.operand), expression.type
+    given = expression.operand.type
+    if given.kind is Kind.DECIMAL and wanted.kind is Kind.TEXT:
+        # All digits of the scale, however the number was computed.
+        return lambda row: cast(cast(operand(row), given), wanted)
     if not expression.lenient:
         return lambda row: cast(operand(row), wanted)
 

@@ -14,6 +14,8 @@ from dynamic_tables.types import PLAIN, Kind, Type
 
 # The one NaN that evaluation makes: it equals itself as part of a tuple, by identity.
 NAN = float("nan")
+# What is its own key.
+HASHED = frozenset({type(None), int, str, bytes, Decimal, date, datetime})
 # Decimal arithmetic that rounds nothing of 38 digits.
 EXACT = Context(prec=200)
 # The longest text of a key that stands in a row id as it is, and how much of a longer one does (R-DVS-96).
@@ -25,6 +27,8 @@ HASH_BYTES = 16
 def key(cell: Cell) -> Hashable:
     """Equal, with equal hash, for cells that are one key; booleans are no numbers."""
     kind = type(cell)
+    if kind in HASHED:
+        return cell
     if kind is float:
         return cell if cell == cell else NAN
     if kind is bool:
@@ -119,16 +123,26 @@ def key_id(cells: Iterable[Cell]) -> RowId:
 
 def row_key(types: Sequence[Type]) -> Callable[[Row], Hashable]:
     """How rows with these types become keys."""
-    if all(kind.kind in PLAIN for kind in types):
+    loose = [place for place, kind in enumerate(types) if kind.kind not in PLAIN]
+    if not loose:
         return unchanged
-    return lambda row: tuple(map(key, row))
+    if any(types[place].kind is not Kind.FLOAT for place in loose):
+        return lambda row: tuple(map(key, row))
+
+    def with_one_nan(row: Row) -> Hashable:
+        for place in loose:
+            if row[place] != row[place]:
+                return tuple(map(key, row))
+        return row
+
+    return with_one_nan
 
 
 def row_exact(types: Sequence[Type]) -> Callable[[Row], Hashable]:
-    """How rows with these types become what no expression can tell apart."""
+    """How rows with these types become what no expression can tell apart; cells as texts, which is fast."""
     if all(kind.kind in PLAIN for kind in types):
         return unchanged
-    return lambda row: tuple(map(exact, row))
+    return repr
 
 
 def unchanged(row: Row) -> Hashable:
