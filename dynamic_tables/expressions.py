@@ -1,6 +1,6 @@
 """Expressions over the columns of one row, bound by position; `evaluation` runs them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -84,35 +84,21 @@ def columns_of(*expressions: Expression) -> frozenset[int]:
     return frozenset(part.index for part in found if isinstance(part, Column))
 
 
-def moved(expression: Expression, places: dict[int, int]) -> Expression:
+def with_parts(expression: Expression, made_of: tuple[Expression, ...]) -> Expression:
+    """The same expression made of others, as many as `parts` gives."""
+    match expression:
+        case Call():
+            return replace(expression, arguments=made_of)
+        case Case():
+            branches = tuple(zip(made_of[:-1:2], made_of[1:-1:2], strict=True))
+            return replace(expression, branches=branches, otherwise=made_of[-1])
+        case Cast():
+            return replace(expression, operand=made_of[0])
+    return expression
+
+
+def moved(expression: Expression, places: Mapping[int, int]) -> Expression:
     """An expression over rows whose columns stand at other positions: `places` has old to new."""
-    match expression:
-        case Column():
-            return replace(expression, index=places[expression.index])
-        case Call():
-            return replace(expression, arguments=tuple(moved(part, places) for part in expression.arguments))
-        case Case():
-            branches = tuple((moved(when, places), moved(then, places)) for when, then in expression.branches)
-            return replace(expression, branches=branches, otherwise=moved(expression.otherwise, places))
-        case Cast():
-            return replace(expression, operand=moved(expression.operand, places))
-    return expression
-
-
-def substituted(expression: Expression, values: tuple[Expression, ...]) -> Expression:
-    """An expression whose columns are replaced by the expressions at their positions."""
-    match expression:
-        case Column():
-            return values[expression.index]
-        case Call():
-            return replace(
-                expression, arguments=tuple(substituted(part, values) for part in expression.arguments)
-            )
-        case Case():
-            branches = tuple(
-                (substituted(when, values), substituted(then, values)) for when, then in expression.branches
-            )
-            return replace(expression, branches=branches, otherwise=substituted(expression.otherwise, values))
-        case Cast():
-            return replace(expression, operand=substituted(expression.operand, values))
-    return expression
+    if isinstance(expression, Column):
+        return replace(expression, index=places[expression.index])
+    return with_parts(expression, tuple(moved(part, places) for part in parts(expression)))

@@ -1,0 +1,111 @@
+"""A reader of short statements, token by token; sqlglot's tokenizer says what a token is."""
+
+from sqlglot import Dialect, Token, TokenType
+from sqlglot.errors import TokenError
+
+from pruning.errors import InputError
+
+
+class Tokens:
+    """The tokens of one statement, read from the left."""
+
+    def __init__(self, text: str, dialect: str) -> None:
+        try:
+            found = Dialect.get_or_raise(dialect).tokenize(text)
+        except TokenError as error:
+            raise InputError(f"this is no SQL: {error}") from None
+        self.tokens: list[Token] = [one for one in found if one.token_type is not TokenType.SEMICOLON]
+        self.text = text
+        self.place = 0
+
+    @property
+    def first(self) -> str:
+        """The first word, in upper case."""
+        return self.tokens[0].text.upper() if self.tokens else ""
+
+    def accept(self, *words: str) -> bool:
+        """Whether these words come next; if so they are read."""
+        coming = self.tokens[self.place : self.place + len(words)]
+        if [one.text.upper() for one in coming] != list(words):
+            return False
+        self.place += len(words)
+        return True
+
+    def expect(self, *words: str) -> None:
+        """Read these words.
+
+        Raises:
+            InputError: Others come.
+        """
+        if not self.accept(*words):
+            raise InputError(f"{' '.join(words)} is expected {self.where()}")
+
+    def one_of(self, *phrases: str) -> str:
+        """Read one of some phrases; the longest come first.
+
+        Raises:
+            InputError: None of them comes.
+        """
+        for phrase in phrases:
+            if self.accept(*phrase.split()):
+                return phrase
+        raise InputError(f"{' or '.join(phrases)} is expected {self.where()}")
+
+    def part(self) -> str:
+        """Read one identifier, folded."""
+        if self.place == len(self.tokens):
+            raise InputError(f"a name is expected {self.where()}")
+        token = self.tokens[self.place]
+        if token.token_type is not TokenType.IDENTIFIER and not token.text.replace("_", "a").isalnum():
+            raise InputError(f"a name is expected {self.where()}")
+        self.place += 1
+        return token.text if token.token_type is TokenType.IDENTIFIER else token.text.lower()
+
+    def name(self) -> str:
+        """Read a name of parts with points between them."""
+        parts = [self.part()]
+        while self.accept("."):
+            parts.append(self.part())
+        return ".".join(parts)
+
+    def value(self) -> tuple[str, bool]:
+        """Read a text in quotes or a word, and whether it was in quotes."""
+        if self.place == len(self.tokens):
+            raise InputError(f"a value is expected {self.where()}")
+        token = self.tokens[self.place]
+        self.place += 1
+        return token.text, token.token_type is TokenType.STRING
+
+    def rest(self) -> str:
+        """Read what is left, as text."""
+        if self.place == len(self.tokens):
+            return ""
+        left = self.text[self.tokens[self.place].start : self.tokens[-1].end + 1]
+        self.place = len(self.tokens)
+        return left
+
+    def behind(self, word: str) -> str:
+        """The text behind the first such word that is in no parentheses; empty if there is none."""
+        depth = 0
+        for place, token in enumerate(self.tokens):
+            depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
+            if depth == 0 and token.text.upper() == word and token.token_type is not TokenType.IDENTIFIER:
+                self.place = place + 1
+                return self.rest()
+        return ""
+
+    def end(self) -> None:
+        """Make sure that all is read.
+
+        Raises:
+            InputError: Something is left.
+        """
+        if self.place < len(self.tokens):
+            raise InputError(f"nothing more is expected {self.where()}")
+
+    def where(self) -> str:
+        """The place of the next token, for errors."""
+        if self.place == len(self.tokens):
+            return f"at the end of {self.text.strip()!r}"
+        token = self.tokens[self.place]
+        return f"before {token.text!r} in line {token.line}"
