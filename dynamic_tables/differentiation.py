@@ -1,9 +1,10 @@
 """One rule for each operator: how the changes of its result follow from the changes of its inputs.
 
 A rule rewrites the derivative of one operator into a plan over the derivatives of its inputs, and
-`differentiate` applies rules until no derivative is left ([D] 5.5). A rule may give more than the net
-changes, as long as deleting first and then inserting ends right; the result is netted, and so is each input
-of a join: the id of a pair is of two rows, and both factors have to be changes that happened (trap 48).
+`differentiate` applies rules until no derivative is left ([D] 5.5). What a rule gives is right as a sum of
+rows that go and come, each counted; some may do both, under one id and more than once (trap 48). So the
+result is netted, by id and content, counting. The inputs of joins are netted too, which changes no result:
+where nothing is left, the other side is not read.
 """
 
 from collections.abc import Callable, Mapping
@@ -73,7 +74,7 @@ def inner_join(relation: Join) -> Changes:
 
     Proof     (1) L1 x R1 - L0 x R0 = (L1 - L0) x R1 + L0 x (R1 - R0): no pair is counted twice, though both
                   sides change (trap 10), also when both are one table (trap 11).
-              (2) Both inputs are netted, so that a row that went and came again pairs with nothing (trap 48).
+              (2) An id of a pair is of its two ids, so equal pairs have equal ids and net out.
     """
     left, right = relation.left, relation.right
     return Sum(

@@ -200,9 +200,7 @@ def bound_join(left: Scope, node: Any, names: Names) -> Scope:
     using = [folded(column) for column in node.args.get("using") or ()]
     if using and join_kind in (JoinKind.RIGHT, JoinKind.FULL):
         raise Refused(f"USING in a {side} JOIN", "is not supported: write ON")
-    tests: list[Expression] = [
-        call("=", there(left, name), shifted(there(right, name), left)) for name in using
-    ]
+    tests = [same_named(left, right, name) for name in using]
     both = beside(left, right, pair, frozenset(using))
     if node.args.get("on") is not None:
         tests += conjuncts(Binder(both, {}).condition(node.args["on"]))

@@ -97,4 +97,8 @@ def drawn_step(random: Random, table: Table, before: Contents) -> Step:
             del after[row_id]
         else:
             after[row_id] = drawn_row(random, table)
+    if random.random() < 0.3:  # a bag has no order
+        ids = list(after)
+        random.shuffle(ids)
+        after = {row_id: after[row_id] for row_id in ids}
     return Step(before, after, difference(before, after))

@@ -1,0 +1,55 @@
+"""How many wrong results of broken rules the validations of production would have caught alone ([D] 6.1).
+
+Each twin has one mistake. A case is a random query over eight intervals; it is wrong from the first
+interval on after which the maintained result is not that of full evaluation. Validations see at that
+moment that an id is inserted twice, that a row is deleted which does not exist, or that ids of a full
+result repeat; they never see full evaluation.
+
+    python bench/differentiation_twins.py [CASES]
+"""
+
+import sys
+from collections import Counter
+from random import Random
+from time import process_time
+
+from dynamic_tables.bag_backend import BagBackend
+from strategies.dynamic_cases import Finding, drawn_case, outcomes
+from strategies.dynamic_twins import TWINS
+
+DEPTH = 3
+CASES = 2_000
+
+
+def findings(backend: BagBackend, cases: int) -> Counter[Finding | None]:
+    """How many cases end with each finding; None: the case was right to its end."""
+    found: Counter[Finding | None] = Counter()
+    for seed in range(cases):
+        random = Random(seed)
+        last = None
+        for outcome in outcomes(random, drawn_case(random, DEPTH), backend):
+            last = outcome.finding
+        found[last] += 1
+    return found
+
+
+def main() -> None:
+    """Print a table in Markdown."""
+    cases = int(sys.argv[1]) if len(sys.argv) > 1 else CASES
+    began = process_time()
+    sound = findings(BagBackend(), cases)
+    took = process_time() - began
+    wrong = cases - sound[None]
+    print(f"sound rules: {wrong} of {cases} cases wrong, {cases / took:.0f} cases a second of CPU time\n")
+    print("| twin | wrong | seen by validations | inserted twice | deletes no row | ids repeat in full |")
+    print("|---|---|---|---|---|---|")
+    for name, backend in TWINS.items():
+        found = findings(backend, cases)
+        wrong = cases - found[None]
+        seen = [found[one] for one in (Finding.REPEATED, Finding.MISSING, Finding.DUPLICATE)]
+        share = f"{sum(seen)} ({sum(seen) / wrong:.0%})" if wrong else "0"
+        print(f"| {name} | {wrong} | {share} | {' | '.join(map(str, seen))} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
