@@ -163,10 +163,8 @@ def add_column(draft: Draft, statement: ddl.AddColumn) -> None:
     entity = _base_table(draft, statement.name)
     if any(column.field.name == statement.column.name for column in entity.columns):
         raise InputError(f"{entity.name} has a column {statement.column.name} already")
-    column = Column(statement.column, entity.column_count)
-    draft.alter(
-        replace(entity, columns=(*entity.columns, column), column_count=entity.column_count + 1),
-    )
+    columns = (*entity.columns, Column(statement.column, entity.column_count))
+    draft.alter(replace(entity, columns=columns, column_count=entity.column_count + 1, altered=True))
 
 
 def drop_column(draft: Draft, statement: ddl.DropColumn) -> None:
@@ -175,7 +173,7 @@ def drop_column(draft: Draft, statement: ddl.DropColumn) -> None:
     left = tuple(column for column in entity.columns if column.field.name != statement.column)
     if len(left) == len(entity.columns):
         raise InputError(f"{entity.name} has no column {statement.column}")
-    draft.alter(replace(entity, columns=left))
+    draft.alter(replace(entity, columns=left, altered=True))
 
 
 def set_lag(draft: Draft, statement: ddl.SetLag) -> None:

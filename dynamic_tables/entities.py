@@ -40,6 +40,7 @@ class Entity:
         home: The schema of the names in the definition that have none.
         moved: What schemas in the definition are called now, if a clone reads clones.
         column_count: How many columns it has had, of which `columns` are left.
+        altered: Whether columns were added or dropped, so that stored rows may have others.
         suspended: Why it is not scheduled; None if it is.
         original: What it is a clone of.
     """
@@ -53,6 +54,7 @@ class Entity:
     moved: Mapping[str, str] = field(default_factory=dict)
     columns: tuple[Column, ...] = ()
     column_count: int = 0
+    altered: bool = False
     definition: Definition | None = None
     lag: TargetLag = DOWNSTREAM
     warehouse: str = ""

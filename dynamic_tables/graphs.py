@@ -82,3 +82,15 @@ def touched(state: State, names: Iterable[Name]) -> list[Entity]:
                 seen.add(entity.name)
                 open_names.append(entity.name)
     return list(found.values())
+
+
+def meaning(state: State, entity: Entity) -> tuple[Entity | None, ...]:
+    """All that the names in a definition mean, through views; None for one that leads nowhere."""
+    found: list[Entity | None] = []
+    open_names = list(reversed(entity.reads))
+    while open_names:
+        source = state.find(open_names.pop())
+        found.append(source)
+        if source is not None and source.kind is Kind.VIEW:
+            open_names += reversed(source.reads)
+    return (entity, *found)

@@ -35,7 +35,11 @@ class Jobs:
 
     def waits(self, table: Tracked, data_us: int) -> int:
         """How many of the tables that it reads are still to get a timestamp."""
-        return sum(source.is_to_get(data_us) for source in table.upstream)
+        count = 0
+        for source in table.upstream:
+            if source.jobs and source.is_to_get(data_us):
+                count += 1
+        return count
 
     def start_next(self, table: Tracked) -> None:
         """Start the first job of a table, if it waits for nothing any more."""
@@ -47,7 +51,7 @@ class Jobs:
     def start(self, table: Tracked, job: Job) -> None:
         """Start an attempt."""
         job.started_us = job.heartbeat_us = self.now_us
-        job.flagged = False
+        job.flagged = job.resting = False
         self.running[table] = None
         self.commands.append(StartRefresh(table.table, job.data_us, job.attempt, job.trigger))
 
@@ -63,8 +67,9 @@ class Jobs:
             for waiting in reader.jobs:
                 if waiting.data_us == data_us and waiting.started_us == WAITING:
                     waiting.waits -= 1
-            self.start_next(reader)
-        self.start_next(table)
+                    self.start_next(reader)
+        if table.jobs:
+            self.start_next(table)
         return True
 
     def fail(self, table: Tracked) -> None:
@@ -110,6 +115,7 @@ class Jobs:
         """The running attempt failed; another follows after a while."""
         job = table.jobs[0]
         job.attempt += 1
+        job.resting = True
         self.running.pop(table, None)
         self._later_count += 1
         heappush(self._later, (self.now_us + after_us, self._later_count, table, job, job.attempt))

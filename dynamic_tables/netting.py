@@ -76,3 +76,26 @@ def apply(contents: dict[RowId, Row], delta: Delta) -> None:
             if change.row_id in contents:
                 raise RepeatedRow(f"row {change.row_id} is inserted but exists")
             contents[change.row_id] = change.row
+
+
+def reshaped(contents: Contents, positions: tuple[int, ...] | None) -> Contents:
+    """Rows as the present columns have them; a row that is too short has NULL. None: as they are."""
+    if positions is None:
+        return contents
+    return {row_id: _reshaped_row(row, positions) for row_id, row in contents.items()}
+
+
+def reshaped_delta(delta: Delta, positions: tuple[int, ...] | None) -> Delta:
+    """Changes as the present columns have them; those of other columns alone are none (trap 50)."""
+    if positions is None:
+        return delta
+    return net([tuple(change_of(change, positions) for change in delta)])
+
+
+def change_of(change: Change, positions: tuple[int, ...]) -> Change:
+    """A change as the present columns have it."""
+    return Change(change.action, change.row_id, _reshaped_row(change.row, positions))
+
+
+def _reshaped_row(row: Row, positions: tuple[int, ...]) -> Row:
+    return tuple(row[place] if place < len(row) else None for place in positions)

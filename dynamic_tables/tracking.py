@@ -25,9 +25,12 @@ class Job:
         waits: How many of the tables that it reads are still to get the timestamp.
         started_us: When its present attempt began; WAITING before.
         attempt: Which attempt it is, from 0.
+        resting: Whether an attempt failed and the next is to follow.
     """
 
-    __slots__ = ("attempt", "data_us", "flagged", "heartbeat_us", "started_us", "trigger", "waits")
+    __slots__ = (
+        "attempt", "data_us", "flagged", "heartbeat_us", "resting", "started_us", "trigger", "waits"
+    )  # fmt: skip
 
     def __init__(self, data_us: int, trigger: Trigger, waits: int) -> None:
         self.data_us = data_us
@@ -37,6 +40,7 @@ class Job:
         self.heartbeat_us = WAITING
         self.attempt = 0
         self.flagged = False
+        self.resting = False
 
 
 class Tracked:
@@ -91,7 +95,10 @@ class Tracked:
 
     def is_to_get(self, data_us: int) -> bool:
         """Whether a timestamp is among its jobs."""
-        return any(job.data_us == data_us for job in self.jobs)
+        for job in self.jobs:  # noqa: SIM110 - every refresh asks, and `any` takes thrice the time
+            if job.data_us == data_us:
+                return True
+        return False
 
     def has(self, data_us: int) -> bool:
         """Whether it got a timestamp, of those remembered."""
@@ -139,7 +146,7 @@ class Status(NamedTuple):
 def status_of(tracked: Tracked) -> Status:
     """What is remembered of a table now."""
     job = tracked.jobs[0] if tracked.jobs else None
-    started = job is not None and job.started_us != WAITING
+    started = job is not None and job.started_us != WAITING and not job.resting
     return Status(
         data_us=None if tracked.data_us == NEVER_US else tracked.data_us,
         target_us=job.data_us if job else None,

@@ -57,12 +57,15 @@ class Table:
         frontier: What the newest version of a dynamic table holds; None before its first refresh, and of
             base tables.
         read_us: The greatest data timestamp that was read.
+        columns_since: The number of the version since which rows have the present columns; base tables
+            keep theirs in the catalog.
     """
 
     def __init__(self, created: Timestamp) -> None:
         """An empty table."""
         self.frontier: Frontier | None = None
         self.read_us = -1
+        self.columns_since = 0
         self._versions = [Version(0, created, (), 0)]
         self._first = 0
         self._contents: dict[int, Contents] = {0: {}}
@@ -203,6 +206,8 @@ class Table:
         assert old is None or frontier.data_us > old.data_us, "data timestamps go forward"
         if changes:
             self.commit(frontier.committed, changes)
+        if old is not None and frontier.dependencies.has_other_columns(old.dependencies):
+            self.columns_since = self.latest.number
         self._refresh_us.append(frontier.data_us)
         self._refresh_versions.append(self._versions[-1].number)
         self.frontier = frontier
@@ -225,6 +230,7 @@ class Table:
         clone = Table(self.oldest.committed)
         clone.frontier = self.frontier
         clone.read_us = self.read_us
+        clone.columns_since = self.columns_since
         clone._versions = list(self._versions)
         clone._first = self._first
         clone._contents = dict(self._contents)

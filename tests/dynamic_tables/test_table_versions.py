@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from dynamic_tables.algebra import Scan
 from dynamic_tables.changes import Action, Change
 from dynamic_tables.clock import Timestamp
-from dynamic_tables.frontiers import Frontier
+from dynamic_tables.frontiers import Dependencies, Frontier
 from dynamic_tables.netting import MissingRow, RepeatedRow, apply, difference, inverse, net, same_row
 from dynamic_tables.queries import Query
 from dynamic_tables.versions import NoVersion, Purged, Table
 
-QUERY = Query(Scan("t1", ()))
+NOTHING = Dependencies(Query(Scan("t1", ())), frozenset(), {})
 CONTENTS = st.dictionaries(st.sampled_from("abcd"), st.tuples(st.sampled_from([None, 0, 1, 1.0, True, ""])))
 
 
@@ -113,7 +113,7 @@ def test_a_commit_never_appears_behind_a_reader():
 
 
 def refreshed(table, data_us, changes=()):
-    table.commit_refresh(Frontier(data_us, at(data_us + 5), {}, QUERY), changes)
+    table.commit_refresh(Frontier(data_us, at(data_us + 5), {}, NOTHING), changes)
 
 
 def test_refresh_timestamps_are_exact():

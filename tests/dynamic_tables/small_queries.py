@@ -1,0 +1,121 @@
+"""Small queries over tables with columns a and b, bound without SQL, and what they give at a time.
+
+Each gives columns a and b again, so that any may be read by any.
+"""
+
+from dataclasses import dataclass
+
+from dynamic_tables.aggregates import aggregate
+from dynamic_tables.algebra import Filter, Group, Join, JoinKind, Project, Scan, UnionAll
+from dynamic_tables.bag_backend import BagBackend
+from dynamic_tables.entities import Kind
+from dynamic_tables.expressions import Column, Literal
+from dynamic_tables.functions import call
+from dynamic_tables.netting import reshaped
+from dynamic_tables.queries import Query
+from dynamic_tables.refreshing import layout
+from dynamic_tables.types import INTEGER, Field
+from pruning.errors import InputError
+
+FIELDS = (Field("a", INTEGER), Field("b", INTEGER))
+A, B = Column(0, INTEGER), Column(1, INTEGER)
+NAMES = ("a", "b")
+KINDS = ("copy", "star", "filter", "sum", "union", "join", "left", "divide")
+BACKEND = BagBackend()
+
+
+@dataclass(frozen=True)
+class Small:
+    """A query by its kind; `join`, `left` and `union` read two tables, or one twice."""
+
+    kind: str
+    reads: tuple[str, ...]
+
+
+def bind(state, entity):
+    """The binder of `refreshing`."""
+    return Query(defined(state, entity))
+
+
+def defined(state, entity):
+    """What the definition of a view or a dynamic table computes."""
+    kind, reads = entity.definition.kind, entity.definition.reads
+    if kind == "star":
+        return source(state, entity, reads[0], star=True)
+    first, last = (source(state, entity, name) for name in (reads[0], reads[-1]))
+    match kind:
+        case "copy":
+            return Project(first, (A, B), NAMES)
+        case "filter":
+            return Filter(first, call(">", A, B))
+        case "sum":
+            return Group(first, (A,), (aggregate("sum", B),), NAMES)
+        case "union":
+            return UnionAll((first, last))
+        case "divide":
+            return Project(first, (A, call("+", B, zero_if_defined(B))), NAMES)
+        case "join" | "left":
+            how = JoinKind.LEFT if kind == "left" else JoinKind.INNER
+            joined = Join(first, last, how, (A,), (A,))
+            return Project(joined, (A, Column(3, INTEGER)), NAMES)
+    raise AssertionError(kind)
+
+
+def zero_if_defined(divisor):
+    """0, but an error where the divisor is 0."""
+    zero = Literal(0, INTEGER)
+    return call("%", zero, divisor)
+
+
+def source(state, reader, name, *, star=False):
+    """A table that is read, by its columns a and b or by all."""
+    entity = state.find(reader.qualified(name))
+    if entity is None:
+        raise InputError(f"there is no {reader.qualified(name)}")
+    if entity.kind is Kind.VIEW:
+        relation = defined(state, entity)
+        places = tuple(range(len(relation.fields))) if star else places_of(relation.fields)
+        columns = tuple(Column(place, relation.fields[place].type) for place in places)
+        return Project(relation, columns, tuple(relation.fields[place].name for place in places))
+    fields = fields_of(state, entity)
+    places = tuple(range(len(fields))) if star else places_of(fields)
+    return Scan(entity.identity, tuple(fields[place] for place in places), places)
+
+
+def fields_of(state, entity):
+    if entity.kind is Kind.TABLE:
+        return tuple(column.field for column in entity.columns)
+    return defined(state, entity).fields
+
+
+def places_of(fields):
+    names = [field.name for field in fields]
+    if not set(NAMES) <= set(names):
+        raise InputError("there is no column a or no column b")
+    return tuple(names.index(name) for name in NAMES)
+
+
+def evaluated(account, table_id, data_us):
+    """What the query of a table gives at a data timestamp, computed from base tables alone.
+
+    Shares   the catalog, base tables as of a time, and the backend's full evaluation.
+    Removes  frontiers, differentiation, and what any dynamic table holds.
+    """
+    created_us = account.catalog.state.entities[table_id].created.physical_us
+    state = account.catalog.as_of(max(data_us, created_us))
+    entity = state.entities.get(table_id, account.catalog.state.entities[table_id])
+    query = bind(state, entity)
+    sources = {}
+    for read in query.sources:
+        table = state.entities[read]
+        if table.kind is Kind.DYNAMIC_TABLE:
+            sources[read] = evaluated(account, read, data_us)
+        else:
+            stored = account.tables[read].contents(account.tables[read].as_of(data_us).number)
+            sources[read] = reshaped(stored, layout(table))
+    return BACKEND.full(query, sources)
+
+
+def bag(contents):
+    """Rows without their ids."""
+    return sorted(contents.values(), key=repr)

@@ -1,0 +1,326 @@
+"""A small account under a scheduler, driven step by step: workers that are slow, die, or answer twice.
+
+Each step checks what must hold always; a check that fails raises `Violation` with the promise's id.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+
+from small_queries import BACKEND, FIELDS, Small, bag, bind, evaluated
+
+from dynamic_tables import ddl
+from dynamic_tables.accounts import Account
+from dynamic_tables.actions import AlreadyRefreshed, RefreshAction, RefreshFailed
+from dynamic_tables.changes import Action, Change
+from dynamic_tables.clock import Clock
+from dynamic_tables.ddl import Initialize, Mode
+from dynamic_tables.entities import Kind
+from dynamic_tables.events import (
+    Failed,
+    Fault,
+    Finished,
+    Heartbeat,
+    ManualRefresh,
+    Resume,
+    StartRefresh,
+    Suspend,
+    Tick,
+    Timer,
+    Trigger,
+)
+from dynamic_tables.graphs import nodes
+from dynamic_tables.lags import MINUTE_US, PERIODS_US
+from dynamic_tables.refreshing import Engine
+from dynamic_tables.scheduling import TICK_US, Scheduler
+from dynamic_tables.states import Condition, expected
+from dynamic_tables.versions import NoVersion, Purged
+from pruning.errors import InputError
+
+SECOND_US = 1_000_000
+# A node's clock may be this far behind or ahead.
+SKEWS_US = (0, 3 * SECOND_US, -3 * SECOND_US)
+
+# How a table is told to be while a worker with a heartbeat refreshes it.
+RUNNING = (Condition.EXECUTING, Condition.INITIALIZING)
+
+
+class Violation(AssertionError):
+    """A promise is broken; the text begins with its id."""
+
+
+@dataclass
+class Work:
+    """One attempt at a refresh, at some worker."""
+
+    order: StartRefresh
+    node: int
+    plan: object = None
+    staged: object = None
+    gone: bool = False  # the scheduler was told how the refresh ended: this is a second delivery
+    silent: bool = False  # its heartbeats are lost
+
+
+class World:
+    """An account with base tables s.b0 and s.b1, and its scheduler."""
+
+    def __init__(self, *, engine=Engine, scheduler=None, clock=Clock):
+        self.scheduler = scheduler or Scheduler()
+        self.log = []
+        self.account = Account(backend=BACKEND, bind=bind, log=self.log.append, engine=engine)
+        self.clocks = [clock(node) for node in range(len(SKEWS_US))]
+        self.now_us = 0
+        self.timer_us = None
+        self.works = []
+        self.next_row = 0
+        self.said = []
+        self.orders = []
+        for name in ("s.b0", "s.b1"):
+            self.ddl(ddl.CreateTable(name, FIELDS))
+            self.write(name, 2)
+
+    # Clocks and events
+
+    def wall(self, node):
+        return max(0, self.now_us + SKEWS_US[node])
+
+    def tell(self, event):
+        """Give the scheduler an event, and carry out what it orders."""
+        if isinstance(event, Finished | Failed):
+            for work in self.works:
+                same = work.order.table == event.table and work.order.data_us == event.data_us
+                work.gone |= same and (isinstance(event, Finished) or work.order.attempt <= event.attempt)
+        events = deque([event])
+        while events:
+            for command in self.scheduler.step(self.now_us, events.popleft()):
+                self.said.append(command)
+                events.extend(self.carry_out(command))
+        self.check_states()
+
+    def carry_out(self, command):
+        match command:
+            case Timer(at_us):
+                self.timer_us = at_us
+            case StartRefresh():
+                self.check_order(command)
+                self.orders.append(command)
+                self.works.append(Work(command, node=len(self.orders) % len(self.clocks)))
+            case Suspend(table, reason):
+                return self.written(table, lambda name: ddl.Suspend(name, reason))
+            case Resume(table):
+                return self.written(table, ddl.Resume)
+        return []
+
+    def written(self, table, statement):
+        """The scheduler's own statements, written to the log."""
+        entity = self.account.catalog.state.entities.get(table)
+        if entity is None:
+            return []
+        return [self.account.execute(statement(entity.name), clock=self.clocks[0], wall_us=self.wall(0))]
+
+    # What happens
+
+    def ddl(self, statement, node=0):
+        """Execute a statement; whether it was accepted."""
+        try:
+            event = self.account.execute(statement, clock=self.clocks[node], wall_us=self.wall(node))
+        except InputError:
+            return False
+        self.tell(event)
+        return True
+
+    def dynamic(self, name, kind, *reads, lag=MINUTE_US, **options):
+        definition = Small(kind, reads)
+        created = ddl.CreateDynamicTable(name=name, definition=definition, lag=lag, warehouse="w", **options)
+        return self.ddl(created)
+
+    def write(self, name, count, node=0, *, zero=False):
+        """Change a base table: `count` rows come, the oldest goes; none: it is maintained."""
+        entity = self.account.catalog.state.find(name)
+        if entity is None or entity.kind is not Kind.TABLE:
+            return
+        table = self.account.tables[entity.identity]
+        held = table.contents(table.latest.number)
+        delta = [Change(Action.DELETE, row_id, row) for row_id, row in list(held.items())[: count // 2]]
+        for _ in range(count):
+            self.next_row += 1
+            number = self.next_row
+            cells = [number % 3, 0 if zero else 1 + number % 4]
+            row = (*cells, *(None for _ in range(entity.column_count - len(cells))))
+            delta.append(Change(Action.INSERT, f"r{number}", row))
+        self.account.write({name: tuple(delta)}, clock=self.clocks[node], wall_us=self.wall(node))
+
+    def fix_zeros(self, name):
+        """Take away the rows over which `divide` fails."""
+        table = self.table(name)
+        held = table.contents(table.latest.number)
+        delta = tuple(Change(Action.DELETE, row_id, row) for row_id, row in held.items() if row[1] == 0)
+        self.account.write({name: delta}, clock=self.clocks[0], wall_us=self.wall(0))
+
+    def advance(self, seconds):
+        """Let time pass; timers go off on the way."""
+        until_us = self.now_us + int(seconds * SECOND_US)
+        while self.timer_us is not None and self.timer_us <= until_us:
+            self.now_us = max(self.now_us, self.timer_us)
+            self.timer_us = None
+            self.beat()
+            self.tell(Tick())
+        self.now_us = until_us
+
+    def manual(self, name):
+        entity = self.account.catalog.state.find(name)
+        if entity is not None and entity.kind is Kind.DYNAMIC_TABLE:
+            self.tell(ManualRefresh(entity.identity))
+
+    def purge(self, seconds):
+        self.account.purge(self.now_us - int(seconds * SECOND_US))
+
+    # Workers
+
+    def work(self, place):
+        """A worker gets one step further: begins, computes, commits."""
+        if not self.works:
+            return
+        work = self.works[place % len(self.works)]
+        table, data_us, attempt, _ = work.order
+        try:
+            self.advance_work(work)
+        except AlreadyRefreshed:
+            self.works.remove(work)
+            self.tell(Finished(table, data_us, True))
+        except RefreshFailed as error:
+            self.works.remove(work)
+            self.tell(Failed(table, data_us, attempt, error.fault))
+
+    def advance_work(self, work):
+        table, data_us, *_ = work.order
+        engine = self.account.engine
+        if work.plan is None:
+            work.plan = engine.begin(table, data_us, now_us=self.now_us)
+        elif work.staged is None:
+            work.staged = engine.compute(work.plan)
+        else:
+            before = self.account.tables[table].frontier
+            self.commit(engine, work)
+            self.check_commit(work, before)
+            self.works.remove(work)
+            self.tell(Finished(table, data_us, work.plan.action is not RefreshAction.NO_DATA))
+
+    def commit(self, engine, work):
+        engine.commit(work.staged, clock=self.clocks[work.node], wall_us=self.wall(work.node))
+
+    def finish_all(self):
+        """All workers work until none is left."""
+        while self.works:
+            self.work(0)
+
+    def settle(self, seconds):
+        """Time passes with fast workers."""
+        for _ in range(int(seconds // 12)):
+            self.advance(12)
+            self.finish_all()
+
+    def crash(self, place):
+        """A worker dies, and that is noticed."""
+        if self.works:
+            table, data_us, attempt, _ = self.works.pop(place % len(self.works)).order
+            self.tell(Failed(table, data_us, attempt, Fault.SYSTEM))
+
+    def vanish(self, place):
+        """A worker dies, and nobody is told."""
+        if self.works:
+            self.works.pop(place % len(self.works))
+
+    def repeat(self, place):
+        """An order is delivered to a second worker."""
+        if self.works:
+            work = self.works[place % len(self.works)]
+            node = (work.node + 1) % len(self.clocks)
+            self.works.append(Work(work.order, node=node, gone=work.gone, silent=work.silent))
+
+    def silence(self, place):
+        """A worker goes on, and its heartbeats are lost."""
+        if self.works:
+            self.works[place % len(self.works)].silent = True
+
+    def beat(self):
+        for work in self.works:
+            if not work.silent:
+                self.tell(Heartbeat(*work.order[:3]))
+
+    # What is promised
+
+    def table(self, name):
+        return self.account.tables[self.account.catalog.state.get(name).identity]
+
+    def node(self, table):
+        return nodes(self.account.catalog.state).get(table)
+
+    def check_order(self, order):
+        """R-DVS-72, 08: what it reads has the timestamp. R-DVS-30: it does not run. R-DVS-73."""
+        node = self.node(order.table)
+        if node is None:
+            return
+        for source in node.upstream:
+            try:
+                self.account.tables[source].refreshed_at(order.data_us)
+            except NoVersion as error:
+                raise Violation(f"R-DVS-72 {order} starts before {source} has it") from error
+            except Purged:
+                continue
+        alive = (work for work in self.works if not work.silent and not work.gone)
+        running = [work.order for work in alive if work.order.table == order.table]
+        if running:
+            raise Violation(f"R-DVS-30 {order} starts while {running} run")
+        if order.trigger is Trigger.SCHEDULED:
+            self.check_tick(order, node)
+        frontier = self.account.tables[order.table].frontier
+        if order.attempt == 0 and frontier is not None and frontier.data_us > order.data_us:
+            raise Violation(f"R-DVS-04 {order} goes back from {frontier.data_us}")
+
+    def check_tick(self, order, node):
+        """R-DVS-73, 74: a tick of its own period, which is not shorter than those upstream."""
+        status = self.scheduler.status(order.table)
+        if order.data_us % TICK_US:
+            raise Violation(f"R-DVS-73 {order} is no tick")
+        for source in node.upstream:
+            above = self.scheduler.status(source)
+            if above and above.period_us and status.period_us and above.period_us > status.period_us:
+                raise Violation(f"R-DVS-74 the period of {order.table} is shorter than upstream's")
+        assert status.period_us is None or status.period_us in PERIODS_US
+
+    def check_commit(self, work, before):
+        """R-DVS-02: contents equal the query at the data timestamp. R-DVS-04: which went forward."""
+        table_id, data_us, *_ = work.order
+        table = self.account.tables[table_id]
+        frontier = table.frontier
+        if before is not None and frontier.data_us < before.data_us:
+            raise Violation(f"R-DVS-04 {table_id} went back")
+        if frontier.data_us == data_us:
+            self.check_contents(table_id)
+
+    def check_contents(self, table_id):
+        """R-DVS-02, with row ids."""
+        table = self.account.tables[table_id]
+        held = table.contents(table.latest.number)
+        try:
+            right = evaluated(self.account, table_id, table.frontier.data_us)
+        except (Purged, InputError):
+            return
+        if dict(held) != dict(right):
+            raise Violation(f"R-DVS-02 {table_id} holds {bag(held)} and should hold {bag(right)}")
+
+    def check_states(self):
+        """R-DVS-37: the state of each table can be told, and agrees with what runs."""
+        running = {work.order.table for work in self.works if not work.gone and not work.silent}
+        for table, node in nodes(self.account.catalog.state).items():
+            told = expected(node, self.scheduler.status(table), now_us=self.now_us)
+            if told.condition is Condition.UNKNOWN:
+                raise Violation(f"R-DVS-37 {table} is not known")
+            frontier = self.account.tables[table].frontier
+            if told.data_us is not None and (frontier is None or frontier.data_us < told.data_us):
+                raise Violation(f"R-DVS-38 {table} is told at {told.data_us}, with {frontier}")
+            if table in running and told.condition not in RUNNING:
+                raise Violation(f"R-DVS-37 {table} runs and is told idle")
+
+
+__all__ = ["Initialize", "Mode", "Violation", "World"]
