@@ -16,7 +16,7 @@ import json
 import subprocess
 import sys
 import venv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,13 +27,11 @@ from rich.console import Console
 from rich.table import Table
 
 from skipproof.stand import engines
-from skipproof.stand.causes import traits
 from skipproof.stand.examining import Outcome, Write, examine
 from skipproof.stand.hunting import Finding, Hunt, Limits, able, hunt
 from skipproof.stand.workers import Worker
 from skipproof.stand.writing import writers, writing
 from strategies.engine_questions import World
-from strategies.engine_tables import PYARROW
 
 SECONDS_MAX = 300.0
 SECONDS_TO_SHRINK = 10.0
@@ -42,16 +40,6 @@ SECONDS_TO_ANSWER = 5.0
 FINDINGS_MAX = 10_000
 TRIES = 5
 _DIRECTORY = Path(__file__).parent.parent / ".museum"
-
-# What may be left out of a layout, one after the other.
-_PLAINER: tuple[dict[str, Any], ...] = (
-    {"writer": PYARROW},
-    {"statistics": None, "files_without": frozenset(), "forgotten": frozenset()},
-    {"filters": ()},
-    {"page_index": False, "rows_per_page": None},
-    {"partitioned": False},
-    {"evolution": ""},
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,53 +122,18 @@ class _Judge:
             self.elsewhere.append(finding)
 
     def _judged(self, finding: Finding) -> Finding | None:
-        """The finding without what it does not need, if it convicts."""
+        """The finding, if it convicts: it is in the area, and wrong then and always right now."""
         if not in_area(finding.traits, self._release.traits):
             return None
-        world = pared(finding.world, self._is_wrong)
-        if not self._is_wrong(world):
-            return None
-        assert finding.outcome.contradiction is not None
-        found = traits(world, world.questions[0], finding.outcome.contradiction)
-        now = verdicts(self._current, _known(world, self._current), self._write_current)
-        if not in_area(found, self._release.traits) or set(now) != {"right"}:
-            return None
-        return replace(finding, world=world, traits=found)
-
-    def _is_wrong(self, world: World) -> bool:
-        return "wrong" in verdicts(self._old, world, self._write_old)
+        then = verdicts(self._old, finding.world, self._write_old)
+        now = verdicts(self._current, _known(finding.world, self._current), self._write_current)
+        return finding if "wrong" in then and set(now) == {"right"} else None
 
 
 def in_area(found: frozenset[str], traits: Sequence[Sequence[str]]) -> bool:
     """Whether a finding has one trait of each; its area is a trait."""
     areas = {trait.partition(":")[0] for trait in found if ": " in trait}
     return all((found | areas).intersection(either) for either in traits)
-
-
-def pared(world: World, is_wrong: Callable[[World], bool]) -> World:
-    """A world without the settings and the oddities of layouts that an answer is wrong without."""
-    for setting in world.settings:
-        smaller = replace(world, settings=_less(world.settings, setting))
-        world = smaller if is_wrong(smaller) else world
-    for name, table in world.tables.items():
-        for change in _PLAINER:
-            smaller = _laid_out(world, name, change)
-            world = smaller if is_wrong(smaller) else world
-        for option in table.layout.format_options:
-            options = _less(world.tables[name].layout.format_options, option)
-            smaller = _laid_out(world, name, {"format_options": options})
-            world = smaller if is_wrong(smaller) else world
-    return world
-
-
-def _less(given: Mapping[str, Any], name: str) -> dict[str, Any]:
-    return {key: value for key, value in given.items() if key != name}
-
-
-def _laid_out(world: World, name: str, change: Mapping[str, Any]) -> World:
-    table = world.tables[name]
-    changed = replace(table, layout=replace(table.layout, **change))
-    return replace(world, tables={**world.tables, name: changed})
 
 
 def verdicts(worker: Worker, world: World, write: Write) -> list[str]:

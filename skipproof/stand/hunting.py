@@ -197,6 +197,7 @@ class _Round:
             phases=(Phase.generate,),
             database=None,
             deadline=None,
+            report_multiple_bugs=False,
             # They judge tests that draw and throw away; here each world is asked, and how long that takes, or
             # how large a world is, is the engine's and the hunt's affair.
             suppress_health_check=list(HealthCheck),

@@ -10,8 +10,7 @@ from skipproof.stand import engines
 from skipproof.stand.examining import ask_each
 from skipproof.stand.workers import TimedOut
 from strategies.engine_questions import World
-from strategies.engine_tables import Layout, Stored
-from strategies.questions import Column, Question, Relation
+from strategies.questions import Question, Relation
 
 PATH = Path(__file__).parents[2] / "bench" / "museum.py"
 
@@ -41,26 +40,6 @@ def test_a_finding_is_in_an_area_if_it_has_a_trait_of_each(museum):
     assert museum.in_area(frozenset({"join: rows lost", "full join", "LIMIT"}), traits)
     assert not museum.in_area(frozenset({"join: rows lost", "full join"}), traits)
     assert museum.in_area(frozenset({"topk: rows lost"}), (("topk",),))
-
-
-def test_a_world_is_pared_down_to_what_an_answer_is_wrong_with(museum):
-    """Each oddity is left out alone, and stays left out where the answer is wrong all the same."""
-    options = {"checkpoint_after": 1, "stats_columns": "a", "partition_by": "a"}
-    layout = Layout(
-        writer="polars", filters=("a",), page_index=True, partitioned=True, format_options=options
-    )
-    table = Stored(columns=(Column("a", "int32"), Column("rid", "int64")), blocks=(((1, 0),),), layout=layout)
-    world = World(tables={"t": table}, settings={"threads": "4", "order": "false"}, questions=())
-
-    def is_wrong(world):
-        needs = {"checkpoint_after", "stats_columns"}
-        return "threads" in world.settings and needs <= world.tables["t"].layout.format_options.keys()
-
-    pared = museum.pared(world, is_wrong)
-    assert pared.settings == {"threads": "4"}
-    left = {"checkpoint_after": 1, "stats_columns": "a"}
-    assert pared.tables["t"].layout == Layout(format_options=left)
-    assert pared.tables["t"].blocks == table.blocks
 
 
 def test_a_release_that_hangs_is_not_asked_the_rest():
