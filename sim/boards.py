@@ -171,7 +171,7 @@ class Board:
         return fresh
 
     def accept(self, block: int, found: Found) -> None:
-        """A block was read; that it is settled counts once."""
+        """A block was read: what it gave is taken, whether or not the block was settled before."""
         self._open -= not self.settled[block]
         self.settled[block] = True
         self.read += 1

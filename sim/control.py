@@ -3,9 +3,7 @@
 It is told what arrives and what time it is, and never crashes; all else may.
 """
 
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,7 +13,6 @@ from sim.boards import Board, Enough, First, Out
 from sim.dispatching import Dispatcher, Send
 from sim.draws import Clock
 from sim.faults import Troubles
-from sim.gathering import Gathering
 from sim.machines import Machines
 from sim.messages import Cancel, Heartbeat, KnowBoundary, KnowSummary, Report, ToControl
 from sim.model import World
@@ -23,10 +20,11 @@ from sim.network import Emit
 from sim.nodes import excluded_by
 from sim.placement import Queues, homes
 from sim.planning import Compiler, ScanPlan
-from sim.queries import Query, answered
+from sim.queries import Query
 from sim.reading import Waits
+from sim.running import Running
 from sim.service import MetadataService
-from sim.tables import RowTable, Table
+from sim.tables import Table
 from sim.trace import (
     Accepted,
     BoundaryMoved,
@@ -38,21 +36,6 @@ from sim.trace import (
     SummaryComplete,
     ranges,
 )
-
-
-@dataclass(slots=True)
-class Running:
-    """A query that is not over.
-
-    Attributes:
-        gathering: The parts of the build side's summary.
-        summary: Of the whole build side.
-    """
-
-    query: Query
-    boards: list[Board]
-    gathering: Gathering
-    summary: JoinSummary | None = None
 
 
 class Control(Machines):
@@ -357,7 +340,7 @@ class Control(Machines):
 
     def finish(self, running: Running) -> None:
         """Answer the query if each block of it is settled."""
-        if all(board.done for board in running.boards) and running.query.name in self.running:
+        if running.done and running.query.name in self.running:
             self._end(running, cancelled=False)
 
     def cancel(self, query: Query) -> None:
@@ -377,13 +360,7 @@ class Control(Machines):
         for board in running.boards:
             for number in list(board.out):
                 self._dispatcher.returned(board, number)
-        pruned: Counter[str] = Counter()
-        for board in running.boards:
-            for (technique, where), blocks in board.pruned.items():
-                pruned[f"{technique} at {where}"] += blocks
-        rows = {board.plan.scan: board.rows for board in running.boards}
-        has_rows = all(isinstance(board.plan.table, RowTable) for board in running.boards)
-        answer = tuple(answered(query, rows)) if has_rows and not cancelled else None
+        answer = None if cancelled else running.answer()
         self._emit(
             QueryEnded(
                 at_us=self.now,
@@ -393,7 +370,7 @@ class Control(Machines):
                 rows=sum(board.row_count for board in running.boards) if answer is None else len(answer),
                 total=sum(board.plan.blocks for board in running.boards),
                 read=sum(board.read for board in running.boards),
-                pruned={name: blocks for name, blocks in sorted(pruned.items()) if blocks},
+                pruned=running.pruned,
             )
         )
         for node in range(self.world.warehouse.nodes):
