@@ -29,7 +29,7 @@ from dynamic_tables.errors import DuplicateRowId
 from dynamic_tables.evaluation import compiled, compiled_row, picking
 from dynamic_tables.expressions import Expression
 from dynamic_tables.types import PLAIN
-from dynamic_tables.values import canonical, key_id, row_key
+from dynamic_tables.values import key_id, row_canonical, row_key
 from dynamic_tables.windows import compiled_windows
 
 Pair: TypeAlias = tuple[RowId, Row]
@@ -159,43 +159,32 @@ def inner_joined(relation: Join) -> Callable[[Pairs, Pairs], list[tuple[RowId, R
     return run
 
 
-def canonical_row(fields: Sequence[Expression]) -> Callable[[Row], Row]:
-    """What stands for all rows of a key."""
-    if all(field.type.kind in PLAIN for field in fields):
-        return lambda row: row
-    return lambda row: tuple(map(canonical, row))
-
-
 def distinct(relation: Distinct) -> Kernel:
     """Each row once, with itself as id."""
     types = [field.type for field in relation.fields]
-    key = row_key(types)
-    plain = all(kind.kind in PLAIN for kind in types)
+    key, standing = row_key(types), row_canonical(types)
 
     def run(rows: Pairs) -> Pairs:
-        found = {key(row): row for _, row in rows}.values()
-        return [
-            (key_id(row), row) for row in (found if plain else [tuple(map(canonical, row)) for row in found])
-        ]
+        found = map(standing, {key(row): row for _, row in rows}.values())
+        return [(key_id(row), row) for row in found]
 
     return run
 
 
 def grouped(relation: Group) -> Kernel:
     """One row for each key; without keys one row always (trap 39)."""
-    keys, as_canonical = compiled_row(relation.keys), canonical_row(relation.keys)
-    as_key = row_key([expression.type for expression in relation.keys])
+    types = [expression.type for expression in relation.keys]
+    keys, key, standing = compiled_row(relation.keys), row_key(types), row_canonical(types)
     aggregates = [compiled_aggregate(one) for one in relation.aggregates]
-    always: dict[Hashable, tuple[Row, list[Row]]] = {} if relation.keys else {(): ((), [])}
 
     def run(rows: Pairs) -> Pairs:
-        groups = {value: (cells, list(members)) for value, (cells, members) in always.items()}
+        groups: dict[Hashable, tuple[Row, list[Row]]] = {} if relation.keys else {(): ((), [])}
         for _, row in rows:
             cells = keys(row)
-            value = as_key(cells)
+            value = key(cells)
             group = groups.get(value)
             if group is None:
-                groups[value] = (as_canonical(cells), [row])
+                groups[value] = (standing(cells), [row])
             else:
                 group[1].append(row)
         return [

@@ -366,6 +366,11 @@ BINDERS: Mapping[type[Any], Rule] = {
     exp.Anonymous: called,
     exp.Subquery: refused("a scalar subquery", ": write a join"),
     exp.Exists: refused("EXISTS", ": write a join"),
+    exp.All: refused("a comparison with a subquery (NOT IN, ALL)", ": write a join"),
+    exp.Any: refused("a comparison with a subquery (ANY)", ": write a join"),
+    exp.Rollup: refused("ROLLUP", ""),
+    exp.Cube: refused("CUBE", ""),
+    exp.GroupingSets: refused("GROUPING SETS", ""),
     exp.Window: refused("a window function", " here"),
     exp.AggFunc: refused("an aggregate", " here"),
 }

@@ -157,7 +157,7 @@ class Windowing:
         if type(node) in EDGES:
             argument = self.below.bind(node.this)
             return WindowFunction(EDGES[type(node)], argument, order, argument.type, frame)
-        if not isinstance(node, exp.AggFunc):
+        if type(node) not in NAMES:
             raise Refused(f"the window function {written(node)}", "is not supported")
         found = bound_aggregate(self.below, node)
         if found.distinct:

@@ -58,9 +58,7 @@ VARIANT = Type(Kind.VARIANT)
 
 NUMBERS = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT})
 # Kinds whose values Python's own equality tells apart exactly as SQL does, and which hash.
-PLAIN = frozenset(
-    {Kind.BOOLEAN, Kind.INTEGER, Kind.DECIMAL, Kind.TEXT, Kind.BINARY, Kind.DATE, Kind.TIMESTAMP}
-)
+PLAIN = frozenset(Kind) - {Kind.FLOAT, Kind.ARRAY, Kind.OBJECT, Kind.VARIANT}
 
 
 def decimal(scale: int) -> Type:

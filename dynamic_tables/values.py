@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Context, Decimal
+from math import isfinite
 from typing import Any
 
 from dynamic_tables.changes import Cell, Row, RowId
@@ -55,23 +56,30 @@ def canonical(cell: Cell) -> Cell:
     """The one cell that stands for all of its key, so that a group's key depends on no order of rows."""
     if isinstance(cell, float):
         return (cell or 0.0) if cell == cell else NAN
-    if isinstance(cell, tuple):
-        return tuple(map(in_variant, cell))
-    if isinstance(cell, Mapping):
-        return {name: in_variant(cell[name]) for name in sorted(cell)}
     return cell
 
 
-def in_variant(cell: Cell) -> Cell:
-    """`canonical` where numbers of several kinds meet: what is whole becomes an integer."""
-    if (
-        isinstance(cell, (float, Decimal))
-        and cell == cell
-        and abs(cell) != float("inf")
-        and cell == int(cell)
-    ):
+def canonical_variant(cell: Cell) -> Cell:
+    """`canonical` where numbers of several kinds meet: they become integers or doubles if they can."""
+    if isinstance(cell, tuple):
+        return tuple(map(canonical_variant, cell))
+    if isinstance(cell, Mapping):
+        return {name: canonical_variant(cell[name]) for name in sorted(cell)}
+    if not isinstance(cell, (float, Decimal)) or not isfinite(cell):
+        return canonical(cell)
+    if cell == int(cell):
         return int(cell)
-    return canonical(cell)
+    nearest = float(cell)
+    return nearest if nearest == cell else Decimal(cell).normalize(EXACT)
+
+
+def row_canonical(types: Sequence[Type]) -> Callable[[Row], Row]:
+    """How rows with these types become what stands for all rows of their key."""
+    loose = {place: kind.kind for place, kind in enumerate(types) if kind.kind not in PLAIN}
+    rules = {place: canonical if kind is Kind.FLOAT else canonical_variant for place, kind in loose.items()}
+    if not rules:
+        return lambda row: row
+    return lambda row: tuple([rules[at](cell) if at in rules else cell for at, cell in enumerate(row)])
 
 
 def encoded(cell: Cell) -> str:

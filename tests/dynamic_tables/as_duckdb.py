@@ -222,22 +222,29 @@ def sql(relation: Relation) -> str:
     return WRITERS[type(relation)](relation)
 
 
-def answer(relation: Relation, tables: Sequence[Table], contents: Mapping[str, Contents]) -> list[Row]:
+def answer(
+    connection: duckdb.DuckDBPyConnection,
+    relation: Relation,
+    tables: Sequence[Table],
+    contents: Mapping[str, Contents],
+) -> list[Row]:
     """DuckDB's rows of a relation.
 
     Raises:
         NotRendered: DuckDB has no SQL that means the same.
     """
     text = sql(relation)
-    with duckdb.connect() as connection:
-        for table in tables:
-            kept = [(place, field) for place, field in enumerate(table.fields) if field.type != ARRAY]
-            columns = ", ".join(f"{field.name} {type_name(field.type)}" for _, field in kept)
-            connection.execute(f"CREATE TABLE {table.identity} ({columns})")
-            for row in contents[table.identity].values():
-                cells = ", ".join(literal(row[place], field.type) for place, field in kept)
-                connection.execute(f"INSERT INTO {table.identity} VALUES ({cells})")
-        return connection.execute(text).fetchall()
+    for table in tables:
+        kept = [(place, field) for place, field in enumerate(table.fields) if field.type != ARRAY]
+        columns = ", ".join(f"{field.name} {type_name(field.type)}" for _, field in kept)
+        connection.execute(f"CREATE OR REPLACE TABLE {table.identity} ({columns})")
+        rows = [
+            f"({', '.join(literal(row[place], field.type) for place, field in kept)})"
+            for row in contents[table.identity].values()
+        ]
+        if rows:
+            connection.execute(f"INSERT INTO {table.identity} VALUES {', '.join(rows)}")
+    return connection.execute(text).fetchall()
 
 
 def alike(one: Cell, other: Cell) -> bool:

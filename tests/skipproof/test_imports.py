@@ -61,13 +61,18 @@ def test_a_forbidden_import_is_caught(copy: Path, where: str, line: str) -> None
 def imported(package: Path) -> Iterator[str]:
     """Every module that the files of a package import, by its full name; also inside functions."""
     for file in sorted(package.rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import):
-                yield from (alias.name for alias in node.names)
-            elif isinstance(node, ast.ImportFrom):
-                assert node.level == 0, f"{file} has a relative import"
-                yield str(node.module)
-                yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        yield from of_file(file)
+
+
+def of_file(file: Path) -> Iterator[str]:
+    """Every module that one file imports."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file} has a relative import"
+            yield str(node.module)
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def within(module: str, *packages: str) -> bool:
@@ -78,6 +83,11 @@ def test_expressions_import_nothing_but_themselves_and_the_standard_library() ->
     allowed = ("pruning.expressions", *sys.stdlib_module_names)
     foreign = [name for name in imported(ROOT / "pruning" / "expressions") if not within(name, *allowed)]
     assert foreign == []
+
+
+def test_only_modules_of_sql_know_the_parser_of_sql() -> None:
+    files = [file for file in (ROOT / "dynamic_tables").glob("*.py") if not file.name.startswith("sql")]
+    assert [name for file in files for name in of_file(file) if within(name, "sqlglot")] == []
 
 
 def test_rules_read_no_files() -> None:
