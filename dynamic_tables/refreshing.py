@@ -271,13 +271,16 @@ class Engine:
             (row_id for row_id in inserted if row_id in held and row_id not in set(deleted)), None
         )
         if repeated is not None:
-            raise ValidationFailed(2, Fault.SYSTEM, f"a delta inserts row {repeated}, which exists")
+            raise ValidationFailed(4, Fault.SYSTEM, f"a delta inserts row {repeated}, which exists")
 
     # Commit
 
-    def commit(self, staged: Staged, *, clock: Clock, wall_us: int) -> bool:
+    def commit(self, staged: Staged, *, clock: Clock, wall_us: int, now_us: int) -> bool:
         """Give the table its contents and its frontier, at once; False if it has them already (R-DVS-38).
 
+        Args:
+            clock, wall_us: What gives the commit timestamp.
+            now_us: When that is, by the clock by which the refresh began.
         Raises:
             RefreshFailed: The table has moved on from where this refresh started.
         """
@@ -292,7 +295,7 @@ class Engine:
         committed = stamp(clock, wall_us, (table,))
         frontier = Frontier(plan.data_us, committed, plan.versions, plan.dependencies)
         table.commit_refresh(frontier, staged.changes)
-        self._log(self._committed(staged, wall_us))
+        self._log(self._committed(staged, now_us))
         return True
 
     def _committed(self, staged: Staged, ended_us: int) -> Committed:

@@ -151,6 +151,9 @@ class World:
 
     def fix_zeros(self, name):
         """Take away the rows over which `divide` fails."""
+        entity = self.account.catalog.state.find(name)
+        if entity is None or entity.kind is not Kind.TABLE:
+            return
         table = self.table(name)
         held = table.contents(table.latest.number)
         delta = tuple(Change(Action.DELETE, row_id, row) for row_id, row in held.items() if row[1] == 0)
@@ -206,7 +209,8 @@ class World:
             self.tell(Finished(table, data_us, work.plan.action is not RefreshAction.NO_DATA))
 
     def commit(self, engine, work):
-        engine.commit(work.staged, clock=self.clocks[work.node], wall_us=self.wall(work.node))
+        wall_us = self.wall(work.node)
+        engine.commit(work.staged, clock=self.clocks[work.node], wall_us=wall_us, now_us=self.now_us)
 
     def finish_all(self):
         """All workers work until none is left."""
