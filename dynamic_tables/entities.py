@@ -71,8 +71,9 @@ class Entity:
 
     @property
     def reads(self) -> tuple[Name, ...]:
-        """The names that it reads, with their schemas."""
-        return () if self.definition is None else tuple(map(self.qualified, self.definition.reads))
+        """The names that it reads, with their schemas, each once."""
+        named = () if self.definition is None else self.definition.reads
+        return tuple(dict.fromkeys(map(self.qualified, named)))
 
 
 def schema_of(name: Name) -> str:

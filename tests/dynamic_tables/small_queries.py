@@ -95,21 +95,19 @@ def places_of(fields):
     return tuple(names.index(name) for name in NAMES)
 
 
-def evaluated(account, table_id, data_us):
+def evaluated(account, entity, data_us):
     """What the query of a table gives at a data timestamp, computed from base tables alone.
 
     Shares   the catalog, base tables as of a time, and the backend's full evaluation.
     Removes  frontiers, differentiation, and what any dynamic table holds.
     """
-    created_us = account.catalog.state.entities[table_id].created.physical_us
-    state = account.catalog.as_of(max(data_us, created_us))
-    entity = state.entities.get(table_id, account.catalog.state.entities[table_id])
-    query = bind(state, entity)
+    state = account.catalog.as_of(max(data_us, entity.created.physical_us))
+    query = bind(state, state.entities.get(entity.identity, entity))
     sources = {}
     for read in query.sources:
         table = state.entities[read]
         if table.kind is Kind.DYNAMIC_TABLE:
-            sources[read] = evaluated(account, read, data_us)
+            sources[read] = evaluated(account, table, data_us)
         else:
             stored = account.tables[read].contents(account.tables[read].as_of(data_us).number)
             sources[read] = reshaped(stored, layout(table))

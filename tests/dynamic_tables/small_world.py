@@ -28,10 +28,10 @@ from dynamic_tables.events import (
     Timer,
     Trigger,
 )
-from dynamic_tables.graphs import nodes
+from dynamic_tables.graphs import node_of, nodes
 from dynamic_tables.lags import MINUTE_US, PERIODS_US
 from dynamic_tables.refreshing import Engine
-from dynamic_tables.scheduling import TICK_US, Scheduler
+from dynamic_tables.scheduling import ATTEMPTS_MAX, ERRORS, ERRORS_MAX, TICK_US, Scheduler
 from dynamic_tables.states import Condition, expected
 from dynamic_tables.versions import NoVersion, Purged
 from pruning.errors import InputError
@@ -74,6 +74,9 @@ class World:
         self.next_row = 0
         self.said = []
         self.orders = []
+        self.purged = []
+        self.live = {}
+        self.errors = {}
         for name in ("s.b0", "s.b1"):
             self.ddl(ddl.CreateTable(name, FIELDS))
             self.write(name, 2)
@@ -86,6 +89,7 @@ class World:
     def tell(self, event):
         """Give the scheduler an event, and carry out what it orders."""
         if isinstance(event, Finished | Failed):
+            self.count_errors(event)
             for work in self.works:
                 same = work.order.table == event.table and work.order.data_us == event.data_us
                 work.gone |= same and (isinstance(event, Finished) or work.order.attempt <= event.attempt)
@@ -96,6 +100,19 @@ class World:
                 events.extend(self.carry_out(command))
         self.check_states()
 
+    def count_errors(self, event):
+        """R-DVS-34, by hand: consecutive errors of scheduled refreshes, until a success."""
+        if isinstance(event, Finished):
+            if self.live.pop((event.table, event.data_us), None):
+                self.errors[event.table] = 0
+        elif event.fault is not Fault.SYSTEM or event.attempt + 1 == ATTEMPTS_MAX:
+            order = self.live.get((event.table, event.data_us))
+            if order is None or order.attempt != event.attempt:
+                return
+            del self.live[event.table, event.data_us]
+            if event.fault is Fault.USER and order.trigger is Trigger.SCHEDULED:
+                self.errors[event.table] = self.errors.get(event.table, 0) + 1
+
     def carry_out(self, command):
         match command:
             case Timer(at_us):
@@ -103,8 +120,11 @@ class World:
             case StartRefresh():
                 self.check_order(command)
                 self.orders.append(command)
+                self.live[command.table, command.data_us] = command
                 self.works.append(Work(command, node=len(self.orders) % len(self.clocks)))
             case Suspend(table, reason):
+                if reason == ERRORS and self.errors.get(table, 0) <= ERRORS_MAX:
+                    raise Violation(f"R-DVS-34 {table} is suspended after {self.errors.get(table, 0)} errors")
                 return self.written(table, lambda name: ddl.Suspend(name, reason))
             case Resume(table):
                 return self.written(table, ddl.Resume)
@@ -171,11 +191,17 @@ class World:
 
     def manual(self, name):
         entity = self.account.catalog.state.find(name)
-        if entity is not None and entity.kind is Kind.DYNAMIC_TABLE:
-            self.tell(ManualRefresh(entity.identity))
+        if entity is None or entity.kind is not Kind.DYNAMIC_TABLE:
+            return
+        count = len(self.orders)
+        self.tell(ManualRefresh(entity.identity))
+        for order in self.orders[count:]:
+            if order.trigger is Trigger.MANUAL and order.data_us <= self.now_us:
+                raise Violation(f"R-DVS-07 {order} is not after {self.now_us}, when it was asked for")
 
     def purge(self, seconds):
-        self.account.purge(self.now_us - int(seconds * SECOND_US))
+        self.purged.append(self.now_us - int(seconds * SECOND_US))
+        self.account.purge(self.purged[-1])
 
     # Workers
 
@@ -251,6 +277,41 @@ class World:
             if not work.silent:
                 self.tell(Heartbeat(*work.order[:3]))
 
+    def calm_down(self):
+        """Faults stop, and zeros go; what is then still late, though nothing stands in its way."""
+        for name in ("s.b0", "s.b1", "t.b0", "t.b1"):
+            self.fix_zeros(name)
+        for work in self.works:
+            work.silent = False
+        self.finish_all()
+        self.settle(1200)
+        healthy = {}
+        for table, node in nodes(self.account.catalog.state).items():
+            self.check_errors(table)
+            healthy[table] = self.is_healthy(node)
+        for table in healthy:
+            status = self.scheduler.status(table)
+            if status.period_us is None or not self.is_healthy_above(table, healthy):
+                continue
+            if status.data_us is None or self.now_us - status.data_us > status.period_us + 2 * 12 * SECOND_US:
+                raise Violation(f"R-DVS-12 {table} is late, and nothing stands in its way: {status}")
+
+    def is_healthy(self, node):
+        status = self.scheduler.status(node.table)
+        return status.suspended is None and not node.missing and status.errors == 0
+
+    def is_healthy_above(self, table, healthy):
+        """Whether nothing is wrong with a table or what it reads; tables that nobody times are not late."""
+        upstream = self.node(table).upstream
+        return healthy[table] and all(self.is_healthy_above(source, healthy) for source in upstream)
+
+    def check_errors(self, table):
+        """R-DVS-34: a table with too many errors is suspended."""
+        if self.errors.get(table, 0) > ERRORS_MAX and self.scheduler.status(table).suspended is None:
+            resumed = self.scheduler.status(table).errors == 0
+            if not resumed:
+                raise Violation(f"R-DVS-34 {table} is not suspended after {self.errors[table]} errors")
+
     # What is promised
 
     def table(self, name):
@@ -264,10 +325,12 @@ class World:
         node = self.node(order.table)
         if node is None:
             return
-        for source in node.upstream:
+        for source in self.upstream_then(node, order.data_us):
             try:
                 self.account.tables[source].refreshed_at(order.data_us)
             except NoVersion as error:
+                if any(order.data_us <= horizon_us for horizon_us in self.purged):
+                    continue
                 raise Violation(f"R-DVS-72 {order} starts before {source} has it") from error
             except Purged:
                 continue
@@ -276,10 +339,18 @@ class World:
         if running:
             raise Violation(f"R-DVS-30 {order} starts while {running} run")
         if order.trigger is Trigger.SCHEDULED:
+            if order.attempt == 0 and node.suspended is not None:
+                raise Violation(f"R-DVS-34 {order} though it is suspended: {node.suspended}")
             self.check_tick(order, node)
         frontier = self.account.tables[order.table].frontier
         if order.attempt == 0 and frontier is not None and frontier.data_us > order.data_us:
             raise Violation(f"R-DVS-04 {order} goes back from {frontier.data_us}")
+
+    def upstream_then(self, node, data_us):
+        """What it reads, now and as of the timestamp; of other tables the refresh itself will tell."""
+        then = self.account.catalog.as_of(max(data_us, node.created_us))
+        entity = then.entities.get(node.table)
+        return [] if entity is None else [u for u in node_of(then, entity).upstream if u in node.upstream]
 
     def check_tick(self, order, node):
         """R-DVS-73, 74: a tick of its own period, which is not shorter than those upstream."""
@@ -299,6 +370,8 @@ class World:
         frontier = table.frontier
         if before is not None and frontier.data_us < before.data_us:
             raise Violation(f"R-DVS-04 {table_id} went back")
+        if work.plan.action is RefreshAction.INCREMENTAL and work.plan.changed_count == 0:
+            raise Violation(f"R-DVS-23 {work.plan} is not NO_DATA")
         if frontier.data_us == data_us:
             self.check_contents(table_id)
 
@@ -306,9 +379,12 @@ class World:
         """R-DVS-02, with row ids."""
         table = self.account.tables[table_id]
         held = table.contents(table.latest.number)
+        entity = self.account.catalog.state.entities.get(table_id)
+        if entity is None:
+            return
         try:
-            right = evaluated(self.account, table_id, table.frontier.data_us)
-        except (Purged, InputError):
+            right = evaluated(self.account, entity, table.frontier.data_us)
+        except Purged:
             return
         if dict(held) != dict(right):
             raise Violation(f"R-DVS-02 {table_id} holds {bag(held)} and should hold {bag(right)}")

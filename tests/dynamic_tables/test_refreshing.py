@@ -47,8 +47,8 @@ def did(told):
 
 def holds_what_it_should(world, name="s.d"):
     table = world.table(name)
-    identity = world.account.catalog.state.get(name).identity
-    right = evaluated(world.account, identity, table.frontier.data_us)
+    entity = world.account.catalog.state.get(name)
+    right = evaluated(world.account, entity, table.frontier.data_us)
     return bag(world.account.read(name)) == bag(right)
 
 

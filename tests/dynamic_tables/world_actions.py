@@ -1,6 +1,5 @@
-"""What may happen in a small world, as values that Hypothesis draws and shrinks."""
+"""What may happen in a small world, drawn from a `random.Random`: a seed, or Hypothesis, which shrinks it."""
 
-from hypothesis import strategies as st
 from small_queries import FIELDS, KINDS, Small
 
 from dynamic_tables import ddl
@@ -8,86 +7,83 @@ from dynamic_tables.ddl import Initialize, Mode
 from dynamic_tables.lags import DOWNSTREAM, MINUTE_US
 from dynamic_tables.types import INTEGER, Field
 
-LAGS = st.sampled_from([MINUTE_US, 2 * MINUTE_US, 5 * MINUTE_US, DOWNSTREAM])
-BASES = st.sampled_from(["s.b0", "s.b1"])
-DYNAMIC = st.sampled_from(["s.d0", "s.d1", "s.d2", "s.d3"])
-TABLES = st.one_of(BASES, DYNAMIC, st.just("s.v"), st.sampled_from(["t.b0", "t.d0", "t.d1"]))
-READ = st.sampled_from(["b0", "b1", "d0", "d1", "d2", "v"])
-DEFINITIONS = st.builds(
-    lambda kind, one, other: Small(kind, (one, other)), st.sampled_from(KINDS), READ, READ
-)
-
-CREATE = st.builds(
-    lambda name, definition, lag, mode, initialize, replace: ddl.CreateDynamicTable(
-        name=name, definition=definition, lag=lag, warehouse="w", mode=mode, initialize=initialize,
-        replace=replace,
-    ),
-    DYNAMIC, DEFINITIONS, LAGS, st.sampled_from(list(Mode)), st.sampled_from(list(Initialize)), st.booleans(),
-)  # fmt: skip
-
-STATEMENTS = st.one_of(
-    CREATE,
-    CREATE,
-    st.builds(ddl.CreateView, st.just("s.v"), DEFINITIONS, st.just(True)),
-    st.builds(lambda name: ddl.CreateTable(name, FIELDS, replace=True), BASES),
-    st.builds(ddl.AddColumn, BASES, st.sampled_from([Field("c", INTEGER), Field("a", INTEGER)])),
-    st.builds(ddl.DropColumn, BASES, st.sampled_from(["a", "c"])),
-    st.builds(ddl.SetLag, DYNAMIC, LAGS),
-    st.builds(ddl.Suspend, DYNAMIC),
-    st.builds(ddl.Resume, TABLES),
-    st.builds(ddl.Drop, TABLES),
-    st.builds(ddl.Undrop, TABLES),
-    st.builds(ddl.Rename, TABLES, TABLES),
-    st.builds(ddl.Swap, TABLES, TABLES),
-    st.builds(ddl.Clone, TABLES, TABLES),
-    st.builds(ddl.CloneSchema, st.just("s"), st.just("t")),
-    st.builds(ddl.SwapSchemas, st.just("s"), st.just("t")),
-)
-PLACES = st.integers(0, 5)
-NODES = st.integers(0, 2)
+LAGS = [MINUTE_US, 2 * MINUTE_US, 5 * MINUTE_US, DOWNSTREAM]
+BASES = ["s.b0", "s.b1"]
+DYNAMIC = ["s.d0", "s.d1", "s.d2", "s.d3"]
+TABLES = [*BASES, *DYNAMIC, "s.v", "t.b0", "t.d0", "t.d1"]
+READS = ["b0", "b1", "d0", "d1", "d2", "v"]
+COLUMNS = [Field("c", INTEGER), Field("a", INTEGER)]
 
 
-def action(name, *arguments):
-    return st.tuples(st.just(name), *arguments)
+def definition(random):
+    return Small(random.choice(KINDS), (random.choice(READS), random.choice(READS)))
 
 
-# What brings refreshes about comes first and often; where workers only wait, nothing can go wrong.
-USUAL = st.one_of(
-    action("settle", st.sampled_from([12, 48, 96])),
-    action("write", BASES, st.integers(0, 3), NODES),
-    action("advance", st.sampled_from([0.5, 7, 24, 48, 100])),
-    action("work", PLACES),
-    action("finish_all"),
-    action("manual", DYNAMIC),
-)
-UNUSUAL = st.one_of(
-    action("ddl", STATEMENTS, NODES),
-    action("ddl", STATEMENTS, NODES),
-    action("crash", PLACES),
-    action("vanish", PLACES),
-    action("repeat", PLACES),
-    action("silence", PLACES),
-    action("purge", st.sampled_from([0, 60, 600])),
-    action("advance", st.just(500)),
-    action("write_zero", BASES),
-    action("fix_zeros", BASES),
-)
-HISTORIES = st.lists(st.one_of(USUAL, USUAL, UNUSUAL), min_size=1, max_size=60)
+def create(random):
+    return ddl.CreateDynamicTable(
+        name=random.choice(DYNAMIC),
+        definition=definition(random),
+        lag=random.choice(LAGS),
+        warehouse="w",
+        mode=random.choice([Mode.INCREMENTAL, Mode.INCREMENTAL, Mode.FULL]),
+        initialize=random.choice(list(Initialize)),
+        replace=random.random() < 0.5,
+    )
 
 
-def run(world, actions):
-    """Let it happen, from a small graph; then faults stop and everything must come up to date."""
-    start(world)
-    for name, *arguments in actions:
-        if name == "write_zero":
-            world.write(*arguments, 1, zero=True)
-        else:
-            getattr(world, name)(*arguments)
+# What brings refreshes about is likely; where workers only wait, nothing can go wrong.
+STATEMENTS = [
+    (8, create),
+    (2, lambda random: ddl.CreateView("s.v", definition(random), replace=True)),
+    (2, lambda random: ddl.CreateTable(random.choice(BASES), FIELDS, replace=True)),
+    (2, lambda random: ddl.AddColumn(random.choice(BASES), random.choice(COLUMNS))),
+    (1, lambda random: ddl.DropColumn(random.choice(BASES), random.choice(["a", "c", "c"]))),
+    (1, lambda random: ddl.SetLag(random.choice(DYNAMIC), random.choice(LAGS))),
+    (2, lambda random: ddl.Suspend(random.choice(DYNAMIC))),
+    (4, lambda random: ddl.Resume(random.choice(TABLES))),
+    (2, lambda random: ddl.Drop(random.choice(TABLES))),
+    (4, lambda random: ddl.Undrop(random.choice(TABLES))),
+    (1, lambda random: ddl.Rename(random.choice(TABLES), random.choice(TABLES))),
+    (2, lambda random: ddl.Swap(random.choice(TABLES), random.choice(TABLES))),
+    (1, lambda random: ddl.Clone(random.choice(TABLES), random.choice(TABLES))),
+    (1, lambda random: ddl.CloneSchema("s", "t")),
+    (1, lambda random: ddl.SwapSchemas("s", "t")),
+]
+ACTIONS = [
+    (12, lambda random: ("settle", random.choice([12, 48, 48, 96]))),
+    (12, lambda random: ("write", random.choice(BASES), random.randint(0, 3), random.randint(0, 2))),
+    (6, lambda random: ("advance", random.choice([0.5, 7, 24, 48, 100]))),
+    (12, lambda random: ("work", random.randint(0, 5))),
+    (3, lambda random: ("finish_all",)),
+    (3, lambda random: ("manual", random.choice(DYNAMIC))),
+    (4, lambda random: ("ddl", drawn(random, STATEMENTS), random.randint(0, 2))),
+    (1, lambda random: ("crash", random.randint(0, 5))),
+    (1, lambda random: ("vanish", random.randint(0, 5))),
+    (2, lambda random: ("repeat", random.randint(0, 5))),
+    (1, lambda random: ("silence", random.randint(0, 5))),
+    (1, lambda random: ("purge", random.choice([0, 60, 600]))),
+    (1, lambda random: ("advance", 500)),
+    (1, lambda random: ("write_zero", random.choice(BASES))),
+    (1, lambda random: ("fix_zeros", random.choice(BASES))),
+]
 
 
-def start(world):
-    """Two tables over base tables, one over both, a view."""
+def drawn(random, choices):
+    """One of weighted choices."""
+    weights = [weight for weight, _ in choices]
+    return random.choices([draw for _, draw in choices], weights)[0](random)
+
+
+def run(world, random, count):
+    """Let so much happen to a small graph; then all must come up to date."""
     world.dynamic("s.d0", "copy", "b0")
     world.dynamic("s.d1", "join", "d0", "b1", lag=2 * MINUTE_US)
     world.ddl(ddl.CreateView("s.v", Small("filter", ("d1",))))
     world.dynamic("s.d2", "sum", "v", lag=DOWNSTREAM)
+    for _ in range(count):
+        name, *arguments = drawn(random, ACTIONS)
+        if name == "write_zero":
+            world.write(*arguments, 1, zero=True)
+        else:
+            getattr(world, name)(*arguments)
+    world.calm_down()
