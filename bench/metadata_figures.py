@@ -118,7 +118,8 @@ def both_ways() -> Iterator[tuple[str, str, str, str]]:
     """Tasks of many blocks, and of one."""
     for keeping in Keeping:
         for condition in (IN_A_MILLION, "k < 500000000", "k >= 0"):
-            many, one = (ran(BLOCKS_BOTH_WAYS, condition, keeping, blocks_per_task=size) for size in (None, 1))
+            many = ran(BLOCKS_BOTH_WAYS, condition, keeping)
+            one = ran(BLOCKS_BOTH_WAYS, condition, keeping, blocks_per_task=1)
             seconds = 100 * (many.seconds / one.seconds - 1)
             work = 100 * (many.work_seconds / one.work_seconds - 1)
             what = f"{BLOCKS_BOTH_WAYS:,} blocks, {condition}, {keeping.value}: the scenario's tasks"
