@@ -12,6 +12,7 @@ from dynamic_tables.plans import (
     Changes,
     Keys,
     Linear,
+    Met,
     Moment,
     Netted,
     Paired,
@@ -175,6 +176,31 @@ def run_paired(compiler: Compiler, plan: Paired) -> Run:
     return run
 
 
+def run_met(compiler: Compiler, plan: Met) -> Run:
+    """Pairs with a changed row, at each moment; where no row changed the other side is not read."""
+    match = inner_joined(plan.operator)
+    left, right = compiler.changes(plan.left), compiler.changes(plan.right)
+    sides = [(compiler.changes(one), compiler.changes(other)) for one, other in (plan.before, plan.after)]
+
+    def run(interval: Interval) -> Moved:
+        found: list[Pairs] = []
+        both = zip(left(interval), right(interval), sides, strict=True)
+        for left_changed, right_changed, (left_rows, right_rows) in both:
+            pairs: list[Pair] = []
+            if left_changed:
+                met = match(left_changed, right_rows(interval))
+                pairs += [(pair_id(one, other), row) for one, other, row in met]
+            if right_changed:
+                taken = {row_id for row_id, _ in left_changed}
+                others = [pair for pair in left_rows(interval) if pair[0] not in taken]
+                met = match(others, right_changed)
+                pairs += [(pair_id(one, other), row) for one, other, row in met]
+            found.append(pairs)
+        return found[0], found[1]
+
+    return run
+
+
 def run_sum(compiler: Compiler, plan: Sum) -> Run:
     """All changes."""
     below = [compiler.changes(one) for one in plan.inputs]
@@ -254,6 +280,7 @@ NODES: Mapping[type[Plan], Callable[[Compiler, Any], Run]] = {
     SourceChanges: run_source_changes,
     Linear: run_linear,
     Paired: run_paired,
+    Met: run_met,
     Sum: run_sum,
     Recomputed: run_recomputed,
     Keys: run_keys,

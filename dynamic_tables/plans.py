@@ -88,6 +88,22 @@ class Paired:
 
 
 @dataclass(frozen=True, eq=False)
+class Met:
+    """The pairs of an inner join with a changed row: as they were, deleted, and as they are, inserted.
+
+    Attributes:
+        left: The net changes of the left side.
+        before, after: Left and right side at each moment.
+    """
+
+    operator: Join
+    left: "Changes"
+    right: "Changes"
+    before: tuple[Snapshot, Snapshot]
+    after: tuple[Snapshot, Snapshot]
+
+
+@dataclass(frozen=True, eq=False)
 class Sum:
     """The changes of all inputs."""
 
@@ -111,7 +127,7 @@ class Netted:
     relation: Relation
 
 
-Changes: TypeAlias = Derivative | SourceChanges | Linear | Paired | Sum | Recomputed | Netted
+Changes: TypeAlias = Derivative | SourceChanges | Linear | Paired | Met | Sum | Recomputed | Netted
 Plan: TypeAlias = Changes | Snapshot | Keys | Restricted
 
 
@@ -122,6 +138,8 @@ def parts(plan: Plan) -> tuple[Plan, ...]:
             return plan.inputs
         case Paired():
             return (plan.left, plan.right)
+        case Met():
+            return (plan.left, plan.right, *plan.before, *plan.after)
         case Recomputed():
             return (*plan.before, *plan.after)
         case Netted():

@@ -40,10 +40,10 @@ CELLS: Mapping[str, tuple[object, ...]] = {
     "b": (None, True, False),
     "a": (None, (), (1,), (1, 1), (2, None, 1), (0.0, -0.0), ("x", 3)),
 }
-ROWS_MAX = 8
-CHANGES_MAX = 4
+ROWS_MAX = 5
+CHANGES_MAX = 3
 # Ids are few, so that a row that went may come again under its id.
-IDS = tuple(f"r{number}" for number in range(12))
+IDS = tuple(f"r{number}" for number in range(8))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,15 @@ from dynamic_tables.bag_backend import BagBackend
 from dynamic_tables.bag_changes import Moved, net
 from dynamic_tables.bags import KERNELS, Kernel, Pairs, exploded, windowed
 from dynamic_tables.changes import Row
-from dynamic_tables.differentiation import RULES, Rule, inner_join, join, netted, outer_join
+from dynamic_tables.differentiation import (
+    RULES,
+    Rule,
+    inner_join,
+    join,
+    netted,
+    outer_join,
+    textbook_inner_join,
+)
 from dynamic_tables.differentiation import distinct as distinct_rule
 from dynamic_tables.differentiation import group as group_rule
 from dynamic_tables.differentiation import window as window_rule
@@ -22,6 +30,7 @@ from dynamic_tables.plans import (
     Derivative,
     Keys,
     Linear,
+    Met,
     Moment,
     Paired,
     Recomputed,
@@ -60,6 +69,13 @@ def pairs_at(left: Moment, right: Moment) -> Callable[[Join], Changes]:
 def left_changes_alone(relation: Join) -> Changes:
     """dL x R1, as if the right side never changed."""
     return Paired(relation, netted(relation.left), Snapshot(relation.right, Moment.AFTER))
+
+
+def deletions_after(relation: Join) -> Changes:
+    """The inner join with rows that went paired with what there is."""
+    plan = inner_join(relation)
+    assert isinstance(plan, Met)
+    return replace(plan, before=plan.after)
 
 
 def not_consolidated(relation: Join) -> Changes:
@@ -176,11 +192,14 @@ def with_kernel(operator: type[Relation], kernel: Callable[[Any], Kernel]) -> Ba
     return BagBackend(kernels={**KERNELS, operator: kernel})
 
 
+# The textbook's rule: right, but for failures over pairs of rows that never met.
+TEXTBOOK = with_rule(Join, of_inner(textbook_inner_join))
 BEFORE, AFTER = Moment.BEFORE, Moment.AFTER
 TWINS: Mapping[str, BagBackend] = {
     "join of changes with both sides as they were (10)": with_rule(Join, of_inner(pairs_at(BEFORE, BEFORE))),
     "join of changes with both sides as they are (10)": with_rule(Join, of_inner(pairs_at(AFTER, AFTER))),
     "join that forgets one side's changes (11)": with_rule(Join, of_inner(left_changes_alone)),
+    "join whose deletions are of pairs as they are": with_rule(Join, of_inner(deletions_after)),
     "outer join whose unmatched rows are forgotten (4)": with_rule(Join, inner_join),
     "outer join with the left side's keys alone (4)": with_rule(Join, recomputed(join, keys_of_left)),
     "outer join whose NULL keys are forgotten (5)": with_rule(Join, recomputed(join, nulls_dropped)),
@@ -201,5 +220,7 @@ TWINS: Mapping[str, BagBackend] = {
     "explode without ordinals in ids (38)": with_kernel(Explode, without_ordinal),
     "changes that are not netted": BagBackend(net=not_netted),
     "changes that are netted by id alone": BagBackend(net=netted_by_id),
-    "changes kept as one row for each id and action (48)": BagBackend(net=netted_as_maps),
+    "join of unconsolidated inputs, of which one row an id and action is kept (48)": BagBackend(
+        rules={**RULES, Join: of_inner(not_consolidated)}, net=netted_as_maps
+    ),
 }

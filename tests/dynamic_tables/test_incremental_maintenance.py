@@ -27,7 +27,7 @@ SEEDS_DEEP = 15_000
 
 @given(random=st.randoms(use_true_random=False))
 def test_changes_always_agree_with_full_evaluation(random: Random) -> None:
-    """DVS-DIFF. For each query and interval: full before, changed, equals full after (R-DVS-02, R-DVS-98)."""
+    """DIFF-1. For each query and interval: full before, changed, equals full after (R-DVS-02, R-DVS-98)."""
     case = drawn_case(random, DEPTH)
     event(type(case.query.relation).__name__)
     for outcome in outcomes(random, case, BagBackend()):
@@ -35,7 +35,7 @@ def test_changes_always_agree_with_full_evaluation(random: Random) -> None:
 
 
 def test_changes_agree_with_full_evaluation_in_many_seeded_cases(deep: bool) -> None:
-    """DVS-DIFF again, without Hypothesis' cost: 2,000 intervals, in a deep run over 100,000."""
+    """DIFF-1 again, without Hypothesis' cost: 2,000 intervals, in a deep run over 100,000."""
     backend, checked = BagBackend(), 0
     for seed in range(SEEDS_DEEP if deep else SEEDS):
         random = Random(seed)
@@ -46,7 +46,7 @@ def test_changes_agree_with_full_evaluation_in_many_seeded_cases(deep: bool) -> 
 
 
 def test_full_evaluation_agrees_with_duckdb(deep: bool) -> None:
-    """DVS-BAG. Incremental and full evaluation share operators; DuckDB shares nothing with either."""
+    """DIFF-2. Incremental and full evaluation share operators; DuckDB shares nothing with either."""
     backend, agreed, connection = BagBackend(), Counter[str](), duckdb.connect()
     for seed in range(4_000 if deep else 250):
         case = drawn_case(Random(seed), DEPTH if seed % 2 else 1)

@@ -13,10 +13,12 @@ from dynamic_tables.bag_backend import BagBackend
 from dynamic_tables.bag_changes import Interval
 from dynamic_tables.changes import Action, Change
 from dynamic_tables.differentiation import RULES, differentiate
-from dynamic_tables.errors import Refused
+from dynamic_tables.errors import DivisionByZero, Refused
+from dynamic_tables.netting import difference
 from dynamic_tables.plans import derivatives, reads
 from dynamic_tables.values import key_id
 from strategies.dynamic_contents import Step
+from strategies.dynamic_twins import TEXTBOOK
 
 NAN = float("nan")
 
@@ -331,6 +333,18 @@ def test_trap_52_ids_of_pairs_do_not_run_together() -> None:
     text = "SELECT l.x, r.y FROM l JOIN r ON l.k = r.k"
     both = {"l": {"1": (1, "a"), "11": (1, "b")}, "r": {"10": (1, "c"), "0": (1, "d")}}
     assert len(maintained(text, {}, both)) == 4
+
+
+def test_rows_that_never_met_are_not_computed_with() -> None:
+    """dL x R1 pairs a row that went with one that came, and may divide by zero. Our own, found by fuzzing."""
+    asked = query("SELECT l.k / r.k v FROM l JOIN r ON l.x = r.y")
+    before = whole({"l": {"1": (2, "a")}})
+    after = whole({"l": {"1": (2, "b")}, "r": {"1": (0, "a"), "2": (1, "b")}})
+    sources = {one: Step(before[one], after[one], difference(before[one], after[one])) for one in before}
+    with pytest.raises(DivisionByZero):
+        TEXTBOOK.changes(asked, sources)
+    (change,) = BagBackend().changes(asked, sources)
+    assert change.row == (Decimal("2.000000"),)
 
 
 def test_an_operator_without_a_rule_is_told() -> None:
