@@ -33,7 +33,10 @@ class Account:
         bind: Binder,
         log: Callable[[Committed], None],
         engine: type[Engine] = Engine,
+        table: type[Table] = Table,
     ) -> None:
+        """An empty account; another class of engine or table makes a broken twin."""
+        self._table = table
         self.catalog = Catalog()
         self.tables: dict[TableId, Table] = {}
         self.engine = engine(catalog=self.catalog, tables=self.tables, backend=backend, bind=bind, log=log)
@@ -64,7 +67,7 @@ class Account:
             if entity.kind is Kind.VIEW:
                 continue
             if entity.original is None:
-                self.tables[entity.identity] = Table(committed)
+                self.tables[entity.identity] = self._table(committed)
                 continue
             table = self.tables[entity.identity] = self.tables[entity.original].clone()
             if table.frontier is not None:

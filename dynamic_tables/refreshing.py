@@ -91,7 +91,7 @@ class Engine:
         self._bind = bind
         self._log = log
         # Of each table: a state, what its names mean there, and the bound query.
-        self._bound: dict[TableId, tuple[State, tuple[Entity | None, ...], Dependencies]] = {}
+        self._bound: dict[TableId, tuple[State, tuple[object, ...], Dependencies]] = {}
 
     # Begin
 
@@ -142,7 +142,7 @@ class Engine:
         bound = self._bound.get(entity.identity)
         if bound is not None and bound[0] is state:
             return bound[2]
-        means = meaning(state, entity)
+        means = self._means(state, entity)
         if bound is not None and bound[1] == means:
             dependencies = bound[2]
         else:
@@ -152,6 +152,15 @@ class Engine:
                 raise RefreshFailed(Fault.USER, str(error)) from error
         self._bound[entity.identity] = (state, means, dependencies)
         return dependencies
+
+    def _means(self, state: State, entity: Entity) -> tuple[object, ...]:
+        """All on which the bound query depends: entities and, of dynamic tables, how they are bound.
+
+        The columns of a dynamic table are those of its query, which may be those of what it reads.
+        """
+        found = meaning(state, entity)
+        dynamic = (source for source in found[1:] if source and source.kind is Kind.DYNAMIC_TABLE)
+        return (*found, *(self.dependencies(state, source) for source in dynamic))
 
     def _version(self, entity: Entity, source: TableId, data_us: int) -> Version:
         """The version of a source for a data timestamp: of a dynamic table its own (R-DVS-06, R-DVS-82)."""

@@ -227,7 +227,7 @@ class Table:
 
     def clone(self) -> "Table":
         """Another table with the same versions; only metadata is copied (R-DVS-46)."""
-        clone = Table(self.oldest.committed)
+        clone = type(self)(self.oldest.committed)
         clone.frontier = self.frontier
         clone.read_us = self.read_us
         clone.columns_since = self.columns_since

@@ -6,14 +6,14 @@ Each step checks what must hold always; a check that fails raises `Violation` wi
 from collections import deque
 from dataclasses import dataclass
 
-from small_queries import BACKEND, FIELDS, Small, bag, bind, evaluated
+from small_queries import BACKEND, FIELDS, Small, bind
+from world_promises import Promises, Violation
 
 from dynamic_tables import ddl
 from dynamic_tables.accounts import Account
 from dynamic_tables.actions import AlreadyRefreshed, RefreshAction, RefreshFailed
 from dynamic_tables.changes import Action, Change
 from dynamic_tables.clock import Clock
-from dynamic_tables.ddl import Initialize, Mode
 from dynamic_tables.entities import Kind
 from dynamic_tables.events import (
     Failed,
@@ -28,24 +28,17 @@ from dynamic_tables.events import (
     Timer,
     Trigger,
 )
-from dynamic_tables.graphs import node_of, nodes
-from dynamic_tables.lags import MINUTE_US, PERIODS_US
+from dynamic_tables.graphs import nodes
+from dynamic_tables.lags import MINUTE_US
 from dynamic_tables.refreshing import Engine
-from dynamic_tables.scheduling import ATTEMPTS_MAX, ERRORS, ERRORS_MAX, TICK_US, Scheduler
-from dynamic_tables.states import Condition, expected
-from dynamic_tables.versions import NoVersion, Purged
+from dynamic_tables.scheduling import ERRORS, ERRORS_MAX, Scheduler
+from dynamic_tables.types import INTEGER, Field
+from dynamic_tables.versions import Table
 from pruning.errors import InputError
 
 SECOND_US = 1_000_000
 # A node's clock may be this far behind or ahead.
 SKEWS_US = (0, 3 * SECOND_US, -3 * SECOND_US)
-
-# How a table is told to be while a worker with a heartbeat refreshes it.
-RUNNING = (Condition.EXECUTING, Condition.INITIALIZING)
-
-
-class Violation(AssertionError):
-    """A promise is broken; the text begins with its id."""
 
 
 @dataclass
@@ -58,15 +51,16 @@ class Work:
     staged: object = None
     gone: bool = False  # the scheduler was told how the refresh ended: this is a second delivery
     silent: bool = False  # its heartbeats are lost
+    held: int = 0  # how often it stands still while others finish
 
 
-class World:
+class World(Promises):
     """An account with base tables s.b0 and s.b1, and its scheduler."""
 
-    def __init__(self, *, engine=Engine, scheduler=None, clock=Clock):
+    def __init__(self, *, engine=Engine, scheduler=None, clock=Clock, table=Table):
         self.scheduler = scheduler or Scheduler()
         self.log = []
-        self.account = Account(backend=BACKEND, bind=bind, log=self.log.append, engine=engine)
+        self.account = Account(backend=BACKEND, bind=bind, log=self.log.append, engine=engine, table=table)
         self.clocks = [clock(node) for node in range(len(SKEWS_US))]
         self.now_us = 0
         self.timer_us = None
@@ -99,19 +93,6 @@ class World:
                 self.said.append(command)
                 events.extend(self.carry_out(command))
         self.check_states()
-
-    def count_errors(self, event):
-        """R-DVS-34, by hand: consecutive errors of scheduled refreshes, until a success."""
-        if isinstance(event, Finished):
-            if self.live.pop((event.table, event.data_us), None):
-                self.errors[event.table] = 0
-        elif event.fault is not Fault.SYSTEM or event.attempt + 1 == ATTEMPTS_MAX:
-            order = self.live.get((event.table, event.data_us))
-            if order is None or order.attempt != event.attempt:
-                return
-            del self.live[event.table, event.data_us]
-            if event.fault is Fault.USER and order.trigger is Trigger.SCHEDULED:
-                self.errors[event.table] = self.errors.get(event.table, 0) + 1
 
     def carry_out(self, command):
         match command:
@@ -239,9 +220,21 @@ class World:
         engine.commit(work.staged, clock=self.clocks[work.node], wall_us=wall_us, now_us=self.now_us)
 
     def finish_all(self):
-        """All workers work until none is left."""
-        while self.works:
-            self.work(0)
+        """All workers work until none is left, but those held."""
+        while any(not work.held for work in self.works):
+            self.work(next(place for place, work in enumerate(self.works) if not work.held))
+        for work in self.works:
+            work.held = max(0, work.held - 1)
+
+    def hold(self, place, times):
+        """A worker stands still for a while; it goes on giving heartbeats."""
+        if self.works:
+            self.works[place % len(self.works)].held = times
+
+    def renew_column(self, name, column):
+        """A column is dropped and added again."""
+        self.ddl(ddl.DropColumn(name, column))
+        self.ddl(ddl.AddColumn(name, Field(column, INTEGER)))
 
     def settle(self, seconds):
         """Time passes with fast workers."""
@@ -282,7 +275,7 @@ class World:
         for name in ("s.b0", "s.b1", "t.b0", "t.b1"):
             self.fix_zeros(name)
         for work in self.works:
-            work.silent = False
+            work.silent, work.held = False, 0
         self.finish_all()
         self.settle(1200)
         healthy = {}
@@ -296,111 +289,8 @@ class World:
             if status.data_us is None or self.now_us - status.data_us > status.period_us + 2 * 12 * SECOND_US:
                 raise Violation(f"R-DVS-12 {table} is late, and nothing stands in its way: {status}")
 
-    def is_healthy(self, node):
-        status = self.scheduler.status(node.table)
-        return status.suspended is None and not node.missing and status.errors == 0
-
-    def is_healthy_above(self, table, healthy):
-        """Whether nothing is wrong with a table or what it reads; tables that nobody times are not late."""
-        upstream = self.node(table).upstream
-        return healthy[table] and all(self.is_healthy_above(source, healthy) for source in upstream)
-
-    def check_errors(self, table):
-        """R-DVS-34: a table with too many errors is suspended."""
-        if self.errors.get(table, 0) > ERRORS_MAX and self.scheduler.status(table).suspended is None:
-            resumed = self.scheduler.status(table).errors == 0
-            if not resumed:
-                raise Violation(f"R-DVS-34 {table} is not suspended after {self.errors[table]} errors")
-
-    # What is promised
-
     def table(self, name):
         return self.account.tables[self.account.catalog.state.get(name).identity]
 
     def node(self, table):
         return nodes(self.account.catalog.state).get(table)
-
-    def check_order(self, order):
-        """R-DVS-72, 08: what it reads has the timestamp. R-DVS-30: it does not run. R-DVS-73."""
-        node = self.node(order.table)
-        if node is None:
-            return
-        for source in self.upstream_then(node, order.data_us):
-            try:
-                self.account.tables[source].refreshed_at(order.data_us)
-            except NoVersion as error:
-                if any(order.data_us <= horizon_us for horizon_us in self.purged):
-                    continue
-                raise Violation(f"R-DVS-72 {order} starts before {source} has it") from error
-            except Purged:
-                continue
-        alive = (work for work in self.works if not work.silent and not work.gone)
-        running = [work.order for work in alive if work.order.table == order.table]
-        if running:
-            raise Violation(f"R-DVS-30 {order} starts while {running} run")
-        if order.trigger is Trigger.SCHEDULED:
-            if order.attempt == 0 and node.suspended is not None:
-                raise Violation(f"R-DVS-34 {order} though it is suspended: {node.suspended}")
-            self.check_tick(order, node)
-        frontier = self.account.tables[order.table].frontier
-        if order.attempt == 0 and frontier is not None and frontier.data_us > order.data_us:
-            raise Violation(f"R-DVS-04 {order} goes back from {frontier.data_us}")
-
-    def upstream_then(self, node, data_us):
-        """What it reads, now and as of the timestamp; of other tables the refresh itself will tell."""
-        then = self.account.catalog.as_of(max(data_us, node.created_us))
-        entity = then.entities.get(node.table)
-        return [] if entity is None else [u for u in node_of(then, entity).upstream if u in node.upstream]
-
-    def check_tick(self, order, node):
-        """R-DVS-73, 74: a tick of its own period, which is not shorter than those upstream."""
-        status = self.scheduler.status(order.table)
-        if order.data_us % TICK_US:
-            raise Violation(f"R-DVS-73 {order} is no tick")
-        for source in node.upstream:
-            above = self.scheduler.status(source)
-            if above and above.period_us and status.period_us and above.period_us > status.period_us:
-                raise Violation(f"R-DVS-74 the period of {order.table} is shorter than upstream's")
-        assert status.period_us is None or status.period_us in PERIODS_US
-
-    def check_commit(self, work, before):
-        """R-DVS-02: contents equal the query at the data timestamp. R-DVS-04: which went forward."""
-        table_id, data_us, *_ = work.order
-        table = self.account.tables[table_id]
-        frontier = table.frontier
-        if before is not None and frontier.data_us < before.data_us:
-            raise Violation(f"R-DVS-04 {table_id} went back")
-        if work.plan.action is RefreshAction.INCREMENTAL and work.plan.changed_count == 0:
-            raise Violation(f"R-DVS-23 {work.plan} is not NO_DATA")
-        if frontier.data_us == data_us:
-            self.check_contents(table_id)
-
-    def check_contents(self, table_id):
-        """R-DVS-02, with row ids."""
-        table = self.account.tables[table_id]
-        held = table.contents(table.latest.number)
-        entity = self.account.catalog.state.entities.get(table_id)
-        if entity is None:
-            return
-        try:
-            right = evaluated(self.account, entity, table.frontier.data_us)
-        except Purged:
-            return
-        if dict(held) != dict(right):
-            raise Violation(f"R-DVS-02 {table_id} holds {bag(held)} and should hold {bag(right)}")
-
-    def check_states(self):
-        """R-DVS-37: the state of each table can be told, and agrees with what runs."""
-        running = {work.order.table for work in self.works if not work.gone and not work.silent}
-        for table, node in nodes(self.account.catalog.state).items():
-            told = expected(node, self.scheduler.status(table), now_us=self.now_us)
-            if told.condition is Condition.UNKNOWN:
-                raise Violation(f"R-DVS-37 {table} is not known")
-            frontier = self.account.tables[table].frontier
-            if told.data_us is not None and (frontier is None or frontier.data_us < told.data_us):
-                raise Violation(f"R-DVS-38 {table} is told at {told.data_us}, with {frontier}")
-            if table in running and told.condition not in RUNNING:
-                raise Violation(f"R-DVS-37 {table} runs and is told idle")
-
-
-__all__ = ["Initialize", "Mode", "Violation", "World"]

@@ -449,3 +449,15 @@ def test_a_chain_of_tables_that_nobody_times_is_refreshed_by_hand():
     refresh(world, "s.e")
     assert len(world.log) == logged + 2
     assert holds_what_it_should(world, "s.e")
+
+
+def test_columns_that_move_in_a_table_above_are_followed():
+    """R-DVS-43, trap 41. A table that selects all columns passes on how they changed, to whoever reads it."""
+    world = world_of("star")
+    world.dynamic("s.e", "copy", "d")
+    world.finish_all()
+    world.ddl(ddl.DropColumn("s.b0", "a"))
+    world.ddl(ddl.AddColumn("s.b0", Field("a", INTEGER)))
+    assert did(refresh(world, "s.e")) == (RefreshAction.REINITIALIZE, Cause.EVOLVED)
+    assert holds_what_it_should(world, "s.e")
+    assert {row[0] for row in world.account.read("s.e").values()} == {None}

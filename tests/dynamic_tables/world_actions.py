@@ -31,10 +31,16 @@ def create(random):
     )
 
 
+def body(random):
+    """That of a view: often over what it read before."""
+    same = Small(random.choice(["copy", "star", "filter", "sum"]), ("d1",))
+    return random.choice([same, definition(random)])
+
+
 # What brings refreshes about is likely; where workers only wait, nothing can go wrong.
 STATEMENTS = [
     (8, create),
-    (2, lambda random: ddl.CreateView("s.v", definition(random), replace=True)),
+    (3, lambda random: ddl.CreateView("s.v", body(random), replace=True)),
     (2, lambda random: ddl.CreateTable(random.choice(BASES), FIELDS, replace=True)),
     (2, lambda random: ddl.AddColumn(random.choice(BASES), random.choice(COLUMNS))),
     (1, lambda random: ddl.DropColumn(random.choice(BASES), random.choice(["a", "c", "c"]))),
@@ -56,15 +62,17 @@ ACTIONS = [
     (12, lambda random: ("work", random.randint(0, 5))),
     (3, lambda random: ("finish_all",)),
     (3, lambda random: ("manual", random.choice(DYNAMIC))),
-    (4, lambda random: ("ddl", drawn(random, STATEMENTS), random.randint(0, 2))),
+    (6, lambda random: ("ddl", drawn(random, STATEMENTS), random.randint(0, 2))),
     (1, lambda random: ("crash", random.randint(0, 5))),
     (1, lambda random: ("vanish", random.randint(0, 5))),
     (2, lambda random: ("repeat", random.randint(0, 5))),
     (1, lambda random: ("silence", random.randint(0, 5))),
     (1, lambda random: ("purge", random.choice([0, 60, 600]))),
+    (4, lambda random: ("hold", random.randint(0, 5), random.randint(1, 10))),
+    (1, lambda random: ("renew_column", random.choice(BASES), random.choice("ab"))),
     (1, lambda random: ("advance", 500)),
-    (1, lambda random: ("write_zero", random.choice(BASES))),
-    (1, lambda random: ("fix_zeros", random.choice(BASES))),
+    (2, lambda random: ("write_zero", random.choice(BASES))),
+    (3, lambda random: ("fix_zeros", random.choice(BASES))),
 ]
 
 
@@ -76,7 +84,7 @@ def drawn(random, choices):
 
 def run(world, random, count):
     """Let so much happen to a small graph; then all must come up to date."""
-    world.dynamic("s.d0", "copy", "b0")
+    world.dynamic("s.d0", "divide", "b0")
     world.dynamic("s.d1", "join", "d0", "b1", lag=2 * MINUTE_US)
     world.ddl(ddl.CreateView("s.v", Small("filter", ("d1",))))
     world.dynamic("s.d2", "sum", "v", lag=DOWNSTREAM)

@@ -1,0 +1,357 @@
+"""Broken twins of the engine, the scheduler and what they stand on: each with one flaw."""
+
+from small_world import World
+
+from dynamic_tables import refreshing, versions
+from dynamic_tables.actions import Cause, RefreshAction, RefreshFailed
+from dynamic_tables.clock import Clock, Timestamp
+from dynamic_tables.entities import Kind
+from dynamic_tables.events import Fault, Reason, Trigger
+from dynamic_tables.frontiers import Frontier
+from dynamic_tables.jobs import Jobs
+from dynamic_tables.refreshing import Engine
+from dynamic_tables.scheduling import TICK_US, Scheduler
+from dynamic_tables.tracking import Calendar
+from dynamic_tables.versions import Purged, Table
+
+# The engine
+
+
+class FrontierBeforeContents(Engine):
+    """Moves the frontier, and dies before the contents are there (trap 31)."""
+
+    commits = 0
+
+    def commit(self, staged, *, clock, wall_us, now_us):
+        self.commits += 1
+        if self.commits % 5:
+            return super().commit(staged, clock=clock, wall_us=wall_us, now_us=now_us)
+        table = self._tables[staged.plan.table]
+        self._require_forward(table, table.frontier, staged.plan.data_us)
+        stamp = refreshing.stamp(clock, wall_us, (table,))
+        plan = staged.plan
+        table.commit_refresh(Frontier(plan.data_us, stamp, plan.versions, plan.dependencies), ())
+        raise RefreshFailed(Fault.SYSTEM, "the worker died")
+
+
+class PersistedTables(Engine):
+    """Reads what a dynamic table holds now (R-DVS-06)."""
+
+    def _version(self, entity, source, data_us):
+        if entity.kind is Kind.DYNAMIC_TABLE:
+            return self._tables[source].latest
+        return super()._version(entity, source, data_us)
+
+
+class NewestOfBaseTables(Engine):
+    """Reads what a base table holds now (R-DVS-81)."""
+
+    def _version(self, entity, source, data_us):
+        if entity.kind is Kind.TABLE:
+            return self._tables[source].latest
+        return super()._version(entity, source, data_us)
+
+
+class NoDataAlthoughChanged(Engine):
+    """Looks at the first source alone (R-DVS-23)."""
+
+    def _changed(self, base, versions):
+        return super()._changed(base, dict(list(versions.items())[:1]))
+
+
+class MaintenanceIsChange(Engine):
+    """Takes each new version for a change (trap 29)."""
+
+    def _changed(self, base, versions):
+        _, count = super()._changed(base, versions)
+        return any(base.versions[source] != version for source, version in versions.items()), count
+
+
+class ReplacementNotSeen(Engine):
+    """Goes on with a source that has taken the place of another (R-DVS-42)."""
+
+    def _evolved(self, base, dependencies):
+        return False
+
+    def _changed(self, base, versions):
+        known = {source: version for source, version in versions.items() if source in base.versions}
+        return super()._changed(base, known)
+
+
+class PurgeNotSeen(Engine):
+    """Takes an interval that is purged for one without change (trap 32)."""
+
+    def _changed(self, base, versions):
+        try:
+            return super()._changed(base, versions)
+        except Purged:
+            return False, 0
+
+
+class SkippedIntervalLost(Engine):
+    """Takes what changed since the tick before, not since the frontier (R-DVS-31)."""
+
+    def _incremental(self, plan):
+        since = {}
+        for source, consumed in plan.base.versions.items():
+            try:
+                late = self._tables[source].as_of(plan.data_us - TICK_US).consumed
+            except LookupError:
+                late = consumed
+            since[source] = min(max(consumed, late), plan.versions[source])
+        return super()._incremental(plan._replace(base=plan.base._replace(versions=since)))
+
+
+class NamesOfNow(Engine):
+    """Binds names as of the moment at which the refresh begins (R-DVS-45)."""
+
+    def _as_of(self, table_id, data_us):
+        state = self._catalog.state
+        if table_id not in state.entities:
+            raise RefreshFailed(Fault.USER, "dropped")
+        return state, state.entities[table_id]
+
+
+class ColumnsByName(Engine):
+    """Takes a column that was dropped and added again for the same (trap 41)."""
+
+    def _evolved(self, base, dependencies):
+        return base.dependencies.query.fingerprint != dependencies.query.fingerprint
+
+
+class CommitsTwice(Engine):
+    """Merges what it computed into whatever the table holds (R-DVS-38)."""
+
+    def commit(self, staged, *, clock, wall_us, now_us):
+        table = self._tables[staged.plan.table]
+        if table.frontier is not None and table.frontier.data_us >= staged.plan.data_us:
+            table.frontier = table.frontier._replace(data_us=staged.plan.data_us - 1)
+        plan = staged.plan._replace(base=table.frontier)
+        return super().commit(staged._replace(plan=plan), clock=clock, wall_us=wall_us, now_us=now_us)
+
+
+class NeverAnew(Engine):
+    """Takes changes of a definition for changes of data (R-DVS-44)."""
+
+    def _choose(self, entity, base, dependencies, versions):
+        action, cause, count = super()._choose(entity, base, dependencies, versions)
+        if cause is Cause.EVOLVED and base.versions.keys() == versions.keys():
+            return RefreshAction.INCREMENTAL, Cause.CHANGED, 1
+        return action, cause, count
+
+
+# The scheduler
+
+
+class UpstreamNotAwaited(Jobs):
+    """Starts a table with those that it reads (R-DVS-72)."""
+
+    def waits(self, table, data_us):
+        return 0
+
+
+class UpstreamFailureIgnored(Jobs):
+    """Goes on below a table that failed (R-DVS-36)."""
+
+    def not_got(self, table, data_us):
+        for reader in table.downstream:
+            for job in reader.jobs:
+                if job.data_us == data_us:
+                    job.waits -= 1
+            self.start_next(reader)
+
+
+class TwoAtOnce(Jobs):
+    """Starts a refresh while another of the table runs (R-DVS-30)."""
+
+    def add(self, table, data_us, trigger):
+        running = table.running
+        super().add(table, data_us, trigger)
+        if running is not None and table.jobs[-1].waits == 0:
+            self.start(table, table.jobs[-1])
+
+
+class NeverAgain(Jobs):
+    """Makes no attempt after one that failed (R-DVS-38)."""
+
+    def start_due(self):
+        while self._later and self._later[0][0] <= self.now_us:
+            self._later.pop(0)
+
+
+class BusyNotSeen(Scheduler):
+    """Plans a tick while the refresh before runs, and forgets that (R-DVS-30)."""
+
+    def _obstacle(self, table, data_us):
+        reason = super()._obstacle(table, data_us)
+        if reason is Reason.BUSY:
+            table.jobs.clear()
+            return super()._obstacle(table, data_us)
+        return reason
+
+
+class PeriodsOfTheirOwn(Calendar):
+    """Gives each table the period that it would choose (R-DVS-74)."""
+
+    def _choose_periods(self, tables):
+        super()._choose_periods(tables)
+        for table in tables:
+            table.period = table.own
+
+
+class OffTheTicks(Scheduler):
+    """Takes the time at which it looks for the tick (R-DVS-73)."""
+
+    def _tick(self, ticks):
+        self._phase_us += 1
+        super()._tick(ticks)
+
+
+class UpstreamNotTakenAlong(Scheduler):
+    """Refreshes what a user names alone (R-DVS-07)."""
+
+    def _refreshed_with(self, table):
+        return [table]
+
+
+class ManualTooEarly(Scheduler):
+    """Gives a user the data timestamp of the moment before (R-DVS-07)."""
+
+    def _refresh_all(self, tables, data_us, trigger):
+        super()._refresh_all(tables, data_us - (trigger is Trigger.MANUAL), trigger)
+
+
+class ErrorsNeverReset(Scheduler):
+    """Counts errors over successes (R-DVS-34)."""
+
+    def _reset_errors(self, table):
+        pass
+
+
+class ManualErrorsCount(Scheduler):
+    """Counts errors of manual refreshes (R-DVS-34)."""
+
+    def _failed(self, event):
+        table = self._tables.get(event.table)
+        job = table.running if table else None
+        if job is not None and job.trigger is Trigger.MANUAL:
+            job.trigger = Trigger.SCHEDULED
+        super()._failed(event)
+
+
+class NeverSuspends(Scheduler):
+    """Lets a table fail for ever (R-DVS-34)."""
+
+    def _count_error(self, table):
+        table.errors += 1
+
+
+class SilenceNotHeard(Scheduler):
+    """Waits for lost workers for ever (R-DVS-37)."""
+
+    def _watch(self):
+        pass
+
+
+class ResumeNotHeard(Scheduler):
+    """Leaves a resumed table suspended (R-DVS-35)."""
+
+    def _resume(self, table):
+        pass
+
+
+class SuspensionNotHeard(Scheduler):
+    """Schedules a table that a user suspended (R-DVS-34)."""
+
+    def _follow_suspension(self, table, before):
+        table.suspended = None
+
+
+class InitialTimestampOfOne(Scheduler):
+    """Starts a new table from a timestamp that one of those it reads has (R-DVS-09)."""
+
+    def _initial_timestamp(self, table):
+        return max((us for source in table.upstream[:1] for us in source.timestamps()), default=None)
+
+
+# Clocks and tables
+
+
+class WallClock(Clock):
+    """Trusts the wall clock of its node (R-DVS-80)."""
+
+    def tick(self, wall_us):
+        self._logical += 1
+        return Timestamp(wall_us, self._logical, self._node)
+
+
+class ReadersIgnored(Clock):
+    """Commits behind those who have read (R-DVS-83)."""
+
+    def pass_over(self, data_us):
+        pass
+
+
+class EndNotSeen(Table):
+    """Reads what was committed before a data timestamp, not at it (R-DVS-81)."""
+
+    def as_of(self, data_us):
+        return super().as_of(data_us - 1)
+
+
+class NewestTimestampWins(Table):
+    """Gives the newest version where a table has no entry (R-DVS-82)."""
+
+    def refreshed_at(self, data_us):
+        try:
+            return super().refreshed_at(data_us)
+        except versions.NoVersion:
+            return self.latest
+
+
+def engine(twin):
+    return lambda: World(engine=twin)
+
+
+def jobs(twin):
+    return lambda: World(scheduler=Scheduler(jobs=twin()))
+
+
+def scheduler(twin):
+    return lambda: World(scheduler=twin())
+
+
+TWINS = {
+    FrontierBeforeContents: engine,
+    PersistedTables: engine,
+    NewestOfBaseTables: engine,
+    NoDataAlthoughChanged: engine,
+    MaintenanceIsChange: engine,
+    ReplacementNotSeen: engine,
+    PurgeNotSeen: engine,
+    SkippedIntervalLost: engine,
+    NamesOfNow: engine,
+    ColumnsByName: engine,
+    CommitsTwice: engine,
+    NeverAnew: engine,
+    UpstreamNotAwaited: jobs,
+    UpstreamFailureIgnored: jobs,
+    TwoAtOnce: jobs,
+    NeverAgain: jobs,
+    BusyNotSeen: scheduler,
+    PeriodsOfTheirOwn: lambda twin: lambda: World(scheduler=Scheduler(calendar=twin())),
+    OffTheTicks: scheduler,
+    UpstreamNotTakenAlong: scheduler,
+    ManualTooEarly: scheduler,
+    ErrorsNeverReset: scheduler,
+    ManualErrorsCount: scheduler,
+    NeverSuspends: scheduler,
+    SilenceNotHeard: scheduler,
+    ResumeNotHeard: scheduler,
+    SuspensionNotHeard: scheduler,
+    InitialTimestampOfOne: scheduler,
+    WallClock: lambda twin: lambda: World(clock=twin),
+    ReadersIgnored: lambda twin: lambda: World(clock=twin),
+    EndNotSeen: lambda twin: lambda: World(table=twin),
+    NewestTimestampWins: lambda twin: lambda: World(table=twin),
+}
