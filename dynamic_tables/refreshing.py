@@ -32,11 +32,14 @@ from dynamic_tables.frontiers import Consumed, Dependencies, Frontier, TableId
 from dynamic_tables.graphs import meaning
 from dynamic_tables.netting import difference, reshaped, reshaped_delta
 from dynamic_tables.queries import Query
+from dynamic_tables.types import Field
 from dynamic_tables.versions import NoVersion, Purged, Table, Version
 from pruning.errors import InputError
 
+# The columns of a table or a dynamic table in the state in which another is bound.
+Columns: TypeAlias = Callable[[Entity], tuple[Field, ...]]
 # Binds the definition of a table to what its names mean in a state, with views expanded.
-Binder: TypeAlias = Callable[[State, Entity], Query]
+Binder: TypeAlias = Callable[[State, Entity, Columns], Query]
 
 
 @dataclass(frozen=True)
@@ -147,11 +150,21 @@ class Engine:
             dependencies = bound[2]
         else:
             try:
-                dependencies = dependencies_of(state, self._bind(state, entity))
+                dependencies = dependencies_of(state, self._bind(state, entity, self.columns(state)))
             except InputError as error:
                 raise RefreshFailed(Fault.USER, str(error)) from error
         self._bound[entity.identity] = (state, means, dependencies)
         return dependencies
+
+    def columns(self, state: State) -> Columns:
+        """What tells the columns of tables in a state."""
+
+        def columns_of(entity: Entity) -> tuple[Field, ...]:
+            if entity.kind is Kind.DYNAMIC_TABLE:
+                return self.dependencies(state, entity).query.fields
+            return tuple(column.field for column in entity.columns)
+
+        return columns_of
 
     def _means(self, state: State, entity: Entity) -> tuple[object, ...]:
         """All on which the bound query depends: entities and, of dynamic tables, how they are bound.

@@ -32,17 +32,17 @@ class Small:
     reads: tuple[str, ...]
 
 
-def bind(state, entity):
-    """The binder of `refreshing`."""
-    return Query(defined(state, entity))
+def bind(state, entity, columns=None):
+    """The binder of `refreshing`; as the oracle's, it asks nobody for columns."""
+    return Query(defined(state, entity, columns or (lambda table: fields_of(state, table))))
 
 
-def defined(state, entity):
+def defined(state, entity, columns):
     """What the definition of a view or a dynamic table computes."""
     kind, reads = entity.definition.kind, entity.definition.reads
     if kind == "star":
-        return source(state, entity, reads[0], star=True)
-    first, last = (source(state, entity, name) for name in (reads[0], reads[-1]))
+        return source(state, entity, columns, reads[0], star=True)
+    first, last = (source(state, entity, columns, name) for name in (reads[0], reads[-1]))
     match kind:
         case "copy":
             return Project(first, (A, B), NAMES)
@@ -67,17 +67,17 @@ def zero_if_defined(divisor):
     return call("%", zero, divisor)
 
 
-def source(state, reader, name, *, star=False):
+def source(state, reader, columns, name, *, star=False):
     """A table that is read, by its columns a and b or by all."""
     entity = state.find(reader.qualified(name))
     if entity is None:
         raise InputError(f"there is no {reader.qualified(name)}")
     if entity.kind is Kind.VIEW:
-        relation = defined(state, entity)
+        relation = defined(state, entity, columns)
         places = tuple(range(len(relation.fields))) if star else places_of(relation.fields)
-        columns = tuple(Column(place, relation.fields[place].type) for place in places)
-        return Project(relation, columns, tuple(relation.fields[place].name for place in places))
-    fields = fields_of(state, entity)
+        cells = tuple(Column(place, relation.fields[place].type) for place in places)
+        return Project(relation, cells, tuple(relation.fields[place].name for place in places))
+    fields = columns(entity)
     places = tuple(range(len(fields))) if star else places_of(fields)
     return Scan(entity.identity, tuple(fields[place] for place in places), places)
 
@@ -85,7 +85,7 @@ def source(state, reader, name, *, star=False):
 def fields_of(state, entity):
     if entity.kind is Kind.TABLE:
         return tuple(column.field for column in entity.columns)
-    return defined(state, entity).fields
+    return bind(state, entity).fields
 
 
 def places_of(fields):
