@@ -1,0 +1,35 @@
+"""Definitions in SQL, bound in a state of the catalog: what the names in them stand for there."""
+
+from dynamic_tables.entities import Entity, Kind, State
+from dynamic_tables.queries import Query
+from dynamic_tables.refreshing import Columns
+from dynamic_tables.sql import Definition, Lookup, Table, View, bound, view
+
+
+def bind(state: State, entity: Entity, columns: Columns) -> Query:
+    """The binder of `refreshing` for definitions in SQL.
+
+    Raises:
+        InputError: A name stands for nothing, or nothing that fits.
+    """
+    return bound(definition_of(entity), names_of(state, entity, columns))
+
+
+def names_of(state: State, reader: Entity, columns: Columns) -> Lookup:
+    """What names in a definition stand for."""
+
+    def lookup(name: str) -> Table | View | None:
+        entity = state.find(reader.qualified(name))
+        if entity is None:
+            return None
+        if entity.kind is Kind.VIEW:
+            return view(definition_of(entity), names_of(state, entity, columns))
+        return Table(entity.identity, columns(entity))
+
+    return lookup
+
+
+def definition_of(entity: Entity) -> Definition:
+    """The definition of a view or a dynamic table, which was written in SQL."""
+    assert isinstance(entity.definition, Definition), "every definition of this catalog is in SQL"
+    return entity.definition
