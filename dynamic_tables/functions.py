@@ -17,7 +17,6 @@ from dynamic_tables.types import (
     ARRAY,
     BOOLEAN,
     INTEGER,
-    NULL,
     TEXT,
     TIMESTAMP,
     VARIANT,
@@ -228,6 +227,3 @@ def case(branches: tuple[tuple[Expression, Expression], ...], otherwise: Express
     wanted = reduce(common, (then.type for _, then in branches), otherwise.type)
     typed = tuple((as_type(when, BOOLEAN), as_type(then, wanted)) for when, then in branches)
     return Case(typed, as_type(otherwise, wanted), wanted)
-
-
-NOTHING = Literal(None, NULL)

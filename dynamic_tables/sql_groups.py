@@ -130,9 +130,7 @@ class Windowing:
         """A window function's column; None for other expressions."""
         if not isinstance(node, exp.Window):
             return self.below.intercept(node)
-        refuse_unknown(
-            node, frozenset({"this", "partition_by", "order", "spec", "over"}), "a window function"
-        )
+        refuse_unknown(node, WINDOW_CLAUSES, "a window function")
         partition = tuple(map(self.below.bind, node.args.get("partition_by") or ()))
         order = node.args.get("order")
         terms = () if order is None else tuple(map(self.term, order.expressions))
