@@ -15,6 +15,7 @@ from dynamic_tables.netting import reshaped
 from dynamic_tables.queries import Query
 from dynamic_tables.refreshing import layout
 from dynamic_tables.types import INTEGER, Field
+from dynamic_tables.versions import Purged
 from pruning.errors import InputError
 
 FIELDS = (Field("a", INTEGER), Field("b", INTEGER))
@@ -109,9 +110,18 @@ def evaluated(account, entity, data_us):
         if table.kind is Kind.DYNAMIC_TABLE:
             sources[read] = evaluated(account, table, data_us)
         else:
-            stored = account.tables[read].contents(account.tables[read].as_of(data_us).number)
+            stored = account.tables[read].contents(newest(account.tables[read], data_us))
             sources[read] = reshaped(stored, layout(table))
     return BACKEND.full(query, sources)
+
+
+def newest(table, data_us):
+    """The number of the newest version that is not after a data timestamp, by looking at each."""
+    numbers = range(table.oldest.number, table.latest.number + 1)
+    old = [number for number in numbers if table.version(number).committed.physical_us <= data_us]
+    if not old:
+        raise Purged(f"nothing is retained of {data_us} us")
+    return old[-1]
 
 
 def bag(contents):

@@ -168,6 +168,7 @@ class World(Promises):
             self.timer_us = None
             self.beat()
             self.tell(Tick())
+            self.check_periods()
         self.now_us = until_us
 
     def manual(self, name):

@@ -82,15 +82,19 @@ class Promises:
         return [] if entity is None else [u for u in node_of(then, entity).upstream if u in node.upstream]
 
     def check_tick(self, order, node):
-        """R-DVS-73, 74: a tick of its own period, which is not shorter than those upstream."""
+        """R-DVS-73: a tick, of a canonical period."""
         status = self.scheduler.status(order.table)
         if order.data_us % TICK_US:
             raise Violation(f"R-DVS-73 {order} is no tick")
-        for source in node.upstream:
-            above = self.scheduler.status(source)
-            if above and above.period_us and status.period_us and above.period_us > status.period_us:
-                raise Violation(f"R-DVS-74 the period of {order.table} is shorter than upstream's")
         assert status.period_us is None or status.period_us in PERIODS_US
+
+    def check_periods(self):
+        """R-DVS-74: after a tick no period is shorter than one upstream."""
+        for table, node in nodes(self.account.catalog.state).items():
+            own_us = self.scheduler.status(table).period_us
+            above = [self.scheduler.status(source).period_us for source in node.upstream]
+            if own_us is not None and any(us is not None and us > own_us for us in above):
+                raise Violation(f"R-DVS-74 the period of {table} is {own_us}, those upstream are {above}")
 
     def check_commit(self, work, before):
         """R-DVS-02: contents equal the query at the data timestamp. R-DVS-04: which went forward."""

@@ -2,7 +2,7 @@
 
 from small_world import World
 
-from dynamic_tables import refreshing, versions
+from dynamic_tables import refreshing
 from dynamic_tables.actions import Cause, RefreshAction, RefreshFailed
 from dynamic_tables.clock import Clock, Timestamp
 from dynamic_tables.entities import Kind
@@ -274,6 +274,13 @@ class InitialTimestampOfOne(Scheduler):
         return max((us for source in table.upstream[:1] for us in source.timestamps()), default=None)
 
 
+class NaiveStart(Scheduler):
+    """Starts each new table from its creation (R-DVS-10)."""
+
+    def _initial_timestamp(self, table):
+        return None
+
+
 # Clocks and tables
 
 
@@ -297,16 +304,6 @@ class EndNotSeen(Table):
 
     def as_of(self, data_us):
         return super().as_of(data_us - 1)
-
-
-class NewestTimestampWins(Table):
-    """Gives the newest version where a table has no entry (R-DVS-82)."""
-
-    def refreshed_at(self, data_us):
-        try:
-            return super().refreshed_at(data_us)
-        except versions.NoVersion:
-            return self.latest
 
 
 def engine(twin):
@@ -353,5 +350,4 @@ TWINS = {
     WallClock: lambda twin: lambda: World(clock=twin),
     ReadersIgnored: lambda twin: lambda: World(clock=twin),
     EndNotSeen: lambda twin: lambda: World(table=twin),
-    NewestTimestampWins: lambda twin: lambda: World(table=twin),
 }

@@ -1,0 +1,39 @@
+"""Broken twins of the engine, the scheduler, clocks and tables: random worlds tell each from ours."""
+
+from random import Random
+
+import pytest
+from scheduler_bench import Bench
+from test_scheduler import created
+from world_actions import run
+from world_twins import TWINS, NaiveStart
+
+SEEDS = 200
+LENGTH = 150
+
+
+def is_seen(world):
+    """Whether a world breaks a promise, or stumbles, under one of the seeds."""
+    for seed in range(SEEDS):
+        try:
+            run(world(), Random(seed), LENGTH)
+        except Exception:  # a flaw may show as any error
+            return True
+    return False
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("twin", TWINS, ids=lambda twin: twin.__name__)
+def test_random_worlds_kill(twin):
+    """R-DVS-110. Each flaw is seen within 200 seeds; what it breaks is in its docstring."""
+    assert is_seen(TWINS[twin](twin))
+
+
+def test_a_naive_initial_timestamp_costs_a_quadratic_number_of_refreshes():
+    """R-DVS-10. Started from its creation each time, a chain of n costs n(n+1)/2 refreshes, which is seen."""
+    bench = Bench(scheduler=NaiveStart())
+    for number in range(8):
+        todo = created(bench, f"t{number}", *([f"t{number - 1}"] if number else []), second=number)
+        while todo:
+            todo = [table for one in todo for table in bench.finish(one)]
+    assert len(bench.starts) == 8 * 9 / 2
