@@ -245,7 +245,8 @@ class Scheduler:
         """Begin with a timestamp that the tables read have or are to get, if there is one (R-DVS-09)."""
         data_us = self._initial_timestamp(table)
         if data_us is None:
-            self._refresh_all(with_upstream(table), self._jobs.now_us, Trigger.INITIAL)
+            created_us = max(self._jobs.now_us, table.node.created_us)  # a commit may be ahead of this clock
+            self._refresh_all(with_upstream(table), created_us, Trigger.INITIAL)
         else:
             self._jobs.add(table, data_us, Trigger.INITIAL)
 

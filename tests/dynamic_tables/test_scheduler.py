@@ -289,6 +289,13 @@ def test_a_new_table_whose_upstream_is_too_old_starts_from_its_creation():
     assert {start.data_us for start in bench.starts[2:]} == {(4 * 48 + 100) * SECOND_US}
 
 
+def test_a_table_created_ahead_of_the_schedulers_clock_starts_from_its_creation():
+    """R-DVS-09, R-DVS-80. Commit timestamps may be ahead; before its creation nothing is to be had."""
+    bench = Bench()
+    bench.change(node("a", created_us=3 * SECOND_US, **CREATE))
+    assert bench.starts[0].data_us == 3 * SECOND_US
+
+
 def test_a_table_that_is_initialized_by_its_schedule_waits_for_a_tick():
     """R-DVS-03. Asynchronous initialization: the first tick gives it contents."""
     bench = Bench(node("a"))
