@@ -18,6 +18,7 @@ from dynamic_tables.lags import MINUTE_US
 from dynamic_tables.scheduling import TICK_US, Scheduler
 
 SECOND_US = 1_000_000
+CREATE = {"initialize": Initialize.ON_CREATE}
 
 
 def node(table, *upstream, lag=MINUTE_US, suspended=None, initialize=Initialize.ON_SCHEDULE, created_us=0):
@@ -94,3 +95,10 @@ def said(commands):
         tick = () if data_us is None else (data_us / TICK_US,)
         short.append((type(command).__name__, command.table, *tick))
     return short
+
+
+def created(bench, table, *upstream, second=None, **options):
+    """Create a table that is to be initialized at once; the tables started."""
+    bench.seconds = bench.seconds if second is None else second
+    created_us = int(bench.seconds * SECOND_US)
+    return started(bench.change(node(table, *upstream, created_us=created_us, **CREATE, **options)))

@@ -1,7 +1,8 @@
 """What a refresh does and why, and that it is done whole, once, at exactly its data timestamp."""
 
 import pytest
-from small_queries import FIELDS, Small, bag, evaluated
+from small_queries import bag
+from small_refreshes import commit, did, holds_what_it_should, refresh, refresh_fails, world_of
 from small_world import SECOND_US, World
 
 from dynamic_tables import ddl
@@ -21,35 +22,6 @@ from dynamic_tables.versions import NoVersion
 from pruning.errors import InputError
 
 C = Field("c", INTEGER)
-
-
-def world_of(kind="copy", *reads, **options):
-    """A world whose table s.d is initialized."""
-    world = World()
-    world.advance(1)
-    world.dynamic("s.d", kind, *(reads or ("b0",)), **options)
-    world.finish_all()
-    return world
-
-
-def refresh(world, name="s.d"):
-    """Refresh a table and what it reads; what the log says of the table."""
-    world.advance(1)
-    world.manual(name)
-    world.finish_all()
-    identity = world.account.catalog.state.get(name).identity
-    return next(told for told in reversed(world.log) if told.table == identity)
-
-
-def did(told):
-    return told.action, told.cause
-
-
-def holds_what_it_should(world, name="s.d"):
-    table = world.table(name)
-    entity = world.account.catalog.state.get(name)
-    right = evaluated(world.account, entity, table.frontier.data_us)
-    return bag(world.account.read(name)) == bag(right)
 
 
 def test_without_a_change_only_the_data_timestamp_moves():
@@ -98,82 +70,6 @@ def test_a_change_is_merged_or_overwrites_by_the_mode(mode, action, cause, first
     assert did(told) == (action, cause)
     assert (told.inserted_count, told.deleted_count) == (2, 1)
     assert told.ended_us >= told.began_us
-    assert holds_what_it_should(world)
-
-
-def test_a_replaced_source_reinitializes_and_the_next_change_is_incremental():
-    """R-DVS-42, R-DVS-98, trap 51. The result is the new table's, and later merges fit its row ids."""
-    world = world_of("sum")
-    world.ddl(ddl.CreateTable("s.b0", FIELDS, replace=True))
-    world.write("s.b0", 3)
-    assert did(refresh(world)) == (RefreshAction.REINITIALIZE, Cause.EVOLVED)
-    assert holds_what_it_should(world)
-    world.write("s.b0", 3)
-    assert did(refresh(world)) == (RefreshAction.INCREMENTAL, Cause.CHANGED)
-    assert holds_what_it_should(world)
-
-
-def test_unused_columns_may_come_and_go():
-    """R-DVS-43. Adding or dropping one reinitializes nobody but who selects all columns."""
-    world = world_of()
-    world.dynamic("s.star", "star", "b0")
-    world.dynamic("s.below", "copy", "star")
-    world.finish_all()
-    for statement in (ddl.AddColumn("s.b0", C), ddl.DropColumn("s.b0", "c")):
-        world.ddl(statement)
-        assert did(refresh(world)) == (RefreshAction.NO_DATA, Cause.UNCHANGED)
-        assert did(refresh(world, "s.star")) == (RefreshAction.REINITIALIZE, Cause.EVOLVED)
-        assert did(refresh(world, "s.below")) == (RefreshAction.REINITIALIZE, Cause.EVOLVED)
-        world.write("s.b0", 2)
-        assert refresh(world).action is RefreshAction.INCREMENTAL
-        assert refresh(world, "s.below").action is RefreshAction.INCREMENTAL
-        assert holds_what_it_should(world)
-        assert holds_what_it_should(world, "s.star")
-        assert holds_what_it_should(world, "s.below")
-
-
-def test_a_column_dropped_and_added_again_is_another_column():
-    """R-DVS-43, trap 41. Its old values are gone, though the definition reads as before."""
-    world = world_of()
-    world.ddl(ddl.DropColumn("s.b0", "b"))
-    assert refresh_fails(world, "s.d") == (Fault.USER, "there is no column a or no column b")
-    world.ddl(ddl.AddColumn("s.b0", Field("b", INTEGER)))
-    assert did(refresh(world)) == (RefreshAction.REINITIALIZE, Cause.EVOLVED)
-    assert {row[1] for row in world.account.read("s.d").values()} == {None}
-
-
-def refresh_fails(world, name):
-    """Ask the engine for a refresh now; whose fault it is that it fails, and what is said."""
-    world.advance(1)
-    identity = world.account.catalog.state.get(name).identity
-    engine = world.account.engine
-    with pytest.raises(RefreshFailed) as raised:
-        engine.compute(engine.begin(identity, world.now_us, now_us=world.now_us))
-    return raised.value.fault, str(raised.value)
-
-
-def test_another_view_body_reinitializes():
-    """R-DVS-44. The bound definitions are compared, with views expanded."""
-    world = World()
-    world.ddl(ddl.CreateView("s.v", Small("copy", ("b0",))))
-    world.dynamic("s.d", "copy", "v")
-    world.finish_all()
-    world.ddl(ddl.CreateView("s.v", Small("copy", ("b0",)), replace=True))
-    assert refresh(world).action is RefreshAction.NO_DATA
-    world.ddl(ddl.CreateView("s.v", Small("filter", ("b0",)), replace=True))
-    assert did(refresh(world)) == (RefreshAction.REINITIALIZE, Cause.EVOLVED)
-    assert holds_what_it_should(world)
-
-
-def test_a_dropped_source_fails_the_refresh_and_a_restored_one_goes_on():
-    """R-DVS-41. By itself, and incrementally."""
-    world = world_of()
-    world.write("s.b0", 2)
-    world.ddl(ddl.Drop("s.b0"))
-    assert refresh_fails(world, "s.d") == (Fault.USER, "there is no s.b0")
-    world.advance(1)
-    world.ddl(ddl.Undrop("s.b0"))
-    assert did(refresh(world)) == (RefreshAction.INCREMENTAL, Cause.CHANGED)
     assert holds_what_it_should(world)
 
 
@@ -266,12 +162,6 @@ def begun(world, name="s.d"):
     return world.account.engine.begin(identity, world.now_us, now_us=world.now_us)
 
 
-def commit(world, staged):
-    return world.account.engine.commit(
-        staged, clock=world.clocks[0], wall_us=world.now_us, now_us=world.now_us
-    )
-
-
 def test_a_refresh_that_is_lost_leaves_nothing():
     """R-DVS-38, R-DVS-84. Nobody sees it before it is committed; then contents and frontier are there."""
     world = world_of()
@@ -339,53 +229,6 @@ def test_a_table_cannot_be_read_before_its_first_refresh():
     assert world.account.read("s.d") == rows
 
 
-def test_clones_of_a_graph_go_on_without_being_computed_anew():
-    """R-DVS-46. They start suspended; resumed, they are incremental over the cloned sources."""
-    world = world_of("sum")
-    world.dynamic("s.e", "copy", "d")
-    world.finish_all()
-    world.ddl(ddl.CloneSchema("s", "t"))
-    world.write("t.b0", 3)
-    assert did(refresh(world, "t.e")) == (RefreshAction.INCREMENTAL, Cause.CHANGED)
-    assert holds_what_it_should(world, "t.e")
-    assert did(refresh(world, "s.e")) == (RefreshAction.NO_DATA, Cause.UNCHANGED)
-    assert holds_what_it_should(world, "s.e")
-    assert bag(world.account.read("t.e")) != bag(world.account.read("s.e"))
-
-
-def test_a_swap_reinitializes_who_reads_either_name_and_nobody_else():
-    """R-DVS-47. What is unaffected goes on."""
-    world = world_of()
-    world.dynamic("s.other", "copy", "b1")
-    world.dynamic("s.beside", "copy", "d")
-    world.finish_all()
-    world.ddl(ddl.Rename("s.b0", "s.b2"))
-    world.ddl(ddl.Rename("s.b2", "s.b0"))
-    assert refresh(world).action is RefreshAction.NO_DATA
-    world.ddl(ddl.Swap("s.b0", "s.b1"))
-    assert did(refresh(world)) == (RefreshAction.REINITIALIZE, Cause.EVOLVED)
-    assert did(refresh(world, "s.other")) == (RefreshAction.REINITIALIZE, Cause.EVOLVED)
-    assert did(refresh(world, "s.beside")) == (RefreshAction.INCREMENTAL, Cause.CHANGED)
-    for name in ("s.d", "s.other", "s.beside"):
-        assert holds_what_it_should(world, name)
-
-
-def test_ddl_after_the_data_timestamp_is_not_seen():
-    """R-DVS-45. Names mean what they meant then, however late the refresh begins."""
-    world = world_of()
-    world.write("s.b0", 2)
-    world.advance(1)
-    data_us = world.now_us
-    world.now_us += 1
-    world.ddl(ddl.CreateTable("s.b0", FIELDS, replace=True))
-    identity = world.account.catalog.state.get("s.d").identity
-    plan = world.account.engine.begin(identity, data_us, now_us=world.now_us)
-    assert plan.cause is Cause.CHANGED
-    commit(world, world.account.engine.compute(plan))
-    assert holds_what_it_should(world)
-    assert refresh(world).cause is Cause.EVOLVED
-
-
 def test_roles_need_privileges():
     """R-DVS-48. SELECT to read, OPERATE to ask for a refresh."""
     world = world_of()
@@ -449,15 +292,3 @@ def test_a_chain_of_tables_that_nobody_times_is_refreshed_by_hand():
     refresh(world, "s.e")
     assert len(world.log) == logged + 2
     assert holds_what_it_should(world, "s.e")
-
-
-def test_columns_that_move_in_a_table_above_are_followed():
-    """R-DVS-43, trap 41. A table that selects all columns passes on how they changed, to whoever reads it."""
-    world = world_of("star")
-    world.dynamic("s.e", "copy", "d")
-    world.finish_all()
-    world.ddl(ddl.DropColumn("s.b0", "a"))
-    world.ddl(ddl.AddColumn("s.b0", Field("a", INTEGER)))
-    assert did(refresh(world, "s.e")) == (RefreshAction.REINITIALIZE, Cause.EVOLVED)
-    assert holds_what_it_should(world, "s.e")
-    assert {row[0] for row in world.account.read("s.e").values()} == {None}

@@ -3,8 +3,7 @@
 from random import Random
 
 import pytest
-from scheduler_bench import Bench
-from test_scheduler import created
+from scheduler_bench import Bench, created
 from world_actions import run
 from world_twins import TWINS, NaiveStart
 
