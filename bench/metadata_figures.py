@@ -18,10 +18,11 @@ from rich.console import Console
 from rich.table import Table
 
 from sim.checks import violations
+from sim.files import read
 from sim.measures import measures
 from sim.model import Keeping
 from sim.run import Run
-from sim.scenario import QuerySpec, Scenario, of_seed, read
+from sim.scenario import QuerySpec, Scenario, of_seed
 from sim.trace import QueryBegan, QueryEnded, ScanPlanned
 
 SCENARIO = Path(__file__).parents[1] / "sim" / "scenarios" / "metadata-columnar-or-footers.toml"

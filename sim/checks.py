@@ -20,6 +20,7 @@ from typing import TypeAlias
 import numpy as np
 
 from sim.answers import Truth, difference, truth
+from sim.claims import Violation
 from sim.queries import Kind, Query, identity, query_name
 from sim.run import Run
 from sim.spreads import SpreadTable
@@ -40,18 +41,6 @@ from sim.trace import (
 )
 
 _SHOWN = 10
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Violation:
-    """What does not hold, and when it showed."""
-
-    invariant: str
-    at_us: int
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.invariant} at {self.at_us:,} us: {self.what}"
 
 
 @dataclass(frozen=True, slots=True)

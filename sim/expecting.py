@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sim.scenario import Bounds, Comparison, Scenario
+from sim.claims import Bounds, Claimed, Comparison
 from sim.varying import Case
 
 
@@ -31,7 +31,7 @@ class Missed:
     case: str = ""
 
 
-def missed(given: Scenario, runs: Sequence[Measured]) -> list[Missed]:
+def missed(given: Claimed, runs: Sequence[Measured]) -> list[Missed]:
     """The expectations that runs do not meet."""
     found = list(out_of_bounds(given.expect, runs))
     for part in given.where:

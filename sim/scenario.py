@@ -1,15 +1,9 @@
-"""Scenario files: a claim, a world, queries, faults, and what shows that the claim was put to the test.
-
-A key that is not known is an error, and so is a value of another type; the sentence names both. Units are in
-the names of keys.
-"""
+"""Scenarios of scans: a world, queries, faults, and what shows that the claim was put to the test."""
 
 import random
-import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
 
 import msgspec
 import numpy as np
@@ -17,29 +11,23 @@ import numpy as np
 from pruning.errors import InputError
 from pruning.expressions.types import LONG, Type, Value
 from sim import faults as faulty
+from sim.checks import violations
+from sim.claims import Claimed, Count, Judgeable, Positive, Violation, converted, tables_of
 from sim.drawing import TYPES
 from sim.faults import AnyFault
 from sim.layouts import Layout
+from sim.measures import latencies_us, measures
 from sim.model import Model, World
 from sim.queries import Query
+from sim.run import Run
 from sim.spreads import Spread, SpreadTable, spread_table
 from sim.sql import query_of
 from sim.tables import ID, Row, RowTable, Table, described
+from sim.trace import Trace
 from sim.workload import Workload, texts
 from sim.worlds import SmallWorld, small_world
 
-Count = Annotated[int, msgspec.Meta(ge=0)]
-Positive = Annotated[int, msgspec.Meta(ge=1)]
-# A value that a key may have.
-Setting: TypeAlias = bool | int | float | str
 SPREAD_TYPES: Mapping[str, Type] = {"k": LONG, "u": LONG}
-
-
-class Seeds(Model, frozen=True, kw_only=True):
-    """A range of seeds."""
-
-    first: Count = 0
-    count: Positive = 1
 
 
 class TableSpec(Model, frozen=True, kw_only=True):
@@ -91,48 +79,15 @@ class DrawnFaults(Model, frozen=True, kw_only=True):
     span_us: Positive = 2_000_000
 
 
-class Bounds(Model, frozen=True, kw_only=True):
-    """What a measure must be, in each run; `some` must be reached in one of them."""
-
-    min: float | None = None
-    max: float | None = None
-    some: float | None = None
-
-
-class Where(Model, frozen=True, kw_only=True):
-    """What is expected of some runs only: those of these settings."""
-
-    settings: dict[str, Setting]
-    expect: dict[str, Bounds]
-
-
-class Comparison(Model, frozen=True, kw_only=True):
-    """How often a measure of runs of some settings is that of the same runs with others."""
-
-    measure: str
-    of: dict[str, Setting]
-    to: dict[str, Setting]
-    where: dict[str, Setting] = msgspec.field(default_factory=dict)
-    min: float | None = None
-    max: float | None = None
-
-
-class Scenario(Model, frozen=True, kw_only=True):
+class Scenario(Claimed, frozen=True, kw_only=True):
     """One file.
 
     Attributes:
         drawn: Whether world, tables, queries and faults are drawn from each seed, and nothing is named.
         workload: Queries that each seed draws, beside those that are named.
-        vary: Values of keys, by their paths, as in `"world.warehouse.nodes" = [1, 2]`; each combination of
-            them is run with each seed (`sim.varying`).
-        expect: Of measures by their names (`sim.measures`), in all runs.
-        where: Expectations of some.
-        compare: Ratios of measures.
     """
 
-    title: str
-    claim: str
-    seeds: Seeds = Seeds()
+    simulates: Literal["scans"] = "scans"
     drawn: bool = False
     world: World = World()
     table: tuple[TableSpec, ...] = ()
@@ -140,24 +95,55 @@ class Scenario(Model, frozen=True, kw_only=True):
     workload: Workload | None = None
     fault: tuple[AnyFault, ...] = ()
     faults_drawn: DrawnFaults | None = None
-    vary: dict[str, tuple[Setting, ...]] = msgspec.field(default_factory=dict)
-    expect: dict[str, Bounds] = msgspec.field(default_factory=dict)
-    where: tuple[Where, ...] = ()
-    compare: tuple[Comparison, ...] = ()
+
+    def checked(self) -> "Scenario":
+        """The same scenario.
+
+        Raises:
+            InputError: its parts do not go together, or it asks for what the simulator has not.
+        """
+        named = bool(self.table or self.query or self.workload or self.fault or self.faults_drawn)
+        if self.drawn and (named or self.world != World()):
+            raise InputError("`drawn` draws the world, tables, queries and faults: name none of them")
+        if not self.drawn and not (self.table and (self.query or self.workload)):
+            raise InputError("it needs a [[table]] and a [[query]] or [workload], or `drawn = true`")
+        for spec in self.table:
+            if spec.spread and (spec.nulls_percent or not spec.exact):
+                raise InputError(f"table {spec.name}: without rows it has no NULLs, and its bounds are exact")
+        _check(self.fault, self.world.warehouse.nodes, len(_queries(self, self.seeds.first)))
+        return self
+
+    def play(self, seed: int) -> "Scanned":
+        """The run of one seed."""
+        return Scanned(of_seed(self, seed).run(seed))
 
 
-def read(path: Path) -> Scenario:
-    """The scenario of a file.
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """A run of scans, and what came of it."""
 
-    Raises:
-        InputError: there is no such file, it is no TOML, or it says what a scenario cannot.
-    """
-    try:
-        return scenario(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: it cannot be read: {error}") from error
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
+    run: Run
+
+    @property
+    def trace(self) -> Trace:
+        """What happened."""
+        return self.run.trace
+
+    def measures(self) -> Mapping[str, float]:
+        """In numbers (`sim.measures`)."""
+        return measures(self.run)
+
+    def latencies_us(self) -> Mapping[str, int]:
+        """Of each query that was answered."""
+        return latencies_us(self.run)
+
+    def violations(self) -> Iterable[Violation]:
+        """What did not hold (`sim.checks`)."""
+        return violations(self.run)
+
+    def histories(self) -> Iterable[Judgeable]:
+        """Scans are no transactions."""
+        return ()
 
 
 def scenario(text: str) -> Scenario:
@@ -166,36 +152,7 @@ def scenario(text: str) -> Scenario:
     Raises:
         InputError: it is no TOML, or says what a scenario cannot.
     """
-    try:
-        found = msgspec.convert(tomllib.loads(text), Scenario)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"it is no TOML: {error}") from error
-    except msgspec.ValidationError as error:
-        raise InputError(sentence(error)) from error
-    return checked(found)
-
-
-def sentence(error: msgspec.ValidationError) -> str:
-    """What is wrong with a value, for people."""
-    return str(error).replace("`$.", "`").replace("Object contains", "there is an")
-
-
-def checked(given: Scenario) -> Scenario:
-    """The same scenario.
-
-    Raises:
-        InputError: its parts do not go together, or it asks for what the simulator has not.
-    """
-    named = bool(given.table or given.query or given.workload or given.fault or given.faults_drawn)
-    if given.drawn and (named or given.world != World()):
-        raise InputError("`drawn` draws the world, tables, queries and faults: name none of them")
-    if not given.drawn and not (given.table and (given.query or given.workload)):
-        raise InputError("it needs a [[table]] and a [[query]] or [workload], or `drawn = true`")
-    for spec in given.table:
-        if spec.spread and (spec.nulls_percent or not spec.exact):
-            raise InputError(f"table {spec.name}: without rows it has no NULLs, and its bounds are exact")
-    _check(given.fault, given.world.warehouse.nodes, len(_queries(given, given.seeds.first)))
-    return given
+    return converted(tables_of(text), Scenario)
 
 
 def of_seed(given: Scenario, seed: int) -> SmallWorld:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from pruning.errors import InputError
-from sim.scenario import Scenario, Setting, checked, sentence
+from sim.claims import Claimed, Setting, converted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +22,7 @@ class Case:
     """
 
     settings: Mapping[str, Setting]
-    scenario: Scenario
+    scenario: Claimed
 
     @property
     def name(self) -> str:
@@ -34,7 +34,7 @@ class Case:
         return settings.items() <= self.settings.items()
 
 
-def cases(given: Scenario) -> list[Case]:
+def cases(given: Claimed) -> list[Case]:
     """All cases, in the order of the values, the last key varying fastest.
 
     Raises:
@@ -51,7 +51,7 @@ def cases(given: Scenario) -> list[Case]:
     return found
 
 
-def cases_with(given: Scenario, texts: Sequence[str]) -> list[Case]:
+def cases_with(given: Claimed, texts: Sequence[str]) -> list[Case]:
     """The cases that have each of these settings.
 
     Args:
@@ -71,7 +71,7 @@ def cases_with(given: Scenario, texts: Sequence[str]) -> list[Case]:
     return kept
 
 
-def _varied(given: Scenario, key: str, text: str) -> str:
+def _varied(given: Claimed, key: str, text: str) -> str:
     """The path of the key that varies and is meant."""
     meant = [path for path in given.vary if f".{path}".endswith(f".{key}")]
     if len(meant) == 1:
@@ -102,14 +102,14 @@ def spelled(setting: Setting) -> str:
     return str(setting).lower() if isinstance(setting, bool) else str(setting)
 
 
-def _with(given: Scenario, settings: Mapping[str, Setting]) -> Scenario:
+def _with(given: Claimed, settings: Mapping[str, Setting]) -> Claimed:
     told = {**msgspec.json.decode(msgspec.json.encode(given)), "vary": {}}
     for path, value in settings.items():
         _set(told, path, value)
     try:
-        return checked(msgspec.convert(told, Scenario))
-    except msgspec.ValidationError as error:
-        raise InputError(f"vary: {sentence(error)}") from error
+        return converted(told, type(given))
+    except InputError as error:
+        raise InputError(f"vary: {error}") from error
 
 
 def _set(told: Any, path: str, value: Setting) -> None:

@@ -19,7 +19,10 @@ def histories() -> Any:
 def simulator() -> Any:
     """The module that runs scenarios."""
     return _module(
-        "skipproof.simulating", {"msgspec", "simpy", "sqlglot"}, "The simulator needs SimPy", "simulator"
+        "skipproof.simulating",
+        {"msgspec", "scipy", "simpy", "sqlglot"},
+        "The simulator needs SimPy",
+        "simulator",
     )
 
 

@@ -13,12 +13,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from pruning.errors import InputError
-from sim.checks import Violation, violations
+from sim.claims import Claimed, Violation
 from sim.expecting import Measured, Missed, missed
-from sim.measures import latencies_us, measures
-from sim.scenario import Scenario, of_seed, read
+from sim.files import read
 from sim.trace import lines
 from sim.varying import Case, cases_with, spelled
+from skipproof.judging import judged
 from skipproof.simulations.summaries import Summary, summaries
 
 Say: TypeAlias = Callable[[str, int, int], None]
@@ -46,7 +46,7 @@ class Simulated:
     """
 
     path: Path
-    scenario: Scenario
+    scenario: Claimed
     only: tuple[str, ...]
     runs: tuple[Ran, ...]
     missed: tuple[Missed, ...]
@@ -139,7 +139,7 @@ def simulate(path: Path, seeds: range | None, only: Sequence[str], say: Say) -> 
     return Simulated(path=path, scenario=given, only=tuple(only), runs=tuple(ordered), missed=tuple(due))
 
 
-def _chosen(given: Scenario, only: Sequence[str]) -> list[Case]:
+def _chosen(given: Claimed, only: Sequence[str]) -> list[Case]:
     """The cases that `--only` leaves."""
     try:
         return cases_with(given, only)
@@ -157,13 +157,19 @@ def _runs(todo: Sequence[tuple[int, Case, int]]) -> Iterator[tuple[int, Ran]]:
 
 
 def _run(at: int, case: Case, seed: int) -> tuple[int, Ran]:
-    run = of_seed(case.scenario, seed).run(seed)
-    return at, Ran(
+    return at, ran(case, seed)
+
+
+def ran(case: Case, seed: int) -> Ran:
+    """One run, measured and judged."""
+    played = case.scenario.play(seed)
+    lost, wrong = judged(played.histories())
+    return Ran(
         case=case,
         seed=seed,
-        measures=measures(run),
-        latencies_us=latencies_us(run),
-        violations=tuple(violations(run)),
+        measures={**played.measures(), **lost},
+        latencies_us=played.latencies_us(),
+        violations=(*played.violations(), *wrong),
     )
 
 
@@ -176,11 +182,11 @@ def trace(path: Path, seed: int, only: Sequence[str], to: Path) -> None:
     kept = _chosen(read(path), only)
     if len(kept) > 1:
         raise InputError(f"--trace: it is of one case, and there are {len(kept)}: choose with --only")
-    run = of_seed(kept[0].scenario, seed).run(seed)
+    played = kept[0].scenario.play(seed)
     beside = to.with_name(f".{to.name}.new")
     try:
         with beside.open("wb") as file:
-            file.writelines(lines(run.trace))
+            file.writelines(lines(played.trace))
         os.replace(beside, to)
     except BaseException:
         beside.unlink(missing_ok=True)

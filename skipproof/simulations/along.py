@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sim.scenario import Setting
+from sim.claims import Setting
 from sim.varying import spelled
 
 

@@ -13,7 +13,7 @@ from jinja2 import Environment
 
 from sim.faults import FOREVER_US, AnyFault
 from sim.run import Run
-from sim.scenario import of_seed
+from sim.scenario import Scanned, Scenario
 from sim.settling import settling
 from sim.timelines import Room, over_us, timeline
 from skipproof import pages
@@ -46,7 +46,8 @@ def render(simulated: Simulated) -> str:
     wrong = [ran for ran in simulated.runs if ran.violations]
     chosen = (wrong or simulated.runs)[0]
     scenario = chosen.case.scenario
-    run = of_seed(scenario, chosen.seed).run(chosen.seed)
+    played = scenario.play(chosen.seed)
+    scanned = played if isinstance(played, Scanned) else None
     return (
         _environment()
         .get_template(_TEMPLATE)
@@ -60,10 +61,10 @@ def render(simulated: Simulated) -> str:
             summaries=simulated.summaries,
             compared=list(compared(simulated.scenario, simulated.runs)),
             chosen=chosen,
-            faults=[_fault(fault) for fault in run.faults],
-            of_run=_pictures_of_run(run, chosen),
-            of_all=_pictures_of_all(simulated),
-            asked=[] if scenario.drawn else scenario.query,
+            faults=[_fault(fault) for fault in scanned.run.faults] if scanned else [],
+            of_run=_pictures_of_run(scanned.run, chosen) if scanned else [],
+            of_all=_pictures_of_all(simulated, scenario) if isinstance(scenario, Scenario) else [],
+            asked=scenario.query if isinstance(scenario, Scenario) else [],
         )
     )
 
@@ -80,7 +81,7 @@ def _pictures_of_run(run: Run, ran: Ran) -> list[Picture]:
     ]
 
 
-def _pictures_of_all(simulated: Simulated) -> list[Picture]:
+def _pictures_of_all(simulated: Simulated, scenario: Scenario) -> list[Picture]:
     runs = simulated.runs
     ended = [ran for ran in runs if not any(one.invariant == "ends" for one in ran.violations)]
     told = [ran for ran in ended if ran.measures["blocks"]]
@@ -94,7 +95,7 @@ def _pictures_of_all(simulated: Simulated) -> list[Picture]:
     # Of one run in each case, or of many cases, it would show nothing.
     spread = None
     if cases == 1 or cases < min(len(runs), len(look.STYLES) + 1):
-        spread = latency_picture(_curves(simulated.scenario.drawn, runs, cases), runs=len(runs))
+        spread = latency_picture(_curves(scenario.drawn, runs, cases), runs=len(runs))
     return [*pictures, *([] if spread is None else [spread])]
 
 

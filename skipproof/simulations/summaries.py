@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from sim.claims import Bounds, Claimed, Setting
 from sim.expecting import Measured, number, out_of_bounds, ratios
-from sim.scenario import Bounds, Scenario, Setting
 from sim.varying import listed
 
 
@@ -33,7 +33,7 @@ class Summary:
     rows: tuple[Row, ...]
 
 
-def summaries(given: Scenario, runs: Sequence[Measured], *, judged: bool) -> list[Summary]:
+def summaries(given: Claimed, runs: Sequence[Measured], *, judged: bool) -> list[Summary]:
     """What was measured, case by case, but for what was nowhere and is not expected.
 
     Args:
@@ -46,7 +46,7 @@ def summaries(given: Scenario, runs: Sequence[Measured], *, judged: bool) -> lis
     return [Summary(case=name, rows=tuple(_rows(name, of, due))) for name, of in by_case.items()]
 
 
-def compared(given: Scenario, runs: Sequence[Measured]) -> Iterator[Row]:
+def compared(given: Claimed, runs: Sequence[Measured]) -> Iterator[Row]:
     """The ratios that are expected."""
     for due in given.compare:
         found = sorted(ratio for _, _, ratio in ratios(due, runs))
@@ -75,7 +75,7 @@ class _Due:
     missed: frozenset[str]
 
 
-def _due(given: Scenario, runs: Sequence[Measured]) -> list[_Due]:
+def _due(given: Claimed, runs: Sequence[Measured]) -> list[_Due]:
     parts = [({}, given.expect), *((part.settings, part.expect) for part in given.where)]
     return [
         _Due(

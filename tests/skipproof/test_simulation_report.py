@@ -13,7 +13,7 @@ from shown_page import Page
 from typer.testing import CliRunner
 
 from pruning.errors import InputError
-from sim.checks import Violation
+from sim.claims import Violation
 from sim.expecting import Missed
 from sim.timelines import Asking, Doing, Lane, Mark, Room, Sign, Span, Timeline, merged
 from skipproof import extras

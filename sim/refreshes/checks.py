@@ -1,0 +1,313 @@
+"""What must hold of every run of dynamic tables: pure functions of what happened.
+
+=======  ============================================================================================
+DVS-1    contents are what the defining query gives at the data timestamp, after every refresh
+DVS-2    each source was read at exactly that timestamp
+DVS-3    data timestamps go forward, and each is committed once
+DVS-4    readers see what was committed, with its timestamp, and never an older one
+DVS-5    a table has one refresh at a time
+DVS-6    a refresh starts when all tables that it reads have its timestamp
+DVS-7    what readers see of lag agrees with p + w + d
+DVS-8    scheduled timestamps are ticks, and a table's period is not shorter than upstream's
+DVS-9    nothing is computed where no source changed
+DVS-10   the state that is told of each table is one that it can have, at any time
+DVS-11   a table is suspended after too many errors in a row, not before; then it is not scheduled
+DVS-12   once users and faults are quiet, each table comes within its target lag, or it is told why not
+DVS-13   nothing is raised that never should be
+=======  ============================================================================================
+
+Two more are of histories, and a checker of isolation judges them (`sim.refreshes.histories`): DVS-15 and
+DVS-16. DVS-14 is of the scheduler that is told all anew (`tests/sim`).
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+from dynamic_tables.entities import State
+from dynamic_tables.errors import UserError
+from dynamic_tables.frontiers import TableId
+from dynamic_tables.graphs import node_of
+from dynamic_tables.scheduling import ERRORS, ERRORS_MAX, SILENCE_US_MAX, TICK_US
+from pruning.errors import InputError
+from sim.claims import Violation
+from sim.refreshes.events import (
+    Broken,
+    Committed,
+    Judged,
+    Misstated,
+    Ordered,
+    ReadDone,
+    Suspended,
+    Told,
+)
+from sim.refreshes.recording import Refreshed
+from sim.refreshes.run import Run
+from sim.refreshes.truths import Truths
+from sim.trace import Event
+
+_SHOWN = 3
+
+
+def violations(run: Run) -> list[Violation]:
+    """All that does not hold, at most a few of each kind."""
+    found = []
+    for check in CHECKS:
+        for shown, violation in enumerate(check(run)):
+            if shown == _SHOWN:
+                break
+            found.append(violation)
+    return found
+
+
+def check_contents(run: Run) -> Iterator[Violation]:
+    """DVS-1."""
+    if run.setup.world.persisted:
+        return
+    truths = Truths(run.record)
+    for one in run.record.refreshes:
+        try:
+            due = truths.of(one.table, one.data_us)
+        except (InputError, UserError) as error:
+            yield _violation("DVS-1", one, f"it was refreshed, and its query fails: {error}")
+            continue
+        if one.contents != due:
+            rows = {**due, **one.contents}
+            row_id = next(row for row in rows if one.contents.get(row) != due.get(row))
+            told = f"row {row_id} is {one.contents.get(row_id)}, not {due.get(row_id)}"
+            yield _violation("DVS-1", one, f"{one.action}: {told}")
+
+
+def check_sources(run: Run) -> Iterator[Violation]:
+    """DVS-2."""
+    if run.setup.world.persisted:
+        return
+    record, truths = run.record, Truths(run.record)
+    versions = {(one.table, one.data_us): one.version for one in record.refreshes}
+    for one in record.refreshes:
+        for source, consumed in one.versions.items():
+            if source in record.bases:
+                due = truths.base_version(source, one.data_us)
+            elif one.data_us in record.inherited.get(source, ()):
+                continue
+            else:
+                due = versions.get((source, one.data_us), -1)
+            if consumed.number != due:
+                yield _violation("DVS-2", one, f"it read version {consumed.number} of {source}, not {due}")
+
+
+def check_order(run: Run) -> Iterator[Violation]:
+    """DVS-3."""
+    newest: dict[TableId, int] = {}
+    for one in run.record.refreshes:
+        if one.data_us <= newest.get(one.table, -1):
+            yield _violation("DVS-3", one, f"it was at {newest[one.table]} us before")
+        newest[one.table] = one.data_us
+
+
+def check_sights(run: Run) -> Iterator[Violation]:
+    """DVS-4."""
+    committed = {(one.table, one.data_us): one for one in run.record.refreshes}
+    newest: dict[TableId, int] = {}
+    for sight in run.record.sights:
+        inherited = sight.data_us in run.record.inherited.get(sight.table, ())
+        one = committed.get((sight.table, sight.data_us))
+        what = ""
+        if sight.data_us < newest.get(sight.table, -1):
+            what = f"a reader sees it at {sight.data_us} us, after {newest[sight.table]} us"
+        elif one is None and not inherited:
+            what = f"a reader sees it at {sight.data_us} us, which was not committed"
+        elif one is not None and (one.at_us > sight.at_us or one.contents != sight.contents):
+            what = f"a reader sees at {sight.data_us} us what was not committed"
+        if what:
+            yield Violation(invariant="DVS-4", at_us=sight.at_us, what=f"{sight.table}: {what}")
+        newest[sight.table] = sight.data_us
+
+
+def check_one_at_a_time(run: Run) -> Iterator[Violation]:
+    """DVS-5. A refresh that is silent for long may be taken for lost."""
+    running: dict[TableId, Ordered] = {}
+    for event in run.trace:
+        if isinstance(event, Told):
+            order = running.get(event.table)
+            if order is not None and order.data_us == event.data_us and event.attempt in (-1, order.attempt):
+                del running[event.table]
+        elif isinstance(event, Ordered):
+            order = running.get(event.table)
+            if order is not None and event.at_us - order.at_us <= 2 * SILENCE_US_MAX:
+                told = f"{event.data_us} us is started while {order.data_us} us runs"
+                yield Violation(invariant="DVS-5", at_us=event.at_us, what=f"{event.table}: {told}")
+            running[event.table] = event
+
+
+def check_upstream_first(run: Run) -> Iterator[Violation]:
+    """DVS-6."""
+    have: set[tuple[TableId, int]] = set()
+    for event, state in _with_states(run):
+        if isinstance(event, Committed):
+            have.add((event.table, event.data_us))
+        elif isinstance(event, Ordered) and event.table in state.entities:
+            for source in node_of(state, state.entities[event.table]).upstream:
+                inherited = event.data_us in run.record.inherited.get(source, ())
+                if (source, event.data_us) not in have and not inherited:
+                    told = f"{event.data_us} us is started before {source} has it"
+                    yield Violation(invariant="DVS-6", at_us=event.at_us, what=f"{event.table}: {told}")
+
+
+def check_lag(run: Run) -> Iterator[Violation]:
+    """DVS-7. Lag is e - v; it is at most p + w + d of the refresh that ends it."""
+    began: dict[tuple[TableId, int], int] = {}
+    newest: dict[TableId, Committed] = {}
+    most: dict[TableId, ReadDone] = {}
+    for event in run.trace:
+        match event:
+            case Ordered(attempt=0):
+                began[event.table, event.data_us] = event.at_us
+            case ReadDone():
+                last = newest.get(event.table)
+                if last is not None and event.lag_us != event.at_us - last.data_us:
+                    told = f"readers see {event.lag_us} us, not {event.at_us - last.data_us} us"
+                    yield Violation(invariant="DVS-7", at_us=event.at_us, what=f"{event.table}: {told}")
+                most[event.table] = event
+            case Committed():
+                last, read = newest.get(event.table), most.pop(event.table, None)
+                start = began.get((event.table, event.data_us))
+                if last is not None and start is not None:
+                    period, wait = event.data_us - last.data_us, start - event.data_us
+                    peak = period + wait + (event.at_us - start)
+                    if peak != event.peak_us or (read is not None and read.lag_us > peak):
+                        told = f"lag is {event.peak_us} us and seen as {read and read.lag_us}, not {peak} us"
+                        yield Violation(invariant="DVS-7", at_us=event.at_us, what=f"{event.table}: {told}")
+                newest[event.table] = event
+
+
+def check_alignment(run: Run) -> Iterator[Violation]:
+    """DVS-8."""
+    phase = run.setup.world.phase_us
+    for event in run.trace:
+        if not isinstance(event, Ordered) or event.trigger != "scheduled":
+            continue
+        what = ""
+        if (event.data_us - phase) % TICK_US:
+            what = f"{event.data_us} us is no tick"
+        elif event.at_tick and event.attempt == 0 and event.at_us - event.data_us < TICK_US // 2:
+            # Orders of other moments may be of periods that were set anew since.
+            if event.above_us > event.period_us:
+                what = f"its period {event.period_us} us is shorter than {event.above_us} us upstream"
+            elif not event.period_us or (event.data_us - phase) % event.period_us:
+                what = f"{event.data_us} us is no tick of its period {event.period_us} us"
+        if what:
+            yield Violation(invariant="DVS-8", at_us=event.at_us, what=f"{event.table}: {what}")
+
+
+def check_actions(run: Run) -> Iterator[Violation]:
+    """DVS-9."""
+    record = run.record
+    last: dict[TableId, Refreshed] = {}
+    for one in record.refreshes:
+        before = last.get(one.table)
+        last[one.table] = one
+        if before is None or one.cause not in ("changed", "mode"):
+            continue
+        changed = False
+        for source, consumed in one.versions.items():
+            old = before.versions.get(source)
+            if source in record.bases and old is not None:
+                held = [contents for _, contents in record.bases[source][old.number : consumed.number + 1]]
+                changed |= any(one != other for one, other in pairwise(held))
+            else:
+                changed |= old is None or old.number != consumed.number
+        if not changed:
+            yield _violation("DVS-9", one, f"{one.action}, and no source changed")
+
+
+def check_states(run: Run) -> Iterator[Violation]:
+    """DVS-10."""
+    for event in run.trace:
+        if isinstance(event, Misstated):
+            told = f"{event.table} is told {event.told}: {event.what}"
+            yield Violation(invariant="DVS-10", at_us=event.at_us, what=told)
+
+
+def check_suspension(run: Run) -> Iterator[Violation]:
+    """DVS-11."""
+    errors: dict[TableId, int] = {}
+    orders: dict[TableId, Ordered] = {}
+    suspended: set[TableId] = set()
+    for event, state in _with_states(run):
+        match event:
+            case Ordered():
+                entity = state.entities.get(event.table)
+                now = entity is not None and entity.suspended is not None
+                if event.table in suspended and not now:
+                    errors.pop(event.table, None)
+                (suspended.add if now else suspended.discard)(event.table)
+                what = ""
+                if event.trigger == "scheduled" and event.attempt == 0 and event.at_tick and now:
+                    what = "it is suspended, and refreshed"
+                elif event.trigger == "scheduled" and errors.get(event.table, 0) > ERRORS_MAX and not now:
+                    what = f"it is refreshed after {errors[event.table]} errors in a row"
+                if what:
+                    yield Violation(invariant="DVS-11", at_us=event.at_us, what=f"{event.table}: {what}")
+                orders[event.table] = event
+            case Told():
+                order = orders.get(event.table)
+                if order is not None and (order.data_us, order.attempt) == (event.data_us, event.attempt):
+                    del orders[event.table]
+                    if event.how == "user" and order.trigger == "scheduled":
+                        errors[event.table] = errors.get(event.table, 0) + 1
+                elif event.how == "finished" and order is not None and order.data_us == event.data_us:
+                    del orders[event.table]
+                    errors.pop(event.table, None)
+            case Suspended(reason=reason) if reason == ERRORS:
+                suspended.add(event.table)
+                if errors.get(event.table, 0) <= ERRORS_MAX:
+                    told = f"suspended after {errors.get(event.table, 0)} errors in a row"
+                    yield Violation(invariant="DVS-11", at_us=event.at_us, what=f"{event.table}: {told}")
+
+
+def check_settled(run: Run) -> Iterator[Violation]:
+    """DVS-12."""
+    for event in run.trace:
+        if isinstance(event, Judged) and event.unexplained:
+            told = f"{event.condition}, {event.lag_us} us behind, and its target is {event.target_us} us"
+            yield Violation(invariant="DVS-12", at_us=event.at_us, what=f"{event.table}: {told}")
+
+
+def check_nothing_broke(run: Run) -> Iterator[Violation]:
+    """DVS-13."""
+    for event in run.trace:
+        if isinstance(event, Broken):
+            yield Violation(invariant="DVS-13", at_us=event.at_us, what=event.what)
+
+
+CHECKS: tuple[Callable[[Run], Iterator[Violation]], ...] = (
+    check_contents,
+    check_sources,
+    check_order,
+    check_sights,
+    check_one_at_a_time,
+    check_upstream_first,
+    check_lag,
+    check_alignment,
+    check_actions,
+    check_states,
+    check_suspension,
+    check_settled,
+    check_nothing_broke,
+)
+
+
+def _with_states(run: Run) -> Iterator[tuple[Event, State]]:
+    """Each event, with the catalog at that moment."""
+    states = iter(run.record.states)
+    following = next(states, None)
+    state = State()
+    for place, event in enumerate(run.trace):
+        while following is not None and following.place <= place:
+            state = following.state
+            following = next(states, None)
+        yield event, state
+
+
+def _violation(invariant: str, one: Refreshed, what: str) -> Violation:
+    return Violation(invariant=invariant, at_us=one.at_us, what=f"{one.table} at {one.data_us} us: {what}")

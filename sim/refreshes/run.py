@@ -1,0 +1,123 @@
+"""One run: the only place of this package that builds a clock and seeds it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from dynamic_tables.applying import CLONED
+from dynamic_tables.entities import Kind
+from dynamic_tables.states import Expected
+from sim.draws import Clock, Draws
+from sim.refreshes.cloud import RIGHT, Cast, Cloud, Waits
+from sim.refreshes.events import Purged
+from sim.refreshes.faults import AnyFault, NodeCrash, Poison, Purge, Surgery, Troubles
+from sim.refreshes.judging import judged
+from sim.refreshes.model import Setup
+from sim.refreshes.recording import Record
+from sim.refreshes.semantics import cast_of
+from sim.refreshes.users import Users
+from sim.refreshes.workers import Workers
+from sim.trace import FaultBegan, FaultEnded, Trace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What one run was given, and what came of it.
+
+    Attributes:
+        states: Of each dynamic table, at the end.
+        quiet_us: When users and faults had ended.
+    """
+
+    setup: Setup
+    faults: Sequence[AnyFault]
+    seed: int
+    trace: Trace
+    record: Record
+    states: dict[str, Expected]
+    quiet_us: int
+    ended_us: int
+
+
+def run(
+    setup: Setup, faults: Sequence[AnyFault] = (), *, seed: int, cast: Cast = RIGHT, shuffled: bool = True
+) -> Run:
+    """Run an account with its users, and what goes wrong; then it settles.
+
+    Args:
+        shuffled: Whether what falls on one instant comes in a drawn order.
+    """
+    draws = Draws(seed)
+    env = Clock(draws.stream("ties") if shuffled else None)
+    troubles = Troubles(faults)
+    cloud = Cloud(env, setup, troubles, draws, cast_of(setup, cast))
+    workers, users = Workers(cloud), Users(cloud)
+    cloud.refresh = workers.start
+    for at, given in enumerate(setup.statement):
+        if given.at_us:
+            env.process(users.executes(given))
+        else:
+            # What there is from the beginning comes in its order, a little apart.
+            env.process(users.executes(msgspec.structs.replace(given, at_us=1_000 * at)))
+    for number, writer in enumerate(setup.writer):
+        env.process(users.writes(writer, number))
+    for number, reader in enumerate(setup.reader):
+        env.process(users.reads(reader, number))
+    for fault in faults:
+        env.process(_befall(fault, cloud, users))
+    quiet_us = max(troubles.over_us, setup.world.until_us)
+    env.process(_operate(cloud, quiet_us))
+    ended_us = quiet_us + setup.world.settle_us
+    env.run(until=ended_us)
+    states = cloud.expected()
+    cloud.trace += judged(cloud, states, ended_us)
+    return Run(
+        setup=setup,
+        faults=faults,
+        seed=seed,
+        trace=cloud.trace,
+        record=cloud.record,
+        states=states,
+        quiet_us=quiet_us,
+        ended_us=ended_us,
+    )
+
+
+def _befall(fault: AnyFault, cloud: Cloud, users: Users) -> Waits:
+    """One fault: it begins, and ends. Waits on the clock."""
+    env = cloud.env
+    yield env.timeout(fault.from_us)
+    what = msgspec.json.encode(fault).decode()
+    cloud.emit(FaultBegan(at_us=cloud.now_us, fault=what))
+    lasts_us = fault.until_us - fault.from_us
+    match fault:
+        case NodeCrash(node=node):
+            cloud.crash(node)
+            yield env.timeout(lasts_us)
+        case Poison(table=name):
+            place = users.poison(name, 0)
+            yield env.timeout(lasts_us)
+            if place is not None:
+                users.heal(place, 0)
+        case Surgery(sql=sql, undo=undo):
+            done = cloud.execute(sql, 0)
+            yield env.timeout(lasts_us)
+            for text in undo if done else ():
+                cloud.execute(text, 0)
+        case Purge(keep_us=keep_us):
+            horizon_us = max(0, cloud.now_us - keep_us)
+            cloud.account.purge(horizon_us)
+            cloud.emit(Purged(at_us=cloud.now_us, horizon_us=horizon_us))
+            yield env.timeout(lasts_us)
+        case _:
+            yield env.timeout(lasts_us)
+    cloud.emit(FaultEnded(at_us=cloud.now_us, fault=what))
+
+
+def _operate(cloud: Cloud, quiet_us: int) -> Waits:
+    """When all is quiet, somebody resumes what was suspended, but for clones."""
+    yield cloud.env.timeout(quiet_us + 1)
+    for entity in list(cloud.account.catalog.state.entities.values()):
+        if entity.kind is Kind.DYNAMIC_TABLE and entity.suspended not in (None, CLONED):
+            cloud.execute(f"ALTER DYNAMIC TABLE {entity.name} RESUME", 0)

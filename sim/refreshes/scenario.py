@@ -1,0 +1,137 @@
+"""Scenarios of dynamic tables: statements, users and faults."""
+
+import random
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from pruning.errors import InputError
+from sim.claims import Claimed, Judgeable, Positive, Violation
+from sim.model import Model
+from sim.refreshes import faults as faulty
+from sim.refreshes.checks import violations
+from sim.refreshes.faults import AnyFault, NodeCrash, Skew
+from sim.refreshes.histories import histories
+from sim.refreshes.measures import measures
+from sim.refreshes.model import Reader, Setup, Statement, Warehouse, World, Writer
+from sim.refreshes.run import Run, run
+from sim.refreshes.worlds import small_world
+from sim.trace import Trace
+
+DYNAMIC_TABLES = "dynamic tables"
+
+
+class DrawnFaults(Model, frozen=True, kw_only=True):
+    """Faults that each seed draws, beside those that are named.
+
+    Attributes:
+        tables: That may be late or slow, by name.
+        bases: Base tables that may be poisoned.
+    """
+
+    count_max: Positive = 5
+    tables: tuple[str, ...] = ()
+    bases: tuple[str, ...] = ()
+
+
+class RefreshScenario(Claimed, frozen=True, kw_only=True):
+    """One file.
+
+    Attributes:
+        drawn: Whether all is drawn from each seed, and nothing is named.
+        sql: Statements that are executed first, in their order, in one text; each ends with a semicolon.
+        statement: Statements at their times.
+    """
+
+    simulates: Literal["dynamic tables"]
+    drawn: bool = False
+    world: World = World()
+    warehouse: tuple[Warehouse, ...] = (Warehouse(),)
+    sql: str = ""
+    statement: tuple[Statement, ...] = ()
+    writer: tuple[Writer, ...] = ()
+    reader: tuple[Reader, ...] = ()
+    fault: tuple[AnyFault, ...] = ()
+    faults_drawn: DrawnFaults | None = None
+
+    def checked(self) -> "RefreshScenario":
+        """The same scenario.
+
+        Raises:
+            InputError: its parts do not go together.
+        """
+        named = bool(self.sql or self.statement or self.writer or self.reader or self.fault)
+        if self.drawn and (named or self.faults_drawn or self.world != World()):
+            raise InputError("`drawn` draws the world, statements, users and faults: name none of them")
+        if not self.drawn and not (self.sql or self.statement):
+            raise InputError("it needs `sql` or a [[statement]], or `drawn = true`")
+        nodes = self.world.nodes
+        for one in (*self.statement, *self.writer, *self.reader, *self.fault):
+            node = getattr(one, "node", 0)
+            if isinstance(one, Statement | Writer | Reader | NodeCrash | Skew) and not 0 <= node < nodes:
+                raise InputError(f"there is no node {node}; there are nodes 0 to {nodes - 1}")
+        for fault in self.fault:
+            if fault.from_us < 0 or fault.until_us < fault.from_us:
+                raise InputError(f"a fault lasts from {fault.from_us} us until {fault.until_us} us")
+        return self
+
+    def play(self, seed: int) -> "Refreshes":
+        """The run of one seed."""
+        if self.drawn:
+            world = small_world(seed)
+            return Refreshes(world.run(seed))
+        return Refreshes(run(self.setup, self.plan(seed), seed=seed))
+
+    @property
+    def setup(self) -> Setup:
+        """What every seed is given."""
+        first = tuple(Statement(sql=text.strip()) for text in self.sql.split(";") if text.strip())
+        return Setup(
+            world=self.world,
+            warehouse=self.warehouse,
+            statement=(*first, *self.statement),
+            writer=self.writer,
+            reader=self.reader,
+        )
+
+    def plan(self, seed: int) -> tuple[AnyFault, ...]:
+        """The faults of a seed."""
+        if self.faults_drawn is None:
+            return self.fault
+        targets = faulty.Targets(
+            nodes=self.world.nodes,
+            bases=self.faults_drawn.bases,
+            tables=self.faults_drawn.tables,
+            surgeries=(),
+            span_us=self.world.until_us,
+        )
+        draw = random.Random(f"{seed}/faults")
+        return (*self.fault, *faulty.drawn(draw, targets, count_max=self.faults_drawn.count_max))
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshes:
+    """A run of dynamic tables, and what came of it."""
+
+    run: Run
+
+    @property
+    def trace(self) -> Trace:
+        """What happened."""
+        return self.run.trace
+
+    def measures(self) -> Mapping[str, float]:
+        """In numbers (`sim.refreshes.measures`)."""
+        return measures(self.run)
+
+    def latencies_us(self) -> Mapping[str, int]:
+        """Nobody waits for an answer here."""
+        return {}
+
+    def violations(self) -> Iterable[Violation]:
+        """What did not hold (`sim.refreshes.checks`)."""
+        return violations(self.run)
+
+    def histories(self) -> Iterable[Judgeable]:
+        """What is left to the checker of isolation."""
+        return histories(self.run)

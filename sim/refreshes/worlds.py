@@ -1,0 +1,72 @@
+"""A whole small account from one seed: its tables, its users, and what goes wrong."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sim.refreshes.cloud import RIGHT, Cast
+from sim.refreshes.drawing import drawn_readers, drawn_statements, drawn_writer, surgeries
+from sim.refreshes.faults import AnyFault, Targets, drawn
+from sim.refreshes.model import MINUTE_US, Setup, Statement, Warehouse, World
+from sim.refreshes.run import Run, run
+
+BASES_MAX, TABLES_MAX, FAULTS_MAX = 4, 5, 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmallWorld:
+    """What a run is given."""
+
+    setup: Setup
+    faults: Sequence[AnyFault]
+    targets: Targets
+
+    def run(self, seed: int, cast: Cast = RIGHT) -> Run:
+        """Run it; the seed decides what no plan does: durations, and the fates of messages and workers."""
+        return run(self.setup, self.faults, seed=seed, cast=cast)
+
+
+def small_world(seed: int) -> SmallWorld:
+    """The world of a seed, with faults."""
+    draw = random.Random(f"{seed}/refreshes")
+    bases = [f"s.b{number}" for number in range(draw.randint(2, BASES_MAX))]
+    tables = [f"s.d{number}" for number in range(draw.randint(2, TABLES_MAX))]
+    world = World(
+        nodes=draw.randint(2, 3),
+        noticed_us=draw.choice((0, 2_000_000)),
+        delay_us_max=draw.choice((5_000, 2_000_000)),
+        until_us=8 * MINUTE_US,
+        settle_us=12 * MINUTE_US,
+    )
+    warehouse = Warehouse(
+        workers=draw.randint(1, 3),
+        fixed_us=draw.choice((200_000, 1_500_000)),
+        row_us=draw.choice((0, 20_000)),
+    )
+    statements = [Statement(sql=text) for text in drawn_statements(draw, bases, tables)]
+    statements += [
+        Statement(
+            sql=f"ALTER DYNAMIC TABLE {draw.choice(tables)} REFRESH", at_us=draw.randrange(world.until_us)
+        )
+        for _ in range(draw.choice((0, 0, 1, 3)))
+    ]
+    written = [*bases, draw.choice(bases)]
+    writers = [drawn_writer(draw, name, bases, world.nodes) for name in written]
+    readers = drawn_readers(draw, tables, bases, world.nodes)
+    setup = Setup(
+        world=world,
+        warehouse=(warehouse,),
+        statement=tuple(statements),
+        writer=tuple(writers),
+        reader=tuple(readers),
+    )
+    troubles = random.Random(f"{seed}/faults")
+    targets = Targets(
+        nodes=world.nodes,
+        bases=bases,
+        tables=tables,
+        surgeries=surgeries(troubles, bases, tables),
+        span_us=world.until_us,
+    )
+    plan = drawn(troubles, targets, count_max=FAULTS_MAX)
+    return SmallWorld(setup=setup, faults=plan, targets=targets)

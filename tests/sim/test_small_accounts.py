@@ -1,0 +1,111 @@
+"""SIM-7 to SIM-10: accounts of dynamic tables hold whatever goes wrong; what is wrong on purpose is found."""
+
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, find, given, settings
+from hypothesis import strategies as st
+
+from sim.claims import Violation
+from sim.refreshes.checks import violations
+from sim.refreshes.cloud import RIGHT, Cast
+from sim.refreshes.faults import AnyFault
+from sim.refreshes.flaws import FLAWS
+from sim.refreshes.histories import histories
+from sim.refreshes.measures import measures
+from sim.refreshes.worlds import SmallWorld, small_world
+from skipproof.judging import judged
+from strategies.refresh_faults import refresh_fault_plans
+
+SEEDS_AT_ONCE = 25
+SEEDS_TO_CATCH = 200
+
+
+def wrong(world: SmallWorld, seed: int, cast: Cast = RIGHT) -> Iterable[Violation]:
+    """What does not hold of a run, the isolation of its history included."""
+    run = world.run(seed, cast)
+    return violations(run) or judged(histories(run))[1]
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_no_promise_of_dynamic_tables_is_broken(part: int, deep: bool) -> None:
+    """SIM-7. 100 seeds; 1,000 in a deep run."""
+    count = SEEDS_AT_ONCE * (10 if deep else 1)
+    for seed in range(part * count, (part + 1) * count):
+        assert wrong(small_world(seed), seed) == []
+
+
+@pytest.mark.parametrize("name", sorted(FLAWS))
+def test_each_flaw_of_refreshes_is_caught(name: str) -> None:
+    """SIM-8. Within 200 seeds; the project's own run of that seed is right."""
+    for seed in range(SEEDS_TO_CATCH):
+        if wrong(small_world(seed), seed, FLAWS[name].cast):
+            assert wrong(small_world(seed), seed) == []
+            return
+    pytest.fail(f"{name} survives {SEEDS_TO_CATCH} seeds")
+
+
+PRINTED = """
+import sys
+from sim.refreshes.worlds import small_world
+from sim.trace import lines
+for seed in range(6):
+    for line in lines(small_world(seed).run(seed).trace):
+        sys.stdout.buffer.write(line)
+"""
+
+
+def test_the_same_seed_gives_the_same_refreshes_byte_for_byte() -> None:
+    """SIM-9. Whatever the hashes of strings are."""
+    traces = [
+        subprocess.run(
+            [sys.executable, "-c", PRINTED], env={"PYTHONHASHSEED": hashed}, capture_output=True, check=True
+        ).stdout
+        for hashed in ("1", "2")
+    ]
+    assert traces[0]
+    assert traces[0] == traces[1]
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(st.data())
+def test_no_plan_of_faults_breaks_a_promise(data: st.DataObject) -> None:
+    """SIM-7, where Hypothesis chooses what goes wrong, so that what fails becomes small."""
+    seed = data.draw(st.integers(0, 50))
+    world = small_world(seed)
+    assert wrong(replace(world, faults=data.draw(refresh_fault_plans(world.targets))), seed) == []
+
+
+def test_what_breaks_a_promise_shrinks_to_the_one_fault_that_it_takes() -> None:
+    """A scheduler that hears of no failure of the system needs one."""
+    seed = 1
+    world = small_world(seed)
+    deaf = FLAWS["deaf to failures"].cast
+
+    def fails(plan: tuple[AnyFault, ...]) -> bool:
+        return bool(violations(replace(world, faults=plan).run(seed, deaf)))
+
+    options = settings(max_examples=300, derandomize=True, database=None)
+    assert len(find(refresh_fault_plans(world.targets), fails, settings=options)) == 1
+
+
+def test_drawn_accounts_reach_what_they_are_for() -> None:
+    """SIM-10. Each action, each way to fail and to be passed over, each kind of fault."""
+    reached: Counter[str] = Counter()
+    for seed in range(80):
+        world = small_world(seed)
+        run = world.run(seed)
+        reached.update(name for name, value in measures(run).items() if value)
+        reached.update(type(fault).__name__ for fault in world.faults)
+    wanted = {
+        *("no_data", "full", "incremental", "reinitialize", "skipped_busy", "skipped_upstream", "manual"),
+        *("initial", "failed_user", "failed_system", "died", "committed_already", "flagged", "refused"),
+        *("messages_lost", "messages_doubled", "writes_aborted", "attempts_again", "suspended"),
+        *("NodeCrash", "WorkerDies", "Slow", "Failing", "Late", "Skew", "Weather", "Poison", "Purge"),
+        "Surgery",
+    }
+    assert {name for name in wanted if reached[name] < 2} == set()
