@@ -324,6 +324,7 @@ class Cloud:
 
     def _check_states(self) -> None:
         """Tell of states that contradict what is so; a trace alone does not show them."""
+        catalog = self.account.catalog.state
         for table, state in self.expected().items():
             frontier = self.account.tables[table].frontier
             what = ""
@@ -331,6 +332,8 @@ class Cloud:
                 what = "the scheduler does not know it"
             elif state.data_us is not None and (frontier is None or frontier.data_us < state.data_us):
                 what = f"it is told at {state.data_us} us, and is at {frontier and frontier.data_us}"
+            elif (state.suspended is None) != (catalog.entities[table].suspended is None):
+                what = f"the catalog says {catalog.entities[table].suspended}"
             elif table in self.working and state.condition not in RUNNING and state.attempt == 0:
                 what = "it is refreshed"
             if what:

@@ -72,6 +72,18 @@ def drawn_statements(draw: random.Random, bases: Sequence[str], tables: Sequence
     return found
 
 
+def dividing(table: str, base: str) -> str:
+    """A table whose query fails over a row of zeros."""
+    query = f"SELECT x.k, x.g, x.v + 0 * (1 % x.v) AS v FROM {base} x"
+    return f"CREATE DYNAMIC TABLE {table} TARGET_LAG = '1 minute' WAREHOUSE = w AS {query}"
+
+
+def _late_join(draw: random.Random, tables: Sequence[str]) -> str:
+    one, other = draw.sample(tables, 2)
+    query = f"SELECT x.k, y.g, x.v FROM {one} x JOIN {other} y ON x.k = y.k"
+    return f"CREATE DYNAMIC TABLE s.late TARGET_LAG = '2 minutes' WAREHOUSE = w AS {query}"
+
+
 def drawn_writer(draw: random.Random, table: str, others: Sequence[str], nodes: int) -> Writer:
     """A user who keeps a table small."""
     regular = draw.random() < 0.3
@@ -122,6 +134,8 @@ def surgeries(draw: random.Random, bases: Sequence[str], tables: Sequence[str]) 
         (f"ALTER DYNAMIC TABLE {table} SUSPEND", (f"ALTER DYNAMIC TABLE {table} RESUME",)),
         (f"ALTER DYNAMIC TABLE {table} REFRESH", (f"ALTER DYNAMIC TABLE {table} REFRESH",)),
         (f"ALTER DYNAMIC TABLE {table} SET TARGET_LAG = {lag}", ()),
+        (f"ALTER TABLE {base} DROP COLUMN g", (f"ALTER TABLE {base} ADD COLUMN g TEXT",)),
+        (_late_join(draw, tables), ("DROP DYNAMIC TABLE s.late",)),
         (f"ALTER TABLE {base} ADD COLUMN c INTEGER", (f"ALTER TABLE {base} DROP COLUMN c",)),
         (f"CREATE OR REPLACE DYNAMIC TABLE {table} TARGET_LAG = {lag} WAREHOUSE = w AS {query}", ()),
         (f"CREATE OR REPLACE VIEW s.w AS {query}", ()),

@@ -49,7 +49,7 @@ class _NewestOfBases(Engine):
 
 class _ByCommitTime(Engine):
     def _version(self, entity: Entity, source: TableId, data_us: int) -> Version:
-        return self._tables[source].as_of(data_us)
+        return super()._version(replace(entity, kind=Kind.TABLE), source, data_us)
 
 
 class _OpenEnd(Engine):
@@ -61,9 +61,12 @@ class _OpenEnd(Engine):
 
 class _UnseenReads(Engine):
     def _version(self, entity: Entity, source: TableId, data_us: int) -> Version:
-        if entity.kind is Kind.TABLE:
-            return self._tables[source].as_of(data_us)
-        return super()._version(entity, source, data_us)
+        table = self._tables[source]
+        before_us = table.read_us
+        try:
+            return super()._version(entity, source, data_us)
+        finally:
+            table.read_us = before_us
 
 
 class _FrontierFirst(Engine):

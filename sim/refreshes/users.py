@@ -50,7 +50,8 @@ class Users:
         while True:
             yield cloud.env.timeout(self._around(stream, given.every_us))
             if not cloud.troubles.down(given.node, cloud.now_us):
-                self._read(given)
+                with cloud.asserting():
+                    self._read(given)
 
     def _around(self, stream: random.Random, every_us: int) -> int:
         return stream.randint(every_us // 2, every_us + every_us // 2)

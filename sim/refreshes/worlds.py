@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sim.refreshes.cloud import RIGHT, Cast
-from sim.refreshes.drawing import drawn_readers, drawn_statements, drawn_writer, surgeries
-from sim.refreshes.faults import AnyFault, Targets, drawn
+from sim.refreshes.drawing import dividing, drawn_readers, drawn_statements, drawn_writer, surgeries
+from sim.refreshes.faults import AnyFault, Failing, Poison, Skew, Targets, Weather, drawn
 from sim.refreshes.model import MINUTE_US, Setup, Statement, Warehouse, World
 from sim.refreshes.run import Run, run
 
@@ -24,6 +24,48 @@ class SmallWorld:
     def run(self, seed: int, cast: Cast = RIGHT) -> Run:
         """Run it; the seed decides what no plan does: durations, and the fates of messages and workers."""
         return run(self.setup, self.faults, seed=seed, cast=cast)
+
+
+def _clocks_differ(draw: random.Random, targets: Targets) -> Sequence[AnyFault]:
+    return [
+        Skew(from_us=0, until_us=targets.span_us, node=node, offset_us=draw.randint(-3_000_000, 3_000_000))
+        for node in range(targets.nodes)
+    ]
+
+
+def _all_comes_twice(draw: random.Random, targets: Targets) -> Sequence[AnyFault]:
+    return [
+        Weather(
+            from_us=0, until_us=targets.span_us, doubled_percent=60, delay_us_max=draw.choice((0, 9_000_000))
+        )
+    ]
+
+
+def _failures_come_late(draw: random.Random, targets: Targets) -> Sequence[AnyFault]:
+    return [
+        Failing(from_us=0, until_us=targets.span_us, percent=50),
+        Weather(
+            from_us=0,
+            until_us=targets.span_us,
+            doubled_percent=60,
+            delay_us_max=10_000_000,
+            only="Failed",
+        ),
+    ]
+
+
+def _errors_come_and_go(draw: random.Random, targets: Targets) -> Sequence[AnyFault]:
+    base = draw.choice(targets.bases)
+    return [
+        Poison(from_us=from_us, until_us=from_us + 100_000_000, table=base)
+        for from_us in (50_000_000, 195_000_000, 340_000_000)
+    ]
+
+
+# What a seed is about: where everything is drawn at once, rare conjunctions never come (swarm testing).
+_THEMES = (
+    None, None, None, _clocks_differ, _all_comes_twice, _failures_come_late, _errors_come_and_go
+)  # fmt: skip
 
 
 def small_world(seed: int) -> SmallWorld:
@@ -53,6 +95,9 @@ def small_world(seed: int) -> SmallWorld:
     written = [*bases, draw.choice(bases)]
     writers = [drawn_writer(draw, name, bases, world.nodes) for name in written]
     readers = drawn_readers(draw, tables, bases, world.nodes)
+    theme = random.Random(f"{seed}/theme").choice(_THEMES)
+    if theme is _errors_come_and_go:
+        statements += [Statement(sql=dividing(f"s.e{base[3:]}", base)) for base in bases]
     setup = Setup(
         world=world,
         warehouse=(warehouse,),
@@ -68,5 +113,6 @@ def small_world(seed: int) -> SmallWorld:
         surgeries=surgeries(troubles, bases, tables),
         span_us=world.until_us,
     )
-    plan = drawn(troubles, targets, count_max=FAULTS_MAX)
+    plan: tuple[AnyFault, ...] = drawn(troubles, targets, count_max=FAULTS_MAX)
+    plan += tuple(theme(troubles, targets)) if theme else ()
     return SmallWorld(setup=setup, faults=plan, targets=targets)
