@@ -36,7 +36,7 @@ from dynamic_tables.events import (
 from dynamic_tables.frontiers import TableId
 from dynamic_tables.graphs import node_of, nodes
 from dynamic_tables.refreshing import Engine
-from dynamic_tables.scheduling import Scheduler
+from dynamic_tables.scheduling import SILENCE_US_MAX, Scheduler
 from dynamic_tables.sql_binding import SqlBinder
 from dynamic_tables.sql_statements import Refresh, statement
 from dynamic_tables.states import Condition, Expected, expected
@@ -97,7 +97,7 @@ class Cloud:
         self._timer_us: int | None = None
         self._at_tick = False
         # What the scheduler may not know yet: the refreshes that were ordered and not told to have ended.
-        self.working: dict[TableId, StartRefresh] = {}
+        self.working: dict[TableId, tuple[StartRefresh, int]] = {}
 
     @property
     def now_us(self) -> int:
@@ -200,7 +200,7 @@ class Cloud:
     def _hear(self, event: Event) -> None:
         if not isinstance(event, Finished | Failed):
             return
-        order = self.working.get(event.table)
+        order, _ = self.working.get(event.table, (None, 0))
         how, attempt = "finished", -1
         if isinstance(event, Failed):
             how, attempt = event.fault.name.lower(), event.attempt
@@ -225,7 +225,7 @@ class Cloud:
                         above_us=max(above, default=0), at_tick=self._at_tick,
                     )
                 )  # fmt: skip
-                self.working[table] = command
+                self.working[table] = command, now
                 self.send("StartRefresh", partial(self.refresh, command))
             case Skip(table, data_us, reason):
                 self.emit(told.Skipped(at_us=now, table=table, data_us=data_us, reason=reason.name.lower()))
@@ -322,6 +322,10 @@ class Cloud:
             for table, node in nodes(self.account.catalog.state).items()
         }
 
+    def _is_working(self, table: TableId) -> bool:
+        """Whether a table is refreshed; after a long silence that may be taken for lost."""
+        return table in self.working and self.now_us - self.working[table][1] <= 2 * SILENCE_US_MAX
+
     def _check_states(self) -> None:
         """Tell of states that contradict what is so; a trace alone does not show them."""
         catalog = self.account.catalog.state
@@ -334,7 +338,7 @@ class Cloud:
                 what = f"it is told at {state.data_us} us, and is at {frontier and frontier.data_us}"
             elif (state.suspended is None) != (catalog.entities[table].suspended is None):
                 what = f"the catalog says {catalog.entities[table].suspended}"
-            elif table in self.working and state.condition not in RUNNING and state.attempt == 0:
+            elif self._is_working(table) and state.condition not in RUNNING and state.attempt == 0:
                 what = "it is refreshed"
             if what:
                 self.emit(

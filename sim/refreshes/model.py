@@ -72,6 +72,7 @@ class Writer(Model, frozen=True, kw_only=True):
         think_us: From a transaction's begin to its commit.
         inserts, updates, deletes: Rows, in each transaction.
         values: Of numbers how many there are, from 1 on, and of texts.
+        fields: Of objects the names of their fields, which are numbers.
         nulls_percent: Of cells.
         rows_max: Above so many rows in the table, the oldest are deleted first.
     """
@@ -88,6 +89,7 @@ class Writer(Model, frozen=True, kw_only=True):
     updates: Count = 0
     deletes: Count = 0
     values: Positive = 4
+    fields: tuple[str, ...] = ()
     nulls_percent: Count = 0
     rows_max: Positive = 1_000_000
 

@@ -171,7 +171,7 @@ class Users:
         cells: list[Cell] = [None] * width
         for column in columns:
             if stream.random() * 100 >= given.nulls_percent:
-                cells[column.position] = _cell(column.field.type.kind, stream, given.values)
+                cells[column.position] = _cell(column.field.type.kind, stream, given)
         return tuple(cells)
 
     def poison(self, name: str, node: int) -> tuple[TableId, RowId] | None:
@@ -200,9 +200,9 @@ class Users:
             self._commit(entity.name, delta, self.cloud.record.begun(), node)
 
 
-def _cell(kind: TypeKind, stream: random.Random, values: int) -> Cell:
-    """A cell of a type; of numbers and texts there are so many."""
-    number = stream.randint(1, values)
+def _cell(kind: TypeKind, stream: random.Random, given: Writer) -> Cell:
+    """A cell of a type."""
+    number = stream.randint(1, given.values)
     match kind:
         case TypeKind.TEXT:
             return "abcdefghijklmnopqrstuvwxyz"[(number - 1) % 26] * (1 + (number - 1) // 26)
@@ -210,5 +210,7 @@ def _cell(kind: TypeKind, stream: random.Random, values: int) -> Cell:
             return number % 2 == 0
         case TypeKind.FLOAT:
             return number / 4
+        case TypeKind.OBJECT | TypeKind.VARIANT:
+            return {name: stream.randint(1, given.values) for name in given.fields}
         case _:
             return number

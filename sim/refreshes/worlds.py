@@ -56,6 +56,8 @@ def _failures_come_late(draw: random.Random, targets: Targets) -> Sequence[AnyFa
 
 def _errors_come_and_go(draw: random.Random, targets: Targets) -> Sequence[AnyFault]:
     base = draw.choice(targets.bases)
+    if draw.random() < 0.5:
+        return [Poison(from_us=30_000_000, until_us=400_000_000, table=base)]
     return [
         Poison(from_us=from_us, until_us=from_us + 100_000_000, table=base)
         for from_us in (50_000_000, 195_000_000, 340_000_000)

@@ -1,0 +1,55 @@
+"""Which flaws of dynamic tables are found within how many seeds, and what production's validations alone find.
+
+    python bench/refresh_flaws.py [SEEDS]
+
+Of each flaw: the first seed that finds it, in how many of the seeds it is found and by which promises, and in
+how many a validation of [D] 6.1 fails a refresh that does not fail in the project's own run of that seed.
+"""
+
+import sys
+from collections import Counter
+
+from sim.refreshes.checks import violations
+from sim.refreshes.cloud import RIGHT, Cast
+from sim.refreshes.events import Failed
+from sim.refreshes.flaws import FLAWS
+from sim.refreshes.histories import histories
+from sim.refreshes.run import Run
+from sim.refreshes.worlds import small_world
+from skipproof.judging import judged
+
+SEEDS = 40
+
+
+def validations(run: Run) -> int:
+    """How many refreshes a validation failed: a version that is missing, a repeated id, a missing row."""
+    return sum(isinstance(event, Failed) and event.validation > 0 for event in run.trace)
+
+
+def found(seed: int, cast: Cast) -> tuple[set[str], int]:
+    """The promises that a run breaks, and how many refreshes were failed by validations."""
+    run = small_world(seed).run(seed, cast)
+    _, wrong = judged(histories(run))
+    return {one.invariant for one in (*violations(run), *wrong)}, validations(run)
+
+
+def main(count: int) -> None:
+    """Print the table in Markdown."""
+    right = [found(seed, RIGHT) for seed in range(count)]
+    assert not any(broken for broken, _ in right), "the project's own is right"
+    print("| flaw | first seed | seeds of", count, "| by | by validations alone |")
+    print("| --- | --- | --- | --- | --- |")
+    for name, flaw in FLAWS.items():
+        by: Counter[str] = Counter()
+        seeds, seen = [], 0
+        for seed in range(count):
+            broken, failed = found(seed, flaw.cast)
+            by.update(broken)
+            seeds += [seed] if broken else []
+            seen += failed > right[seed][1]
+        most = ", ".join(one for one, _ in by.most_common(4))
+        print(f"| {name} | {seeds[0] if seeds else '-'} | {len(seeds)} | {most} | {seen} |", flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else SEEDS)
