@@ -1,9 +1,16 @@
 """Definitions in SQL, bound in a state of the catalog: what the names in them stand for there."""
 
+from collections.abc import Callable
+from typing import TypeAlias
+
+from dynamic_tables.ddl import Name
 from dynamic_tables.entities import Entity, Kind, State
 from dynamic_tables.queries import Query
 from dynamic_tables.refreshing import Columns
 from dynamic_tables.sql import Definition, Lookup, Table, View, bound, view
+
+# What a name is in full, for who uses it: a definition, by the schema of its table, or a session.
+Qualified: TypeAlias = Callable[[Name], Name]
 
 
 def bind(state: State, entity: Entity, columns: Columns) -> Query:
@@ -12,18 +19,18 @@ def bind(state: State, entity: Entity, columns: Columns) -> Query:
     Raises:
         InputError: A name stands for nothing, or nothing that fits.
     """
-    return bound(definition_of(entity), names_of(state, entity, columns))
+    return bound(definition_of(entity), names_of(state, entity.qualified, columns))
 
 
-def names_of(state: State, reader: Entity, columns: Columns) -> Lookup:
-    """What names in a definition stand for."""
+def names_of(state: State, qualified: Qualified, columns: Columns) -> Lookup:
+    """What names stand for."""
 
     def lookup(name: str) -> Table | View | None:
-        entity = state.find(reader.qualified(name))
+        entity = state.find(qualified(name))
         if entity is None:
             return None
         if entity.kind is Kind.VIEW:
-            return view(definition_of(entity), names_of(state, entity, columns))
+            return view(definition_of(entity), names_of(state, entity.qualified, columns))
         return Table(entity.identity, columns(entity))
 
     return lookup

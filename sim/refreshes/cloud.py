@@ -14,6 +14,7 @@ from dynamic_tables import ddl
 from dynamic_tables.accounts import Account
 from dynamic_tables.backends import Backend
 from dynamic_tables.bag_backend import BagBackend
+from dynamic_tables.binding import bind
 from dynamic_tables.clock import Clock
 from dynamic_tables.entities import SYSTEM, Kind
 from dynamic_tables.events import (
@@ -37,13 +38,13 @@ from dynamic_tables.frontiers import TableId
 from dynamic_tables.graphs import node_of, nodes
 from dynamic_tables.refreshing import Engine
 from dynamic_tables.scheduling import SILENCE_US_MAX, Scheduler
-from dynamic_tables.sql_binding import SqlBinder
 from dynamic_tables.sql_statements import Refresh, statement
 from dynamic_tables.states import Condition, Expected, expected
 from pruning.errors import InputError
 from sim import draws
 from sim.draws import Draws
 from sim.refreshes import events as told
+from sim.refreshes.binding import SqlBinder
 from sim.refreshes.faults import Troubles
 from sim.refreshes.model import Setup
 from sim.refreshes.recording import Record
@@ -86,7 +87,7 @@ class Cloud:
         self.trace: Trace = []
         self.record = Record(keeps=setup.checked)
         self.binder = SqlBinder()
-        self.account = Account(backend=cast.backend(), bind=self.binder, log=_nowhere, engine=cast.engine)
+        self.account = Account(backend=cast.backend(), bind=bind, log=_nowhere, engine=cast.engine)
         self.scheduler = cast.scheduler(phase_us=setup.world.phase_us)
         self.marks = [-1] * setup.world.nodes
         self._new_clock = cast.clock

@@ -77,11 +77,11 @@ class _FrontierFirst(Engine):
             table.frontier = Frontier(data_us, plan.base.committed, plan.versions, plan.dependencies)
         return plan
 
-    def commit(self, staged: Staged, *, clock: Clock, wall_us: int) -> bool:
+    def commit(self, staged: Staged, *, clock: Clock, wall_us: int, now_us: int) -> bool:
         table = self._tables[staged.plan.table]
         if table.frontier is not None and table.frontier.data_us == staged.plan.data_us:
             table.frontier = staged.plan.base
-        return super().commit(staged, clock=clock, wall_us=wall_us)
+        return super().commit(staged, clock=clock, wall_us=wall_us, now_us=now_us)
 
 
 class _SkipLosesAnInterval(Engine):
@@ -127,12 +127,12 @@ class _VersionsAreChanges(Engine):
 
 
 class _AppliedTwice(Engine):
-    def commit(self, staged: Staged, *, clock: Clock, wall_us: int) -> bool:
+    def commit(self, staged: Staged, *, clock: Clock, wall_us: int, now_us: int) -> bool:
         table = self._tables[staged.plan.table]
         if table.frontier is not None and table.frontier.data_us == staged.plan.data_us:
             table.commit(stamp(clock, wall_us, (table,)), staged.changes)
             return True
-        return super().commit(staged, clock=clock, wall_us=wall_us)
+        return super().commit(staged, clock=clock, wall_us=wall_us, now_us=now_us)
 
 
 class _Torn(Engine):
@@ -147,10 +147,13 @@ class _Torn(Engine):
 
 
 class _LastWriterWins(Engine):
-    def commit(self, staged: Staged, *, clock: Clock, wall_us: int) -> bool:
+    def commit(self, staged: Staged, *, clock: Clock, wall_us: int, now_us: int) -> bool:
         frontier = self._tables[staged.plan.table].frontier
         return super().commit(
-            Staged(staged.plan._replace(base=frontier), staged.changes), clock=clock, wall_us=wall_us
+            Staged(staged.plan._replace(base=frontier), staged.changes),
+            clock=clock,
+            wall_us=wall_us,
+            now_us=now_us,
         )
 
 

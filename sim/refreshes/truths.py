@@ -13,7 +13,7 @@ from dynamic_tables.frontiers import TableId
 from dynamic_tables.netting import reshaped
 from dynamic_tables.queries import Query
 from dynamic_tables.refreshing import layout
-from dynamic_tables.sql_binding import SqlBinder
+from sim.refreshes.binding import SqlBinder
 from sim.refreshes.recording import Record
 
 

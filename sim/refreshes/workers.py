@@ -176,7 +176,10 @@ class Work:
         table = cloud.account.tables[plan.table]
         before = table.frontier
         done = cloud.account.engine.commit(
-            staged, clock=cloud.clocks[self.node], wall_us=cloud.wall_us(self.node)
+            staged,
+            clock=cloud.clocks[self.node],
+            wall_us=cloud.wall_us(self.node),
+            now_us=cloud.now_us,
         )
         frontier = table.frontier
         if not done or frontier is None:

@@ -7,7 +7,6 @@ from dynamic_tables.binding import bind, names_of
 from dynamic_tables.changes import Action, Change
 from dynamic_tables.clock import Clock
 from dynamic_tables.ddl import CreateView
-from dynamic_tables.entities import Entity, Kind
 from dynamic_tables.events import Finished, StartRefresh, Tick, Timer
 from dynamic_tables.lags import MINUTE_US
 from dynamic_tables.scheduling import Scheduler
@@ -26,6 +25,10 @@ SELECT train_id, count_if(late_minutes > 10) AS delays FROM s.train_arrivals GRO
 """
 
 
+def in_session(name):
+    return name if "." in name else f"s.{name}"
+
+
 class Pipeline:
     """An account in SQL with workers that take no time."""
 
@@ -39,10 +42,7 @@ class Pipeline:
 
     def execute(self, text):
         state = self.account.catalog.state
-        anywhere = Entity(
-            identity="", kind=Kind.VIEW, name="s.x", owner="", created=self.clock.tick(self.now_us), home="s"
-        )
-        lookup = names_of(state, anywhere, self.account.engine.columns(state))
+        lookup = names_of(state, in_session, self.account.engine.columns(state))
         self.tell(self.account.execute(statement(text, lookup), clock=self.clock, wall_us=self.now_us))
 
     def tell(self, event):
