@@ -1,4 +1,4 @@
-"""Which flaws of dynamic tables are found within how many seeds, and what production's validations alone find.
+"""Which flaws of dynamic tables are found within how many seeds, and what validations alone find.
 
     python bench/refresh_flaws.py [SEEDS]
 
