@@ -1,44 +1,55 @@
-"""Definitions in SQL, bound in states of the catalog and kept, apart from what an engine keeps."""
+"""Definitions bound apart from the engine: for users' statements, and for what tables should hold."""
 
-from functools import partial
-
-from dynamic_tables.binding import Qualified, bind, names_of
+from dynamic_tables.binding import bind, names_of
+from dynamic_tables.ddl import Name
 from dynamic_tables.entities import Entity, Kind, State
+from dynamic_tables.frontiers import TableId
 from dynamic_tables.graphs import meaning
 from dynamic_tables.queries import Query
+from dynamic_tables.refreshing import Columns
 from dynamic_tables.sql import Lookup
 from dynamic_tables.types import Field
 
+# Of names without a schema in statements.
+SCHEMA = "s"
 
-class SqlBinder:
-    """Binds definitions; what was bound stays as long as the names in it mean the same."""
+
+class Bindings:
+    """Queries of dynamic tables; one stays the same object as long as its names mean the same."""
 
     def __init__(self) -> None:
         """Nothing is bound yet."""
-        self._bound: dict[str, tuple[tuple[Entity | None, ...], tuple[tuple[Field, ...], ...], Query]] = {}
+        self._bound: dict[TableId, tuple[tuple[object, ...], Query]] = {}
 
-    def __call__(self, state: State, entity: Entity) -> Query:
+    def query(self, state: State, entity: Entity) -> Query:
         """The query of a dynamic table.
 
         Raises:
             InputError: A name leads nowhere, or its columns do not fit.
         """
-        means = meaning(state, entity)
-        dynamic = (source for source in means[1:] if source and source.kind is Kind.DYNAMIC_TABLE)
-        above = tuple(self.columns(state, source) for source in dynamic)
+        found = meaning(state, entity)
+        above = (one for one in found[1:] if one is not None and one.kind is Kind.DYNAMIC_TABLE)
+        means = (*found, *(self.query(state, one) for one in above))
         known = self._bound.get(entity.identity)
-        if known is not None and known[0] == means and known[1] == above:
-            return known[2]
-        query = bind(state, entity, partial(self.columns, state))
-        self._bound[entity.identity] = (means, above, query)
+        if known is not None and known[0] == means:
+            return known[1]
+        query = bind(state, entity, self._columns(state))
+        self._bound[entity.identity] = (means, query)
         return query
 
-    def columns(self, state: State, entity: Entity) -> tuple[Field, ...]:
-        """The columns of a table; of a dynamic table those of its query."""
-        if entity.kind is Kind.DYNAMIC_TABLE:
-            return self(state, entity).fields
-        return tuple(column.field for column in entity.columns)
+    def session(self, state: State) -> Lookup:
+        """What names in a user's statement stand for."""
+        return names_of(state, _in_session, self._columns(state))
 
-    def lookup(self, state: State, qualified: Qualified) -> Lookup:
-        """What names stand for in a state."""
-        return names_of(state, qualified, partial(self.columns, state))
+    def _columns(self, state: State) -> Columns:
+        def columns_of(entity: Entity) -> tuple[Field, ...]:
+            if entity.kind is Kind.DYNAMIC_TABLE:
+                return self.query(state, entity).fields
+            return tuple(column.field for column in entity.columns)
+
+        return columns_of
+
+
+def _in_session(name: Name) -> Name:
+    """What a name means to a user."""
+    return name if "." in name else f"{SCHEMA}.{name}"

@@ -16,8 +16,8 @@ DVS-12   once users and faults are quiet, each table comes within its target lag
 DVS-13   nothing is raised that never should be
 =======  ============================================================================================
 
-Two more are of histories, and a checker of isolation judges them (`sim.refreshes.histories`): DVS-15 and
-DVS-16. DVS-14 is of the scheduler that is told all anew (`tests/sim`).
+Two more, DVS-14 and DVS-15, are of histories, and a checker of isolation judges them
+(`sim.refreshes.histories`).
 """
 
 from collections.abc import Callable, Iterator

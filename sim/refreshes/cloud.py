@@ -44,15 +44,13 @@ from pruning.errors import InputError
 from sim import draws
 from sim.draws import Draws
 from sim.refreshes import events as told
-from sim.refreshes.binding import SqlBinder
+from sim.refreshes.binding import Bindings
 from sim.refreshes.faults import Troubles
 from sim.refreshes.model import Setup
 from sim.refreshes.recording import Record
 from sim.trace import Trace
 
 Waits = Generator[Waiting, Any, Any]
-# Of names without a schema in statements.
-SCHEMA = "s"
 RUNNING = (Condition.EXECUTING, Condition.INITIALIZING, Condition.SILENT)
 
 
@@ -86,7 +84,7 @@ class Cloud:
         self.draws = seeded
         self.trace: Trace = []
         self.record = Record(keeps=setup.checked)
-        self.binder = SqlBinder()
+        self.bindings = Bindings()
         self.account = Account(backend=cast.backend(), bind=bind, log=_nowhere, engine=cast.engine)
         self.scheduler = cast.scheduler(phase_us=setup.world.phase_us)
         self.marks = [-1] * setup.world.nodes
@@ -153,7 +151,7 @@ class Cloud:
 
     def _execute(self, sql: str, node: int) -> None:
         state = self.account.catalog.state
-        what = statement(sql, self.binder.lookup(state, _in_session))
+        what = statement(sql, self.bindings.session(state))
         if isinstance(what, Refresh):
             self.tell(ManualRefresh(self.account.to_refresh(what.name, role=SYSTEM)))
         else:
@@ -349,8 +347,3 @@ class Cloud:
 
 def _nowhere(_: object) -> None:
     """The trace has the log of refreshes."""
-
-
-def _in_session(name: str) -> str:
-    """What a name means to a user."""
-    return name if "." in name else f"{SCHEMA}.{name}"

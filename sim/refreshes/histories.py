@@ -15,7 +15,7 @@ from sim.refreshes.run import Run
 
 # A transaction with when it ended and its operations.
 Placed: TypeAlias = tuple[Timestamp, int, list[list[Any]]]
-SNAPSHOT, COMMITTED = "DVS-15", "DVS-16"
+SNAPSHOT, COMMITTED = "DVS-14", "DVS-15"
 
 
 def histories(run: Run) -> Iterator[Judgeable]:

@@ -13,7 +13,7 @@ from dynamic_tables.frontiers import TableId
 from dynamic_tables.netting import reshaped
 from dynamic_tables.queries import Query
 from dynamic_tables.refreshing import layout
-from sim.refreshes.binding import SqlBinder
+from sim.refreshes.binding import Bindings
 from sim.refreshes.recording import Record
 
 
@@ -22,7 +22,7 @@ class Truths:
 
     def __init__(self, record: Record) -> None:
         self.record = record
-        self._bind = SqlBinder()
+        self._bindings = Bindings()
         self._backend = BagBackend()
         self._entities: dict[TableId, Entity] = {}
         for stated in record.states:
@@ -60,7 +60,7 @@ class Truths:
 
     def _evaluated(self, entity: Entity, data_us: int) -> Contents:
         state = self.state(max(data_us, entity.created.physical_us))
-        query = self._bind(state, state.entities.get(entity.identity, entity))
+        query = self._bindings.query(state, state.entities.get(entity.identity, entity))
         sources = {source: self._source(state.entities[source], data_us) for source in query.sources}
         inputs = list(sources.values())
         last = self._last.get(entity.identity)

@@ -2,18 +2,29 @@
 
 This is delta debugging (Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", IEEE TSE
 2002) on worlds instead of texts: the parts are settings, layouts, conditions, blocks, rows and columns. At
-last values become the plainest of their type.
+last types become integers, and values the plainest of their type.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from skipproof.stand.examining import Outcome
 from strategies.engine_questions import World
 from strategies.engine_tables import Layout, Stored, is_consistent
-from strategies.engine_values import values
-from strategies.questions import Call, Column, Json, Literal, Question, Relation, Term, subterms
+from strategies.engine_values import order, values
+from strategies.questions import (
+    ROW_NUMBER,
+    Call,
+    Column,
+    Json,
+    Key,
+    Literal,
+    Question,
+    Relation,
+    Term,
+    subterms,
+)
 
 # Asks again: the outcome of a world that fails in the same way, None of one that does not.
 Fails: TypeAlias = Callable[[World], Outcome | None]
@@ -21,6 +32,7 @@ Fails: TypeAlias = Callable[[World], Outcome | None]
 _VARIADIC = {"and": 0, "or": 0, "in": 1, "coalesce": 1}
 _ROWS_SINGLY_MAX = 8
 _PLAIN_VALUES = 3
+_PLAIN_TYPE = "int32"
 
 
 def smaller(world: World, fails: Fails, *, tries_max: int) -> Iterator[tuple[World, Outcome]]:
@@ -197,75 +209,118 @@ def _simpler_terms(term: Term) -> Iterator[Term]:
             yield replace(term, of=(*term.of[:at], simpler, *term.of[at + 1 :]))
 
 
+def _plainer_types(world: World) -> Iterator[World]:
+    """Each type replaced everywhere by integers in the same order: the failure may not be of the type."""
+    for type_ in _types(world):
+        if type_ != _PLAIN_TYPE:
+            ranks: dict[str, int] = {}
+            keys: list[Any] = []
+            for value in sorted(_values_of(world, type_), key=lambda value: order(value, type_)):
+                if not keys or keys[-1] != order(value, type_):
+                    keys.append(order(value, type_))
+                ranks[repr(value)] = len(keys) - 1
+            yield _with_values(world, type_, ranks, _PLAIN_TYPE)
+
+
 def _plainer_values(world: World) -> Iterator[World]:
     """Each value of a type replaced everywhere by a plainer one, and the NULLs of a column by a value."""
-    (question,) = world.questions
-    literals = [part for term in question.terms for part in subterms(term) if isinstance(part, Literal)]
-    columns = [(table, column) for table in world.tables.values() for column in table.asked]
-    for type_ in dict.fromkeys(column.type for _, column in columns):
-        cells = [
-            cell for table, column in columns if column.type == type_ for cell in table.cells(column.name)
-        ]
-        mine = [*cells, *(literal.value for literal in literals if literal.type == type_)]
-        for old in _told_apart(mine):
+    for type_ in _types(world):
+        for old in _values_of(world, type_):
             for new in values(type_)[:_PLAIN_VALUES]:
                 if repr(new) == repr(old):
                     break
-                yield _with_value(world, type_, old, new)
+                yield _with_values(world, type_, {repr(old): new}, type_)
     for name, table in world.tables.items():
         for position, column in enumerate(table.asked):
             if None in table.cells(column.name):
                 yield _with_table(world, name, _without_null(table, position, values(column.type)[0]))
 
 
-def _told_apart(cells: list[Json]) -> list[Json]:
-    """Different values, of zeros both; without NULL."""
-    return list({repr(cell): cell for cell in cells if cell is not None}.values())
+def _types(world: World) -> list[str]:
+    return list(dict.fromkeys(column.type for table in world.tables.values() for column in table.asked))
 
 
-def _with_value(world: World, type_: str, old: Json, new: Json) -> World:
-    def changed(value: Json) -> Json:
-        return new if repr(value) == repr(old) else value
+def _values_of(world: World, type_: str) -> list[Json]:
+    """The different values of a type in cells and literals, of zeros both; without NULL."""
+    (question,) = world.questions
+    literals = [part for term in question.terms for part in subterms(term) if isinstance(part, Literal)]
+    found = [literal.value for literal in (*literals, question.to) if literal and literal.type == type_]
+    for table in world.tables.values():
+        for column in table.asked:
+            found += table.cells(column.name) if column.type == type_ else []
+    return list({repr(value): value for value in found if value is not None}.values())
+
+
+def _with_values(world: World, type_: str, others: Mapping[str, Json], to: str) -> World:
+    """The world with other values, by the text of each, for those of a type; they are of type `to`."""
+
+    def of_value(value: Json) -> Json:
+        return None if value is None else others.get(repr(value), value)
 
     def of_term(term: Term) -> Term:
-        if isinstance(term, Literal) and term.type == type_:
-            return replace(term, value=changed(term.value))
-        return replace(term, of=tuple(map(of_term, term.of))) if isinstance(term, Call) else term
+        if isinstance(term, Literal):
+            return Literal(of_value(term.value), to) if term.type == type_ else term
+        if isinstance(term, Call):
+            term = replace(term, of=tuple(map(of_term, term.of)))
+        return replace(term, type=to) if term.type == type_ and _is_asked(term) else term
 
     def of_table(table: Stored) -> Stored:
-        kinds = [column.type == type_ for column in table.asked]
-        blocks = tuple(
-            tuple(
-                (
-                    *(changed(cell) if mine else cell for cell, mine in zip(row[:-1], kinds, strict=True)),
-                    row[-1],
+        mine = [column.type == type_ for column in table.asked]
+        return replace(
+            table,
+            columns=(
+                *(
+                    replace(column, type=to) if own else column
+                    for column, own in zip(table.asked, mine, strict=True)
+                ),
+                table.columns[-1],
+            ),
+            blocks=tuple(
+                tuple(
+                    (
+                        *(of_value(cell) if own else cell for cell, own in zip(row, mine, strict=False)),
+                        row[-1],
+                    )
+                    for row in block
                 )
-                for row in block
-            )
-            for block in table.blocks
+                for block in table.blocks
+            ),
         )
-        return replace(table, blocks=blocks)
 
     (question,) = world.questions
     return replace(
         world,
         tables={name: of_table(table) for name, table in world.tables.items()},
-        questions=(_with_conditions(question, of_term),),
+        questions=(_with_terms(question, of_term),),
     )
 
 
-def _with_conditions(question: Question, of_term: Callable[[Term], Term]) -> Question:
+def _is_asked(term: Term) -> bool:
+    """Whether a term is not a row number, whose type stays."""
+    return not isinstance(term, Column) or not term.name.endswith(ROW_NUMBER)
+
+
+def _with_terms(question: Question, of_term: Callable[[Term], Term]) -> Question:
+    """The question with every term replaced, those inside of its relations too."""
+
+    def of_keys(keys: tuple[Key, ...]) -> tuple[Key, ...]:
+        return tuple(replace(key, by=of_term(key.by)) for key in keys)
+
     def of_where(where: Term | None) -> Term | None:
         return None if where is None else of_term(where)
 
-    join = question.join
-    if join is not None:
-        join = replace(join, right=replace(join.right, where=of_where(join.right.where)))
+    def of_relation(relation: Relation) -> Relation:
+        return replace(relation, where=of_where(relation.where), order=of_keys(relation.order))
+
+    join, to = question.join, None if question.to is None else of_term(question.to)
+    assert to is None or isinstance(to, Literal)
     return replace(
         question,
-        source=replace(question.source, where=of_where(question.source.where)),
+        source=of_relation(question.source),
+        join=None if join is None else replace(join, right=of_relation(join.right)),
         where=of_where(question.where),
-        join=join,
+        order=of_keys(question.order),
+        to=to,
     )
 
 
@@ -287,5 +342,5 @@ def _with_table(world: World, name: str, table: Stored) -> World:
 # What is left out first takes most with it.
 _STEPS = (
     _fewer_settings, _plainer_layouts, _simpler_questions, _fewer_blocks, _fewer_columns, _fewer_rows,
-    _plainer_values,
+    _plainer_types, _plainer_values,
 )  # fmt: skip

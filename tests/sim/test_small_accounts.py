@@ -1,4 +1,4 @@
-"""SIM-7 to SIM-10: accounts of dynamic tables hold whatever goes wrong; what is wrong on purpose is found."""
+"""SIM-10 to SIM-13: accounts of dynamic tables hold whatever goes wrong; what is wrong is found out."""
 
 import subprocess
 import sys
@@ -33,7 +33,7 @@ def wrong(world: SmallWorld, seed: int, cast: Cast = RIGHT) -> Iterable[Violatio
 
 @pytest.mark.parametrize("part", range(4))
 def test_no_promise_of_dynamic_tables_is_broken(part: int, deep: bool) -> None:
-    """SIM-7. 100 seeds; 1,000 in a deep run."""
+    """SIM-10. 100 seeds; 1,000 in a deep run."""
     count = SEEDS_AT_ONCE * (10 if deep else 1)
     for seed in range(part * count, (part + 1) * count):
         assert wrong(small_world(seed), seed) == []
@@ -41,7 +41,7 @@ def test_no_promise_of_dynamic_tables_is_broken(part: int, deep: bool) -> None:
 
 @pytest.mark.parametrize("name", sorted(FLAWS))
 def test_each_flaw_of_refreshes_is_caught(name: str) -> None:
-    """SIM-8. Within 200 seeds; the project's own run of that seed is right."""
+    """SIM-11. Within 200 seeds; the project's own run of that seed is right."""
     for seed in range(SEEDS_TO_CATCH):
         if wrong(small_world(seed), seed, FLAWS[name].cast):
             assert wrong(small_world(seed), seed) == []
@@ -60,7 +60,7 @@ for seed in range(6):
 
 
 def test_the_same_seed_gives_the_same_refreshes_byte_for_byte() -> None:
-    """SIM-9. Whatever the hashes of strings are."""
+    """SIM-12. Whatever the hashes of strings are."""
     traces = [
         subprocess.run(
             [sys.executable, "-c", PRINTED], env={"PYTHONHASHSEED": hashed}, capture_output=True, check=True
@@ -74,7 +74,7 @@ def test_the_same_seed_gives_the_same_refreshes_byte_for_byte() -> None:
 @settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.data())
 def test_no_plan_of_faults_breaks_a_promise(data: st.DataObject) -> None:
-    """SIM-7, where Hypothesis chooses what goes wrong, so that what fails becomes small."""
+    """SIM-10, where Hypothesis chooses what goes wrong, so that what fails becomes small."""
     seed = data.draw(st.integers(0, 50))
     world = small_world(seed)
     assert wrong(replace(world, faults=data.draw(refresh_fault_plans(world.targets))), seed) == []
@@ -94,7 +94,7 @@ def test_what_breaks_a_promise_shrinks_to_the_one_fault_that_it_takes() -> None:
 
 
 def test_drawn_accounts_reach_what_they_are_for() -> None:
-    """SIM-10. Each action, each way to fail and to be passed over, each kind of fault."""
+    """SIM-13. Each action, each way to fail and to be passed over, each kind of fault."""
     reached: Counter[str] = Counter()
     for seed in range(80):
         world = small_world(seed)
