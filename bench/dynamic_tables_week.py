@@ -18,8 +18,12 @@ from sim.refreshes.run import run
 
 GRAPHS, TABLES = 50, 20
 DAY_US = 86_400_000_000
+# Of a graph's tables, from upstream to downstream: a lag below upstream's cannot be met.
 LAGS = (
-    ("'16 hours'",) * 5 + ("'1 minute'", "'2 minutes'") * 2 + ("'30 minutes'", "'2 hours'", "'8 hours'") * 4
+    *["'1 minute'", "'2 minutes'", "'3 minutes'", "'4 minutes'"],
+    *["'10 minutes'", "'30 minutes'", "'1 hour'", "'2 hours'", "'3 hours'", "'4 hours'"],
+    *["'5 hours'", "'6 hours'", "'8 hours'", "'10 hours'", "'12 hours'"],
+    *["'16 hours'"] * 5,
 )
 
 
@@ -42,7 +46,7 @@ def statements(draw: random.Random) -> list[str]:
             )
             mode = "" if draw.random() < 0.7 else "REFRESH_MODE = FULL "
             found.append(
-                f"CREATE DYNAMIC TABLE {name} TARGET_LAG = {draw.choice(LAGS)} WAREHOUSE = w {mode}AS {query}"
+                f"CREATE DYNAMIC TABLE {name} TARGET_LAG = {LAGS[number]} WAREHOUSE = w {mode}AS {query}"
             )
             known.append(name)
     return found

@@ -216,7 +216,8 @@ class Cloud:
             case Timer(at_us):
                 self._set_timer(at_us)
             case StartRefresh(table, data_us, attempt, trigger):
-                above = [self._period_us(source) for source in self._upstream(table)]
+                checked = self.setup.checked
+                above = [self._period_us(source) for source in self._upstream(table)] if checked else []
                 self.emit(
                     told.Ordered(
                         at_us=now, table=table, data_us=data_us, attempt=attempt,

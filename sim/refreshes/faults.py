@@ -178,7 +178,7 @@ def _one(draw: random.Random, targets: Targets) -> AnyFault:
             )
         case 9:
             return Poison(from_us=begin, until_us=end, table=draw.choice(targets.bases))
-        case 10:
+        case kind if kind == 10 or not targets.surgeries:
             return Purge(from_us=begin, until_us=begin, keep_us=draw.choice((0, 60_000_000)))
         case _:
             sql, undo = draw.choice(targets.surgeries)

@@ -68,10 +68,11 @@ class Work:
     def run(self) -> Waits:
         """From the order to the message that it is done. Waits on the clock and a worker of the warehouse."""
         cloud, (table, data_us, _, _) = self.cloud, self.order
-        if cloud.setup.world.heartbeat_us:
+        late_us = cloud.troubles.late_us(cloud.name(table), cloud.now_us)
+        if late_us:
             cloud.env.process(self._beat())
         try:
-            yield from self._refresh()
+            yield from self._refresh(late_us)
         except AlreadyRefreshed:
             self._already()
             cloud.tell_later(Finished(table, data_us, True))
@@ -114,10 +115,10 @@ class Work:
             if self.alive:
                 self.cloud.tell_later(Heartbeat(*self.order[:3]))
 
-    def _refresh(self) -> Waits:
+    def _refresh(self, late_us: int) -> Waits:
         cloud, (table, data_us, attempt, _) = self.cloud, self.order
         world, name = cloud.setup.world, cloud.name(table)
-        yield cloud.env.timeout(world.begin_us + cloud.troubles.late_us(name, cloud.now_us))
+        yield cloud.env.timeout(world.begin_us + late_us)
         plan = cloud.account.engine.begin(table, data_us, now_us=cloud.now_us)
         cloud.emit(
             told.Began(
@@ -129,6 +130,8 @@ class Work:
         if plan.action is RefreshAction.NO_DATA:
             staged = cloud.account.engine.compute(plan)
         else:
+            if not late_us:
+                cloud.env.process(self._beat())  # nothing else takes long enough for a heartbeat
             staged = yield from self._compute(plan, name)
         self._may_die("computed")
         yield cloud.env.timeout(world.commit_us)
