@@ -155,7 +155,9 @@ def nanoseconds_shown(case: Case) -> bool:
     """Whether an answer may have a moment before 1970 that is not a whole number of microseconds."""
     question = case.question
     names = {*question.select, question.group, *(one.of for one in question.aggregates)} - {None}
-    cells = (case.cells(name) for name in names if name and case.column(name).type == "timestamp(ns)")
+    cells = [case.cells(name) for name in names if name and case.column(name).type == "timestamp(ns)"]
+    if question.to is not None and question.to.type == "timestamp(ns)":
+        cells.append((question.to.value,))
     return any(value < 0 and value % 1_000 for column in cells for value in column if value is not None)
 
 

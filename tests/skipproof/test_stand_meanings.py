@@ -63,6 +63,10 @@ def computed(operator: str, operand: int, comparison: str, value: int, cell: int
 
 NAN = world("float64", ["NaN"], called("=", "float64", "NaN"))
 NEGATIVE_NAN = world("float64", ["-NaN"], called("<", "float64", "NaN"))
+NANOSECOND = Literal(-1, "timestamp(ns)")
+WRITTEN_NANOSECOND = world(
+    "timestamp(ns)", [0], called("=", "timestamp(ns)", 0), area="dml", change="a", to=NANOSECOND
+)
 BY_A = (Key(Column("a", "float64")), Key(ROW_NUMBER))
 ZEROS_IN_ORDER = world("float64", [0.0, -0.0], area="topk", order=BY_A)
 ZERO_IN_LIST = world("float64", [-0.0], called("in", "float64", 0.0, 1.0))
@@ -116,6 +120,7 @@ SHOWN: list[tuple[str, str, dict[str, str], World]] = [
     ("NULL is not in a list", "deltalake", SCANNED, NO_LIST_HAS_NULL),
     ("nanoseconds as microseconds", "duckdb", {}, world("timestamp(ns)", [-1])),
     ("nanoseconds as microseconds", "duckdb-tables", {}, world("timestamp(ns)", [-1])),
+    ("nanoseconds as microseconds", "duckdb-tables", {}, WRITTEN_NANOSECOND),
 ]
 # Classes in which an engine of which nothing is known may differ.
 OF_UNKNOWN_ENGINES = {"NaN", "the sign of zero", "casts beyond a type"}
