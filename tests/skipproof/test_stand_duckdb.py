@@ -1,11 +1,15 @@
 """DuckDB on the stand: releases differ in what they give to Python, in files, and in their own tables."""
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 
 from skipproof.stand.adapters import serving
 from skipproof.stand.adapters.serving import Adapter, Unsupported, to_json
+from skipproof.stand.engines import engine
+from skipproof.stand.workers import Worker
 from strategies.questions import Aggregate, Call, Column, Join, Key, Literal, Question, Relation
 
 on_duckdb = pytest.importorskip("skipproof.stand.adapters.on_duckdb", reason="duckdb is not installed")
@@ -154,3 +158,29 @@ def test_nanoseconds_are_not_asked_for_where_files_give_microseconds(read, missi
 
 def test_this_release_reads_files_as_they_were_written():
     assert on_duckdb._copied("SELECT 7 AS b", "a=x/t.parquet", "a || b") == "x7"
+
+
+def test_a_script_over_duckdb_s_own_tables_runs_alone(tmp_path):
+    """It makes the tables, in row groups, and asks them; the worker's directory is gone by then."""
+    columns = [{"name": "a", "type": "string"}, {"name": "rid", "type": "int64"}]
+    table = {"columns": columns, "blocks": [[["it's", 0]], [[None, 1], ["b", 2]]]}
+    for layout in ({}, {"checkpoint": "before deleting"}, {"checkpoint": "after deleting"}):
+        whole = Question(area="filter", source=Relation(table="t"), select=("a", "rid"))
+        nulls = Call("is null", (Column("a", "string"),))
+        gone = Question(
+            area="dml", source=Relation(table="t", where=nulls), select=("a", "rid"), change="delete"
+        )
+        with Worker(engine("duckdb-tables").command) as worker:
+            reply = worker.ask(
+                tables={"t": table | {"layout": layout}},
+                settings={},
+                questions=[whole.json(), gone.json()],
+                sources=True,
+            )
+        for answer, count in zip(reply["answers"], (3, 2), strict=True):
+            assert len(answer["rows"]) == count
+            script = answer["source"] + "print(len(answer))\n"
+            ran = subprocess.run(
+                [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
+            )
+            assert ran.stdout == f"{count}\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,8 @@ class OnDuckDBTables(OnDuckDB):
 
     def __init__(self) -> None:
         super().__init__()
-        self.directory = tempfile.TemporaryDirectory()
+        # Of each table of the present request.
+        self.places: dict[str, str] = {}
 
     def hello(self) -> dict[str, Any]:
         """What DuckDB can be asked of tables that it may change."""
@@ -42,10 +44,11 @@ class OnDuckDBTables(OnDuckDB):
 
     def start(self) -> str:
         """A database on disk beside the one in memory."""
-        path = str(Path(self.directory.name, "stand.db"))
         told = f" (ROW_GROUP_SIZE {rows_per_group()})" if rows_per_group() == ROWS_PER_GROUP else ""
-        attach = f"ATTACH {self.sql.text(path)} AS disk{told}"
-        return super().start() + f"con.execute({attach!r})\n"
+        return (
+            super().start() + "import tempfile\ndirectory = tempfile.TemporaryDirectory()\n"
+            f'con.execute("ATTACH \'" + directory.name + "/stand.db\' AS disk{told}")\n'
+        )
 
     def setup(self, tables: dict[str, Any], settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
         """A view of each table, wherever that is."""
@@ -55,34 +58,37 @@ class OnDuckDBTables(OnDuckDB):
         self.sql.counted = counted(tables)
         text += "con.execute('DROP SCHEMA IF EXISTS disk.stand CASCADE')\n"
         text += "con.execute('CREATE SCHEMA disk.stand')\n"
-        names["in_groups"] = self._in_groups
+        self.places = {}
         for name, table in tables.items():
-            names[name] = table
             if table.get("statistics", True):
-                text += f"in_groups(con, {name!r}, {name})\n"
+                self.places[name] = f"disk.stand.{self.sql.name(name)}"
+                text += "".join(f"con.execute({one!r})\n" for one in self._in_groups(name, table))
             else:
+                self.places[name] = self.sql.name(name)
+                names[name] = table
                 text += f"fill(con, {name!r}, {name})\n"
         return text, names
 
-    def _in_groups(self, con: Any, name: str, table: dict[str, Any]) -> None:
+    def _in_groups(self, name: str, table: dict[str, Any]) -> Iterator[str]:
+        """The statements that make a table, so that a script needs nothing of the worker's."""
         quoted = [self.sql.name(column["name"]) for column in table["columns"]]
         types = [self.sql.type(column["type"]) for column in table["columns"]]
-        full = f"disk.stand.{self.sql.name(name)}"
+        full = self.places[name]
         columns = ", ".join(f"{one} {type_}" for one, type_ in zip(quoted, types, strict=True))
-        con.execute(f"CREATE TABLE {full} ({columns}, kept BOOLEAN)")
+        yield f"CREATE TABLE {full} ({columns}, kept BOOLEAN)"
         for block in table["blocks"]:
             if block:
                 cells = [self._row(row, table) for row in block]
-                con.execute(f"INSERT INTO {full} VALUES " + ", ".join(f"({row}, true)" for row in cells))
+                yield f"INSERT INTO {full} VALUES " + ", ".join(f"({row}, true)" for row in cells)
                 fill = -len(block) % rows_per_group()
-                con.execute(f"INSERT INTO {full} SELECT {cells[0]}, false FROM range({fill})")
+                yield f"INSERT INTO {full} SELECT {cells[0]}, false FROM range({fill})"
         checkpoint = (table.get("layout") or {}).get("checkpoint")
         if checkpoint == "before deleting":
-            con.execute("CHECKPOINT disk")
-        con.execute(f"DELETE FROM {full} WHERE NOT kept")
+            yield "CHECKPOINT disk"
+        yield f"DELETE FROM {full} WHERE NOT kept"
         if checkpoint == "after deleting":
-            con.execute("CHECKPOINT disk")
-        con.execute(f"CREATE VIEW {self.sql.name(name)} AS SELECT {', '.join(quoted)} FROM {full}")
+            yield "CHECKPOINT disk"
+        yield f"CREATE VIEW {self.sql.name(name)} AS SELECT {', '.join(quoted)} FROM {full}"
 
     def _row(self, row: list[Any], table: dict[str, Any]) -> str:
         return ", ".join(self._cell(v, c["type"]) for v, c in zip(row, table["columns"], strict=True))
@@ -92,20 +98,19 @@ class OnDuckDBTables(OnDuckDB):
         if not question["change"]:
             return super().ask(question)
         source = question["source"]
-        table = self.sql.name(source["table"])
+        place = self.places[source["table"]]
         where = "" if source["where"] is None else f" WHERE {self.sql.term(source['where'])}"
         if question["change"] == "delete":
-            change = f"DELETE FROM {{}}{where}"
+            change = f"DELETE FROM {place}{where}"
         else:
             value = self.sql.literal(question["to"]["literal"], question["to"]["type"])
-            change = f"UPDATE {{}} SET {self.sql.name(question['change'])} = {value}{where}"
+            change = f"UPDATE {place} SET {self.sql.name(question['change'])} = {value}{where}"
         shown = ", ".join(map(self.sql.shown, question["select"])) or "1"
         return (
-            f"place = 'disk.stand.' + {table!r} if {source['table']}.get('statistics', True) else {table!r}\n"
             "con.execute('BEGIN')\n"
             "try:\n"
-            f"    con.execute({change!r}.replace('{{}}', place))\n"
-            f"    answer = con.execute('SELECT {shown} FROM ' + place).fetchall()\n"
+            f"    con.execute({change!r})\n"
+            f"    answer = con.execute({f'SELECT {shown} FROM {place}'!r}).fetchall()\n"
             "finally:\n"
             "    con.execute('ROLLBACK')\n"
         )
