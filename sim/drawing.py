@@ -34,6 +34,8 @@ TYPES: Mapping[str, Type] = {ID: LONG, "k": INTEGER, "v": DOUBLE, "s": STRING}
 _DOUBLES = (-1.5, -0.0, 0.0, 1.0, 2.5, math.inf, math.nan)
 # Those that serve more than a filter come more often.
 KINDS = (Kind.FILTER, *[Kind.LIMIT] * 2, *[Kind.TOPK] * 3, *[Kind.JOIN] * 5)
+# Rows that a LIMIT or a top-k asks for.
+WANTED = (1, 2, 3, 5, 10, 20, 40)
 _TEXTS = (b"", b"a", b"ab", b"b", b"\xc3\xa9")
 
 
@@ -134,9 +136,15 @@ def drawn_predicate(draw: random.Random, depth: int = 2) -> Expression:
 
 
 def drawn_query(
-    draw: random.Random, name: str, tables: Sequence[str], kind: Kind, *, filtered: float = 0.8
+    draw: random.Random,
+    name: str,
+    tables: Sequence[str],
+    kind: Kind,
+    *,
+    filtered: float = 0.8,
+    wanted: Sequence[int] = WANTED,
 ) -> Query:
-    """A query of one of the shapes."""
+    """A query of one of the shapes, with so many wanted rows or, seldom, none."""
     arrives = draw.choice((0, 0, draw.randrange(300_000)))
     asked = [
         Asked(table=table, predicate=drawn_predicate(draw) if draw.random() < filtered else None)
@@ -145,8 +153,8 @@ def drawn_query(
     if kind is Kind.JOIN:
         return _joined(draw, name, asked, arrives)
     order = Ordering(_column(draw.choice(("k", "k", "v", "s"))), draw.random() < 0.5, draw.random() < 0.5)
-    wanted = 0 if draw.random() < 0.05 else draw.choice((1, 2, 3, 5, 10, 20, 40))
-    return _of_one_table(name, kind, asked[0], order, wanted, arrives)
+    count = 0 if draw.random() < 0.05 else draw.choice(wanted)
+    return _of_one_table(name, kind, asked[0], order, count, arrives)
 
 
 def _of_one_table(name: str, kind: Kind, asked: Asked, order: Ordering, wanted: int, arrives: int) -> Query:
@@ -192,15 +200,22 @@ def _joined(draw: random.Random, name: str, asked: Sequence[Asked], arrives: int
 
 
 def drawn_queries(
-    draw: random.Random, tables: Sequence[str], kinds: Sequence[Kind] = KINDS, *, filtered: float = 0.8
+    draw: random.Random,
+    tables: Sequence[str],
+    kinds: Sequence[Kind] = KINDS,
+    *,
+    most: int = 6,
+    filtered: float = 0.8,
+    wanted: Sequence[int] = WANTED,
 ) -> tuple[Query, ...]:
-    """A few queries that come at about the same time."""
+    """A few queries that come at about the same time: from a third of the most on."""
     found: list[Query] = []
-    for at in range(draw.randint(2, 6)):
+    for at in range(draw.randint(most // 3, most)):
         if found and found[-1].kind is Kind.TOPK and draw.random() < 0.5:
             found.append(_asked_again(draw, found[-1], f"q{at}"))
         else:
-            found.append(drawn_query(draw, f"q{at}", tables, draw.choice(kinds), filtered=filtered))
+            kind = draw.choice(kinds)
+            found.append(drawn_query(draw, f"q{at}", tables, kind, filtered=filtered, wanted=wanted))
     return tuple(found)
 
 
