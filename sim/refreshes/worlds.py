@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sim.refreshes.cloud import RIGHT, Cast
 from sim.refreshes.drawing import dividing, drawn_readers, drawn_statements, drawn_writer, surgeries
-from sim.refreshes.faults import AnyFault, Failing, Poison, Skew, Targets, Weather, drawn
+from sim.refreshes.faults import AnyFault, Failing, Poison, Skew, Surgery, Targets, Weather, drawn
 from sim.refreshes.model import MINUTE_US, Setup, Statement, Warehouse, World
 from sim.refreshes.run import Run, run
 
@@ -54,6 +54,12 @@ def _failures_come_late(draw: random.Random, targets: Targets) -> Sequence[AnyFa
     ]
 
 
+def _columns_are_renewed(draw: random.Random, targets: Targets) -> Sequence[AnyFault]:
+    base = draw.choice(targets.bases)
+    drop, add = f"ALTER TABLE {base} DROP COLUMN k", f"ALTER TABLE {base} ADD COLUMN k INTEGER"
+    return [Surgery(from_us=100_000_000, until_us=160_000_000, sql=drop, undo=(add,))]
+
+
 def _errors_come_and_go(draw: random.Random, targets: Targets) -> Sequence[AnyFault]:
     base = draw.choice(targets.bases)
     if draw.random() < 0.5:
@@ -66,8 +72,9 @@ def _errors_come_and_go(draw: random.Random, targets: Targets) -> Sequence[AnyFa
 
 # What a seed is about: where everything is drawn at once, rare conjunctions never come (swarm testing).
 _THEMES = (
-    None, None, None, _clocks_differ, _all_comes_twice, _failures_come_late, _errors_come_and_go
-)  # fmt: skip
+    *(None, None, None),
+    *(_clocks_differ, _all_comes_twice, _failures_come_late, _errors_come_and_go, _columns_are_renewed),
+)
 
 
 def small_world(seed: int) -> SmallWorld:
