@@ -133,6 +133,7 @@ class Board:
         pruned: How many need not be, by technique and place.
         rows: Those of the blocks that were read.
         out: Tasks that are not reported, by number.
+        overdue: How many times tasks were given again because they took too long.
         waits: Whether blocks are held back: for the rest of the metadata, or a summary.
     """
 
@@ -140,6 +141,7 @@ class Board:
         self.plan, self.queues = plan, queues
         self.goal: Goal = Everything(plan)
         self.settled = np.zeros(plan.blocks, bool)
+        self.overdue = 0
         self._open = plan.blocks
         self.pruned: Counter[tuple[str, str]] = Counter()
         self.read = 0

@@ -12,6 +12,8 @@ from sim.model import World
 from sim.network import Emit
 from sim.trace import TakenForDead, TaskSent, ranges
 
+# How often the time is doubled after which a task is given again.
+LEASE_DOUBLINGS_MAX = 4
 Send = Callable[[int, ToNode, int], None]
 
 
@@ -82,10 +84,14 @@ class Dispatcher:
                 self._emit(TakenForDead(at_us=self._now, node=node))
                 self._lose(node, boards)
         for board in boards:
-            for number, out in list(board.out.items()):
-                if self._now - out.since_us > model.lease_us:
-                    self.returned(board, number)
-                    board.again(out.blocks)
+            lease_us = model.lease_us << min(board.overdue, LEASE_DOUBLINGS_MAX)
+            late = [number for number, out in board.out.items() if self._now - out.since_us > lease_us]
+            # Nodes may be busy, and what they are given twice makes them busier still.
+            board.overdue += bool(late)
+            for number in late:
+                out = board.out[number]
+                self.returned(board, number)
+                board.again(out.blocks)
 
     def _lose(self, node: int, boards: Iterable[Board]) -> None:
         for board in boards:

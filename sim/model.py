@@ -128,7 +128,8 @@ class ControlPlane(Model, frozen=True, kw_only=True):
         summary_bytes_max: What a summary may take.
         heartbeat_us: From one heartbeat of a node to the next.
         dead_after_us: Without a heartbeat for so long a node is taken for dead.
-        lease_us: After so long a task is given to a second node too.
+        lease_us: After so long a task is given to a second node too; each time that happens, those of its
+            scan have twice as long, up to a limit.
     """
 
     classify_ns: int = 10

@@ -41,6 +41,12 @@ def test_no_invariant_is_violated(part: int, deep: bool) -> None:
         assert violations(small_world(seed).run(seed)) == []
 
 
+@pytest.mark.parametrize("seed", [129, 471])
+def test_busy_nodes_are_not_drowned_in_tasks_given_twice(seed: int) -> None:
+    """One worker for eleven joins: every task outlived its lease, and its report came too late, for ever."""
+    assert violations(small_world(seed).run(seed)) == []
+
+
 @pytest.mark.parametrize("name", sorted(FLAWS))
 def test_each_flaw_is_caught(name: str) -> None:
     """SIM-2. Within 200 seeds; the project's own run of that seed is right."""
