@@ -314,6 +314,10 @@ class Engine:
             except AlreadyRefreshed:
                 return False
             raise RefreshFailed(Fault.SYSTEM, "another refresh was committed since this one began")
+        # A commit comes after all that it was computed from, however far behind this node's clock is.
+        clock.pass_over(plan.data_us)
+        for consumed in plan.versions.values():
+            clock.receive(consumed.committed)
         committed = stamp(clock, wall_us, (table,))
         frontier = Frontier(plan.data_us, committed, plan.versions, plan.dependencies)
         table.commit_refresh(frontier, staged.changes)

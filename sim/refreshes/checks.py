@@ -3,7 +3,7 @@
 =======  ============================================================================================
 DVS-1    contents are what the defining query gives at the data timestamp, after every refresh
 DVS-2    each source was read at exactly that timestamp
-DVS-3    data timestamps go forward, and each is committed once
+DVS-3    data timestamps go forward, and each is committed once, later than itself
 DVS-4    readers see what was committed, with its timestamp, and never an older one
 DVS-5    a table has one refresh at a time
 DVS-6    a refresh starts when all tables that it reads have its timestamp
@@ -101,6 +101,8 @@ def check_order(run: Run) -> Iterator[Violation]:
     for one in run.record.refreshes:
         if one.data_us <= newest.get(one.table, -1):
             yield _violation("DVS-3", one, f"it was at {newest[one.table]} us before")
+        if one.committed.physical_us <= one.data_us:
+            yield _violation("DVS-3", one, f"it was committed at {one.committed}, before its own timestamp")
         newest[one.table] = one.data_us
 
 

@@ -5,6 +5,7 @@ had inherited when it was cloned is initial.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from dynamic_tables.clock import Timestamp
@@ -23,28 +24,35 @@ def histories(run: Run) -> Iterator[Judgeable]:
     if not run.setup.checked:
         return
     required = not run.setup.world.persisted
-    one = [done for done in run.record.transactions if _reads_one_table_or_base_tables(run.record, done)]
-    yield Judgeable(invariant=SNAPSHOT, level="PL-SI", history=_history(run.record, one), required=required)
-    yield Judgeable(invariant=COMMITTED, level="PL-2", history=_history(run.record, run.record.transactions))
+    record = run.record
+    alone = [_only_writing(done) for done in record.transactions if done.writes or len(done.reads) == 1]
+    yield Judgeable(invariant=SNAPSHOT, level="PL-SI", history=_history(record, alone), required=required)
+    based = [done for done in record.transactions if all(table in record.bases for table, _ in done.reads)]
+    yield Judgeable(invariant=SNAPSHOT, level="PL-SI", history=_history(record, based, refreshed=False))
+    yield Judgeable(invariant=COMMITTED, level="PL-2", history=_history(record, record.transactions))
     # What skewed tables cost is counted: two of them read at once may be of different times.
     yield Judgeable(
         invariant="serializability",
         level="PL-3",
-        history=_history(run.record, run.record.transactions),
+        history=_history(record, record.transactions),
         required=False,
     )
 
 
-def _reads_one_table_or_base_tables(record: Record, done: Transaction) -> bool:
-    """Whether what a transaction reads is one dynamic table, or none."""
-    tables = {table for table, _ in done.reads}
-    return len(tables) == 1 or all(table in record.bases for table in tables)
+def _only_writing(done: Transaction) -> Transaction:
+    """A transaction that writes, without its reads.
+
+    [D] 4 orders two writers whose versions adjacent versions of a table derive from, though snapshot
+    isolation lets them run at once; with a read between them, that would be a cycle of nobody's making.
+    """
+    return replace(done, reads=[]) if done.writes else done
 
 
-def _history(record: Record, transactions: list[Transaction]) -> dict[str, Any]:
+def _history(record: Record, transactions: list[Transaction], *, refreshed: bool = True) -> dict[str, Any]:
     placed = [_user(done) for done in transactions if done.ended is not None]
     first = len(record.transactions) + 1
-    placed += [_refresh(record, one, number) for number, one in enumerate(record.refreshes, first)]
+    if refreshed:
+        placed += [_refresh(record, one, number) for number, one in enumerate(record.refreshes, first)]
     placed.sort(key=lambda one: one[0])
     operations = [operation for _, _, operations in placed for operation in operations]
     return {"ops": operations, "vo": _orders(record, operations)}
