@@ -33,6 +33,8 @@ _VARIADIC = {"and": 0, "or": 0, "in": 1, "coalesce": 1}
 _ROWS_SINGLY_MAX = 8
 _PLAIN_VALUES = 3
 _PLAIN_TYPE = "int32"
+# Functions whose operands have the types that they have.
+_OF_ONE_TYPE = frozenset({"like", "starts with", "is nan"})
 
 
 def smaller(world: World, fails: Fails, *, tries_max: int) -> Iterator[tuple[World, Outcome]]:
@@ -212,7 +214,7 @@ def _simpler_terms(term: Term) -> Iterator[Term]:
 def _plainer_types(world: World) -> Iterator[World]:
     """Each type replaced everywhere by integers in the same order: the failure may not be of the type."""
     for type_ in _types(world):
-        if type_ != _PLAIN_TYPE:
+        if _is_free(world, type_):
             ranks: dict[str, int] = {}
             keys: list[Any] = []
             for value in sorted(_values_of(world, type_), key=lambda value: order(value, type_)):
@@ -220,6 +222,14 @@ def _plainer_types(world: World) -> Iterator[World]:
                     keys.append(order(value, type_))
                 ranks[repr(value)] = len(keys) - 1
             yield _with_values(world, type_, ranks, _PLAIN_TYPE)
+
+
+def _is_free(world: World, type_: str) -> bool:
+    """Whether integers may stand for a type: no function asks for it, and it is no condition itself."""
+    (question,) = world.questions
+    calls = [part for term in question.terms for part in subterms(term) if isinstance(part, Call)]
+    bound = {operand.type for call in calls if call.function in _OF_ONE_TYPE for operand in call.of}
+    return type_ not in (*bound, "boolean", _PLAIN_TYPE)
 
 
 def _plainer_values(world: World) -> Iterator[World]:

@@ -106,6 +106,17 @@ def test_a_type_that_a_failure_does_not_need_becomes_integers_in_the_same_order(
     )
 
 
+def test_a_type_that_a_function_asks_for_stays() -> None:
+    """There is no LIKE of integers, and no integer is a condition."""
+    flag = Column("c", "boolean")
+    table = Stored(columns=(B, flag, RID), blocks=((("foo", True, 0),),))
+    for where in (Call("like", (B, Literal("f%", "string"))), flag):
+        question = Question(area="filter", source=Relation(table="t", where=where), select=("rid",))
+        found = least(world(question, t=table), lambda one: one.questions[0].source.where is not None)
+        (column,) = next(iter(found.tables.values())).asked
+        assert column.type in ("string", "boolean")
+
+
 def test_of_joins_relations_keys_and_limits_are_left_out() -> None:
     right = replace(
         TABLE, columns=(Column("u_a", "int32"), Column("u_b", "string"), Column("u_rid", "int64"))
