@@ -111,9 +111,9 @@ def first_present(arguments: Sequence[Evaluator]) -> Evaluator:
 
     def run(row: Row) -> Cell:
         for argument in arguments:
-            cell = argument(row)
+            cell: Cell = argument(row)
             if cell is not None:
-                return cell  # type: ignore[no-any-return]  # a cell, as each evaluator gives
+                return cell
         return None
 
     return run
@@ -131,11 +131,11 @@ def compiled_case(expression: Case) -> Evaluator:
     branches = [(compiled(when), compiled(then)) for when, then in expression.branches]
     otherwise = compiled(expression.otherwise)
 
-    def run(row: Row) -> Cell:
+    def run(row: Row) -> Any:
         for when, then in branches:
             if when(row) is True:
-                return then(row)  # type: ignore[no-any-return]  # a cell, as each evaluator gives
-        return otherwise(row)  # type: ignore[no-any-return]  # a cell, as each evaluator gives
+                return then(row)
+        return otherwise(row)
 
     return run
 

@@ -29,4 +29,5 @@ def frozen(value: Any) -> Cell:
         return {name: frozen(part) for name, part in value.items()}
     if isinstance(value, float) and math.isnan(value):
         return NAN
-    return value  # type: ignore[no-any-return]  # text, number, boolean or NULL, as JSON has them
+    scalar: Cell = value  # text, number, boolean or NULL, as JSON has them
+    return scalar

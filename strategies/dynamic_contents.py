@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from random import Random
 
-from dynamic_tables.changes import Contents, Delta, Row
+from dynamic_tables.changes import Cell, Contents, Delta, Row
 from dynamic_tables.netting import difference
 from dynamic_tables.types import ARRAY, BOOLEAN, FLOAT, INTEGER, TEXT, Field, decimal
 
@@ -22,7 +22,7 @@ FIELDS: tuple[Field, ...] = (
     Field("a", ARRAY),
 )
 # Few values, so that keys meet and rows repeat.
-CELLS: Mapping[str, tuple[object, ...]] = {
+CELLS: Mapping[str, tuple[Cell, ...]] = {
     "k": (None, None, 0, 1, 1, 2, 3),
     "t": (
         None,
@@ -79,7 +79,7 @@ def sorted_sample(random: Random, count: int) -> list[Field]:
 
 def drawn_row(random: Random, table: Table) -> Row:
     """One row."""
-    return tuple(random.choice(CELLS[field.name]) for field in table.fields)  # type: ignore[misc]  # cells, as listed
+    return tuple(random.choice(CELLS[field.name]) for field in table.fields)
 
 
 def drawn_contents(random: Random, table: Table) -> Contents:

@@ -4,6 +4,8 @@ Each operator occurs at each depth, over the same table on both sides too. Draws
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
+from operator import eq
 from random import Random
 from typing import TypeAlias
 
@@ -25,6 +27,7 @@ from dynamic_tables.algebra import (
     Window,
     WindowFunction,
 )
+from dynamic_tables.changes import Cell
 from dynamic_tables.expressions import Cast, Column, Expression, Literal
 from dynamic_tables.functions import as_type, call, case
 from dynamic_tables.types import ARRAY, INTEGER, NUMBERS, PLAIN, TEXT, Kind, Type
@@ -33,7 +36,7 @@ from strategies.dynamic_contents import CELLS, FIELDS, Table
 # Wider results are cut down, or joins of joins grow without end.
 WIDTH_MAX = 6
 COMPARED = ("=", "<>", "<", "<=", ">", ">=")
-CONSTANTS: Mapping[Kind, tuple[object, ...]] = {field.type.kind: CELLS[field.name] for field in FIELDS}
+CONSTANTS: Mapping[Kind, tuple[Cell, ...]] = {field.type.kind: CELLS[field.name] for field in FIELDS}
 
 Tables: TypeAlias = tuple[Table, ...]
 
@@ -131,7 +134,7 @@ def expression(random: Random, relation: Relation) -> Expression:
 def constant(random: Random, kind: Type) -> Expression:
     """A literal of a type; of types without literals NULL."""
     value = random.choice(CONSTANTS.get(kind.kind, (None,)))
-    return as_type(Literal(value, kind), kind)  # type: ignore[arg-type]  # cells, as listed
+    return as_type(Literal(value, kind), kind)
 
 
 def condition(random: Random, relation: Relation, depth: int) -> Expression:
@@ -166,7 +169,7 @@ def fitted(random: Random, relation: Relation, wanted: Relation) -> Relation:
         return relation
     columns = []
     for field in wanted.fields:
-        same = columns_like(relation, lambda kind, field=field: kind == field.type)  # type: ignore[misc]  # bound here
+        same = columns_like(relation, partial(eq, field.type))
         columns.append(random.choice(same) if same else constant(random, field.type))
     return projecting(relation, tuple(columns))
 
@@ -175,14 +178,14 @@ def joined(random: Random, tables: Tables, depth: int) -> Relation:
     """A join of any kind by one or two keys, at times with a residual condition."""
     left = child(random, tables, depth)
     right = other_child(random, tables, depth, left)
-    pairs = [
+    pairs: list[tuple[Expression, Expression]] = [
         (one, other)
         for one in columns_like(left, joinable)
         for other in columns_like(right, joinable)
         if one.type == other.type
     ]
     if not pairs:
-        pairs = [(Literal(1, INTEGER), Literal(1, INTEGER))]  # type: ignore[list-item]  # any pair of expressions
+        pairs = [(Literal(1, INTEGER), Literal(1, INTEGER))]
     chosen = random.sample(pairs, min(len(pairs), 2 if random.random() < 0.2 else 1))
     kind = random.choice(tuple(JoinKind))
     keys = tuple(one for one, _ in chosen), tuple(other for _, other in chosen)
