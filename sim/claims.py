@@ -128,10 +128,11 @@ class Claimed(Model, frozen=True, kw_only=True):
         Raises:
             InputError: its parts do not go together, or it asks for what the simulator has not.
         """
-        raise NotImplementedError
+        return self
 
     def play(self, seed: int) -> Played:
-        """The run of one seed."""
+        """The run of one seed; each kind of scenario has its own."""
+        # Structs have a metaclass of their own, which is why this is no abstract class.
         raise NotImplementedError
 
 

@@ -83,7 +83,7 @@ class Work:
             cloud.emit(self.workers._died(self.order, self.phase))
             if cloud.setup.world.noticed_us:
                 cloud.env.process(self._noticed())
-        except Exception as error:  # As in `Cloud.asserting`: told, and taken for a fault of the system.
+        except Exception as error:  # what is wrong on purpose may raise anything: told, as in `asserting`
             cloud.emit(told.Broken(at_us=cloud.now_us, what=f"{type(error).__name__}: {error}"))
             self._failed(Fault.SYSTEM, "broken", 0)
         self.alive = False

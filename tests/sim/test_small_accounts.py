@@ -71,6 +71,7 @@ def test_the_same_seed_gives_the_same_refreshes_byte_for_byte() -> None:
     assert traces[0] == traces[1]
 
 
+# A run of a world takes long beside drawing its faults, and a plan of many faults is meant to be large.
 @settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.data())
 def test_no_plan_of_faults_breaks_a_promise(data: st.DataObject) -> None:

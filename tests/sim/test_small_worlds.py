@@ -85,6 +85,7 @@ def test_another_seed_gives_another_trace_of_the_same_world() -> None:
     assert list(lines(world.run(1).trace)) != list(lines(world.run(2).trace))
 
 
+# A run of a world takes long beside drawing its faults, and a plan of many faults is meant to be large.
 @settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.data())
 def test_no_plan_of_faults_violates_an_invariant(data: st.DataObject) -> None:

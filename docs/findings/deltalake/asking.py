@@ -13,10 +13,10 @@ def ask(sql, **tables):
         query.register(name, table)
     return told(lambda: [tuple(row.values()) for row in pa.table(query.execute(sql)).to_pylist()])
 def told(answer):
-    """What is answered, or the error, which here is the finding: the binding raises bare `Exception` too."""
+    """What is answered, or the error, which here is the finding."""
     try:
         return answer()
-    except Exception as error:
+    except Exception as error:  # the binding raises bare `Exception` of what the engine finds wrong
         return type(error).__name__ + " " + str(error).splitlines()[0][:150]
 def deleted(table, where, column):
     """What a DELETE leaves of a column, or its error."""
