@@ -1,10 +1,10 @@
 """Every engine reads the texts of partitions from directories that are named as Hive and Spark name them."""
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
 import pytest
+from needs import needs_package
 
 from skipproof.stand.engines import engine
 from skipproof.stand.examining import pruned_form
@@ -56,8 +56,7 @@ def test_directories_are_named_as_hive_names_them(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "package"), ENGINES)
 def test_an_engine_reads_the_texts_of_directories(name: str, package: str, tmp_path: Path) -> None:
-    if importlib.util.find_spec(package) is None:
-        pytest.skip(f"{package} is not installed; the group `engines` of pyproject.toml has it")
+    needs_package(package)
     equal = [rows_where(Call("=", (A, Literal(text, "string")))) for text in TEXTS]
     reply = asked(name, partitioned(*TEXTS), tmp_path, rows_where(None), *equal)
     whole, *each = [sorted(answer["rows"]) for answer in reply["answers"]]

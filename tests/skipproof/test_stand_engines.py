@@ -1,8 +1,7 @@
 """Every engine of the package answers what it is asked; `tox -e stand` asks each of them far more."""
 
-import importlib.util
-
 import pytest
+from needs import needs_package
 
 from skipproof.stand.engines import engine
 from skipproof.stand.findings import Blame, confirm
@@ -27,8 +26,7 @@ ENGINES = {
 def test_an_engine_is_asked_two_dozen_questions(name):
     """What is found, if anything, is found again when asked again."""
     package, share = ENGINES[name]
-    if importlib.util.find_spec(package) is None:
-        pytest.skip(f"{package} is not installed; the group `engines` of pyproject.toml has it")
+    needs_package(package)
     with Worker(engine(name).command, seconds_max=60.0) as worker:
         state = hunt(worker, able(worker), Limits(examples=24, findings=1, seconds_to_shrink=5.0))
         blames = [confirm(worker, finding, write=write_stored).blame for finding in state.findings]

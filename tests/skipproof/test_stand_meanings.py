@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from hypothesis import Phase, given, seed, settings
+from needs import needs_package
 
 from oracles.contradictions import Oracle, contradiction, unlimited
 from skipproof.stand import meanings
@@ -271,8 +272,7 @@ def test_an_entry_is_still_true(
     started: Callable[[str], Worker], entry: str, name: str, switches: dict[str, str], shown: World
 ) -> None:
     """Else it hides what it should not, and is to be taken out."""
-    if importlib.util.find_spec(PACKAGES[name]) is None:
-        pytest.skip(f"{PACKAGES[name]} is not installed; the group `engines` of pyproject.toml has it")
+    needs_package(PACKAGES[name])
     (outcome,) = examine(started(name), replace(shown, settings=switches))
     assert (outcome.refused, outcome.contradiction, outcome.no_opinion) == ("", None, entry)
     assert _differs(outcome, shown)
