@@ -93,6 +93,9 @@ KNOWN = (
     "spark",
 )  # fmt: skip
 
+_NAN_OF_PYARROW = "pyarrow compares by IEEE 754: NaN is neither equal to anything nor above or below it."
+_ZEROS_OF_PYARROW = "pyarrow's isin and joins compare floats by their bits, where -0.0 is not 0.0."
+
 MEANINGS: tuple[Meaning, ...] = (
     Meaning(
         name="NaN",
@@ -102,9 +105,16 @@ MEANINGS: tuple[Meaning, ...] = (
     ),
     Meaning(
         name="NaN by IEEE 754",
-        engines=("arrow", "deltalake", "iceberg"),
+        engines=("arrow", "iceberg"),
+        applies=nan_compared,
+        reason=_NAN_OF_PYARROW,
+        source="https://github.com/apache/arrow/issues/34162",
+    ),
+    Meaning(
+        name="NaN by IEEE 754",
+        engines=("deltalake",),
         applies=by_pyarrow(nan_compared),
-        reason="pyarrow compares by IEEE 754, where NaN is neither equal to anything nor above or below it.",
+        reason=_NAN_OF_PYARROW,
         source="https://github.com/apache/arrow/issues/34162",
     ),
     Meaning(
@@ -145,9 +155,16 @@ MEANINGS: tuple[Meaning, ...] = (
     ),
     Meaning(
         name="zeros that are looked up",
-        engines=("arrow", "deltalake", "iceberg"),
+        engines=("arrow", "iceberg"),
+        applies=zeros_looked_up,
+        reason=_ZEROS_OF_PYARROW,
+        source="https://github.com/apache/arrow/issues/21050",
+    ),
+    Meaning(
+        name="zeros that are looked up",
+        engines=("deltalake",),
         applies=by_pyarrow(zeros_looked_up),
-        reason="pyarrow's isin and joins compare floats by their bits, where -0.0 is not 0.0.",
+        reason=_ZEROS_OF_PYARROW,
         source="https://github.com/apache/arrow/issues/21050",
     ),
     Meaning(
