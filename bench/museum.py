@@ -6,7 +6,7 @@ Each release runs in an environment of its own, made by pip when it is missing. 
 finding has the traits of its area (`museum_releases.py`) and the current release answers the same question
 about the same table rightly. What the current release gets wrong too is passed over. The seconds are those of
 the hunt: neither shrinking nor judging is counted. Several jobs share the machine. The command fails if one
-release is not convicted.
+release is not convicted, or could not be asked.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from rich.table import Table
 from skipproof.stand import engines
 from skipproof.stand.examining import Outcome, Write, examine
 from skipproof.stand.hunting import Finding, Hunt, Limits, able, hunt
-from skipproof.stand.workers import Worker
+from skipproof.stand.workers import Worker, WorkerError
 from skipproof.stand.writing import writers, writing
 from strategies.engine_questions import World
 
@@ -48,6 +48,7 @@ class Trial:
 
     Attributes:
         elsewhere: Findings before it that have not the area's traits, or are of another release's making.
+        because: Why it could not be asked at all.
     """
 
     release: Release
@@ -55,6 +56,12 @@ class Trial:
     elsewhere: tuple[Finding, ...]
     examples: int
     seconds: float
+    because: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """What came of it, in a word or a sentence."""
+        return "convicted" if self.finding else f"NOT CONVICTED {self.because}".rstrip()
 
     def to_dict(self) -> dict[str, Any]:
         """The trial in JSON."""
@@ -63,6 +70,7 @@ class Trial:
             "release": self.release.name,
             "area": self.release.area,
             "convicted": self.finding is not None,
+            "because": self.because,
             "examples": self.examples,
             "seconds": round(self.seconds, 1),
             "elsewhere": [_brief(one) for one in self.elsewhere],
@@ -151,11 +159,14 @@ def _known(world: World, worker: Worker) -> World:
 def try_release(release: Release, environments: Path, *, seed: int, seconds_max: float) -> Trial:
     """Put one release beside the current one."""
     python = environment(release.name, release.pins, environments)
-    with (
-        _started(release.engine, str(python)) as old,
-        _started(release.engine, _current(release.package, environments)) as now,
-    ):
-        return _Judge(release, old, now).run(seed=seed, seconds_max=seconds_max)
+    try:
+        with (
+            _started(release.engine, str(python)) as old,
+            _started(release.engine, _current(release.package, environments)) as now,
+        ):
+            return _Judge(release, old, now).run(seed=seed, seconds_max=seconds_max)
+    except WorkerError as error:
+        return Trial(release=release, finding=None, elsewhere=(), examples=0, seconds=0.0, because=str(error))
 
 
 def _started(engine: str, python: str | None) -> Worker:
@@ -218,8 +229,7 @@ def main() -> None:
         seconds_max=arguments.seconds,
     ):
         trials[trial.release.name] = trial
-        said = "convicted" if trial.finding else "NOT CONVICTED"
-        print(trial.release.name, said, file=sys.stderr, flush=True)
+        print(trial.release.name, trial.verdict, file=sys.stderr, flush=True)
     ordered = [trials[release.name] for release in chosen]
     if arguments.json:
         print(json.dumps([trial.to_dict() for trial in ordered], indent=1))
@@ -237,7 +247,7 @@ def show(out: Console, trials: Sequence[Trial]) -> None:
             trial.release.area,
             f"{trial.examples:,}",
             f"{trial.seconds:.1f}",
-            _difference(trial.finding) if trial.finding else "[bold]not convicted[/]",
+            _difference(trial.finding) if trial.finding else trial.verdict,
             ", ".join(sorted(trial.finding.traits)) if trial.finding else "",
             str(len(trial.elsewhere)),
         )

@@ -1,5 +1,6 @@
 """Adapters ask a release what it has; here releases are put together that this environment does not hold."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +171,15 @@ def iceberg() -> Any:
     from skipproof.stand.adapters import on_iceberg
 
     return on_iceberg
+
+
+def test_iceberg_is_not_asked_of_buckets_where_what_computes_them_is_missing(iceberg, monkeypatch):
+    with_core = [one["value"]["transform"] for one in iceberg.OnIceberg().hello()["layouts"]["partition"]]
+    # A module of that name that cannot be imported, as where there is none.
+    monkeypatch.setitem(sys.modules, "pyiceberg_core", None)
+    without = [one["value"]["transform"] for one in iceberg.OnIceberg().hello()["layouts"]["partition"]]
+    assert "identity" in without
+    assert set(with_core) - set(without) >= {"bucket(2)"}
 
 
 @pytest.mark.parametrize("takes_times", [True, False])

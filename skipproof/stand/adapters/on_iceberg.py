@@ -8,6 +8,7 @@ import itertools
 from importlib.metadata import version
 from typing import Any
 
+from pyiceberg import exceptions
 from pyiceberg.expressions.literals import literal
 from pyiceberg.table import Table, Transaction
 from pyiceberg.transforms import parse_transform
@@ -163,6 +164,10 @@ class OnIceberg(Adapter):
         return {"files": len(list(names["scan"].plan_files())), "of": files}
 
 
+# Early releases have none, and raise ImportError.
+_NOT_INSTALLED: type[Exception] = getattr(exceptions, "NotInstalledError", ImportError)
+
+
 def _partitions() -> list[Any]:
     """The partitions that this release writes; early ones write none, or not by all transforms."""
     return [one for one in _PARTITIONS if hasattr(Transaction, "append") and _writes_by(one)]
@@ -172,7 +177,7 @@ def _writes_by(partition: dict[str, Any]) -> bool:
     transform = parse_transform(partition["value"]["transform"].replace("(", "[").replace(")", "]"))
     try:
         transform.pyarrow_transform(IntegerType() if "int32" in partition["only"] else DateType())
-    except (ImportError, NotImplementedError, ValueError):  # PyIceberg's, where it lacks the transform.
+    except (ImportError, NotImplementedError, ValueError, _NOT_INSTALLED):  # where it lacks the transform
         return False
     return bool(getattr(transform, "supports_pyarrow_transform", True))
 
