@@ -3,12 +3,14 @@
 from small_queries import bag, evaluated
 
 from dynamic_tables.actions import RefreshAction
+from dynamic_tables.errors import UserError
 from dynamic_tables.events import Fault, Finished, Trigger
 from dynamic_tables.graphs import node_of, nodes
 from dynamic_tables.lags import PERIODS_US
 from dynamic_tables.scheduling import ATTEMPTS_MAX, ERRORS_MAX, TICK_US
 from dynamic_tables.states import Condition, expected
 from dynamic_tables.versions import NoVersion, Purged
+from pruning.errors import InputError
 
 # How a table is told to be while a worker with a heartbeat refreshes it.
 RUNNING = (Condition.EXECUTING, Condition.INITIALIZING)
@@ -119,6 +121,8 @@ class Promises:
             right = evaluated(self.account, entity, table.frontier.data_us)
         except Purged:
             return
+        except (InputError, UserError) as error:
+            raise Violation(f"R-DVS-02 {table_id} was refreshed, and its query fails: {error}") from error
         if dict(held) != dict(right):
             raise Violation(f"R-DVS-02 {table_id} holds {bag(held)} and should hold {bag(right)}")
 

@@ -314,40 +314,53 @@ def jobs(twin):
     return lambda: World(scheduler=Scheduler(jobs=twin()))
 
 
+def calendar(twin):
+    return lambda: World(scheduler=Scheduler(calendar=twin()))
+
+
 def scheduler(twin):
     return lambda: World(scheduler=twin())
 
 
+def clock(twin):
+    return lambda: World(clock=twin)
+
+
+def table(twin):
+    return lambda: World(table=twin)
+
+
+# Of each where it plays, and what is said of it first: the promise that it breaks, or an assertion.
 TWINS = {
-    FrontierBeforeContents: engine,
-    PersistedTables: engine,
-    NewestOfBaseTables: engine,
-    NoDataAlthoughChanged: engine,
-    MaintenanceIsChange: engine,
-    ReplacementNotSeen: engine,
-    PurgeNotSeen: engine,
-    SkippedIntervalLost: engine,
-    NamesOfNow: engine,
-    ColumnsByName: engine,
-    CommitsTwice: engine,
-    NeverAnew: engine,
-    UpstreamNotAwaited: jobs,
-    UpstreamFailureIgnored: jobs,
-    TwoAtOnce: jobs,
-    NeverAgain: jobs,
-    BusyNotSeen: scheduler,
-    PeriodsOfTheirOwn: lambda twin: lambda: World(scheduler=Scheduler(calendar=twin())),
-    OffTheTicks: scheduler,
-    UpstreamNotTakenAlong: scheduler,
-    ManualTooEarly: scheduler,
-    ErrorsNeverReset: scheduler,
-    ManualErrorsCount: scheduler,
-    NeverSuspends: scheduler,
-    SilenceNotHeard: scheduler,
-    ResumeNotHeard: scheduler,
-    SuspensionNotHeard: scheduler,
-    InitialTimestampOfOne: scheduler,
-    WallClock: lambda twin: lambda: World(clock=twin),
-    ReadersIgnored: lambda twin: lambda: World(clock=twin),
-    EndNotSeen: lambda twin: lambda: World(table=twin),
+    FrontierBeforeContents: (engine, "R-DVS-02"),
+    PersistedTables: (engine, "R-DVS-02"),
+    NewestOfBaseTables: (engine, "R-DVS-02"),
+    NoDataAlthoughChanged: (engine, "R-DVS-02"),
+    MaintenanceIsChange: (engine, "R-DVS-23"),
+    ReplacementNotSeen: (engine, "R-DVS-02"),
+    PurgeNotSeen: (engine, "R-DVS-02"),
+    SkippedIntervalLost: (engine, "R-DVS-02"),
+    NamesOfNow: (engine, "R-DVS-02"),
+    ColumnsByName: (engine, "R-DVS-02"),
+    CommitsTwice: (engine, "R-DVS-04"),
+    NeverAnew: (engine, "R-DVS-02"),
+    UpstreamNotAwaited: (jobs, "R-DVS-72"),
+    UpstreamFailureIgnored: (jobs, "R-DVS-72"),
+    TwoAtOnce: (jobs, "R-DVS-30"),
+    NeverAgain: (jobs, "R-DVS-12"),
+    BusyNotSeen: (scheduler, "R-DVS-30"),
+    PeriodsOfTheirOwn: (calendar, "R-DVS-74"),
+    OffTheTicks: (scheduler, "R-DVS-73"),
+    UpstreamNotTakenAlong: (scheduler, "R-DVS-72"),
+    ManualTooEarly: (scheduler, "R-DVS-07"),
+    ErrorsNeverReset: (scheduler, "R-DVS-34"),
+    ManualErrorsCount: (scheduler, "R-DVS-34"),
+    NeverSuspends: (scheduler, "R-DVS-34"),
+    SilenceNotHeard: (scheduler, "R-DVS-12"),
+    ResumeNotHeard: (scheduler, "R-DVS-34"),
+    SuspensionNotHeard: (scheduler, "R-DVS-34"),
+    InitialTimestampOfOne: (scheduler, "R-DVS-72"),
+    WallClock: (clock, "the log is in the order of its timestamps"),
+    ReadersIgnored: (clock, "a reader has seen that there is no such entry"),
+    EndNotSeen: (table, "R-DVS-02"),
 }
