@@ -69,6 +69,9 @@ class Played(Protocol):
     def histories(self) -> Iterable[Judgeable]:
         """What is left to the checker of isolation."""
 
+    def results(self) -> Mapping[str, str]:
+        """What came of what, which must be the same in all runs; by what was given."""
+
 
 class Seeds(Model, frozen=True, kw_only=True):
     """A range of seeds."""
@@ -103,6 +106,18 @@ class Comparison(Model, frozen=True, kw_only=True):
     max: float | None = None
 
 
+class Agreement(Model, frozen=True, kw_only=True):
+    """Runs that differ in one key alone have the same results, wherever they were given the same.
+
+    Attributes:
+        across: The path of the key, which varies.
+        min: How many results such runs have to share; else nothing was put to the test.
+    """
+
+    across: str
+    min: Positive = 1
+
+
 class Claimed(Model, frozen=True, kw_only=True):
     """One file, apart from what it simulates.
 
@@ -112,6 +127,7 @@ class Claimed(Model, frozen=True, kw_only=True):
         expect: Of measures by their names, in all runs.
         where: Expectations of some.
         compare: Ratios of measures.
+        agree: Runs that have the same results.
     """
 
     title: str
@@ -121,6 +137,7 @@ class Claimed(Model, frozen=True, kw_only=True):
     expect: dict[str, Bounds] = msgspec.field(default_factory=dict)
     where: tuple[Where, ...] = ()
     compare: tuple[Comparison, ...] = ()
+    agree: tuple[Agreement, ...] = ()
 
     def checked(self) -> Self:
         """The same scenario.

@@ -1,19 +1,25 @@
 """Whether runs show what a scenario claims: bounds of measures, in all cases or some, and ratios of them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import combinations
 
-from sim.claims import Bounds, Claimed, Comparison
+from sim.claims import Agreement, Bounds, Claimed, Comparison
 from sim.varying import Case
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """The measures of one run, by name."""
+    """The measures of one run, by name.
+
+    Attributes:
+        results: What came of what it was given, by that.
+    """
 
     case: Case
     seed: int
     measures: Mapping[str, float]
+    results: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,8 @@ def missed(given: Claimed, runs: Sequence[Measured]) -> list[Missed]:
         found += out_of_bounds(part.expect, [run for run in runs if run.case.has(part.settings)])
     for comparison in given.compare:
         found += _out_of_proportion(comparison, runs)
+    for agreement in given.agree:
+        found += _in_disagreement(agreement, runs)
     return found
 
 
@@ -76,6 +84,27 @@ def _out_of_proportion(due: Comparison, runs: Sequence[Measured]) -> Iterator[Mi
             yield Missed(due.measure, f"{what}, times that of {other.case.name}", run.seed, run.case.name)
     if not compared:
         yield Missed(due.measure, "no two runs to compare: the claim was not put to the test", None)
+
+
+def _in_disagreement(due: Agreement, runs: Sequence[Measured]) -> Iterator[Missed]:
+    alike: dict[tuple[object, ...], list[Measured]] = {}
+    for run in runs:
+        rest = sorted((path, value) for path, value in run.case.settings.items() if path != due.across)
+        if due.across in run.case.settings:
+            alike.setdefault((run.seed, *rest), []).append(run)
+    pairs = [pair for group in alike.values() for pair in combinations(group, 2)]
+    for one, other in pairs:
+        shared = one.results.keys() & other.results.keys()
+        differing = sorted(given for given in shared if one.results[given] != other.results[given])
+        if differing:
+            more = f", nor is {len(differing) - 1} more" if differing[1:] else ""
+            what = f"{differing[0]} is not that of {other.case.name}{more}"
+            yield Missed("results", what, one.seed, one.case.name)
+        elif len(shared) < due.min:
+            what = f"{len(shared)} are shared with {other.case.name}, not {due.min} or more"
+            yield Missed("results", f"{what}: the claim was not put to the test", one.seed, one.case.name)
+    if not pairs:
+        yield Missed("results", "no two runs to compare: the claim was not put to the test", None)
 
 
 def _beyond(value: float, least: float | None, most: float | None) -> Iterator[str]:

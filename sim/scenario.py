@@ -145,6 +145,10 @@ class Scanned:
         """Scans are no transactions."""
         return ()
 
+    def results(self) -> Mapping[str, str]:
+        """SQL permits several answers to many queries, and each is judged by itself."""
+        return {}
+
 
 def scenario(text: str) -> Scenario:
     """The scenario that a text describes.

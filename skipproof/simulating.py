@@ -168,6 +168,7 @@ def ran(case: Case, seed: int) -> Ran:
         case=case,
         seed=seed,
         measures={**played.measures(), **lost},
+        results=played.results(),
         latencies_us=played.latencies_us(),
         violations=(*played.violations(), *wrong),
     )

@@ -3,7 +3,10 @@
 import random
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from string import Template
 from typing import Literal
+
+import msgspec
 
 from pruning.errors import InputError
 from sim.claims import Claimed, Judgeable, Positive, Violation
@@ -14,6 +17,7 @@ from sim.refreshes.faults import AnyFault, NodeCrash, Skew
 from sim.refreshes.histories import histories
 from sim.refreshes.measures import measures
 from sim.refreshes.model import Reader, Setup, Statement, Warehouse, World, Writer
+from sim.refreshes.results import results
 from sim.refreshes.run import Run, run
 from sim.refreshes.worlds import small_world
 from sim.trace import Trace
@@ -40,6 +44,7 @@ class RefreshScenario(Claimed, frozen=True, kw_only=True):
     Attributes:
         drawn: Whether all is drawn from each seed, and nothing is named.
         sql: Statements that are executed first, in their order, in one text; each ends with a semicolon.
+        words: What stands in `sql` for `$name`, by name, so that it can vary.
         statement: Statements at their times.
     """
 
@@ -48,6 +53,7 @@ class RefreshScenario(Claimed, frozen=True, kw_only=True):
     world: World = World()
     warehouse: tuple[Warehouse, ...] = (Warehouse(),)
     sql: str = ""
+    words: dict[str, str] = msgspec.field(default_factory=dict)
     statement: tuple[Statement, ...] = ()
     writer: tuple[Writer, ...] = ()
     reader: tuple[Reader, ...] = ()
@@ -60,11 +66,12 @@ class RefreshScenario(Claimed, frozen=True, kw_only=True):
         Raises:
             InputError: its parts do not go together.
         """
-        named = bool(self.sql or self.statement or self.writer or self.reader or self.fault)
+        named = bool(self.sql or self.words or self.statement or self.writer or self.reader or self.fault)
         if self.drawn and (named or self.faults_drawn or self.world != World()):
             raise InputError("`drawn` draws the world, statements, users and faults: name none of them")
         if not self.drawn and not (self.sql or self.statement):
             raise InputError("it needs `sql` or a [[statement]], or `drawn = true`")
+        _filled(self.sql, self.words)
         nodes = self.world.nodes
         for one in (*self.statement, *self.writer, *self.reader, *self.fault):
             node = getattr(one, "node", 0)
@@ -85,7 +92,8 @@ class RefreshScenario(Claimed, frozen=True, kw_only=True):
     @property
     def setup(self) -> Setup:
         """What every seed is given."""
-        first = tuple(Statement(sql=text.strip()) for text in self.sql.split(";") if text.strip())
+        texts = _filled(self.sql, self.words).split(";")
+        first = tuple(Statement(sql=text.strip()) for text in texts if text.strip())
         return Setup(
             world=self.world,
             warehouse=self.warehouse,
@@ -107,6 +115,26 @@ class RefreshScenario(Claimed, frozen=True, kw_only=True):
         )
         draw = random.Random(f"{seed}/faults")
         return (*self.fault, *faulty.drawn(draw, targets, count_max=self.faults_drawn.count_max))
+
+
+def _filled(sql: str, words: Mapping[str, str]) -> str:
+    """Statements with their words in place.
+
+    Raises:
+        InputError: a word is not given, or stands nowhere.
+    """
+    template = Template(sql)
+    idle = [name for name in words if name not in template.get_identifiers()]
+    if idle:
+        raise InputError(f"the word {idle[0]} stands nowhere in `sql`: write ${idle[0]} there")
+    try:
+        return template.substitute(words)
+    except KeyError as error:
+        raise InputError(
+            f"`sql` has ${error.args[0]}, and [words] does not tell what stands for it"
+        ) from error
+    except ValueError as error:
+        raise InputError(f"`sql` has a $ without a name: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,3 +163,7 @@ class Refreshes:
     def histories(self) -> Iterable[Judgeable]:
         """What is left to the checker of isolation."""
         return histories(self.run)
+
+    def results(self) -> Mapping[str, str]:
+        """What refreshes made of what (`sim.refreshes.results`)."""
+        return results(self.run)
