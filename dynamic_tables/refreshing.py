@@ -236,8 +236,10 @@ class Engine:
         """What the refresh changes; nothing is written.
 
         Raises:
-            RefreshFailed: The query fails over these rows, or a validation does.
+            AlreadyRefreshed: Another attempt was faster.
+            RefreshFailed: The query fails over these rows, or a validation does, or the table has moved on.
         """
+        self._require_base(plan)  # else what is validated is of one version, and what is held of another
         if plan.action is RefreshAction.NO_DATA:
             return Staged(plan, ())
         try:
@@ -308,12 +310,10 @@ class Engine:
         """
         plan = staged.plan
         table = self._tables[plan.table]
-        if table.frontier is not plan.base:
-            try:
-                self._require_forward(table, table.frontier, plan.data_us)
-            except AlreadyRefreshed:
-                return False
-            raise RefreshFailed(Fault.SYSTEM, "another refresh was committed since this one began")
+        try:
+            self._require_base(plan)
+        except AlreadyRefreshed:
+            return False
         # A commit comes after all that it was computed from, however far behind this node's clock is.
         clock.pass_over(plan.data_us)
         for consumed in plan.versions.values():
@@ -323,6 +323,13 @@ class Engine:
         table.commit_refresh(frontier, staged.changes)
         self._log(self._committed(staged, now_us))
         return True
+
+    def _require_base(self, plan: Plan) -> None:
+        """The table is as it was when the refresh began."""
+        table = self._tables[plan.table]
+        if table.frontier is not plan.base:
+            self._require_forward(table, table.frontier, plan.data_us)
+            raise RefreshFailed(Fault.SYSTEM, "another refresh was committed since this one began")
 
     def _committed(self, staged: Staged, ended_us: int) -> Committed:
         plan, changes = staged

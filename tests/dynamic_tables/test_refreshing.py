@@ -205,6 +205,18 @@ def test_a_refresh_that_started_before_another_was_committed_is_refused():
     assert holds_what_it_should(world)
 
 
+def test_an_attempt_that_was_overtaken_is_not_validated_against_what_the_faster_one_left():
+    """R-DVS-38, R-DVS-92. A row that the faster one deleted is not told to be missing."""
+    world = world_of()
+    engine = world.account.engine
+    plan = begun(world)
+    commit(world, engine.compute(plan))
+    with pytest.raises(AlreadyRefreshed):
+        engine.compute(plan)
+    with pytest.raises(RefreshFailed, match="another refresh was committed"):
+        engine.compute(plan._replace(data_us=plan.data_us + 5))
+
+
 def test_an_error_of_the_data_is_the_users_and_the_table_goes_on_from_its_old_frontier():
     """R-DVS-33, R-DVS-35. Once the data is mended it is refreshed incrementally, not anew."""
     world = world_of("divide")
