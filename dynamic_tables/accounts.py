@@ -81,8 +81,9 @@ class Account:
         return GraphChanged(known, tuple(dropped))
 
     def everything(self) -> GraphChanged:
-        """What a new scheduler is to be told."""
-        return GraphChanged(tuple(self._known(node) for node in nodes(self.catalog.state).values()))
+        """What a scheduler that starts anew is to be told first."""
+        known = tuple(self._known(node) for node in nodes(self.catalog.state).values())
+        return GraphChanged(known, anew=True)
 
     def _known(self, node: Node) -> Known:
         frontier = self.tables[node.table].frontier

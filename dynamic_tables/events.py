@@ -57,10 +57,15 @@ class Known(NamedTuple):
 
 
 class GraphChanged(NamedTuple):
-    """An entry of the catalog's log changed these tables; in one event, what one entry did."""
+    """An entry of the catalog's log changed these tables; in one event, what one entry did.
+
+    Attributes:
+        anew: Whether these are all tables, told to a scheduler that takes the place of one that was lost.
+    """
 
     tables: tuple[Known, ...]
     dropped: tuple[TableId, ...] = ()
+    anew: bool = False
 
 
 class ManualRefresh(NamedTuple):

@@ -58,6 +58,8 @@ RETRY_US = 1_000_000
 SILENCE_US_MAX = 60_000_000
 # More refreshes of one table are not planned ahead; only users who ask again and again get there.
 JOBS_MAX = 100
+# The last tick of a scheduler that starts anew: the newest of each period may have been lost with the other.
+BEFORE_ALL = -1
 
 ERRORS = f"more than {ERRORS_MAX} refreshes in a row failed"
 FOLLOWS = "a table that it reads is suspended"
@@ -143,6 +145,8 @@ class Scheduler:
         for table in self._calendar.due(ticks):
             if table.node.created_us > data_us:
                 continue
+            if self._ticks == BEFORE_ALL and table.data_us >= data_us:
+                continue  # the scheduler before this one saw to it
             reason = self._obstacle(table, data_us)
             if reason is None:
                 self._jobs.add(table, data_us, Trigger.SCHEDULED)
@@ -270,10 +274,13 @@ class Scheduler:
             self._link(table)
         for table in in_order(changed):
             self._jobs.check(table)
-            self._follow_suspension(table, before[table.table])
+            if not event.anew:  # the catalog has who followed whom, and whom a user resumed since
+                self._follow_suspension(table, before[table.table])
             never = table.data_us == NEVER_US and not table.jobs
             if before[table.table] is None and never and self._initializes(table):
                 self._initialize(table)
+        if event.anew:
+            self._ticks = BEFORE_ALL
         self._timer_us = None
 
     def _initializes(self, table: Tracked) -> bool:

@@ -12,6 +12,7 @@ from sim.refreshes.faults import (
     NodeCrash,
     Poison,
     Purge,
+    SchedulerCrash,
     Skew,
     Slow,
     Surgery,
@@ -21,7 +22,10 @@ from sim.refreshes.faults import (
 )
 
 FAULTS_MAX = 5
-_KINDS = (NodeCrash, WorkerDies, Slow, Failing, Late, Skew, Weather, Poison, Purge, Surgery)
+_KINDS = (
+    *(NodeCrash, WorkerDies, Slow, Failing, Late, Skew, Weather, Poison, Purge, Surgery),
+    SchedulerCrash,
+)
 _SECOND_US = 1_000_000
 
 
@@ -40,6 +44,8 @@ def _faults(draw: DrawFn, targets: Targets) -> AnyFault:
     match draw(st.sampled_from(_KINDS)):
         case kind if kind is NodeCrash:
             return NodeCrash(node=draw(st.integers(0, targets.nodes - 1)), **times)
+        case kind if kind is SchedulerCrash:
+            return SchedulerCrash(**times)
         case kind if kind is WorkerDies:
             return WorkerDies(phase=draw(st.sampled_from(PHASES)), percent=draw(percents), **times)
         case kind if kind is Slow:

@@ -37,6 +37,8 @@ from sim.refreshes.events import (
     Misstated,
     Ordered,
     ReadDone,
+    Restarted,
+    Resumed,
     Suspended,
     Told,
 )
@@ -126,10 +128,12 @@ def check_sights(run: Run) -> Iterator[Violation]:
 
 
 def check_one_at_a_time(run: Run) -> Iterator[Violation]:
-    """DVS-5. A refresh that is silent for long may be taken for lost."""
+    """DVS-5. A refresh that is silent for long may be taken for lost; a new scheduler knows of none."""
     running: dict[TableId, Ordered] = {}
     for event in run.trace:
-        if isinstance(event, Told):
+        if isinstance(event, Restarted):
+            running.clear()
+        elif isinstance(event, Told):
             order = running.get(event.table)
             if order is not None and order.data_us == event.data_us and event.attempt in (-1, order.attempt):
                 del running[event.table]
@@ -231,12 +235,19 @@ def check_states(run: Run) -> Iterator[Violation]:
 
 
 def check_suspension(run: Run) -> Iterator[Violation]:
-    """DVS-11."""
+    """DVS-11. A new scheduler counts from 0, and suspends and resumes nothing by starting."""
     errors: dict[TableId, int] = {}
     orders: dict[TableId, Ordered] = {}
     suspended: set[TableId] = set()
+    started_us = -1
     for event, state in _with_states(run):
         match event:
+            case Restarted(at_us=started_us):
+                errors.clear()
+                orders.clear()
+            case Suspended() | Resumed() if event.at_us == started_us:
+                told = f"{event.table}: {type(event).__name__.lower()} by the start of a scheduler"
+                yield Violation(invariant="DVS-11", at_us=started_us, what=told)
             case Ordered():
                 entity = state.entities.get(event.table)
                 now = entity is not None and entity.suspended is not None

@@ -86,7 +86,9 @@ class Cloud:
         self.record = Record(keeps=setup.checked)
         self.bindings = Bindings()
         self.account = Account(backend=cast.backend(), bind=bind, log=_nowhere, engine=cast.engine)
-        self.scheduler = cast.scheduler(phase_us=setup.world.phase_us)
+        self._new_scheduler = partial(cast.scheduler, phase_us=setup.world.phase_us)
+        self.scheduler = self._new_scheduler()
+        self._lost_count = 0  # how many faults keep the scheduler down
         self.marks = [-1] * setup.world.nodes
         self._new_clock = cast.clock
         self.clocks = [self._clock(node) for node in range(setup.world.nodes)]
@@ -136,6 +138,26 @@ class Cloud:
             if process.is_alive:
                 process.interrupt()
 
+    def lose_scheduler(self) -> None:
+        """Nobody hears of events, and no timer goes off, until `start_scheduler`."""
+        self._lost_count += 1
+        self._timer_us = None
+
+    def start_scheduler(self) -> None:
+        """Another scheduler starts, from the catalog and the frontiers alone."""
+        self._lost_count -= 1
+        if self._lost_count:
+            return
+        self.emit(told.Restarted(at_us=self.now_us))
+        self.working.clear()
+        self.scheduler = self._new_scheduler()
+        self.tell(self.account.everything())
+        for table, state in self.expected().items():
+            frontier = self.account.tables[table].frontier
+            if state.data_us != (frontier and frontier.data_us):
+                what = f"a new scheduler has it at {state.data_us} us, and it is at {frontier}"
+                self._misstated(table, state, what)
+
     # Statements
 
     def execute(self, sql: str, node: int) -> bool:
@@ -153,6 +175,8 @@ class Cloud:
         state = self.account.catalog.state
         what = statement(sql, self.bindings.session(state))
         if isinstance(what, Refresh):
+            if self._lost_count:
+                raise InputError("the scheduler is down; ask again")
             self.tell(ManualRefresh(self.account.to_refresh(what.name, role=SYSTEM)))
         else:
             self.tell(self.apply(what, node))
@@ -185,7 +209,9 @@ class Cloud:
     # The scheduler
 
     def tell(self, event: Event) -> None:
-        """Give the scheduler an event, and carry out what it orders."""
+        """Give the scheduler an event, and carry out what it orders; a lost one hears nothing."""
+        if self._lost_count:
+            return
         self._hear(event)
         self._at_tick = isinstance(event, Tick)
         waiting = deque([event])
@@ -341,9 +367,10 @@ class Cloud:
             elif self._is_working(table) and state.condition not in RUNNING and state.attempt == 0:
                 what = "it is refreshed"
             if what:
-                self.emit(
-                    told.Misstated(at_us=self.now_us, table=table, told=state.condition.name, what=what)
-                )
+                self._misstated(table, state, what)
+
+    def _misstated(self, table: TableId, state: Expected, what: str) -> None:
+        self.emit(told.Misstated(at_us=self.now_us, table=table, told=state.condition.name, what=what))
 
 
 def _nowhere(_: object) -> None:

@@ -124,6 +124,10 @@ class Told(Event, frozen=True, kw_only=True):
     how: str
 
 
+class Restarted(Event, frozen=True, kw_only=True):
+    """Another scheduler took the place of one that was lost; of refreshes on their way it knows nothing."""
+
+
 class Skipped(Event, frozen=True, kw_only=True):
     """The scheduler passed over a timestamp."""
 

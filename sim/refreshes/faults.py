@@ -18,6 +18,10 @@ class NodeCrash(Fault, frozen=True, kw_only=True, tag="crash"):
     node: int
 
 
+class SchedulerCrash(Fault, frozen=True, kw_only=True, tag="scheduler_crash"):
+    """The scheduler is lost, with all that it planned; at the end another starts from what is stored."""
+
+
 class WorkerDies(Fault, frozen=True, kw_only=True, tag="dies"):
     """Refreshes die when they have begun, are computed but not committed, or are committed and not told."""
 
@@ -81,9 +85,8 @@ class Purge(Fault, frozen=True, kw_only=True, tag="purge"):
     keep_us: int = 0
 
 
-AnyFault: TypeAlias = (
-    NodeCrash | WorkerDies | Slow | Failing | Late | Skew | Weather | Poison | Surgery | Purge
-)
+Crash: TypeAlias = NodeCrash | SchedulerCrash | WorkerDies
+AnyFault: TypeAlias = Crash | Slow | Failing | Late | Skew | Weather | Poison | Surgery | Purge
 Kind = TypeVar("Kind", bound=Fault)
 
 

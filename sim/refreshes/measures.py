@@ -16,6 +16,7 @@ from sim.refreshes.events import (
     NotStarted,
     Ordered,
     ReadDone,
+    Restarted,
     Skipped,
     Suspended,
     Wrote,
@@ -26,9 +27,9 @@ NAMES = (
     "refreshes", "no_data", "full", "incremental", "reinitialize", "no_data_percent", "rows_changed",
     "skipped", "skipped_busy", "skipped_upstream", "orders", "attempts_again", "manual", "initial",
     "failed_user", "failed_system", "failed_upstream", "validations_failed", "died", "committed_already",
-    "not_started", "suspended", "flagged", "messages_lost", "messages_doubled", "refused", "writes",
-    "writes_aborted", "reads", "lag_us_max", "lag_us_mean", "peak_us_max", "trough_us_max", "busy_us",
-    "late_tables", "late_unexplained", "broken",
+    "not_started", "suspended", "flagged", "restarts", "messages_lost", "messages_doubled", "refused",
+    "writes", "writes_aborted", "reads", "lag_us_max", "lag_us_mean", "peak_us_max", "trough_us_max",
+    "busy_us", "late_tables", "late_unexplained", "broken",
 )  # fmt: skip
 
 
@@ -45,6 +46,7 @@ def measures(run: Run) -> dict[str, float]:
     died, committed_already     refreshes whose worker died, and those that found nothing to do
     not_started, suspended      what the scheduler gave up
     flagged                     refreshes that were not heard of
+    restarts                    of the scheduler
     writes, writes_aborted      transactions of users that write
     reads                       of dynamic tables, by users
     lag_us_max, lag_us_mean     that readers saw
@@ -88,7 +90,9 @@ def measures(run: Run) -> dict[str, float]:
                 late = not 0 <= event.lag_us <= event.target_us and event.target_us > 0
                 found["late_tables"] += late
                 found["late_unexplained"] += event.unexplained
-            case Died() | CommittedAlready() | NotStarted() | Suspended() | Flagged() | Broken():
+            case (
+                Died() | CommittedAlready() | NotStarted() | Suspended() | Flagged() | Restarted() | Broken()
+            ):
                 found[_COUNTED[type(event).__name__]] += 1
     shares = {
         "no_data_percent": round(100 * found["no_data"] / found["refreshes"], 3) if found["refreshes"] else 0,
@@ -105,5 +109,6 @@ _COUNTED = {
     "NotStarted": "not_started",
     "Suspended": "suspended",
     "Flagged": "flagged",
+    "Restarted": "restarts",
     "Broken": "broken",
 }

@@ -11,7 +11,7 @@ from dynamic_tables.states import Expected
 from sim.draws import Clock, Draws
 from sim.refreshes.cloud import RIGHT, Cast, Cloud, Waits
 from sim.refreshes.events import Purged
-from sim.refreshes.faults import AnyFault, NodeCrash, Poison, Purge, Surgery, Troubles
+from sim.refreshes.faults import AnyFault, NodeCrash, Poison, Purge, SchedulerCrash, Surgery, Troubles
 from sim.refreshes.judging import judged
 from sim.refreshes.model import Setup
 from sim.refreshes.recording import Record
@@ -95,6 +95,10 @@ def _befall(fault: AnyFault, cloud: Cloud, users: Users) -> Waits:
         case NodeCrash(node=node):
             cloud.crash(node)
             yield env.timeout(lasts_us)
+        case SchedulerCrash():
+            cloud.lose_scheduler()
+            yield env.timeout(lasts_us)
+            cloud.start_scheduler()
         case Poison(table=name):
             place = users.poison(name, 0)
             yield env.timeout(lasts_us)

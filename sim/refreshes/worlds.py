@@ -6,7 +6,17 @@ from dataclasses import dataclass
 
 from sim.refreshes.cloud import RIGHT, Cast
 from sim.refreshes.drawing import dividing, drawn_readers, drawn_statements, drawn_writer, surgeries
-from sim.refreshes.faults import AnyFault, Failing, Poison, Skew, Surgery, Targets, Weather, drawn
+from sim.refreshes.faults import (
+    AnyFault,
+    Failing,
+    Poison,
+    SchedulerCrash,
+    Skew,
+    Surgery,
+    Targets,
+    Weather,
+    drawn,
+)
 from sim.refreshes.model import MINUTE_US, Setup, Statement, Warehouse, World
 from sim.refreshes.run import Run, run
 
@@ -70,6 +80,16 @@ def _errors_come_and_go(draw: random.Random, targets: Targets) -> Sequence[AnyFa
     ]
 
 
+def _scheduler_is_lost(seed: int, span_us: int) -> Sequence[AnyFault]:
+    """In one world of four, by a stream of its own, so that no other draw moves."""
+    draw = random.Random(f"{seed}/scheduler")
+    if draw.randrange(4):
+        return ()
+    begin_us = draw.randrange(span_us)
+    lasts_us = draw.choice((1, 100_000, 20_000_000, 100_000_000))
+    return [SchedulerCrash(from_us=begin_us, until_us=min(begin_us + lasts_us, span_us))]
+
+
 # What a seed is about: where everything is drawn at once, rare conjunctions never come (swarm testing).
 _THEMES = (
     *(None, None, None),
@@ -124,4 +144,5 @@ def small_world(seed: int) -> SmallWorld:
     )
     plan: tuple[AnyFault, ...] = drawn(troubles, targets, count_max=FAULTS_MAX)
     plan += tuple(theme(troubles, targets)) if theme else ()
+    plan += tuple(_scheduler_is_lost(seed, targets.span_us))
     return SmallWorld(setup=setup, faults=plan, targets=targets)

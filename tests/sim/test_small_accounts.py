@@ -22,6 +22,8 @@ from strategies.refresh_faults import refresh_fault_plans
 
 SEEDS_AT_ONCE = 25
 SEEDS_TO_CATCH = 200
+# Assertions of the code's own; what else may be raised is no promise that is broken, but a flaw that crashes.
+ASSERTIONS = ("AssertionError", "MissingRow", "RepeatedRow", "DuplicateRowId")
 
 
 def wrong(world: SmallWorld, seed: int, cast: Cast = RIGHT) -> Iterable[Violation]:
@@ -38,11 +40,16 @@ def test_no_promise_of_dynamic_tables_is_broken(part: int, deep: bool) -> None:
         assert wrong(small_world(seed), seed) == []
 
 
+def catches(violation: Violation) -> bool:
+    """Whether it tells of a flaw, and is not only what a flaw with a misspelled name raises as well."""
+    return violation.invariant != "DVS-13" or violation.what.partition(":")[0] in ASSERTIONS
+
+
 @pytest.mark.parametrize("name", sorted(FLAWS))
 def test_each_flaw_of_refreshes_is_caught(name: str) -> None:
     """SIM-11. Within 200 seeds; the project's own run of that seed is right."""
     for seed in range(SEEDS_TO_CATCH):
-        if wrong(small_world(seed), seed, FLAWS[name].cast):
+        if any(map(catches, wrong(small_world(seed), seed, FLAWS[name].cast))):
             assert wrong(small_world(seed), seed) == []
             return
     pytest.fail(f"{name} survives {SEEDS_TO_CATCH} seeds")
@@ -99,6 +106,6 @@ def test_drawn_accounts_reach_what_they_are_for() -> None:
         *("initial", "failed_user", "failed_system", "died", "committed_already", "flagged", "refused"),
         *("messages_lost", "messages_doubled", "writes_aborted", "attempts_again", "suspended"),
         *("NodeCrash", "WorkerDies", "Slow", "Failing", "Late", "Skew", "Weather", "Poison", "Purge"),
-        "Surgery",
+        *("Surgery", "SchedulerCrash", "restarts"),
     }
     assert {name for name in wanted if reached[name] < 2} == set()
