@@ -10,7 +10,7 @@ from dynamic_tables.changes import Contents, Delta
 from dynamic_tables.clock import Clock, Timestamp
 from dynamic_tables.ddl import Name, Privilege, Role, Statement
 from dynamic_tables.entities import SYSTEM, Kind, State, require
-from dynamic_tables.events import GraphChanged, Known
+from dynamic_tables.events import GraphChanged, Known, ManualRefresh
 from dynamic_tables.frontiers import TableId
 from dynamic_tables.graphs import Node, node_of, nodes, touched
 from dynamic_tables.refreshing import Binder, Engine, stamp
@@ -126,10 +126,14 @@ class Account:
             raise InputError(f"{name} is not initialized yet; wait for its first refresh, or refresh it")
         return table.contents(table.latest.number)
 
-    def to_refresh(self, name: Name, *, role: Role) -> TableId:
-        """The dynamic table that a role asks to refresh (R-DVS-48)."""
+    def to_refresh(self, name: Name, *, clock: Clock, wall_us: int, role: Role = SYSTEM) -> ManualRefresh:
+        """What the scheduler is to be told when a role asks for a refresh (R-DVS-07, R-DVS-48).
+
+        Raises:
+            InputError: There is no such dynamic table, or the role may not.
+        """
         entity = self.catalog.state.get(name)
         require(entity, role, Privilege.OPERATE)
         if entity.kind is not Kind.DYNAMIC_TABLE:
             raise InputError(f"{name} is a {entity.kind.value}; only dynamic tables are refreshed")
-        return entity.identity
+        return ManualRefresh(entity.identity, clock.tick(wall_us).physical_us)

@@ -69,9 +69,14 @@ class GraphChanged(NamedTuple):
 
 
 class ManualRefresh(NamedTuple):
-    """A user asks for a table as of now (R-DVS-07)."""
+    """A user asks for a table as of now (R-DVS-07).
+
+    Attributes:
+        asked_us: When, by the clock of the node that the user is on, which is after all that it committed.
+    """
 
     table: TableId
+    asked_us: int
 
 
 class Heartbeat(NamedTuple):

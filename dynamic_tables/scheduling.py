@@ -224,15 +224,23 @@ class Scheduler:
     # Refreshes that no tick asks for
 
     def _manual_refresh(self, event: ManualRefresh) -> None:
-        """A table, and all that it is computed from, after the time of asking (R-DVS-07)."""
+        """A table, and all that it is computed from, after the time of asking (R-DVS-07).
+
+        A timestamp that is ahead of this clock needs no wait: once it was read, whatever is committed
+        later comes after it (R-DVS-83).
+        """
         table = self._tables.get(event.table)
         if table is None or table.dropped:
             return
+        data_us = self._after_asking(event)
         if len(table.jobs) >= JOBS_MAX:
-            refused = Fail(table.table, self._jobs.now_us + 1, Trigger.MANUAL, Reason.BUSY)
-            self._jobs.commands.append(refused)
+            self._jobs.commands.append(Fail(table.table, data_us, Trigger.MANUAL, Reason.BUSY))
         else:
-            self._refresh_all(self._refreshed_with(table), self._jobs.now_us + 1, Trigger.MANUAL)
+            self._refresh_all(self._refreshed_with(table), data_us, Trigger.MANUAL)
+
+    def _after_asking(self, event: ManualRefresh) -> int:
+        """A timestamp after all that a user can have committed before."""
+        return max(self._jobs.now_us, event.asked_us) + 1
 
     def _refreshed_with(self, table: Tracked) -> list[Tracked]:
         """What is refreshed when a user asks for a table, upstream first."""

@@ -14,9 +14,10 @@ DVS-10   the state that is told of each table is one that it can have, at any ti
 DVS-11   a table is suspended after too many errors in a row, not before; then it is not scheduled
 DVS-12   once users and faults are quiet, each table comes within its target lag, or it is told why not
 DVS-13   nothing is raised that never should be
+DVS-16   what a user asks for comes after all that the user has committed, by the clock of that node
 =======  ============================================================================================
 
-Two more, DVS-14 and DVS-15, are of histories, and a checker of isolation judges them
+DVS-14 and DVS-15 are of histories, and a checker of isolation judges them
 (`sim.refreshes.histories`).
 """
 
@@ -31,8 +32,10 @@ from dynamic_tables.scheduling import ERRORS, ERRORS_MAX, SILENCE_US_MAX, TICK_U
 from pruning.errors import InputError
 from sim.claims import Violation
 from sim.refreshes.events import (
+    Asked,
     Broken,
     Committed,
+    Executed,
     Judged,
     Misstated,
     Ordered,
@@ -293,6 +296,20 @@ def check_nothing_broke(run: Run) -> Iterator[Violation]:
             yield Violation(invariant="DVS-13", at_us=event.at_us, what=event.what)
 
 
+def check_manual(run: Run) -> Iterator[Violation]:
+    """DVS-16. Of what starts at once; what waits was given its timestamp then, too."""
+    asked: Asked | None = None
+    for event in run.trace:
+        match event:
+            case Asked():
+                asked = event
+            case Executed():
+                asked = None
+            case Ordered(trigger="manual") if asked is not None and event.data_us <= asked.asked_us:
+                told = f"{event.data_us} us is asked for at {asked.asked_us} us"
+                yield Violation(invariant="DVS-16", at_us=event.at_us, what=f"{event.table}: {told}")
+
+
 CHECKS: tuple[Callable[[Run], Iterator[Violation]], ...] = (
     check_contents,
     check_sources,
@@ -307,6 +324,7 @@ CHECKS: tuple[Callable[[Run], Iterator[Violation]], ...] = (
     check_suspension,
     check_settled,
     check_nothing_broke,
+    check_manual,
 )
 
 

@@ -16,7 +16,7 @@ from dynamic_tables.backends import Backend
 from dynamic_tables.bag_backend import BagBackend
 from dynamic_tables.binding import bind
 from dynamic_tables.clock import Clock
-from dynamic_tables.entities import SYSTEM, Kind
+from dynamic_tables.entities import Kind
 from dynamic_tables.events import (
     Command,
     Event,
@@ -26,7 +26,6 @@ from dynamic_tables.events import (
     Flag,
     GraphChanged,
     Heartbeat,
-    ManualRefresh,
     Resume,
     Skip,
     StartRefresh,
@@ -177,7 +176,9 @@ class Cloud:
         if isinstance(what, Refresh):
             if self._lost_count:
                 raise InputError("the scheduler is down; ask again")
-            self.tell(ManualRefresh(self.account.to_refresh(what.name, role=SYSTEM)))
+            asked = self.account.to_refresh(what.name, clock=self.clocks[node], wall_us=self.wall_us(node))
+            self.emit(told.Asked(at_us=self.now_us, table=asked.table, asked_us=asked.asked_us))
+            self.tell(asked)
         else:
             self.tell(self.apply(what, node))
 

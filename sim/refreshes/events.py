@@ -19,6 +19,13 @@ class Executed(Event, frozen=True, kw_only=True):
     refused: str
 
 
+class Asked(Event, frozen=True, kw_only=True):
+    """A user asks for a refresh, at `asked_us` by the clock of the user's node; `Executed` follows."""
+
+    table: str
+    asked_us: int
+
+
 class Wrote(Event, frozen=True, kw_only=True):
     """A user's transaction changed a table, or was `aborted`."""
 

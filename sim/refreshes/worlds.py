@@ -115,9 +115,12 @@ def small_world(seed: int) -> SmallWorld:
         row_us=draw.choice((0, 20_000)),
     )
     statements = [Statement(sql=text) for text in drawn_statements(draw, bases, tables)]
+    askers = random.Random(f"{seed}/askers")
     statements += [
         Statement(
-            sql=f"ALTER DYNAMIC TABLE {draw.choice(tables)} REFRESH", at_us=draw.randrange(world.until_us)
+            sql=f"ALTER DYNAMIC TABLE {draw.choice(tables)} REFRESH",
+            at_us=draw.randrange(world.until_us),
+            node=askers.randrange(world.nodes),
         )
         for _ in range(draw.choice((0, 0, 1, 3)))
     ]

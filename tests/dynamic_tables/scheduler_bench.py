@@ -75,8 +75,8 @@ class Bench:
         job = self.scheduler.status(table)
         return self.step(Heartbeat(table, job.target_us, job.attempt))
 
-    def manual(self, table):
-        return self.step(ManualRefresh(table))
+    def manual(self, table, *, asked=0):
+        return self.step(ManualRefresh(table, int(asked * SECOND_US)))
 
     def status(self, table):
         return self.scheduler.status(table)

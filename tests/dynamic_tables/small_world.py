@@ -20,7 +20,6 @@ from dynamic_tables.events import (
     Fault,
     Finished,
     Heartbeat,
-    ManualRefresh,
     Resume,
     StartRefresh,
     Suspend,
@@ -171,15 +170,17 @@ class World(Promises):
             self.check_periods()
         self.now_us = until_us
 
-    def manual(self, name):
-        entity = self.account.catalog.state.find(name)
-        if entity is None or entity.kind is not Kind.DYNAMIC_TABLE:
+    def manual(self, name, node=0):
+        """A user on a node asks for a table."""
+        try:
+            asked = self.account.to_refresh(name, clock=self.clocks[node], wall_us=self.wall(node))
+        except InputError:
             return
         count = len(self.orders)
-        self.tell(ManualRefresh(entity.identity))
+        self.tell(asked)
         for order in self.orders[count:]:
-            if order.trigger is Trigger.MANUAL and order.data_us <= self.now_us:
-                raise Violation(f"R-DVS-07 {order} is not after {self.now_us}, when it was asked for")
+            if order.trigger is Trigger.MANUAL and order.data_us <= asked.asked_us:
+                raise Violation(f"R-DVS-07 {order} is not after {asked}")
 
     def purge(self, seconds):
         self.purged.append(self.now_us - int(seconds * SECOND_US))

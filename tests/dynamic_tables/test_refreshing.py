@@ -245,18 +245,19 @@ def test_roles_need_privileges():
     """R-DVS-48. SELECT to read, OPERATE to ask for a refresh."""
     world = world_of()
     account = world.account
+    now = {"clock": world.clocks[0], "wall_us": world.now_us}
     with pytest.raises(InputError, match="role r needs SELECT"):
         account.read("s.d", role="r")
     with pytest.raises(InputError, match="role r needs OPERATE"):
-        account.to_refresh("s.d", role="r")
+        account.to_refresh("s.d", role="r", **now)
     world.ddl(ddl.Grant(Privilege.SELECT, "s.d", "r"))
     world.ddl(ddl.Grant(Privilege.OPERATE, "s.d", "r"))
     assert account.read("s.d", role="r")
-    assert account.to_refresh("s.d", role="r") == account.catalog.state.get("s.d").identity
+    assert account.to_refresh("s.d", role="r", **now).table == account.catalog.state.get("s.d").identity
     with pytest.raises(InputError, match=r"s\.b0 is a table"):
-        account.to_refresh("s.b0", role="SYSTEM")
+        account.to_refresh("s.b0", **now)
     with pytest.raises(InputError, match=r"s\.d is a dynamic table and cannot be written"):
-        account.write({"s.d": ()}, clock=world.clocks[0], wall_us=world.now_us)
+        account.write({"s.d": ()}, **now)
 
 
 def test_a_skipped_timestamp_has_no_version_and_loses_nothing():
@@ -289,6 +290,23 @@ def test_throughput_rises_with_the_backlog():
         done[slow] = len(world.log) - logged
         assert holds_what_it_should(world)
     assert done[1] > done[3] > done[6] > 0
+
+
+@pytest.mark.parametrize("node", range(3), ids=["right", "ahead", "behind"])
+def test_users_see_what_they_wrote_before_they_asked(node):
+    """R-DVS-07. Whatever the clock of their node shows; what is written afterwards comes after it."""
+    world = world_of()
+    world.write("s.b0", 2, node)
+    written = world.table("s.b0").latest
+    world.manual("s.d", node)
+    world.write("s.b0", 2, 2)
+    world.finish_all()
+    data_us = world.table("s.d").frontier.data_us
+    assert written.committed.physical_us <= data_us
+    world.manual("s.d", 2)
+    world.finish_all()
+    assert world.table("s.b0").latest.committed.physical_us <= world.table("s.d").frontier.data_us
+    assert holds_what_it_should(world)
 
 
 def test_a_chain_of_tables_that_nobody_times_is_refreshed_by_hand():

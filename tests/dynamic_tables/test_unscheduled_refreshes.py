@@ -27,6 +27,21 @@ def test_a_manual_refresh_is_later_than_its_asking_and_takes_upstream_along():
     assert {start.trigger for start in bench.starts} == {Trigger.MANUAL}
 
 
+def test_a_manual_refresh_is_later_than_its_asking_by_the_clock_of_who_asks():
+    """R-DVS-07, R-DVS-80. It is ahead here; who is behind gets what the scheduler's clock shows."""
+    bench = Bench(node("a", lag=DOWNSTREAM), node("b", "a", lag=DOWNSTREAM))
+    bench.at(100)
+    bench.manual("b", asked=105)
+    assert [start.data_us for start in bench.starts] == [105 * SECOND_US + 1]
+    bench.manual("b", asked=90)
+    assert bench.status("b").target_us == 105 * SECOND_US + 1
+    bench.at(110)
+    assert bench.finish("a") == ["b"]
+    assert bench.finish("b") == []
+    assert started(bench.manual("b", asked=90)) == ["a"]
+    assert bench.starts[-1].data_us == 110 * SECOND_US + 1
+
+
 def test_a_manual_refresh_is_never_skipped():
     """R-DVS-36. It waits for what runs, and takes its turn before the next tick's."""
     bench = Bench(node("a"), node("b", "a"))

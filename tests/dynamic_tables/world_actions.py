@@ -61,7 +61,7 @@ ACTIONS = [
     (6, lambda random: ("advance", random.choice([0.5, 7, 24, 48, 100]))),
     (12, lambda random: ("work", random.randint(0, 5))),
     (3, lambda random: ("finish_all",)),
-    (3, lambda random: ("manual", random.choice(DYNAMIC))),
+    (3, lambda random: ("manual", random.choice(DYNAMIC), random.randint(0, 2))),
     (6, lambda random: ("ddl", drawn(random, STATEMENTS), random.randint(0, 2))),
     (1, lambda random: ("crash", random.randint(0, 5))),
     (1, lambda random: ("vanish", random.randint(0, 5))),

@@ -221,6 +221,13 @@ class ManualTooEarly(Scheduler):
         super()._refresh_all(tables, data_us - (trigger is Trigger.MANUAL), trigger)
 
 
+class ManualByItsOwnClock(Scheduler):
+    """Asks nobody what a user's clock shows (R-DVS-07)."""
+
+    def _after_asking(self, event):
+        return self._jobs.now_us + 1
+
+
 class ErrorsNeverReset(Scheduler):
     """Counts errors over successes (R-DVS-34)."""
 
@@ -353,6 +360,7 @@ TWINS = {
     OffTheTicks: (scheduler, "R-DVS-73"),
     UpstreamNotTakenAlong: (scheduler, "R-DVS-72"),
     ManualTooEarly: (scheduler, "R-DVS-07"),
+    ManualByItsOwnClock: (scheduler, "R-DVS-07"),
     ErrorsNeverReset: (scheduler, "R-DVS-34"),
     ManualErrorsCount: (scheduler, "R-DVS-34"),
     NeverSuspends: (scheduler, "R-DVS-34"),

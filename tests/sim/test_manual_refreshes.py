@@ -1,0 +1,55 @@
+"""A user who writes and then asks for a refresh sees what was written, wherever the node's clock is."""
+
+import pytest
+
+from dynamic_tables.events import ManualRefresh
+from dynamic_tables.scheduling import Scheduler
+from sim.refreshes.checks import violations
+from sim.refreshes.cloud import RIGHT, Cast
+from sim.refreshes.events import Committed
+from sim.refreshes.faults import Skew
+from sim.refreshes.model import SECOND_US, Setup, Statement, World, Writer
+from sim.refreshes.run import Run, run
+
+ASKED_US = 60 * SECOND_US
+
+
+class ByItsOwnClock(Scheduler):
+    """Asks nobody what a user's clock shows."""
+
+    def _after_asking(self, event: ManualRefresh) -> int:
+        return self._jobs.now_us + 1
+
+
+def played(offset_us: int, cast: Cast = RIGHT) -> Run:
+    """Somebody writes on node 1 every second, and asks there for a table."""
+    sql = (
+        "CREATE TABLE s.t (k INTEGER)",
+        "CREATE DYNAMIC TABLE s.d TARGET_LAG = '5 minutes' WAREHOUSE = w AS SELECT k FROM t",
+    )
+    asks = Statement(sql="ALTER DYNAMIC TABLE s.d REFRESH", at_us=ASKED_US, node=1)
+    setup = Setup(
+        world=World(nodes=2, until_us=100 * SECOND_US, settle_us=400 * SECOND_US),
+        statement=(*(Statement(sql=text) for text in sql), asks),
+        writer=(Writer(table="s.t", node=1, every_us=SECOND_US),),
+    )
+    ahead = Skew(from_us=0, until_us=90 * SECOND_US, node=1, offset_us=offset_us)
+    return run(setup, (ahead,), seed=0, cast=cast)
+
+
+@pytest.mark.parametrize("seconds", [-5, 0, 5])
+def test_a_manual_refresh_sees_what_its_node_has_committed(seconds: int) -> None:
+    """DVS-16, R-DVS-07."""
+    found = played(seconds * SECOND_US)
+    assert violations(found) == []
+    asked = next(one for one in found.trace if isinstance(one, Committed) and one.at_us > ASKED_US)
+    versions = next(iter(found.record.bases.values()))
+    before = [committed for committed, _ in versions if committed.physical_us <= asked.data_us]
+    assert len(before) > 30
+    assert asked.data_us > ASKED_US + max(0, seconds) * SECOND_US
+
+
+def test_a_scheduler_that_asks_nobody_is_found() -> None:
+    found = violations(played(5 * SECOND_US, Cast(scheduler=ByItsOwnClock)))
+    assert {one.invariant for one in found} == {"DVS-16"}
+    assert violations(played(-5 * SECOND_US, Cast(scheduler=ByItsOwnClock))) == []
