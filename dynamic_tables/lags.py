@@ -100,26 +100,6 @@ def below_upstream(
     return found
 
 
-def is_tick(data_us: int, *, period: int, phase_us: int) -> bool:
-    """Whether a period has a tick at a time; all tables of an account have one phase (R-DVS-73)."""
-    return (data_us - phase_us) % PERIODS_US[period] == 0
-
-
-def last_tick_us(now_us: int, *, period: int, phase_us: int) -> int:
-    """The newest tick of a period at a time or before."""
-    return now_us - (now_us - phase_us) % PERIODS_US[period]
-
-
-def peak_us(*, ended_us: int, previous_data_us: int) -> int:
-    """Lag just before a refresh is committed: e_i - v_{i-1} (R-DVS-70)."""
-    return ended_us - previous_data_us
-
-
-def trough_us(*, ended_us: int, data_us: int) -> int:
-    """Lag just after a refresh is committed: e_i - v_i (R-DVS-70)."""
-    return ended_us - data_us
-
-
 def initial_timestamp(
     upstream: Sequence[Sequence[int]], *, created_us: int, lag_us: int | None, since_us: int
 ) -> int | None:

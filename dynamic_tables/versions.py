@@ -88,11 +88,6 @@ class Table:
         """The least data timestamp at which it can be read; a clone's history is that of its original."""
         return self._versions[0].committed.physical_us
 
-    @property
-    def refresh_count(self) -> int:
-        """How many data timestamps it has had, those purged apart."""
-        return len(self._refresh_us)
-
     # Reading
 
     def as_of(self, data_us: int) -> Version:

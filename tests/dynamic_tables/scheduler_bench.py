@@ -81,6 +81,11 @@ class Bench:
     def status(self, table):
         return self.scheduler.status(table)
 
+    def lag(self, table):
+        """How many seconds a table is behind; None before its first refresh."""
+        data_us = self.status(table).data_us
+        return None if data_us is None else self.seconds - data_us / SECOND_US
+
 
 def started(commands):
     """The tables that commands start."""

@@ -37,6 +37,22 @@ def test_a_table_starts_when_all_that_it_reads_have_committed():
     assert {start.data_us for start in bench.starts} == {TICK_US}
 
 
+def test_lag_is_a_sawtooth():
+    """R-DVS-70, R-DVS-72. Upstream runs 10 s, downstream waits for it and runs 5 s: lags by hand."""
+    bench = Bench(node("a"), node("b", "a"))
+    troughs, peaks = [], []
+    for tick in (1, 2, 3):
+        bench.at(48 * tick)
+        bench.seconds += 10
+        assert bench.finish("a") == ["b"]
+        bench.seconds += 5
+        peaks.append(bench.lag("b"))
+        bench.finish("b")
+        troughs.append(bench.lag("b"))
+    assert troughs == [15, 15, 15]
+    assert peaks == [None, 48 + 15, 48 + 15]
+
+
 def test_a_tick_is_skipped_while_the_refresh_before_runs():
     """R-DVS-30, R-DVS-31. One refresh of a table at a time; the next after it covers what was skipped."""
     bench = Bench(node("a"))
