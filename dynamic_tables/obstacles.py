@@ -1,6 +1,7 @@
 """Why a query cannot be maintained incrementally: the construct, as a user names it (R-DVS-22, R-DVS-29)."""
 
 from dynamic_tables.algebra import (
+    Aggregate,
     Distinct,
     Group,
     Join,
@@ -9,6 +10,7 @@ from dynamic_tables.algebra import (
     Scan,
     UnionAll,
     Window,
+    WindowFunction,
     inputs,
     walk,
 )
@@ -62,7 +64,7 @@ def summed(relation: Relation) -> Tainted:
             return frozenset(
                 place
                 for place, one in zip(whole, relation.aggregates, strict=True)
-                if one.function in ("sum", "avg") and one.type.kind is Kind.FLOAT
+                if is_tainted(one, below[0])
             ) | frozenset(place for place, key in enumerate(relation.keys) if columns_of(key) & below[0])
         case Project():
             return frozenset(
@@ -76,10 +78,17 @@ def summed(relation: Relation) -> Tainted:
         case Window():
             width = len(relation.child.fields)
             return below[0] | frozenset(
-                width + place
-                for place, one in enumerate(relation.functions)
-                if one.function in ("sum", "avg") and one.type.kind is Kind.FLOAT
+                width + place for place, one in enumerate(relation.functions) if is_tainted(one, below[0])
             )
         case Scan():
             return frozenset()
     return below[0]
+
+
+def is_tainted(one: Aggregate | WindowFunction, tainted: Tainted) -> bool:
+    """Whether an aggregate or a window function is a sum of doubles, or computed from one."""
+    if one.function in ("sum", "avg") and one.type.kind is Kind.FLOAT:
+        return True
+    given = (one.argument, one.default) if isinstance(one, WindowFunction) else (one.argument,)
+    read = columns_of(*(expression for expression in given if expression is not None))
+    return one.function != "count" and bool(read & tainted)

@@ -77,6 +77,16 @@ def test_auto_is_incremental_where_that_can_be() -> None:
             "grouping by a float",
         ),
         ("SELECT DISTINCT s FROM (SELECT k, avg(f) s FROM f GROUP BY k)", "DISTINCT of a float"),
+        (
+            "SELECT DISTINCT m FROM (SELECT k % 2 t, max(s) m FROM (SELECT k, sum(f) s FROM f GROUP BY k) "
+            "GROUP BY k % 2)",
+            "DISTINCT of a float",
+        ),
+        (
+            "SELECT DISTINCT m FROM (SELECT lag(s) OVER (PARTITION BY k % 2 ORDER BY k) m "
+            "FROM (SELECT k, sum(f) s FROM f GROUP BY k))",
+            "DISTINCT of a float",
+        ),
     ],
 )
 def test_incremental_refuses_by_name_what_full_evaluates(text: str, construct: str) -> None:
