@@ -30,7 +30,7 @@ class Jobs:
 
     def add(self, table: Tracked, data_us: int, trigger: Trigger) -> None:
         """Plan a job; it may start at once."""
-        table.jobs.append(Job(data_us, trigger, self.waits(table, data_us)))
+        table.jobs.append(Job(data_us, trigger, self.waits(table, data_us), self.now_us))
         self.start_next(table)
 
     def waits(self, table: Tracked, data_us: int) -> int:

@@ -1,4 +1,4 @@
-"""Target lags, the canonical periods that try to meet them, and what lag comes out ([D] 3.2 and 5.2).
+"""Target lags, the canonical periods that try to meet them, and initial timestamps ([D] 3.2 and 5.2).
 
 All times are whole microseconds. A refresh with period p waits w for its warehouse and its upstream
 tables after its data timestamp, and then runs for d: just before the next one commits, lag is p + w + d.

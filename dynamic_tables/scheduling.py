@@ -187,9 +187,12 @@ class Scheduler:
     def _finished(self, event: Finished) -> None:
         """A refresh is committed, by whichever attempt; told twice, the second time is ignored."""
         table = self._tables.get(event.table)
-        if table is not None and self._jobs.finish(table, event.data_us):
+        job = table.running if table else None
+        if table is not None and job is not None and self._jobs.finish(table, event.data_us):
             self._reset_errors(table)
-            if event.changed and table.learn_cost(self._jobs.now_us - event.data_us):
+            # Of a timestamp that was old when it was planned, its age is no cost.
+            cost_us = self._jobs.now_us - max(job.data_us, job.planned_us)
+            if event.changed and table.learn_cost(cost_us):
                 self._calendar.unsettle(table)
             self._forget_dropped(table)
 

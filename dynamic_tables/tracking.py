@@ -23,17 +23,20 @@ class Job:
 
     Attributes:
         waits: How many of the tables that it reads are still to get the timestamp.
+        planned_us: When it was planned, which may be long after its timestamp.
         started_us: When its present attempt began; WAITING before.
         attempt: Which attempt it is, from 0.
         resting: Whether an attempt failed and the next is to follow.
     """
 
     __slots__ = (
-        "attempt", "data_us", "flagged", "heartbeat_us", "resting", "started_us", "trigger", "waits"
+        "attempt", "data_us", "flagged", "heartbeat_us", "planned_us", "resting", "started_us", "trigger",
+        "waits",
     )  # fmt: skip
 
-    def __init__(self, data_us: int, trigger: Trigger, waits: int) -> None:
+    def __init__(self, data_us: int, trigger: Trigger, waits: int, planned_us: int) -> None:
         self.data_us = data_us
+        self.planned_us = planned_us
         self.trigger = trigger
         self.waits = waits
         self.started_us = WAITING

@@ -1,6 +1,6 @@
 """What the scheduler orders, event by event."""
 
-from scheduler_bench import SECOND_US, Bench, node, said, started
+from scheduler_bench import SECOND_US, Bench, created, node, said, started
 
 from dynamic_tables.events import (
     Failed,
@@ -51,6 +51,19 @@ def test_lag_is_a_sawtooth():
         troughs.append(bench.lag("b"))
     assert troughs == [15, 15, 15]
     assert peaks == [None, 48 + 15, 48 + 15]
+
+
+def test_the_age_of_a_first_timestamp_is_no_cost():
+    """R-DVS-75, R-DVS-09. Of 45 s of lag 40 are those of the timestamp that upstream had: 192 + 5 < 200."""
+    bench = Bench(node("a"))
+    bench.tick(1)
+    bench.finish("a")
+    assert created(bench, "b", "a", second=48 + 40, lag=200 * SECOND_US) == ["b"]
+    assert bench.starts[-1].data_us == TICK_US
+    bench.seconds += 5
+    bench.finish("b")
+    bench.at(2 * 48)
+    assert bench.status("b").period_us == 4 * TICK_US
 
 
 def test_a_tick_is_skipped_while_the_refresh_before_runs():
