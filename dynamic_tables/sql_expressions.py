@@ -9,26 +9,12 @@ from sqlglot import exp
 from dynamic_tables.errors import Refused
 from dynamic_tables.expressions import Cast, Expression, Literal
 from dynamic_tables.functions import FUNCTIONS, LAZY, UNITS_US, as_type, call, case
-from dynamic_tables.sql_names import folded
+from dynamic_tables.sql_functions import BINARY, DIALECT, LISTS, UNARY, VOLATILE, VOLATILE_NAMES
+from dynamic_tables.sql_names import folded, refuse_unknown
 from dynamic_tables.sql_scopes import Scope
-from dynamic_tables.sql_types import type_of
+from dynamic_tables.sql_types import cast_type
 from dynamic_tables.types import BOOLEAN, FLOAT, INTEGER, INTERVAL, NULL, TEXT, TIMESTAMP, decimal
 from pruning.errors import InputError
-
-VOLATILE = (
-    exp.CurrentTimestamp,
-    exp.CurrentDate,
-    exp.CurrentTime,
-    exp.CurrentUser,
-    exp.Localtimestamp,
-    exp.Rand,
-    exp.Randn,
-    exp.Uuid,
-)
-VOLATILE_NAMES = frozenset(
-    {"random", "randstr", "uniform", "normal", "seq1", "seq2", "seq4", "seq8", "sysdate"}
-)
-
 
 Intercept: TypeAlias = Callable[[Any], Expression | None]
 
@@ -120,6 +106,7 @@ def named(name: str, *arguments: str) -> Rule:
     """A function of the node's arguments with these names; those at the end may be missing."""
 
     def run(binder: Binder, node: exp.Expression) -> Expression:
+        refuse_unknown(node, DIALECT.union(arguments), node_name(node))
         given = [node.args.get(argument) for argument in arguments]
         return call(name, *(binder.bind(one) for one in given if one is not None))
 
@@ -128,7 +115,18 @@ def named(name: str, *arguments: str) -> Rule:
 
 def listed(name: str) -> Rule:
     """A function of the node's expressions, however many."""
-    return lambda binder, node: call(name, *map(binder.bind, node.expressions))
+
+    def run(binder: Binder, node: exp.Expression) -> Expression:
+        refuse_unknown(node, LISTS, node_name(node))
+        first = () if node.this is None else (node.this,)
+        return call(name, *map(binder.bind, (*first, *node.expressions)))
+
+    return run
+
+
+def node_name(node: exp.Expression) -> str:
+    """A function without its arguments, as its writer would know it again."""
+    return f"{node.sql_name()}(...)" if isinstance(node, exp.Func) else written(node)
 
 
 def unit(node: exp.Expression) -> Expression:
@@ -175,7 +173,8 @@ def interval(binder: Binder, node: exp.Interval) -> Expression:
 
 def casting(binder: Binder, node: exp.Cast) -> Expression:
     """CAST, :: and TRY_CAST."""
-    wanted, operand = type_of(node.to), binder.bind(node.this)
+    refuse_unknown(node, DIALECT | {"to"}, "a cast")
+    wanted, operand = cast_type(node.to), binder.bind(node.this)
     if isinstance(node, exp.TryCast):
         return Cast(operand, wanted, lenient=True)
     return as_type(operand, wanted)
@@ -226,6 +225,7 @@ def within(binder: Binder, node: exp.In) -> Expression:
 
 def between(binder: Binder, node: exp.Between) -> Expression:
     """BETWEEN."""
+    refuse_unknown(node, frozenset({"this", "low", "high"}), "BETWEEN")
     one = binder.bind(node.this)
     return call(
         "and", call(">=", one, binder.bind(node.args["low"])), call("<=", one, binder.bind(node.args["high"]))
@@ -263,6 +263,13 @@ def trimmed(binder: Binder, node: exp.Trim) -> Expression:
     return call(sides.get(str(node.args.get("position") or ""), "trim"), binder.bind(node.this))
 
 
+def parsing(binder: Binder, node: exp.ParseJSON) -> Expression:
+    """PARSE_JSON; the parser calls TRY_PARSE_JSON the same."""
+    if node.args.get("safe"):
+        raise Refused("TRY_PARSE_JSON", "is not supported")
+    return call("parse_json", binder.bind(node.this))
+
+
 def called(binder: Binder, node: exp.Anonymous) -> Expression:
     """A function that the parser has no own node for."""
     name = node.name.lower()
@@ -280,51 +287,6 @@ def refused(construct: str, hint: str) -> Rule:
     return run
 
 
-BINARY: Mapping[type[exp.Expression], str] = {
-    exp.EQ: "=",
-    exp.NEQ: "<>",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.GT: ">",
-    exp.GTE: ">=",
-    exp.Add: "+",
-    exp.Sub: "-",
-    exp.Mul: "*",
-    exp.Div: "/",
-    exp.Mod: "%",
-    exp.And: "and",
-    exp.Or: "or",
-    exp.NullSafeEQ: "is_not_distinct",
-    exp.Like: "like",
-    exp.StartsWith: "startswith",
-    exp.EndsWith: "endswith",
-    exp.Contains: "contains",
-    exp.Left: "left",
-    exp.Right: "right",
-    exp.DPipe: "concat",
-    exp.Split: "split",
-    exp.GetExtract: "get",
-}
-UNARY: Mapping[type[exp.Expression], str] = {
-    exp.Not: "not",
-    exp.Neg: "negate",
-    exp.Abs: "abs",
-    exp.Floor: "floor",
-    exp.Ceil: "ceil",
-    exp.Sign: "sign",
-    exp.Upper: "upper",
-    exp.Lower: "lower",
-    exp.Length: "length",
-    exp.ParseJSON: "parse_json",
-    exp.ArraySize: "array_size",
-    exp.Year: "year",
-    exp.Month: "month",
-    exp.Day: "day",
-    exp.Hour: "hour",
-    exp.Minute: "minute",
-    exp.Second: "second",
-    exp.IsNan: "is_nan",
-}
 BINDERS: Mapping[type[Any], Rule] = {
     **{kind: named(name, "this", "expression") for kind, name in BINARY.items()},
     **{kind: named(name, "this") for kind, name in UNARY.items()},
@@ -340,9 +302,9 @@ BINDERS: Mapping[type[Any], Rule] = {
     exp.Round: named("round", "this", "decimals"),
     exp.Substring: named("substr", "this", "start", "length"),
     exp.Replace: named("replace", "this", "expression", "replacement"),
-    exp.Coalesce: lambda binder, node: call("coalesce", *map(binder.bind, (node.this, *node.expressions))),
-    exp.Greatest: lambda binder, node: call("greatest", *map(binder.bind, (node.this, *node.expressions))),
-    exp.Least: lambda binder, node: call("least", *map(binder.bind, (node.this, *node.expressions))),
+    exp.Coalesce: listed("coalesce"),
+    exp.Greatest: listed("greatest"),
+    exp.Least: listed("least"),
     exp.Concat: listed("concat"),
     exp.Array: listed("array_construct"),
     exp.TimestampTrunc: truncating,
@@ -362,6 +324,7 @@ BINDERS: Mapping[type[Any], Rule] = {
     exp.Between: between,
     exp.JSONExtract: path,
     exp.Bracket: bracketed,
+    exp.ParseJSON: parsing,
     exp.Trim: trimmed,
     exp.Anonymous: called,
     exp.Subquery: refused("a scalar subquery", ": write a join"),

@@ -39,6 +39,8 @@ def aggregates_in(node: Any) -> Iterator[Any]:
     if isinstance(node, exp.Query):
         return
     if isinstance(node, exp.Window):
+        if isinstance(node.this, (exp.IgnoreNulls, exp.RespectNulls)):
+            raise Refused("IGNORE NULLS or RESPECT NULLS", "is not supported")
         inside = [*node.this.iter_expressions(), *node.args.get("partition_by", ()), node.args.get("order")]
         for part in inside:
             if part is not None:

@@ -51,4 +51,6 @@ CLAUSES = {
     "sample": "SAMPLE",
     "when": "AT or BEFORE",
     "cluster": "CLUSTER BY",
+    "decimals": "a number of digits",
+    "truncate": "a rounding mode",
 }

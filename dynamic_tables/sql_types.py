@@ -21,6 +21,8 @@ from dynamic_tables.types import (
 )
 
 Written = exp.DType
+# Of a number without a length.
+DIGITS_MAX = 38
 
 TYPES: Mapping[exp.DType, Type] = {
     **dict.fromkeys((Written.INT, Written.BIGINT, Written.SMALLINT, Written.TINYINT), INTEGER),
@@ -50,3 +52,20 @@ def type_of(written: exp.DataType) -> Type:
     if written.this not in TYPES:
         raise Refused(f"the type {written.sql(dialect='snowflake')}", "is not supported")
     return TYPES[written.this]
+
+
+def cast_type(written: exp.DataType) -> Type:
+    """The type of a cast; a table's column may have a length, which is not looked at, a cast may not.
+
+    Raises:
+        Refused: There is no such type here, or the cast would cut a value, or refuse one for its length.
+    """
+    length = [part.name for part in written.expressions]
+    number = written.this == Written.DECIMAL
+    if length and not (number and int(length[0]) == DIGITS_MAX):
+        instead = ", ".join([str(DIGITS_MAX), *length[1:]])
+        hint = f": write NUMBER({instead})" if number else ""
+        raise Refused(
+            f"the length of {written.sql(dialect='snowflake')}", f"is not supported in a cast{hint}"
+        )
+    return type_of(written)
