@@ -94,7 +94,7 @@ def test_a_cycle_by_rename_is_refused():
 
 
 def test_upstream_wins():
-    """R-DVS-40. Drop, replace and rename of what others read succeed; they find it missing, or replaced."""
+    """R-DVS-40, trap 42. What others read is dropped, replaced, renamed; they find that it is."""
     catalog = catalog_of(table("s.b"), dynamic("s.d", "b"))
     first = identity(catalog, "s.b")
     run(catalog, table("s.b", replace=True))

@@ -90,7 +90,7 @@ def test_auto_is_incremental_where_that_can_be() -> None:
     ],
 )
 def test_incremental_refuses_by_name_what_full_evaluates(text: str, construct: str) -> None:
-    """R-DVS-22, R-DVS-29."""
+    """R-DVS-22, R-DVS-29, trap 44. Who asks for INCREMENTAL never gets FULL in silence."""
     with pytest.raises(
         Refused, match=f"{construct}.* cannot be maintained incrementally; use REFRESH_MODE = FULL"
     ):
@@ -112,6 +112,7 @@ def test_incremental_refuses_by_name_what_full_evaluates(text: str, construct: s
         ("SELECT k FROM l INTERSECT SELECT k FROM r", "INTERSECT"),
         ("SELECT l.k FROM l NATURAL JOIN r", "NATURAL JOIN"),
         ("SELECT k FROM l SAMPLE (10)", "SAMPLE"),
+        ("SELECT k FROM l AT (OFFSET => -60)", "AT or BEFORE"),  # trap 30: a source that is pinned
         ("SELECT * FROM l PIVOT (max(k) FOR x IN ('a')) p", "PIVOT"),
         ("SELECT k FROM l GROUP BY ROLLUP (k)", "ROLLUP"),
         ("WITH RECURSIVE c AS (SELECT k FROM l) SELECT k FROM c", "WITH RECURSIVE"),

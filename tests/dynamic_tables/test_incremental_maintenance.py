@@ -10,13 +10,14 @@ import pytest
 from as_duckdb import NotRendered, answer, same_bag
 from hypothesis import event, given
 from hypothesis import strategies as st
-from maintaining import deltas, maintained
+from maintaining import deltas, maintained, query, whole
 
 from dynamic_tables.algebra import Join, JoinKind, Relation, UnionAll, walk
 from dynamic_tables.bag_backend import BagBackend
 from dynamic_tables.bags import KERNELS
 from dynamic_tables.differentiation import RULES
 from dynamic_tables.queries import Query
+from dynamic_tables.values import HASH_BYTES, PREFIX_LENGTH
 from strategies.dynamic_cases import drawn_case, outcomes
 
 DEPTH = 3
@@ -98,7 +99,21 @@ def test_cases_reach_a_union_of_one_relation_with_itself() -> None:
 
 
 def test_every_operator_has_a_kernel_and_a_rule() -> None:
+    """R-DVS-21, R-DVS-93. What INCREMENTAL accepts can be computed, and its changes too."""
     assert set(KERNELS) == set(RULES) == set(Relation.__args__)
+
+
+def test_a_long_key_is_told_by_a_prefix_and_a_hash() -> None:
+    """R-DVS-96. Keys that begin alike have ids that begin alike, of one length, and are two groups."""
+    texts = ("a" * 200, "a" * 199 + "b", "b" * 300)
+    rows = {str(number): (1, text) for number, text in enumerate(texts)}
+    found = BagBackend().full(query("SELECT DISTINCT x FROM l"), whole({"l": rows}))
+    ids = {text: row_id for row_id, (text,) in found.items()}
+    assert len(ids) == len(set(ids.values())) == len(texts)
+    assert {len(row_id) for row_id in ids.values()} == {len("h:") + PREFIX_LENGTH + 2 * HASH_BYTES}
+    prefixes = [ids[text][: len("h:") + PREFIX_LENGTH] for text in texts]
+    assert prefixes[0] == prefixes[1]
+    assert prefixes[1] != prefixes[2]
 
 
 def test_what_is_compiled_goes_with_its_query() -> None:

@@ -163,7 +163,7 @@ def begun(world, name="s.d"):
 
 
 def test_a_refresh_that_is_lost_leaves_nothing():
-    """R-DVS-38, R-DVS-84. Nobody sees it before it is committed; then contents and frontier are there."""
+    """R-DVS-38, R-DVS-84, traps 31, 43. Nobody sees it before it is committed; then both are there."""
     world = world_of()
     engine, table = world.account.engine, world.table("s.d")
     before = table.latest, table.frontier, dict(world.account.read("s.d")), len(world.log)

@@ -62,7 +62,7 @@ def test_any_version_and_any_interval_agree_with_the_contents_written(history, a
 
 
 def test_a_read_sees_the_commit_of_its_own_microsecond():
-    """R-DVS-81. The end of the interval is inclusive; before its creation a table has no version."""
+    """R-DVS-81, trap 33. The end of the interval is inclusive; before its creation a table has no version."""
     table = Table(at(5))
     table.commit(at(10), (inserted("a", 1),))
     table.commit(Timestamp(10, 1, 0), (inserted("b", 2),))
