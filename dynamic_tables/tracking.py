@@ -132,6 +132,7 @@ class Status(NamedTuple):
         started_us: When the present attempt at it began; None while it waits.
         heartbeat_us: When it was last heard of.
         period_us: None: it is not scheduled.
+        cost_us: What a refresh is expected to wait and to run, together.
     """
 
     data_us: int | None
@@ -144,6 +145,7 @@ class Status(NamedTuple):
     suspended: str | None
     lag_us: int | None
     period_us: int | None
+    cost_us: int
 
 
 def status_of(tracked: Tracked) -> Status:
@@ -161,6 +163,7 @@ def status_of(tracked: Tracked) -> Status:
         suspended=tracked.suspended,
         lag_us=tracked.lag_us,
         period_us=None if tracked.period is None else PERIODS_US[tracked.period],
+        cost_us=tracked.cost_us,
     )
 
 

@@ -28,7 +28,7 @@ from dynamic_tables.entities import State
 from dynamic_tables.errors import UserError
 from dynamic_tables.frontiers import TableId
 from dynamic_tables.graphs import node_of
-from dynamic_tables.scheduling import ERRORS, ERRORS_MAX, SILENCE_US_MAX, TICK_US
+from dynamic_tables.scheduling import ERRORS, ERRORS_MAX, TICK_US
 from pruning.errors import InputError
 from sim.claims import Violation
 from sim.refreshes.events import (
@@ -36,6 +36,7 @@ from sim.refreshes.events import (
     Broken,
     Committed,
     Executed,
+    Flagged,
     Judged,
     Misstated,
     Ordered,
@@ -131,21 +132,30 @@ def check_sights(run: Run) -> Iterator[Violation]:
 
 
 def check_one_at_a_time(run: Run) -> Iterator[Violation]:
-    """DVS-5. A refresh that is silent for long may be taken for lost; a new scheduler knows of none."""
+    """DVS-5. One that was flagged may be taken for lost; a new scheduler knows of none."""
     running: dict[TableId, Ordered] = {}
+    flagged: set[TableId] = set()
     for event in run.trace:
-        if isinstance(event, Restarted):
-            running.clear()
-        elif isinstance(event, Told):
-            order = running.get(event.table)
-            if order is not None and order.data_us == event.data_us and event.attempt in (-1, order.attempt):
-                del running[event.table]
-        elif isinstance(event, Ordered):
-            order = running.get(event.table)
-            if order is not None and event.at_us - order.at_us <= 2 * SILENCE_US_MAX:
-                told = f"{event.data_us} us is started while {order.data_us} us runs"
-                yield Violation(invariant="DVS-5", at_us=event.at_us, what=f"{event.table}: {told}")
-            running[event.table] = event
+        match event:
+            case Restarted():
+                running.clear()
+            case Flagged():
+                flagged.add(event.table)
+            case Told():
+                order = running.get(event.table)
+                if (
+                    order is not None
+                    and order.data_us == event.data_us
+                    and event.attempt in (-1, order.attempt)
+                ):
+                    del running[event.table]
+            case Ordered():
+                order = running.get(event.table)
+                if order is not None and event.table not in flagged:
+                    told = f"{event.data_us} us is started while {order.data_us} us runs"
+                    yield Violation(invariant="DVS-5", at_us=event.at_us, what=f"{event.table}: {told}")
+                running[event.table] = event
+                flagged.discard(event.table)
 
 
 def check_upstream_first(run: Run) -> Iterator[Violation]:

@@ -65,7 +65,6 @@ def _why(cloud: Cloud, state: Expected) -> str:
         return "its query fails"
     if status is None or status.period_us is None or status.lag_us is None:
         return "" if state.condition is Condition.UNKNOWN else "not scheduled"
-    cost_us = cloud.scheduler._tables[state.table].cost_us
-    if status.period_us + cost_us >= status.lag_us:
-        return f"infeasible: period {status.period_us} us and cost {cost_us} us"
+    if status.period_us + status.cost_us >= status.lag_us:
+        return f"infeasible: period {status.period_us} us and cost {status.cost_us} us"
     return UNEXPLAINED

@@ -27,7 +27,7 @@ from dynamic_tables.scheduling import (
 
 
 def test_a_table_starts_when_all_that_it_reads_have_committed():
-    """R-DVS-72, R-DVS-08, trap 35. Of a diamond the top at the tick, the sides then, the bottom after both."""
+    """R-DVS-72, R-DVS-08, trap 35. A diamond: the top at the tick, the sides then, the bottom after both."""
     bench = Bench(node("a"), node("b", "a"), node("c", "a"), node("d", "b", "c"))
     assert bench.tick(1) == ["a"]
     assert bench.finish("a") == ["b", "c"]
