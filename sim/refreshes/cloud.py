@@ -179,8 +179,11 @@ class Cloud:
             asked = self.account.to_refresh(what.name, clock=self.clocks[node], wall_us=self.wall_us(node))
             self.emit(told.Asked(at_us=self.now_us, table=asked.table, asked_us=asked.asked_us))
             self.tell(asked)
-        else:
-            self.tell(self.apply(what, node))
+            return
+        if isinstance(what, ddl.CreateDynamicTable) and what.warehouse not in self.warehouses:
+            known = ", ".join(self.warehouses)
+            raise InputError(f"there is no warehouse {what.warehouse}; there are {known}")
+        self.tell(self.apply(what, node))
 
     def apply(self, what: ddl.Statement, node: int) -> GraphChanged:
         """Write a statement to the catalog."""

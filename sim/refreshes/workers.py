@@ -150,8 +150,9 @@ class Work:
     def _compute(self, plan: Plan, name: str) -> Generator[Waiting, Any, Staged]:
         cloud, (table, data_us, attempt, _) = self.cloud, self.order
         entity = cloud.account.catalog.state.entities.get(table)
-        names = list(cloud.warehouses)
-        model, workers = cloud.warehouses.get(entity.warehouse if entity else "", cloud.warehouses[names[0]])
+        # A table that was dropped meanwhile has none; then any is as good.
+        warehouse = entity.warehouse if entity else next(iter(cloud.warehouses))
+        model, workers = cloud.warehouses[warehouse]
         with workers.request() as turn:
             yield turn
             rows = plan.changed_count if plan.action is RefreshAction.INCREMENTAL else self._rows(plan)
