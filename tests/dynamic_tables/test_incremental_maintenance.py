@@ -28,7 +28,7 @@ SEEDS_DEEP = 15_000
 
 @given(random=st.randoms(use_true_random=False))
 def test_changes_always_agree_with_full_evaluation(random: Random) -> None:
-    """DIFF-1. For each query and interval: full before, changed, equals full after (R-DVS-02, R-DVS-98)."""
+    """DIFF-1. For each query and interval: full before, changed, is full after (R-DVS-02, 91, 98)."""
     case = drawn_case(random, DEPTH)
     event(type(case.query.relation).__name__)
     for outcome in outcomes(random, case, BagBackend()):

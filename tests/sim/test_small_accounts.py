@@ -34,7 +34,7 @@ def wrong(world: SmallWorld, seed: int, cast: Cast = RIGHT) -> Iterable[Violatio
 
 @pytest.mark.parametrize("part", range(4))
 def test_no_promise_of_dynamic_tables_is_broken(part: int, deep: bool) -> None:
-    """SIM-10. 100 seeds; 1,000 in a deep run."""
+    """SIM-10, R-DVS-62, R-DVS-63. 100 seeds; 1,000 in a deep run."""
     count = SEEDS_AT_ONCE * (10 if deep else 1)
     for seed in range(part * count, (part + 1) * count):
         assert wrong(small_world(seed), seed) == []
@@ -53,6 +53,16 @@ def test_each_flaw_of_refreshes_is_caught(name: str) -> None:
             assert wrong(small_world(seed), seed) == []
             return
     pytest.fail(f"{name} survives {SEEDS_TO_CATCH} seeds")
+
+
+def test_isolation_alone_finds_tables_that_are_read_as_of_a_time() -> None:
+    """DVS-14 and DVS-15 can fail, whatever else does."""
+    cast, found = FLAWS["upstream by commit time"].cast, set[str]()
+    for seed in range(SEEDS_TO_CATCH):
+        found |= {one.invariant for one in judged(histories(small_world(seed).run(seed, cast)))[1]}
+        if found == {"DVS-14", "DVS-15"}:
+            return
+    pytest.fail(f"only {found} in {SEEDS_TO_CATCH} seeds")
 
 
 PRINTED = """
