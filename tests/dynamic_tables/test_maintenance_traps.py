@@ -226,7 +226,7 @@ def test_trap_24_neighbours_of_a_changed_row_change_too() -> None:
 
 
 def test_trap_25_a_row_moves_to_another_partition() -> None:
-    """R-DVS-95. A row that moves: both partitions are computed again. risingwave PR#11587, LakeSoul PR#914."""
+    """R-DVS-95. A row moves: both partitions are computed again. risingwave PR#11587, LakeSoul PR#914."""
     text = "SELECT k, n, count(*) OVER (PARTITION BY k) c FROM n"
     before = {"1": (1, 1, ""), "2": (1, 2, ""), "3": (2, 3, "")}
     after = {**before, "2": (2, 2, "")}

@@ -39,7 +39,7 @@ def played(offset_us: int, cast: Cast = RIGHT) -> Run:
 
 @pytest.mark.parametrize("seconds", [-5, 0, 5])
 def test_a_manual_refresh_sees_what_its_node_has_committed(seconds: int) -> None:
-    """DVS-16, R-DVS-07."""
+    """SIM-16, DVS-16, R-DVS-07."""
     found = played(seconds * SECOND_US)
     assert violations(found) == []
     asked = next(one for one in found.trace if isinstance(one, Committed) and one.at_us > ASKED_US)

@@ -37,7 +37,7 @@ def disagreement(cast: Cast) -> list[str]:
 
 
 def test_two_modes_agree_and_a_broken_one_is_found_without_any_truth() -> None:
-    """R-DVS-110. [D] 6.1: production's workload, on two configurations."""
+    """SIM-14, R-DVS-110. [D] 6.1: production's workload, on two configurations."""
     assert disagreement(RIGHT) == []
     for name in ("NULL group dropped", "skip loses an interval"):
         assert any("is not that of mode" in what for what in disagreement(FLAWS[name].cast))

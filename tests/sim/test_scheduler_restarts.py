@@ -57,7 +57,7 @@ class PassesOverTicks(Scheduler):
 
 
 def test_who_forgets_frontiers_is_found() -> None:
-    """DVS-10 of a start: each table is told at the timestamp that it has."""
+    """SIM-15. DVS-10 of a start: each table is told at the timestamp that it has."""
     assert violations(played(LOST)) == []
     found = violations(played(LOST, cast=Cast(scheduler=ForgetsFrontiers)))
     assert {one.invariant for one in found} == {"DVS-10"}
