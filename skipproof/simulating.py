@@ -168,7 +168,7 @@ def ran(case: Case, seed: int) -> Ran:
         case=case,
         seed=seed,
         measures={**played.measures(), **lost},
-        results=played.results(),
+        results=played.results() if case.scenario.agree else {},
         latencies_us=played.latencies_us(),
         violations=(*played.violations(), *wrong),
     )
