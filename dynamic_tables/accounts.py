@@ -14,6 +14,7 @@ from dynamic_tables.events import GraphChanged, Known, ManualRefresh
 from dynamic_tables.frontiers import TableId
 from dynamic_tables.graphs import Node, node_of, nodes, touched
 from dynamic_tables.refreshing import Binder, Engine, stamp
+from dynamic_tables.tracking import TIMESTAMPS_KEPT
 from dynamic_tables.versions import Table
 from pruning.errors import InputError
 
@@ -82,8 +83,11 @@ class Account:
 
     def everything(self) -> GraphChanged:
         """What a scheduler that starts anew is to be told first."""
-        known = tuple(self._known(node) for node in nodes(self.catalog.state).values())
-        return GraphChanged(known, anew=True)
+        known = []
+        for node in nodes(self.catalog.state).values():
+            past_us = self.tables[node.table].refresh_timestamps()[-TIMESTAMPS_KEPT:-1]
+            known.append(self._known(node)._replace(past_us=past_us))
+        return GraphChanged(tuple(known), anew=True)
 
     def _known(self, node: Node) -> Known:
         frontier = self.tables[node.table].frontier

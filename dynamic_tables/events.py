@@ -49,11 +49,13 @@ class Known(NamedTuple):
     Attributes:
         data_us: Its data timestamp; None before its first refresh.
         readable_from_us: The least data timestamp at which all base tables that it reads can be read.
+        past_us: Data timestamps that it had before; told to a scheduler that starts anew.
     """
 
     node: Node
     data_us: int | None
     readable_from_us: int
+    past_us: tuple[int, ...] = ()
 
 
 class GraphChanged(NamedTuple):

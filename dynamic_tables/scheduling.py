@@ -160,7 +160,7 @@ class Scheduler:
         if table.data_us >= data_us:
             return Reason.PASSED
         for source in table.upstream:
-            if source.data_us != data_us and not source.is_to_get(data_us):
+            if not source.is_to_get(data_us) and not source.has(data_us):
                 return Reason.UPSTREAM
         return None
 
@@ -313,7 +313,7 @@ class Scheduler:
         table.readable_from_us = known.readable_from_us
         if before is None and known.data_us is not None and known.data_us > table.data_us:
             table.data_us = known.data_us
-            table.recent.append(known.data_us)
+            table.recent.extend((*known.past_us, known.data_us))
         return before
 
     def _link(self, table: Tracked) -> None:

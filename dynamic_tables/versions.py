@@ -6,7 +6,6 @@ whole microsecond: it sees every commit of that microsecond or before.
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dynamic_tables.changes import Contents, Delta, Row, RowId
@@ -127,7 +126,7 @@ class Table:
             raise NoVersion(f"no refresh had the data timestamp {data_us} us")
         return self.version(self._refresh_versions[place])
 
-    def refresh_timestamps(self) -> Sequence[int]:
+    def refresh_timestamps(self) -> tuple[int, ...]:
         """The data timestamps of its refreshes, oldest first."""
         return tuple(self._refresh_us)
 

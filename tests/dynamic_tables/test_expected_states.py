@@ -97,13 +97,19 @@ def test_a_new_scheduler_goes_on_from_what_is_stored():
     world.dynamic("s.d", "sum", "b0")
     world.dynamic("s.e", "copy", "d")
     world.finish_all()
+    world.settle(96)
     world.works.clear()
     world.scheduler = Scheduler()
-    world.tell(world.account.everything())
+    everything = world.account.everything()
+    for known in everything.tables:
+        had = world.account.tables[known.node.table].refresh_timestamps()
+        assert len(had) == 3
+        assert (*known.past_us, known.data_us) == had
+    world.tell(everything)
     world.write("s.b0", 2)
     world.settle(96)
     world.check_contents(world.account.catalog.state.get("s.e").identity)
-    assert world.table("s.e").frontier.data_us >= 48 * SECOND_US
+    assert world.table("s.e").frontier.data_us >= 4 * 48 * SECOND_US
     assert world.log[-1].action.name in ("INCREMENTAL", "NO_DATA")
 
 

@@ -359,3 +359,16 @@ def test_a_scheduler_that_starts_anew_suspends_nobody():
     assert bench.step(GraphChanged(known, anew=True)) == []
     assert bench.status("a").suspended == "by a user"
     assert bench.status("b").suspended is None
+
+
+def test_a_scheduler_that_starts_anew_knows_what_upstream_had():
+    """R-DVS-82, R-DVS-38. Upstream went on to tick 5, and downstream was lost on its way to 4."""
+    fast, slow = node("a"), node("b", "a", lag=5 * MINUTE_US)
+    bench = Bench()
+    bench.seconds = 5 * 48 + 10
+    told = (Known(fast, 5 * TICK_US, 0, (3 * TICK_US, 4 * TICK_US)), Known(slow, 0, 0))
+    assert said(bench.step(GraphChanged(told, anew=True))) == [("StartRefresh", "b", 4)]
+    bench = Bench()
+    bench.seconds = 5 * 48 + 10
+    told = (Known(fast, 5 * TICK_US, 0), Known(slow, 0, 0))
+    assert said(bench.step(GraphChanged(told, anew=True))) == [("Skip", "b", 4)]
