@@ -32,7 +32,7 @@ class Account:
         *,
         backend: Backend,
         bind: Binder,
-        log: Callable[[Committed], None],
+        log: Callable[[Committed], None] | None = None,
         engine: type[Engine] = Engine,
         table: type[Table] = Table,
     ) -> None:

@@ -57,7 +57,8 @@ class Catalog:
 
     def as_of(self, data_us: int) -> State:
         """The state at a data timestamp; no entry will change what that is (R-DVS-83)."""
-        self.read_us = max(self.read_us, data_us)
+        if data_us > self.read_us:
+            self.read_us = data_us
         for since_us, state in reversed(self._states):
             if since_us <= data_us:
                 return state

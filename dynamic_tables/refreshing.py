@@ -41,6 +41,9 @@ Columns: TypeAlias = Callable[[Entity], tuple[Field, ...]]
 # Binds the definition of a table to what its names mean in a state, with views expanded.
 Binder: TypeAlias = Callable[[State, Entity, Columns], Query]
 
+# What most refreshes do, and why, and how many rows of sources changed.
+NOTHING = (RefreshAction.NO_DATA, Cause.UNCHANGED, 0)
+
 
 @dataclass(frozen=True)
 class TableInterval:
@@ -76,7 +79,7 @@ class Engine:
 
     Args:
         tables: By identity; dropped ones too.
-        log: Where each committed refresh is told, once.
+        log: Where each committed refresh is told, once; None: nowhere.
     """
 
     def __init__(
@@ -86,7 +89,7 @@ class Engine:
         tables: Mapping[TableId, Table],
         backend: Backend,
         bind: Binder,
-        log: Callable[[Committed], None],
+        log: Callable[[Committed], None] | None = None,
     ) -> None:
         self._catalog = catalog
         self._tables = tables
@@ -133,7 +136,8 @@ class Engine:
         now = self._catalog.state.entities.get(table_id)
         if now is None:
             raise RefreshFailed(Fault.USER, "the table is dropped")
-        state = self._catalog.as_of(max(data_us, now.created.physical_us))
+        created_us = now.created.physical_us
+        state = self._catalog.as_of(data_us if data_us > created_us else created_us)
         return state, state.entities.get(table_id, now)
 
     def dependencies(self, state: State, entity: Entity) -> Dependencies:
@@ -194,17 +198,16 @@ class Engine:
         versions: Mapping[TableId, Consumed],
     ) -> tuple[RefreshAction, Cause, int]:
         """The action, why, and how many rows of sources changed."""
-        anew = RefreshAction.FULL if entity.mode is Mode.FULL else RefreshAction.REINITIALIZE
         if base is None:
-            return anew, Cause.FIRST, 0
+            return _anew(entity), Cause.FIRST, 0
         if self._evolved(base, dependencies):
-            return anew, Cause.EVOLVED, 0
+            return _anew(entity), Cause.EVOLVED, 0
         try:
             changed, changed_count = self._changed(base, versions)
         except Purged:
-            return anew, Cause.PURGED, 0
+            return _anew(entity), Cause.PURGED, 0
         if not changed:
-            return RefreshAction.NO_DATA, Cause.UNCHANGED, 0
+            return NOTHING
         if entity.mode is Mode.FULL:
             return RefreshAction.FULL, Cause.MODE, changed_count
         return RefreshAction.INCREMENTAL, Cause.CHANGED, changed_count
@@ -213,9 +216,10 @@ class Engine:
         """Whether the contents were computed by another definition, or from others (R-DVS-42 to 44)."""
         if base.dependencies is not dependencies and not base.dependencies.agree_with(dependencies):
             return True
-        return any(
-            consumed.number < self._tables[source].columns_since for source, consumed in base.versions.items()
-        )
+        for source, consumed in base.versions.items():
+            if consumed.number < self._tables[source].columns_since:
+                return True
+        return False
 
     def _changed(self, base: Frontier, versions: Mapping[TableId, Consumed]) -> tuple[bool, int]:
         """Whether a source changed since, by metadata, and how many rows.
@@ -321,7 +325,8 @@ class Engine:
         committed = stamp(clock, wall_us, (table,))
         frontier = Frontier(plan.data_us, committed, plan.versions, plan.dependencies)
         table.commit_refresh(frontier, staged.changes)
-        self._log(self._committed(staged, now_us))
+        if self._log is not None:
+            self._log(self._committed(staged, now_us))
         return True
 
     def _require_base(self, plan: Plan) -> None:
@@ -344,6 +349,10 @@ class Engine:
             began_us=plan.began_us,
             ended_us=ended_us,
         )
+
+
+def _anew(entity: Entity) -> RefreshAction:
+    return RefreshAction.FULL if entity.mode is Mode.FULL else RefreshAction.REINITIALIZE
 
 
 def stamp(clock: Clock, wall_us: int, tables: tuple[Table, ...]) -> Timestamp:

@@ -95,7 +95,8 @@ class Scheduler:
     def step(self, now_us: int, event: Event) -> list[Command]:
         """Take one event, and what has become due. Time that goes back stands still."""
         jobs = self._jobs
-        jobs.now_us = max(jobs.now_us, now_us)
+        if now_us > jobs.now_us:
+            jobs.now_us = now_us
         self._handlers[type(event)](event)
         if self._timer_us is None or jobs.now_us >= self._timer_us:
             self._deal_with_time()
@@ -106,6 +107,11 @@ class Scheduler:
         """What is remembered of a table; None: nothing, it is not known."""
         tracked = self._tables.get(table)
         return None if tracked is None else status_of(tracked)
+
+    def period_us(self, table: TableId) -> int | None:
+        """The period of a table; None: it is not scheduled."""
+        tracked = self._tables.get(table)
+        return None if tracked is None else tracked.period_us
 
     # Time
 
@@ -189,7 +195,8 @@ class Scheduler:
         table = self._tables.get(event.table)
         job = table.running if table else None
         if table is not None and job is not None and self._jobs.finish(table, event.data_us):
-            self._reset_errors(table)
+            if table.errors:
+                self._reset_errors(table)
             # Of a timestamp that was old when it was planned, its age is no cost.
             cost_us = self._jobs.now_us - max(job.data_us, job.planned_us)
             if event.changed and table.learn_cost(cost_us):

@@ -87,6 +87,11 @@ class Tracked:
         self.group = 0
 
     @property
+    def period_us(self) -> int | None:
+        """Its period; None: it is not scheduled."""
+        return None if self.period is None else PERIODS_US[self.period]
+
+    @property
     def newest_us(self) -> int:
         """The newest data timestamp that it has or is to get."""
         return self.jobs[-1].data_us if self.jobs else self.data_us
@@ -162,7 +167,7 @@ def status_of(tracked: Tracked) -> Status:
         errors=tracked.errors,
         suspended=tracked.suspended,
         lag_us=tracked.lag_us,
-        period_us=None if tracked.period is None else PERIODS_US[tracked.period],
+        period_us=tracked.period_us,
         cost_us=tracked.cost_us,
     )
 

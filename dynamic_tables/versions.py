@@ -30,20 +30,24 @@ class Version:
     """What one commit made of a table.
 
     Attributes:
-        number: Counts the versions of a table from 0, in which it is empty.
+        consumed: How a frontier names it: versions of a table are counted from 0, in which it is empty.
         changes: From the version before. Empty if it was maintained only: compacted, clustered anew.
         changed_count: Of rows, in all versions up to this one.
     """
 
-    number: int
-    committed: Timestamp
+    consumed: Consumed
     changes: Delta
     changed_count: int
 
     @property
-    def consumed(self) -> Consumed:
-        """How a frontier names it."""
-        return Consumed(self.number, self.committed)
+    def number(self) -> int:
+        """Which version it is."""
+        return self.consumed.number
+
+    @property
+    def committed(self) -> Timestamp:
+        """When it was committed."""
+        return self.consumed.committed
 
 
 class Table:
@@ -65,7 +69,7 @@ class Table:
         self.frontier: Frontier | None = None
         self.read_us = -1
         self.columns_since = 0
-        self._versions = [Version(0, created, (), 0)]
+        self._versions = [Version(Consumed(0, created), (), 0)]
         self._first = 0
         self._contents: dict[int, Contents] = {0: {}}
         # Entry by entry: a data timestamp of a refresh, and the version that it left.
@@ -97,7 +101,7 @@ class Table:
             Purged: What it was then is not retained.
         """
         latest = self._versions[-1]
-        if latest.committed.physical_us <= data_us:
+        if latest.consumed.committed.physical_us <= data_us:
             return latest
         place = bisect_right(self._versions, data_us, key=_physical_us)
         if place > 0:
@@ -108,7 +112,8 @@ class Table:
 
     def read_at(self, data_us: int) -> Version:
         """The version as of a data timestamp; no commit will change what that is (R-DVS-83)."""
-        self.read_us = max(self.read_us, data_us)
+        if data_us > self.read_us:
+            self.read_us = data_us
         return self.as_of(data_us)
 
     def refreshed_at(self, data_us: int) -> Version:
@@ -187,7 +192,8 @@ class Table:
         assert committed.physical_us > self.read_us, "a reader has seen that there is no such commit"
         changes = net([changes])
         latest = self.latest
-        version = Version(latest.number + 1, committed, changes, latest.changed_count + len(changes))
+        consumed = Consumed(latest.number + 1, committed)
+        version = Version(consumed, changes, latest.changed_count + len(changes))
         self._versions.append(version)
         return version
 
@@ -203,7 +209,7 @@ class Table:
         if old is not None and frontier.dependencies.has_other_columns(old.dependencies):
             self.columns_since = self.latest.number
         self._refresh_us.append(frontier.data_us)
-        self._refresh_versions.append(self._versions[-1].number)
+        self._refresh_versions.append(self._versions[-1].consumed.number)
         self.frontier = frontier
 
     def purge(self, horizon_us: int) -> None:
@@ -243,4 +249,4 @@ class Table:
 
 
 def _physical_us(version: Version) -> int:
-    return version.committed.physical_us
+    return version.consumed.committed.physical_us
