@@ -10,7 +10,8 @@ import numpy as np
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=True):
+# Millions are kept, and none can be part of a cycle: the garbage collector is spared them.
+class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=True, gc=False):
     """Something that happened at a time."""
 
     at_us: int

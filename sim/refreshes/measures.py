@@ -3,6 +3,7 @@
 from collections import Counter
 
 from sim.refreshes.events import (
+    Began,
     Broken,
     Committed,
     CommittedAlready,
@@ -19,6 +20,7 @@ from sim.refreshes.events import (
     Restarted,
     Skipped,
     Suspended,
+    Told,
     Wrote,
 )
 from sim.refreshes.run import Run
@@ -59,6 +61,8 @@ def measures(run: Run) -> dict[str, float]:
     lags = []
     for event in run.trace:
         match event:
+            case Began() | Told():
+                continue  # half of all
             case Committed():
                 found["refreshes"] += 1
                 found[event.action.lower()] += 1
