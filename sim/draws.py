@@ -1,8 +1,9 @@
 """Randomness: one stream for each name, so that a new process moves nobody else's draws."""
 
 import random
-from collections.abc import Iterator
-from typing import cast
+from collections.abc import Callable, Iterator
+from heapq import heappush
+from typing import Any
 
 from simpy import Environment, Event
 from simpy.events import NORMAL, EventPriority
@@ -22,21 +23,35 @@ class Draws:
         return self._streams[name]
 
 
+class Call(Event):
+    """A call, for which nobody waits: it has no more of an event than `Environment.step` asks for."""
+
+    _ok = True
+
+    def __init__(self, call: Callable[[Event], None]) -> None:
+        self.callbacks = [call]
+
+
 class Clock(Environment):
     """A clock of whole microseconds, on which what falls on one instant comes in a drawn order.
 
     SimPy would take it first-in first-out, and no run would see another order.
     """
 
+    # By time, priority (any number is one; SimPy's own are whole), and a count; and the event.
+    _queue: list[Any]
+
     def __init__(self, ties: random.Random | None) -> None:
         super().__init__(0)
-        self._ties = ties
+        self._share: Callable[[], float] = ties.random if ties else lambda: 0.0
 
     def schedule(self, event: Event, priority: EventPriority = NORMAL, delay: float = 0) -> None:
         """As SimPy does, with a share of the priority drawn where there are to be no ties."""
-        drawn = priority if self._ties is None else priority + self._ties.random()
-        # Any number is a priority; SimPy's own are whole.
-        super().schedule(event, cast("EventPriority", drawn), delay)
+        heappush(self._queue, (self._now + delay, priority + self._share(), next(self._eid), event))
+
+    def after(self, delay_us: int, call: Callable[[Event], None]) -> None:
+        """Call something after a while, by one event; a process that waits and does it takes three."""
+        heappush(self._queue, (self._now + delay_us, NORMAL + self._share(), next(self._eid), Call(call)))
 
 
 def cumulative(stream: random.Random, low: int, high: int, count: int) -> Iterator[int]:

@@ -1,13 +1,13 @@
 """The account under a simulated clock: its nodes, its scheduler, and the messages between them."""
 
-from collections import deque
-from collections.abc import Callable, Generator, Iterator
+import random
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
-from simpy import Process, Resource
+from simpy import Resource
 from simpy.events import Event as Waiting
 
 from dynamic_tables import ddl
@@ -44,12 +44,13 @@ from sim import draws
 from sim.draws import Draws
 from sim.refreshes import events as told
 from sim.refreshes.binding import Bindings
-from sim.refreshes.faults import Troubles
+from sim.refreshes.faults import Troubles, Weather
 from sim.refreshes.model import Setup
 from sim.refreshes.recording import Record
 from sim.trace import Trace
 
 Waits = Generator[Waiting, Any, Any]
+Message = TypeVar("Message", bound=StartRefresh | Heartbeat | Finished | Failed)
 RUNNING = (Condition.EXECUTING, Condition.INITIALIZING, Condition.SILENT)
 
 
@@ -66,13 +67,21 @@ class Cast:
 RIGHT = Cast()
 
 
+class Crashing(Protocol):
+    """What runs on a node."""
+
+    def crash(self) -> None:
+        """Its node has crashed."""
+
+
 class Cloud:
     """One account, with who works on it.
 
     Attributes:
         account: The tables and their engine.
+        emit: Adds to the trace.
         refresh: Starts a refresh as ordered; set by who builds the world.
-        running: The processes on each node, which a crash ends.
+        running: The refreshes on each node, which a crash ends.
         clocks: Of each node; a crash starts it again.
     """
 
@@ -82,21 +91,25 @@ class Cloud:
         self.troubles = troubles
         self.draws = seeded
         self.trace: Trace = []
+        self.emit = self.trace.append
         self.record = Record(keeps=setup.checked)
         self.bindings = Bindings()
-        self.account = Account(backend=cast.backend(), bind=bind, log=_nowhere, engine=cast.engine)
+        self.account = Account(backend=cast.backend(), bind=bind, engine=cast.engine)
         self._new_scheduler = partial(cast.scheduler, phase_us=setup.world.phase_us)
         self.scheduler = self._new_scheduler()
         self._lost_count = 0  # how many faults keep the scheduler down
+        self._delay_us_min = setup.world.delay_us_min
+        self._delay_count = 1 + setup.world.delay_us_max - setup.world.delay_us_min
         self.marks = [-1] * setup.world.nodes
         self._new_clock = cast.clock
         self.clocks = [self._clock(node) for node in range(setup.world.nodes)]
-        self.running: list[dict[Process, None]] = [{} for _ in self.clocks]
+        self.running: list[dict[Crashing, None]] = [{} for _ in self.clocks]
         self.warehouses = {one.name: (one, Resource(env, one.workers)) for one in setup.warehouse}
         self.refresh: Callable[[StartRefresh], None]
         self._timer_us: int | None = None
         self._at_tick = False
-        # What the scheduler may not know yet: the refreshes that were ordered and not told to have ended.
+        # What the scheduler may not know yet: the refreshes that were ordered and not told to have ended, if
+        # states are checked.
         self.working: dict[TableId, tuple[StartRefresh, int]] = {}
 
     @property
@@ -106,21 +119,22 @@ class Cloud:
 
     def wall_us(self, node: int) -> int:
         """What the wall clock of a node shows."""
-        return max(0, self.now_us + self.troubles.offset_us(node, self.now_us))
-
-    def emit(self, event: Any) -> None:
-        """Add to the trace."""
-        self.trace.append(event)
+        offset_us = self.troubles.offset_us(node)
+        return max(0, self.now_us + offset_us) if offset_us else self.now_us
 
     @contextmanager
     def asserting(self) -> Iterator[None]:
         """What should never be raised is told, and the world goes on."""
         try:
             yield
+        except InputError:
+            raise
         except Exception as error:  # what is wrong on purpose may raise anything
-            if isinstance(error, InputError):
-                raise
-            self.emit(told.Broken(at_us=self.now_us, what=f"{type(error).__name__}: {error}"))
+            self.broken(error)
+
+    def broken(self, error: Exception) -> None:
+        """Tell of what should never be raised."""
+        self.emit(told.Broken(at_us=self.now_us, what=f"{type(error).__name__}: {error}"))
 
     # Nodes
 
@@ -133,9 +147,8 @@ class Cloud:
     def crash(self, node: int) -> None:
         """A node loses all but its mark."""
         self.clocks[node] = self._clock(node)
-        for process in list(self.running[node]):
-            if process.is_alive:
-                process.interrupt()
+        for one in list(self.running[node]):
+            one.crash()
 
     def lose_scheduler(self) -> None:
         """Nobody hears of events, and no timer goes off, until `start_scheduler`."""
@@ -218,45 +231,40 @@ class Cloud:
             return
         self._hear(event)
         self._at_tick = isinstance(event, Tick)
-        waiting = deque([event])
-        while waiting:
-            with self.asserting():
-                for command in self.scheduler.step(self.wall_us(0), waiting.popleft()):
-                    waiting.extend(self._carry_out(command))
+        events = [event]
+        for one in events:  # what it orders may make more of them
+            try:
+                for command in self.scheduler.step(self.wall_us(0), one):
+                    events += self._carry_out(command)
+            except InputError:
+                raise
+            except Exception as error:  # as in `asserting`, which takes longer to enter than most steps
+                self.broken(error)
         if self.setup.checked:
             self._check_states()
 
     def _hear(self, event: Event) -> None:
-        if not isinstance(event, Finished | Failed):
-            return
-        order, _ = self.working.get(event.table, (None, 0))
-        how, attempt = "finished", -1
-        if isinstance(event, Failed):
-            how, attempt = event.fault.name.lower(), event.attempt
-        same = order is not None and order.data_us == event.data_us and attempt in (-1, order.attempt)
-        if same:
-            del self.working[event.table]
-        self.emit(
-            told.Told(at_us=self.now_us, table=event.table, data_us=event.data_us, attempt=attempt, how=how)
-        )
+        match event:
+            case Finished():
+                how, attempt = "finished", -1
+            case Failed():
+                how, attempt = event.fault.name.lower(), event.attempt
+            case _:
+                return
+        table, data_us = event.table, event.data_us
+        if table in self.working:
+            order, _ = self.working[table]
+            if order.data_us == data_us and attempt in (-1, order.attempt):
+                del self.working[table]
+        self.emit(told.Told(at_us=self.now_us, table=table, data_us=data_us, attempt=attempt, how=how))
 
-    def _carry_out(self, command: Command) -> list[Event]:
+    def _carry_out(self, command: Command) -> Sequence[Event]:
         now = self.now_us
         match command:
+            case StartRefresh():
+                self._order(command, now)
             case Timer(at_us):
                 self._set_timer(at_us)
-            case StartRefresh(table, data_us, attempt, trigger):
-                checked = self.setup.checked
-                above = [self._period_us(source) for source in self._upstream(table)] if checked else []
-                self.emit(
-                    told.Ordered(
-                        at_us=now, table=table, data_us=data_us, attempt=attempt,
-                        trigger=trigger.name.lower(), period_us=self._period_us(table),
-                        above_us=max(above, default=0), at_tick=self._at_tick,
-                    )
-                )  # fmt: skip
-                self.working[table] = command, now
-                self.send("StartRefresh", partial(self.refresh, command))
             case Skip(table, data_us, reason):
                 self.emit(told.Skipped(at_us=now, table=table, data_us=data_us, reason=reason.name.lower()))
             case Fail(table, data_us, trigger, reason):
@@ -274,7 +282,22 @@ class Cloud:
             case Resume(table):
                 self.emit(told.Resumed(at_us=now, table=table))
                 return self._written(table, ddl.Resume)
-        return []
+        return ()
+
+    def _order(self, order: StartRefresh, now_us: int) -> None:
+        table, data_us, attempt, trigger = order
+        period_us = self.scheduler.period_us
+        above_us = 0
+        if self.setup.checked:
+            self.working[table] = order, now_us
+            above_us = max((period_us(source) or 0 for source in self._upstream(table)), default=0)
+        self.emit(
+            told.Ordered(
+                at_us=now_us, table=table, data_us=data_us, attempt=attempt, trigger=trigger.name.lower(),
+                period_us=period_us(table) or 0, above_us=above_us, at_tick=self._at_tick,
+            )
+        )  # fmt: skip
+        self.send(order, self.refresh)
 
     def _written(self, table: TableId, made: Callable[[str], ddl.Statement]) -> list[Event]:
         """The scheduler's own statements, written to the log."""
@@ -285,10 +308,6 @@ class Cloud:
         state = self.account.catalog.state
         entity = state.entities.get(table)
         return () if entity is None else node_of(state, entity).upstream
-
-    def _period_us(self, table: TableId) -> int:
-        status = self.scheduler.status(table)
-        return 0 if status is None or status.period_us is None else status.period_us
 
     def _set_timer(self, at_us: int) -> None:
         self._timer_us = at_us
@@ -307,40 +326,43 @@ class Cloud:
 
     # Messages
 
-    def send(self, kind: str, deliver: Callable[[], None]) -> None:
+    def send(self, message: Message, deliver: Callable[[Message], None]) -> None:
         """Send a message, which faults may lose, double and delay."""
+        kind = type(message).__name__
         stream = self.draws.stream(f"message/{kind}")
-        world = self.setup.world
-        weather = self.troubles.weather(kind, self.now_us)
+        weather = self.troubles.weather(kind)
+        for _ in range(self._copies(kind, weather, stream) if weather else 1):
+            delay_us = self._delay_us_min + stream.randrange(self._delay_count)
+            for one in weather:
+                delay_us += stream.randint(0, one.delay_us_max)
+            self.env.after(delay_us, lambda _: deliver(message))
+
+    def _copies(self, kind: str, weather: Iterable[Weather], stream: random.Random) -> int:
+        """How often a message comes."""
         copies = 1
         for one in weather:
             if stream.random() * 100 < one.lost_percent:
                 self.emit(told.MessageTroubled(at_us=self.now_us, message=kind, how="lost"))
-                return
+                return 0
             if stream.random() * 100 < one.doubled_percent:
                 self.emit(told.MessageTroubled(at_us=self.now_us, message=kind, how="doubled"))
                 copies += 1
-        for _ in range(copies):
-            delay = stream.randint(world.delay_us_min, world.delay_us_max)
-            delay += sum(stream.randint(0, one.delay_us_max) for one in weather)
-            self.env.process(self._deliver(delay, deliver))
+        return copies
 
     def doubled(self, kind: str) -> bool:
         """Whether a message of that kind comes twice now, where it is no message of its own here."""
+        weather = self.troubles.weather(kind)
+        if not weather:
+            return False
         stream = self.draws.stream(f"message/{kind}")
-        weather = self.troubles.weather(kind, self.now_us)
         found = any(stream.random() * 100 < one.doubled_percent for one in weather)
         if found:
             self.emit(told.MessageTroubled(at_us=self.now_us, message=kind, how="doubled"))
         return found
 
-    def _deliver(self, delay_us: int, deliver: Callable[[], None]) -> Waits:
-        yield self.env.timeout(delay_us)
-        deliver()
-
     def tell_later(self, event: Heartbeat | Finished | Failed) -> None:
         """Send the scheduler an event."""
-        self.send(type(event).__name__, partial(self.tell, event))
+        self.send(event, self.tell)
 
     # What is told of tables
 
@@ -375,7 +397,3 @@ class Cloud:
 
     def _misstated(self, table: TableId, state: Expected, what: str) -> None:
         self.emit(told.Misstated(at_us=self.now_us, table=table, told=state.condition.name, what=what))
-
-
-def _nowhere(_: object) -> None:
-    """The trace has the log of refreshes."""

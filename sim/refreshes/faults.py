@@ -1,7 +1,7 @@
 """What goes wrong with refreshes, and when: plans of faults, and how it is while they last."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, TypeVar
 
@@ -90,47 +90,67 @@ AnyFault: TypeAlias = Crash | Slow | Failing | Late | Skew | Weather | Poison | 
 Kind = TypeVar("Kind", bound=Fault)
 
 
-@dataclass(frozen=True, slots=True)
 class Troubles:
-    """A plan of faults, asked for what is so at an instant."""
+    """A plan of faults, asked for what is so now: by each refresh ten times, mostly where none is planned."""
 
-    plan: Sequence[AnyFault]
+    def __init__(self, plan: Sequence[AnyFault], now_us: Callable[[], int]) -> None:
+        self._plan = plan
+        self._now_us = now_us
+        self._dies = self._all(WorkerDies)
+        self._slow = self._all(Slow)
+        self._failing = self._all(Failing)
+        self._late = self._all(Late)
+        self._skewed = self._all(Skew)
+        self._down = self._all(NodeCrash)
+        self._weather = self._all(Weather)
 
     @property
     def over_us(self) -> int:
         """When the last fault ends."""
-        return max((fault.until_us for fault in self.plan), default=0)
+        return max((fault.until_us for fault in self._plan), default=0)
 
-    def dies_percent(self, phase: Phase, now_us: int) -> int:
-        """How many of a hundred refreshes die then."""
-        return max([0, *(one.percent for one in self._of(WorkerDies, now_us) if one.phase == phase)])
+    def dies_percent(self, phase: Phase) -> int:
+        """How many of a hundred refreshes die now."""
+        if not self._dies:
+            return 0
+        return max([0, *(one.percent for one in self._now(self._dies) if one.phase == phase)])
 
-    def slowdown(self, table: str, now_us: int) -> int:
+    def slowdown(self, table: str) -> int:
         """How many times longer a refresh takes."""
-        return max([1, *(one.slowdown for one in self._of(Slow, now_us) if one.table in ("", table))])
+        return max([1, *(one.slowdown for one in self._now(self._slow) if one.table in ("", table))])
 
-    def failed_percent(self, table: str, now_us: int) -> int:
+    def failed_percent(self, table: str) -> int:
         """How many of a hundred computations fail."""
-        return max([0, *(one.percent for one in self._of(Failing, now_us) if one.table in ("", table))])
+        return max([0, *(one.percent for one in self._now(self._failing) if one.table in ("", table))])
 
-    def late_us(self, table: str, now_us: int) -> int:
+    def late_us(self, table: str) -> int:
         """How much later refreshes begin."""
-        return max([0, *(one.delay_us for one in self._of(Late, now_us) if one.table == table)])
+        if not self._late:
+            return 0
+        return max([0, *(one.delay_us for one in self._now(self._late) if one.table == table)])
 
-    def offset_us(self, node: int, now_us: int) -> int:
+    def offset_us(self, node: int) -> int:
         """How far a wall clock is ahead."""
-        return sum(one.offset_us for one in self._of(Skew, now_us) if one.node == node)
+        if not self._skewed:
+            return 0
+        return sum(one.offset_us for one in self._now(self._skewed) if one.node == node)
 
-    def down(self, node: int, now_us: int) -> bool:
+    def down(self, node: int) -> bool:
         """Whether a node is down."""
-        return any(one.node == node for one in self._of(NodeCrash, now_us))
+        return any(one.node == node for one in self._now(self._down)) if self._down else False
 
-    def weather(self, kind: str, now_us: int) -> list[Weather]:
+    def weather(self, kind: str) -> Sequence[Weather]:
         """What befalls a message of that kind."""
-        return [one for one in self._of(Weather, now_us) if one.only in ("", kind)]
+        if not self._weather:
+            return ()
+        return [one for one in self._now(self._weather) if one.only in ("", kind)]
 
-    def _of(self, kind: type[Kind], now_us: int) -> list[Kind]:
-        return [one for one in self.plan if isinstance(one, kind) and one.from_us <= now_us < one.until_us]
+    def _all(self, kind: type[Kind]) -> list[Kind]:
+        return [one for one in self._plan if isinstance(one, kind)]
+
+    def _now(self, planned: list[Kind]) -> list[Kind]:
+        now_us = self._now_us()
+        return [one for one in planned if one.from_us <= now_us < one.until_us]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,7 +36,7 @@ class Users:
         while cloud.now_us < until_us:
             wait_us = given.every_us if given.regular else self._around(stream, given.every_us)
             yield cloud.env.timeout(wait_us)
-            if not cloud.troubles.down(given.node, cloud.now_us):
+            if not cloud.troubles.down(given.node):
                 try:
                     yield from self._write(given, stream)
                 except InputError:
@@ -49,7 +49,7 @@ class Users:
         yield cloud.env.timeout(given.from_us)
         while True:
             yield cloud.env.timeout(self._around(stream, given.every_us))
-            if not cloud.troubles.down(given.node, cloud.now_us):
+            if not cloud.troubles.down(given.node):
                 with cloud.asserting():
                     self._read(given)
 

@@ -1,10 +1,11 @@
 """A refresh on its way: begun, computed by a warehouse, committed; it may die between any two."""
 
-from collections.abc import Generator
-from typing import Any
+import random
+from collections.abc import Callable
+from functools import partial
 
-from simpy import Interrupt
 from simpy.events import Event as Waiting
+from simpy.resources.resource import Request
 
 from dynamic_tables.actions import (
     AlreadyRefreshed,
@@ -14,10 +15,12 @@ from dynamic_tables.actions import (
     Staged,
     ValidationFailed,
 )
+from dynamic_tables.changes import Action
 from dynamic_tables.events import Failed, Fault, Finished, Heartbeat, StartRefresh
 from sim.refreshes import events as told
 from sim.refreshes.cloud import Cloud, Waits
 from sim.refreshes.faults import Phase
+from sim.refreshes.model import Warehouse
 from sim.refreshes.recording import Refreshed
 
 # After a commit, until a second one of the same refresh arrives at the latest.
@@ -40,53 +43,91 @@ class Workers:
         cloud = self.cloud
         self._count += 1
         node = self._count % len(cloud.clocks)
-        if cloud.troubles.down(node, cloud.now_us):
-            cloud.emit(self._died(order, "down"))
-            return
-        work = Work(self, order, node)
-        process = cloud.env.process(work.run())
-        cloud.running[node][process] = None
-        process.callbacks.append(lambda _: cloud.running[node].pop(process, None))
-
-    def _died(self, order: StartRefresh, phase: str) -> told.Died:
-        table, data_us, attempt, _ = order
-        return told.Died(at_us=self.cloud.now_us, table=table, data_us=data_us, attempt=attempt, phase=phase)
+        work = Work(cloud, order, node)
+        if cloud.troubles.down(node):
+            work.died("down")
+        else:
+            cloud.running[node][work] = None
+            work.start()
 
 
 class Work:
-    """One attempt at one refresh."""
+    """One attempt at one refresh: some steps, before each of which it waits.
 
-    def __init__(self, workers: Workers, order: StartRefresh, node: int) -> None:
-        self.workers = workers
-        self.cloud = workers.cloud
+    It is no process, because millions are made: one would take three events more.
+    """
+
+    __slots__ = ("_late_us", "_name", "_turn", "cloud", "node", "order", "phase")
+
+    def __init__(self, cloud: Cloud, order: StartRefresh, node: int) -> None:
+        self.cloud = cloud
         self.order = order
         self.node = node
-        self.alive = True
         self.phase = "ordered"
-        self._fates = self.cloud.draws.stream("fates")
+        self._name = cloud.name(order.table)
+        self._late_us = 0
+        self._turn: Request | None = None
 
-    def run(self) -> Waits:
-        """From the order to the message that it is done. Waits on the clock and a worker of the warehouse."""
-        cloud, (table, data_us, _, _) = self.cloud, self.order
-        late_us = cloud.troubles.late_us(cloud.name(table), cloud.now_us)
-        if late_us:
-            cloud.env.process(self._beat())
+    # From step to step
+
+    def _then(self, delay_us: int, step: Callable[[int], None]) -> None:
+        self.cloud.env.after(delay_us, partial(self._do, step))
+
+    def _do(self, step: Callable[[int], None], _: Waiting) -> None:
+        """One step, at a time, unless the attempt has ended."""
+        cloud = self.cloud
+        if self not in cloud.running[self.node]:
+            return
         try:
-            yield from self._refresh(late_us)
+            step(cloud.now_us)
         except AlreadyRefreshed:
+            self._end()
             self._already()
-            cloud.tell_later(Finished(table, data_us, True))
+            cloud.tell_later(Finished(self.order.table, self.order.data_us, True))
         except RefreshFailed as error:
+            self._end()
             validation = error.validation if isinstance(error, ValidationFailed) else 0
             self._failed(error.fault, str(error), validation)
-        except (_Died, Interrupt):
-            cloud.emit(self.workers._died(self.order, self.phase))
-            if cloud.setup.world.noticed_us:
-                cloud.env.process(self._noticed())
+        except _Died:
+            self.crash()
         except Exception as error:  # what is wrong on purpose may raise anything: told, as in `asserting`
-            cloud.emit(told.Broken(at_us=cloud.now_us, what=f"{type(error).__name__}: {error}"))
+            self._end()
+            cloud.broken(error)
             self._failed(Fault.SYSTEM, "broken", 0)
-        self.alive = False
+
+    def _end(self) -> None:
+        del self.cloud.running[self.node][self]
+        self._give_back()
+
+    def _give_back(self) -> None:
+        """Its worker of the warehouse, or its place in the queue for one."""
+        if self._turn is not None:
+            self._turn.cancel()
+            self._turn.resource.release(self._turn)
+            self._turn = None
+
+    def crash(self) -> None:
+        """Its worker is gone."""
+        self._end()
+        self.died(self.phase)
+        if self.cloud.setup.world.noticed_us:
+            failed = Failed(*self.order[:3], Fault.SYSTEM)
+            self.cloud.env.after(self.cloud.setup.world.noticed_us, lambda _: self.cloud.tell_later(failed))
+
+    def died(self, phase: str) -> None:
+        """Tell that its worker died."""
+        table, data_us, attempt, _ = self.order
+        died = told.Died(at_us=self.cloud.now_us, table=table, data_us=data_us, attempt=attempt, phase=phase)
+        self.cloud.emit(died)
+
+    def _fates(self) -> random.Random:
+        return self.cloud.draws.stream("fates")
+
+    def _may_die(self, phase: Phase) -> None:
+        self.phase = phase
+        percent = self.cloud.troubles.dies_percent(phase)
+        if percent and self._fates().random() * 100 < percent:
+            raise _Died
 
     def _already(self) -> None:
         table, data_us, attempt, _ = self.order
@@ -104,102 +145,118 @@ class Work:
         )  # fmt: skip
         self.cloud.tell_later(Failed(table, data_us, attempt, fault))
 
-    def _noticed(self) -> Waits:
-        yield self.cloud.env.timeout(self.cloud.setup.world.noticed_us)
-        table, data_us, attempt, _ = self.order
-        self.cloud.tell_later(Failed(table, data_us, attempt, Fault.SYSTEM))
-
     def _beat(self) -> Waits:
-        while self.alive:
-            yield self.cloud.env.timeout(self.cloud.setup.world.heartbeat_us)
-            if self.alive:
-                self.cloud.tell_later(Heartbeat(*self.order[:3]))
+        cloud = self.cloud
+        while True:
+            yield cloud.env.timeout(cloud.setup.world.heartbeat_us)
+            if self not in cloud.running[self.node]:
+                return
+            cloud.tell_later(Heartbeat(*self.order[:3]))
 
-    def _refresh(self, late_us: int) -> Waits:
+    # The steps
+
+    def start(self) -> None:
+        """Take the order."""
+        cloud = self.cloud
+        self._late_us = cloud.troubles.late_us(self._name)
+        if self._late_us:
+            cloud.env.process(self._beat())
+        self._then(cloud.setup.world.begin_us + self._late_us, self._begin)
+
+    def _begin(self, now_us: int) -> None:
         cloud, (table, data_us, attempt, _) = self.cloud, self.order
-        world, name = cloud.setup.world, cloud.name(table)
-        yield cloud.env.timeout(world.begin_us + late_us)
-        plan = cloud.account.engine.begin(table, data_us, now_us=cloud.now_us)
+        plan = cloud.account.engine.begin(table, data_us, now_us=now_us)
         cloud.emit(
             told.Began(
-                at_us=cloud.now_us, table=table, data_us=data_us, attempt=attempt, node=self.node,
+                at_us=now_us, table=table, data_us=data_us, attempt=attempt, node=self.node,
                 action=plan.action.value, cause=plan.cause.name.lower(), changed=plan.changed_count,
             )
         )  # fmt: skip
         self._may_die("begun")
         if plan.action is RefreshAction.NO_DATA:
-            staged = cloud.account.engine.compute(plan)
-        else:
-            if not late_us:
-                cloud.env.process(self._beat())  # nothing else takes long enough for a heartbeat
-            staged = yield from self._compute(plan, name)
-        self._may_die("computed")
-        yield cloud.env.timeout(world.commit_us)
-        self._commit(staged)
-        if cloud.doubled("Commit"):
-            cloud.env.process(self._commit_again(staged))
-        self._may_die("committed")
-        cloud.tell_later(Finished(table, data_us, plan.action is not RefreshAction.NO_DATA))
-
-    def _may_die(self, phase: Phase) -> None:
-        self.phase = phase
-        percent = self.cloud.troubles.dies_percent(phase, self.cloud.now_us)
-        if percent and self._fates.random() * 100 < percent:
-            raise _Died
-
-    def _compute(self, plan: Plan, name: str) -> Generator[Waiting, Any, Staged]:
-        cloud, (table, data_us, attempt, _) = self.cloud, self.order
+            self._stage(cloud.account.engine.compute(plan))
+            return
+        if not self._late_us:
+            cloud.env.process(self._beat())  # nothing else takes long enough for a heartbeat
         entity = cloud.account.catalog.state.entities.get(table)
         # A table that was dropped meanwhile has none; then any is as good.
         warehouse = entity.warehouse if entity else next(iter(cloud.warehouses))
         model, workers = cloud.warehouses[warehouse]
-        with workers.request() as turn:
-            yield turn
-            rows = plan.changed_count if plan.action is RefreshAction.INCREMENTAL else self._rows(plan)
-            takes_us = (model.fixed_us + model.row_us * rows) * cloud.troubles.slowdown(name, cloud.now_us)
-            cloud.emit(
-                told.Computing(
-                    at_us=cloud.now_us, table=table, data_us=data_us, attempt=attempt, warehouse=model.name,
-                    takes_us=takes_us,
-                )
-            )  # fmt: skip
-            yield cloud.env.timeout(takes_us)
-            percent = cloud.troubles.failed_percent(name, cloud.now_us)
-            if percent and self._fates.random() * 100 < percent:
-                raise RefreshFailed(Fault.SYSTEM, "a fault of the warehouse")
-            return cloud.account.engine.compute(plan)
+        self._turn = workers.request()
+        assert self._turn.callbacks is not None, "it comes later"
+        self._turn.callbacks.append(partial(self._do, partial(self._compute, plan, model)))
+
+    def _compute(self, plan: Plan, model: Warehouse, now_us: int) -> None:
+        cloud, (table, data_us, attempt, _) = self.cloud, self.order
+        rows = plan.changed_count if plan.action is RefreshAction.INCREMENTAL else self._rows(plan)
+        slowdown = cloud.troubles.slowdown(self._name)
+        takes_us = (model.fixed_us + model.row_us * rows) * slowdown
+        cloud.emit(
+            told.Computing(
+                at_us=now_us, table=table, data_us=data_us, attempt=attempt, warehouse=model.name,
+                takes_us=takes_us,
+            )
+        )  # fmt: skip
+        self._then(takes_us, partial(self._computed, plan))
 
     def _rows(self, plan: Plan) -> int:
         """How many rows the sources have that are read whole."""
         tables = self.cloud.account.tables
         return sum(len(tables[source].contents(tables[source].latest.number)) for source in plan.versions)
 
-    def _commit(self, staged: Staged) -> None:
+    def _computed(self, plan: Plan, now_us: int) -> None:
+        cloud = self.cloud
+        percent = cloud.troubles.failed_percent(self._name)
+        if percent and self._fates().random() * 100 < percent:
+            raise RefreshFailed(Fault.SYSTEM, "a fault of the warehouse")
+        staged = cloud.account.engine.compute(plan)
+        self._give_back()
+        self._stage(staged)
+
+    def _stage(self, staged: Staged) -> None:
+        self._may_die("computed")
+        self._then(self.cloud.setup.world.commit_us, partial(self._finish, staged))
+
+    def _finish(self, staged: Staged, now_us: int) -> None:
+        cloud, (table, data_us, _, _) = self.cloud, self.order
+        self._commit(staged, now_us)
+        if cloud.doubled("Commit"):
+            cloud.env.process(self._commit_again(staged))
+        self._may_die("committed")
+        self._end()
+        cloud.tell_later(Finished(table, data_us, staged.plan.action is not RefreshAction.NO_DATA))
+
+    def _commit(self, staged: Staged, now_us: int) -> None:
         """Commit, and keep what it made of the table."""
         cloud, plan = self.cloud, staged.plan
         table = cloud.account.tables[plan.table]
         before = table.frontier
         done = cloud.account.engine.commit(
-            staged,
-            clock=cloud.clocks[self.node],
-            wall_us=cloud.wall_us(self.node),
-            now_us=cloud.now_us,
+            staged, clock=cloud.clocks[self.node], wall_us=cloud.wall_us(self.node), now_us=now_us
         )
-        frontier = table.frontier
-        if not done or frontier is None:
+        if not done:
             raise AlreadyRefreshed
-        now = cloud.now_us
+        changes = staged.changes
+        inserted = sum(change.action is Action.INSERT for change in changes) if changes else 0
         cloud.emit(
             told.Committed(
-                at_us=now, table=plan.table, data_us=plan.data_us, attempt=self.order.attempt,
-                action=plan.action.value,
-                inserted=sum(change.action.value == "INSERT" for change in staged.changes),
-                deleted=sum(change.action.value == "DELETE" for change in staged.changes),
-                peak_us=now - before.data_us if before else 0, trough_us=now - plan.data_us,
+                at_us=now_us, table=plan.table, data_us=plan.data_us, attempt=self.order.attempt,
+                action=plan.action.value, inserted=inserted, deleted=len(changes) - inserted,
+                peak_us=now_us - before.data_us if before else 0, trough_us=now_us - plan.data_us,
             )
         )  # fmt: skip
         if cloud.setup.checked:
             self._keep(plan)
+
+    def _commit_again(self, staged: Staged) -> Waits:
+        """A commit that was delivered twice: it has to change nothing."""
+        cloud = self.cloud
+        yield cloud.env.timeout(self._fates().randint(1, AGAIN_US_MAX))
+        with cloud.asserting():
+            try:
+                self._commit(staged, cloud.now_us)
+            except (AlreadyRefreshed, RefreshFailed):
+                self._already()
 
     def _keep(self, plan: Plan) -> None:
         cloud = self.cloud
@@ -224,13 +281,3 @@ class Work:
                 cause=plan.cause.name.lower(),
             )
         )
-
-    def _commit_again(self, staged: Staged) -> Waits:
-        """A commit that was delivered twice: it has to change nothing."""
-        cloud = self.cloud
-        yield cloud.env.timeout(self._fates.randint(1, AGAIN_US_MAX))
-        with cloud.asserting():
-            try:
-                self._commit(staged)
-            except (AlreadyRefreshed, RefreshFailed):
-                self._already()
