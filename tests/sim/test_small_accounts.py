@@ -9,13 +9,18 @@ from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
 from repeating import printed_twice
 
+from dynamic_tables.accounts import Account
+from dynamic_tables.netting import RepeatedRow
 from sim.claims import Violation
 from sim.refreshes.checks import violations
 from sim.refreshes.cloud import RIGHT, Cast
-from sim.refreshes.faults import AnyFault
+from sim.refreshes.events import Broken
+from sim.refreshes.faults import AnyFault, Purge
 from sim.refreshes.flaws import FLAWS
 from sim.refreshes.histories import histories
 from sim.refreshes.measures import measures
+from sim.refreshes.model import Setup
+from sim.refreshes.run import run
 from sim.refreshes.worlds import SmallWorld, small_world
 from skipproof.judging import judged
 from strategies.refresh_faults import refresh_fault_plans
@@ -101,6 +106,19 @@ def test_what_breaks_a_promise_shrinks_to_the_one_fault_that_it_takes() -> None:
 
     options = settings(max_examples=300, derandomize=True, database=None)
     assert len(find(refresh_fault_plans(world.targets), fails, settings=options)) == 1
+
+
+def test_what_a_purge_raises_is_told_and_the_world_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table that holds what cannot be may raise wherever it is read."""
+
+    def raises(account: Account, horizon_us: int) -> None:
+        raise RepeatedRow("row r1 is inserted but exists")
+
+    monkeypatch.setattr(Account, "purge", raises)
+    done = run(Setup(), [Purge(from_us=1_000, until_us=1_000)], seed=0)
+    assert [(event.at_us, event.what) for event in done.trace if isinstance(event, Broken)] == [
+        (1_000, "RepeatedRow: row r1 is inserted but exists")
+    ]
 
 
 def test_drawn_accounts_reach_what_they_are_for() -> None:
