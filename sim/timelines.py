@@ -5,7 +5,7 @@ import heapq
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -38,6 +38,7 @@ from sim.trace import (
 LONG = 4
 # A node, or None for the control plane.
 Who: TypeAlias = int | None
+Kind = TypeVar("Kind", bound=enum.Enum)
 
 
 class Doing(enum.Enum):
@@ -65,20 +66,20 @@ class Sign(enum.Enum):
     IGNORED = "a report is ignored"
 
 
-class Span(msgspec.Struct, frozen=True, kw_only=True):
+class Span(msgspec.Struct, Generic[Kind], frozen=True, kw_only=True):
     """Something that lasts; of the work of a node's workers, `row` tells apart what goes on at once."""
 
-    doing: Doing
+    doing: Kind
     from_us: int
     until_us: int
     row: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class Mark(Generic[Kind]):
     """So many signs of a kind, from an instant on so near each other that they are one to the eye."""
 
-    sign: Sign
+    sign: Kind
     at_us: int
     count: int
 
@@ -95,9 +96,9 @@ class Lane:
     """
 
     who: Who
-    work: tuple[Span, ...]
-    states: tuple[Span, ...]
-    marks: tuple[Mark, ...]
+    work: tuple[Span[Doing], ...]
+    states: tuple[Span[Doing], ...]
+    marks: tuple[Mark[Sign], ...]
     at_once: int
     rows: int
 
@@ -150,7 +151,7 @@ class Timeline:
 def timeline(run: Run, *, until_us: int, room: Room) -> Timeline:
     """The lanes of a run; what comes after `until_us` is left out."""
     nodes = range(run.world.warehouse.nodes)
-    work: dict[Who, list[Span]] = {who: [] for who in (None, *nodes)}
+    work: dict[Who, list[Span[Doing]]] = {who: [] for who in (None, *nodes)}
     signs: dict[Who, dict[Sign, list[int]]] = {who: defaultdict(list) for who in work}
     for event in run.trace:
         for who, span in _spans(event):
@@ -159,7 +160,7 @@ def timeline(run: Run, *, until_us: int, room: Room) -> Timeline:
         for who, sign in _signs(event):
             if event.at_us <= until_us:
                 signs[who][sign].append(event.at_us)
-    states: dict[Who, list[Span]] = {who: [] for who in work}
+    states: dict[Who, list[Span[Doing]]] = {who: [] for who in work}
     for who, span in (*_downs(run.trace, until_us), *_befallen(run.faults)):
         if span.from_us <= until_us:
             states[who].append(span)
@@ -180,8 +181,8 @@ def timeline(run: Run, *, until_us: int, room: Room) -> Timeline:
 
 def _lane(
     who: Who,
-    work: Iterable[Span],
-    states: Sequence[Span],
+    work: Iterable[Span[Doing]],
+    states: Sequence[Span[Doing]],
     signs: Mapping[Sign, Sequence[int]],
     until_us: int,
     room: Room,
@@ -231,7 +232,7 @@ def asked(trace: Iterable[Event]) -> tuple[Asking, ...]:
     return tuple(found.values())
 
 
-def in_rows(spans: Iterable[Span]) -> list[Span]:
+def in_rows(spans: Iterable[Span[Kind]]) -> list[Span[Kind]]:
     """Spans in as few rows as keep those apart that overlap, in the order of their beginnings."""
     rows = 0
     free: list[int] = []
@@ -247,13 +248,13 @@ def in_rows(spans: Iterable[Span]) -> list[Span]:
     return placed
 
 
-def merged(spans: Iterable[Span], *, closer_us: int) -> tuple[Span, ...]:
+def merged(spans: Iterable[Span[Kind]], *, closer_us: int) -> tuple[Span[Kind], ...]:
     """Spans of which short ones that do the same in a row are one where less than that lies between them.
 
     Those that last `LONG` times as long, or longer, stay alone.
     """
-    lines: dict[tuple[int, Doing], list[Span]] = defaultdict(list)
-    closed: set[tuple[int, Doing]] = set()
+    lines: dict[tuple[int, Kind], list[Span[Kind]]] = defaultdict(list)
+    closed: set[tuple[int, Kind]] = set()
     for span in sorted(spans, key=lambda one: one.from_us):
         key, long = (span.row, span.doing), span.until_us - span.from_us >= LONG * max(closer_us, 1)
         line = lines[key]
@@ -265,7 +266,7 @@ def merged(spans: Iterable[Span], *, closer_us: int) -> tuple[Span, ...]:
     return tuple(span for line in lines.values() for span in line)
 
 
-def marks(sign: Sign, at_us: Sequence[int], *, closer_us: int) -> Iterator[Mark]:
+def marks(sign: Kind, at_us: Sequence[int], *, closer_us: int) -> Iterator[Mark[Kind]]:
     """One mark for all that happens less than that after the first of them."""
     first, count = None, 0
     for at in sorted(at_us):
@@ -279,7 +280,7 @@ def marks(sign: Sign, at_us: Sequence[int], *, closer_us: int) -> Iterator[Mark]
         yield Mark(sign=sign, at_us=first, count=count)
 
 
-def _spans(event: Event) -> Iterator[tuple[Who, Span]]:
+def _spans(event: Event) -> Iterator[tuple[Who, Span[Doing]]]:
     match event:
         case BlocksRead():
             yield event.node, Span(doing=Doing.READING, from_us=event.began_us, until_us=event.at_us)
@@ -318,7 +319,7 @@ def _receiver(to: str) -> Who:
     return None if to == "control" else int(to.removeprefix("node "))
 
 
-def _downs(trace: Iterable[Event], until_us: int) -> Iterator[tuple[Who, Span]]:
+def _downs(trace: Iterable[Event], until_us: int) -> Iterator[tuple[Who, Span[Doing]]]:
     down: dict[int, int] = {}
     for event in trace:
         if isinstance(event, NodeCrashed):
@@ -329,7 +330,7 @@ def _downs(trace: Iterable[Event], until_us: int) -> Iterator[tuple[Who, Span]]:
         yield node, Span(doing=Doing.DOWN, from_us=began, until_us=max(until_us, began))
 
 
-def _befallen(faults: Iterable[AnyFault]) -> Iterator[tuple[Who, Span]]:
+def _befallen(faults: Iterable[AnyFault]) -> Iterator[tuple[Who, Span[Doing]]]:
     for fault in faults:
         if isinstance(fault, Straggler | Partition):
             doing = Doing.SLOW if isinstance(fault, Straggler) else Doing.PARTED

@@ -1,26 +1,19 @@
 """The timelines of a run as a picture: a lane for the control plane and one for each node."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch, PathPatch, Rectangle
-from matplotlib.path import Path
+from matplotlib.patches import Patch
 
-from sim.faults import AnyFault
-from sim.timelines import Asking, Doing, Sign, Span, Timeline
-from skipproof.simulations import look
+from sim.timelines import Asking, Doing, Sign, Timeline
+from skipproof.simulations import bands, look
+from skipproof.simulations.bands import Band, Bar
 from skipproof.simulations.look import Picture
 
 # Points.
-WIDTH, LEFT, RIGHT, TOP, BOTTOM = 800.0, 88.0, 12.0, 8.0, 40.0
-ROW, BAR_ROW, STRIP, GAP, LANE_MIN = 5.0, 12.0, 10.0, 5.0, 12.0
-LEGEND_ROW, LEGEND_COLUMNS = 14.5, 4
-ROWS_IN_ALL, ROWS_OF_BARS_MAX = 128, 8
-FONT, LETTER = 9.0, 5.0
+ROW, LANE_MIN = 5.0, 12.0
+ROWS_IN_ALL = 128
 
 WORK = {Doing.READING: look.BLUE, Doing.FOOTERS: look.SKY, Doing.PLANNING: look.PURPLE}
 # The colour and the hatching of what a node suffers.
@@ -41,30 +34,7 @@ SIGNS = {
     Sign.DEAD: ("P", look.BLACK),
     Sign.IGNORED: (".", look.FAINT),
 }
-ANSWERED, CANCELLED, TROUBLE = look.GREEN, "#9aa4af", look.ORANGE
-
-
-@dataclass(frozen=True, slots=True)
-class _Band:
-    """Where a lane lies, in points from the top."""
-
-    label: str
-    top: float
-    height: float
-
-    @property
-    def bottom(self) -> float:
-        return self.top + self.height
-
-
-@dataclass(frozen=True, slots=True)
-class _Bar:
-    """A bar with a name."""
-
-    name: str
-    colour: str
-    from_us: int
-    until_us: int
+ANSWERED, CANCELLED = look.GREEN, "#9aa4af"
 
 
 def rows_each(lanes: int) -> int:
@@ -74,188 +44,63 @@ def rows_each(lanes: int) -> int:
 
 def lanes_picture(line: Timeline, *, seed: int, violations_us: Sequence[int]) -> Picture:
     """The timelines of a seed's run, and when it was found wrong."""
-    queries = _in_rows((_asking(one, line.until_us) for one in line.asked), line.until_us)
-    troubles = _in_rows((_trouble(*one, line.until_us) for one in line.troubles), line.until_us)
-    bands = _bands(line, *(1 + max((row for row, _ in bars), default=-1) for bars in (queries, troubles)))
-    legend = -(-len(_handles(line, bool(violations_us))) // LEGEND_COLUMNS) * LEGEND_ROW
-    with look.paper(WIDTH, TOP + bands[-1].bottom + BOTTOM + legend, font=FONT) as figure:
-        axes = _axes(figure, line, bands, bottom=BOTTOM + legend)
-        scale = look.unit_of(line.until_us)[1]
-        _bars(axes, bands[0], queries, scale)
-        _lanes(axes, line, bands[1:], scale)
-        _bars(axes, bands[-1], troubles, scale)
+    until_us = line.until_us
+    queries = bands.in_rows((_asking(one, until_us) for one in line.asked), until_us)
+    troubles = bands.in_rows((bands.trouble(*one, until_us) for one in line.troubles), until_us)
+    stacked = _bands(line, bands.rows_of(queries), bands.rows_of(troubles))
+    handles = _handles(line, violations_us)
+    legend = bands.legend_height(len(handles))
+    with look.paper(bands.WIDTH, bands.height(stacked, legend), font=bands.FONT) as figure:
+        axes = bands.time_axes(figure, until_us, stacked, legend=legend)
+        scale = look.unit_of(until_us)[1]
+        bands.draw_bars(axes, stacked[0], queries, scale)
+        _lanes(axes, line, stacked[1:], scale)
+        bands.draw_bars(axes, stacked[-1], troubles, scale)
         for one in line.asked:
             if one.until_us is not None:
                 axes.axvline(one.until_us / scale, color=look.GREEN, linewidth=0.8, linestyle=(0, (2, 2)))
-        for at_us in violations_us:
-            axes.axvline(at_us / scale, color=look.VERMILION, linewidth=1.6)
-        handles = _handles(line, bool(violations_us))
-        figure.legend(
-            handles=handles, loc="lower left", ncols=LEGEND_COLUMNS, columnspacing=1.4, handletextpad=0.6
-        )
+        bands.draw_violations(axes, violations_us, scale)
+        bands.draw_legend(figure, handles)
         drawn = look.svg(figure, name="lanes", told=_told(line, seed))
     return Picture(name="lanes", title="What each node did", caption=_caption(line), svg=drawn, wide=True)
 
 
-def _axes(figure: Figure, line: Timeline, bands: Sequence[_Band], *, bottom: float) -> Axes:
-    axes = look.axes_within(figure, left=LEFT, right=RIGHT, top=TOP, bottom=bottom)
-    unit, scale = look.unit_of(line.until_us)
-    axes.set_xlim(0, line.until_us / scale)
-    axes.set_ylim(bands[-1].bottom, 0)
-    axes.set_yticks([band.top + band.height / 2 for band in bands], [band.label for band in bands])
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="x")
-    axes.set_xlabel(f"time since the beginning of the run ({unit})")
-    for band in bands[1:]:
-        axes.axhline(band.top - GAP / 2, color=look.LINE, linewidth=0.6)
-    return axes
-
-
-def _bands(line: Timeline, query_rows: int, trouble_rows: int) -> list[_Band]:
-    told = [("queries", BAR_ROW * query_rows)]
+def _bands(line: Timeline, query_rows: int, trouble_rows: int) -> list[Band]:
+    told = [("queries", bands.BAR_ROW * query_rows)]
     for lane in line.lanes:
         name = "control plane" if lane.who is None else f"node {lane.who}"
-        told.append((name, max(LANE_MIN, ROW * lane.rows) + STRIP))
+        told.append((name, max(LANE_MIN, ROW * lane.rows) + bands.STRIP))
     if trouble_rows:
-        told.append(("faults", BAR_ROW * trouble_rows))
-    bands, top = [], GAP / 2
-    for name, height in told:
-        bands.append(_Band(name, top, height))
-        top += height + GAP
-    return bands
+        told.append(("faults", bands.BAR_ROW * trouble_rows))
+    return bands.stacked(told)
 
 
-def _in_rows(bars: Iterable[_Bar], until_us: int) -> list[tuple[int, _Bar]]:
-    """Bars and their rows, so few that no bar and no name lies upon another."""
-    ends: list[float] = []
-    placed = []
-    for bar in sorted(bars, key=lambda one: (one.from_us, one.until_us)):
-        wide_us = (len(bar.name) * LETTER + 4) / (WIDTH - LEFT - RIGHT) * until_us
-        begins = min(bar.from_us, until_us - wide_us)
-        row = next((row for row, end in enumerate(ends) if end <= begins), len(ends))
-        ends[row : row + 1] = [max(bar.until_us, begins + wide_us)]
-        placed.append((min(row, ROWS_OF_BARS_MAX - 1), bar))
-    return placed
-
-
-def _bars(axes: Axes, band: _Band, bars: Iterable[tuple[int, _Bar]], scale: int) -> None:
-    """Bars with their names at their beginnings."""
-    for row, bar in bars:
-        top, first = band.top + BAR_ROW * row, bar.from_us / scale
-        axes.add_patch(
-            Rectangle(
-                (first, top + 1),
-                (bar.until_us - bar.from_us) / scale,
-                BAR_ROW - 2,
-                facecolor=bar.colour,
-                edgecolor=look.INK,
-                linewidth=0.5,
-                alpha=0.55,
-            )
-        )
-        wide = len(bar.name) * LETTER / (WIDTH - LEFT - RIGHT) * axes.get_xlim()[1]
-        late = first + wide > axes.get_xlim()[1]
-        axes.annotate(
-            bar.name,
-            (first, top + BAR_ROW / 2),
-            xytext=(-2 if late else 2, 0),
-            textcoords="offset points",
-            ha="right" if late else "left",
-            va="center",
-            fontsize=FONT - 1,
-        )
-
-
-def _lanes(axes: Axes, line: Timeline, bands: Sequence[_Band], scale: int) -> None:
-    least_us = line.until_us / (WIDTH - LEFT - RIGHT)
-    for lane, band in zip(line.lanes, bands, strict=False):
+def _lanes(axes: Axes, line: Timeline, stacked: Sequence[Band], scale: int) -> None:
+    for lane, band in zip(line.lanes, stacked, strict=False):
         for state in lane.states:
-            colour, hatch = STATES[state.doing]
             until_us = min(state.until_us, line.until_us)
-            axes.add_patch(
-                Rectangle(
-                    (state.from_us / scale, band.top),
-                    (until_us - state.from_us) / scale,
-                    band.height,
-                    facecolor=colour,
-                    hatch=hatch,
-                    edgecolor="#8b949e",
-                    linewidth=0,
-                )
-            )
-        row_height = (band.height - STRIP) / lane.rows
-        for doing, colour in WORK.items():
-            spans = [span for span in lane.work if span.doing is doing]
-            if spans:
-                path = _boxes(spans, band.top + STRIP, row_height, least_us, scale)
-                axes.add_patch(PathPatch(path, facecolor=colour, linewidth=0))
-        for sign, (marker, colour) in SIGNS.items():
-            at = [mark.at_us / scale for mark in lane.marks if mark.sign is sign]
-            if at:
-                axes.plot(
-                    at,
-                    [band.top + STRIP / 2] * len(at),
-                    linestyle="none",
-                    marker=marker,
-                    color=colour,
-                    markersize=5,
-                )
+            bands.draw_state(axes, band, state.from_us / scale, until_us / scale, STATES[state.doing])
+        bands.draw_boxes(axes, band, lane.rows, lane.work, WORK, line.until_us)
+        bands.draw_marks(axes, band, lane.marks, SIGNS, scale)
 
 
-def _boxes(spans: Sequence[Span], top: float, row_height: float, least_us: float, scale: int) -> Path:
-    """The boxes of spans as one path: a thousand of them are one shape of the page."""
-    first = np.array([span.from_us for span in spans], float)
-    # A long bar ends a little early, so that it can be told from the next.
-    last = np.maximum(np.array([span.until_us for span in spans], float) - 0.7 * least_us, first + least_us)
-    upper = top + row_height * np.array([span.row for span in spans], float)
-    lower = upper + row_height * 0.85
-    corners = np.stack(
-        [
-            np.stack([first, last, last, first, first], axis=1) / scale,
-            np.stack([upper, upper, lower, lower, upper], axis=1),
-        ],
-        axis=2,
-    )
-    codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
-    return Path(corners.reshape(-1, 2), np.tile(codes, len(spans)))
-
-
-def _handles(line: Timeline, violated: bool) -> list[Patch | Line2D]:
+def _handles(line: Timeline, violations_us: Sequence[int]) -> list[Patch | Line2D]:
     """What there is in a picture, each kind once."""
     doing = {span.doing for lane in line.lanes for span in (*lane.work, *lane.states)}
-    signs = {mark.sign for lane in line.lanes for mark in lane.marks}
-    handles: list[Patch | Line2D] = [
-        Patch(facecolor=colour, label=kind.value) for kind, colour in WORK.items() if kind in doing
+    ended = Line2D([], [], color=look.GREEN, linewidth=0.8, linestyle=(0, (2, 2)), label="a query ends")
+    return [
+        *bands.work_handles(WORK, doing),
+        *bands.state_handles(STATES, doing, "a node"),
+        *bands.sign_handles(SIGNS, {mark.sign for lane in line.lanes for mark in lane.marks}),
+        *([ended] if any(one.until_us is not None for one in line.asked) else []),
+        *bands.violation_handles(violations_us),
     ]
-    handles += [
-        Patch(facecolor=colour, hatch=hatch, edgecolor="#8b949e", linewidth=0, label=f"a node {kind.value}")
-        for kind, (colour, hatch) in STATES.items()
-        if kind in doing
-    ]
-    handles += [
-        Line2D([], [], linestyle="none", marker=marker, color=colour, markersize=5, label=sign.value)
-        for sign, (marker, colour) in SIGNS.items()
-        if sign in signs
-    ]
-    ended = any(one.until_us is not None for one in line.asked)
-    if ended:
-        handles.append(
-            Line2D([], [], color=look.GREEN, linewidth=0.8, linestyle=(0, (2, 2)), label="a query ends")
-        )
-    if violated:
-        handles.append(Line2D([], [], color=look.VERMILION, linewidth=1.6, label="an invariant is violated"))
-    return handles
 
 
-def _asking(one: Asking, until_us: int) -> _Bar:
+def _asking(one: Asking, until_us: int) -> Bar:
     answered = one.until_us is not None and not one.cancelled
     end_us = until_us if one.until_us is None else one.until_us
-    return _Bar(one.query, ANSWERED if answered else CANCELLED, one.from_us, end_us)
-
-
-def _trouble(place: int, fault: AnyFault, until_us: int) -> _Bar:
-    kind = str(fault.__struct_config__.tag).replace("_", " ")
-    return _Bar(f"F{place + 1} {kind}", TROUBLE, fault.from_us, min(fault.until_us, until_us))
+    return Bar(one.query, ANSWERED if answered else CANCELLED, one.from_us, end_us)
 
 
 def _told(line: Timeline, seed: int) -> str:

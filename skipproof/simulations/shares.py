@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sim.settling import CANCELLED, READ, Settling
-from skipproof.simulations import lanes, look
+from skipproof.simulations import bands, look
 from skipproof.simulations.look import Picture
 
 # Points; what is of one run is as wide as its timelines, and its times stand below theirs.
@@ -32,8 +32,8 @@ def settling_picture(found: Settling, *, until_us: int, seed: int) -> Picture:
     unit, scale = look.unit_of(until_us)
     edges = np.array([*found.at_us, max(until_us, found.at_us[-1] + 1)]) / scale
     shares = {name: 100 * np.array(blocks) / max(found.total, 1) for name, blocks in found.blocks.items()}
-    with look.paper(lanes.WIDTH, _height(len(shares) + 1, columns=4), font=lanes.FONT) as figure:
-        axes = _stacked(figure, shares, edges, rest="not settled", left=lanes.LEFT, columns=4)
+    with look.paper(bands.WIDTH, _height(len(shares) + 1, columns=4), font=bands.FONT) as figure:
+        axes = _stacked(figure, shares, edges, rest="not settled", left=bands.LEFT, columns=4)
         axes.set_xlim(0, until_us / scale)
         axes.set_xlabel(f"time since the beginning of the run ({unit})")
         told = ", ".join(f"{_told(name)} {share[-1]:.3g} %" for name, share in shares.items())

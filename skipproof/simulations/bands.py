@@ -1,0 +1,239 @@
+"""What timelines have in common: bands upon each other along one axis of time, with bars, boxes and marks."""
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch, PathPatch, Rectangle
+from matplotlib.path import Path
+
+from sim.faults import Fault
+from sim.timelines import Kind, Mark, Span
+from skipproof.simulations import look
+
+# Points.
+WIDTH, LEFT, RIGHT, TOP, BOTTOM = 800.0, 88.0, 12.0, 8.0, 40.0
+BAR_ROW, STRIP, GAP = 12.0, 10.0, 5.0
+LEGEND_ROW, LEGEND_COLUMNS = 14.5, 4
+ROWS_OF_BARS_MAX = 8
+FONT, LETTER = 9.0, 5.0
+TROUBLE = look.ORANGE
+EDGE = "#8b949e"
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Where a lane lies, in points from the top."""
+
+    label: str
+    top: float
+    height: float
+
+    @property
+    def bottom(self) -> float:
+        """Where it ends."""
+        return self.top + self.height
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A bar with a name."""
+
+    name: str
+    colour: str
+    from_us: int
+    until_us: int
+
+
+def stacked(told: Iterable[tuple[str, float]]) -> list[Band]:
+    """Bands of these labels and heights, one below the other."""
+    bands, top = [], GAP / 2
+    for name, height in told:
+        bands.append(Band(name, top, height))
+        top += height + GAP
+    return bands
+
+
+def height(bands: Sequence[Band], legend: float) -> float:
+    """That of a figure with these bands."""
+    return TOP + bands[-1].bottom + BOTTOM + legend
+
+
+def time_axes(figure: Figure, until_us: int, bands: Sequence[Band], *, legend: float) -> Axes:
+    """The axes of these bands, from the beginning of a run until then."""
+    axes = look.axes_within(figure, left=LEFT, right=RIGHT, top=TOP, bottom=BOTTOM + legend)
+    unit, scale = look.unit_of(until_us)
+    axes.set_xlim(0, until_us / scale)
+    axes.set_ylim(bands[-1].bottom, 0)
+    axes.set_yticks([band.top + band.height / 2 for band in bands], [band.label for band in bands])
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x")
+    axes.set_xlabel(f"time since the beginning of the run ({unit})")
+    for band in bands[1:]:
+        axes.axhline(band.top - GAP / 2, color=look.LINE, linewidth=0.6)
+    return axes
+
+
+def in_rows(bars: Iterable[Bar], until_us: int) -> list[tuple[int, Bar]]:
+    """Bars and their rows, so few that no bar and no name lies upon another."""
+    ends: list[float] = []
+    placed = []
+    for bar in sorted(bars, key=lambda one: (one.from_us, one.until_us)):
+        wide_us = (len(bar.name) * LETTER + 4) / (WIDTH - LEFT - RIGHT) * until_us
+        begins = min(bar.from_us, until_us - wide_us)
+        row = next((row for row, end in enumerate(ends) if end <= begins), len(ends))
+        ends[row : row + 1] = [max(bar.until_us, begins + wide_us)]
+        placed.append((min(row, ROWS_OF_BARS_MAX - 1), bar))
+    return placed
+
+
+def rows_of(placed: Iterable[tuple[int, Bar]]) -> int:
+    """How many rows bars take."""
+    return 1 + max((row for row, _ in placed), default=-1)
+
+
+def draw_bars(axes: Axes, band: Band, bars: Iterable[tuple[int, Bar]], scale: int) -> None:
+    """Bars with their names at their beginnings."""
+    for row, bar in bars:
+        top, first = band.top + BAR_ROW * row, bar.from_us / scale
+        axes.add_patch(
+            Rectangle(
+                (first, top + 1),
+                (bar.until_us - bar.from_us) / scale,
+                BAR_ROW - 2,
+                facecolor=bar.colour,
+                edgecolor=look.INK,
+                linewidth=0.5,
+                alpha=0.55,
+            )
+        )
+        wide = len(bar.name) * LETTER / (WIDTH - LEFT - RIGHT) * axes.get_xlim()[1]
+        late = first + wide > axes.get_xlim()[1]
+        axes.annotate(
+            bar.name,
+            (first, top + BAR_ROW / 2),
+            xytext=(-2 if late else 2, 0),
+            textcoords="offset points",
+            ha="right" if late else "left",
+            va="center",
+            fontsize=FONT - 1,
+        )
+
+
+def draw_state(axes: Axes, band: Band, first: float, last: float, look_of: tuple[str, str]) -> None:
+    """What lasts over the whole height of a band."""
+    colour, hatch = look_of
+    axes.add_patch(
+        Rectangle(
+            (first, band.top),
+            last - first,
+            band.height,
+            facecolor=colour,
+            hatch=hatch,
+            edgecolor=EDGE,
+            linewidth=0,
+        )
+    )
+
+
+def draw_marks(
+    axes: Axes, band: Band, marks: Sequence[Mark[Kind]], signs: Mapping[Kind, tuple[str, str]], scale: int
+) -> None:
+    """Marks in the strip at the top of a band; of each sign there is the marker and the colour."""
+    for sign, (marker, colour) in signs.items():
+        at = [mark.at_us / scale for mark in marks if mark.sign is sign]
+        if at:
+            axes.plot(
+                at,
+                [band.top + STRIP / 2] * len(at),
+                linestyle="none",
+                marker=marker,
+                color=colour,
+                markersize=5,
+            )
+
+
+def draw_boxes(
+    axes: Axes, band: Band, rows: int, spans: Sequence[Span[Kind]], colours: Mapping[Kind, str], until_us: int
+) -> None:
+    """Spans in so many rows below the strip of a band; what comes later in `colours` lies upon the rest."""
+    for doing, colour in colours.items():
+        chosen = [span for span in spans if span.doing is doing]
+        if chosen:
+            path = _boxes(chosen, band.top + STRIP, (band.height - STRIP) / rows, until_us)
+            axes.add_patch(PathPatch(path, facecolor=colour, linewidth=0))
+
+
+def _boxes(spans: Sequence[Span[Kind]], top: float, row_height: float, until_us: int) -> Path:
+    """The boxes of spans as one path: a thousand of them are one shape of the page."""
+    least_us, scale = until_us / (WIDTH - LEFT - RIGHT), look.unit_of(until_us)[1]
+    first = np.array([span.from_us for span in spans], float)
+    # A long bar ends a little early, so that it can be told from the next.
+    last = np.maximum(np.array([span.until_us for span in spans], float) - 0.7 * least_us, first + least_us)
+    upper = top + row_height * np.array([span.row for span in spans], float)
+    lower = upper + row_height * 0.85
+    corners = np.stack(
+        [
+            np.stack([first, last, last, first, first], axis=1) / scale,
+            np.stack([upper, upper, lower, lower, upper], axis=1),
+        ],
+        axis=2,
+    )
+    codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
+    return Path(corners.reshape(-1, 2), np.tile(codes, len(spans)))
+
+
+def draw_violations(axes: Axes, violations_us: Iterable[int], scale: int) -> None:
+    """When an invariant was violated."""
+    for at_us in violations_us:
+        axes.axvline(at_us / scale, color=look.VERMILION, linewidth=1.6)
+
+
+def trouble(place: int, fault: Fault, until_us: int) -> Bar:
+    """A fault as a bar."""
+    kind = str(fault.__struct_config__.tag).replace("_", " ")
+    return Bar(f"F{place + 1} {kind}", TROUBLE, fault.from_us, min(fault.until_us, until_us))
+
+
+def work_handles(colours: Mapping[Kind, str], there: Container[Kind]) -> list[Patch]:
+    """What those boxes mean that there are, for the legend."""
+    return [Patch(facecolor=colour, label=kind.value) for kind, colour in colours.items() if kind in there]
+
+
+def state_handles(looks: Mapping[Kind, tuple[str, str]], there: Container[Kind], whose: str) -> list[Patch]:
+    """What those states mean that there are, for the legend."""
+    return [
+        Patch(facecolor=colour, hatch=hatch, edgecolor=EDGE, linewidth=0, label=f"{whose} {kind.value}")
+        for kind, (colour, hatch) in looks.items()
+        if kind in there
+    ]
+
+
+def sign_handles(signs: Mapping[Kind, tuple[str, str]], there: Container[Kind]) -> list[Line2D]:
+    """What those marks mean that there are, for the legend."""
+    return [
+        Line2D([], [], linestyle="none", marker=marker, color=colour, markersize=5, label=kind.value)
+        for kind, (marker, colour) in signs.items()
+        if kind in there
+    ]
+
+
+def violation_handles(violations_us: Sequence[int]) -> list[Line2D]:
+    """What the line means, if there is one."""
+    line = Line2D([], [], color=look.VERMILION, linewidth=1.6, label="an invariant is violated")
+    return [line] if violations_us else []
+
+
+def legend_height(handles: int) -> float:
+    """That of a legend of so many."""
+    return -(-handles // LEGEND_COLUMNS) * LEGEND_ROW
+
+
+def draw_legend(figure: Figure, handles: Sequence[Patch | Line2D]) -> None:
+    """What the marks of a figure mean, below it."""
+    figure.legend(
+        handles=list(handles), loc="lower left", ncols=LEGEND_COLUMNS, columnspacing=1.4, handletextpad=0.6
+    )
