@@ -205,7 +205,7 @@ class Cloud:
         last = self.account.catalog.last
         assert last is not None, "a statement was committed"
         state = self.account.catalog.state
-        self.record.executed(len(self.trace), last, state)
+        self.record.executed(len(self.trace), self.now_us, last, state)
         for identity, entity in state.entities.items():
             old = before.entities.get(identity)
             if old is None or old.name != entity.name:

@@ -58,9 +58,10 @@ class Transaction:
 
 
 class Stated(NamedTuple):
-    """What a statement made of the catalog; `place` is how many events the trace had then."""
+    """What a statement made of the catalog at `at_us`; `place` is how many events the trace had then."""
 
     place: int
+    at_us: int
     committed: Timestamp
     state: State
 
@@ -83,10 +84,10 @@ class Record:
     transactions: list[Transaction] = field(default_factory=list)
     inherited: dict[TableId, frozenset[int]] = field(default_factory=dict)
 
-    def executed(self, place: int, committed: Timestamp, state: State) -> None:
+    def executed(self, place: int, at_us: int, committed: Timestamp, state: State) -> None:
         """A statement made another state."""
         before = self.states[-1].state.entities if self.states else {}
-        self.states.append(Stated(place, committed, state))
+        self.states.append(Stated(place, at_us, committed, state))
         for identity, entity in state.entities.items():
             if identity in before:
                 continue
