@@ -157,19 +157,29 @@ def draw_marks(
 
 
 def draw_boxes(
-    axes: Axes, band: Band, rows: int, spans: Sequence[Span[Kind]], colours: Mapping[Kind, str], until_us: int
+    axes: Axes,
+    band: Band,
+    spans: Sequence[Span[Kind]],
+    colours: Mapping[Kind, str],
+    *,
+    until_us: int,
+    rows: int = 1,
+    least: float = 1,
 ) -> None:
-    """Spans in so many rows below the strip of a band; what comes later in `colours` lies upon the rest."""
+    """Spans in so many rows below the strip of a band, each at least so many points wide.
+
+    What comes later in `colours` lies upon the rest.
+    """
+    least_us, scale = least * until_us / (WIDTH - LEFT - RIGHT), look.unit_of(until_us)[1]
     for doing, colour in colours.items():
         chosen = [span for span in spans if span.doing is doing]
         if chosen:
-            path = _boxes(chosen, band.top + STRIP, (band.height - STRIP) / rows, until_us)
+            path = _boxes(chosen, band.top + STRIP, (band.height - STRIP) / rows, least_us, scale)
             axes.add_patch(PathPatch(path, facecolor=colour, linewidth=0))
 
 
-def _boxes(spans: Sequence[Span[Kind]], top: float, row_height: float, until_us: int) -> Path:
+def _boxes(spans: Sequence[Span[Kind]], top: float, row_height: float, least_us: float, scale: int) -> Path:
     """The boxes of spans as one path: a thousand of them are one shape of the page."""
-    least_us, scale = until_us / (WIDTH - LEFT - RIGHT), look.unit_of(until_us)[1]
     first = np.array([span.from_us for span in spans], float)
     # A long bar ends a little early, so that it can be told from the next.
     last = np.maximum(np.array([span.until_us for span in spans], float) - 0.7 * least_us, first + least_us)
@@ -232,8 +242,8 @@ def legend_height(handles: int) -> float:
     return -(-handles // LEGEND_COLUMNS) * LEGEND_ROW
 
 
-def draw_legend(figure: Figure, handles: Sequence[Patch | Line2D]) -> None:
+def draw_legend(figure: Figure, handles: Sequence[Patch | Line2D], *, columns: int = LEGEND_COLUMNS) -> None:
     """What the marks of a figure mean, below it."""
     figure.legend(
-        handles=list(handles), loc="lower left", ncols=LEGEND_COLUMNS, columnspacing=1.4, handletextpad=0.6
+        handles=list(handles), loc="lower left", ncols=columns, columnspacing=1.4, handletextpad=0.6
     )

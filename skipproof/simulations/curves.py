@@ -13,7 +13,7 @@ from skipproof.simulations.look import Picture
 
 # Points.
 WIDTH, HEIGHT, LEGEND_ROW, FONT = 400.0, 260.0, 16.0, 10.5
-LEFT, RIGHT, TOP, BOTTOM = 52.0, 14.0, 10.0, 44.0
+LEFT, RIGHT, TOP, BOTTOM = 52.0, 30.0, 10.0, 44.0
 LABEL_MAX, TICK_MAX = 60, 14
 LETTERS = string.ascii_uppercase
 

@@ -80,7 +80,7 @@ def _lanes(axes: Axes, line: Timeline, stacked: Sequence[Band], scale: int) -> N
         for state in lane.states:
             until_us = min(state.until_us, line.until_us)
             bands.draw_state(axes, band, state.from_us / scale, until_us / scale, STATES[state.doing])
-        bands.draw_boxes(axes, band, lane.rows, lane.work, WORK, line.until_us)
+        bands.draw_boxes(axes, band, lane.work, WORK, until_us=line.until_us, rows=lane.rows)
         bands.draw_marks(axes, band, lane.marks, SIGNS, scale)
 
 

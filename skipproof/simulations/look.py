@@ -29,7 +29,7 @@ STYLES = tuple(
 # From that ratio of the most to the least on a scale multiplies.
 LOG_FROM = 100
 POINTS_PER_INCH = 72
-_MS, _S = 1_000, 1_000_000
+_MS, _S, _MIN, _H = 1_000, 1_000_000, 60_000_000, 3_600_000_000
 
 # Matplotlib types names by a list of its own, which differs from release to release.
 _SETTINGS: dict[Any, Any] = {
@@ -115,9 +115,14 @@ def svg(figure: Figure, *, name: str, told: str) -> Markup:
 
 def unit_of(largest_us: float) -> tuple[str, int]:
     """The unit in which times up to that are told, and how many us it has."""
-    if largest_us < 10 * _MS:
-        return "µs", 1
-    return ("ms", _MS) if largest_us < 10 * _S else ("s", _S)
+    units = (("µs", 1, 10 * _MS), ("ms", _MS, 10 * _S), ("s", _S, 10 * _MIN), ("min", _MIN, 10 * _H))
+    return next(((unit, size) for unit, size, below_us in units if largest_us < below_us), ("h", _H))
+
+
+def whole(us: int) -> str:
+    """A time that somebody chose, exactly: in the largest unit of which it has a whole number."""
+    units = (("h", _H), ("min", _MIN), ("s", _S), ("ms", _MS))
+    return next((f"{us // size:,} {unit}" for unit, size in units if us % size == 0), f"{us:,} µs")
 
 
 def duration(took_us: float) -> str:

@@ -5,30 +5,24 @@ that violates an invariant, else of the first one; it is run again for them, as 
 """
 
 import functools
-from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 from jinja2 import Environment
 
-from sim.faults import FOREVER_US, AnyFault
-from sim.run import Run
+from sim.claims import Played
+from sim.faults import FOREVER_US, Fault
+from sim.refreshes.scenario import Refreshes
+from sim.refreshes.timelines import said
 from sim.scenario import Scanned, Scenario
-from sim.settling import settling
-from sim.timelines import Room, over_us, timeline
 from skipproof import pages
 from skipproof.simulating import Ran, Simulated
-from skipproof.simulations import look
-from skipproof.simulations.along import along, apart
-from skipproof.simulations.curves import Axis, curves_picture
-from skipproof.simulations.lanes import lanes_picture, rows_each
-from skipproof.simulations.latency import latency_picture
+from skipproof.simulations import look, of_refreshes, of_scans
 from skipproof.simulations.look import Picture
-from skipproof.simulations.shares import pruned_picture, settling_picture
 from skipproof.simulations.summaries import compared
 
 RUNS_TOLD_MAX, VIOLATIONS_TOLD_MAX, MISSED_TOLD_MAX = 50, 10, 100
-LANES_MAX, STEPS_MAX = 32, 400
+STATEMENTS_TOLD_MAX = 100
 _TEMPLATE = "report.html.jinja"
 
 
@@ -47,7 +41,9 @@ def render(simulated: Simulated) -> str:
     chosen = (wrong or simulated.runs)[0]
     scenario = chosen.case.scenario
     played = scenario.play(chosen.seed)
-    scanned = played if isinstance(played, Scanned) else None
+    run = played.run if isinstance(played, Scanned | Refreshes) else None
+    of_all, of_run = _pictures(played, simulated, chosen)
+    statements = said(played.trace)
     return (
         _environment()
         .get_template(_TEMPLATE)
@@ -61,71 +57,27 @@ def render(simulated: Simulated) -> str:
             summaries=simulated.summaries,
             compared=list(compared(simulated.scenario, simulated.runs)),
             chosen=chosen,
-            faults=[_fault(fault) for fault in scanned.run.faults] if scanned else [],
-            of_run=_pictures_of_run(scanned.run, chosen) if scanned else [],
-            of_all=_pictures_of_all(simulated, scenario) if isinstance(scenario, Scenario) else [],
+            faults=[_fault(fault) for fault in run.faults] if run else [],
+            of_run=of_run,
+            of_all=of_all,
+            said=[(one, look.duration(one.at_us)) for one in statements[:STATEMENTS_TOLD_MAX]],
+            said_more=len(statements[STATEMENTS_TOLD_MAX:]),
             asked=scenario.query if isinstance(scenario, Scenario) else [],
         )
     )
 
 
-def _pictures_of_run(run: Run, ran: Ran) -> list[Picture]:
-    over = over_us(run)
-    found_us = [one.at_us for one in ran.violations if one.invariant != "ends"]
-    until_us = max(1, int(1.03 * max([over, *found_us])))
-    lanes = min(run.world.warehouse.nodes, LANES_MAX)
-    line = timeline(run, until_us=until_us, room=Room(lanes=lanes, rows=rows_each(lanes)))
-    return [
-        lanes_picture(line, seed=ran.seed, violations_us=sorted(set(found_us))),
-        settling_picture(settling(run, closer_us=until_us // STEPS_MAX), until_us=until_us, seed=ran.seed),
-    ]
+def _pictures(played: Played, simulated: Simulated, chosen: Ran) -> tuple[list[Picture], list[Picture]]:
+    """Those of all runs, and those of one."""
+    if isinstance(played, Refreshes):
+        return of_refreshes.of_all(simulated.runs), of_refreshes.of_run(played.run, chosen)
+    if isinstance(played, Scanned):
+        drawn = isinstance(simulated.scenario, Scenario) and simulated.scenario.drawn
+        return of_scans.of_all(simulated.runs, drawn=drawn), of_scans.of_run(played.run, chosen)
+    return [], []
 
 
-def _pictures_of_all(simulated: Simulated, scenario: Scenario) -> list[Picture]:
-    runs = simulated.runs
-    ended = [ran for ran in runs if not any(one.invariant == "ends" for one in ran.violations)]
-    told = [ran for ran in ended if ran.measures["blocks"]]
-    prunes = any(ran.measures["blocks_pruned"] for ran in told)
-    cases = len({ran.case.name for ran in runs})
-    if cases > 1:
-        pictures = [_latencies_along(told), *([_pruned_along(told)] if prunes else [])] if told else []
-    else:
-        measured = [ran.measures for ran in told]
-        pictures = [pruned_picture(measured, left_out=len(runs) - len(told))] if prunes else []
-    # Of one run in each case, or of many cases, it would show nothing.
-    spread = None
-    if cases == 1 or cases < min(len(runs), len(look.STYLES) + 1):
-        spread = latency_picture(_curves(scenario.drawn, runs, cases), runs=len(runs))
-    return [*pictures, *([] if spread is None else [spread])]
-
-
-def _latencies_along(runs: Sequence[Ran]) -> Picture:
-    found = [(ran.case.settings, ran.measures["latency_us"]) for ran in runs]
-    unit, scale = look.unit_of(max(latency for _, latency in found))
-    axis = Axis(label=f"latency of the slowest query ({unit})", scale=scale)
-    return curves_picture(along(found), axis, name="latency-along", title="Latency by settings")
-
-
-def _pruned_along(runs: Sequence[Ran]) -> Picture:
-    found = [
-        (ran.case.settings, 100 * ran.measures["blocks_pruned"] / ran.measures["blocks"]) for ran in runs
-    ]
-    axis = Axis(label="share of blocks pruned (%)", most=103)
-    return curves_picture(along(found), axis, name="pruned-along", title="Pruned share by settings")
-
-
-def _curves(drawn: bool, runs: Sequence[Ran], cases: int) -> dict[str, list[float]]:
-    """Latencies by case, or by query; of all queries together where each seed has others."""
-    if cases > 1:
-        return apart([(ran.case.settings, ran.measures["latency_us"]) for ran in runs])
-    found: dict[str, list[float]] = {}
-    for ran in runs:
-        for name, latency_us in sorted(ran.latencies_us.items()):
-            found.setdefault("all queries" if drawn else name, []).append(latency_us)
-    return found
-
-
-def _fault(fault: AnyFault) -> dict[str, str]:
+def _fault(fault: Fault) -> dict[str, str]:
     """A fault for people: its kind, when it was, and what is not as by default."""
     facts = msgspec.to_builtins(fault)
     kind, first, last = facts.pop("kind"), facts.pop("from_us"), facts.pop("until_us")

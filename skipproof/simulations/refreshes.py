@@ -1,0 +1,129 @@
+"""What became of each refresh of a run, as a picture: a row for each dynamic table."""
+
+from collections.abc import Iterable, Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from dynamic_tables.actions import RefreshAction
+from sim.refreshes.timelines import Said, Sign, Standing, Timeline
+from skipproof.simulations import bands, look
+from skipproof.simulations.bands import Band, Bar
+from skipproof.simulations.look import Picture
+
+# Points.
+ROW, LEAST = 9.0, 2.0
+# Statements that are nearer than that are told together; if there are many, those whose names would touch.
+NEAR, NAME, MANY = 3.0, 40.0, 30
+NAME_MAX = 15
+# In this order one lies upon the other where there is no room beside.
+WORK = {
+    RefreshAction.NO_DATA: "#9aa4af",
+    RefreshAction.INCREMENTAL: look.BLUE,
+    RefreshAction.FULL: look.ORANGE,
+    RefreshAction.REINITIALIZE: look.PURPLE,
+}
+STATES = {Standing.SUSPENDED: ("#f9f3b0", "///"), Standing.GONE: ("#e3e6ea", "xxx")}
+SIGNS = {
+    Sign.SKIPPED: ("|", look.FAINT),
+    Sign.NOT_STARTED: ("s", look.FAINT),
+    Sign.FAILED_USER: ("v", look.VERMILION),
+    Sign.FAILED: ("D", look.VERMILION),
+    Sign.DIED: ("X", look.BLACK),
+    Sign.FLAGGED: ("P", look.ORANGE),
+}
+SAID, REFUSED = look.SKY, look.VERMILION
+
+
+def refreshes_picture(line: Timeline, *, seed: int, violations_us: Sequence[int]) -> Picture:
+    """The rows of a seed's run, and when it was found wrong."""
+    until_us = line.until_us
+    statements = bands.in_rows(statement_bars(line.said, until_us), until_us)
+    troubles = bands.in_rows((bands.trouble(*one, until_us) for one in line.troubles), until_us)
+    stacked = _bands(line, bands.rows_of(statements), bands.rows_of(troubles))
+    handles = _handles(line, violations_us)
+    legend = bands.legend_height(len(handles))
+    with look.paper(bands.WIDTH, bands.height(stacked, legend), font=bands.FONT) as figure:
+        axes = bands.time_axes(figure, until_us, stacked, legend=legend)
+        scale = look.unit_of(until_us)[1]
+        bands.draw_bars(axes, stacked[0], statements, scale)
+        _rows(axes, line, stacked[1:], scale)
+        bands.draw_bars(axes, stacked[-1], troubles, scale)
+        bands.draw_violations(axes, violations_us, scale)
+        bands.draw_legend(figure, handles)
+        drawn = look.svg(figure, name="refreshes", told=_told(line, seed))
+    return Picture(
+        name="refreshes",
+        title="What each table's refreshes did",
+        caption=_caption(line),
+        svg=drawn,
+        wide=True,
+    )
+
+
+def statement_bars(said: Sequence[Said], until_us: int) -> Iterable[Bar]:
+    """Statements as bars of no length, those together that are near each other."""
+    near = NEAR if len(said) <= MANY else NAME
+    near_us = until_us * near / (bands.WIDTH - bands.LEFT - bands.RIGHT)
+    together: list[list[Said]] = []
+    for one in said:
+        if together and one.at_us - together[-1][0].at_us < near_us:
+            together[-1].append(one)
+        else:
+            together.append([one])
+    for group in together:
+        first, last = group[0].place + 1, group[-1].place + 1
+        name = f"S{first}" if first == last else f"S{first}–{last}"
+        colour = REFUSED if any(one.refused for one in group) else SAID
+        yield Bar(name, colour, group[0].at_us, group[-1].at_us)
+
+
+def _bands(line: Timeline, statement_rows: int, trouble_rows: int) -> list[Band]:
+    told = [("statements", bands.BAR_ROW * statement_rows)]
+    told += [(look.label(row.name, NAME_MAX), bands.STRIP + ROW) for row in line.rows]
+    if trouble_rows:
+        told.append(("faults", bands.BAR_ROW * trouble_rows))
+    return bands.stacked(told)
+
+
+def _rows(axes: Axes, line: Timeline, stacked: Sequence[Band], scale: int) -> None:
+    for row, band in zip(line.rows, stacked, strict=False):
+        for state in row.states:
+            bands.draw_state(axes, band, state.from_us / scale, state.until_us / scale, STATES[state.doing])
+        bands.draw_boxes(axes, band, row.work, WORK, until_us=line.until_us, least=LEAST)
+        bands.draw_marks(axes, band, row.marks, SIGNS, scale)
+
+
+def _handles(line: Timeline, violations_us: Sequence[int]) -> list[Patch | Line2D]:
+    """What there is in a picture, each kind once."""
+    return [
+        *bands.work_handles(WORK, {span.doing for row in line.rows for span in row.work}),
+        *bands.state_handles(STATES, {span.doing for row in line.rows for span in row.states}, "it is"),
+        *bands.sign_handles(SIGNS, {mark.sign for row in line.rows for mark in row.marks}),
+        *bands.violation_handles(violations_us),
+    ]
+
+
+def _told(line: Timeline, seed: int) -> str:
+    """The picture in words."""
+    marks = [mark for row in line.rows for mark in row.marks]
+    counts = {sign: sum(mark.count for mark in marks if mark.sign is sign) for sign in SIGNS}
+    return "; ".join(
+        [
+            f"Refreshes of {len(line.rows)} tables in the run of seed {seed}",
+            *(f"{count} {action.value} committed" for action, count in line.actions.items() if count),
+            *(f"{count} times {sign.value}" for sign, count in counts.items() if count),
+        ]
+    )
+
+
+def _caption(line: Timeline) -> str:
+    told = [
+        "A bar goes from where a refresh has chosen its action to where it is committed or fails; it is at "
+        "least as wide as can be seen, and one bar may be several that stand too near to be told apart. "
+        "S and F are the numbers of statements and faults."
+    ]
+    if line.left_out:
+        told.append(f"{line.left_out} tables are left out, those first to which nothing of note happened.")
+    return " ".join(told)
