@@ -7,23 +7,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dynamic_tables.actions import Plan, RefreshFailed, Staged
 from dynamic_tables.algebra import Group, Join, JoinKind, Relation, UnionAll
 from dynamic_tables.bag_backend import BagBackend
 from dynamic_tables.bags import KERNELS, Kernel
-from dynamic_tables.changes import Delta
 from dynamic_tables.clock import Clock, Timestamp
 from dynamic_tables.differentiation import RULES, Rule, group, netted, outer_join
-from dynamic_tables.entities import Entity, Kind, State
 from dynamic_tables.events import Failed, Fault
-from dynamic_tables.frontiers import Consumed, Dependencies, Frontier, TableId
 from dynamic_tables.graphs import Node
 from dynamic_tables.jobs import Jobs
 from dynamic_tables.plans import Changes, Moment, Paired, Recomputed, Snapshot, Sum
-from dynamic_tables.refreshing import Engine, stamp
-from dynamic_tables.scheduling import TICK_US, Scheduler
+from dynamic_tables.refreshing import Engine
+from dynamic_tables.scheduling import Scheduler
 from dynamic_tables.tracking import Calendar, Tracked
-from dynamic_tables.versions import NoVersion, Purged, Version
+from sim.refreshes import flawed_engines as engines
 from sim.refreshes.cloud import Cast
 from sim.refreshes.semantics import PersistedEngine
 
@@ -37,162 +33,18 @@ class Flaw:
     cast: Cast
 
 
-# Engines
-
-
-class _NewestOfBases(Engine):
-    def _version(self, entity: Entity, source: TableId, data_us: int) -> Version:
-        if entity.kind is Kind.TABLE:
-            return self._tables[source].latest
-        return super()._version(entity, source, data_us)
-
-
-class _ByCommitTime(Engine):
-    def _version(self, entity: Entity, source: TableId, data_us: int) -> Version:
-        return super()._version(replace(entity, kind=Kind.TABLE), source, data_us)
-
-
-class _OpenEnd(Engine):
-    def _version(self, entity: Entity, source: TableId, data_us: int) -> Version:
-        if entity.kind is Kind.TABLE:
-            return super()._version(entity, source, data_us - 1)
-        return super()._version(entity, source, data_us)
-
-
-class _UnseenReads(Engine):
-    def _version(self, entity: Entity, source: TableId, data_us: int) -> Version:
-        table = self._tables[source]
-        before_us = table.read_us
-        try:
-            return super()._version(entity, source, data_us)
-        finally:
-            table.read_us = before_us
-
-
-class _FrontierFirst(Engine):
-    def begin(self, table_id: TableId, data_us: int, *, now_us: int) -> Plan:
-        plan = super().begin(table_id, data_us, now_us=now_us)
-        table = self._tables[table_id]
-        if plan.base is not None:
-            table.frontier = Frontier(data_us, plan.base.committed, plan.versions, plan.dependencies)
-        return plan
-
-    def commit(self, staged: Staged, *, clock: Clock, wall_us: int, now_us: int) -> bool:
-        table = self._tables[staged.plan.table]
-        if table.frontier is not None and table.frontier.data_us == staged.plan.data_us:
-            table.frontier = staged.plan.base
-        return super().commit(staged, clock=clock, wall_us=wall_us, now_us=now_us)
-
-
-class _SkipLosesAnInterval(Engine):
-    def _incremental(self, plan: Plan) -> Delta:
-        assert plan.base is not None, "the first refresh is not incremental"
-        begins = {
-            source: self._since(source, old, plan.data_us) for source, old in plan.base.versions.items()
-        }
-        return super()._incremental(plan._replace(base=plan.base._replace(versions=begins)))
-
-    def _since(self, source: TableId, old: Consumed, data_us: int) -> Consumed:
-        table = self._tables[source]
-        try:
-            return max(old, table.as_of(data_us - TICK_US).consumed) if table.frontier is None else old
-        except LookupError:
-            return old
-
-
-class _PurgeUnseen(Engine):
-    def _changed(self, base: Frontier, versions: Mapping[TableId, Consumed]) -> tuple[bool, int]:
-        try:
-            return super()._changed(base, versions)
-        except Purged:
-            return False, 0
-
-
-class _ReplaceUnseen(Engine):
-    def dependencies(self, state: State, entity: Entity) -> Dependencies:
-        frontier = self._tables[entity.identity].frontier
-        return super().dependencies(state, entity) if frontier is None else frontier.dependencies
-
-
-class _FewAreNone(Engine):
-    def _changed(self, base: Frontier, versions: Mapping[TableId, Consumed]) -> tuple[bool, int]:
-        changed, count = super()._changed(base, versions)
-        return changed and count > 1, count
-
-
-class _VersionsAreChanges(Engine):
-    def _changed(self, base: Frontier, versions: Mapping[TableId, Consumed]) -> tuple[bool, int]:
-        _, count = super()._changed(base, versions)
-        return any(base.versions[source] != consumed for source, consumed in versions.items()), count
-
-
-class _AppliedTwice(Engine):
-    def commit(self, staged: Staged, *, clock: Clock, wall_us: int, now_us: int) -> bool:
-        table = self._tables[staged.plan.table]
-        if table.frontier is not None and table.frontier.data_us == staged.plan.data_us:
-            table.commit(stamp(clock, wall_us, (table,)), staged.changes)
-            return True
-        return super().commit(staged, clock=clock, wall_us=wall_us, now_us=now_us)
-
-
-class _Torn(Engine):
-    def compute(self, plan: Plan) -> Staged:
-        staged = super().compute(plan)
-        table = self._tables[plan.table]
-        if staged.changes and plan.base is not None:
-            late = table.latest.committed
-            table.commit(Timestamp(max(late.physical_us, table.read_us) + 1, 0, late.node), staged.changes)
-            return Staged(plan, ())
-        return staged
-
-
-class _LastWriterWins(Engine):
-    def commit(self, staged: Staged, *, clock: Clock, wall_us: int, now_us: int) -> bool:
-        frontier = self._tables[staged.plan.table].frontier
-        return super().commit(
-            Staged(staged.plan._replace(base=frontier), staged.changes),
-            clock=clock,
-            wall_us=wall_us,
-            now_us=now_us,
-        )
-
-
-class _ColumnsByPlace(Engine):
-    def dependencies(self, state: State, entity: Entity) -> Dependencies:
-        found = super().dependencies(state, entity)
-        return Dependencies(found.query, frozenset(), dict.fromkeys(found.layouts))
-
-
-class _IntervalOfOneNumber(Engine):
-    def _incremental(self, plan: Plan) -> Delta:
-        assert plan.base is not None, "the first refresh is not incremental"
-        newest = max(consumed.committed for consumed in plan.base.versions.values())
-        begins = {}
-        for source, old in plan.base.versions.items():
-            try:
-                begins[source] = self._tables[source].as_of(newest.physical_us).consumed
-            except (NoVersion, Purged):
-                begins[source] = old
-        return super()._incremental(plan._replace(base=plan.base._replace(versions=begins)))
-
-
-class _ErrorsAreEmpty(Engine):
-    def compute(self, plan: Plan) -> Staged:
-        try:
-            return super().compute(plan)
-        except RefreshFailed as error:
-            if error.fault is not Fault.USER:
-                raise
-            return Staged(plan, ())
-
-
 # Clocks
 
 
 class _WallTime(Clock):
+    _passed_us = -1
+
     def tick(self, wall_us: int) -> Timestamp:
-        self._physical_us, self._logical = wall_us, self._logical + 1
-        return Timestamp(wall_us, self._logical, self._node)
+        self._logical += 1
+        return Timestamp(max(wall_us, self._passed_us), self._logical, self._node)
+
+    def pass_over(self, data_us: int) -> None:
+        self._passed_us = max(self._passed_us, data_us + 1)
 
 
 class _PassesNothing(Clock):
@@ -338,6 +190,10 @@ def _play(name: str, what: str, **cast: Any) -> Flaw:
     return Flaw(name=name, what=what, cast=Cast(**cast))
 
 
+def _engine(name: str, engine: type[Engine]) -> Flaw:
+    return _play(name, engine.__doc__ or "", engine=engine)
+
+
 def _with_jobs(jobs: type[Jobs]) -> Callable[..., Scheduler]:
     return lambda **options: Scheduler(jobs=jobs(), **options)
 
@@ -350,22 +206,22 @@ FLAWS: Mapping[str, Flaw] = {
     flaw.name: flaw
     for flaw in (
         _play("persisted tables", "A table reads what those upstream hold now.", engine=PersistedEngine),
-        _play("newest of base tables", "Base tables are read as they are now.", engine=_NewestOfBases),
-        _play("upstream by commit time", "Dynamic tables are read as of a time.", engine=_ByCommitTime),
-        _play("open interval", "A commit of the very microsecond is not seen.", engine=_OpenEnd),
-        _play("reads leave no mark", "Writers do not learn what was read.", engine=_UnseenReads),
-        _play("frontier before commit", "The frontier moves when a refresh begins.", engine=_FrontierFirst),
-        _play("skip loses an interval", "Changes are those of one period.", engine=_SkipLosesAnInterval),
-        _play("purge unseen", "Changes that are not retained are none.", engine=_PurgeUnseen),
-        _play("replace unseen", "A query stays bound to what it first read.", engine=_ReplaceUnseen),
-        _play("NO_DATA although changed", "One changed row is none.", engine=_FewAreNone),
-        _play("maintenance is a change", "A new version is a change.", engine=_VersionsAreChanges),
-        _play("applied twice", "A commit that comes twice is done twice.", engine=_AppliedTwice),
-        _play("torn commit", "Contents come before their frontier.", engine=_Torn),
-        _play("last writer wins", "A refresh of an old frontier is committed.", engine=_LastWriterWins),
-        _play("columns by place", "Columns are those of stored rows.", engine=_ColumnsByPlace),
-        _play("one number for all", "All intervals begin at the newest.", engine=_IntervalOfOneNumber),
-        _play("errors are empty", "A query that fails changes nothing.", engine=_ErrorsAreEmpty),
+        _engine("newest of base tables", engines.NewestOfBases),
+        _engine("upstream by commit time", engines.ByCommitTime),
+        _engine("open interval", engines.OpenEnd),
+        _engine("reads leave no mark", engines.UnseenReads),
+        _engine("frontier before commit", engines.FrontierFirst),
+        _engine("skip loses an interval", engines.SkipLosesAnInterval),
+        _engine("purge unseen", engines.PurgeUnseen),
+        _engine("replace unseen", engines.ReplaceUnseen),
+        _engine("NO_DATA although changed", engines.FewAreNone),
+        _engine("maintenance is a change", engines.VersionsAreChanges),
+        _engine("applied twice", engines.AppliedTwice),
+        _engine("torn commit", engines.Torn),
+        _engine("last writer wins", engines.LastWriterWins),
+        _engine("columns by place", engines.ColumnsByPlace),
+        _engine("one number for all", engines.IntervalOfOneNumber),
+        _engine("errors are empty", engines.ErrorsAreEmpty),
         _play("clock going back", "Timestamps are wall times.", clock=_WallTime),
         _play("clock passes nothing", "A commit may come before a read.", clock=_PassesNothing),
         _play("two refreshes at once", "A tick does not wait.", scheduler=_TwoAtOnce),
