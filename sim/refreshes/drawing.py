@@ -78,10 +78,11 @@ def dividing(table: str, base: str) -> str:
     return f"CREATE DYNAMIC TABLE {table} TARGET_LAG = '1 minute' WAREHOUSE = w AS {query}"
 
 
-def _late_join(draw: random.Random, tables: Sequence[str]) -> str:
+def late_join(draw: random.Random, name: str, tables: Sequence[str]) -> str:
+    """A statement that creates a table over two others."""
     one, other = draw.sample(tables, 2)
     query = f"SELECT x.k, y.g, x.v FROM {one} x JOIN {other} y ON x.k = y.k"
-    return f"CREATE DYNAMIC TABLE s.late TARGET_LAG = '2 minutes' WAREHOUSE = w AS {query}"
+    return f"CREATE DYNAMIC TABLE {name} TARGET_LAG = '2 minutes' WAREHOUSE = w AS {query}"
 
 
 def drawn_writer(draw: random.Random, table: str, others: Sequence[str], nodes: int) -> Writer:
@@ -135,7 +136,7 @@ def surgeries(draw: random.Random, bases: Sequence[str], tables: Sequence[str]) 
         (f"ALTER DYNAMIC TABLE {table} REFRESH", (f"ALTER DYNAMIC TABLE {table} REFRESH",)),
         (f"ALTER DYNAMIC TABLE {table} SET TARGET_LAG = {lag}", ()),
         (f"ALTER TABLE {base} DROP COLUMN g", (f"ALTER TABLE {base} ADD COLUMN g TEXT",)),
-        (_late_join(draw, tables), ("DROP DYNAMIC TABLE s.late",)),
+        (late_join(draw, "s.late", tables), ("DROP DYNAMIC TABLE s.late",)),
         (f"ALTER TABLE {base} ADD COLUMN c INTEGER", (f"ALTER TABLE {base} DROP COLUMN c",)),
         (f"CREATE OR REPLACE DYNAMIC TABLE {table} TARGET_LAG = {lag} WAREHOUSE = w AS {query}", ()),
         (f"CREATE OR REPLACE VIEW s.w AS {query}", ()),

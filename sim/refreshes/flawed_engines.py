@@ -158,14 +158,24 @@ class Torn(Engine):
 class LastWriterWins(Engine):
     """A refresh of an old frontier is committed."""
 
+    def _require_base(self, plan: Plan) -> None:
+        if not self._overtaken(plan):
+            super()._require_base(plan)
+
     def commit(self, staged: Staged, *, clock: Clock, wall_us: int, now_us: int) -> bool:
-        frontier = self._tables[staged.plan.table].frontier
-        return super().commit(
-            Staged(staged.plan._replace(base=frontier), staged.changes),
-            clock=clock,
-            wall_us=wall_us,
-            now_us=now_us,
-        )
+        if self._overtaken(staged.plan):
+            self._tables[staged.plan.table].frontier = None
+            staged = Staged(staged.plan._replace(base=None), staged.changes)
+        return super().commit(staged, clock=clock, wall_us=wall_us, now_us=now_us)
+
+    def _overtaken(self, plan: Plan) -> bool:
+        """By a refresh to another timestamp."""
+        table = self._tables[plan.table]
+        try:
+            table.refreshed_at(plan.data_us)
+        except LookupError:
+            return table.frontier is not plan.base
+        return False
 
 
 class ColumnsByPlace(Engine):

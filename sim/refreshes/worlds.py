@@ -4,14 +4,25 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from sim.refreshes.cloud import RIGHT, Cast
-from sim.refreshes.drawing import dividing, drawn_readers, drawn_statements, drawn_writer, surgeries
+from sim.refreshes.drawing import (
+    dividing,
+    drawn_readers,
+    drawn_statements,
+    drawn_writer,
+    late_join,
+    surgeries,
+)
 from sim.refreshes.faults import (
     AnyFault,
     Failing,
+    Late,
     Poison,
     SchedulerCrash,
     Skew,
+    Slow,
     Surgery,
     Targets,
     Weather,
@@ -37,9 +48,51 @@ class SmallWorld:
 
 
 def _clocks_differ(draw: random.Random, targets: Targets) -> Sequence[AnyFault]:
+    """But for the scheduler's, by so much that users write after a refresh what seems to be before it."""
+    ends = [(-3_000_000, 3_000_000), *[(-12_000_000, 3_000_000)] * (targets.nodes - 1)]
     return [
-        Skew(from_us=0, until_us=targets.span_us, node=node, offset_us=draw.randint(-3_000_000, 3_000_000))
-        for node in range(targets.nodes)
+        Skew(from_us=0, until_us=targets.span_us, node=node, offset_us=draw.randint(*end))
+        for node, end in enumerate(ends)
+    ]
+
+
+def _clocks_step_back(draw: random.Random, targets: Targets) -> Sequence[AnyFault]:
+    return [
+        Skew(
+            from_us=draw.randrange(targets.span_us),
+            until_us=targets.span_us,
+            node=node,
+            offset_us=-draw.randint(20, 90) * 1_000_000,
+        )
+        for node in range(1, targets.nodes)
+    ]
+
+
+def _some_are_late(draw: random.Random, targets: Targets) -> Sequence[AnyFault]:
+    """So that what they read has gone on when they begin."""
+    return [
+        Late(from_us=0, until_us=targets.span_us, table=table, delay_us=draw.randint(50, 100) * 1_000_000)
+        for table in targets.tables[1:]
+        if draw.random() < 0.5
+    ]
+
+
+def _tables_come_late(draw: random.Random, targets: Targets) -> Sequence[AnyFault]:
+    """Over tables that have gone on, each at its own pace."""
+    found = []
+    for name in ("s.l0", "s.l1", "s.l2"):
+        begin = draw.randrange(targets.span_us)
+        sql = late_join(draw, name, targets.tables)
+        found.append(Surgery(from_us=begin, until_us=targets.span_us, sql=sql))
+    return found
+
+
+def _the_lost_come_back(draw: random.Random, targets: Targets) -> Sequence[AnyFault]:
+    """Refreshes that nobody hears of end when those that were to follow them have failed, and others came."""
+    return [
+        Slow(from_us=40_000_000, until_us=60_000_000, slowdown=300),
+        Weather(from_us=0, until_us=300_000_000, lost_percent=100, only="Heartbeat"),
+        Failing(from_us=100_000_000, until_us=draw.randint(180, 280) * 1_000_000),
     ]
 
 
@@ -92,8 +145,9 @@ def _scheduler_is_lost(seed: int, span_us: int) -> Sequence[AnyFault]:
 
 # What a seed is about: where everything is drawn at once, rare conjunctions never come (swarm testing).
 _THEMES = (
-    *(None, None, None),
-    *(_clocks_differ, _all_comes_twice, _failures_come_late, _errors_come_and_go, _columns_are_renewed),
+    *(None, None),
+    *(_clocks_differ, _clocks_step_back, _all_comes_twice, _failures_come_late, _errors_come_and_go),
+    *(_columns_are_renewed, _some_are_late, _tables_come_late, _the_lost_come_back),
 )
 
 
@@ -128,6 +182,9 @@ def small_world(seed: int) -> SmallWorld:
     writers = [drawn_writer(draw, name, bases, world.nodes) for name in written]
     readers = drawn_readers(draw, tables, bases, world.nodes)
     theme = random.Random(f"{seed}/theme").choice(_THEMES)
+    if theme is _the_lost_come_back:
+        # Each takes minutes, and leaves workers for those that follow it.
+        warehouse = msgspec.structs.replace(warehouse, workers=16, fixed_us=1_500_000)
     if theme is _errors_come_and_go:
         statements += [Statement(sql=dividing(f"s.e{base[3:]}", base)) for base in bases]
     setup = Setup(
