@@ -36,18 +36,32 @@ _DOUBLES = (-1.5, -0.0, 0.0, 1.0, 2.5, math.inf, math.nan)
 KINDS = (Kind.FILTER, *[Kind.LIMIT] * 2, *[Kind.TOPK] * 3, *[Kind.JOIN] * 5)
 # Rows that a LIMIT or a top-k asks for.
 WANTED = (1, 2, 3, 5, 10, 20, 40)
+# What a table is laid out by, None being no order; and what is sorted and joined by.
+LAID_BY = ("k", "k", "v", None)
+KEYS = ("k", "k", "k", "v", "s")
+# The most blocks of a table.
+BLOCKS = (3, 20, 20)
 _TEXTS = (b"", b"a", b"ab", b"b", b"\xc3\xa9")
 
 
 def drawn_table(
-    draw: random.Random, name: str, *, blocks_max: int, rows_max: int, spans: Sequence[int] = (2, 6, 30, 30)
+    draw: random.Random,
+    name: str,
+    *,
+    rows_max: int,
+    blocks: Sequence[int] = BLOCKS,
+    spans: Sequence[int] = (2, 6, 30, 30),
+    laid_by: Sequence[str | None] = LAID_BY,
 ) -> RowTable:
     """A table of a few blocks.
 
     Args:
+        rows_max: Of a block, on average.
+        blocks: Of which one is the most blocks.
         spans: Of which one is how many values `k` has.
+        laid_by: Of which one is the column whose order rows are in, or None.
     """
-    count = draw.randint(1, draw.choice((3, blocks_max, blocks_max)))
+    count = draw.randint(1, draw.choice(blocks))
     span = draw.choice(spans)
     nulls = draw.choice((0.0, 0.1, 0.1, 0.5))
     rows = [
@@ -59,25 +73,23 @@ def drawn_table(
         }
         for _ in range(draw.randint(0, count) if draw.random() < 0.1 else draw.randint(1, rows_max) * count)
     ]
-    if draw.random() < 0.8:
-        key = draw.choice(("k", "k", "v"))
+    key = draw.choice(laid_by)
+    if key is not None:
         rows.sort(key=lambda row: _place(row[key]))
     rows = [row | {ID: at} for at, row in enumerate(rows)]
     cuts = sorted(draw.randint(0, len(rows)) for _ in range(count - 1))
-    blocks = tuple(
-        tuple(rows[start:stop]) for start, stop in zip([0, *cuts], [*cuts, len(rows)], strict=True)
-    )
+    held = tuple(tuple(rows[start:stop]) for start, stop in zip([0, *cuts], [*cuts, len(rows)], strict=True))
     forgetful = draw.choice((0.0, 0.0, 0.2))
     facts = [
         {column: _facts(draw, [row[column] for row in block], forgetful) for column in TYPES}
-        for block in blocks
+        for block in held
     ]
-    sizes = np.array([1 + draw.randrange(2_000_000) for _ in blocks], np.int64)
+    sizes = np.array([1 + draw.randrange(2_000_000) for _ in held], np.int64)
     return RowTable(
         name=name,
         types=TYPES,
-        blocks=blocks,
-        metadata=described(name, TYPES, blocks, facts),
+        blocks=held,
+        metadata=described(name, TYPES, held, facts),
         layout=Layout(sizes=sizes),
     )
 
@@ -143,16 +155,17 @@ def drawn_query(
     *,
     filtered: float = 0.8,
     wanted: Sequence[int] = WANTED,
+    keys: Sequence[str] = KEYS,
 ) -> Query:
-    """A query of one of the shapes, with so many wanted rows or, seldom, none."""
+    """A query of one of the shapes, with so many wanted rows or, seldom, none; sorted or joined by a key."""
     arrives = draw.choice((0, 0, draw.randrange(300_000)))
     asked = [
         Asked(table=table, predicate=drawn_predicate(draw) if draw.random() < filtered else None)
         for table in draw.sample(tables, 2 if kind is Kind.JOIN else 1)
     ]
     if kind is Kind.JOIN:
-        return _joined(draw, name, asked, arrives)
-    order = Ordering(_column(draw.choice(("k", "k", "v", "s"))), draw.random() < 0.5, draw.random() < 0.5)
+        return _joined(draw, name, asked, arrives, draw.choice(keys))
+    order = Ordering(_column(draw.choice(keys)), draw.random() < 0.5, draw.random() < 0.5)
     count = 0 if draw.random() < 0.05 else draw.choice(wanted)
     return _of_one_table(name, kind, asked[0], order, count, arrives)
 
@@ -179,13 +192,12 @@ def _filtered(scan: Scan, asked: Asked) -> Plan:
     return scan if asked.predicate is None else Filter(scan)
 
 
-def _joined(draw: random.Random, name: str, asked: Sequence[Asked], arrives: int) -> Query:
+def _joined(draw: random.Random, name: str, asked: Sequence[Asked], arrives: int, key: str) -> Query:
     """The first scan is the build side, on the left or on the right."""
     number = {side: {f"#{side}{column}": _column(column) for column in TYPES} for side in (0, 1)}
     build, probe = (Scan(side, number[side]) for side in (0, 1))
     left_is_build = draw.random() < 0.5
     left, right = (build, probe) if left_is_build else (probe, build)
-    key = draw.choice(("k", "k", "k", "k", "v", "s"))
     sides = [Column(f"#{scan.number}{key}", TYPES[key]) for scan in (left, right)]
     of = dict(zip((build, probe), asked, strict=True))
     plan = Join(
@@ -207,6 +219,7 @@ def drawn_queries(
     most: int = 6,
     filtered: float = 0.8,
     wanted: Sequence[int] = WANTED,
+    keys: Sequence[str] = KEYS,
 ) -> tuple[Query, ...]:
     """A few queries that come at about the same time: from a third of the most on."""
     found: list[Query] = []
@@ -215,7 +228,9 @@ def drawn_queries(
             found.append(_asked_again(draw, found[-1], f"q{at}"))
         else:
             kind = draw.choice(kinds)
-            found.append(drawn_query(draw, f"q{at}", tables, kind, filtered=filtered, wanted=wanted))
+            found.append(
+                drawn_query(draw, f"q{at}", tables, kind, filtered=filtered, wanted=wanted, keys=keys)
+            )
     return tuple(found)
 
 

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from sim import faults
-from sim.drawing import KINDS, WANTED, drawn_queries, drawn_table, drawn_world
+from sim.drawing import BLOCKS, KEYS, KINDS, LAID_BY, WANTED, drawn_queries, drawn_table, drawn_world
 from sim.faults import AnyFault, Crash, Weather
 from sim.model import Keeping, World
 from sim.queries import Kind, Query
 from sim.run import RIGHT, Cast, Run, run
 from sim.tables import Table
 
-ROWS_MAX = 6
 FAULTS_SPAN_US = 2_000_000
 _TABLES = ("t", "u")
 
@@ -41,8 +40,12 @@ class Theme:
     Source: swarm testing (Groce, Zhang, Eide, Chen and Regehr, ISSTA 2012).
 
     Attributes:
-        nodes_max, blocks_max, queries_max: Of the warehouse, of a table, and of the seed.
+        nodes_max, queries_max: Of the warehouse, and of the seed.
+        blocks: Of which one is the most that a table has.
+        rows_max: Of a block, on average.
         spans: Of which one is how many values a key has.
+        laid_by: Of which one is the column that a table is laid out by, or None.
+        keys: Of which one is what a query sorts or joins by.
         filtered: The share of scans with a predicate.
         wanted: Of which one is how many rows a LIMIT or a top-k asks for.
         trouble: Faults beside those that are drawn, for so many nodes.
@@ -51,9 +54,12 @@ class Theme:
 
     kinds: Sequence[Kind] = KINDS
     nodes_max: int = 5
-    blocks_max: int = 20
     queries_max: int = 6
+    blocks: Sequence[int] = BLOCKS
+    rows_max: int = 6
     spans: Sequence[int] = (2, 6, 30, 30)
+    laid_by: Sequence[str | None] = LAID_BY
+    keys: Sequence[str] = KEYS
     filtered: float = 0.8
     wanted: Sequence[int] = WANTED
     trouble: Callable[[random.Random, int], Sequence[AnyFault]] = lambda draw, nodes: ()
@@ -61,18 +67,27 @@ class Theme:
 
 
 def _reports_are_lost(draw: random.Random, nodes: int) -> Sequence[AnyFault]:
-    return (Weather(from_us=0, until_us=FAULTS_SPAN_US, lost_percent=50, only="Report"),)
+    """As long as other faults may last."""
+    return (Weather(from_us=0, until_us=2 * FAULTS_SPAN_US, lost_percent=50, only="Report"),)
 
 
-def _each_node_crashes_soon(draw: random.Random, nodes: int) -> Sequence[AnyFault]:
-    """For a moment: blocks of the build side are lost, and the others' still come in."""
-    begins = [draw.randrange(FAULTS_SPAN_US // 100, FAULTS_SPAN_US // 10) for _ in range(nodes)]
-    return [Crash(from_us=at, until_us=at + 10_000, node=node) for node, at in enumerate(begins)]
+def _nodes_crash_again_and_again(draw: random.Random, nodes: int) -> Sequence[AnyFault]:
+    """For a moment each: blocks of build sides are lost, and the others' still come in."""
+    begins = [
+        (node, draw.randrange(FAULTS_SPAN_US // 100, FAULTS_SPAN_US // 5))
+        for node in range(nodes)
+        for _ in "123"
+    ]
+    return [Crash(from_us=at, until_us=at + 10_000, node=node) for node, at in begins]
 
 
 def _nodes_learn_alone(world: World) -> World:
-    """With one worker the blocks that a node has read are those that it prunes by."""
-    return replace(world, warehouse=replace(world.warehouse, workers=1))
+    """With one worker the blocks that a node has read are those that it prunes by, and nobody else prunes."""
+    return replace(
+        world,
+        warehouse=replace(world.warehouse, nodes=max(2, world.warehouse.nodes), workers=1),
+        metadata=replace(world.metadata, keeping=Keeping.FOOTERS),
+    )
 
 
 def _planning_has_no_time(world: World) -> World:
@@ -91,23 +106,49 @@ def _summaries_are_exact(world: World) -> World:
     return replace(world, control=control)
 
 
+def _build_sides_are_known(world: World) -> World:
+    """How many parts a summary has is known before nodes crash."""
+    return replace(_summaries_are_exact(world), metadata=replace(world.metadata, bytes_per_s=500_000_000))
+
+
 def _metadata_comes_slowly(world: World) -> World:
-    """Blocks of the build side are read before it is known how many there are."""
-    slow = replace(world.metadata, keeping=Keeping.COLUMNAR, blocks_per_chunk=3, bytes_per_s=300)
+    """Blocks are read before it is known how many there are, whoever has asked for them before."""
+    slow = replace(world.metadata, keeping=Keeping.COLUMNAR, blocks_per_chunk=2, bytes_per_s=200, hot=False)
     return replace(_summaries_are_exact(world), metadata=slow)
 
 
+# Of few rows in the key's order a build block has keys that no other has, and a probe block asks for these.
 _JOINS = Theme(
-    kinds=(Kind.JOIN,), queries_max=12, spans=(30, 100), filtered=0.1, trouble=_each_node_crashes_soon
+    kinds=(Kind.JOIN,),
+    queries_max=12,
+    blocks=(20,),
+    rows_max=2,
+    spans=(30,),
+    laid_by=("k",),
+    keys=("k",),
+    filtered=0.1,
+    trouble=_nodes_crash_again_and_again,
 )
 _THEMES = (
     *[Theme()] * 2,
-    Theme(kinds=(Kind.TOPK,), nodes_max=2, blocks_max=8, spans=(1, 2), trouble=_reports_are_lost),
+    # All rows tie, and it takes several reports to have enough of them.
+    Theme(
+        kinds=(Kind.TOPK,),
+        nodes_max=2,
+        queries_max=12,
+        blocks=(12,),
+        rows_max=3,
+        spans=(1,),
+        keys=("k",),
+        filtered=0.1,
+        wanted=(2, 3, 5, 10),
+        trouble=_reports_are_lost,
+    ),
     Theme(
         kinds=(Kind.TOPK,),
         nodes_max=3,
-        blocks_max=40,
         queries_max=12,
+        blocks=(3, 40, 40),
         spans=(30,),
         filtered=0.2,
         wanted=(10, 20, 40),
@@ -116,22 +157,40 @@ _THEMES = (
     Theme(
         kinds=(Kind.LIMIT, Kind.LIMIT, Kind.TOPK), queries_max=12, filtered=1.0, changed=_planning_has_no_time
     ),
-    dataclasses.replace(_JOINS, changed=_summaries_are_exact),
+    dataclasses.replace(_JOINS, changed=_build_sides_are_known),
     dataclasses.replace(_JOINS, changed=_metadata_comes_slowly),
+    Theme(kinds=(Kind.FILTER,), filtered=1.0, changed=_metadata_comes_slowly),
 )
 
 
 def small_world(seed: int) -> SmallWorld:
-    """The world of a seed, with faults."""
+    """The world of a seed, with faults; themes take turns."""
+    return themed_world(seed, _THEMES[seed % len(_THEMES)])
+
+
+def themed_world(seed: int, theme: Theme) -> SmallWorld:
+    """The world that a seed draws of a theme, with faults."""
     draw = random.Random(f"{seed}/world")
-    theme = random.Random(f"{seed}/theme").choice(_THEMES)
     world = theme.changed(drawn_world(draw, theme.nodes_max))
     tables: dict[str, Table] = {
-        name: drawn_table(draw, name, blocks_max=theme.blocks_max, rows_max=ROWS_MAX, spans=theme.spans)
+        name: drawn_table(
+            draw,
+            name,
+            blocks=theme.blocks,
+            rows_max=theme.rows_max,
+            spans=theme.spans,
+            laid_by=theme.laid_by,
+        )
         for name in _TABLES
     }
     queries = drawn_queries(
-        draw, _TABLES, theme.kinds, most=theme.queries_max, filtered=theme.filtered, wanted=theme.wanted
+        draw,
+        _TABLES,
+        theme.kinds,
+        most=theme.queries_max,
+        filtered=theme.filtered,
+        wanted=theme.wanted,
+        keys=theme.keys,
     )
     troubles = random.Random(f"{seed}/faults")
     nodes = world.warehouse.nodes

@@ -29,7 +29,7 @@ NAMES = ("t", "u")
 def drawn(seed: int, kind: Kind, *, filtered: bool) -> tuple[Query, dict[str, RowTable]]:
     """A query of that kind, and its tables."""
     draw = random.Random(seed)
-    tables = {name: drawn_table(draw, name, blocks_max=5, rows_max=4) for name in NAMES}
+    tables = {name: drawn_table(draw, name, blocks=(5,), rows_max=4) for name in NAMES}
     for _ in count():
         query = drawn_query(draw, "q", NAMES, kind)
         if filtered or all(asked.predicate is None for asked in query.scans.values()):
