@@ -30,7 +30,6 @@ from sim.trace import (
     BlocksRead,
     BoundaryMoved,
     CancelKnown,
-    NodeStarted,
     Pruned,
     QueryBegan,
     QueryEnded,
@@ -240,15 +239,13 @@ def totals_add_up(judged: Judged) -> Iterator[Violation]:
 
 def nothing_acts_after_cancel(judged: Judged) -> Iterator[Violation]:
     """No read begins at a node that knows that its query is over, and nothing is taken after the end."""
+    # A node that crashes forgets it; but nothing of what it was asked before reaches it then.
     knows: dict[tuple[str, int], int] = {}
     over: set[str] = set()
     for event in judged.run.trace:
         match event:
             case CancelKnown():
                 knows.setdefault((event.query, event.node), event.at_us)
-            case NodeStarted():
-                # It has forgotten; but nothing of what it was asked before reaches it now.
-                pass
             case QueryEnded():
                 if event.query in over:
                     yield Violation(

@@ -141,9 +141,10 @@ def _befall(
             node = nodes[number]
             emit(NodeCrashed(at_us=int(clock.now), node=number, incarnation=node.incarnation))
             node.crash()
-            if fault.until_us < FOREVER_US:
-                yield clock.timeout(fault.until_us - fault.from_us)
-                _start(node, clock, emit)
+            if fault.until_us >= FOREVER_US:
+                return
+            yield clock.timeout(fault.until_us - fault.from_us)
+            _start(node, clock, emit)
         case CancelQuery(query=at):
             control.cancel(queries[at])
             return

@@ -157,8 +157,8 @@ def test_expectations_of_some_cases_and_ratios() -> None:
 
 @pytest.mark.parametrize("condition", ["k < 0", "k >= 0"])
 def test_tasks_of_many_blocks_take_as_long_as_tasks_of_one(condition: str) -> None:
-    """SIM-9. With footers, within a hundredth; the clock decides, not the machine."""
-    text = TEXT.replace("k < 5000", condition)
+    """SIM-9. 10,000 blocks with footers, within a hundredth; the clock decides, not the machine."""
+    text = TEXT.replace("k < 5000", condition).replace("1_000", "10_000").replace("nodes = 2", "nodes = 16")
     given = scenario(text + '[world.metadata]\nkeeping = "footers"\n')
     found = []
     for blocks_per_task, guided in ((1, False), (50, True)):

@@ -1,0 +1,153 @@
+"""A scenario of scans tells a world in which its claim is false: an invariant or a bound breaks."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from pruning.techniques.arrangements import Arrangement
+from pruning.techniques.summaries import JoinSummary
+from pruning.techniques.topk import TopK
+from sim.checks import violations
+from sim.control import Control
+from sim.expecting import Measured, missed
+from sim.files import read
+from sim.flaws import FLAWS
+from sim.measures import measures
+from sim.nodes import Node
+from sim.planning import ScanPlan
+from sim.queries import Query
+from sim.run import RIGHT, Cast
+from sim.scenario import Scenario, of_seed
+from sim.varying import cases
+
+SCENARIOS = Path(__file__).parents[2] / "sim" / "scenarios"
+BLOCKS_AT_MOST = 1_000
+
+
+class _NoTechnique(Control):
+    """Filters prune, and nothing else."""
+
+    def plans(self, query: Query, *, known: bool) -> list[ScanPlan]:
+        plans = super().plans(query, known=known)
+        for plan in plans:
+            plan.wanted = plan.ordered = plan.probed = plan.built = None
+        return plans
+
+
+class _AsStored(Control):
+    """A top-k reads blocks as they lie."""
+
+    def top_k(self, plan: ScanPlan) -> TopK:
+        assert plan.ordered is not None
+        return TopK(
+            plan.ordered.bounds,
+            plan.matches,
+            plan.row_counts,
+            plan.ordered.order,
+            wanted=plan.ordered.wanted,
+            keeps_ties=plan.ordered.ties_matter,
+            arrangement=Arrangement.AS_STORED,
+        )
+
+
+class _AsksNothing(Node):
+    """What planning left to nodes is asked nowhere."""
+
+    def asked(self, plan: ScanPlan, blocks: np.ndarray) -> np.ndarray:
+        return np.ones(len(blocks), bool)
+
+
+class _DeafToSummaries(Node):
+    def _learn_summary(self, plan: ScanPlan, summary: JoinSummary) -> None:
+        return
+
+
+def _unthrottled(given: Scenario) -> Scenario:
+    store = replace(given.world.store, requests_per_s=0)
+    plain = tuple(replace(fault, requests_per_s=0) for fault in given.fault)
+    return replace(given, world=replace(given.world, store=store), fault=plain)
+
+
+def _healthy(given: Scenario) -> Scenario:
+    return replace(given, fault=())
+
+
+def _one_page(given: Scenario) -> Scenario:
+    """Page indexes tell no more than block metadata."""
+    return replace(given, table=tuple(replace(table, pages_per_block=1) for table in given.table))
+
+
+def _gaps_are_read(given: Scenario) -> Scenario:
+    """Fewer requests, for all bytes."""
+    store = replace(given.world.store, gap_bytes=1 << 40)
+    return replace(given, world=replace(given.world, store=store))
+
+
+def _slow_columns(given: Scenario) -> Scenario:
+    """Columns of metadata are scanned more slowly than footers are read."""
+    metadata = replace(given.world.metadata, bytes_per_s=1_000)
+    return replace(given, world=replace(given.world, metadata=metadata))
+
+
+def _same(given: Scenario) -> Scenario:
+    return given
+
+
+class Twin(NamedTuple):
+    """A scenario in which something is otherwise."""
+
+    stem: str
+    what: str
+    cast: Cast = RIGHT
+    changed: Callable[[Scenario], Scenario] = _same
+
+
+TWINS = [
+    Twin("bi-workload", "no technique but filters", Cast(control=_NoTechnique)),
+    Twin("compile-time-cutoff", "nodes ask nothing", Cast(node=_AsksNothing)),
+    Twin("join-pruning-late-summary", "nodes are deaf", Cast(node=_DeafToSummaries)),
+    Twin("join-pruning-late-summary", "no summary", Cast(control=_NoTechnique)),
+    Twin("limit-over-many-nodes", "no LIMIT", Cast(control=_NoTechnique)),
+    Twin("metadata-columnar-or-footers", "slow columns", changed=_slow_columns),
+    Twin("node-crash-mid-scan", "what is lost is forgotten", FLAWS["lost block after a crash"].cast),
+    Twin("node-crash-mid-scan", "blocks count twice", FLAWS["double count after retry"].cast),
+    Twin("page-index-requests", "one page", changed=_one_page),
+    Twin("request-economics", "gaps are read", changed=_gaps_are_read),
+    Twin("throttled-store", "no throttle", changed=_unthrottled),
+    Twin("throttled-store", "no failure", changed=_healthy),
+    Twin("top-k-block-orders", "as stored", Cast(control=_AsStored)),
+    Twin("top-k-boundary-at-nodes", "no boundary", Cast(control=_NoTechnique)),
+]
+
+
+def told(twin: Twin) -> bool:
+    """Whether the twin of a scenario's first seed is told from it."""
+    given = read(SCENARIOS / f"{twin.stem}.toml")
+    assert isinstance(given, Scenario)
+    runs = []
+    for case in cases(given):
+        scenario: Any = case.scenario
+        if any(table.blocks > BLOCKS_AT_MOST for table in scenario.table):
+            continue
+        run = of_seed(twin.changed(scenario), given.seeds.first).run(given.seeds.first, twin.cast)
+        if violations(run):
+            return True
+        found: Mapping[str, float] = measures(run)
+        runs.append(Measured(case=case, seed=given.seeds.first, measures=found))
+    return any(one.seed is not None for one in missed(given, runs))
+
+
+@pytest.mark.parametrize("twin", TWINS, ids=lambda twin: f"{twin.stem}: {twin.what}")
+def test_a_scenario_whose_claim_is_false_is_told(twin: Twin) -> None:
+    """SIM-5. The first seed is enough."""
+    assert told(twin)
+
+
+def test_each_scenario_of_scans_has_a_twin() -> None:
+    """That of small worlds has the flaws of SIM-2."""
+    scans = {path.stem for path in SCENARIOS.glob("*.toml") if isinstance(read(path), Scenario)}
+    assert scans - {twin.stem for twin in TWINS} == {"small-worlds"}
