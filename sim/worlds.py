@@ -154,8 +154,17 @@ _THEMES = (
         wanted=(10, 20, 40),
         changed=_nodes_learn_alone,
     ),
+    # Where the best blocks have no row that is asked for, who takes them for matching skips the others.
     Theme(
-        kinds=(Kind.LIMIT, Kind.LIMIT, Kind.TOPK), queries_max=12, filtered=1.0, changed=_planning_has_no_time
+        kinds=(Kind.LIMIT, Kind.LIMIT, Kind.TOPK),
+        queries_max=16,
+        blocks=(20,),
+        spans=(30,),
+        laid_by=("k",),
+        keys=("k",),
+        filtered=1.0,
+        wanted=(2, 5, 10, 20),
+        changed=_planning_has_no_time,
     ),
     dataclasses.replace(_JOINS, changed=_build_sides_are_known),
     dataclasses.replace(_JOINS, changed=_metadata_comes_slowly),
