@@ -132,7 +132,7 @@ class Dispatcher:
         if not model.guided:
             return model.blocks_per_task
         given_at_once = model.nodes * (model.workers + model.tasks_ahead)
-        return max(1, min(model.blocks_per_task, waiting // (2 * given_at_once)))
+        return max(1, min(model.blocks_per_task, waiting // (model.guided * given_at_once)))
 
     def _task(self, board: Board, node: int, blocks: np.ndarray, *, stolen: bool) -> None:
         plan, peer = board.plan, self.peers[node]

@@ -242,7 +242,7 @@ def drawn_world(draw: random.Random, nodes_max: int) -> World:
             workers=draw.randint(1, 3),
             tasks_ahead=draw.randint(0, 2),
             blocks_per_task=draw.choice((1, 1, 2, 4)),
-            guided=draw.random() < 0.25,
+            guided=2 if draw.random() < 0.25 else 0,
             cache_bytes=draw.choice((0, 3_000_000)),
         ),
         store=ObjectStore(requests_per_s=draw.choice((0, 0, 50)), attempts_max=draw.randint(1, 4)),

@@ -21,8 +21,9 @@ class Warehouse(Model, frozen=True, kw_only=True):
         blocks_per_task: At most. More than one batches events: a task's times are added up and waited for
             once.
         blocks_per_home: Consecutive blocks that one node reads unless another is idle.
-        guided: Whether tasks get smaller as less is left, down to one block, so that all workers end at about
-            the same time (guided self-scheduling: Polychronopoulos and Kuck, IEEE ToC 36(12), 1987).
+        guided: What is left is cut into so many tasks at least for each that nodes may have at once; 0 cuts
+            nothing. Tasks then get smaller, down to one block, and all workers end at about the same time
+            (guided self-scheduling: Polychronopoulos and Kuck, IEEE ToC 36(12), 1987).
         page_index: Whether nodes read the page indexes of the columns that are asked, and then only the pages
             that these leave.
         link_bytes_per_s: What all workers of a node read together.
@@ -34,7 +35,7 @@ class Warehouse(Model, frozen=True, kw_only=True):
     tasks_ahead: int = 1
     blocks_per_task: int = 1
     blocks_per_home: int = 1
-    guided: bool = False
+    guided: int = 0
     page_index: bool = False
     link_bytes_per_s: int = 1_000_000_000
     cache_bytes: int = 0

@@ -47,7 +47,7 @@ def test_no_invariant_is_violated(part: int, deep: bool) -> None:
 def _tasks_take_longer_than_their_lease(world: World) -> World:
     return replace(
         world,
-        warehouse=replace(world.warehouse, workers=1, tasks_ahead=2, blocks_per_task=4, guided=False),
+        warehouse=replace(world.warehouse, workers=1, tasks_ahead=2, blocks_per_task=4, guided=0),
         control=replace(world.control, lease_us=200_000, summary_wait_us=10_000_000),
     )
 

@@ -161,7 +161,7 @@ def test_tasks_of_many_blocks_take_as_long_as_tasks_of_one(condition: str) -> No
     text = TEXT.replace("k < 5000", condition).replace("1_000", "10_000").replace("nodes = 2", "nodes = 16")
     given = scenario(text + '[world.metadata]\nkeeping = "footers"\n')
     found = []
-    for blocks_per_task, guided in ((1, False), (50, True)):
+    for blocks_per_task, guided in ((1, 0), (50, 2)):
         warehouse = replace(
             given.world.warehouse, blocks_per_task=blocks_per_task, guided=guided, tasks_ahead=2
         )
