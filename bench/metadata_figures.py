@@ -28,6 +28,8 @@ from sim.trace import QueryBegan, QueryEnded, ScanPlanned
 SCENARIO = Path(__file__).parents[1] / "sim" / "scenarios" / "metadata-columnar-or-footers.toml"
 PETABYTE, TEN_TERABYTES = 3_000_000, 30_000
 BLOCKS_BOTH_WAYS = 10_000
+# So few that tasks have five blocks at first; of 100 nodes each would have one.
+NODES_BOTH_WAYS = 10
 # A query that finds the metadata in memory comes when the one that scans it first is over.
 LATER_US = 60_000_000
 IN_A_MILLION, IN_A_THOUSAND = "k < 1000", "k < 1000000"
@@ -57,14 +59,20 @@ def ran(
     *,
     columns_read: int = 2,
     is_hot: bool = False,
+    nodes: int | None = None,
     blocks_per_task: int | None = None,
 ) -> Ran:
     """Run one query, or where metadata is to be hot the same one twice."""
     given = read(SCENARIO)
     query = QuerySpec(sql=f"SELECT * FROM t WHERE {condition}", columns_read=columns_read)
     world = replace(given.world, metadata=replace(given.world.metadata, keeping=keeping))
-    if blocks_per_task is not None:
-        world = replace(world, warehouse=replace(world.warehouse, blocks_per_task=blocks_per_task))
+    warehouse = world.warehouse
+    warehouse = replace(
+        warehouse,
+        nodes=nodes or warehouse.nodes,
+        blocks_per_task=blocks_per_task or warehouse.blocks_per_task,
+    )
+    world = replace(world, warehouse=warehouse)
     scenario = Scenario(
         title="",
         claim="",
@@ -119,11 +127,12 @@ def both_ways() -> Iterator[tuple[str, str, str, str]]:
     """Tasks of many blocks, and of one."""
     for keeping in Keeping:
         for condition in (IN_A_MILLION, "k < 500000000", "k >= 0"):
-            many = ran(BLOCKS_BOTH_WAYS, condition, keeping)
-            one = ran(BLOCKS_BOTH_WAYS, condition, keeping, blocks_per_task=1)
+            many = ran(BLOCKS_BOTH_WAYS, condition, keeping, nodes=NODES_BOTH_WAYS)
+            one = ran(BLOCKS_BOTH_WAYS, condition, keeping, nodes=NODES_BOTH_WAYS, blocks_per_task=1)
             seconds = 100 * (many.seconds / one.seconds - 1)
             work = 100 * (many.work_seconds / one.work_seconds - 1)
-            what = f"{BLOCKS_BOTH_WAYS:,} blocks, {condition}, {keeping.value}: the scenario's tasks"
+            size = f"{BLOCKS_BOTH_WAYS:,} blocks, {NODES_BOTH_WAYS} nodes"
+            what = f"{size}, {condition}, {keeping.value}: the scenario's tasks"
             yield what, "to tasks of one", f"time {seconds:+.2f} %, work {work:+.2f} %", "within 1 %"
 
 
