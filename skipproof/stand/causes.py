@@ -47,6 +47,14 @@ def cause(found: frozenset[str]) -> frozenset[str]:
     return frozenset(odd | (found & set(_TYPES.values()))) if odd else found
 
 
+def said(wrong: Contradiction) -> str:
+    """What an error says, without values and names, which differ each time; empty if it is none."""
+    if wrong.verdict is not Verdict.RAISED:
+        return ""
+    words = re.sub(r"\W+", " ", re.sub(r"[\"'`(\[].*?[\"'`)\]]|[\d.]+|/\S+", " ", wrong.difference))
+    return " ".join(words.split()[:_WORDS])
+
+
 def family(term: Term) -> str:
     """The family of the outermost function of a condition, for tallies."""
     if isinstance(term, Call):
@@ -60,9 +68,7 @@ def _traits(world: World, question: Question, wrong: Contradiction) -> Iterator[
     if not in_files:
         yield AGAINST_THE_REFERENCE
     if wrong.verdict is Verdict.RAISED:
-        # What an error says of values and names differs from one to the next.
-        words = re.sub(r"\W+", " ", re.sub(r"[\"'`(\[].*?[\"'`)\]]|[\d.]+|/\S+", " ", wrong.difference))
-        yield f"{_ERROR}{' '.join(words.split()[:_WORDS])}"
+        yield f"{_ERROR}{said(wrong)}"
     if question.join is not None:
         yield f"{question.join.kind} join"
         yield from (f"join of {shape}" for relation in question.relations for shape in _shapes(relation))

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from skipproof.stand.causes import AGAINST_THE_REFERENCE, cause, traits
+from skipproof.stand.causes import AGAINST_THE_REFERENCE, cause, said, traits
 from skipproof.stand.examining import Outcome, Write, examine
 from skipproof.stand.shrinking import smaller
 from skipproof.stand.tightness import measured
@@ -302,4 +302,4 @@ def _way(outcome: Outcome) -> tuple[str, ...]:
     """How it fails; what is smaller must fail in the same way."""
     assert outcome.contradiction is not None
     wrong = outcome.contradiction
-    return outcome.question.area, wrong.verdict.value, wrong.oracle.value
+    return outcome.question.area, wrong.verdict.value, wrong.oracle.value, said(wrong)

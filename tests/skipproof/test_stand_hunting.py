@@ -83,6 +83,26 @@ def test_a_limit_that_is_forgotten_is_laid_to_the_engine_not_to_statistics(hunte
     assert confirm(deaf, state.findings[0], write=write_stored).blame is Blame.ENGINE
 
 
+def test_an_error_stays_the_same_error_while_it_is_made_small():
+    """Else a table that an engine rightly refuses may hide what it did wrong."""
+
+    class Picky(SmallEngine):
+        """Fails by files in one way, and by files of small integers in another."""
+
+        def ask(self, **request):
+            (table,) = request["tables"].values()
+            if "files" not in table:
+                return super().ask(**request)
+            is_small = table["columns"][0]["type"] == "int32"
+            return {"error": "TypeError: small" if is_small else "KeyError: large", "kind": "failed"}
+
+    picky = Picky()
+    what = replace(able(picky, areas=("filter",)), types_missing=frozenset({"int32"}))
+    (finding,) = hunt(picky, what, Limits(examples=50, findings=1, worlds_to_shrink=100)).findings
+    assert finding.outcome.contradiction is not None
+    assert finding.outcome.contradiction.difference.startswith("KeyError")
+
+
 def test_what_is_found_before_the_keyboard_interrupts_is_told(monkeypatch):
     """The hunt of the first engine ends and is judged; the second is not begun."""
     wrong = SmallEngine(WRONG)
