@@ -51,7 +51,7 @@ class Clock(Environment):
 
     def after(self, delay_us: int, call: Callable[[Event], None]) -> None:
         """Call something after a while, by one event; a process that waits and does it takes three."""
-        heappush(self._queue, (self._now + delay_us, NORMAL + self._share(), next(self._eid), Call(call)))
+        self.schedule(Call(call), delay=delay_us)
 
 
 def cumulative(stream: random.Random, low: int, high: int, count: int) -> Iterator[int]:

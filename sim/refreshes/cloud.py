@@ -1,8 +1,7 @@
 """The account under a simulated clock: its nodes, its scheduler, and the messages between them."""
 
 import random
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -43,6 +42,7 @@ from pruning.errors import InputError
 from sim import draws
 from sim.draws import Draws
 from sim.refreshes import events as told
+from sim.refreshes.asserting import Asserting
 from sim.refreshes.binding import Bindings
 from sim.refreshes.faults import Troubles, Weather
 from sim.refreshes.model import Setup
@@ -79,6 +79,7 @@ class Cloud:
 
     Attributes:
         account: The tables and their engine.
+        asserting: Within it, what should never be raised is told.
         emit: Adds to the trace.
         refresh: Starts a refresh as ordered; set by who builds the world.
         running: The refreshes on each node, which a crash ends.
@@ -91,6 +92,7 @@ class Cloud:
         self.troubles = troubles
         self.draws = seeded
         self.trace: Trace = []
+        self.asserting = Asserting(self.broken)
         self.emit = self.trace.append
         self.record = Record(keeps=setup.checked)
         self.bindings = Bindings()
@@ -121,16 +123,6 @@ class Cloud:
         """What the wall clock of a node shows."""
         offset_us = self.troubles.offset_us(node)
         return max(0, self.now_us + offset_us) if offset_us else self.now_us
-
-    @contextmanager
-    def asserting(self) -> Iterator[None]:
-        """What should never be raised is told, and the world goes on."""
-        try:
-            yield
-        except InputError:
-            raise
-        except Exception as error:  # what is wrong on purpose may raise anything
-            self.broken(error)
 
     def broken(self, error: Exception) -> None:
         """Tell of what should never be raised."""
@@ -176,7 +168,7 @@ class Cloud:
         """Execute a statement; whether it was accepted."""
         refused = ""
         try:
-            with self.asserting():
+            with self.asserting:
                 self._execute(sql, node)
         except InputError as error:
             refused = str(error)
@@ -233,13 +225,9 @@ class Cloud:
         self._at_tick = isinstance(event, Tick)
         events = [event]
         for one in events:  # what it orders may make more of them
-            try:
+            with self.asserting:
                 for command in self.scheduler.step(self.wall_us(0), one):
                     events += self._carry_out(command)
-            except InputError:
-                raise
-            except Exception as error:  # as in `asserting`, which takes longer to enter than most steps
-                self.broken(error)
         if self.setup.checked:
             self._check_states()
 

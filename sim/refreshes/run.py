@@ -125,7 +125,7 @@ def _befall(fault: AnyFault, cloud: Cloud, users: Users) -> Waits:
                 cloud.execute(text, 0)
         case Purge(keep_us=keep_us):
             horizon_us = max(0, cloud.now_us - keep_us)
-            with cloud.asserting():
+            with cloud.asserting:
                 cloud.account.purge(horizon_us)
             cloud.emit(Purged(at_us=cloud.now_us, horizon_us=horizon_us))
             yield env.timeout(lasts_us)

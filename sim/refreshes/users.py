@@ -50,7 +50,7 @@ class Users:
         while True:
             yield cloud.env.timeout(self._around(stream, given.every_us))
             if not cloud.troubles.down(given.node):
-                with cloud.asserting():
+                with cloud.asserting:
                     self._read(given)
 
     def _around(self, stream: random.Random, every_us: int) -> int:
@@ -129,7 +129,7 @@ class Users:
 
     def _commit(self, name: str, delta: Delta, transaction: Transaction, node: int) -> None:
         cloud = self.cloud
-        with cloud.asserting():
+        with cloud.asserting:
             committed = cloud.account.write(
                 {name: delta}, clock=cloud.clocks[node], wall_us=cloud.wall_us(node)
             )

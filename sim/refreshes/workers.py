@@ -90,7 +90,7 @@ class Work:
             self._failed(error.fault, str(error), validation)
         except _Died:
             self.crash()
-        except Exception as error:  # what is wrong on purpose may raise anything: told, as in `asserting`
+        except Exception as error:  # flawed engines may raise anything; an attempt has to end whatever it was
             self._end()
             cloud.broken(error)
             self._failed(Fault.SYSTEM, "broken", 0)
@@ -252,7 +252,7 @@ class Work:
         """A commit that was delivered twice: it has to change nothing."""
         cloud = self.cloud
         yield cloud.env.timeout(self._fates().randint(1, AGAIN_US_MAX))
-        with cloud.asserting():
+        with cloud.asserting:
             try:
                 self._commit(staged, cloud.now_us)
             except (AlreadyRefreshed, RefreshFailed):

@@ -1,9 +1,10 @@
 """What timelines have in common: bands upon each other along one axis of time, with bars, boxes and marks."""
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -48,7 +49,52 @@ class Bar:
     until_us: int
 
 
-def stacked(told: Iterable[tuple[str, float]]) -> list[Band]:
+def timeline(
+    name: str,
+    *,
+    until_us: int,
+    above: tuple[str, Iterable[Bar]],
+    rows: Iterable[tuple[str, float]],
+    troubles: Iterable[tuple[int, Fault]],
+    within: Callable[[Axes, Sequence[Band], int], None],
+    violations_us: Sequence[int],
+    handles: Sequence[Patch | Line2D],
+    told: str,
+) -> Markup:
+    """The SVG of a run's timeline.
+
+    Args:
+        name: Its name in the page.
+        until_us: When the run ended.
+        above: A label, and the bars above all rows: what users asked for.
+        rows: Their labels and heights.
+        troubles: The places and the faults, which are bars below all rows.
+        within: Draws the rows into axes, given their bands and the microseconds in a unit of the axis.
+        violations_us: When an invariant was violated.
+        handles: What the marks of the rows mean.
+        told: The picture in words.
+    """
+    asked, bars = above
+    placed = _in_rows(bars, until_us)
+    faults = _in_rows((_trouble(place, fault, until_us) for place, fault in troubles), until_us)
+    told_of = [(asked, BAR_ROW * _rows_of(placed)), *rows]
+    if faults:
+        told_of.append(("faults", BAR_ROW * _rows_of(faults)))
+    bands = _stacked(told_of)
+    explained = [*handles, *_violation_handles(violations_us)]
+    legend = _legend_height(len(explained))
+    with look.paper(WIDTH, _height(bands, legend), font=FONT) as figure:
+        axes = _time_axes(figure, until_us, bands, legend=legend)
+        scale = look.unit_of(until_us)[1]
+        _draw_bars(axes, bands[0], placed, scale)
+        within(axes, bands[1 : len(bands) - bool(faults)], scale)
+        _draw_bars(axes, bands[-1], faults, scale)
+        _draw_violations(axes, violations_us, scale)
+        draw_legend(figure, explained)
+        return look.svg(figure, name=name, told=told)
+
+
+def _stacked(told: Iterable[tuple[str, float]]) -> list[Band]:
     """Bands of these labels and heights, one below the other."""
     bands, top = [], GAP / 2
     for name, height in told:
@@ -57,12 +103,12 @@ def stacked(told: Iterable[tuple[str, float]]) -> list[Band]:
     return bands
 
 
-def height(bands: Sequence[Band], legend: float) -> float:
+def _height(bands: Sequence[Band], legend: float) -> float:
     """That of a figure with these bands."""
     return TOP + bands[-1].bottom + BOTTOM + legend
 
 
-def time_axes(figure: Figure, until_us: int, bands: Sequence[Band], *, legend: float) -> Axes:
+def _time_axes(figure: Figure, until_us: int, bands: Sequence[Band], *, legend: float) -> Axes:
     """The axes of these bands, from the beginning of a run until then."""
     axes = look.axes_within(figure, left=LEFT, right=RIGHT, top=TOP, bottom=BOTTOM + legend)
     unit, scale = look.unit_of(until_us)
@@ -77,7 +123,7 @@ def time_axes(figure: Figure, until_us: int, bands: Sequence[Band], *, legend: f
     return axes
 
 
-def in_rows(bars: Iterable[Bar], until_us: int) -> list[tuple[int, Bar]]:
+def _in_rows(bars: Iterable[Bar], until_us: int) -> list[tuple[int, Bar]]:
     """Bars and their rows, so few that no bar and no name lies upon another."""
     ends: list[float] = []
     placed = []
@@ -90,12 +136,12 @@ def in_rows(bars: Iterable[Bar], until_us: int) -> list[tuple[int, Bar]]:
     return placed
 
 
-def rows_of(placed: Iterable[tuple[int, Bar]]) -> int:
+def _rows_of(placed: Iterable[tuple[int, Bar]]) -> int:
     """How many rows bars take."""
     return 1 + max((row for row, _ in placed), default=-1)
 
 
-def draw_bars(axes: Axes, band: Band, bars: Iterable[tuple[int, Bar]], scale: int) -> None:
+def _draw_bars(axes: Axes, band: Band, bars: Iterable[tuple[int, Bar]], scale: int) -> None:
     """Bars with their names at their beginnings."""
     for row, bar in bars:
         top, first = band.top + BAR_ROW * row, bar.from_us / scale
@@ -196,13 +242,13 @@ def _boxes(spans: Sequence[Span[Kind]], top: float, row_height: float, least_us:
     return Path(corners.reshape(-1, 2), np.tile(codes, len(spans)))
 
 
-def draw_violations(axes: Axes, violations_us: Iterable[int], scale: int) -> None:
+def _draw_violations(axes: Axes, violations_us: Iterable[int], scale: int) -> None:
     """When an invariant was violated."""
     for at_us in violations_us:
         axes.axvline(at_us / scale, color=look.VERMILION, linewidth=1.6)
 
 
-def trouble(place: int, fault: Fault, until_us: int) -> Bar:
+def _trouble(place: int, fault: Fault, until_us: int) -> Bar:
     """A fault as a bar."""
     kind = str(fault.__struct_config__.tag).replace("_", " ")
     return Bar(f"F{place + 1} {kind}", TROUBLE, fault.from_us, min(fault.until_us, until_us))
@@ -231,13 +277,13 @@ def sign_handles(signs: Mapping[Kind, tuple[str, str]], there: Container[Kind]) 
     ]
 
 
-def violation_handles(violations_us: Sequence[int]) -> list[Line2D]:
+def _violation_handles(violations_us: Sequence[int]) -> list[Line2D]:
     """What the line means, if there is one."""
     line = Line2D([], [], color=look.VERMILION, linewidth=1.6, label="an invariant is violated")
     return [line] if violations_us else []
 
 
-def legend_height(handles: int) -> float:
+def _legend_height(handles: int) -> float:
     """That of a legend of so many."""
     return -(-handles // LEGEND_COLUMNS) * LEGEND_ROW
 

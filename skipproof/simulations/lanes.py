@@ -1,12 +1,13 @@
 """The timelines of a run as a picture: a lane for the control plane and one for each node."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from sim.timelines import Asking, Doing, Sign, Timeline
+from sim.timelines import Asking, Doing, Lane, Sign, Timeline
 from skipproof.simulations import bands, look
 from skipproof.simulations.bands import Band, Bar
 from skipproof.simulations.look import Picture
@@ -44,47 +45,37 @@ def rows_each(lanes: int) -> int:
 
 def lanes_picture(line: Timeline, *, seed: int, violations_us: Sequence[int]) -> Picture:
     """The timelines of a seed's run, and when it was found wrong."""
-    until_us = line.until_us
-    queries = bands.in_rows((_asking(one, until_us) for one in line.asked), until_us)
-    troubles = bands.in_rows((bands.trouble(*one, until_us) for one in line.troubles), until_us)
-    stacked = _bands(line, bands.rows_of(queries), bands.rows_of(troubles))
-    handles = _handles(line, violations_us)
-    legend = bands.legend_height(len(handles))
-    with look.paper(bands.WIDTH, bands.height(stacked, legend), font=bands.FONT) as figure:
-        axes = bands.time_axes(figure, until_us, stacked, legend=legend)
-        scale = look.unit_of(until_us)[1]
-        bands.draw_bars(axes, stacked[0], queries, scale)
-        _lanes(axes, line, stacked[1:], scale)
-        bands.draw_bars(axes, stacked[-1], troubles, scale)
-        for one in line.asked:
-            if one.until_us is not None:
-                axes.axvline(one.until_us / scale, color=look.GREEN, linewidth=0.8, linestyle=(0, (2, 2)))
-        bands.draw_violations(axes, violations_us, scale)
-        bands.draw_legend(figure, handles)
-        drawn = look.svg(figure, name="lanes", told=_told(line, seed))
+    drawn = bands.timeline(
+        "lanes",
+        until_us=line.until_us,
+        above=("queries", (_asking(one, line.until_us) for one in line.asked)),
+        rows=[(_name(lane), max(LANE_MIN, ROW * lane.rows) + bands.STRIP) for lane in line.lanes],
+        troubles=line.troubles,
+        within=partial(_lanes, line),
+        violations_us=violations_us,
+        handles=_handles(line),
+        told=_told(line, seed),
+    )
     return Picture(name="lanes", title="What each node did", caption=_caption(line), svg=drawn, wide=True)
 
 
-def _bands(line: Timeline, query_rows: int, trouble_rows: int) -> list[Band]:
-    told = [("queries", bands.BAR_ROW * query_rows)]
-    for lane in line.lanes:
-        name = "control plane" if lane.who is None else f"node {lane.who}"
-        told.append((name, max(LANE_MIN, ROW * lane.rows) + bands.STRIP))
-    if trouble_rows:
-        told.append(("faults", bands.BAR_ROW * trouble_rows))
-    return bands.stacked(told)
+def _name(lane: Lane) -> str:
+    return "control plane" if lane.who is None else f"node {lane.who}"
 
 
-def _lanes(axes: Axes, line: Timeline, stacked: Sequence[Band], scale: int) -> None:
-    for lane, band in zip(line.lanes, stacked, strict=False):
+def _lanes(line: Timeline, axes: Axes, stacked: Sequence[Band], scale: int) -> None:
+    for lane, band in zip(line.lanes, stacked, strict=True):
         for state in lane.states:
             until_us = min(state.until_us, line.until_us)
             bands.draw_state(axes, band, state.from_us / scale, until_us / scale, STATES[state.doing])
         bands.draw_boxes(axes, band, lane.work, WORK, until_us=line.until_us, rows=lane.rows)
         bands.draw_marks(axes, band, lane.marks, SIGNS, scale)
+    for one in line.asked:
+        if one.until_us is not None:
+            axes.axvline(one.until_us / scale, color=look.GREEN, linewidth=0.8, linestyle=(0, (2, 2)))
 
 
-def _handles(line: Timeline, violations_us: Sequence[int]) -> list[Patch | Line2D]:
+def _handles(line: Timeline) -> list[Patch | Line2D]:
     """What there is in a picture, each kind once."""
     doing = {span.doing for lane in line.lanes for span in (*lane.work, *lane.states)}
     ended = Line2D([], [], color=look.GREEN, linewidth=0.8, linestyle=(0, (2, 2)), label="a query ends")
@@ -93,7 +84,6 @@ def _handles(line: Timeline, violations_us: Sequence[int]) -> list[Patch | Line2
         *bands.state_handles(STATES, doing, "a node"),
         *bands.sign_handles(SIGNS, {mark.sign for lane in line.lanes for mark in lane.marks}),
         *([ended] if any(one.until_us is not None for one in line.asked) else []),
-        *bands.violation_handles(violations_us),
     ]
 
 

@@ -1,6 +1,7 @@
 """What became of each refresh of a run, as a picture: a row for each dynamic table."""
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
@@ -38,21 +39,17 @@ SAID, REFUSED = look.SKY, look.VERMILION
 
 def refreshes_picture(line: Timeline, *, seed: int, violations_us: Sequence[int]) -> Picture:
     """The rows of a seed's run, and when it was found wrong."""
-    until_us = line.until_us
-    statements = bands.in_rows(statement_bars(line.said, until_us), until_us)
-    troubles = bands.in_rows((bands.trouble(*one, until_us) for one in line.troubles), until_us)
-    stacked = _bands(line, bands.rows_of(statements), bands.rows_of(troubles))
-    handles = _handles(line, violations_us)
-    legend = bands.legend_height(len(handles))
-    with look.paper(bands.WIDTH, bands.height(stacked, legend), font=bands.FONT) as figure:
-        axes = bands.time_axes(figure, until_us, stacked, legend=legend)
-        scale = look.unit_of(until_us)[1]
-        bands.draw_bars(axes, stacked[0], statements, scale)
-        _rows(axes, line, stacked[1:], scale)
-        bands.draw_bars(axes, stacked[-1], troubles, scale)
-        bands.draw_violations(axes, violations_us, scale)
-        bands.draw_legend(figure, handles)
-        drawn = look.svg(figure, name="refreshes", told=_told(line, seed))
+    drawn = bands.timeline(
+        "refreshes",
+        until_us=line.until_us,
+        above=("statements", statement_bars(line.said, line.until_us)),
+        rows=[(look.label(row.name, NAME_MAX), bands.STRIP + ROW) for row in line.rows],
+        troubles=line.troubles,
+        within=partial(_rows, line),
+        violations_us=violations_us,
+        handles=_handles(line),
+        told=_told(line, seed),
+    )
     return Picture(
         name="refreshes",
         title="What each table's refreshes did",
@@ -79,29 +76,20 @@ def statement_bars(said: Sequence[Said], until_us: int) -> Iterable[Bar]:
         yield Bar(name, colour, group[0].at_us, group[-1].at_us)
 
 
-def _bands(line: Timeline, statement_rows: int, trouble_rows: int) -> list[Band]:
-    told = [("statements", bands.BAR_ROW * statement_rows)]
-    told += [(look.label(row.name, NAME_MAX), bands.STRIP + ROW) for row in line.rows]
-    if trouble_rows:
-        told.append(("faults", bands.BAR_ROW * trouble_rows))
-    return bands.stacked(told)
-
-
-def _rows(axes: Axes, line: Timeline, stacked: Sequence[Band], scale: int) -> None:
-    for row, band in zip(line.rows, stacked, strict=False):
+def _rows(line: Timeline, axes: Axes, stacked: Sequence[Band], scale: int) -> None:
+    for row, band in zip(line.rows, stacked, strict=True):
         for state in row.states:
             bands.draw_state(axes, band, state.from_us / scale, state.until_us / scale, STATES[state.doing])
         bands.draw_boxes(axes, band, row.work, WORK, until_us=line.until_us, least=LEAST)
         bands.draw_marks(axes, band, row.marks, SIGNS, scale)
 
 
-def _handles(line: Timeline, violations_us: Sequence[int]) -> list[Patch | Line2D]:
+def _handles(line: Timeline) -> list[Patch | Line2D]:
     """What there is in a picture, each kind once."""
     return [
         *bands.work_handles(WORK, {span.doing for row in line.rows for span in row.work}),
         *bands.state_handles(STATES, {span.doing for row in line.rows for span in row.states}, "it is"),
         *bands.sign_handles(SIGNS, {mark.sign for row in line.rows for mark in row.marks}),
-        *bands.violation_handles(violations_us),
     ]
 
 

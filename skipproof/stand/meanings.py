@@ -67,9 +67,18 @@ class Meaning:
             return True
 
 
-def by_pyarrow(applies: Applies) -> Applies:
-    """The same class, but of a Delta table only what pyarrow reads."""
-    return lambda case: not _is_changed(case) and _reader(case) != "query" and applies(case)
+def of_pyarrow(
+    name: str, applies: Applies, *, engines: tuple[str, ...], reason: str, source: str
+) -> tuple[Meaning, Meaning]:
+    """What pyarrow means: whatever these engines are asked, but of a Delta table only what pyarrow reads."""
+
+    def read(case: Case) -> bool:
+        return not _is_changed(case) and _reader(case) != "query" and applies(case)
+
+    return (
+        Meaning(name=name, engines=engines, applies=applies, reason=reason, source=source),
+        Meaning(name=name, engines=("deltalake",), applies=read, reason=reason, source=source),
+    )
 
 
 def by_datafusion(applies: Applies) -> Applies:
@@ -93,9 +102,6 @@ KNOWN = (
     "spark",
 )  # fmt: skip
 
-_NAN_OF_PYARROW = "pyarrow compares by IEEE 754: NaN is neither equal to anything nor above or below it."
-_ZEROS_OF_PYARROW = "pyarrow's isin and joins compare floats by their bits, where -0.0 is not 0.0."
-
 MEANINGS: tuple[Meaning, ...] = (
     Meaning(
         name="NaN",
@@ -103,18 +109,11 @@ MEANINGS: tuple[Meaning, ...] = (
         applies=nan_compared,
         reason="NaN is equal to nothing in many engines, and below all numbers in some.",
     ),
-    Meaning(
-        name="NaN by IEEE 754",
+    *of_pyarrow(
+        "NaN by IEEE 754",
+        nan_compared,
         engines=("arrow", "iceberg"),
-        applies=nan_compared,
-        reason=_NAN_OF_PYARROW,
-        source="https://github.com/apache/arrow/issues/34162",
-    ),
-    Meaning(
-        name="NaN by IEEE 754",
-        engines=("deltalake",),
-        applies=by_pyarrow(nan_compared),
-        reason=_NAN_OF_PYARROW,
+        reason="pyarrow compares by IEEE 754, where NaN is neither equal to anything nor above or below it.",
         source="https://github.com/apache/arrow/issues/34162",
     ),
     Meaning(
@@ -153,18 +152,11 @@ MEANINGS: tuple[Meaning, ...] = (
         reason="arrow-rs sorts by IEEE 754's totalOrder: -0.0 is below 0.0, which it equals in comparisons.",
         source="https://arrow.apache.org/rust/arrow_ord/cmp/fn.lt.html",
     ),
-    Meaning(
-        name="zeros that are looked up",
+    *of_pyarrow(
+        "zeros that are looked up",
+        zeros_looked_up,
         engines=("arrow", "iceberg"),
-        applies=zeros_looked_up,
-        reason=_ZEROS_OF_PYARROW,
-        source="https://github.com/apache/arrow/issues/21050",
-    ),
-    Meaning(
-        name="zeros that are looked up",
-        engines=("deltalake",),
-        applies=by_pyarrow(zeros_looked_up),
-        reason=_ZEROS_OF_PYARROW,
+        reason="pyarrow's isin and joins compare floats by their bits, where -0.0 is not 0.0.",
         source="https://github.com/apache/arrow/issues/21050",
     ),
     Meaning(
@@ -207,10 +199,10 @@ MEANINGS: tuple[Meaning, ...] = (
         reason="is_in is false of a value that the list has not, though the list has NULL.",
         source="https://docs.pola.rs/api/python/stable/reference/expressions/api/polars.Expr.is_in.html",
     ),
-    Meaning(
-        name="NULL is not in a list",
-        engines=("arrow", "deltalake"),
-        applies=by_pyarrow(null_sought_under_not),
+    *of_pyarrow(
+        "NULL is not in a list",
+        null_sought_under_not,
+        engines=("arrow",),
         reason="pyarrow's isin looks NULL up as a value, and is false where the list has none.",
         source="https://arrow.apache.org/docs/python/generated/pyarrow.compute.is_in.html",
     ),

@@ -177,7 +177,7 @@ def _writes_by(partition: dict[str, Any]) -> bool:
     transform = parse_transform(partition["value"]["transform"].replace("(", "[").replace(")", "]"))
     try:
         transform.pyarrow_transform(IntegerType() if "int32" in partition["only"] else DateType())
-    except (ImportError, NotImplementedError, ValueError, _NOT_INSTALLED):  # where it lacks the transform
+    except (ImportError, NotImplementedError, ValueError, _NOT_INSTALLED):  # each says that it is lacking
         return False
     return bool(getattr(transform, "supports_pyarrow_transform", True))
 
