@@ -1,6 +1,6 @@
 """The graph of dynamic tables, rendered from the catalog: who reads whom, through views (R-DVS-45)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from dynamic_tables.ddl import Initialize, Name
@@ -36,15 +36,10 @@ def node_of(state: State, entity: Entity) -> Node:
     upstream: dict[TableId, None] = {}
     base: dict[TableId, None] = {}
     missing: dict[Name, None] = {}
-    open_names = list(reversed(entity.reads))
-    while open_names:
-        name = open_names.pop()
-        source = state.find(name)
+    for name, source in _read(state, entity):
         if source is None:
             missing[name] = None
-        elif source.kind is Kind.VIEW:
-            open_names += reversed(source.reads)
-        else:
+        elif source.kind is not Kind.VIEW:
             (upstream if source.kind is Kind.DYNAMIC_TABLE else base)[source.identity] = None
     return Node(
         table=entity.identity,
@@ -86,11 +81,19 @@ def touched(state: State, names: Iterable[Name]) -> list[Entity]:
 
 def meaning(state: State, entity: Entity) -> tuple[Entity | None, ...]:
     """All that the names in a definition mean, through views; None for one that leads nowhere."""
-    found: list[Entity | None] = []
+    return (entity, *(source for _, source in _read(state, entity)))
+
+
+def _read(state: State, entity: Entity) -> Iterator[tuple[Name, Entity | None]]:
+    """The names that a definition reads, through views, each once, and what they mean."""
     open_names = list(reversed(entity.reads))
+    seen: set[Name] = set()
     while open_names:
-        source = state.find(open_names.pop())
-        found.append(source)
+        name = open_names.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        source = state.find(name)
+        yield name, source
         if source is not None and source.kind is Kind.VIEW:
             open_names += reversed(source.reads)
-    return (entity, *found)

@@ -51,7 +51,7 @@ class Clock(Environment):
 
     def after(self, delay_us: int, call: Callable[[Event], None]) -> None:
         """Call something after a while, by one event; a process that waits and does it takes three."""
-        self.schedule(Call(call), delay=delay_us)
+        self.schedule(Call(call), NORMAL, delay_us)
 
 
 def cumulative(stream: random.Random, low: int, high: int, count: int) -> Iterator[int]:

@@ -28,6 +28,9 @@ SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "2",
+    # What a parser has learnt from each text that it read would fill the heap, as thousands are asked.
+    "spark.sql.parser.manageParserCaches": "true",
+    "spark.sql.parser.parserDfaCacheFlushThreshold": "10000",
 }
 
 

@@ -81,6 +81,8 @@ def spark() -> Iterator[object]:
         "spark.master": "local[1]",
         "spark.driver.memory": "1g",
         "spark.sql.shuffle.partitions": "1",
+        # Each table that is broadcast takes a page, as long as its query is known.
+        "spark.buffer.pageSize": "1m",
     }
     with spark_session(small) as session:
         yield session

@@ -11,7 +11,7 @@ from dynamic_tables.catalog import Catalog, replayed
 from dynamic_tables.clock import Timestamp
 from dynamic_tables.ddl import Privilege
 from dynamic_tables.entities import SYSTEM
-from dynamic_tables.graphs import node_of, nodes, touched
+from dynamic_tables.graphs import meaning, node_of, nodes, touched
 from dynamic_tables.lags import DOWNSTREAM
 from dynamic_tables.types import INTEGER, Field
 from pruning.errors import InputError
@@ -247,6 +247,20 @@ def has_cycle(state):
         return any(read == goal or reaches(read, goal, depth - 1) for read in entity.reads)
 
     return any(reaches(name, name, 12) for name in state.names)
+
+
+def test_a_lattice_of_views_is_walked_and_not_unfolded():
+    """Each of 60 views reads the one below it twice over: 2^60 paths lead down."""
+    catalog = catalog_of(table("s.t"))
+    below = ["s.t", "s.t"]
+    for number in range(60):
+        for side in ("l", "r"):
+            run(catalog, view(f"s.{side}{number}", *below))
+        below = [f"s.l{number}", f"s.r{number}"]
+    run(catalog, dynamic("s.d", *below))
+    assert node(catalog, "s.d").base == (identity(catalog, "s.t"),)
+    found = meaning(catalog.state, catalog.state.get("s.d"))
+    assert len(found) == len(set(map(id, found))) == 1 + 2 * 60 + 1
 
 
 @given(st.lists(STATEMENTS, max_size=25))
