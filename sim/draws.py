@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterator
-from heapq import heappush
+from heapq import heappop, heappush
 from typing import Any
 
 from simpy import Environment, Event
@@ -23,22 +23,13 @@ class Draws:
         return self._streams[name]
 
 
-class Call(Event):
-    """A call, for which nobody waits: it has no more of an event than `Environment.step` asks for."""
-
-    _ok = True
-
-    def __init__(self, call: Callable[[Event], None]) -> None:
-        self.callbacks = [call]
-
-
 class Clock(Environment):
     """A clock of whole microseconds, on which what falls on one instant comes in a drawn order.
 
     SimPy would take it first-in first-out, and no run would see another order.
     """
 
-    # By time, priority (any number is one; SimPy's own are whole), and a count; and the event.
+    # By time, priority (any number is one; SimPy's own are whole), and a count; and the event, or the call.
     _queue: list[Any]
 
     def __init__(self, ties: random.Random | None) -> None:
@@ -49,9 +40,27 @@ class Clock(Environment):
         """As SimPy does, with a share of the priority drawn where there are to be no ties."""
         heappush(self._queue, (self._now + delay, priority + self._share(), next(self._eid), event))
 
-    def after(self, delay_us: int, call: Callable[[Event], None]) -> None:
-        """Call something after a while, by one event; a process that waits and does it takes three."""
-        self.schedule(Call(call), NORMAL, delay_us)
+    def after(self, delay_us: int, call: Callable[[], object]) -> None:
+        """Call something after a while; a process that waits and does it takes three events."""
+        share = NORMAL + self._share()
+        heappush(self._queue, (self._now + delay_us, share, next(self._eid), call))
+
+    def step(self) -> None:
+        """Take the next event as SimPy does, or make the next call."""
+        queue = self._queue
+        if not queue or isinstance(queue[0][-1], Event):
+            super().step()
+        else:
+            self._now, _, _, call = heappop(queue)
+            call()
+
+
+def below(stream: random.Random, count: int) -> int:
+    """A whole number below `count`, the same that `randrange` draws, in a third of the time."""
+    bits = count.bit_length()
+    while (drawn := stream.getrandbits(bits)) >= count:
+        pass
+    return drawn
 
 
 def cumulative(stream: random.Random, low: int, high: int, count: int) -> Iterator[int]:

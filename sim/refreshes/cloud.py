@@ -221,17 +221,18 @@ class Cloud:
         """Give the scheduler an event, and carry out what it orders; a lost one hears nothing."""
         if self._lost_count:
             return
-        self._hear(event)
+        now_us = self.now_us
+        self._hear(event, now_us)
         self._at_tick = isinstance(event, Tick)
         events = [event]
         for one in events:  # what it orders may make more of them
             with self.asserting:
                 for command in self.scheduler.step(self.wall_us(0), one):
-                    events += self._carry_out(command)
+                    events += self._carry_out(command, now_us)
         if self.setup.checked:
             self._check_states()
 
-    def _hear(self, event: Event) -> None:
+    def _hear(self, event: Event, now_us: int) -> None:
         match event:
             case Finished():
                 how, attempt = "finished", -1
@@ -244,10 +245,9 @@ class Cloud:
             order, _ = self.working[table]
             if order.data_us == data_us and attempt in (-1, order.attempt):
                 del self.working[table]
-        self.emit(told.Told(at_us=self.now_us, table=table, data_us=data_us, attempt=attempt, how=how))
+        self.emit(told.Told(at_us=now_us, table=table, data_us=data_us, attempt=attempt, how=how))
 
-    def _carry_out(self, command: Command) -> Sequence[Event]:
-        now = self.now_us
+    def _carry_out(self, command: Command, now: int) -> Sequence[Event]:
         match command:
             case StartRefresh():
                 self._order(command, now)
@@ -320,10 +320,10 @@ class Cloud:
         stream = self.draws.stream(f"message/{kind}")
         weather = self.troubles.weather(kind)
         for _ in range(self._copies(kind, weather, stream) if weather else 1):
-            delay_us = self._delay_us_min + stream.randrange(self._delay_count)
+            delay_us = self._delay_us_min + draws.below(stream, self._delay_count)
             for one in weather:
                 delay_us += stream.randint(0, one.delay_us_max)
-            self.env.after(delay_us, lambda _: deliver(message))
+            self.env.after(delay_us, partial(deliver, message))
 
     def _copies(self, kind: str, weather: Iterable[Weather], stream: random.Random) -> int:
         """How often a message comes."""

@@ -73,7 +73,7 @@ class Work:
     def _then(self, delay_us: int, step: Callable[[int], None]) -> None:
         self.cloud.env.after(delay_us, partial(self._do, step))
 
-    def _do(self, step: Callable[[int], None], _: Waiting) -> None:
+    def _do(self, step: Callable[[int], None], _: Waiting | None = None) -> None:
         """One step, at a time, unless the attempt has ended."""
         cloud = self.cloud
         if self not in cloud.running[self.node]:
@@ -112,7 +112,7 @@ class Work:
         self.died(self.phase)
         if self.cloud.setup.world.noticed_us:
             failed = Failed(*self.order[:3], Fault.SYSTEM)
-            self.cloud.env.after(self.cloud.setup.world.noticed_us, lambda _: self.cloud.tell_later(failed))
+            self.cloud.env.after(self.cloud.setup.world.noticed_us, partial(self.cloud.tell_later, failed))
 
     def died(self, phase: str) -> None:
         """Tell that its worker died."""

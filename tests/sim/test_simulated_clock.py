@@ -20,7 +20,7 @@ def heard(ties: random.Random | None, *times_us: int) -> list[tuple[int, str]]:
 
     for number, at_us in enumerate(times_us):
         name = f"call {number}"
-        clock.after(at_us, lambda _, name=name: found.append((int(clock.now), name)))
+        clock.after(at_us, lambda name=name: found.append((int(clock.now), name)))
         clock.process(waits(at_us, f"process {number}"))
     clock.run(until=1_000)
     return found
