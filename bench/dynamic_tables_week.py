@@ -57,7 +57,7 @@ def main(days: float) -> None:
     draw = random.Random("week")
     span_us = int(days * DAY_US)
     setup = Setup(
-        world=World(until_us=span_us, settle_us=0, heartbeat_us=60_000_000),
+        world=World(until_us=span_us, settle_us=0, heartbeat_us=60_000_000, begin_us=0, commit_us=0),
         warehouse=(Warehouse(workers=100, fixed_us=500_000),),
         # A little apart: the catalog keeps a few past states, and renders older ones anew.
         statement=tuple(

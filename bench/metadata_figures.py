@@ -4,7 +4,8 @@
 
 The world is that of `sim/scenarios/metadata-columnar-or-footers.toml`. Two of its numbers are fitted, to the
 two points of Figure 4 that the text gives; all else is predicted with them as they are. Then: processor
-seconds of runs over 3 million blocks, and tasks of many blocks held against tasks of one, at 10,000 blocks.
+seconds of runs over 3 million blocks; tasks of many blocks held against tasks of one, at 10,000 blocks; and
+what the size of tasks does to an answer where the blocks that match lie together.
 """
 
 import argparse
@@ -28,6 +29,7 @@ from sim.trace import QueryBegan, QueryEnded, ScanPlanned
 SCENARIO = Path(__file__).parents[1] / "sim" / "scenarios" / "metadata-columnar-or-footers.toml"
 PETABYTE, TEN_TERABYTES = 3_000_000, 30_000
 BLOCKS_BOTH_WAYS = 10_000
+BLOCKS_OF_SIZES = 300_000
 # So few that tasks have five blocks at first; of 100 nodes each would have one.
 NODES_BOTH_WAYS = 10
 # A query that finds the metadata in memory comes when the one that scans it first is over.
@@ -61,6 +63,7 @@ def ran(
     is_hot: bool = False,
     nodes: int | None = None,
     blocks_per_task: int | None = None,
+    guided: int | None = None,
 ) -> Ran:
     """Run one query, or where metadata is to be hot the same one twice."""
     given = read(SCENARIO)
@@ -71,6 +74,7 @@ def ran(
         warehouse,
         nodes=nodes or warehouse.nodes,
         blocks_per_task=blocks_per_task or warehouse.blocks_per_task,
+        guided=warehouse.guided if guided is None else guided,
     )
     world = replace(world, warehouse=warehouse)
     scenario = Scenario(
@@ -136,6 +140,20 @@ def both_ways() -> Iterator[tuple[str, str, str, str]]:
             yield what, "to tasks of one", f"time {seconds:+.2f} %, work {work:+.2f} %", "within 1 %"
 
 
+def task_sizes() -> Iterator[tuple[str, str, str, str]]:
+    """Tasks of fixed and of guided sizes, where one block of a thousand matches, and these lie together."""
+    for size in (500, 100, 20):
+        for guided in (0, given_guided()):
+            done = ran(BLOCKS_OF_SIZES, IN_A_THOUSAND, Keeping.FOOTERS, blocks_per_task=size, guided=guided)
+            what = f"{BLOCKS_OF_SIZES:,} blocks, footers, tasks of up to {size}, guided = {guided}"
+            yield what, "sizes of tasks", f"{done.seconds:.1f} s, simulated in {done.took:.1f} s", ""
+
+
+def given_guided() -> int:
+    """What the scenario has."""
+    return read(SCENARIO).world.warehouse.guided
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(
@@ -144,7 +162,7 @@ def main() -> None:
     parser.add_argument("--markdown", action="store_true", help="For docs/SIMULATOR.md.")
     markdown = parser.parse_args().markdown
     head = ("what", "where it is from", "simulated", "published, or asked")
-    rows = [*predictions(), *both_ways()]
+    rows = [*predictions(), *both_ways(), *task_sizes()]
     if markdown:
         print("\n".join(f"| {' | '.join(row)} |" for row in (head, ("---",) * 4, *rows)))
         return

@@ -71,7 +71,11 @@ class Work:
     # From step to step
 
     def _then(self, delay_us: int, step: Callable[[int], None]) -> None:
-        self.cloud.env.after(delay_us, partial(self._do, step))
+        """The next step after a while; what takes no time is no event."""
+        if delay_us:
+            self.cloud.env.after(delay_us, partial(self._do, step))
+        else:
+            self._do(step)
 
     def _do(self, step: Callable[[int], None], _: Waiting | None = None) -> None:
         """One step, at a time, unless the attempt has ended."""
