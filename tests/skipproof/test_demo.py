@@ -32,8 +32,8 @@ def test_every_layout_has_all_its_blocks(lakes: tuple[Lake, ...]) -> None:
 
 
 def test_a_pruner_that_skips_nothing_gives_every_query_its_rows(spark: Any, lakes: tuple[Lake, ...]) -> None:
-    found = report(spark, lakes, lambda frame: frame)
-    assert len(found.outcomes) == len(QUERIES) * len(lakes)
+    found = report(spark, lakes[:2], lambda frame: frame)
+    assert len(found.outcomes) == len(QUERIES) * 2
     assert found.held
     assert all(outcome.blocks_read == outcome.blocks_read_alone for outcome in found.outcomes)
     assert "lost no row" in summary_line(found)

@@ -63,8 +63,16 @@ def test_sql_that_is_no_condition_on_rows_is_refused(spark, flights, predicate):
     assert "\n" not in str(refusal.value)
 
 
-def test_sql_too_deep_for_spark_is_refused_in_one_sentence(spark, flights):
-    deep = "CASE WHEN id = 1 THEN 1 ELSE (" * 3000 + "id" + ") END" * 3000 + " > 3"
+@pytest.mark.parametrize(
+    "deep",
+    [
+        "NOT " * 3000 + "id > 3",
+        "array(" * 3000 + "id" + ")" * 3000 + " IS NULL",
+        "CASE WHEN id = 1 THEN 1 ELSE (" * 600 + "id" + ") END" * 600 + " > 3",
+    ],
+    ids=["NOT", "array", "CASE"],
+)
+def test_sql_too_deep_for_spark_is_refused_in_one_sentence(spark, flights, deep):
     with pytest.raises(InputError, match="cannot be used") as refusal:
         pruning.classify(deep, flights)
     assert "\n" not in str(refusal.value)
