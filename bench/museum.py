@@ -26,6 +26,7 @@ from museum_releases import CURRENT, RELEASES, Release
 from rich.console import Console
 from rich.table import Table
 
+from oracles.contradictions import Verdict
 from skipproof.stand import engines
 from skipproof.stand.examining import Outcome, Write, examine
 from skipproof.stand.hunting import Finding, Hunt, Limits, able, hunt
@@ -139,7 +140,12 @@ class _Judge:
 
 
 def in_area(found: frozenset[str], traits: Sequence[Sequence[str]]) -> bool:
-    """Whether a finding has one trait of each; its area is a trait."""
+    """Whether a finding has one trait of each, its area among them; no release is here for an error.
+
+    Early ones raise wherever they were not finished.
+    """
+    if any(trait.endswith(f": {Verdict.RAISED.value}") for trait in found):
+        return False
     areas = {trait.partition(":")[0] for trait in found if ": " in trait}
     return all((found | areas).intersection(either) for either in traits)
 

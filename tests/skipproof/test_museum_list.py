@@ -40,6 +40,7 @@ def test_a_finding_is_in_an_area_if_it_has_a_trait_of_each(museum):
     assert museum.in_area(frozenset({"join: rows lost", "full join", "LIMIT"}), traits)
     assert not museum.in_area(frozenset({"join: rows lost", "full join"}), traits)
     assert museum.in_area(frozenset({"topk: rows lost"}), (("topk",),))
+    assert not museum.in_area(frozenset({"topk: an error instead of rows"}), (("topk",),))
 
 
 def test_a_release_that_hangs_is_not_asked_the_rest():
