@@ -120,7 +120,8 @@ def _is_nan(draw: DrawFn, scope: Scope, column: Column, line: Line) -> Term:
 
 def _like(draw: DrawFn, scope: Scope, column: Column, line: Line) -> Term:
     """A value's beginning, end or inside, with wildcards; its own wildcards are mostly escaped."""
-    text = draw(st.sampled_from(line.values))
+    wild = [value for value in line.values if {"%", "_", "\\"}.intersection(value)]
+    text = draw(st.sampled_from(wild if wild and draw(st.booleans()) else line.values))
     part = text[: draw(st.integers(0, 3))] if draw(st.booleans()) else text
     pieces = ["\\" + one if one in "%_\\" else one for one in part]
     if draw(st.integers(0, 5)) == 5:
