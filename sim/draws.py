@@ -31,10 +31,17 @@ class Clock(Environment):
 
     # By time, priority (any number is one; SimPy's own are whole), and a count; and the event, or the call.
     _queue: list[Any]
+    # Whole, because every delay is.
+    _now: int
 
     def __init__(self, ties: random.Random | None) -> None:
         super().__init__(0)
         self._share: Callable[[], float] = ties.random if ties else lambda: 0.0
+
+    @property
+    def now_us(self) -> int:
+        """The time."""
+        return self._now
 
     def schedule(self, event: Event, priority: EventPriority = NORMAL, delay: float = 0) -> None:
         """As SimPy does, with a share of the priority drawn where there are to be no ties."""

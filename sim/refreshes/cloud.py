@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any, Protocol, TypeVar
 
 from simpy import Resource
@@ -91,6 +91,7 @@ class Cloud:
         self.setup = setup
         self.troubles = troubles
         self.draws = seeded
+        self._message_stream = cache(lambda kind: seeded.stream(f"message/{kind}"))
         self.trace: Trace = []
         self.asserting = Asserting(self.broken)
         self.emit = self.trace.append
@@ -117,12 +118,12 @@ class Cloud:
     @property
     def now_us(self) -> int:
         """The simulated time."""
-        return int(self.env.now)
+        return self.env.now_us
 
     def wall_us(self, node: int) -> int:
         """What the wall clock of a node shows."""
-        offset_us = self.troubles.offset_us(node)
-        return max(0, self.now_us + offset_us) if offset_us else self.now_us
+        now_us = self.env.now_us
+        return max(0, now_us + self.troubles.offset_us(node)) if self.troubles.planned else now_us
 
     def broken(self, error: Exception) -> None:
         """Tell of what should never be raised."""
@@ -281,7 +282,7 @@ class Cloud:
             above_us = max((period_us(source) or 0 for source in self._upstream(table)), default=0)
         self.emit(
             told.Ordered(
-                at_us=now_us, table=table, data_us=data_us, attempt=attempt, trigger=trigger.name.lower(),
+                at_us=now_us, table=table, data_us=data_us, attempt=attempt, trigger=trigger._name_.lower(),
                 period_us=period_us(table) or 0, above_us=above_us, at_tick=self._at_tick,
             )
         )  # fmt: skip
@@ -317,8 +318,8 @@ class Cloud:
     def send(self, message: Message, deliver: Callable[[Message], None]) -> None:
         """Send a message, which faults may lose, double and delay."""
         kind = type(message).__name__
-        stream = self.draws.stream(f"message/{kind}")
-        weather = self.troubles.weather(kind)
+        stream = self._message_stream(kind)
+        weather = self.troubles.weather(kind) if self.troubles.planned else ()
         for _ in range(self._copies(kind, weather, stream) if weather else 1):
             delay_us = self._delay_us_min + draws.below(stream, self._delay_count)
             for one in weather:
@@ -342,7 +343,7 @@ class Cloud:
         weather = self.troubles.weather(kind)
         if not weather:
             return False
-        stream = self.draws.stream(f"message/{kind}")
+        stream = self._message_stream(kind)
         found = any(stream.random() * 100 < one.doubled_percent for one in weather)
         if found:
             self.emit(told.MessageTroubled(at_us=self.now_us, message=kind, how="doubled"))

@@ -91,9 +91,14 @@ Kind = TypeVar("Kind", bound=Fault)
 
 
 class Troubles:
-    """A plan of faults, asked for what is so now: by each refresh ten times, mostly where none is planned."""
+    """A plan of faults, asked for what is so now.
+
+    Attributes:
+        planned: Whether there are any; each refresh asks ten times, so who asks much asks this first.
+    """
 
     def __init__(self, plan: Sequence[AnyFault], now_us: Callable[[], int]) -> None:
+        self.planned = bool(plan)
         self._plan = plan
         self._now_us = now_us
         self._dies = self._all(WorkerDies)
@@ -111,8 +116,6 @@ class Troubles:
 
     def dies_percent(self, phase: Phase) -> int:
         """How many of a hundred refreshes die now."""
-        if not self._dies:
-            return 0
         return max([0, *(one.percent for one in self._now(self._dies) if one.phase == phase)])
 
     def slowdown(self, table: str) -> int:
@@ -125,24 +128,18 @@ class Troubles:
 
     def late_us(self, table: str) -> int:
         """How much later refreshes begin."""
-        if not self._late:
-            return 0
         return max([0, *(one.delay_us for one in self._now(self._late) if one.table == table)])
 
     def offset_us(self, node: int) -> int:
         """How far a wall clock is ahead."""
-        if not self._skewed:
-            return 0
         return sum(one.offset_us for one in self._now(self._skewed) if one.node == node)
 
     def down(self, node: int) -> bool:
         """Whether a node is down."""
-        return any(one.node == node for one in self._now(self._down)) if self._down else False
+        return any(one.node == node for one in self._now(self._down))
 
     def weather(self, kind: str) -> Sequence[Weather]:
         """What befalls a message of that kind."""
-        if not self._weather:
-            return ()
         return [one for one in self._now(self._weather) if one.only in ("", kind)]
 
     def _all(self, kind: type[Kind]) -> list[Kind]:

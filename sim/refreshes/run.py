@@ -52,7 +52,7 @@ def run(
     """
     draws = Draws(seed)
     env = Clock(draws.stream("ties") if shuffled else None)
-    troubles = Troubles(faults, lambda: int(env.now))
+    troubles = Troubles(faults, lambda: env.now_us)
     cloud = Cloud(env, setup, troubles, draws, cast_of(setup, cast))
     workers, users = Workers(cloud), Users(cloud)
     cloud.refresh = workers.start

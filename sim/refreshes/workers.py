@@ -44,27 +44,27 @@ class Workers:
         self._count += 1
         node = self._count % len(cloud.clocks)
         work = Work(cloud, order, node)
-        if cloud.troubles.down(node):
+        if cloud.troubles.planned and cloud.troubles.down(node):
             work.died("down")
         else:
             cloud.running[node][work] = None
-            work.start()
+            work.do(work.start)
 
 
 class Work:
     """One attempt at one refresh: some steps, before each of which it waits.
 
-    It is no process, because millions are made: one would take three events more.
+    It is no process, because millions are made: one would take three events more. For the same reason it
+    asks for troubles only where some are planned, and enums for `_name_`, which `name` finds by a detour.
     """
 
-    __slots__ = ("_late_us", "_name", "_turn", "cloud", "node", "order", "phase")
+    __slots__ = ("_late_us", "_turn", "cloud", "node", "order", "phase")
 
     def __init__(self, cloud: Cloud, order: StartRefresh, node: int) -> None:
         self.cloud = cloud
         self.order = order
         self.node = node
         self.phase = "ordered"
-        self._name = cloud.name(order.table)
         self._late_us = 0
         self._turn: Request | None = None
 
@@ -73,17 +73,17 @@ class Work:
     def _then(self, delay_us: int, step: Callable[[int], None]) -> None:
         """The next step after a while; what takes no time is no event."""
         if delay_us:
-            self.cloud.env.after(delay_us, partial(self._do, step))
+            self.cloud.env.after(delay_us, partial(self.do, step))
         else:
-            self._do(step)
+            step(self.cloud.env.now_us)
 
-    def _do(self, step: Callable[[int], None], _: Waiting | None = None) -> None:
+    def do(self, step: Callable[[int], None], _: Waiting | None = None) -> None:
         """One step, at a time, unless the attempt has ended."""
         cloud = self.cloud
         if self not in cloud.running[self.node]:
             return
         try:
-            step(cloud.now_us)
+            step(cloud.env.now_us)
         except AlreadyRefreshed:
             self._end()
             self._already()
@@ -128,10 +128,12 @@ class Work:
         return self.cloud.draws.stream("fates")
 
     def _may_die(self, phase: Phase) -> None:
-        self.phase = phase
         percent = self.cloud.troubles.dies_percent(phase)
         if percent and self._fates().random() * 100 < percent:
             raise _Died
+
+    def _name(self) -> str:
+        return self.cloud.name(self.order.table)
 
     def _already(self) -> None:
         table, data_us, attempt, _ = self.order
@@ -159,10 +161,11 @@ class Work:
 
     # The steps
 
-    def start(self) -> None:
+    def start(self, _now_us: int) -> None:
         """Take the order."""
         cloud = self.cloud
-        self._late_us = cloud.troubles.late_us(self._name)
+        if cloud.troubles.planned:
+            self._late_us = cloud.troubles.late_us(self._name())
         if self._late_us:
             cloud.env.process(self._beat())
         self._then(cloud.setup.world.begin_us + self._late_us, self._begin)
@@ -173,10 +176,12 @@ class Work:
         cloud.emit(
             told.Began(
                 at_us=now_us, table=table, data_us=data_us, attempt=attempt, node=self.node,
-                action=plan.action.value, cause=plan.cause.name.lower(), changed=plan.changed_count,
+                action=plan.action._value_, cause=plan.cause._name_.lower(), changed=plan.changed_count,
             )
         )  # fmt: skip
-        self._may_die("begun")
+        self.phase = "begun"
+        if cloud.troubles.planned:
+            self._may_die("begun")
         if plan.action is RefreshAction.NO_DATA:
             self._stage(cloud.account.engine.compute(plan))
             return
@@ -188,12 +193,12 @@ class Work:
         model, workers = cloud.warehouses[warehouse]
         self._turn = workers.request()
         assert self._turn.callbacks is not None, "it comes later"
-        self._turn.callbacks.append(partial(self._do, partial(self._compute, plan, model)))
+        self._turn.callbacks.append(partial(self.do, partial(self._compute, plan, model)))
 
     def _compute(self, plan: Plan, model: Warehouse, now_us: int) -> None:
         cloud, (table, data_us, attempt, _) = self.cloud, self.order
         rows = plan.changed_count if plan.action is RefreshAction.INCREMENTAL else self._rows(plan)
-        slowdown = cloud.troubles.slowdown(self._name)
+        slowdown = cloud.troubles.slowdown(self._name())
         takes_us = (model.fixed_us + model.row_us * rows) * slowdown
         cloud.emit(
             told.Computing(
@@ -210,7 +215,7 @@ class Work:
 
     def _computed(self, plan: Plan, now_us: int) -> None:
         cloud = self.cloud
-        percent = cloud.troubles.failed_percent(self._name)
+        percent = cloud.troubles.failed_percent(self._name())
         if percent and self._fates().random() * 100 < percent:
             raise RefreshFailed(Fault.SYSTEM, "a fault of the warehouse")
         staged = cloud.account.engine.compute(plan)
@@ -218,15 +223,19 @@ class Work:
         self._stage(staged)
 
     def _stage(self, staged: Staged) -> None:
-        self._may_die("computed")
+        self.phase = "computed"
+        if self.cloud.troubles.planned:
+            self._may_die("computed")
         self._then(self.cloud.setup.world.commit_us, partial(self._finish, staged))
 
     def _finish(self, staged: Staged, now_us: int) -> None:
         cloud, (table, data_us, _, _) = self.cloud, self.order
         self._commit(staged, now_us)
-        if cloud.doubled("Commit"):
-            cloud.env.process(self._commit_again(staged))
-        self._may_die("committed")
+        self.phase = "committed"
+        if cloud.troubles.planned:
+            if cloud.doubled("Commit"):
+                cloud.env.process(self._commit_again(staged))
+            self._may_die("committed")
         self._end()
         cloud.tell_later(Finished(table, data_us, staged.plan.action is not RefreshAction.NO_DATA))
 
@@ -245,7 +254,7 @@ class Work:
         cloud.emit(
             told.Committed(
                 at_us=now_us, table=plan.table, data_us=plan.data_us, attempt=self.order.attempt,
-                action=plan.action.value, inserted=inserted, deleted=len(changes) - inserted,
+                action=plan.action._value_, inserted=inserted, deleted=len(changes) - inserted,
                 peak_us=now_us - before.data_us if before else 0, trough_us=now_us - plan.data_us,
             )
         )  # fmt: skip
