@@ -121,7 +121,8 @@ def _is_nan(draw: DrawFn, scope: Scope, column: Column, line: Line) -> Term:
 def _like(draw: DrawFn, scope: Scope, column: Column, line: Line) -> Term:
     """A value's beginning, end or inside, with wildcards; its own wildcards are mostly escaped."""
     wild = [value for value in line.values if {"%", "_", "\\"}.intersection(value)]
-    text = draw(st.sampled_from(wild if wild and draw(st.booleans()) else line.values))
+    likely = bool(wild) and draw(st.booleans())
+    text = draw(st.sampled_from(wild if likely else line.values))
     part = text[: draw(st.integers(0, 3))] if draw(st.booleans()) else text
     pieces = ["\\" + one if one in "%_\\" else one for one in part]
     if draw(st.integers(0, 5)) == 5:
