@@ -55,12 +55,9 @@ class Jobs:
         self.running[table] = None
         self.commands.append(StartRefresh(table.table, job.data_us, job.attempt, job.trigger))
 
-    def finish(self, table: Tracked, data_us: int) -> bool:
-        """A table got a timestamp; False if no job of it was running."""
-        job = table.running
-        if job is None or job.data_us != data_us:
-            return False
-        del table.jobs[0]
+    def finish(self, table: Tracked) -> None:
+        """A table got the timestamp of its first job."""
+        data_us = table.jobs.pop(0).data_us
         self.running.pop(table, None)
         table.finished(data_us)
         for reader in table.downstream:
@@ -70,7 +67,6 @@ class Jobs:
                     self.start_next(reader)
         if table.jobs:
             self.start_next(table)
-        return True
 
     def fail(self, table: Tracked) -> None:
         """The running job of a table ends without its timestamp."""

@@ -358,7 +358,7 @@ def _anew(entity: Entity) -> RefreshAction:
 def stamp(clock: Clock, wall_us: int, tables: tuple[Table, ...]) -> Timestamp:
     """A commit timestamp above those of tables, and above what was read of them (R-DVS-83)."""
     for table in tables:
-        clock.receive(table.latest.committed)
+        clock.receive(table.latest.consumed.committed)
         clock.pass_over(table.read_us)
     return clock.tick(wall_us)
 

@@ -194,14 +194,17 @@ class Scheduler:
         """A refresh is committed, by whichever attempt; told twice, the second time is ignored."""
         table = self._tables.get(event.table)
         job = table.running if table else None
-        if table is not None and job is not None and self._jobs.finish(table, event.data_us):
-            if table.errors:
-                self._reset_errors(table)
+        if table is None or job is None or job.data_us != event.data_us:
+            return
+        self._jobs.finish(table)
+        if table.errors:
+            self._reset_errors(table)
+        if event.changed:
             # Of a timestamp that was old when it was planned, its age is no cost.
             cost_us = self._jobs.now_us - max(job.data_us, job.planned_us)
-            if event.changed and table.learn_cost(cost_us):
+            if table.learn_cost(cost_us):
                 self._calendar.unsettle(table)
-            self._forget_dropped(table)
+        self._forget_dropped(table)
 
     def _reset_errors(self, table: Tracked) -> None:
         """A success, also of a manual refresh, ends a row of errors (R-DVS-34)."""
