@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -113,15 +114,9 @@ class OnDuckDB(Adapter):
         statements += [f"SET {name} = {value}" for name, value in settings.items()]
         self._set = set(settings)
         self.sql.counted = counted(tables)
-        names: dict[str, Any] = {"fill": self._fill}
         for name, table in tables.items():
-            if "files" in table:
-                statements.append(self._view(name, table))
-            else:
-                names[name] = table
-        lines = [f"con.execute({statement!r})\n" for statement in statements]
-        lines += [f"fill(con, {name!r}, {name})\n" for name in names if name != "fill"]
-        return "".join(lines), names
+            statements += [self._view(name, table)] if "files" in table else self.filled(name, table)
+        return "".join(f"con.execute({statement!r})\n" for statement in statements), {}
 
     def _view(self, name: str, table: dict[str, Any]) -> str:
         values = [text for named in table.get("partitions") or [] for text in named.values()]
@@ -138,16 +133,18 @@ class OnDuckDB(Adapter):
             options += f", hive_partitioning = true, hive_types = {{{', '.join(told)}}}"
         return f"CREATE VIEW {self.sql.name(name)} AS SELECT * FROM read_parquet([{files}]{options})"
 
-    def _fill(self, con: Any, name: str, table: dict[str, Any]) -> None:
+    def filled(self, name: str, table: dict[str, Any]) -> Iterator[str]:
+        """The statements that make a table of rows."""
         columns = table["columns"]
         typed = ", ".join(f"{self.sql.name(c['name'])} {self.sql.type(c['type'])}" for c in columns)
-        con.execute(f"CREATE TABLE {self.sql.name(name)} ({typed})")
+        yield f"CREATE TABLE {self.sql.name(name)} ({typed})"
         types = [column["type"] for column in columns]
-        rows = [f"({', '.join(map(self._cell, row, types))})" for row in flattened(table)]
+        rows = [f"({', '.join(map(self.cell, row, types))})" for row in flattened(table)]
         if rows:
-            con.execute(f"INSERT INTO {self.sql.name(name)} VALUES {', '.join(rows)}")
+            yield f"INSERT INTO {self.sql.name(name)} VALUES {', '.join(rows)}"
 
-    def _cell(self, value: Any, type_: str) -> str:
+    def cell(self, value: Any, type_: str) -> str:
+        """A value as SQL, the sign of NaN included."""
         if value == "-NaN" and type_ in ("float32", "float64"):
             return f"-CAST('NaN' AS {self.sql.type(type_)})"
         return self.sql.literal(value, type_)
@@ -162,7 +159,8 @@ class OnDuckDB(Adapter):
         """Rows by COPY, in the order of their blocks."""
         con = duckdb.connect()
         con.execute("SET timezone = 'UTC'")
-        self._fill(con, "t", table)
+        for statement in self.filled("t", table):
+            con.execute(statement)
         given = "".join(f", {name} {json.dumps(value)}" for name, value in options.items())
         con.execute(f"COPY (SELECT * FROM t) TO {self.sql.text(path)} (FORMAT parquet{given})")
 

@@ -65,8 +65,7 @@ class OnDuckDBTables(OnDuckDB):
                 text += "".join(f"con.execute({one!r})\n" for one in self._in_groups(name, table))
             else:
                 self.places[name] = self.sql.name(name)
-                names[name] = table
-                text += f"fill(con, {name!r}, {name})\n"
+                text += "".join(f"con.execute({one!r})\n" for one in self.filled(name, table))
         return text, names
 
     def _in_groups(self, name: str, table: dict[str, Any]) -> Iterator[str]:
@@ -91,7 +90,7 @@ class OnDuckDBTables(OnDuckDB):
         yield f"CREATE VIEW {self.sql.name(name)} AS SELECT {', '.join(quoted)} FROM {full}"
 
     def _row(self, row: list[Any], table: dict[str, Any]) -> str:
-        return ", ".join(self._cell(v, c["type"]) for v, c in zip(row, table["columns"], strict=True))
+        return ", ".join(self.cell(v, c["type"]) for v, c in zip(row, table["columns"], strict=True))
 
     def ask(self, question: dict[str, Any]) -> str:
         """One statement, or a change that is taken back when its table has been read."""

@@ -16,7 +16,16 @@ import polars as pl
 
 from .polars_chains import chain, joins_missing, null_safe_missing
 from .polars_terms import functions_missing
-from .polars_types import check_types, dtype_text, frame, keyword, schema_text, types_missing, works
+from .polars_types import (
+    check_types,
+    dtype_text,
+    frame,
+    frame_text,
+    keyword,
+    schema_text,
+    types_missing,
+    works,
+)
 from .serving import Adapter, Unsupported
 
 _COLLECT, _SCAN = pl.LazyFrame.collect, pl.scan_parquet
@@ -64,15 +73,12 @@ class OnPolars(Adapter):
         """A lazy frame for each table, of its files or of its rows."""
         self.collect = _collect(settings.get("streaming") == "true")
         lines = ["import datetime", "from decimal import Decimal", "import polars as pl"]
-        names = {}
+        lines.append('nan, inf = float("nan"), float("inf")')
         for name, table in tables.items():
             check_types(table)
-            if "files" in table:
-                lines.append(f"{name} = {_scan(table, settings)}")
-            else:
-                names[name] = table
-                lines.append(f"{name} = frame({name}).lazy()")
-        return "\n".join(lines) + "\n", dict(names, frame=frame)
+            of = _scan(table, settings) if "files" in table else f"{frame_text(table)}.lazy()"
+            lines.append(f"{name} = {of}")
+        return "\n".join(lines) + "\n", {}
 
     def ask(self, question: dict[str, Any]) -> str:
         """One chain of calls."""
@@ -86,6 +92,7 @@ class OnPolars(Adapter):
         for name in given:
             if not _writes_with(name):
                 raise Unsupported("writing with " + name)
+        check_types(table)
         getattr(frame(table), _WRITE)(path, **given)
 
 

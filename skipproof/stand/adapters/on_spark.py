@@ -15,7 +15,7 @@ from typing import Any
 import pyspark
 from pyspark.sql import SparkSession
 
-from .serving import Adapter, Unsupported, fields, flattened, nested, to_python
+from .serving import Adapter, Unsupported, fields, flattened, nested, python_text, to_python
 from .sql_text import Dialect
 
 _SESSION = {
@@ -74,7 +74,10 @@ _DISTINCT = dict(Dialect.distinct, **{"is not distinct from": "<=>"})
 _MAJOR = int(pyspark.__version__.partition(".")[0])
 # What start defines for later texts. Java's pickler gives a small decimal more zeros than its type has.
 _ROWS = """\
+import datetime
 from decimal import Context, Decimal
+
+nan, inf = float("nan"), float("inf")
 
 def cell(value, type_):
     word = type_.typeName()
@@ -182,14 +185,11 @@ class OnSpark(Adapter):
         for name, value in _with_needed(settings).items():
             lines.append(f"spark.conf.set({name!r}, {value!r})")
             self._set.add(name)
-        names = {}
         for name, table in tables.items():
-            frame = self._read(table) if "files" in table else self._held(name, table)
-            if "files" not in table:
-                names[name] = self._rows(table)
+            frame = self._read(table) if "files" in table else self._held(table)
             lines.append(f"{frame}.createOrReplaceTempView({name!r})")
             self._views.add(name)
-        return "\n".join(lines) + "\n", names
+        return "\n".join(lines) + "\n", {}
 
     def _forget(self) -> None:
         for name in self._set:
@@ -230,9 +230,9 @@ class OnSpark(Adapter):
                 if field.dataType != type_ and "decimal" not in type_.simpleString():
                     raise Unsupported(f"{field.dataType.simpleString()} read as {type_.simpleString()}")
 
-    def _held(self, name: str, table: dict[str, Any]) -> str:
+    def _held(self, table: dict[str, Any]) -> str:
         schema = self.sql.columns(table["columns"])
-        return f"spark.createDataFrame({name}, {schema!r}).localCheckpoint()"
+        return f"spark.createDataFrame({python_text(self._rows(table))}, {schema!r}).localCheckpoint()"
 
     def _rows(self, table: dict[str, Any]) -> list[tuple[Any, ...]]:
         types = [column["type"] for column in table["columns"]]

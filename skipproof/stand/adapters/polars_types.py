@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import datetime
 import functools
 import inspect
+import math
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import polars as pl
 
-from .serving import Unsupported, fields, flattened, nested, parsed, to_python
+from .serving import Unsupported, fields, flattened, nested, parsed, python_text, to_python
 
 VERSION = tuple(int(part) for part in re.findall(r"\d+", pl.__version__)[:3])
 _PLAIN_TYPES = {
@@ -23,6 +26,7 @@ _SAMPLES = {
     "uint64": 2**63, "decimal": "1.50", "binary": "00ff", "date": 1, "timestamp(ms)": 1,
     "timestamp(us)": 1, "timestamp(ns)": 1000, "timestamp(us,UTC)": 1, "list": [1, None], "struct": {"x": 1},
 }  # fmt: skip
+_NAMES = {"pl": pl, "datetime": datetime, "Decimal": Decimal, "nan": math.nan, "inf": math.inf}
 _PARAMETERS = {"decimal": "(9,2)", "list": "(int64)", "struct": "(x int64)"}
 
 
@@ -32,20 +36,34 @@ def keyword(function: Any, *names: str) -> str | None:
     return next((name for name in names if name in parameters), None)
 
 
-def frame(table: dict[str, Any]) -> Any:
-    """A table that is given as blocks, as one frame."""
-    rows = flattened(table)
-    return pl.DataFrame(
-        [series(c["name"], [row[at] for row in rows], c["type"]) for at, c in enumerate(table["columns"])]
+def frame_text(table: dict[str, Any]) -> str:
+    """A table that is given as blocks, as the Python text of one frame."""
+    rows, columns = flattened(table), table["columns"]
+    held = (
+        series_text(column["name"], [row[at] for row in rows], column["type"])
+        for at, column in enumerate(columns)
     )
+    return f"pl.DataFrame([{', '.join(held)}])"
 
 
-def series(name: str, values: list[Any], type_: str) -> Any:
+def series_text(name: str, values: list[Any], type_: str) -> str:
     """Dates and moments from their counts, so that those which Python lacks can be told too."""
     word, _ = parsed(type_)
     if word in ("date", "timestamp"):
-        return pl.Series(name, values, dtype=pl.Int32 if word == "date" else pl.Int64).cast(_dtype(type_))
-    return pl.Series(name, [_python(value, type_) for value in values], dtype=_dtype(type_))
+        counts = "pl.Int32" if word == "date" else "pl.Int64"
+        return f"pl.Series({name!r}, {values!r}, dtype={counts}).cast({dtype_text(type_)})"
+    held = [_python(value, type_) for value in values]
+    return f"pl.Series({name!r}, {python_text(held)}, dtype={dtype_text(type_)})"
+
+
+def frame(table: dict[str, Any]) -> Any:
+    """What `frame_text` makes."""
+    return eval(frame_text(table), dict(_NAMES))
+
+
+def series(name: str, values: list[Any], type_: str) -> Any:
+    """What `series_text` makes."""
+    return eval(series_text(name, values, type_), dict(_NAMES))
 
 
 def _python(value: Any, type_: str) -> Any:
@@ -82,13 +100,6 @@ def schema_text(table: dict[str, Any], names: set[str]) -> str:
     held = (column for column in table["columns"] if column["name"] in names)
     typed = (f"{column['name']!r}: {dtype_text(column['type'])}" for column in held)
     return f"{{{', '.join(typed)}}}"
-
-
-def _dtype(type_: str) -> Any:
-    try:
-        return eval(dtype_text(type_), {"pl": pl})
-    except (AttributeError, TypeError) as error:
-        raise Unsupported("the type " + type_) from error
 
 
 def works(rows_are_right: Callable[[], bool]) -> bool:

@@ -236,6 +236,22 @@ def to_python(value: Any, type_: str) -> Any:
     return value
 
 
+def python_text(value: Any) -> str:
+    """A value that `to_python` gives, or lists, tuples and dicts of such, as Python text.
+
+    It names `datetime`, `Decimal`, `nan` and `inf`.
+    """
+    if isinstance(value, float):
+        return "-nan" if math.isnan(value) and math.copysign(1, value) < 0 else repr(value)
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{name!r}: {python_text(part)}' for name, part in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(python_text, value))}]"
+    if isinstance(value, tuple):
+        return f"({''.join(python_text(part) + ', ' for part in value)})"
+    return repr(value)
+
+
 def flattened(table: dict[str, Any]) -> list[list[Any]]:
     """All rows of a table that is given as blocks."""
     return [row for block in table["blocks"] for row in block]
