@@ -119,11 +119,14 @@ def _is_nan(draw: DrawFn, scope: Scope, column: Column, line: Line) -> Term:
 
 
 def _like(draw: DrawFn, scope: Scope, column: Column, line: Line) -> Term:
-    """A value's beginning, end or inside, with wildcards; its own wildcards are mostly escaped."""
+    """A value's beginning, end or inside, with wildcards; its own wildcards are mostly escaped.
+
+    A beginning may be longer than the value.
+    """
     wild = [value for value in line.values if {"%", "_", "\\"}.intersection(value)]
     likely = bool(wild) and draw(st.booleans())
     text = draw(st.sampled_from(wild if likely else line.values))
-    part = text[: draw(st.integers(0, 3))] if draw(st.booleans()) else text
+    part = (text + "a")[: draw(st.integers(0, 3))] if draw(st.booleans()) else text
     pieces = ["\\" + one if one in "%_\\" else one for one in part]
     if draw(st.integers(0, 5)) == 5:
         pieces = [one for one in part if one != "\\"]
@@ -134,8 +137,8 @@ def _like(draw: DrawFn, scope: Scope, column: Column, line: Line) -> Term:
 
 
 def _starts_with(draw: DrawFn, scope: Scope, column: Column, line: Line) -> Term:
-    text = draw(st.sampled_from(line.values))
-    return Call("starts with", (column, Literal(text[: draw(st.integers(0, len(text)))], "string")))
+    longer = draw(st.sampled_from(line.values)) + "a"
+    return Call("starts with", (column, Literal(longer[: draw(st.integers(0, len(longer)))], "string")))
 
 
 def _columns(draw: DrawFn, scope: Scope, column: Column, line: Line) -> Term:
@@ -191,8 +194,8 @@ _ATOMS: tuple[tuple[tuple[str, ...], tuple[str, ...], _Atom], ...] = (
     (("in",), (), _members),
     (("between",), (), _between),
     (("is nan",), ("float",), _is_nan),
-    (("like",), ("string",), _like),
-    (("starts with",), ("string",), _starts_with),
+    *[(("like",), ("string",), _like)] * 3,
+    *[(("starts with",), ("string",), _starts_with)] * 3,
     (("column comparison",), (), _columns),
     (("+",), INTEGERS, _arithmetic),
     (("wider literal",), INTEGERS, _widened),
