@@ -77,9 +77,9 @@ def worlds(draw: DrawFn, able: Able, *, questions_max: int = QUESTIONS_MAX) -> W
 
 
 def _settings(draw: DrawFn, able: Able) -> dict[str, str]:
-    """Sometimes the defaults, else one to three switches set otherwise."""
+    """Often the defaults, else one to three switches set otherwise."""
     others = {name: values[1:] for name, values in sorted(able.settings.items()) if len(values) > 1}
-    if not others or draw(st.integers(0, 2)) == 0:
+    if not others or not draw(st.booleans()):
         return {}
     names = draw(st.lists(st.sampled_from(list(others)), min_size=1, max_size=3, unique=True))
     return {name: draw(st.sampled_from(others[name])) for name in names}
