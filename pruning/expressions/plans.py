@@ -6,7 +6,7 @@ compare by identity: equal scans in two places are two scans.
 """
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -172,15 +172,19 @@ def inputs(plan: Plan) -> tuple[Plan, ...]:
             return (plan.child,)
 
 
-def scans(plan: Plan) -> list[Scan]:
-    """The scans of a plan, left to right."""
-    found, pending = [], [plan]
+def nodes(plan: Plan, *, without: Container[Plan] = ()) -> Iterator[Plan]:
+    """The nodes of a plan, parents first and from left to right, except some and all that is below them."""
+    pending = [plan]
     while pending:
         node = pending.pop()
-        if isinstance(node, Scan):
-            found.append(node)
-        pending.extend(reversed(inputs(node)))
-    return found
+        if node not in without:
+            yield node
+            pending.extend(reversed(inputs(node)))
+
+
+def scans(plan: Plan) -> list[Scan]:
+    """The scans of a plan, left to right."""
+    return [node for node in nodes(plan) if isinstance(node, Scan)]
 
 
 def near(plan: Plan) -> bool:

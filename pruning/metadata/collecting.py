@@ -10,7 +10,7 @@ from pruning.errors import InputError
 from pruning.metadata import cache as cached_blocks
 from pruning.metadata import points
 from pruning.metadata.blocks import Shard, unite
-from pruning.metadata.listing import Listing, Paths, list_files
+from pruning.metadata.listing import Listing, Paths, Stamp, list_files
 from pruning.metadata.memberships import attach
 from pruning.metadata.reading import Outcome, read
 
@@ -46,19 +46,32 @@ def collect(paths: Paths, *, spark: Any = None, cache: bool = True, verify: bool
 
 
 def read_blocks(
-    files: Sequence[str], *, spark: Any = None, cache: bool = True
+    files: Sequence[str],
+    *,
+    stamps: Sequence[Stamp] | None = None,
+    spark: Any = None,
+    cache: bool = True,
 ) -> tuple[pa.Table, dict[str, str]]:
     """Block metadata of the files that can be read, and a sentence about each that cannot.
 
-    For callers that leave files they know nothing of unpruned. The arguments and the table are
+    For callers that leave files they know nothing of unpruned. The other arguments and the table are
     those of `collect`.
+
+    Args:
+        stamps: The size and time of each file when the caller listed it. One that has changed since is
+            not read, and gets a sentence.
     """
+    if not files:
+        return unite([], []), {}
     try:
         listing = list_files(files)
     except InputError:
-        # Some file is not there; the readable ones tell what they are, without a cache.
-        outcome = read(files, spark=spark)
-        return unite(outcome.shards, files), outcome.failures
+        return _read_those_there(files, stamps, spark=spark, cache=cache)
+    changed = {} if stamps is None else _changed(listing, stamps)
+    if changed:
+        unchanged = [file for file in files if file not in changed]
+        metadata, failures = read_blocks(unchanged, spark=spark, cache=cache)
+        return metadata, failures | changed
     if cache and len(listing.files) <= _REMEMBERED_FILES_MAX:
         stores = (
             cached_blocks.open_cache(listing, name) for name in (cached_blocks.BLOCKS, cached_blocks.INDEX)
@@ -69,6 +82,35 @@ def read_blocks(
     shards, outcome = _gather(listing, spark=spark, cache=cache, verify=False)
     metadata = unite(shards, files)
     return (_with_index(metadata, listing) if cache else metadata), outcome.failures
+
+
+def _read_those_there(
+    files: Sequence[str], stamps: Sequence[Stamp] | None, *, spark: Any, cache: bool
+) -> tuple[pa.Table, dict[str, str]]:
+    """`read_blocks` where some file cannot be listed."""
+    failures: dict[str, str] = {}
+    for file in files:
+        try:
+            list_files(file)
+        except InputError as error:
+            failures[file] = str(error)
+    present = [place for place, file in enumerate(files) if file not in failures]
+    metadata, others = read_blocks(
+        [files[place] for place in present],
+        stamps=None if stamps is None else [stamps[place] for place in present],
+        spark=spark,
+        cache=cache,
+    )
+    return metadata, failures | others
+
+
+def _changed(listing: Listing, stamps: Sequence[Stamp]) -> dict[str, str]:
+    """A sentence about each file that is no longer what it was when it was listed before."""
+    return {
+        listed.file: f"{listed.file}: has been written since the DataFrame was made; make it anew"
+        for listed, stamp in zip(listing.files, stamps, strict=True)
+        if not stamp.is_of(listed)
+    }
 
 
 @functools.lru_cache(maxsize=_REMEMBERED_MAX)

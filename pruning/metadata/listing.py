@@ -25,6 +25,26 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
+class Stamp:
+    """The size of a file in bytes and the time of its last change in ms, as somebody else has listed them."""
+
+    size_bytes: int
+    modified_ms: int
+
+    def is_of(self, listed: Listed) -> bool:
+        """Return whether a file has kept its size and time; a time in whole seconds is compared as such."""
+        if self.size_bytes != listed.size_bytes:
+            return False
+        if listed.modified_ns is None:
+            return True
+        modified_ms = listed.modified_ns // 1_000_000
+        # Java before 10 knows the time of local files in seconds.
+        if self.modified_ms % 1_000 == 0:
+            modified_ms -= modified_ms % 1_000
+        return self.modified_ms == modified_ms
+
+
+@dataclass(frozen=True, slots=True)
 class Listing:
     """The files in order, and the deepest local directory above all that was asked for, if any."""
 

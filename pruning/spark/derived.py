@@ -33,7 +33,7 @@ from pruning.spark.nodes import PACKAGE, Node, nodes, printable
 from pruning.spark.scope import Scope, single_columns
 
 # Code of users, which may do anything each time it is called, as may that behind a method that they name.
-_FOREIGN = frozenset({"ApplyFunctionExpression", "PythonUDF", "ScalaUDF"})
+_FOREIGN = frozenset({"ApplyFunctionExpression", "BoundReference", "PythonUDF", "ScalaUDF"})
 _INVOCATIONS = frozenset({"objects.Invoke", "objects.StaticInvoke"})
 # Spark takes `aesEncrypt` for deterministic, and it draws an initialization vector where it is given none.
 _FOREIGN_METHODS = frozenset({"aesEncrypt", "apply", "invoke"})

@@ -2,34 +2,35 @@
 
 from collections.abc import Sequence
 
-from pyspark.sql import DataFrame
+from pyspark.sql import SparkSession
 
-from pruning.spark.jvm import elements
-from pruning.spark.plan_trees import output
+from pruning.spark.analyzed_plans import number_of, optimized
+from pruning.spark.jvm import Java, elements
 from pruning.spark.queries import Query
 
 
-def note_eliminated(result: DataFrame, queries: Sequence[Query]) -> None:
+def note_eliminated(spark: SparkSession, numbered: Java, queries: Sequence[Query]) -> None:
     """Say of each scan that is not in the optimized plan any more that nothing of it is read.
 
     Spark's optimizer drops a join, and all below it, where one side that it needs has no row.
+
+    Args:
+        numbered: The pruned plan, with a number at each leaf.
     """
-    if not any(_emptied(query) for query in queries):
-        return
-    plan = result._jdf.queryExecution().optimizedPlan()
-    left: set[str] = set()
-    for root in (plan, *elements(plan.subqueriesAll())):
-        for leaf in elements(root.collectLeaves()):
-            left.update(output(leaf))
+    plan = optimized(spark, numbered)
+    remaining = {
+        number_of(leaf)
+        for root in (plan, *elements(plan.subqueriesAll()))
+        for leaf in elements(root.collectLeaves())
+    }
     for query in queries:
-        for node, scan in query.scans.items():
-            if query.is_live(node) and scan.file_count and not left & set(node.columns):
+        for scan in query.scans.values():
+            if scan.file_count and number_of(scan.leaf.node) not in remaining:
                 scan.choose(
                     "elimination", [], because="another scan is empty, and so is what both are needed for"
                 )
 
 
-def _emptied(query: Query) -> bool:
-    """Whether a scan or a material of the query has no row."""
-    empty_scan = any(scan.removals and not scan.file_count for scan in query.scans.values())
-    return empty_scan or 0 in query.row_counts.values()
+def is_emptied(query: Query) -> bool:
+    """Return whether a scan of the query has no file left, or a part of it was run and gave no row."""
+    return any(scan.removals and not scan.file_count for scan in query.scans.values())

@@ -8,11 +8,12 @@ import pyarrow.compute as pc
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from pruning.expressions.plans import Plan, Scan
+from pruning.expressions.plans import Plan, Scan, scans
 from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import And, IsNull, Not, type_of
 from pruning.spark.materials import first_line, values
 from pruning.spark.queries import Query
+from pruning.spark.repeating import is_repeatable
 from pruning.spark.scans import TableScan
 from pruning.techniques.places import JoinPlace, joins, restrictive
 from pruning.techniques.reach import Way, ways
@@ -35,7 +36,7 @@ def prune_by_joins(query: Query, *, runtime: bool) -> None:
     """Narrow the scans on those sides of joins whose rows without a partner do not matter.
 
     What block metadata says of a side's keys costs nothing. With `runtime`, a side that is small and gives
-    few of its rows is run, and what it gives takes its place in the query.
+    few of its rows is run first, if the query is sure to see the same rows when it runs it again.
     """
     for place in joins(query.tree):
         found = query.narrowable(ways(place.probe, place.probe_keys))
@@ -43,11 +44,15 @@ def prune_by_joins(query: Query, *, runtime: bool) -> None:
         if not found:
             continue
         known = _of_blocks(query, place)
-        summary = _of_rows(query, place) if runtime and _pays(query, place, found, known) else None
+        runs = runtime and _pays(query, place, found, known) and _may_run(query, place)
+        summary = _of_rows(query, place) if runs else None
         how = "run first"
         if summary is None:
             summary, how = known, "by its block metadata"
         if summary is not None:
+            for node in scans(place.build):
+                if node in query.scans:
+                    query.scans[node].pinned = True
             for way in found:
                 _apply(query, way, place, summary, how)
 
@@ -78,6 +83,14 @@ def _pays(query: Query, place: JoinPlace, found: Sequence[Way], known: JoinSumma
     cost = sum(scan.bytes_kept for scan in build if scan is not None)
     gain = sum(_bytes_at_stake(query.scans[way.scan], way, known) for way in found)
     return cost <= BUILD_SHARE_MAX * gain
+
+
+def _may_run(query: Query, place: JoinPlace) -> bool:
+    """Whether what the build side gives now is what it will give the query."""
+    if place.build in query.materials or is_repeatable(query, place.build):
+        return True
+    query.notes.append("a join's build side was not run first: it may give other rows when it is run again")
+    return False
 
 
 def _selects(query: Query, scan: Scan) -> bool:
@@ -122,8 +135,7 @@ def _of_rows(query: Query, place: JoinPlace) -> JoinSummary | None:
 
 
 def _materialise(query: Query, plan: Plan) -> None:
-    scans = [scan for scan in query.live_scans(plan) if scan is not None]
-    files = sum(scan.file_count for scan in scans)
+    files = sum(scan.file_count for scan in query.live_scans(plan) if scan is not None)
     rows = query.run("build side of a join", query.java(plan), files=files)
     query.settle(plan, rows.leaf, row_count=rows.row_count)
 

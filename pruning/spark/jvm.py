@@ -123,15 +123,15 @@ def replaced(spark: SparkSession, plan: Java, changes: Sequence[tuple[Java, Java
 
     What a replacement holds below its root is searched as well.
     """
-    return plan.transformDownWithSubqueries(_function(spark, changes))
+    return plan.transformDownWithSubqueries(mapping(spark, changes))
 
 
 def with_leaf(spark: SparkSession, plan: Java, leaf: Java, subtree: Java) -> Java:
     """The plan with a leaf replaced by a subtree, which may hold the leaf."""
-    return plan.transformUp(_function(spark, [(leaf, subtree)]))
+    return plan.transformUp(mapping(spark, [(leaf, subtree)]))
 
 
-def _function(spark: SparkSession, pairs: Sequence[tuple[Java, Java]]) -> Java:
+def mapping(spark: SparkSession, pairs: Sequence[tuple[Java, Java]]) -> Java:
     """A Scala Map, which is the PartialFunction that Catalyst's transformations take."""
     function = singleton(spark, "scala.collection.immutable.Map").empty()
     for old, new in pairs:

@@ -11,6 +11,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from pruning.expressions.types import Type, Value
+from pruning.metadata.listing import Stamp
 from pruning.metadata.schema import is_nested
 from pruning.spark.datatypes import type_from_json
 from pruning.spark.jvm import (
@@ -39,6 +40,8 @@ _PARQUET = f"{_DATASOURCES}.parquet.ParquetFileFormat"
 _FIELD_IDS = "spark.sql.parquet.fieldId.read.enabled"
 _MARK = ".skipproof-"
 _NO_HOST = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):///")
+# What Hadoop prints of a file behind its path.
+_STATUS = re.compile(r".*; isDirectory=false; length=(\d+); .*; modification_time=(-?\d+);", re.DOTALL)
 _METADATA_KEYS = frozenset({"__metadata_col", "__file_source_metadata_col"})
 
 
@@ -102,6 +105,17 @@ def lake(spark: SparkSession, leaf: Java, attributes: tuple[Attribute, ...]) -> 
         attributes=attributes,
         partition_columns=partition_columns,
     )
+
+
+def stamps(spark: SparkSession, table: Lake) -> list[Stamp]:
+    """The size and time of each of the table's files, as Spark has listed them."""
+    statuses = table.location.allFiles()
+    printed = texts(spark, statuses)
+    found = [_STATUS.search(status) for status in printed]
+    if all(found):
+        return [Stamp(int(match[1]), int(match[2])) for match in found if match is not None]
+    # A file system whose statuses print otherwise.
+    return [Stamp(status.getLen(), status.getModificationTime()) for status in elements(statuses)]
 
 
 def leaf_attributes(leaf: Java) -> tuple[Attribute, ...]:
@@ -183,11 +197,21 @@ def _partition_value(row: Java, index: int, type_: Type, location: Java) -> Valu
     return internal_value(row.get(index, location.partitionSchema().apply(index).dataType()), type_)
 
 
-def reading(spark: SparkSession, table: Lake, files: Sequence[str]) -> Java:
+def is_parquet(leaf: Java) -> bool:
+    """Whether a node of a plan reads Parquet files that Spark lists and reads itself."""
+    if simple_name(leaf) != "LogicalRelation" or leaf.isStreaming():
+        return False
+    relation = leaf.relation()
+    return class_name(relation) == _RELATION and class_name(relation.fileFormat()) == _PARQUET
+
+
+def reading(spark: SparkSession, table: Lake, files: Sequence[str], *, leaf: Java | None = None) -> Java:
     """A copy of the table's leaf that reads only `files`, which may be none.
 
     Expression ids, options, bucketing and partition values stay as they are.
 
+    Args:
+        leaf: Another leaf over the same table, to be copied instead.
     Raises:
         Unprunable: Spark would read other files than those.
     """
@@ -199,16 +223,31 @@ def reading(spark: SparkSession, table: Lake, files: Sequence[str]) -> Java:
         raise Unprunable("Spark could not list the files that are left") from error
     if sorted(found) != sorted(files):
         raise Unprunable("Spark lists other files than those that are left")
+    return with_relation(spark, table.leaf if leaf is None else leaf, location)
+
+
+def with_relation(spark: SparkSession, leaf: Java, location: Java, *, options: Java | None = None) -> Java:
+    """A copy of a Parquet leaf over another file index, and with other options where they are given."""
+    relation = leaf.relation()
     copied = relation.copy(
         location,
         relation.partitionSchema(),
         relation.dataSchema(),
         relation.bucketSpec(),
         relation.fileFormat(),
-        relation.options(),
+        relation.options() if options is None else options,
         relation.sparkSession(),
     )
-    return with_element(spark, table.leaf, 0, copied)
+    return with_element(spark, leaf, 0, copied)
+
+
+def without_rows(spark: SparkSession, leaf: Java) -> Java:
+    """The leaf under a filter that no row passes: the optimizer drops the leaf and what needs its rows.
+
+    Unlike a relation without rows, it still has the leaf's hidden columns.
+    """
+    false = singleton(spark, "org.apache.spark.sql.catalyst.expressions.Literal").FalseLiteral()
+    return machine(spark).org.apache.spark.sql.catalyst.plans.logical.Filter(false, leaf)
 
 
 def _index(spark: SparkSession, table: Lake, relation: Java, files: Sequence[str]) -> Java:

@@ -1,4 +1,4 @@
-"""Parts of a query that were run while it was pruned: their rows take their place, and are used again."""
+"""Parts of a query that are run while it is pruned, and their rows in the driver."""
 
 import time
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from pruning.expressions.types import Type
 from pruning.metadata.schema import arrow_type
 from pruning.spark.datatypes import type_of_java
 from pruning.spark.evaluation import alias, projected
-from pruning.spark.jvm import Java, elements, frame, machine, sequence, singleton, some
+from pruning.spark.jvm import Java, elements, frame, machine, singleton, some
 from pruning.spark.literals import internal_value
 
 # A cell takes a call or two, a plan about as long as a hundred calls.
@@ -134,21 +134,6 @@ def _typed(values: pa.Array, type_: pa.DataType) -> pa.Array:
         # As numbers; Arrow may not know the session's zone.
         values = values.cast(pa.int64())
     return values.cast(type_)
-
-
-def concatenated(spark: SparkSession, leaves: Sequence[Java]) -> Java:
-    """The rows of leaves that `run` gave, of plans with the same attributes, as one leaf."""
-    if len(leaves) == 1:
-        return leaves[0]
-    rows = leaves[0].data()
-    for leaf in leaves[1:]:
-        rows = rows.concat(leaf.data())
-    return local_relation(spark, leaves[0].output(), rows)
-
-
-def empty_relation(spark: SparkSession, plan: Java) -> Java:
-    """No row, with a plan's attributes; Spark drops what needs one."""
-    return local_relation(spark, plan.output(), sequence(spark, []))
 
 
 def local_relation(spark: SparkSession, output: Java, rows: Java) -> Java:

@@ -2,25 +2,31 @@
 
 import functools
 import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
 from py4j.protocol import Py4JError
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from pruning.errors import InputError
 from pruning.expressions.plans import scans
 from pruning.metadata.collecting import read_blocks
-from pruning.spark.elimination import note_eliminated
-from pruning.spark.hints import Hints
+from pruning.metadata.listing import Stamp
+from pruning.spark.analyzed_plans import AnalyzedPlan, number_of, optimized
+from pruning.spark.clock import without_clock
+from pruning.spark.elimination import is_emptied, note_eliminated
+from pruning.spark.hints import broadcasts
 from pruning.spark.joins import prune_by_joins
 from pruning.spark.jvm import Java, frame
+from pruning.spark.lake import Unprunable
 from pruning.spark.limits import prune_by_limit
 from pruning.spark.materials import first_line
 from pruning.spark.plan_trees import Trees
-from pruning.spark.plans import Unsettled
-from pruning.spark.pushdown import unpushed
+from pruning.spark.plans import Leaf, Unsettled
+from pruning.spark.pushdown import doubted_columns, shielded
 from pruning.spark.queries import Query
-from pruning.spark.rebuilding import with_subqueries
 from pruning.spark.report import Report, ScanReport
 from pruning.spark.scans import TableScan, open_scan
 from pruning.spark.top_k import prune_by_top_k
@@ -41,8 +47,8 @@ def prune(df: DataFrame, *, runtime: bool = True) -> DataFrame:
     Args:
         df: Any query.
         runtime: Whether small parts of the query may be run now to prune more: the smaller side of a join,
-            and files that are likely to hold the first rows of ORDER BY ... LIMIT. Their rows are used
-            again by the query. Without it, block metadata alone decides, and nothing is run.
+            and files that are likely to hold the first rows of ORDER BY ... LIMIT. The query runs them
+            again; what may then give other rows is not run. Without it, block metadata alone decides.
     Raises:
         InputError: `df` is not a DataFrame of a session in this process.
     """
@@ -71,50 +77,106 @@ def _pruned(df: DataFrame, *, runtime: bool) -> tuple[DataFrame, Report]:
     if df.isStreaming:
         # Spark optimizes a stream's plan only once it runs.
         return df, Report(notes=("left unpruned: the query is a stream",))
-    plan = df._jdf.queryExecution().optimizedPlan()
     try:
-        return _rewritten(df, plan, runtime=runtime)
+        return _rewritten(df, runtime=runtime)
     except Unsettled as reason:
         return df, Report(notes=(f"left unpruned: {reason}",))
     except Py4JError as error:
         # Such as a plan too deep for Java's stack; the query itself may still run.
-        told = first_line(error)
-        return df, Report(notes=(f"left unpruned: Spark could not tell or rewrite its plan ({told})",))
+        reason_of_spark = first_line(error)
+        return df, Report(
+            notes=(f"left unpruned: Spark could not tell or rewrite its plan ({reason_of_spark})",)
+        )
+    except RecursionError:
+        return df, Report(notes=("left unpruned: the query is nested more deeply than Python can follow",))
 
 
-def _rewritten(df: DataFrame, plan: Java, *, runtime: bool) -> tuple[DataFrame, Report]:
-    queries, reports = _opened(df, plan)
+def _rewritten(df: DataFrame, *, runtime: bool) -> tuple[DataFrame, Report]:
+    """Let the optimized plan decide what the leaves of the analyzed plan read."""
+    spark = df.sparkSession
+    analyzed = AnalyzedPlan.of(df)
+    timeless = without_clock(spark, analyzed.numbered({}))
+    queries, occurrences = _opened(spark, optimized(spark, timeless.plan))
     for query in queries:
-        _narrow(query, runtime=runtime)
-    before = [query.trees.javas[query.tree] for query in queries]
-    after = [query.java(query.tree, revise=Hints(query)) for query in queries]
-    rewritten = unpushed(df.sparkSession, with_subqueries(df.sparkSession, before, after))
-    result = df if rewritten is before[0] else frame(df.sparkSession, rewritten)
-    if result.columns != df.columns:
-        return df, Report(notes=("left unpruned: Spark's optimizer changed the names of the columns",))
-    note_eliminated(result, queries)
-    scanned = tuple(one if isinstance(one, ScanReport) else one.report() for one in reports)
-    return result, Report(
-        scans=scanned,
+        _narrow(query, runtime=runtime and not timeless.clock_is_read)
+    leaves = _narrowed_leaves(analyzed, occurrences)
+    hints = [hint for query in queries for hint in broadcasts(query, analyzed)] if leaves else []
+    plan = analyzed.rebuilt(leaves, hints)
+    if any(map(is_emptied, queries)):
+        note_eliminated(spark, analyzed.numbered(leaves), queries)
+    return df if plan is analyzed.java else frame(spark, plan), Report(
+        scans=tuple(occurrence.report() for occurrence in occurrences),
         notes=tuple(note for query in queries for note in query.notes),
         jobs=tuple(job for query in queries for job in query.jobs),
     )
 
 
-def _opened(df: DataFrame, plan: Java) -> tuple[list[Query], list[TableScan | ScanReport]]:
-    """The query and its subqueries, and their scans in plan order."""
-    spark = df.sparkSession
-    # A self-join reads the same footers once.
-    read = functools.cache(functools.partial(read_blocks, spark=spark))
+@dataclass(frozen=True, slots=True)
+class _Occurrence:
+    """A leaf of the optimized plan; `scan` is a report where the leaf stays as it is."""
+
+    leaf: Leaf
+    scan: TableScan | ScanReport
+
+    def report(self) -> ScanReport:
+        return self.scan if isinstance(self.scan, ScanReport) else self.scan.report()
+
+
+def _opened(spark: SparkSession, plan: Java) -> tuple[list[Query], list[_Occurrence]]:
+    """The query and its subqueries, and their leaves in plan order."""
+
+    @functools.cache
+    def read(files: tuple[str, ...], stamps: tuple[Stamp, ...]) -> tuple[pa.Table, dict[str, str]]:
+        # A self-join reads the same footers once.
+        return read_blocks(files, stamps=stamps, spark=spark)
+
     trees = Trees(spark)
     queries: list[Query] = []
-    opened: list[TableScan | ScanReport] = []
+    occurrences: list[_Occurrence] = []
     for tree in trees.all(plan):
-        found = {scan: open_scan(spark, trees.leaves[scan], read) for scan in scans(tree)}
-        opened += found.values()
-        tables = {scan: one for scan, one in found.items() if isinstance(one, TableScan)}
+        opened = {scan: open_scan(spark, trees.leaves[scan], read) for scan in scans(tree)}
+        occurrences += [_Occurrence(trees.leaves[node], scan) for node, scan in opened.items()]
+        tables = {node: scan for node, scan in opened.items() if isinstance(scan, TableScan)}
         queries.append(Query(spark=spark, tree=tree, trees=trees, scans=tables))
-    return queries, opened
+    return queries, occurrences
+
+
+def _narrowed_leaves(analyzed: AnalyzedPlan, occurrences: Sequence[_Occurrence]) -> dict[int, Java]:
+    """What takes the place of each leaf of the analyzed plan that changes."""
+    leaves: dict[int, Java] = {}
+    for number, leaf in enumerate(analyzed.leaves):
+        here = [occurrence for occurrence in occurrences if number_of(occurrence.leaf.node) == number]
+        subtree = _narrowed_leaf(leaf, [occurrence.scan for occurrence in here])
+        doubted = set().union(*(doubted_columns(occurrence.leaf) for occurrence in here))
+        if doubted:
+            subtree = shielded(analyzed.spark, leaf, leaf if subtree is None else subtree, doubted)
+        if subtree is not None:
+            leaves[number] = subtree
+    return leaves
+
+
+def _narrowed_leaf(leaf: Java, opened: Sequence[TableScan | ScanReport]) -> Java | None:
+    """What takes the place of a leaf that stands for some scans; None where it stays.
+
+    All of them read the files that one of them needs. Where the optimizer has dropped the leaf, or a scan
+    is no table that can be narrowed, all files are read.
+    """
+    tables = [scan for scan in opened if isinstance(scan, TableScan)]
+    if not tables or len(tables) < len(opened):
+        for scan in tables:
+            scan.untouched("left as it is: another part of the query reads the table otherwise")
+        return None
+    if len(tables) > 1:
+        needed = {file for scan in tables for file in scan.files()}
+        for scan in tables:
+            scan.share(needed)
+    try:
+        widest = max(tables, key=lambda scan: len(scan.table.files))
+        return widest.subtree(leaf=leaf)
+    except Unprunable as reason:
+        for scan in tables:
+            scan.untouched(f"left as it is: {reason}")
+        return None
 
 
 def _narrow(query: Query, *, runtime: bool) -> None:

@@ -9,7 +9,7 @@ So the operand of such a comparison is put into an expression that changes no va
 nowhere. What else the filter says is pushed as before.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,14 +21,18 @@ from pruning.spark.jvm import (
     Java,
     elements,
     machine,
+    mapping,
     replaced,
     sequence,
     simple_name,
+    some,
     subtrees,
     with_element,
     with_leaf,
 )
 from pruning.spark.literals import internal_value, set_values
+from pruning.spark.nested import leaf_types
+from pruning.spark.plans import Leaf
 
 # What Spark looks into for comparisons that it can push.
 _JOINED = frozenset({"And", "Or", "Not"})
@@ -75,6 +79,48 @@ def unpushed_condition(spark: SparkSession, condition: Java) -> Java | None:
     return None if changed is condition else changed
 
 
+def doubted_columns(leaf: Leaf) -> set[str]:
+    """Return the leaf's columns in comparisons right above it by which Parquet's reader may lose rows."""
+    types = leaf_types({attribute.name: attribute.type for attribute in leaf.attributes}).values()
+    if not leaf.chain.conditions or not any(map(_is_doubted, types)):
+        return set()
+    names = leaf.chain.names({attribute.id: attribute.name for attribute in leaf.attributes})
+    ids = {
+        int(attribute.exprId().id())
+        for condition in leaf.chain.conditions
+        for atom in _atoms(condition)
+        if not _harmless(atom)
+        for attribute in elements(atom.java.references().toSeq())
+    }
+    return {names[id_] for id_ in ids if id_ in names}
+
+
+def shielded(spark: SparkSession, leaf: Java, subtree: Java, names: Collection[str]) -> Java:
+    """Return a subtree over a leaf, under a projection that keeps comparisons of some columns from Parquet.
+
+    Above the projection nothing changes: it gives the leaf's attributes. Below it those columns have new
+    expression ids, and what comes between is an expression that Spark pushes nowhere.
+    """
+    catalyst = machine(spark).org.apache.spark.sql.catalyst.expressions
+    logical = machine(spark).org.apache.spark.sql.catalyst.plans.logical
+    old = [attribute for attribute in elements(leaf.output()) if attribute.name() in names]
+    new = [attribute.newInstance() for attribute in old]
+    aliases = [
+        catalyst.Alias(
+            catalyst.KnownNullable(fresh),
+            attribute.name(),
+            attribute.exprId(),
+            attribute.qualifier(),
+            some(spark, attribute.metadata()),
+            sequence(spark, []),
+        )
+        for attribute, fresh in zip(old, new, strict=True)
+    ]
+    renamed = subtree.transformAllExpressions(mapping(spark, list(zip(old, new, strict=True))))
+    projection = logical.Project(leaf.output(), renamed)
+    return projection.transformExpressions(mapping(spark, list(zip(old, aliases, strict=True))))
+
+
 def _all_nodes(spark: SparkSession, plan: Java) -> Iterator[Java]:
     """Every node of a plan and of its subqueries."""
     for one in (plan, *elements(plan.subqueriesAll())):
@@ -98,6 +144,10 @@ def _atoms(condition: Java) -> Iterator[_Atom]:
             yield _Atom(node, name, negated)
 
 
+def _is_doubted(type_: Type) -> bool:
+    return type_.floating or type_.kind in _TIMESTAMPS
+
+
 def _is_column(operand: Java) -> bool:
     return simple_name(operand) in _COLUMNS
 
@@ -118,7 +168,7 @@ def _harmless(atom: _Atom) -> bool:
     """
     operand, *others = elements(atom.java.children())
     type_ = type_of_java(operand)
-    if not (type_.floating or type_.kind in _TIMESTAMPS):
+    if not _is_doubted(type_):
         return True
     constants = _constants(atom, others, type_)
     if constants is None:

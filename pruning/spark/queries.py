@@ -1,11 +1,11 @@
 """A query while it is pruned: its plan as a tree, its scans, and what was run meanwhile."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 
-from pruning.expressions.plans import Filter, Plan, Scan, inputs, near, scans
+from pruning.expressions.plans import Plan, Scan, nodes
 from pruning.spark.jvm import Java
 from pruning.spark.lake import Unprunable
 from pruning.spark.materials import Rows, run
@@ -25,7 +25,8 @@ class Query:
         tree: The plan.
         trees: The Catalyst node of each of its nodes.
         scans: Its scans of Parquet tables; others are read as they are.
-        materials: Rows that take the place of parts of the plan, which are not run again.
+        materials: The rows of parts of the plan that were run: what is decided next uses them. The query
+            itself runs these parts again.
         row_counts: How many rows each of the materials has.
         jobs: What was run, in order.
         notes: What else there is to say of the query.
@@ -45,37 +46,30 @@ class Query:
         plan: Plan,
         *,
         only: Mapping[Scan, Sequence[str]] | None = None,
-        revise: Callable[[Plan, Java], Java] | None = None,
+        with_materials: bool = True,
     ) -> Java:
-        """A part of the plan as it would be run now: scans narrowed, materials in their places.
+        """A part of the optimized plan as it would be run now: scans narrowed, materials in their places.
 
         Args:
             plan: The part.
             only: Of some scans, the files to read.
-            revise: Has the last word on each node.
+            with_materials: Whether rows that were run take the place of the parts that gave them.
         """
-        new = dict(self.materials)
-        whole: set[Scan] = set()
-        for node in self.live(plan):
+        new = dict(self.materials) if with_materials else {}
+        for node in self.live(plan) if with_materials else nodes(plan):
             if isinstance(node, Scan) and node in self.scans:
                 scan = self.scans[node]
                 try:
-                    made = scan.subtree((only or {}).get(node))
+                    subtree = scan.subtree((only or {}).get(node))
                 except Unprunable as reason:
                     scan.untouched(f"left as it is: {reason}")
-                    made = None
-                if made is not None:
-                    new[node] = made
-                if scan.passes_whole((only or {}).get(node)):
-                    whole.add(node)
-
-        def revised(node: Plan, java: Java) -> Java:
-            if isinstance(node, Filter) and near(node) and scans(node)[0] in whole:
-                # Each row passes; to ask takes time, and columns that nothing else reads.
-                return java.child()
-            return java if revise is None else revise(node, java)
-
-        return rebuilt(self.spark, plan, self.trees.javas, new, revise=revised)
+                    subtree = None
+                if subtree is not None:
+                    new[node] = subtree
+        java = rebuilt(self.spark, plan, self.trees.javas, new)
+        # An optimized plan is resolved, and analyzing it once more may change what it means.
+        java.setAnalyzed()
+        return java
 
     def run(self, purpose: str, plan: Java, *, files: int) -> Rows:
         """Run a plan, and tell of it in the report.
@@ -88,7 +82,7 @@ class Query:
         return rows
 
     def settle(self, plan: Plan, leaf: Java, *, row_count: int) -> None:
-        """Let rows take the place of a part of the plan."""
+        """Let rows stand for a part of the plan in what is still to be decided."""
         self.materials[plan] = leaf
         self.row_counts[plan] = row_count
 
@@ -97,7 +91,7 @@ class Query:
         return [self.scans.get(node) for node in self.live(plan) if isinstance(node, Scan)]
 
     def is_live(self, plan: Plan) -> bool:
-        """Whether no rows have taken the place of a node."""
+        """Whether no material stands for a node."""
         return plan in self.live(self.tree)
 
     def narrowable(self, found: Iterable[Way]) -> list[Way]:
@@ -105,11 +99,5 @@ class Query:
         return [way for way in found if way.scan in self.scans and self.is_live(way.scan)]
 
     def live(self, plan: Plan) -> list[Plan]:
-        """The nodes of a part of the plan that materials do not take the place of."""
-        found, pending = [], [plan]
-        while pending:
-            node = pending.pop()
-            if node not in self.materials:
-                found.append(node)
-                pending.extend(inputs(node))
-        return found
+        """The nodes of a part of the plan that no material stands for."""
+        return list(nodes(plan, without=self.materials))

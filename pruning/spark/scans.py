@@ -1,6 +1,6 @@
 """One scan of a query: what is left of it to read, as one technique after another narrows it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,24 +16,24 @@ from pruning.expressions.sql import to_sql
 from pruning.expressions.traversal import columns
 from pruning.expressions.trees import And, Expression, Literal
 from pruning.expressions.types import BOOLEAN
+from pruning.metadata.listing import Stamp
 from pruning.metadata.memberships import indexed
 from pruning.metadata.schema import column_types
 from pruning.rules.truths import Match
 from pruning.spark.derived import Asked, ask, judge
-from pruning.spark.jvm import Java, frame, simple_name
-from pruning.spark.lake import Lake, Unprunable, lake, reading
+from pruning.spark.jvm import Java, frame, simple_name, with_element
+from pruning.spark.lake import Lake, Unprunable, lake, reading, stamps, without_rows
 from pruning.spark.matching import matching
-from pruning.spark.materials import empty_relation
 from pruning.spark.nested import leaf_types
 from pruning.spark.partitions import with_partition_values
 from pruning.spark.plans import Leaf, Unsettled
+from pruning.spark.pushdown import unpushed_condition
 from pruning.spark.ranges import range_filters
 from pruning.spark.report import Removal, ScanReport
 from pruning.techniques.keys import KeyBounds
-from pruning.techniques.raising import may_raise
 
-# Block metadata of files, and a sentence about each file whose footer could not be read.
-Reader = Callable[[tuple[str, ...]], tuple[pa.Table, dict[str, str]]]
+# Block metadata of files with these sizes and times, and a sentence about each file that could not be read.
+Reader = Callable[[tuple[str, ...], tuple[Stamp, ...]], tuple[pa.Table, dict[str, str]]]
 
 
 @dataclass(slots=True)
@@ -67,6 +67,8 @@ class TableScan:
     # What holds of every row that is still needed, beside the scan's own filters.
     learned: list[Expression] = field(default_factory=list)
     range_filters: tuple[str, ...] = ()
+    # Whether other scans were narrowed by what this one holds, so that its list of files must not change.
+    pinned: bool = False
     _known: _Known | None = None
     _bounds: dict[Expression, KeyBounds] = field(default_factory=dict)
     # Of each file whether it may be read; shape (files,).
@@ -195,44 +197,50 @@ class TableScan:
         """The files to read, in Spark's order: also those of which nothing is known."""
         return [self.table.files[place] for place in np.flatnonzero(self._left)]
 
-    def subtree(self, files: Sequence[str] | None = None) -> Java | None:
-        """What takes the leaf's place, None where it stays.
+    def subtree(self, files: Sequence[str] | None = None, *, leaf: Java | None = None) -> Java | None:
+        """The plan that takes the leaf's place, None where the leaf stays.
 
         Args:
             files: Some of the files to read; None is all of them.
-
+            leaf: The same table's leaf in the analyzed plan; None is the leaf of the optimized plan.
         Raises:
             Unprunable: Spark would read other files.
         """
         left = self.files() if files is None else list(files)
+        here = self.leaf.node if leaf is None else leaf
         if self.table.files and not left:
             self.range_filters = ()
-            return empty_relation(self.spark, self.leaf.node)
+            return without_rows(self.spark, reading(self.spark, self.table, [], leaf=here))
         ranges = self._ranges(left)
-        whole = len(left) == len(self.table.files)
-        below = self.leaf.node if whole else reading(self.spark, self.table, left)
+        whole = len(left) == len(self.table.files) and (leaf is None or not self.pinned)
+        below = here if whole else reading(self.spark, self.table, left, leaf=here)
         if ranges:
             below, ranges = _filtered(self.spark, below, ranges)
         self.range_filters = tuple(ranges)
         return None if whole and not ranges else below
 
-    def passes_whole(self, files: Sequence[str] | None = None) -> bool:
-        """Whether each row of the files to read satisfies the scan's own filters, so that none must be asked.
+    def share(self, files: Collection[str]) -> None:
+        """Read these files, a superset of those that are needed here: other parts of the query need them.
 
-        Args:
-            files: Some of the files to read; None is all of them.
+        All that was removed counts as one removal, by the first technique, of the files that nobody needs.
         """
-        if self._known is None or not self.filtered or not self.certain:
-            return False
-        # A verdict speaks of rows that do not raise; others would come through unasked.
-        if may_raise(self.asked.predicate):
-            return False
-        left = self.files() if files is None else files
-        known = self._known
-        inside = pc.is_in(known.metadata.column("file"), value_set=pa.array(left, pa.string()))
-        spoken_for = len(known.metadata.column("file").filter(inside).unique()) == len(left)
-        mask: np.ndarray = inside.combine_chunks().to_numpy(zero_copy_only=False)
-        return spoken_for and bool(left) and bool((known.verdicts[mask] == Match.ALL).all())
+        self.range_filters = ()
+        others = len(set(files) - set(self.files()))
+        if not others or self._known is None:
+            return
+        known, removals = self._known, tuple(self.removals)
+        self._chosen = np.array([file in files for file in self.table.files], bool)
+        known.keep[:] = self._chosen[known.file_of_block]
+        known.silent |= self._chosen
+        removed = int((~self._chosen).sum())
+        self.removals[:] = []
+        if removed:
+            because = " and ".join(removal.predicate for removal in removals)
+            blocks = int((~known.keep).sum())
+            self.removals.append(
+                Removal(technique=removals[0].technique, predicate=because, files=removed, blocks=blocks)
+            )
+        self.notes.append(f"{others:,} files more are read for other parts of the query that share this scan")
 
     def untouched(self, note: str) -> None:
         """Forget all that was decided; the note says why."""
@@ -278,7 +286,7 @@ class TableScan:
     @property
     def _blocks(self) -> _Known:
         if self._known is None:
-            metadata, failures = self.read(self.table.files)
+            metadata, failures = self.read(self.table.files, tuple(stamps(self.spark, self.table)))
             types = leaf_types(self.table.data_columns)
             metadata = with_partition_values(matching(metadata, types), self.asked.predicate, self.table)
             keep = np.ones(metadata.num_rows, bool)
@@ -357,8 +365,9 @@ def open_scan(spark: SparkSession, leaf: Leaf, read: Reader) -> TableScan | Scan
 def _filtered(spark: SparkSession, leaf: Java, ranges: list[str]) -> tuple[Java, list[str]]:
     """The leaf under the range filters, whose names Spark resolves against the leaf itself."""
     try:
-        filtered = frame(spark, leaf).filter(" AND ".join(ranges))
-        return filtered._jdf.queryExecution().analyzed(), ranges
+        filtered = frame(spark, leaf).filter(" AND ".join(ranges))._jdf.queryExecution().analyzed()
     except PySparkException:
         # Names that differ only in case cannot be told apart in SQL; the query itself does without.
         return leaf, []
+    pushable = unpushed_condition(spark, filtered.condition())
+    return (filtered if pushable is None else with_element(spark, filtered, 0, pushable)), ranges

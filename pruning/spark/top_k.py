@@ -14,8 +14,9 @@ from pruning.expressions.types import Value
 from pruning.rules.interpreters.arrow import lane_type
 from pruning.rules.interpreters.arrow_kernels import reinterpret
 from pruning.spark.jvm import Java, machine, sequence, singleton
-from pruning.spark.materials import Rows, concatenated, first_line, values
+from pruning.spark.materials import Rows, first_line, values
 from pruning.spark.queries import Query
+from pruning.spark.repeating import has_repeatable_keys
 from pruning.spark.scans import TableScan
 from pruning.techniques.boundary import stricter
 from pruning.techniques.orders import SortOrder
@@ -34,7 +35,7 @@ def prune_by_top_k(query: Query, place: TopKPlace, *, runtime: bool) -> None:
     """Narrow the scans that the first key of an ORDER BY with LIMIT comes from.
 
     Metadata alone may give a boundary already. With `runtime`, files that are likely to hold the
-    first rows are read in waves, and the rows take the place of what is sorted.
+    first rows are read in waves, which tell what no other row must be compared with.
     """
     if place.wanted == 0:
         return
@@ -59,10 +60,8 @@ def _pays(query: Query, place: TopKPlace, way: Way) -> bool:
     beside = [other for other in query.live_scans(place.sort.child) if other is not scan]
     if any(other is None or not other.certain for other in beside):
         return False
-    if not query.trees.javas[place.sort.child].subqueriesAll().isEmpty():
-        return False
     others = sum(other.bytes_kept for other in beside if other is not None)
-    return others <= BESIDE_SHARE_MAX * scan.bytes_kept
+    return others <= BESIDE_SHARE_MAX * scan.bytes_kept and has_repeatable_keys(query, place.sort.child)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -113,35 +112,32 @@ class _TopK:
         return len(first) < len(self._files_of(self.machine.needed))
 
     def run(self) -> None:
-        """Read waves of files, and hold the first rows of what they give."""
-        held: list[Rows] = []
+        """Read waves of files until no other file can hold one of the first rows."""
         read: list[str] = []
+        for scan in self.query.live_scans(self.place.sort.child):
+            if scan is not None:
+                scan.pinned = True
         try:
             while len(blocks := self.machine.next_blocks()):
                 files = self._files_of(blocks)
-                held.append(self._wave(files))
+                rows = self._wave(files)
                 read += files
-                self.machine.observe(self._blocks_of(files), self._keys(held[-1]))
+                self.machine.observe(self._blocks_of(files), self._keys(rows))
         except (Py4JError, PySparkException, pa.ArrowException) as error:
             # It may be that the query fails in the same way, or only where all files are read.
             self.query.notes.append(f"the first rows could not be looked for: {first_line(error)}")
             return
-        if held and self.way.rowwise:
+        if read and self.way.rowwise:
             self.scan.choose(
                 "top-k", read, because=f"{self._order_by()}: no other file reaches the first rows"
             )
-            leaf = concatenated(self.query.spark, [rows.leaf for rows in held])
-            rows = sum(one.row_count for one in held)
-            # What one wave gave is in order.
-            settled = self.place.sort if len(held) == 1 else self.place.sort.child
-            self.query.settle(settled, leaf, row_count=rows)
 
     def apply(self) -> None:
         """Leave out what cannot reach the boundary, as far as one is known."""
         boundary = self.machine.boundary
         if boundary is None or not self.query.is_live(self.place.sort.child):
             return
-        # Rows that were seen were not kept: they, and what ties with them, are read again.
+        # The query reads the rows of the waves again, and what ties with them.
         condition = boundary.condition(self.key, self.order, ties=True)
         value = literal_sql(boundary.value, type_of(self.key))
         how = "as waves have shown" if boundary.held else f"by {self.start}"
