@@ -1,0 +1,95 @@
+"""Chains of operations on a DataFrame, some before `prune` and some after it, as people write them.
+
+The operations are data; a test applies them to a frame over one table with the columns `COLUMNS`, of which
+every other column is a function of `k`. An operation names columns bare, by an alias or through the frame
+that came before, and may ask for columns that an earlier one has left out.
+"""
+
+from dataclasses import dataclass
+
+from hypothesis import strategies as st
+
+COLUMNS = ("k", "day", "unit", "c")
+KEYS = 60  # values of k: 0 to KEYS - 1
+ALIASES = ("x", "t")
+# Predicates over one column; {} is the column as the operation names it.
+_PREDICATES = (
+    "{k} < 25",
+    "{k} >= 40",
+    "{k} BETWEEN 7 AND 12",
+    "{k} > 1000",
+    "{day} = 3",
+    "{unit} = 'feet' AND {k} < 35",
+    "{c} LIKE 'a5'",
+    "{c} = 'a5'",
+    "{c} LIKE 'a5' AND {k} < 25",
+)
+KINDS = (
+    "where",
+    "select",
+    "alias",
+    "view",
+    "hint",
+    "order",
+    "limit",
+    "self-join",
+    "union",
+    "distinct",
+    "cte",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One step of a chain.
+
+    `text` is a predicate, or a comma-separated list of columns; `naming` says how columns are named: "bare",
+    "frame" for `frame["k"]`, or an alias. `number` is a limit, or a bound on k.
+    """
+
+    kind: str
+    text: str = ""
+    naming: str = "bare"
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FrameChain:
+    """What is done before `prune`, what after it, and whether Spark pads CHAR columns as it reads them."""
+
+    before: tuple[Operation, ...]
+    after: tuple[Operation, ...]
+    pads: bool
+
+
+@st.composite
+def _operations(draw: st.DrawFn) -> Operation:
+    kind = draw(st.sampled_from(KINDS))
+    naming = draw(st.sampled_from(("bare", "bare", "frame", *ALIASES)))
+    text = ""
+    if kind in ("where", "union", "cte"):
+        text = draw(st.sampled_from(_PREDICATES))
+    elif kind == "select":
+        text = ",".join(draw(st.lists(st.sampled_from(COLUMNS), min_size=1, max_size=3, unique=True)))
+    elif kind in ("alias", "view"):
+        naming = draw(st.sampled_from(ALIASES))
+    elif kind == "hint":
+        text = draw(st.sampled_from(("broadcast", "coalesce")))
+    return Operation(kind, text, naming, draw(st.integers(1, 30)))
+
+
+@st.composite
+def frame_chains(draw: st.DrawFn) -> FrameChain:
+    """Chains of one to four operations before `prune` and up to three after it.
+
+    The first one filters, so that there is something to prune. An operation may be refused by Spark, such as
+    one that names an alias that is not there; it must then be refused with and without `prune`.
+    Shrinks to: fewer operations, then simpler ones.
+    """
+    first = Operation("where", draw(st.sampled_from(_PREDICATES)))
+    before = draw(st.lists(_operations(), max_size=3))
+    return FrameChain(
+        before=(first, *before),
+        after=tuple(draw(st.lists(_operations(), max_size=3))),
+        pads=draw(st.booleans()),
+    )
