@@ -126,6 +126,7 @@ class _Facts:
                     finals[transaction, version.object] = version
                 case Derive(_, version, sources):
                     self.sources[version] = sources
+        self.lasts = finals
         self.finals = frozenset(finals.values())
 
     def closure(self, version: Version) -> frozenset[Version]:
@@ -138,6 +139,32 @@ class _Facts:
         """The transaction of the history whose commit installed this version, if there is one."""
         writer = self.writers.get(version)
         return writer if writer in self.commits and version in self.finals else None
+
+    def ages(self, version: Version) -> dict[str, int]:
+        """For each object that a version derives from, the age of the newest version of it."""
+        newest: dict[str, int] = {}
+        for origin in self.closure(version):
+            newest[origin.object] = max(self.age(origin), newest.get(origin.object, -1))
+        return newest
+
+    def age(self, version: Version) -> int:
+        """The place of what a written version's transaction installed of the object, or -1."""
+        writer = self.writers.get(version)
+        if writer not in self.commits:
+            return -1
+        order, installed = self.orders.get(version.object, ()), self.lasts[writer, version.object]
+        return order.index(installed) if installed in order else -1
+
+    def order_with(self, name: str, version: Version | None) -> tuple[Version, ...]:
+        """The order of an object; a derived version that it leaves out comes before the first newer one."""
+        order = self.orders.get(name, ())
+        if version is None or version in order or version not in self.sources:
+            return order
+        ages = self.ages(version)
+        for place, other in enumerate(order):
+            if any(age > ages.get(source, -1) for source, age in self.ages(other).items()):
+                return (*order[:place], version, *order[place:])
+        return (*order, version)
 
     def reads(self) -> Iterator[tuple[int, Version]]:
         """Each item read of a committed transaction."""
@@ -209,7 +236,7 @@ def _predicate_dependencies(facts: _Facts) -> Iterator[Edge]:
         predicate = facts.history.predicates[read.predicate]
         chosen = {version.object: version for version in read.versions}
         for name in predicate.domain:
-            order = facts.orders.get(name, ())
+            order = facts.order_with(name, chosen.get(name))
             if name in chosen and chosen[name] not in order:
                 continue
             newest = order.index(chosen[name]) if name in chosen else -1

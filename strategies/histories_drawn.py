@@ -2,7 +2,8 @@
 
 Every version exists before it is used and every transaction ends, so each history is well formed; no more is
 promised. What is read may be uncommitted, intermediate, aborted or old, in half of the histories committed or
-old; the order of versions is that of the commits or any other.
+old; the order of versions is that of the commits or any other. A derived version whose transaction derives
+another one later, or aborts, is in the order or left out.
 """
 
 import enum
@@ -45,10 +46,11 @@ class Action(enum.Enum):
     SCAN = "read by a predicate"
     DERIVE = "derive"
     REFRESH = "refresh in a transaction of its own"
+    CRASH = "refresh in a transaction of its own that aborts"
 
 
 _BASIC = (*(Action.READ,) * 8, *(Action.WRITE,) * 6, *(Action.SCAN,) * 2, Action.COMMIT, Action.ABORT)
-_DERIVING = (Action.DERIVE, *(Action.REFRESH,) * 3)
+_DERIVING = (Action.DERIVE, *(Action.REFRESH,) * 3, Action.CRASH)
 
 
 class _Step(NamedTuple):
@@ -87,6 +89,8 @@ class _Happening:
     writers: dict[Version, int] = field(default_factory=dict)
     written: dict[tuple[int, str], Version] = field(default_factory=dict)
     committed: dict[str, list[Version]] = field(default_factory=dict)
+    derived: dict[tuple[int, str], Version] = field(default_factory=dict)
+    installed: set[Version] = field(default_factory=set)
 
     def take(self, step: _Step) -> None:
         """Do what the step says, where that is possible, in a transaction that has not ended."""
@@ -105,10 +109,10 @@ class _Happening:
                 self._scan(step)
             case Action.DERIVE:
                 self._derive(step, step.transaction)
-            case Action.REFRESH:
+            case Action.REFRESH | Action.CRASH:
                 self.refreshes += 1
                 self._derive(step, self.refreshes)
-                self.end(self.refreshes, commits=True)
+                self.end(self.refreshes, commits=step.action is Action.REFRESH)
 
     def end(self, transaction: int, *, commits: bool) -> None:
         """End a transaction that has not ended; one that has done nothing begins first."""
@@ -120,6 +124,7 @@ class _Happening:
             for (writer, name), version in self.written.items():
                 if writer == transaction:
                     self.committed.setdefault(name, []).append(version)
+            self.installed.update(version for (by, _), version in self.derived.items() if by == transaction)
 
     def _read(self, step: _Step) -> None:
         names = self.objects + self.tables
@@ -161,6 +166,7 @@ class _Happening:
         if sources:
             version = Version(table, str(len(self.versions.get(table, ())) + 1))
             self.operations.append(Derive(transaction, version, sources))
+            self.derived[transaction, table] = version
             self.versions.setdefault(table, []).append(version)
 
     def _seen(self, transaction: int, name: str, back: int) -> Version | None:
@@ -179,7 +185,8 @@ class _Happening:
 def histories(draw: DrawFn, *, derivations: bool | None = None, max_transactions: int = 6) -> History:
     """Well-formed histories of a few transactions, and refreshes besides.
 
-    Shrinks to: fewer steps of fewer transactions, then newer versions, then predicates that match nothing.
+    Shrinks to: fewer steps of fewer transactions, then newer versions, then orders that leave nothing out,
+    then predicates that match nothing.
 
     Args:
         derivations: Whether there may be derivations; None for half of the histories.
@@ -224,6 +231,8 @@ def _orders(draw: DrawFn, happening: _Happening) -> dict[str, tuple[Version, ...
         versions = source.get(name, [])
         initial = [version for version in versions if version.tag == "0"]
         later = [version for version in versions if version.tag != "0"]
+        if name in happening.tables:
+            later = [of for of in later if of in happening.installed or not draw(st.booleans())]
         orders[name] = (*initial, *(later if as_committed else draw(st.permutations(later))))
     return orders
 

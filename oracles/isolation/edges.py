@@ -13,6 +13,7 @@ import numpy as np
 from oracles.isolation.columns import Kind
 from oracles.isolation.facts import Facts
 from oracles.isolation.lists import Flags, Ints, Lists, contained, distinct
+from oracles.isolation.placing import places_left_out
 
 
 class Dependency(enum.IntEnum):
@@ -165,30 +166,40 @@ class Changes:
 def changes(known: Facts) -> Changes:
     """The versions whose match differs from that of the one before; what is unborn does not match."""
     columns = known.columns
-    width = len(columns.object_of)
     predicates, objects = columns.domains.all()
     owners, versions = columns.orders.expand(objects)
-    predicates = predicates[owners]
-    owners, matching = columns.matching.all()
-    matches = distinct(owners * width + matching)
-    before = known.before[versions]
-    now = contained(predicates * width + versions, matches)
-    then = contained(predicates * width + before, matches) & (before >= 0)
-    changed = now != then
-    version, predicates = versions[changed], predicates[changed]
+    predicates, before = predicates[owners], known.before[versions]
+    changed = _changed(known, predicates, versions, before)
+    version, predicates, before = versions[changed], predicates[changed], before[changed]
     indexes = np.arange(len(version), dtype=np.int64)
-    owners, bases = known.closure.expand(version)
-    derived = known.derived[version]
-    # A derived version is judged by what it no longer shares with the one before.
-    compared = np.flatnonzero(derived & (known.before[version] >= 0))
-    shared, of_before = known.closure.expand(known.before[version[compared]])
-    new, _ = _differences(known, owners, bases, compared[shared], of_before)
-    new &= known.installing(bases)
     return Changes(
         version,
         Lists.grouped(predicates, indexes, len(columns.predicates)),
-        Lists.grouped(owners[new], bases[new], len(version)),
+        _changing(known, version, before),
     )
+
+
+def _changed(known: Facts, predicates: Ints, versions: Ints, before: Ints) -> Flags:
+    """Whether of each version and the one before, or -1 for unborn, just one matches the predicate."""
+    columns = known.columns
+    width = len(columns.object_of)
+    owners, matching = columns.matching.all()
+    matches = distinct(owners * width + matching)
+    now = contained(predicates * width + versions, matches)
+    then = contained(predicates * width + before, matches) & (before >= 0)
+    changed: Flags = now != then
+    return changed
+
+
+def _changing(known: Facts, versions: Ints, before: Ints) -> Lists:
+    """For each version the installed ones that make it differ from the one before, or -1 for unborn."""
+    owners, bases = known.closure.expand(versions)
+    # A derived version is judged by what it no longer shares with the one before.
+    compared = np.flatnonzero(known.derived[versions] & (before >= 0))
+    shared, of_before = known.closure.expand(before[compared])
+    new, _ = _differences(known, owners, bases, compared[shared], of_before)
+    new &= known.installing(bases)
+    return Lists.grouped(owners[new], bases[new], len(versions))
 
 
 def _predicates(known: Facts) -> tuple[Edges, ...]:
@@ -200,24 +211,35 @@ def _predicates(known: Facts) -> tuple[Edges, ...]:
     found = changes(known)
     owners, indexes = found.of_predicate.expand(columns.subject[reads])
     changed = found.version[indexes]
-    read_at = _positions_read(known, reads, owners, columns.object_of[changed])
-    usable = read_at != _UNPLACED
-    owners, indexes, changed, read_at = owners[usable], indexes[usable], changed[usable], read_at[usable]
+    read = _versions_read(known, reads, owners, columns.object_of[changed])
+    left_out = _left_out(known, reads)
+    seen_at = np.where(read < 0, -1, left_out.seen_at[read])
+    # What follows a version that the order leaves out is compared with that, not with the one before it.
+    usable = (seen_at != _UNPLACED) & ~(
+        (read >= 0) & (known.position[read] < 0) & (known.position[changed] == seen_at + 1)
+    )
+    owners, indexes, changed, seen_at = owners[usable], indexes[usable], changed[usable], seen_at[usable]
     which, bases = found.bases.expand(indexes)
-    readers = known.transaction_of[reads][owners[which]]
-    writers, operations, changed = known.writer[bases], reads[owners[which]], changed[which]
-    saw = known.position[changed] <= read_at[which]
+    saw = known.position[changed] <= seen_at
+    return (
+        *_by_predicate(known, reads[owners[which]], bases, changed[which], saw[which]),
+        *left_out.edges(known),
+    )
+
+
+def _by_predicate(
+    known: Facts, operations: Ints, bases: Ints, changed: Ints, saw: Flags
+) -> tuple[Edges, Edges]:
+    """Edges from whoever changed what a predicate read saw, and to whoever changed what it did not see."""
+    readers, writers = known.transaction_of[operations], known.writer[bases]
     return (
         _edges(Dependency.WRP, writers[saw], readers[saw], bases[saw], operations[saw], changed[saw]),
         _edges(Dependency.RWP, readers[~saw], writers[~saw], bases[~saw], operations[~saw], changed[~saw]),
     )
 
 
-_UNPLACED = -2  # a version that is in no order tells nothing of those that are
-
-
-def _positions_read(known: Facts, reads: Ints, owners: Ints, objects: Ints) -> Ints:
-    """The place in its order of the version that a read has of an object; -1 for unborn."""
+def _versions_read(known: Facts, reads: Ints, owners: Ints, objects: Ints) -> Ints:
+    """The version that a read has of an object; -1 for unborn."""
     columns = known.columns
     width = len(columns.objects)
     sets, versions = columns.lists.expand(reads)
@@ -227,6 +249,63 @@ def _positions_read(known: Facts, reads: Ints, owners: Ints, objects: Ints) -> I
     wanted = owners * width + objects
     present = contained(wanted, keys)
     found = np.full(len(wanted), -1, np.int64)
-    places = known.position[versions[np.searchsorted(keys, wanted[present])]]
-    found[present] = np.where(places < 0, _UNPLACED, places)
+    found[present] = versions[np.searchsorted(keys, wanted[present])]
     return found
+
+
+_UNPLACED = -2  # a written version that is in no order tells nothing of those that are
+
+
+@dataclass(frozen=True, slots=True)
+class _LeftOut:
+    """Predicate reads of derived versions that the orders leave out.
+
+    Attributes:
+        seen_at: For each version its place in its order; for one that the order leaves out the place of the
+            one before it, or -1 if there is none; `_UNPLACED` for one that has no place.
+        operations: The predicate reads. Shape (n,).
+        versions: What each of them has of an object.
+    """
+
+    seen_at: Ints
+    operations: Ints
+    versions: Ints
+
+    def edges(self, known: Facts) -> tuple[Edges, ...]:
+        """The edges of what these versions change, and of what changes them."""
+        columns = known.columns
+        if not len(self.versions):
+            return ()
+        objects, places = columns.object_of[self.versions], self.seen_at[self.versions]
+        starts, lengths = columns.orders.starts[objects], columns.orders.lengths[objects]
+        before, after = np.full((2, len(places)), -1, np.int64)
+        earlier, later = places >= 0, places + 1 < lengths
+        before[earlier] = columns.orders.values[(starts + places)[earlier]]
+        after[later] = columns.orders.values[(starts + places + 1)[later]]
+        return (
+            *self._changes(known, self.operations, self.versions, before, saw=True),
+            *self._changes(known, self.operations[later], after[later], self.versions[later], saw=False),
+        )
+
+    @staticmethod
+    def _changes(
+        known: Facts, operations: Ints, versions: Ints, before: Ints, *, saw: bool
+    ) -> tuple[Edges, Edges]:
+        changed = _changed(known, known.columns.subject[operations], versions, before)
+        operations, versions, before = operations[changed], versions[changed], before[changed]
+        which, bases = _changing(known, versions, before).all()
+        return _by_predicate(
+            known, operations[which], bases, versions[which], np.full(len(which), saw, np.bool_)
+        )
+
+
+def _left_out(known: Facts, reads: Ints) -> _LeftOut:
+    """The derived versions that predicate reads have and that the orders leave out."""
+    seen_at = np.where(known.position < 0, _UNPLACED, known.position)
+    owners, versions = known.columns.lists.expand(reads)
+    lacking = known.derived[versions] & (known.position[versions] < 0)
+    owners, versions = owners[lacking], versions[lacking]
+    if len(versions):
+        read = distinct(versions)
+        seen_at[read] = places_left_out(known, read) - 1
+    return _LeftOut(seen_at, reads[owners], versions)

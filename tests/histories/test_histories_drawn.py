@@ -41,13 +41,18 @@ def made(history: History) -> list[Version]:
 
 
 def finals(history: History) -> set[Version]:
-    """The last version of each object that each committed transaction wrote, and every derived version."""
+    """The last version of each object that each committed transaction wrote, and that it derived."""
     committed = {of.transaction for of in history.operations if isinstance(of, Commit)}
     last = {
-        (of.transaction, of.version.object): of.version for of in history.operations if isinstance(of, Write)
+        (type(of), of.transaction, of.version.object): of.version
+        for of in history.operations
+        if isinstance(of, Write | Derive)
     }
-    derived = {of.version for of in history.operations if isinstance(of, Derive)}
-    return {version for (writer, _), version in last.items() if writer in committed} | derived
+    return {version for (_, maker, _), version in last.items() if maker in committed}
+
+
+def derived(history: History) -> set[Version]:
+    return {of.version for of in history.operations if isinstance(of, Derive)}
 
 
 @examples(4)
@@ -77,7 +82,7 @@ def test_the_orders_have_what_was_installed_and_at_most_one_version_before(histo
         installed = {version for version in finals(history) if version.object == name}
         assert len(set(order)) == len(order)
         assert set(order) >= installed
-        assert set(order[1:]) <= installed
+        assert set(order[1:]) <= installed | derived(history)
 
 
 @examples(4)
@@ -110,7 +115,13 @@ def counts() -> Counter[str]:
         judged = judge(history)
         found.update(judged.phenomena)
         found.update({edge.kind for edge in judged.edges})
-        found["derivations"] += any(isinstance(operation, Derive) for operation in history.operations)
+        found["derivations"] += bool(derived(history))
+        listed = {version for order in history.orders.values() for version in order}
+        found["read of a derived version left out"] += any(
+            (derived(history) - listed).intersection(used(history, place))
+            for place, operation in enumerate(history.operations)
+            if isinstance(operation, PredicateRead)
+        )
 
     # What is checked is what comes in a sample; how long and how large its histories are does not matter.
     sampled = settings(
@@ -131,6 +142,10 @@ def test_drawn_histories_reach_each_phenomenon_and_each_kind_of_edge(counts: Cou
     assert counts[name] >= SAMPLE / 200
 
 
+def test_drawn_histories_reach_predicate_reads_of_derived_versions_left_out(counts: Counter[str]) -> None:
+    assert counts["read of a derived version left out"] >= SAMPLE / 200
+
+
 def test_many_drawn_histories_have_derivations(counts: Counter[str]) -> None:
     assert SAMPLE / 4 <= counts["derivations"] <= SAMPLE * 3 / 4
 
@@ -143,17 +158,17 @@ def test_drawn_histories_reach_each_level_as_a_strongest(level: str) -> None:
 
 def without_derivations(history: History) -> History:
     """The same history, in which nobody derives or reads a derived version."""
-    derived = {operation.version for operation in history.operations if isinstance(operation, Derive)}
+    lost = derived(history)
     kept = (of for of in history.operations if not isinstance(of, Derive))
     return History(
         operations=tuple(
-            replace(of, versions=tuple(version for version in of.versions if version not in derived))
+            replace(of, versions=tuple(version for version in of.versions if version not in lost))
             if isinstance(of, PredicateRead)
             else of
             for of in kept
-            if not (isinstance(of, Read) and of.version in derived)
+            if not (isinstance(of, Read) and of.version in lost)
         ),
-        orders={name: order for name, order in history.orders.items() if derived.isdisjoint(order)},
+        orders={name: order for name, order in history.orders.items() if lost.isdisjoint(order)},
         predicates=history.predicates,
     )
 

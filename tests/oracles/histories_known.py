@@ -220,4 +220,49 @@ KNOWN = {
         ),
         "G-SI G-SI-rt G-nonadjacent G-single G2", "PL-2.99", "T1-ww->T2 T5-rwp->T2 T2-wr->T5"
     ),
+    # Predicates over derived versions that their order leaves out: what they derive from gives the place.
+    "predicate-over-a-version-left-out": Known(
+        history(
+            "w1(x@1) c1 d3(p@1|x@1) w2(x@2) c2 p5(P:p@1) d3(p@2|x@2) c3 r5(x@2) c5",
+            "x@1 << x@2; p@2",
+            {"P": ("p", "p@1")},
+        ),
+        "G-SI G-SI-rt G-nonadjacent G-single G2", "PL-2.99", "T1-ww->T2 T1-wrp->T5 T5-rwp->T2 T2-wr->T5"
+    ),
+    "left-out-and-replaced-by-an-equal-match": Known(
+        history(
+            "w1(x@1) c1 d3(p@1|x@1) w2(x@2) c2 p5(P:p@1) d3(p@2|x@2) c3 r5(x@2) c5",
+            "x@1 << x@2; p@2",
+            {"P": ("p", "p@1, p@2")},
+        ),
+        "", "PL-SI PL-3", "T1-ww->T2 T1-wrp->T5 T2-wr->T5"
+    ),
+    "left-out-between-two": Known(
+        history(
+            "w1(x@1) c1 d4(p@1|x@1) c4 w2(x@2) c2 d5(p@2|x@2) a5 w3(x@3) c3 d6(p@3|x@3) c6 p7(P:p@2) c7",
+            "x@1 << x@2 << x@3; p@1 << p@3",
+            {"P": ("p", "p@1, p@3")},
+        ),
+        "G-SI-rt", "PL-SI PL-3", "T1-ww->T2 T2-ww->T3 T1-ww->T3 T1-wrp->T7 T2-wrp->T7 T7-rwp->T3"
+    ),
+    "left-out-before-its-source-was-born": Known(
+        history(
+            "w1(x@1) c1 d3(p@1|x@1) a3 w2(y@2) c2 d4(p@2|x@1,y@2) c4 p5(P:p@1) r5(y@2) c5",
+            "x@1; y@2; p@2",
+            {"P": ("p", "p@2")},
+        ),
+        "G-SI G-SI-rt G-nonadjacent G-single G2", "PL-2.99", "T5-rwp->T2 T2-wr->T5"
+    ),
+    "left-out-from-an-intermediate-of-its-own": Known(
+        history(
+            "w1(x@1.1) d1(p@1|x@1.1) p1(P:p@1) w1(x@1.2) d1(p@2|x@1.2) c1 w2(x@2) c2 d3(p@3|x@2) c3",
+            "x@1.2 << x@2; p@2 << p@3",
+            {"P": ("p", "p@1, p@2")},
+        ),
+        "", "PL-SI PL-3", "T1-ww->T2 T1-rwp->T2"
+    ),
+    "left-out-of-an-object-without-an-order": Known(
+        history("w1(x@1) c1 d3(p@1|x@1) a3 p5(P:p@1) c5", "x@1", {"P": ("p", "p@1")}),
+        "", "PL-SI PL-3", "T1-wrp->T5"
+    ),
 }  # fmt: skip

@@ -11,6 +11,7 @@ from labelled_histories import BY_NAME, needs_labels
 from oracles import isolation
 from oracles.isolation import Verdict
 from oracles.isolation.notation import loads
+from oracles.isolation_brute_force import judge
 from strategies.histories import History
 
 
@@ -23,6 +24,13 @@ def test_a_known_history_shows_what_it_is_known_for(name: str) -> None:
     assert " ".join(result.strongest) == known.strongest
     if known.edges is not None:
         assert result.edges() == set(known.edges.split())
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_the_brute_force_checker_agrees_on_a_known_history(name: str) -> None:
+    result, judged = isolation.check(KNOWN[name].history), judge(KNOWN[name].history)
+    assert set(result.phenomena) == judged.phenomena
+    assert result.edges() == {str(edge) for edge in judged.edges}
 
 
 @needs_labels

@@ -6,7 +6,7 @@ and only of a derived object of its own that no other derivation uses; where the
 PL-2.99.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pytest
@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from oracles import isolation
-from oracles.isolation_brute_force import Judgement, Kind, judge
+from oracles.isolation_brute_force import Edge, Judgement, Kind, judge
 from strategies.histories import (
     Abort,
     Begin,
@@ -25,6 +25,7 @@ from strategies.histories import (
     Derive,
     History,
     Operation,
+    Predicate,
     PredicateRead,
     Read,
     Version,
@@ -39,6 +40,7 @@ def judged(history: History, *, literal: bool = False) -> Judgement:
     """What both checkers find."""
     found, checked = judge(history, literal=literal), isolation.check(history, literal=literal)
     assert (set(checked.phenomena), set(checked.strongest)) == (found.phenomena, found.strongest)
+    assert checked.edges() == {str(edge) for edge in found.edges}
     return found
 
 
@@ -75,7 +77,86 @@ def moved(draw: DrawFn) -> tuple[History, History]:
     there: list[Operation] = [replace(derivation, transaction=transaction)]
     if transaction == own:
         there = [Begin(own), *there, draw(st.sampled_from((Commit(own), Abort(own))))]
-    return history, replace(history, operations=(*rest[:place], *there, *rest[place:]))
+    after = replace(history, operations=(*rest[:place], *there, *rest[place:]))
+    orders = with_installed(history.orders, after.operations)
+    return replace(history, orders=orders), replace(after, orders=orders)
+
+
+def with_installed(
+    orders: Mapping[str, tuple[Version, ...]], operations: Sequence[Operation]
+) -> Mapping[str, tuple[Version, ...]]:
+    """Return the orders with all that committed transactions derived last; what they lacked is at the end."""
+    committed = {of.transaction for of in operations if isinstance(of, Commit)}
+    last = {(of.transaction, of.version.object): of.version for of in operations if isinstance(of, Derive)}
+    complete = dict(orders)
+    for (transaction, name), version in last.items():
+        if transaction in committed and version not in complete.get(name, ()):
+            complete[name] = (*complete.get(name, ()), version)
+    return complete
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """A history whose one predicate read has a derived version that its order leaves out."""
+
+    history: History
+    version: Version
+
+    def listings(self) -> Iterator[History]:
+        """Yield the same history, its order with the version at each place after an initial one."""
+        name, orders = self.version.object, self.history.orders
+        order = orders.get(name, ())
+        derived = {of.version for of in self.history.operations if isinstance(of, Derive)}
+        for place in range(bool(order) and order[0] not in derived, len(order) + 1):
+            yield replace(
+                self.history, orders={**orders, name: (*order[:place], self.version, *order[place:])}
+            )
+
+
+@st.composite
+def left_out(draw: DrawFn) -> LeftOut:
+    """Histories in which a refresh aborts, and a later transaction reads by predicate what it derived."""
+    drawn = draw(histories(derivations=True, max_transactions=3))
+    kept = [of for of in drawn.operations if not isinstance(of, PredicateRead)]
+    places = [place for place, of in enumerate(kept) if isinstance(of, Derive)]
+    assume(places)
+    place = draw(st.sampled_from(places))
+    derivation = kept[place]
+    assert isinstance(derivation, Derive)
+    aborts = 1 + max(of.transaction for of in drawn.operations)
+    reader, version = aborts + 1, derivation.version
+    operations = (
+        *(
+            operation
+            for operation in begun(replace(drawn, operations=tuple(kept))).operations
+            if operation != derivation
+        ),
+        *(Begin(aborts), replace(derivation, transaction=aborts), Abort(aborts)),
+        *(PredicateRead(reader, "P", (version,)), Commit(reader)),
+    )
+    orders = {name: tuple(of for of in order if of != version) for name, order in drawn.orders.items()}
+    versions = [of.version for of in kept if isinstance(of, Derive) and of.version.object == version.object]
+    matching = frozenset(of for of in versions if draw(st.booleans()))
+    history = History(
+        operations=operations,
+        orders=with_installed(orders, operations),
+        predicates={"P": Predicate(frozenset({version.object}), matching)},
+    )
+    return LeftOut(history=history, version=version)
+
+
+def predicate_edges(history: History) -> frozenset[Edge]:
+    kinds = {Kind.PREDICATE_READ, Kind.PREDICATE_ANTI}
+    return frozenset(edge for edge in judged(history).edges if edge.kind in kinds)
+
+
+@examples(2)
+@given(left_out())
+def test_a_version_that_its_order_leaves_out_is_read_as_at_one_of_its_places(case: LeftOut) -> None:
+    """ISO-8. An order says where a version stands, never whether a read of it counts."""
+    edges = predicate_edges(case.history)
+    event(f"edges: {bool(edges)}")
+    assert edges in map(predicate_edges, case.listings())
 
 
 @examples(4)
