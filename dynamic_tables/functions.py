@@ -150,6 +150,13 @@ def concatenated(types: Types) -> Signature:
     return Signature(TEXT, (TEXT,) * len(types), lambda *texts: "".join(texts))
 
 
+def joined(types: Types) -> Signature:
+    """Return CONCAT_WS: the first argument between the others; NULL if any argument is."""
+    if len(types) < 2:
+        raise InputError("CONCAT_WS takes a separator and at least one text")
+    return Signature(TEXT, (TEXT,) * len(types), lambda separator, *texts: separator.join(texts))
+
+
 def part_of_time(name: str) -> Resolver:
     """YEAR, MONTH and so on."""
     return fixed(INTEGER, TIMESTAMP, apply=lambda at: getattr(at, name))
@@ -173,6 +180,7 @@ FUNCTIONS: Mapping[str, Resolver] = {
     "right": fixed(TEXT, TEXT, INTEGER, apply=lambda text, count: text[-count:] if count > 0 else ""),
     "replace": fixed(TEXT, TEXT, TEXT, TEXT, apply=str.replace),
     "concat": concatenated,
+    "concat_ws": joined,
     "startswith": fixed(BOOLEAN, TEXT, TEXT, apply=str.startswith),
     "endswith": fixed(BOOLEAN, TEXT, TEXT, apply=str.endswith),
     "contains": fixed(BOOLEAN, TEXT, TEXT, apply=str.__contains__),

@@ -52,7 +52,10 @@ class Binder:
                 f"{written(node)}",
                 "is volatile: contents would change without a change of any source; store it in a table",
             )
-        rule = next((BINDERS[kind] for kind in type(node).__mro__ if kind in BINDERS), None)
+        if isinstance(node, exp.AggFunc):
+            raise Refused("an aggregate", "is not supported here")
+        # A subclass of the parser's is another function: CONCAT_WS is a CONCAT there.
+        rule = BINDERS.get(type(node))
         if rule is None:
             raise Refused(f"the expression {written(node)}", "is not supported")
         return rule(self, node)
@@ -306,6 +309,7 @@ BINDERS: Mapping[type[Any], Rule] = {
     exp.Greatest: listed("greatest"),
     exp.Least: listed("least"),
     exp.Concat: listed("concat"),
+    exp.ConcatWs: listed("concat_ws"),
     exp.Array: listed("array_construct"),
     exp.TimestampTrunc: truncating,
     exp.DateTrunc: truncating,
@@ -316,6 +320,7 @@ BINDERS: Mapping[type[Any], Rule] = {
     exp.DateSub: adding("-"),
     exp.Interval: interval,
     exp.Cast: casting,
+    exp.TryCast: casting,
     exp.Case: choosing,
     exp.If: conditional,
     exp.Nullif: nullif,
@@ -335,5 +340,4 @@ BINDERS: Mapping[type[Any], Rule] = {
     exp.Cube: refused("CUBE", ""),
     exp.GroupingSets: refused("GROUPING SETS", ""),
     exp.Window: refused("a window function", " here"),
-    exp.AggFunc: refused("an aggregate", " here"),
 }
