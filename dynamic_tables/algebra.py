@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from dynamic_tables.expressions import Expression
-from dynamic_tables.types import INTEGER, VARIANT, Field, Type
+from dynamic_tables.types import INTEGER, TEXT, VARIANT, Field, Type
 
 
 class JoinKind(enum.Enum):
@@ -99,20 +99,29 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Explode:
-    """Each row once for each element of a list, with the element and its ordinal (LATERAL FLATTEN).
+    """Each row once for each element of a list or member of an object (LATERAL FLATTEN).
 
     Attributes:
+        elements: A list or an object; anything else has no elements.
         outer: Whether a row without elements stays, with NULLs.
+        keyed: Whether the name of a member is a column too; it is NULL for an element of a list.
     """
 
     child: "Relation"
     elements: Expression
     outer: bool = False
+    keyed: bool = False
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """The child's, then the ordinal from 0 and the element."""
-        return (*self.child.fields, Field("index", INTEGER), Field("value", VARIANT))
+        """The child's, then the name if keyed, the ordinal from 0 (NULL for a member), and the value."""
+        return (*self.child.fields, *self.added)
+
+    @property
+    def added(self) -> tuple[Field, ...]:
+        """The columns that the child lacks."""
+        found = (Field("key", TEXT), Field("index", INTEGER), Field("value", VARIANT))
+        return found if self.keyed else found[1:]
 
 
 @dataclass(frozen=True, slots=True)

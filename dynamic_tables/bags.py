@@ -1,9 +1,9 @@
 """What each operator of the algebra computes, from rows with ids to rows with ids.
 
 Row ids ([D] 5.5): a scan's are the source's; filter, project and window keep their input's; a union names the
-branch before it, an explode the ordinal, a join the ids of both rows, of which one may be missing; a group's
-is its key. Before each nested id stands what ends it, so that no two make one (trap 52). The source is not
-named: its place in the query tells it, and a clone reads other sources under the same ids.
+branch before it, an explode the ordinal or the name, a join the ids of both rows, of which one may be
+missing; a group's is its key. Before each nested id stands what ends it, so that no two make one (trap 52).
+The source is not named: its place in the query tells it, and a clone reads other sources under the same ids.
 """
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
@@ -24,12 +24,12 @@ from dynamic_tables.algebra import (
     Window,
     inputs,
 )
-from dynamic_tables.changes import Contents, Row, RowId
+from dynamic_tables.changes import Cell, Contents, Row, RowId
 from dynamic_tables.errors import DuplicateRowId
 from dynamic_tables.evaluation import compiled, compiled_row, picking
 from dynamic_tables.expressions import Expression
 from dynamic_tables.types import PLAIN
-from dynamic_tables.values import key_id, row_canonical, row_key
+from dynamic_tables.values import encoded, key_id, row_canonical, row_key
 from dynamic_tables.windows import compiled_windows
 
 Pair: TypeAlias = tuple[RowId, Row]
@@ -71,20 +71,33 @@ def united(relation: UnionAll) -> Kernel:
 
 
 def exploded(relation: Explode) -> Kernel:
-    """Each row once for each element, with the ordinal in its id (trap 38)."""
-    elements = compiled(relation.elements)
+    """Each row once for each element or member, with its ordinal or name in the id (trap 38)."""
+    elements, hidden = compiled(relation.elements), 0 if relation.keyed else 1
+    nothing = (None,) * len(relation.added)
 
     def run(rows: Pairs) -> Pairs:
         found: list[Pair] = []
         for row_id, row in rows:
-            cells = elements(row)
-            if isinstance(cells, tuple) and cells:
-                found += [(f"e{place}:{row_id}", (*row, place, cell)) for place, cell in enumerate(cells)]
-            elif relation.outer:
-                found.append((f"e~:{row_id}", (*row, None, None)))
+            parts = parts_of(elements(row))
+            found += [(f"e{part}:{row_id}", (*row, *cells[hidden:])) for part, cells in parts]
+            if relation.outer and not parts:
+                found.append((f"e~:{row_id}", (*row, *nothing)))
         return found
 
     return run
+
+
+def parts_of(value: Cell) -> list[tuple[str, Row]]:
+    """Return the elements of a list or the members of an object; another value has none.
+
+    Returns:
+        For each a text that tells it from the others, and its name, ordinal and value.
+    """
+    if isinstance(value, tuple):
+        return [(str(place), (None, place, cell)) for place, cell in enumerate(value)]
+    if isinstance(value, Mapping):
+        return [(encoded(name), (name, None, cell)) for name, cell in value.items()]
+    return []
 
 
 def key_of(expressions: Sequence[Expression]) -> Callable[[Row], Any]:

@@ -119,12 +119,12 @@ def joined(relation: Join, needed: frozenset[int]) -> Narrowed:
 
 
 def exploded(relation: Explode, needed: frozenset[int]) -> Narrowed:
-    """Also the list; ordinal and element stay."""
+    """Also the list or object; the columns that are added stay."""
     width = len(relation.child.fields)
     child, places = narrow(
         relation.child, frozenset(one for one in needed if one < width) | columns_of(relation.elements)
     )
-    added = {width + place: len(child.fields) + place for place in range(2)}
+    added = {width + place: len(child.fields) + place for place in range(len(relation.added))}
     return replace(relation, child=child, elements=moved(relation.elements, places)), places | added
 
 

@@ -12,6 +12,10 @@ from dynamic_tables.functions import call
 from dynamic_tables.sql_expressions import Binder
 from dynamic_tables.sql_names import folded
 from dynamic_tables.sql_scopes import Scope, scope_of
+from dynamic_tables.types import Kind
+from pruning.errors import InputError
+
+FLATTENED = frozenset({Kind.ARRAY, Kind.OBJECT, Kind.VARIANT, Kind.NULL})
 
 
 def conjuncts(condition: Expression) -> list[Expression]:
@@ -52,7 +56,12 @@ def key_sides(test: Expression, width: int) -> tuple[Expression, Expression] | N
 
 
 def flattened(left: Scope, node: Any) -> Scope:
-    """LATERAL FLATTEN and TABLE(FLATTEN) of a list that stands to the left."""
+    """LATERAL FLATTEN and TABLE(FLATTEN) of a list or object that stands to the left.
+
+    Raises:
+        Refused: It is another function, or has an argument that is not supported.
+        InputError: Its input is of a type whose values are neither lists nor objects.
+    """
     item = node.this
     function = item.this
     if not isinstance(function, exp.Explode):
@@ -70,7 +79,10 @@ def flattened(left: Scope, node: Any) -> Scope:
         raise Refused(f"FLATTEN({', '.join(given).upper() or 'without INPUT'})", "is not supported")
     alias = item.args.get("alias")
     name = "" if alias is None or alias.this is None else folded(alias.this)
-    relation = Explode(left.relation, Binder(left, {}).bind(elements), bool(outer is not None and outer.this))
+    value = Binder(left, {}).bind(elements)
+    if value.type.kind not in FLATTENED:
+        raise InputError(f"FLATTEN takes an ARRAY, an OBJECT or a VARIANT, not {value.type}: PARSE_JSON it")
+    relation = Explode(left.relation, value, bool(outer is not None and outer.this), keyed=True)
     added = scope_of(relation, name).visible[len(left.relation.fields) :]
     return Scope(relation, (*left.visible, *added))
 

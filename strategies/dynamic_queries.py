@@ -200,13 +200,31 @@ def joinable(kind: Type) -> bool:
     return kind.kind in PLAIN or kind.kind is Kind.FLOAT
 
 
+# Objects as JSON: without members, with one name in both, with a NULL, with a long name.
+OBJECTS = (
+    "{}",
+    '{"a": 1}',
+    '{"a": 2, "b": null}',
+    '{"a:b|": [1], "a": {"a": 0.0}}',
+    f'{{"{"n" * 60}": -0.0}}',
+)
+
+
 def exploded(random: Random, tables: Tables, depth: int) -> Relation:
-    """The elements of a list column, or of a list made of two columns."""
+    """The elements of a list column or of a list of two columns, or the members of one of two objects."""
     below = child(random, tables, depth)
+    if random.random() < 0.25:
+        return Explode(below, an_object(random, below), random.random() < 0.3, keyed=True)
     lists = columns_like(below, lambda kind: kind == ARRAY)
     made = call("array_construct", any_column(random, below), any_column(random, below))
     elements = random.choice(lists) if lists else made
     return Explode(below, elements, random.random() < 0.3)
+
+
+def an_object(random: Random, relation: Relation) -> Expression:
+    """One of two objects, by whether a column is NULL."""
+    one, other = (call("parse_json", Literal(text, TEXT)) for text in random.sample(OBJECTS, 2))
+    return case(((call("is_null", any_column(random, relation)), one),), other)
 
 
 def made_distinct(random: Random, tables: Tables, depth: int) -> Relation:
