@@ -12,11 +12,10 @@ on the ellipsoid.
 import math
 from functools import reduce
 from operator import or_
-from typing import Any
-
-from pyspark.sql import Column, SparkSession, functions
+from typing import TYPE_CHECKING, Any
 
 from pruning.errors import InputError
+from pruning.requirements import require_pyspark
 from pruning.rules.regions import (
     EARTH_RADIUS_METERS,
     LATITUDE_MAX,
@@ -28,10 +27,13 @@ from pruning.rules.regions import (
     Cap,
 )
 
+if TYPE_CHECKING:
+    from pyspark.sql import Column, SparkSession
+
 
 def within_box(
-    latitude: Column | str, longitude: Column | str, south: float, west: float, north: float, east: float
-) -> Column:
+    latitude: "Column | str", longitude: "Column | str", south: float, west: float, north: float, east: float
+) -> "Column":
     """Whether a point is in a box, its edges included; east of `west` and west of `east`.
 
     Args:
@@ -43,6 +45,7 @@ def within_box(
         east: As `west`.
     Raises:
         InputError: an edge is not on the globe, or south is above north.
+        MissingPackage: there is no PySpark.
     """
     _check("south", south, LATITUDE_MAX)
     _check("north", north, LATITUDE_MAX)
@@ -56,12 +59,12 @@ def within_box(
 
 
 def within_distance(
-    latitude: Column | str,
-    longitude: Column | str,
+    latitude: "Column | str",
+    longitude: "Column | str",
     center_latitude: float,
     center_longitude: float,
     meters: float,
-) -> Column:
+) -> "Column":
     """Whether a point is within a distance of a point, on the sphere (by the haversine formula).
 
     Args:
@@ -72,6 +75,7 @@ def within_distance(
         meters: At least 0.
     Raises:
         InputError: the centre is not on the globe, or the distance is not a number from 0 on.
+        MissingPackage: there is no PySpark.
     """
     _check("center_latitude", center_latitude, LATITUDE_MAX)
     _check("center_longitude", center_longitude, LONGITUDE_MAX)
@@ -81,7 +85,7 @@ def within_distance(
     return _inside(latitude, longitude, cap.box()) & (_distance(latitude, longitude, cap) <= cap.meters)
 
 
-def register(spark: SparkSession) -> None:
+def register(spark: "SparkSession") -> None:
     """Make both predicates known to the session's SQL, with the arguments of the functions here.
 
     They are `within_box(latitude, longitude, south, west, north, east)` and
@@ -105,7 +109,7 @@ def _check(name: str, degrees: float, limit: float) -> None:
         raise InputError(f"{name}={degrees} is not on the globe: give degrees in [-{limit:g}, {limit:g}].")
 
 
-def _inside(latitude: Column | str, longitude: Column | str, box: Box) -> Column:
+def _inside(latitude: "Column | str", longitude: "Column | str", box: Box) -> "Column":
     sides = []
     for name, intervals in ((latitude, box.latitudes), (longitude, box.longitudes)):
         value = _column(name)
@@ -114,8 +118,9 @@ def _inside(latitude: Column | str, longitude: Column | str, box: Box) -> Column
     return sides[0] & sides[1]
 
 
-def _distance(latitude: Column | str, longitude: Column | str, cap: Cap) -> Column:
+def _distance(latitude: "Column | str", longitude: "Column | str", cap: Cap) -> "Column":
     """Meters from the cap's centre. The square root is at most 1 but for rounding."""
+    functions = _functions()
     north, east = functions.radians(_column(latitude)), functions.radians(_column(longitude))
     center = math.radians(cap.latitude)
     rise = functions.sin((north - center) / 2)
@@ -125,8 +130,15 @@ def _distance(latitude: Column | str, longitude: Column | str, cap: Cap) -> Colu
     return half * (2 * EARTH_RADIUS_METERS)
 
 
-def _column(name: Column | str) -> Any:
-    return functions.col(name) if isinstance(name, str) else name
+def _column(name: "Column | str") -> Any:
+    return _functions().col(name) if isinstance(name, str) else name
+
+
+def _functions() -> Any:
+    require_pyspark()
+    from pyspark.sql import functions
+
+    return functions
 
 
 # Spark puts a body in the place of the call and computes what is constant, which leaves comparisons.

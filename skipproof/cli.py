@@ -174,8 +174,7 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Ask real data eight questions in five layouts, pruned and unpruned, and compare every answer."""
-    from skipproof.demo import run
-
+    run = extras.demo().run
     with _directory(lake) as root, _progress(quiet=as_json) as step:
         report = run(root, examples=examples, step=step)
     if as_json:

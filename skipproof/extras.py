@@ -4,6 +4,17 @@ import importlib
 from typing import Any
 
 from pruning.errors import InputError
+from pruning.requirements import require_pyspark
+
+
+def demo() -> Any:
+    """Return the module that runs the demo.
+
+    Raises:
+        MissingPackage: there is no PySpark.
+    """
+    require_pyspark()
+    return importlib.import_module("skipproof.demo")
 
 
 def stand() -> Any:

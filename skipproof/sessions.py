@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from pruning.errors import InputError
+from pruning.requirements import require_pyspark
 from skipproof.java import use_java
 
 if TYPE_CHECKING:
@@ -42,8 +43,9 @@ def spark_session(settings: Mapping[str, str] | None = None) -> Iterator["SparkS
     Spark cannot start.
 
     Raises:
-        InputError: there is no Java 17 or 21, or Spark cannot start with it.
+        InputError: there is no PySpark, no Java 17 or 21, or Spark cannot start with it.
     """
+    require_pyspark()
     home = use_java()
     with tempfile.TemporaryDirectory(prefix="skipproof-spark-", ignore_cleanup_errors=True) as directory:
         places = {
@@ -62,9 +64,11 @@ def spark_session(settings: Mapping[str, str] | None = None) -> Iterator["SparkS
 
 def spark_sentence(error: Exception) -> str | None:
     """The first line of what Spark objects to; None for an error that is not Spark's."""
-    from py4j.protocol import Py4JJavaError
-    from pyspark.errors import PySparkException
-
+    try:
+        from py4j.protocol import Py4JJavaError
+        from pyspark.errors import PySparkException
+    except ImportError:
+        return None
     if isinstance(error, Py4JJavaError):
         text = str(error.java_exception.toString())
     elif isinstance(error, PySparkException):

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console
@@ -12,8 +12,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from skipproof.answers import Comparison
-from skipproof.demo import RUNS, DemoReport, Outcome
 from skipproof.flights import BLOCK_ROWS
+
+if TYPE_CHECKING:
+    from skipproof.demo import DemoReport, Outcome
 
 PLAIN_WIDTH = 120
 FILE_WIDTH = 1_000_000
@@ -74,8 +76,10 @@ def show_comparison(out: Console, comparison: Comparison) -> None:
         out.print("The same rows as the answer that skips nothing.")
 
 
-def show_demo(out: Console, report: DemoReport) -> None:
+def show_demo(out: Console, report: "DemoReport") -> None:
     """Print the demo: a table for each query, the generated examples, and one line that sums up."""
+    from skipproof.demo import RUNS
+
     out.print(
         f"{report.rows:,} flights in blocks of {BLOCK_ROWS:,} rows, Spark {report.spark}. "
         "Blocks and bytes are what Spark's tasks read, its own pushdown always on; "
@@ -89,7 +93,7 @@ def show_demo(out: Console, report: DemoReport) -> None:
     out.print(summary_line(report), style="bold green" if report.held else "bold red", soft_wrap=True)
 
 
-def _query_table(outcomes: list[Outcome]) -> Table:
+def _query_table(outcomes: list["Outcome"]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("layout", min_width=19)
     for name in ("blocks", "Spark reads", "pruned", "Spark KB", "pruned KB", "Spark ms", "pruned ms", "rows"):
@@ -111,7 +115,7 @@ def _query_table(outcomes: list[Outcome]) -> Table:
     return table
 
 
-def _examples_line(report: DemoReport) -> str:
+def _examples_line(report: "DemoReport") -> str:
     examples = report.examples
     if examples.difference:
         return f"Generated examples: after {examples.examples}, {escape(examples.difference)}"
@@ -121,7 +125,7 @@ def _examples_line(report: DemoReport) -> str:
     )
 
 
-def summary_line(report: DemoReport) -> str:
+def summary_line(report: "DemoReport") -> str:
     """The demo in one line."""
     wrong = sum(not outcome.same_rows for outcome in report.outcomes)
     if not report.held:

@@ -21,6 +21,8 @@ _BUILT_IN = {
     "skipproof": "pyspark",
     "spark": "pyspark",
 }
+# What installs a module in the release that the adapters know, where that is not the package of its name.
+_EXTRAS = {"pyspark": "skipproof[spark]"}
 
 
 class UnknownEngine(ValueError):
@@ -51,9 +53,11 @@ def engine(name: str, *, python: str | None = None) -> Engine:
     """
     if name in _BUILT_IN:
         if python is None and importlib.util.find_spec(_BUILT_IN[name]) is None:
+            module = _BUILT_IN[name]
             raise UnknownEngine(
-                f"{name} needs the package {_BUILT_IN[name]}, which is not installed; install it, or name "
-                "the interpreter of an environment that has it with --python"
+                f"{name} needs the package {module}, which is not installed; run "
+                f"`pip install '{_EXTRAS.get(module, module)}'`, or name the interpreter of an environment "
+                "that has it with --python"
             )
         return Engine(name, (python or sys.executable, str(_WORKER), name))
     for point in entry_points(group=GROUP):
