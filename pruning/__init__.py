@@ -1,6 +1,9 @@
 """Block pruning: which blocks a scan may skip, and the proof that it may.
 
 The public surface is here. Spark and Arrow are imported when a function is first used.
+
+Where a folder of the user's hides another package of this installation, a warning names it: nothing here
+needs those packages, but the command line and the stand do.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -20,6 +23,19 @@ _HOMES = {
     "index": "pruning.metadata.indexing",
     "prune": "pruning.spark.pruning",
 }
+
+
+def _warn_of_hidden_package() -> None:
+    import warnings
+
+    from pruning.siblings import hidden_package
+
+    sentence = hidden_package()
+    if sentence is not None:
+        warnings.warn(f"{sentence} `pruning` works without it.", stacklevel=3)
+
+
+_warn_of_hidden_package()
 
 
 def __getattr__(name: str) -> Any:

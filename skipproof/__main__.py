@@ -1,5 +1,5 @@
 """`python -m skipproof` is the command `skipproof`."""
 
-from skipproof.cli import main
+from skipproof.starting import main
 
 main()

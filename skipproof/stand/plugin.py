@@ -140,7 +140,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Look for the engines that are named.
 
     Raises:
-        pytest.UsageError: there is no such engine, or what the hunt needs is not installed.
+        pytest.UsageError: there is no such engine, or what the hunt needs is not installed or hidden.
     """
     if not config.getoption("skipproof_engine") and not config.getoption("skipproof_command"):
         return
@@ -149,6 +149,7 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("the hunt draws with Hypothesis: pip install 'skipproof[testbed]'")
     if config.getoption("skipproof_examples") < 1:
         raise pytest.UsageError("--skipproof-examples: at least 1")
+    _check_packages()
     config.stash[WORKERS] = Workers(_commands(config))
 
 
@@ -162,12 +163,25 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """Add the items of the hunt behind the others, before `-k` and `-m` choose among them."""
+    """Add the items of the hunt behind the others, before `-k` and `-m` choose among them.
+
+    Raises:
+        pytest.UsageError: folders that collecting has put on the path hide what the hunt needs.
+    """
     if WORKERS not in config.stash:
         return
+    _check_packages()
     for part in _parts(config):
         name = f"{part.label}-{part.area}-{part.ordinal}"
         items.append(HuntItem.from_parent(session, name=name, nodeid=f"skipproof::{name}", part=part))
+
+
+def _check_packages() -> None:
+    from skipproof.starting import hidden_package
+
+    sentence = hidden_package()
+    if sentence is not None:
+        raise pytest.UsageError(sentence)
 
 
 def _commands(config: pytest.Config) -> dict[str, tuple[str, ...]]:

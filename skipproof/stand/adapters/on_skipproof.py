@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pruning
@@ -20,6 +22,7 @@ class OnSkipproof(OnSpark):
 
     def __init__(self) -> None:
         super().__init__()
+        _check_place()
         self._runtime = True
 
     def start(self) -> str:
@@ -53,6 +56,22 @@ class OnSkipproof(OnSpark):
         if not known or len(known) < len(counts):
             return None
         return {"row_groups": sum(kept for kept, _ in known), "of": sum(total for _, total in known)}
+
+
+def _check_place() -> None:
+    """End the worker where `pruning` is not the one that lies beside the installed skipproof.
+
+    No question would be answered by it, and a hunt that is refused everything finds nothing.
+    """
+    own = find_spec("skipproof")
+    assert own is not None
+    assert own.origin is not None
+    home, place = Path(own.origin).parents[1], Path(next(iter(pruning.__path__)))
+    if place.resolve() != (home / "pruning").resolve():
+        raise SystemExit(
+            f"The folder {place} hides skipproof's own package `pruning`, which lies in {home}: "
+            f"rename that folder, or start Python so that {place.parent} is not before {home} on its path."
+        )
 
 
 ADAPTER = OnSkipproof
