@@ -23,12 +23,12 @@ def require_pyspark() -> None:
     version = _version()
     if version is None:
         raise MissingPackage(f"This needs PySpark, which is not installed for this Python: {_WAYS}")
-    if importlib.util.find_spec("py4j") is None:
-        raise MissingPackage(f"This needs PySpark with Java, not its client of Spark Connect alone: {_WAYS}")
     release = _release(version)
     if release is not None and not PYSPARK_FIRST <= release < PYSPARK_END:
         first, end = (".".join(map(str, numbers)) for numbers in (PYSPARK_FIRST, PYSPARK_END))
         raise MissingPackage(f"This needs PySpark from {first} on and before {end}, not {version}: {_WAYS}")
+    if importlib.util.find_spec("py4j") is None:
+        raise MissingPackage(f"This needs PySpark with Java, not its client of Spark Connect alone: {_WAYS}")
 
 
 def _version() -> str | None:

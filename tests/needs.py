@@ -12,4 +12,4 @@ needs_s2 = pytest.mark.skipif(not available(), reason="needs the package s2geome
 def needs_package(name: str) -> None:
     """Skip a test of an engine that is not installed, without importing it here: a worker does."""
     if importlib.util.find_spec(name) is None:
-        pytest.skip(f"{name} is not installed; the group `engines` of pyproject.toml has it")
+        pytest.skip(f"{name} is not installed; pyproject.toml names the group or the extra that has it")

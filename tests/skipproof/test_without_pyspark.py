@@ -170,6 +170,13 @@ def test_a_release_of_a_vendor_is_taken(monkeypatch: pytest.MonkeyPatch, version
     requirements.require_pyspark()
 
 
+def test_a_client_of_spark_connect_alone_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(requirements, "_version", lambda: "4.1.0")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingPackage, match=r"needs PySpark with Java, not its client .*: run `pip install"):
+        requirements.require_pyspark()
+
+
 def test_the_extra_allows_the_releases_that_are_checked() -> None:
     [line] = EXTRAS["spark"]
     first, end = (".".join(map(str, n)) for n in (requirements.PYSPARK_FIRST, requirements.PYSPARK_END))
