@@ -38,6 +38,8 @@ _DATASOURCES = "org.apache.spark.sql.execution.datasources"
 _RELATION = f"{_DATASOURCES}.HadoopFsRelation"
 _PARQUET = f"{_DATASOURCES}.parquet.ParquetFileFormat"
 _FIELD_IDS = "spark.sql.parquet.fieldId.read.enabled"
+# A cache of listings that evicts nothing: the session's own may be off, small or shared.
+_LISTINGS_BYTES_MAX, _LISTINGS_SECONDS = 1 << 40, -1
 _MARK = ".skipproof-"
 _NO_HOST = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):///")
 # What Hadoop prints of a file behind its path.
@@ -266,7 +268,8 @@ def _index_of_listed(spark: SparkSession, table: Lake, relation: Java, files: Se
     more, which is nowhere, and named by what is chosen.
     """
     java = machine(spark)
-    listings = singleton(spark, f"{_DATASOURCES}.FileStatusCache").getOrCreate(relation.sparkSession())
+    shared = java.org.apache.spark.sql.execution.datasources.SharedInMemoryCache
+    listings = shared(_LISTINGS_BYTES_MAX, _LISTINGS_SECONDS).createForNewClient()
     statuses = chosen(
         spark, hadoop_paths(spark, [unquote(file) for file in files]), table.location.leafFiles()
     )

@@ -136,6 +136,36 @@ def test_a_catalog_table_with_partitions_is_pruned(spark, flights):
         spark.sql("DROP TABLE parted")
 
 
+LISTINGS_OFF = {
+    "spark.sql.hive.manageFilesourcePartitions": "false",
+    "spark.sql.hive.filesourcePartitionFileCacheSize": "0",
+}
+
+
+def test_tables_are_pruned_where_the_session_caches_no_listings(spark, flights):
+    """A path, and a table of the catalog with partitions, under each setting that turns the cache off."""
+    spark.sql("DROP TABLE IF EXISTS unlisted")
+    spark.range(0, 60, 1, 2).selectExpr("id", "id % 3 AS third").write.partitionBy("third").saveAsTable(
+        "unlisted"
+    )
+    try:
+        for name, value in LISTINGS_OFF.items():
+            spark.conf.set(name, value)
+            by_path = spark.read.parquet(flights).filter("id < 100")
+            by_partition = spark.table("unlisted").filter("IF(id < 50, third, 1) = 0 AND id >= 0")
+            for df, kept, total in ((by_path, 1, 6), (by_partition, 2, 6)):
+                pruned = pruning.prune(df)
+                (scan,) = pruning.explain(pruned).scans
+                assert (scan.files_kept, scan.files_total) == (kept, total), name
+                assert len(pruned.inputFiles()) == kept, name
+                assert rows(pruned) == rows(df), name
+            spark.conf.unset(name)
+    finally:
+        spark.sql("DROP TABLE unlisted")
+        for name in LISTINGS_OFF:
+            spark.conf.unset(name)
+
+
 def test_char_columns_give_the_same_rows(spark):
     spark.sql("DROP TABLE IF EXISTS padded")
     spark.sql("CREATE TABLE padded (c CHAR(5), i INT) USING parquet")
