@@ -17,6 +17,7 @@ from pruning.metadata.footer import Chunk, Footer, read_footer
 from pruning.metadata.forms import form_of
 from pruning.metadata.listing import list_files
 from pruning.metadata.schema import column_types
+from pruning.metadata.table_formats import table_format_notes
 from pruning.metadata.trust import DOUBTS, doubts
 from pruning.metadata.verifying import Checked, verify
 
@@ -62,7 +63,8 @@ class Description:
     """The health of the metadata of some files.
 
     `left_out` are primitive columns that Spark does not read as a known type, `unreadable` sentences
-    about files whose footers cannot be read, and `checked` what became of their data if it was compared.
+    about files whose footers cannot be read, `notes` sentences about the directory as a whole, and `checked`
+    what became of their data if it was compared.
     """
 
     path: str
@@ -75,6 +77,7 @@ class Description:
     columns: tuple[ColumnHealth, ...]
     left_out: tuple[str, ...]
     unreadable: tuple[str, ...]
+    notes: tuple[str, ...] = ()
     checked: tuple[Checked, ...] | None = None
 
     @property
@@ -108,6 +111,7 @@ def describe(path: str, *, verified: bool = False) -> Description:
     if not footers:
         raise InputError(unreadable[0])
     found = _described(path, footers, unreadable)
+    found = replace(found, notes=table_format_notes([path], files))
     return replace(found, checked=tuple(verify(list(footers)))) if verified else found
 
 

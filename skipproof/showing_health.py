@@ -34,7 +34,7 @@ def show_description(out: Console, found: Description) -> None:
         out.print(_doubts_table(found.columns))
     for name in found.left_out:
         out.print(f"Left out: {escape(name)}, not read as a type with bounds.", soft_wrap=True)
-    for sentence in found.problems:
+    for sentence in (*found.notes, *found.problems):
         out.print(escape(sentence), style="yellow", soft_wrap=True)
     if found.checked is not None:
         _show_lies(out, found)

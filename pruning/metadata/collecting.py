@@ -1,6 +1,8 @@
 """Collecting block metadata: paths in, a table with a row per row group out."""
 
 import functools
+import os
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +15,7 @@ from pruning.metadata.blocks import Shard, unite
 from pruning.metadata.listing import Listing, Paths, Stamp, list_files
 from pruning.metadata.memberships import attach
 from pruning.metadata.reading import Outcome, read
+from pruning.metadata.table_formats import table_format_notes
 
 # Tables that a session asks again and again, none of more files than this, are put together once.
 _REMEMBERED_MAX, _REMEMBERED_FILES_MAX = 8, 10_000
@@ -32,11 +35,16 @@ def collect(paths: Paths, *, spark: Any = None, cache: bool = True, verify: bool
         A table as `pruning.metadata.schema` describes, with the memberships that `pruning.index` kept
         beside the data, if `cache` and if the files have not changed since. `file` is the path as it was
         given, or the directory as it was given with the relative path behind it.
+    Warns:
+        UserWarning: a directory is a Delta Lake, Iceberg or Hudi table, whose removed files are read too.
     Raises:
         InputError: a path is missing, holds no data, or is not a readable Parquet file; or, with
             `verify`, what was kept of a file is not what the file says.
     """
     listing = list_files(paths)
+    roots = [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
+    for note in table_format_notes(roots, [listed.file for listed in listing.files]):
+        warnings.warn(note, stacklevel=2)
     shards, outcome = _gather(listing, spark=spark, cache=cache, verify=verify)
     for listed in listing.files:
         if listed.file in outcome.failures:

@@ -11,6 +11,7 @@ from pruning.errors import InputError
 
 # One letter before the colon would be a Windows drive.
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 # As Hadoop writes local files, thousands of them.
 _PLAIN_FILE = re.compile(r"file:(?://)?(/[^/%?#][^%?#]*)$")
 _LOCAL = fs.LocalFileSystem()
@@ -54,6 +55,22 @@ def below(directory: str, relative: str) -> str:
         return f"{directory.rstrip('/')}/{relative}"
     base, mark, query = directory.partition("?")
     return f"{base.rstrip('/')}/{quote(relative, safe=_UNESCAPED)}{mark}{query}"
+
+
+def uri(path: str) -> str:
+    """The URI of a path that Hadoop prints, which has a scheme and no escapes."""
+    return quote(path, safe=_UNESCAPED)
+
+
+def above(path: str) -> tuple[str | None, str]:
+    """The spelling of the directory that holds a path, None where there is none; and the path's own name."""
+    base, mark, query = path.partition("?") if _URI.match(path) else (path, "", "")
+    directory, slash, name = base.rstrip("/").rpartition("/")
+    if not slash:
+        return ("." if name not in ("", ".", "..") else None), name
+    if directory.endswith("/") or _SCHEME.fullmatch(directory):
+        return None, name
+    return f"{directory or '/'}{mark}{query}", name
 
 
 @functools.lru_cache(maxsize=64)

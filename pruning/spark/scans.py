@@ -17,8 +17,10 @@ from pruning.expressions.traversal import columns
 from pruning.expressions.trees import And, Expression, Literal
 from pruning.expressions.types import BOOLEAN
 from pruning.metadata.listing import Stamp
+from pruning.metadata.locations import uri
 from pruning.metadata.memberships import indexed
 from pruning.metadata.schema import column_types
+from pruning.metadata.table_formats import table_format_notes
 from pruning.rules.truths import Match
 from pruning.spark.derived import Asked, ask, judge
 from pruning.spark.jvm import Java, frame, simple_name, with_element
@@ -359,7 +361,8 @@ def open_scan(spark: SparkSession, leaf: Leaf, read: Reader) -> TableScan | Scan
             raise Unsettled(f"the query reads {attribute.name}, which tells of files")
     names = leaf.chain.names({attribute.id: attribute.name for attribute in table.attributes})
     asked = ask(spark, leaf.chain.conditions, names)
-    return TableScan(spark=spark, leaf=leaf, table=table, asked=asked, read=read)
+    notes = list(table_format_notes(map(uri, table.roots), table.files))
+    return TableScan(spark=spark, leaf=leaf, table=table, asked=asked, read=read, notes=notes)
 
 
 def _filtered(spark: SparkSession, leaf: Java, ranges: list[str]) -> tuple[Java, list[str]]:

@@ -116,6 +116,16 @@ def test_a_description_is_text_or_json(run: Any, lake: Path) -> None:
     assert found["columns"][0]["clustering"]["depth"] == 1.0
 
 
+def test_a_table_of_another_format_is_named(run: Any, lake: Path) -> None:
+    """Its removed files are among those described."""
+    (lake / "_delta_log").mkdir()
+    status, out, _ = run("describe", str(lake))
+    assert status == 0
+    assert f"{lake}: is a Delta Lake table (it has _delta_log)" in out
+    notes = json.loads(run("describe", str(lake), "--json")[1])["notes"]
+    assert [note.partition(": is ")[0] for note in notes] == [str(lake)]
+
+
 def test_true_files_are_verified(run: Any, lake: Path) -> None:
     status, out, _ = run("describe", str(lake), "--verify")
     assert status == 0
