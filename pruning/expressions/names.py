@@ -15,6 +15,16 @@ def leaf_name(array: str, fields: tuple[str, ...]) -> str:
     return ".".join([f"{quoted_path(array)}[]", *map(quoted_name, fields)])
 
 
+def top_column(name: str) -> str:
+    """The top-level column that a name of block metadata is, or lies in."""
+    if not name.startswith("`"):
+        return name
+    end = 1
+    while name.startswith("``", end) or not name.startswith("`", end):
+        end += 2 if name.startswith("``", end) else 1
+    return name[1:end].replace("``", "`")
+
+
 def quoted_path(name: str) -> str:
     """The name of a `Column` or of an array, which is quoted already where it is a field's."""
     return name if name.startswith("`") else quoted_name(name)

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pruning.expressions.types import INTEGRAL_BITS, Type
+from pruning.metadata.comparable import comparable_in_all, compares, with_comparable
 from pruning.metadata.evidence import provenance
 from pruning.metadata.footer import Footer, RowGroup
 from pruning.metadata.forms import Form, form_of
@@ -62,6 +63,7 @@ def unite(parts: Sequence[Shard], files: Sequence[str]) -> pa.Table:
     tables = [_conform(part.table, schema) for part in wanted]
     # One chunk, so that the lanes of all columns can be cut alike.
     table = pa.concat_tables([schema.empty_table(), *tables]).combine_chunks()
+    table = with_comparable(table, comparable_in_all([part.table for part in wanted], table))
     return _in_order(table, files)
 
 
@@ -90,7 +92,12 @@ def _table(types: dict[str, Type], members: list[tuple[str, Footer, list[_Column
     arrays = [pa.array(cells, field.type) for cells, field in zip(locators, schema, strict=False)]
     structs = [_facts(members, place, type_) for place, type_ in enumerate(types.values())]
     arrays.append(_struct(structs, schema.field("columns").type, len(locators[0])))
-    return pa.Table.from_arrays(arrays, schema=schema)
+    names = (
+        name
+        for place, name in enumerate(types)
+        if all(compares(footer, columns[place].leaf) for _, footer, columns in members)
+    )
+    return with_comparable(pa.Table.from_arrays(arrays, schema=schema), names)
 
 
 def _extent(group: RowGroup) -> tuple[int | None, int | None]:

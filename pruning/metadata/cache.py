@@ -24,6 +24,7 @@ import pyarrow as pa
 from pruning.errors import InputError
 from pruning.expressions import types
 from pruning.metadata.blocks import Shard, rename, unite
+from pruning.metadata.comparable import comparable_in_all, with_comparable
 from pruning.metadata.listing import Listed, Listing
 from pruning.metadata.reading import from_bytes, to_bytes
 
@@ -154,10 +155,17 @@ def _merged(parts: list[Shard]) -> list[Shard]:
     return [
         Shard(
             tuple(file for part in same for file in part.files),
-            pa.concat_tables([part.table for part in same]),
+            _concatenated([part.table for part in same]),
         )
         for same in alike.values()
     ]
+
+
+def _concatenated(tables: list[pa.Table]) -> pa.Table:
+    table = pa.concat_tables(tables)
+    return (
+        with_comparable(table, comparable_in_all(tables, table)) if "columns" in table.schema.names else table
+    )
 
 
 @functools.lru_cache(maxsize=_LOADED_MAX)

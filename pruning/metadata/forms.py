@@ -112,6 +112,33 @@ def _logical(logical: Any) -> tuple[Any, ...] | None:
     return None
 
 
+def is_comparable(element: Any) -> bool:
+    """Whether Spark's Parquet reader compares the column's stored bounds with constants of its SQL type.
+
+    Not of unsigned numbers, nor of texts that are not annotated as strings. Decimals and timestamps without a
+    zone are left out, as not every release from Spark 3.5 on compares them.
+    """
+    annotation = _annotation(element)
+    return annotation is not None and (element.type, *annotation) in _COMPARABLE
+
+
+_COMPARABLE: frozenset[tuple[Any, ...]] = frozenset(
+    {
+        (Physical.INT32, "plain"),
+        (Physical.INT32, "integer", 8, True),
+        (Physical.INT32, "integer", 16, True),
+        (Physical.INT32, "integer", 32, True),
+        (Physical.INT32, "date"),
+        (Physical.INT64, "plain"),
+        (Physical.INT64, "integer", 64, True),
+        (Physical.INT64, "timestamp", "micros", True),
+        (Physical.INT64, "timestamp", "millis", True),
+        (Physical.FLOAT, "plain"),
+        (Physical.DOUBLE, "plain"),
+        (Physical.BYTE_ARRAY, "string"),
+    }
+)
+
 _CONVERTED: dict[int, tuple[Any, ...]] = {
     Converted.UTF8: ("string",),
     Converted.ENUM: ("enum",),

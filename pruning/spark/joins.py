@@ -135,8 +135,8 @@ def _of_rows(query: Query, place: JoinPlace) -> JoinSummary | None:
 
 
 def _materialise(query: Query, plan: Plan) -> None:
-    files = sum(scan.file_count for scan in query.live_scans(plan) if scan is not None)
-    rows = query.run("build side of a join", query.java(plan), files=files)
+    reads = {scan: scan.files() for scan in query.live_scans(plan) if scan is not None}
+    rows = query.run("build side of a join", query.java(plan), reads)
     query.settle(plan, rows.leaf, row_count=rows.row_count)
 
 

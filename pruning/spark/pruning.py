@@ -16,6 +16,7 @@ from pruning.metadata.collecting import read_blocks
 from pruning.metadata.listing import Stamp
 from pruning.spark.analyzed_plans import AnalyzedPlan, number_of, optimized
 from pruning.spark.clock import without_clock
+from pruning.spark.columns_read import columns_read
 from pruning.spark.elimination import is_emptied, note_eliminated
 from pruning.spark.hints import broadcasts
 from pruning.spark.joins import prune_by_joins
@@ -137,19 +138,29 @@ def _opened(spark: SparkSession, plan: Java) -> tuple[list[Query], list[_Occurre
         opened = {scan: open_scan(spark, trees.leaves[scan], read) for scan in scans(tree)}
         occurrences += [_Occurrence(trees.leaves[node], scan) for node, scan in opened.items()]
         tables = {node: scan for node, scan in opened.items() if isinstance(scan, TableScan)}
+        named = columns_read(tree, trees.javas)
+        for scan, table in tables.items():
+            table.columns_read = named[scan]
         queries.append(Query(spark=spark, tree=tree, trees=trees, scans=tables))
     return queries, occurrences
 
 
 def _narrowed_leaves(analyzed: AnalyzedPlan, occurrences: Sequence[_Occurrence]) -> dict[int, Java]:
     """What takes the place of each leaf of the analyzed plan that changes."""
+    by_number: dict[int | None, list[_Occurrence]] = {}
+    for occurrence in occurrences:
+        by_number.setdefault(number_of(occurrence.leaf.node), []).append(occurrence)
     leaves: dict[int, Java] = {}
     for number, leaf in enumerate(analyzed.leaves):
-        here = [occurrence for occurrence in occurrences if number_of(occurrence.leaf.node) == number]
-        subtree = _narrowed_leaf(leaf, [occurrence.scan for occurrence in here])
-        doubted = set().union(*(doubted_columns(occurrence.leaf) for occurrence in here))
+        here = by_number.get(number, [])
+        scans_here = [occurrence.scan for occurrence in here]
+        subtree = _narrowed_leaf(leaf, scans_here)
+        doubted = frozenset[str]().union(*(doubted_columns(occurrence.leaf) for occurrence in here))
         if doubted:
             subtree = shielded(analyzed.spark, leaf, leaf if subtree is None else subtree, doubted)
+            for scan in scans_here:
+                if isinstance(scan, TableScan):
+                    scan.shielded = doubted
         if subtree is not None:
             leaves[number] = subtree
     return leaves
@@ -170,8 +181,10 @@ def _narrowed_leaf(leaf: Java, opened: Sequence[TableScan | ScanReport]) -> Java
         needed = {file for scan in tables for file in scan.files()}
         for scan in tables:
             scan.share(needed)
+    widest = max(tables, key=lambda scan: len(scan.table.files))
     try:
-        widest = max(tables, key=lambda scan: len(scan.table.files))
+        if not set(widest.files()) >= {file for scan in tables for file in scan.files()}:
+            raise Unprunable("parts of the query read different partitions of the table")
         return widest.subtree(leaf=leaf)
     except Unprunable as reason:
         for scan in tables:

@@ -71,14 +71,19 @@ class Query:
         java.setAnalyzed()
         return java
 
-    def run(self, purpose: str, plan: Java, *, files: int) -> Rows:
+    def run(self, purpose: str, plan: Java, reads: Mapping[TableScan, Sequence[str]]) -> Rows:
         """Run a plan, and tell of it in the report.
 
+        Args:
+            reads: The files that are read for it, of each scan.
         Raises:
             Py4JError, PySparkException: the plan fails, as it may in the query itself.
         """
         rows = run(self.spark, unpushed(self.spark, plan))
-        self.jobs.append(Job(purpose=purpose, files=files, rows=rows.row_count, seconds=rows.seconds))
+        for scan, files in reads.items():
+            scan.files_ahead += files
+        count = sum(map(len, reads.values()))
+        self.jobs.append(Job(purpose=purpose, files=count, rows=rows.row_count, seconds=rows.seconds))
         return rows
 
     def settle(self, plan: Plan, leaf: Java, *, row_count: int) -> None:

@@ -88,7 +88,7 @@ def _hull(
     """The least minimum and greatest maximum that are left, where known and of any use."""
     if sql_type(column.type.field("min").type).kind not in _RANGED:
         return None
-    mins, maxes = (_ordered(pc.struct_field(column, side)) for side in ("min", "max"))
+    mins, maxes = (ordered(pc.struct_field(column, side)) for side in ("min", "max"))
     # NULL alone needs no bounds; an unknown count is not "all".
     all_null = pc.fill_null(pc.equal(pc.struct_field(column, "null_count"), rows), False)
     holds_values = pc.and_(keep, pc.invert(all_null))
@@ -102,7 +102,7 @@ def _hull(
     return (lower, upper) if gain else None
 
 
-def _ordered(bounds: pa.Array) -> pa.Array:
+def ordered(bounds: pa.Array) -> pa.Array:
     """Bounds as what Arrow orders and Python holds them by: bytes, integers, decimals."""
     kind = sql_type(bounds.type).kind
     if kind is Kind.STRING:

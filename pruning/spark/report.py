@@ -14,7 +14,7 @@ class Removal:
     """What one technique took out of one scan, and by which predicate.
 
     `files` are not opened at all. `blocks` hold no needed row; those inside files that are still
-    read are skipped by Spark where a filter that Spark can push down says so.
+    read are skipped by Spark where a filter that it pushes down says so, and are read elsewhere.
     """
 
     technique: str
@@ -27,8 +27,10 @@ class Removal:
 class ScanReport:
     """One scan. Counts of blocks (row groups) and their compressed bytes are None where no footer was read.
 
-    `blocks_kept` and `bytes_kept` count the blocks that may hold a needed row, and every block of
-    a file whose footer could not be read counts in neither total.
+    `blocks_kept` and `bytes_kept` count the blocks that may hold a needed row, `blocks_read_max` and
+    `bytes_read_max` also those that Spark may read beside them: of the files that it opens, it is sure to
+    skip only what the filters that it pushes exclude. Bytes are of the columns that the query reads. A
+    block of a file whose footer could not be read counts nowhere.
     """
 
     paths: tuple[str, ...]
@@ -38,6 +40,9 @@ class ScanReport:
     blocks_kept: int | None = None
     bytes_total: int | None = None
     bytes_kept: int | None = None
+    blocks_read_max: int | None = None
+    bytes_read_max: int | None = None
+    requests: int | None = None
     removals: tuple[Removal, ...] = ()
     range_filters: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -46,32 +51,48 @@ class ScanReport:
         """The report with more notes at its end."""
         return replace(self, notes=(*self.notes, *notes))
 
-    def with_blocks(self, *, total: int, kept: int, bytes_total: int, bytes_kept: int) -> "ScanReport":
+    def with_blocks(
+        self, *, total: int, kept: int, read_max: int, bytes_total: int, bytes_kept: int, bytes_read_max: int
+    ) -> "ScanReport":
         """The report with its counts of blocks and bytes."""
         return replace(
-            self, blocks_total=total, blocks_kept=kept, bytes_total=bytes_total, bytes_kept=bytes_kept
+            self,
+            blocks_total=total,
+            blocks_kept=kept,
+            blocks_read_max=read_max,
+            bytes_total=bytes_total,
+            bytes_kept=bytes_kept,
+            bytes_read_max=bytes_read_max,
         )
+
+    def with_requests(self, saved: int) -> "ScanReport":
+        """The report with the number of reads that are spared at least."""
+        return replace(self, requests=saved)
 
     @property
     def requests_saved(self) -> int:
-        """Reads spared: at least one request for each skipped row group and for each skipped footer."""
-        return sum(removal.blocks + removal.files for removal in self.removals)
+        """Reads spared: at least one request for each row group that is not read, and for each footer."""
+        if self.requests is not None:
+            return self.requests
+        read = self.blocks_kept if self.blocks_read_max is None else self.blocks_read_max
+        return (self.files_total or 0) - (self.files_kept or 0) + (self.blocks_total or 0) - (read or 0)
 
     def to_dict(self) -> dict[str, Any]:
         """The scan as JSON-ready values."""
-        return {**asdict(self), "requests_saved": self.requests_saved}
+        values = asdict(self)
+        del values["requests"]
+        return {**values, "requests_saved": self.requests_saved}
 
     def lines(self) -> Iterator[str]:
         """The scan as aligned text."""
         yield ", ".join(self.paths)
-        for label, kept, total in (
-            ("files", self.files_kept, self.files_total),
-            ("blocks", self.blocks_kept, self.blocks_total),
-            ("bytes", self.bytes_kept, self.bytes_total),
+        for label, kept, read_max, total in (
+            ("files", self.files_kept, None, self.files_total),
+            ("blocks", self.blocks_kept, self.blocks_read_max, self.blocks_total),
+            ("bytes", self.bytes_kept, self.bytes_read_max, self.bytes_total),
         ):
             if kept is not None and total is not None:
-                share = f", {100 * (total - kept) / total:.1f} % skipped" if total else ""
-                yield f"  {label:<9}{kept:,} of {total:,} kept{share}"
+                yield f"  {label:<9}{_kept(kept, kept if read_max is None else read_max, total)}"
         for removal in self.removals:
             yield f"  {removal.technique:<9}removed {removal.blocks:,} blocks, {removal.files:,} whole files"
             yield f"  {'because':<9}{readable(removal.predicate)}"
@@ -81,6 +102,13 @@ class ScanReport:
             yield f"  {'added':<9}{sql}"
         for note in self.notes:
             yield f"  {'note':<9}{note}"
+
+
+def _kept(kept: int, read_max: int, total: int) -> str:
+    """How many of something are kept, how many are read at most, and the share that is not read."""
+    beside = f", at most {read_max:,} read" if read_max > kept else ""
+    share = f", {100 * (total - read_max) / total:.1f} % skipped" if total else ""
+    return f"{kept:,} of {total:,} kept{beside}{share}"
 
 
 def readable(sql: str) -> str:

@@ -22,6 +22,7 @@ from pruning.metadata.memberships import indexed
 from pruning.metadata.schema import column_types
 from pruning.metadata.table_formats import table_format_notes
 from pruning.rules.truths import Match
+from pruning.spark.columns_read import bytes_read
 from pruning.spark.derived import Asked, ask, judge
 from pruning.spark.jvm import Java, frame, simple_name, with_element
 from pruning.spark.lake import Lake, Unprunable, lake, reading, stamps, without_rows
@@ -30,8 +31,9 @@ from pruning.spark.nested import leaf_types
 from pruning.spark.partitions import with_partition_values
 from pruning.spark.plans import Leaf, Unsettled
 from pruning.spark.pushdown import unpushed_condition
-from pruning.spark.ranges import range_filters
+from pruning.spark.ranges import RangeFilter, range_filters
 from pruning.spark.report import Removal, ScanReport
+from pruning.spark.unread import of_filter, pushed_kinds, pushed_ranges, unread_blocks
 from pruning.techniques.keys import KeyBounds
 
 # Block metadata of files with these sizes and times, and a sentence about each file that could not be read.
@@ -71,8 +73,16 @@ class TableScan:
     range_filters: tuple[str, ...] = ()
     # Whether other scans were narrowed by what this one holds, so that its list of files must not change.
     pinned: bool = False
+    # The files that were read before the query, some several times.
+    files_ahead: list[str] = field(default_factory=list)
+    # The columns whose comparisons are kept from Parquet's reader.
+    shielded: frozenset[str] = frozenset()
+    # The table's columns that the query reads; None is all of them.
+    columns_read: frozenset[str] | None = None
     _known: _Known | None = None
     _bounds: dict[Expression, KeyBounds] = field(default_factory=dict)
+    # Compressed bytes of the columns that are read in each block; shape (blocks,).
+    _sizes: np.ndarray | None = None
     # Of each file whether it may be read; shape (files,).
     _chosen: np.ndarray | None = None
 
@@ -146,8 +156,10 @@ class TableScan:
         return int(self.row_counts[self._blocks.keep].sum())
 
     def bytes_of(self, blocks: np.ndarray) -> int:
-        """Compressed bytes of some blocks, a mask of shape (blocks,)."""
-        return pc.sum(self._blocks.metadata.column("byte_count").filter(pa.array(blocks))).as_py() or 0
+        """Compressed bytes of the columns that the query reads in some blocks, a mask of shape (blocks,)."""
+        if self._sizes is None:
+            self._sizes = bytes_read(self._blocks.metadata, self._data_columns_read)
+        return int(self._sizes[blocks].sum())
 
     def is_indexed(self, expression: Expression) -> bool:
         """Whether more than bounds is known of the values of a column that an expression names."""
@@ -268,12 +280,57 @@ class TableScan:
             nothing = "there is no file" if not files else "nothing applies to its rows"
             return report.with_notes(nothing)
         known = self._known
-        sizes = known.metadata.column("byte_count")
+        everything = np.ones(len(known.keep), bool)
+        unread = self._unread
+        opened = self._left[known.file_of_block] & ~unread
+        skipped = ~known.keep & ~opened & (self.row_counts > 0)
         return report.with_blocks(
             total=len(known.keep),
             kept=int(known.keep.sum()),
-            bytes_total=pc.sum(sizes).as_py() or 0,
+            read_max=int((opened | known.keep).sum()),
+            bytes_total=self.bytes_of(everything),
             bytes_kept=self.bytes_kept,
+            bytes_read_max=self.bytes_of(opened | known.keep),
+        ).with_requests(self._requests_saved(skipped))
+
+    def _requests_saved(self, skipped: np.ndarray) -> int:
+        """A number of reads that are spared at least: one for each file, one for each block that is skipped.
+
+        What was read before the query, to decide what it must read, is taken off.
+
+        Args:
+            skipped: The blocks that are not read, a mask of shape (blocks,).
+        """
+        known = self._blocks
+        per_block = 0 if self._data_columns_read == frozenset() else 1
+        saved = len(self.table.files) - self.file_count + per_block * int(skipped.sum())
+        counts = np.bincount(known.file_of_block, minlength=len(self.table.files))
+        places = {file: place for place, file in enumerate(self.table.files)} if self.files_ahead else {}
+        spent = sum(1 + per_block * int(counts[places[file]]) for file in self.files_ahead)
+        return max(0, saved - spent)
+
+    @property
+    def _data_columns_read(self) -> frozenset[str] | None:
+        """The columns that the query reads of the files; None is all of them."""
+        if self.columns_read is None:
+            return None
+        return self.columns_read - frozenset(self.table.partition_columns)
+
+    @property
+    def _unread(self) -> np.ndarray:
+        """Whether Spark is sure not to read each block although it opens the file; shape (blocks,)."""
+        known = self._blocks
+        beside = ~known.keep & self._left[known.file_of_block]
+        if not beside.any():
+            return np.zeros(len(known.keep), bool)
+        added = [of_filter(hull) for hull in self._hulls(self.files()) if hull.sql in self.range_filters]
+        own = (part for part in pushed_ranges(self.asked.predicate) if part.column not in self.shielded)
+        ranges = [*added, *own]
+        return unread_blocks(
+            [range_ for range_ in ranges if range_.column not in self.table.partition_columns],
+            known.metadata,
+            self.table.data_columns,
+            kinds=pushed_kinds(self.spark),
         )
 
     @property
@@ -333,6 +390,10 @@ class TableScan:
 
     def _ranges(self, files: list[str]) -> list[str]:
         """SQL of the hulls of what is left in these files, where that lets Spark skip more."""
+        return [hull.sql for hull in self._hulls(files)]
+
+    def _hulls(self, files: list[str]) -> list[RangeFilter]:
+        """The hulls of what is left in these files, where they let Spark skip more."""
         if self._known is None or self._known.failures or not self.removals:
             return []
         known = self._known
@@ -343,7 +404,7 @@ class TableScan:
             return []
         keep = pa.array(known.keep).filter(inside.combine_chunks())
         asked = And((self.asked.predicate, *self.learned)) if self.learned else self.asked.predicate
-        return [found.sql for found in range_filters(asked, metadata, keep, self.table.data_columns)]
+        return range_filters(asked, metadata, keep, self.table.data_columns)
 
 
 def open_scan(spark: SparkSession, leaf: Leaf, read: Reader) -> TableScan | ScanReport:

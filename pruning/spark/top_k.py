@@ -161,7 +161,8 @@ class _TopK:
         query, sort = self.query, self.query.trees.javas[self.place.sort]
         child = query.java(self.place.sort.child, only={self.way.scan: files})
         plan = first_rows(query, sort.withNewChildren(sequence(query.spark, [child])), self.place.wanted)
-        return query.run("wave of a top-k", plan, files=len(files))
+        beside = {scan: scan.files() for scan in query.live_scans(self.place.sort.child) if scan is not None}
+        return query.run("wave of a top-k", plan, {**beside, self.scan: files})
 
     def _keys(self, rows: Rows) -> list[Value | None]:
         key = self.query.trees.javas[self.place.sort].order().apply(0).child()
