@@ -9,6 +9,7 @@ from pruning.expressions.traversal import columns
 from pruning.expressions.trees import Expression
 from pruning.expressions.types import STORED_BITS, Type
 from pruning.metadata.schema import block_schema, column_types
+from pruning.metadata.structs import field_of, made_of, whole
 from pruning.rules.truths import Match
 
 POINTS = 16
@@ -43,15 +44,11 @@ def _points(metadata: pa.Table, types: dict[str, Type]) -> pa.Table:
     lanes = metadata.num_rows * POINTS
     blocks = pa.array(np.repeat(np.arange(metadata.num_rows), POINTS))
     rows = metadata.column("row_count").take(blocks).to_numpy()
+    stored = whole(metadata.column("columns"))
     structs = [
-        _column(metadata.column("columns").combine_chunks(), name, type_, blocks, rows, ordinal)
+        _column(stored, name, type_, blocks, rows, ordinal)
         for ordinal, (name, type_) in enumerate(types.items())
     ]
-    nested = schema.field("columns").type
-    if structs:
-        whole = pa.StructArray.from_arrays(structs, fields=list(nested))
-    else:
-        whole = pa.array([{}] * lanes, nested)
     given = {
         "file": pa.repeat("", lanes),
         "row_group": pa.array(np.zeros(lanes), pa.int32()),
@@ -59,7 +56,7 @@ def _points(metadata: pa.Table, types: dict[str, Type]) -> pa.Table:
         "byte_offset": pa.nulls(lanes, pa.int64()),
         "byte_count": pa.nulls(lanes, pa.int64()),
         "row_count": pa.array(np.ones(lanes), pa.int64()),
-        "columns": whole,
+        "columns": made_of(dict(zip(types, structs, strict=True)), lanes),
     }
     return pa.Table.from_arrays([given[field.name] for field in schema], schema=schema)
 
@@ -68,11 +65,11 @@ def _column(
     structs: pa.StructArray, name: str, type_: Type, blocks: pa.Array, rows: np.ndarray, ordinal: int
 ) -> pa.StructArray:
     """One value, or NULL, of a column for each point; nothing where its bounds are not known."""
-    facts = pc.struct_field(structs, name).take(blocks)
-    lower, upper = (pc.struct_field(facts, side) for side in ("min", "max"))
+    facts = field_of(structs, name).take(blocks)
+    lower, upper = (field_of(facts, side) for side in ("min", "max"))
     places = _spread(len(blocks), ordinal)
     values = _between(lower, upper, type_, places)
-    nulls = pc.fill_null(pc.struct_field(facts, "null_count"), 0).to_numpy()
+    nulls = pc.fill_null(field_of(facts, "null_count"), 0).to_numpy()
     is_null = _spread(len(blocks), ordinal + 0.5) * np.maximum(rows, 1) < nulls
     known = pa.array(values.is_valid().to_numpy(zero_copy_only=False) | is_null)
     given = {

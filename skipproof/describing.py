@@ -17,6 +17,7 @@ from pruning.metadata.footer import Chunk, Footer, read_footer
 from pruning.metadata.forms import form_of
 from pruning.metadata.listing import list_files
 from pruning.metadata.schema import column_types
+from pruning.metadata.structs import field_of
 from pruning.metadata.table_formats import table_format_notes
 from pruning.metadata.trust import DOUBTS, doubts
 from pruning.metadata.verifying import Checked, verify
@@ -148,7 +149,7 @@ def _described(path: str, footers: dict[str, Footer], unreadable: Sequence[str])
     known = table["columns"].combine_chunks()
     known = pa.concat_arrays(known.chunks) if isinstance(known, pa.ChunkedArray) else known
     columns = [
-        _health(name, str(type_), pc.struct_field(known, name), doubted.get(name, Counter()))
+        _health(name, str(type_), field_of(known, name), doubted.get(name, Counter()))
         for name, type_ in column_types(table).items()
     ]
     named = dict.fromkeys(leaf.name for footer in footers.values() for leaf in footer.leaves)
@@ -168,13 +169,13 @@ def _described(path: str, footers: dict[str, Footer], unreadable: Sequence[str])
 
 
 def _health(name: str, type_: str, facts: pa.StructArray, doubted: Counter[str]) -> ColumnHealth:
-    minima, maxima = pc.struct_field(facts, "min"), pc.struct_field(facts, "max")
+    minima, maxima = field_of(facts, "min"), field_of(facts, "max")
     reasons = {doubt.name: doubt.reason for doubt in DOUBTS}
     return ColumnHealth(
         name=name,
         type=type_,
         bounded=pc.sum(pc.and_(pc.is_valid(minima), pc.is_valid(maxima))).as_py() or 0,
-        null_counted=len(facts) - pc.struct_field(facts, "null_count").null_count,
+        null_counted=len(facts) - field_of(facts, "null_count").null_count,
         clustering=clustering(minima, maxima),
         doubted=tuple(
             Doubted(doubt=doubt, reason=reasons[doubt], blocks=count)

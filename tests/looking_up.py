@@ -15,6 +15,7 @@ from pruning.metadata.contents import Distinct
 from pruning.metadata.holding import may_hold
 from pruning.metadata.memberships import FIELD, value_type
 from pruning.metadata.schema import arrow_type
+from pruning.metadata.structs import field_of
 from pruning.rules import cuts
 from pruning.rules.interpreters import arrow_kernels as kernels
 from pruning.rules.interpreters.arrow import lane_type
@@ -54,7 +55,7 @@ def memberships(blocks: Iterable[Rows], type_: Type, bytes_per_block: int) -> pa
 
 def told(known: pa.StructArray, part: str, column: str = "x") -> list[bool]:
     """Per block, whether a part of its memberships is there."""
-    return list(pc.is_valid(pc.struct_field(pc.struct_field(known, column), part)).to_pylist())
+    return list(pc.is_valid(field_of(field_of(known, column), part)).to_pylist())
 
 
 def present(rows: Rows) -> set[Value]:

@@ -12,6 +12,7 @@ from pruning.expressions.trees import (
     Column,
     Compare,
     Contains,
+    Element,
     EndsWith,
     Expression,
     In,
@@ -61,6 +62,17 @@ def walk(expression: Expression) -> Iterator[Expression]:
 def columns(expression: Expression) -> dict[str, Type]:
     """The columns an expression names, in order of appearance, with their types."""
     return {node.name: node.type for node in walk(expression) if isinstance(node, Column)}
+
+
+def leaf_names(*expressions: Expression) -> tuple[str, ...]:
+    """Return the names of the columns of block metadata that expressions are about, elements included."""
+    named = (
+        node.name
+        for expression in expressions
+        for node in walk(expression)
+        if isinstance(node, Column | Element)
+    )
+    return tuple(dict.fromkeys(named))
 
 
 def repeatable(expression: Expression) -> bool:

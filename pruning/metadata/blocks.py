@@ -15,6 +15,7 @@ from pruning.metadata.footer import Footer, RowGroup
 from pruning.metadata.forms import Form, form_of
 from pruning.metadata.nested import Leaf
 from pruning.metadata.schema import block_schema, column_fields, column_types
+from pruning.metadata.structs import field_of, whole
 from pruning.metadata.trust import Known, believed
 
 _INT64_MAX = (1 << 63) - 1
@@ -169,25 +170,21 @@ def _conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
     # A table that was cut or filtered may be in pieces; structs are put together from whole arrays.
     table = table.combine_chunks()
     here = column_types(table)
-    columns = _whole(table["columns"])
+    columns = whole(table["columns"])
     united = schema.field("columns").type
     structs = []
     for place, (name, type_) in enumerate(column_types(schema.empty_table()).items()):
         known = here.get(name)
         if known == type_ or (known is not None and known.integral and type_.integral):
-            structs.append(_widened(columns.field(name), united.field(place).type))
+            structs.append(_widened(field_of(columns, name), united.field(place).type))
         else:
             structs.append(_unknown(united.field(place).type, len(table)))
     arrays = [*table.columns[:-1], _struct(structs, united, len(table))]
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def _whole(column: pa.ChunkedArray) -> pa.StructArray:
-    return column.chunk(0) if column.num_chunks else pa.array([], column.type)
-
-
 def _widened(column: pa.StructArray, struct: pa.StructType) -> pa.StructArray:
-    lanes = [column.field(field.name).cast(field.type) for field in struct]
+    lanes = [field_of(column, field.name).cast(field.type) for field in struct]
     return _struct(lanes, struct, len(column))
 
 

@@ -4,13 +4,13 @@ import math
 from collections.abc import Sequence
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pruning.errors import InputError
 from pruning.expressions.types import Type, Value
 from pruning.metadata import points
 from pruning.metadata.memberships import without
 from pruning.metadata.schema import column_fields
+from pruning.metadata.structs import field_of, made_of, whole
 
 
 def with_constants(metadata: pa.Table, name: str, type_: Type, values: Sequence[Value | None]) -> pa.Table:
@@ -30,17 +30,14 @@ def with_constants(metadata: pa.Table, name: str, type_: Type, values: Sequence[
         raise InputError(
             f"Column {name!r} has {len(values)} values for {len(metadata)} blocks; give one each"
         )
-    fields = [field for field in metadata.schema.field("columns").type if field.name != name]
-    structs = [pc.struct_field(metadata["columns"], field.name) for field in fields]
+    columns = whole(metadata.column("columns"))
+    fields = {field.name: field_of(columns, field.name) for field in columns.type if field.name != name}
     if type_.known:
-        fields.append(pa.field(name, column_fields(type_)))
-        structs.append(_constant(metadata["row_count"], name, type_, values))
+        fields[name] = _constant(metadata["row_count"], name, type_, values)
     # What is known of values is of the column that is replaced.
     metadata = points.without(without(metadata, name), name)
     place = metadata.schema.get_field_index("columns")
-    return metadata.set_column(
-        place, pa.field("columns", pa.struct(fields)), _struct(structs, fields, values)
-    )
+    return metadata.set_column(place, "columns", made_of(fields, len(metadata)))
 
 
 def _constant(
@@ -71,17 +68,3 @@ def _facts(rows: int, type_: Type, value: Value | None) -> dict[str, object]:
         "min_exact": exact,
         "max_exact": exact,
     }
-
-
-def _struct(structs: list[pa.Array], fields: list[pa.Field], values: Sequence[object]) -> pa.StructArray:
-    if not structs:
-        return pa.array([{}] * len(values), pa.struct([]))
-    arrays = [
-        pa.concat_arrays([pa.array([], field.type), *_chunks(lane)])
-        for field, lane in zip(fields, structs, strict=True)
-    ]
-    return pa.StructArray.from_arrays(arrays, fields=fields)
-
-
-def _chunks(lane: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
-    return lane.chunks if isinstance(lane, pa.ChunkedArray) else [lane]

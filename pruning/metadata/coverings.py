@@ -29,6 +29,7 @@ import pyarrow.compute as pc
 
 from pruning.errors import InputError
 from pruning.expressions.names import quoted_name
+from pruning.metadata.structs import field_of, whole
 from pruning.rules.regions import (
     LATITUDE_MAX,
     LONGITUDE_MAX,
@@ -119,14 +120,13 @@ def coverings_of(metadata: pa.Table) -> dict[Pair, pa.ListArray]:
     """The coverings that block metadata has, each in one piece."""
     if FIELD not in metadata.column_names:
         return {}
-    column = metadata.column(FIELD)
-    struct = column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
+    struct = whole(metadata.column(FIELD))
     found = {}
     for field in struct.type:
         names = _KEY.fullmatch(field.name)
         if names is not None and field.type == LISTS:
             pair = Pair(*(name.replace("``", "`") for name in names.groups()))
-            found[pair] = pc.struct_field(struct, field.name)
+            found[pair] = field_of(struct, field.name)
     return found
 
 

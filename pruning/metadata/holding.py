@@ -23,6 +23,7 @@ from pruning.metadata import bloom, buckets, postings
 from pruning.metadata.encodings import parsed
 from pruning.metadata.memberships import compatible, value_type
 from pruning.metadata.schema import arrow_type
+from pruning.metadata.structs import field_of
 from pruning.rules import primitives
 from pruning.rules.cuts import Cut, Cuts
 from pruning.rules.decimals import scaled
@@ -150,7 +151,7 @@ class _Question:
 
     def _part(self, name: str) -> pa.Array:
         struct = self.holdings.memberships.slice(self.start, self.size)
-        return pc.struct_field(pc.struct_field(struct, self.column), name)
+        return field_of(field_of(struct, self.column), name)
 
     def _by_lists(self, may: np.ndarray) -> None:
         dictionary, rare = self._part("dictionary"), self._part("rare")

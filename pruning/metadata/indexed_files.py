@@ -19,6 +19,7 @@ from pruning.metadata.footer import Footer, read_footer
 from pruning.metadata.memberships import FIELD
 from pruning.metadata.points import file_coverings
 from pruning.metadata.reading import Outcome, to_bytes
+from pruning.metadata.structs import field_of, made_of
 from pruning.rules.regions import Pair
 
 _LOCATORS = ("file", "row_group", "row_count")
@@ -90,10 +91,8 @@ def _bounded(
     known = part.table.column("columns").combine_chunks()
     bounded = {}
     for name in columns:
-        struct = pc.struct_field(known, name)
-        both = pc.and_(
-            pc.is_valid(pc.struct_field(struct, "min")), pc.is_valid(pc.struct_field(struct, "max"))
-        )
+        struct = field_of(known, name)
+        both = pc.and_(pc.is_valid(field_of(struct, "min")), pc.is_valid(field_of(struct, "max")))
         bounded[name] = both.to_pylist()
     return bounded, part.table.select(list(_LOCATORS))
 
@@ -106,11 +105,7 @@ def _shard(members: list[_File], bytes_per_block: int) -> Shard:
         for name, type_ in types.items()
     }
     table = pa.concat_tables([member.locators for member in members]).combine_chunks()
-    lanes = (
-        pa.StructArray.from_arrays(list(structs.values()), names=list(structs))
-        if structs
-        else pa.array([{}] * len(table), pa.struct([]))
-    )
+    lanes = made_of(structs, len(table))
     coverings = {
         pair: pa.concat_arrays([member.coverings[pair] for member in members])
         for pair in members[0].coverings

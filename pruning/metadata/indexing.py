@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pruning.errors import InputError
 from pruning.metadata import cache
@@ -22,9 +21,10 @@ from pruning.metadata.contents import indexable
 from pruning.metadata.coverings import available, coverings_of
 from pruning.metadata.footer import read_footer
 from pruning.metadata.listing import Listed, Listing, Paths, list_files
-from pruning.metadata.memberships import FIELD, value_type, whole
+from pruning.metadata.memberships import FIELD, value_type
 from pruning.metadata.reading import Outcome, from_bytes
 from pruning.metadata.schema import is_nested
+from pruning.metadata.structs import field_of, whole
 
 # What one process reads, and how long it may take. A value is rare or frequent among these blocks.
 _BATCH_BYTES = 256 << 20
@@ -241,7 +241,7 @@ def _report(outcome: Outcome) -> IndexReport:
         memberships = whole(table.column(FIELD))
         for field in memberships.type:
             key = (field.name, value_type(field.type).sql)
-            parts.setdefault(key, []).append(pc.struct_field(memberships, field.name))
+            parts.setdefault(key, []).append(field_of(memberships, field.name))
     columns = tuple(_column(name, type_, lanes) for (name, type_), lanes in parts.items())
     points = _points(outcome)
     size_bytes = [column.bytes_per_block * column.blocks for column in columns]
@@ -273,7 +273,7 @@ def _points(outcome: Outcome) -> tuple[PointIndex, ...]:
 
 def _column(name: str, type_: str, parts: list[pa.StructArray]) -> ColumnIndex:
     def told(part: str) -> int:
-        return sum(len(lanes) - pc.struct_field(lanes, part).null_count for lanes in parts)
+        return sum(len(lanes) - field_of(lanes, part).null_count for lanes in parts)
 
     blocks = sum(map(len, parts))
     return ColumnIndex(

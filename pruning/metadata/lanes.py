@@ -9,8 +9,9 @@ import pyarrow.compute as pc
 from pruning.expressions.types import Type
 from pruning.metadata.coverings import coverings_of, may_be_inside
 from pruning.metadata.holding import Holdings
-from pruning.metadata.memberships import FIELD, compatible, whole
+from pruning.metadata.memberships import FIELD, compatible
 from pruning.metadata.schema import arrow_type, sql_type
+from pruning.metadata.structs import field_of, has_field, whole
 from pruning.rules.interpreters.arrow import to_lanes
 from pruning.rules.program import Aspect, Input, Program
 from pruning.rules.regions import Inside, Pair
@@ -31,8 +32,8 @@ class Blocks:
         """The blocks of a metadata table of the shape `pruning.metadata.schema` says."""
         holdings = Holdings(whole(metadata.column(FIELD))) if FIELD in metadata.schema.names else None
         return cls(
-            _flat(metadata.column("row_count")),
-            _flat(metadata.column("columns")),
+            whole(metadata.column("row_count")),
+            whole(metadata.column("columns")),
             holdings,
             coverings_of(metadata),
         )
@@ -49,9 +50,8 @@ class Blocks:
         """One statistic of a column, of all blocks, or None if the metadata does not know the column."""
         key = (column, name)
         if key not in self._parts:
-            known = self.columns.type.get_field_index(column) >= 0
-            struct = pc.struct_field(self.columns, column) if known else None
-            self._parts[key] = None if struct is None else pc.struct_field(struct, name)
+            known = has_field(self.columns, column)
+            self._parts[key] = field_of(field_of(self.columns, column), name) if known else None
         return self._parts[key]
 
 
@@ -134,7 +134,3 @@ def _as_type(bound: pa.Array, wanted: Type) -> pa.Array | None:
     if known == wanted:
         return bound
     return bound.cast(arrow_type(wanted)) if compatible(known, wanted) else None
-
-
-def _flat(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)

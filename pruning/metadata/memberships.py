@@ -27,6 +27,7 @@ import pyarrow.compute as pc
 from pruning.expressions.types import INTEGRAL_BITS, Type
 from pruning.metadata.blocks import Shard
 from pruning.metadata.schema import arrow_type, column_types, sql_type
+from pruning.metadata.structs import field_of, made_of, whole
 
 FIELD = "memberships"
 _ROW_GROUPS_MAX = 1 << 32  # ordinals are int32
@@ -72,22 +73,14 @@ def indexed(metadata: pa.Table) -> frozenset[str]:
     )
 
 
-def whole(column: pa.ChunkedArray) -> pa.Array:
-    """A column as one array."""
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    # Arrow cannot make an empty array of some coded types but by way of nulls.
-    return pa.concat_arrays([pa.nulls(0, column.type), *column.chunks])
-
-
 def without(metadata: pa.Table, name: str) -> pa.Table:
     """The metadata with nothing known of the values of a column: for one that takes another's name."""
     if FIELD not in metadata.schema.names:
         return metadata
     place = metadata.schema.get_field_index(FIELD)
     known = whole(metadata.column(FIELD))
-    kept = {field.name: pc.struct_field(known, field.name) for field in known.type if field.name != name}
-    return metadata.set_column(place, FIELD, _struct(kept, len(known)))
+    kept = {field.name: field_of(known, field.name) for field in known.type if field.name != name}
+    return metadata.set_column(place, FIELD, made_of(kept, len(known)))
 
 
 def attach(metadata: pa.Table, parts: Iterable[Shard]) -> pa.Table:
@@ -126,17 +119,17 @@ def _conformed(table: pa.Table, schema: pa.StructType) -> pa.StructArray:
     structs = {}
     for field in schema:
         if _knows(table, field.name, value_type(field.type)):
-            structs[field.name] = _widened(pc.struct_field(known, field.name), field.type)
+            structs[field.name] = _widened(field_of(known, field.name), field.type)
         else:
             structs[field.name] = pa.nulls(len(known), field.type)
-    return _struct(structs, len(known))
+    return made_of(structs, len(known))
 
 
 def _widened(column: pa.StructArray, struct: pa.StructType) -> pa.StructArray:
     """What is known of narrower integers, but for their buckets: the hash of a wider integer is another."""
     if column.type == struct:
         return column
-    lanes = {field.name: pc.struct_field(column, field.name) for field in struct}
+    lanes = {field.name: field_of(column, field.name) for field in struct}
     for name in ("dictionary", "rare"):
         lanes[name] = _with_values(lanes[name], struct.field(name).type.value_type.value_type)
     for name in ("bucket", "modulus"):
@@ -166,9 +159,3 @@ def _keys(table: pa.Table, files: pa.Array) -> pa.Array:
     file = pc.index_in(whole(table.column("file")), value_set=files).cast(pa.int64())
     group = whole(table.column("row_group")).cast(pa.int64())
     return pc.add(pc.multiply(file, pa.scalar(_ROW_GROUPS_MAX)), group)
-
-
-def _struct(columns: dict[str, pa.Array], length: int) -> pa.StructArray:
-    if not columns:
-        return pa.array([{}] * length, pa.struct([]))
-    return pa.StructArray.from_arrays(list(columns.values()), names=list(columns))

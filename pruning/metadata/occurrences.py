@@ -27,6 +27,7 @@ from pruning.expressions.types import Type
 from pruning.metadata import points
 from pruning.metadata.memberships import without
 from pruning.metadata.schema import arrow_type, column_fields, column_types
+from pruning.metadata.structs import field_of, made_of, whole
 
 COMBINATIONS_MAX = 10_000
 # Before equal ones are found; a few columns of a million blocks each.
@@ -59,8 +60,8 @@ def occurrences(metadata: pa.Table, columns: Sequence[Column], among: pa.Boolean
     known = column_types(metadata)
     if not all(column.name in known and column.type.known for column in columns):
         return None
-    structs, rows = _flat(metadata, "columns"), _flat(metadata, "row_count")
-    each = [_alternatives(pc.struct_field(structs, column.name), rows, column.type) for column in columns]
+    structs, rows = whole(metadata.column("columns")), whole(metadata.column("row_count"))
+    each = [_alternatives(field_of(structs, column.name), rows, column.type) for column in columns]
     qualifies = pc.and_(among, pc.greater(rows, 0))
     for one_value, _ in each:
         qualifies = pc.and_(qualifies, one_value)
@@ -94,7 +95,7 @@ def with_function(
     facts = _per_block(found, type_, values, failed)
     place = pc.index_in(pa.array(range(len(metadata)), pa.int64()), value_set=facts["block"].combine_chunks())
     known = facts.take(place)
-    rows = _flat(metadata, "row_count")
+    rows = whole(metadata.column("row_count"))
     fields = column_fields(type_)
     lanes = {
         "null_count": _count(known["some_null"], known["all_null"], rows),
@@ -120,13 +121,9 @@ def _alternatives(
     column: pa.StructArray, rows: pa.Array, type_: Type
 ) -> tuple[pa.BooleanArray, list[tuple[pa.BooleanArray, pa.Array]]]:
     """Which blocks hold one value at most, and all that a row may be: (in which blocks, what) pairs."""
-    minimum, maximum = (pc.struct_field(column, side).cast(arrow_type(type_)) for side in ("min", "max"))
-    nulls = pc.struct_field(column, "null_count")
-    nans = (
-        pc.struct_field(column, "nan_count")
-        if type_.floating
-        else pa.repeat(pa.scalar(0, pa.int64()), len(rows))
-    )
+    minimum, maximum = (field_of(column, side).cast(arrow_type(type_)) for side in ("min", "max"))
+    nulls = field_of(column, "null_count")
+    nans = field_of(column, "nan_count") if type_.floating else pa.repeat(pa.scalar(0, pa.int64()), len(rows))
     without_value = pc.add(nulls, pc.fill_null(nans, 0))
     may_value = _unless_known(pc.less(without_value, rows))
     one = pc.fill_null(pc.equal(minimum, maximum), False)
@@ -235,18 +232,7 @@ def _count(some: pa.ChunkedArray, all_: pa.ChunkedArray, rows: pa.Array) -> pa.A
 
 
 def _with_struct(metadata: pa.Table, name: str, struct: pa.StructArray) -> pa.Table:
-    columns = _flat(metadata, "columns")
-    arrays = [*(pc.struct_field(columns, field.name) for field in columns.type), struct]
-    fields = [*columns.type, pa.field(name, struct.type)]
+    columns = whole(metadata.column("columns"))
+    fields = {field.name: field_of(columns, field.name) for field in columns.type} | {name: struct}
     place = metadata.schema.get_field_index("columns")
-    field = pa.field("columns", pa.struct(fields))
-    return metadata.set_column(place, field, pa.StructArray.from_arrays(arrays, fields=fields))
-
-
-def _flat(metadata: pa.Table, name: str) -> pa.Array:
-    column = metadata.column(name)
-    return (
-        column.chunk(0)
-        if column.num_chunks == 1
-        else pa.concat_arrays([pa.array([], column.type), *column.chunks])
-    )
+    return metadata.set_column(place, "columns", made_of(fields, len(metadata)))

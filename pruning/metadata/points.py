@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 from pruning.metadata.blocks import Shard
 from pruning.metadata.coverings import CELLS_MAX, LISTS, covering, coverings_of, with_coverings
 from pruning.metadata.locations import locate
+from pruning.metadata.structs import whole
 from pruning.rules.regions import Pair
 
 # A block of which one of these differs is another block.
@@ -41,7 +42,7 @@ def _lists(reader: pq.ParquetFile, pair: Pair, cells_max: int) -> Sequence[list[
     found = []
     for group in range(reader.num_row_groups):
         rows = reader.read_row_group(group, columns=list(names), use_threads=False)
-        latitudes, longitudes = (_whole(rows.column(name)) for name in names)
+        latitudes, longitudes = (whole(rows.column(name)) for name in names)
         found.append(covering(latitudes, longitudes, cells_max=cells_max))
     return found
 
@@ -78,16 +79,8 @@ def _places(metadata: pa.Table, locators: pa.Table) -> pa.Array:
     known = locators.append_column("place", _ordinals(locators))
     joined = asked.join(known, _LOCATORS, join_type="left outer").sort_by("ordinal")
     assert len(joined) == len(metadata), "no block is kept twice"
-    return _whole(joined.column("place"))
+    return whole(joined.column("place"))
 
 
 def _ordinals(table: pa.Table) -> pa.Array:
     return pa.array(range(len(table)), pa.int64())
-
-
-def _whole(column: pa.ChunkedArray) -> pa.Array:
-    return (
-        column.chunk(0)
-        if column.num_chunks == 1
-        else pa.concat_arrays([pa.array([], column.type), *column.chunks])
-    )

@@ -33,12 +33,13 @@ min_exact, max_exact  bool          whether a row attains the bound; null or fal
 Min and max bound each value separately: either may be unknown alone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import pyarrow as pa
 
 from pruning.expressions import types
 from pruning.expressions.types import Kind, Type, decimal
+from pruning.metadata.structs import has_field, whole, with_fields
 
 _ARROW: dict[Kind, pa.DataType] = {
     Kind.BOOLEAN: pa.bool_(),
@@ -72,7 +73,7 @@ def sql_type(arrow: pa.DataType) -> Type:
     """The SQL type whose bounds `arrow` keeps; unknown for any other Arrow type."""
     if pa.types.is_decimal128(arrow) and 0 <= arrow.scale <= arrow.precision:
         return decimal(arrow.precision, arrow.scale)
-    return _TYPES.get(arrow, types.unknown(str(arrow)))
+    return _TYPES.get(arrow) or types.unknown(str(arrow))
 
 
 def column_fields(type_: Type) -> pa.StructType:
@@ -111,6 +112,17 @@ def column_types(metadata: pa.Table) -> dict[str, Type]:
     """The columns that block metadata knows, with their SQL types."""
     fields = metadata.schema.field("columns").type
     return {field.name: sql_type(field.type.field("min").type) for field in fields}
+
+
+def narrowed(metadata: pa.Table, names: Iterable[str]) -> pa.Table:
+    """Return the metadata of these columns alone, as far as it knows them; in the order given.
+
+    What takes a step per column, such as a filter of rows, is best done after it: tables may have thousands
+    of columns, and a query is about a few.
+    """
+    known = whole(metadata.column("columns"))
+    struct = with_fields(known, [name for name in dict.fromkeys(names) if has_field(known, name)])
+    return metadata.set_column(metadata.schema.get_field_index("columns"), "columns", struct)
 
 
 def is_nested(name: str) -> bool:

@@ -25,6 +25,7 @@ from pruning.metadata.footer import Footer, read_footer
 from pruning.metadata.forms import form_of
 from pruning.metadata.locations import locate
 from pruning.metadata.nested import Leaf
+from pruning.metadata.structs import field_of
 
 BATCH_FILES = 32
 # A file that takes longer is given up; the data of a row group is read column by column.
@@ -159,7 +160,7 @@ def _checked(file: str, footer: Footer, opened: pq.ParquetFile) -> Checked:
         for leaf in footer.leaves:
             if form_of(leaf.element) is None or leaf.name in problems:
                 continue
-            facts = pc.struct_field(known, leaf.name)[ordinal]
+            facts = field_of(known, leaf.name)[ordinal]
             try:
                 compared = _compared(facts, group.row_count, leaf, opened, ordinal)
             except (OSError, ValueError, KeyError, pa.ArrowException) as error:
@@ -220,11 +221,11 @@ def _values(leaf: Leaf, opened: pq.ParquetFile, ordinal: int) -> tuple[int, pa.A
     whole = table.column(table.schema.get_field_index(top)).combine_chunks()
     values = whole.combine_chunks() if isinstance(whole, pa.ChunkedArray) else whole
     for name in leaf.fields[1:]:
-        values = pc.struct_field(values, name)
+        values = field_of(values, name)
     if leaf.below is not None:
         values = pc.list_flatten(values)
         for name in leaf.below:
-            values = pc.struct_field(values, name)
+            values = field_of(values, name)
     if isinstance(values, pa.ExtensionArray):
         values = values.storage
     return len(table), values.dictionary_decode() if pa.types.is_dictionary(values.type) else values

@@ -35,7 +35,7 @@ def type_from_json(written: object) -> Type:
         return types.unknown(json.dumps(written))
     match = _DECIMAL.fullmatch(written)
     if match is None:
-        return _NAMES.get(written, types.unknown(written))
+        return _NAMES.get(written) or types.unknown(written)
     precision, scale = int(match[1]), int(match[2])
     fits = 1 <= precision <= DECIMAL_PRECISION_MAX and scale <= precision
     return types.decimal(precision, scale) if fits else types.unknown(written)
@@ -49,7 +49,7 @@ def type_to_json(type_: Type) -> str:
 def fields_of(type_: Type) -> list[tuple[str, Type]]:
     """The fields of a struct in their order, by exact name; none of any other type."""
     fields = _written(type_, "struct").get("fields", [])
-    return [(field["name"], _field_type(field)) for field in fields]
+    return [(field["name"], type_of_field(field)) for field in fields]
 
 
 def element_of(type_: Type) -> Type | None:
@@ -66,8 +66,11 @@ def _written(type_: Type, kind: str) -> Mapping[str, Any]:
     return decoded if decoded.get("type") == kind else {}
 
 
-def _field_type(field: Mapping[str, Any]) -> Type:
-    """Spark writes a collated string in a struct as a string, and its collation beside it."""
+def type_of_field(field: Mapping[str, Any]) -> Type:
+    """Return the type of a struct's field, or of a schema's, from its decoded JSON.
+
+    Spark writes a collated string there as a string, and its collation beside it.
+    """
     if _COLLATIONS in field.get("metadata", {}):
         return types.unknown("string of another collation")
     return type_from_json(field["type"])

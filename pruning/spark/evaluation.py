@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pruning.expressions.types import Type
 from pruning.metadata.schema import arrow_type, sql_type
+from pruning.metadata.structs import field_of
 from pruning.spark.datatypes import type_of_java, type_to_json
 from pruning.spark.jvm import Java, elements, frame, machine, sequence, singleton
 
@@ -111,7 +112,7 @@ def projected(spark: SparkSession, columns: Sequence[Java], plan: Java) -> Java:
 def _column(wrapped: pa.ChunkedArray, type_: Type) -> Evaluated:
     """Raises: ArrowInvalid, for a string that is not UTF-8."""
     whole = pa.concat_arrays([pa.array([], wrapped.type), *wrapped.chunks])
-    values = pc.struct_field(whole, "value")
+    values = field_of(whole, "value")
     if pa.types.is_timestamp(values.type):
         # As numbers; Arrow may not know the session's zone.
         values = values.cast(pa.int64())

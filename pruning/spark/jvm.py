@@ -4,6 +4,7 @@ Every call through py4j costs about a tenth of a millisecond, so lists cross in 
 """
 
 import functools
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,8 @@ _ANSWER_CHARACTERS = 6_000
 _FEW = 40
 # No path and no URI holds it.
 _SEPARATOR = "\0"
+# An attribute is printed as its name and its id, and an L where it is a bigint.
+_ID = re.compile(r"#(\d+)L?\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,17 @@ def chosen(spark: SparkSession, keys: Java, values: Java) -> Java:
     if int(machine(spark).scala.util.Properties.versionNumberString().split(".")[1]) < 13:
         return keys.map(values, singleton(spark, "scala.collection.immutable.List").canBuildFrom())
     return keys.map(values)
+
+
+def attribute_ids(attributes: Java) -> list[int]:
+    """Return the expression ids of a Scala Seq of attributes, in three calls."""
+    printed = attributes.mkString(_SEPARATOR).split(_SEPARATOR)
+    found = [_ID.search(text) for text in printed]
+    ids = [int(id_[1]) for id_ in found if id_ is not None]
+    # A name may hold the separator, and anything else.
+    if len(printed) != attributes.length() or len(ids) != len(printed):
+        return [attribute.exprId().id() for attribute in elements(attributes)]
+    return ids
 
 
 def singleton(spark: SparkSession, name: str) -> Java:

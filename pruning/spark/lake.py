@@ -13,9 +13,10 @@ from pyspark.sql import SparkSession
 from pruning.expressions.types import Type, Value
 from pruning.metadata.listing import Stamp
 from pruning.metadata.schema import is_nested
-from pruning.spark.datatypes import type_from_json
+from pruning.spark.datatypes import type_of_field
 from pruning.spark.jvm import (
     Java,
+    attribute_ids,
     chosen,
     class_name,
     elements,
@@ -121,18 +122,13 @@ def stamps(spark: SparkSession, table: Lake) -> list[Stamp]:
 
 
 def leaf_attributes(leaf: Java) -> tuple[Attribute, ...]:
-    """The columns of a `LogicalRelation`, in three calls."""
-    (printed,) = json.loads(leaf.toJSON())
-    # The plan's JSON has types and ids, but leaves Spark's notes out; the schema's has those.
-    noted = json.loads(leaf.schema().json())["fields"]
+    """Return the columns of a `LogicalRelation`, in five calls."""
+    # The plan's own JSON is far longer, and leaves Spark's notes out.
+    fields = json.loads(leaf.schema().json())["fields"]
+    ids = attribute_ids(leaf.output())
     return tuple(
-        Attribute(
-            attribute["exprId"]["id"],
-            attribute["name"],
-            type_from_json(attribute["dataType"]),
-            frozenset(field["metadata"]),
-        )
-        for (attribute,), field in zip(printed["output"], noted, strict=True)
+        Attribute(id_, field["name"], type_of_field(field), frozenset(field["metadata"]))
+        for id_, field in zip(ids, fields, strict=True)
     )
 
 
@@ -160,7 +156,7 @@ def _location(spark: SparkSession, leaf: Java) -> Java:
 
 
 def _fields(struct: Java) -> dict[str, Type]:
-    return {field["name"]: type_from_json(field["type"]) for field in json.loads(struct.json())["fields"]}
+    return {field["name"]: type_of_field(field) for field in json.loads(struct.json())["fields"]}
 
 
 def partition_values(table: Lake, names: Sequence[str]) -> dict[str, list[Value | None]]:

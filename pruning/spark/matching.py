@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pruning.expressions.types import Type
-from pruning.metadata.schema import column_types
+from pruning.metadata.schema import column_types, narrowed
 
 
 def matching(metadata: pa.Table, columns: Mapping[str, Type]) -> pa.Table:
-    """The metadata of the columns that Spark reads as they are stored, or as a wider integer.
+    """Return the metadata of the columns that Spark reads as they are stored, or as a wider integer.
 
     Others are left out, so that nothing is known of them: a string stored as binary, a timestamp
     with a zone read without one, a name that differs in case.
@@ -19,21 +18,18 @@ def matching(metadata: pa.Table, columns: Mapping[str, Type]) -> pa.Table:
         metadata: Block metadata.
         columns: The types that Spark gives the columns, by exact name.
     """
-    known = metadata.column("columns").combine_chunks()
-    kept = {
-        name: pc.struct_field(known, name)
-        for name, stored in column_types(metadata).items()
-        if name in columns and reads_as_stored(stored, columns[name])
-    }
-    if kept:
-        struct = pa.StructArray.from_arrays(list(kept.values()), names=list(kept))
-    else:
-        struct = pa.array([{}] * metadata.num_rows, pa.struct([]))
-    return metadata.set_column(metadata.schema.get_field_index("columns"), "columns", struct)
+    return narrowed(
+        metadata,
+        [
+            name
+            for name, stored in column_types(metadata).items()
+            if name in columns and reads_as_stored(stored, columns[name])
+        ],
+    )
 
 
 def reads_as_stored(stored: Type, read: Type) -> bool:
-    """Whether order and equality of stored values are those of the values read."""
+    """Return whether order and equality of stored values are those of the values read."""
     if stored == read:
         return read.known
     if not (stored.integral and read.integral):

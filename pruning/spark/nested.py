@@ -29,8 +29,12 @@ def leaf_types(columns: Mapping[str, Type]) -> dict[str, Type]:
     found: dict[str, Type] = {}
     for name, type_ in columns.items():
         # A column of such a name is known to no metadata: the name is that of a field.
-        if not is_nested(name):
-            found |= dict(_below((name,), type_))
+        if is_nested(name):
+            continue
+        if type_.known:
+            found[name] = type_
+        else:
+            found.update(_below((name,), type_))
     return found
 
 

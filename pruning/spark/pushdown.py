@@ -63,7 +63,7 @@ def unpushed(spark: SparkSession, plan: Java) -> Java:
     """
     changes = []
     for node in _all_nodes(spark, plan):
-        if simple_name(node) == "Filter" and _names_doubted_types(node):
+        if simple_name(node) == "Filter" and _names_doubted_types(node.condition()):
             condition = unpushed_condition(spark, node.condition())
             if condition is not None:
                 changes.append((node, with_element(spark, node, 0, condition)))
@@ -127,9 +127,11 @@ def _all_nodes(spark: SparkSession, plan: Java) -> Iterator[Java]:
         yield from elements(subtrees(spark, one))
 
 
-def _names_doubted_types(node: Java) -> bool:
-    schema: str = node.schema().json()
-    return any(type_ in schema for type_ in _DOUBTED)
+def _names_doubted_types(condition: Java) -> bool:
+    """Return whether a condition is about a column of a doubted type, or with one somewhere inside."""
+    # The columns of the condition alone: a table may have thousands.
+    types = (column.dataType().json() for column in elements(condition.references().toSeq()))
+    return any(doubted in written for written in types for doubted in _DOUBTED)
 
 
 def _atoms(condition: Java) -> Iterator[_Atom]:

@@ -17,6 +17,7 @@ from pruning.expressions.traversal import columns
 from pruning.expressions.trees import And, Column, Expression, IsNull, Not
 from pruning.expressions.types import Kind, Type, Value
 from pruning.metadata.schema import is_nested, sql_type
+from pruning.metadata.structs import field_of, has_field, whole
 
 # Spark's own pushdown on floating columns loses NaN; two values of a boolean are not worth a filter.
 _RANGED = frozenset(
@@ -64,13 +65,13 @@ def range_filters(
         keep: Which of them may hold a row that satisfies the predicate; shape (blocks,).
         allowed: The types of the columns that a filter may name; those in the files, not partitions.
     """
-    known = metadata.column("columns").combine_chunks()
+    known = whole(metadata.column("columns"))
     rows = metadata.column("row_count").combine_chunks()
     found = []
     for name in columns(predicate):
-        if is_nested(name) or name not in allowed or known.type.get_field_index(name) < 0:
+        if is_nested(name) or name not in allowed or not has_field(known, name):
             continue
-        hull = _hull(pc.struct_field(known, name), rows, keep)
+        hull = _hull(field_of(known, name), rows, keep)
         if hull is not None:
             lower, upper = (_value(bound) for bound in hull)
             rejects_null = name in _not_null(predicate)
@@ -88,9 +89,9 @@ def _hull(
     """The least minimum and greatest maximum that are left, where known and of any use."""
     if sql_type(column.type.field("min").type).kind not in _RANGED:
         return None
-    mins, maxes = (ordered(pc.struct_field(column, side)) for side in ("min", "max"))
+    mins, maxes = (ordered(field_of(column, side)) for side in ("min", "max"))
     # NULL alone needs no bounds; an unknown count is not "all".
-    all_null = pc.fill_null(pc.equal(pc.struct_field(column, "null_count"), rows), False)
+    all_null = pc.fill_null(pc.equal(field_of(column, "null_count"), rows), False)
     holds_values = pc.and_(keep, pc.invert(all_null))
     kept_mins, kept_maxes = mins.filter(holds_values), maxes.filter(holds_values)
     if len(kept_mins) == 0 or kept_mins.null_count or kept_maxes.null_count:

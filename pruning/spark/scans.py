@@ -13,13 +13,13 @@ from pruning.bounding import key_bounds
 from pruning.classification import classify_blocks
 from pruning.densities import densities
 from pruning.expressions.sql import to_sql
-from pruning.expressions.traversal import columns
+from pruning.expressions.traversal import columns, leaf_names
 from pruning.expressions.trees import And, Expression, Literal
 from pruning.expressions.types import BOOLEAN
 from pruning.metadata.listing import Stamp
 from pruning.metadata.locations import uri
 from pruning.metadata.memberships import indexed
-from pruning.metadata.schema import column_types
+from pruning.metadata.schema import narrowed
 from pruning.metadata.table_formats import table_format_notes
 from pruning.rules.truths import Match
 from pruning.spark.columns_read import bytes_read
@@ -38,6 +38,9 @@ from pruning.techniques.keys import KeyBounds
 
 # Block metadata of files with these sizes and times, and a sentence about each file that could not be read.
 Reader = Callable[[tuple[str, ...], tuple[Stamp, ...]], tuple[pa.Table, dict[str, str]]]
+
+# The fields of block metadata that range filters are made of.
+_RANGED = ["file", "row_count", "columns"]
 
 
 @dataclass(slots=True)
@@ -169,7 +172,8 @@ class TableScan:
         """Where a key lies on those rows of each block that pass the scan's own filters."""
         if key not in self._bounds:
             predicate = self.asked.predicate if self.filtered else None
-            self._bounds[key] = key_bounds(key, self._metadata_of(key), predicate=predicate)
+            metadata = self._metadata_of(key, *([] if predicate is None else [predicate]))
+            self._bounds[key] = key_bounds(key, metadata, predicate=predicate)
         return self._bounds[key]
 
     def filter(self) -> None:
@@ -325,10 +329,10 @@ class TableScan:
             return np.zeros(len(known.keep), bool)
         added = [of_filter(hull) for hull in self._hulls(self.files()) if hull.sql in self.range_filters]
         own = (part for part in pushed_ranges(self.asked.predicate) if part.column not in self.shielded)
-        ranges = [*added, *own]
+        ranges = [part for part in (*added, *own) if part.column not in self.table.partition_columns]
         return unread_blocks(
-            [range_ for range_ in ranges if range_.column not in self.table.partition_columns],
-            known.metadata,
+            ranges,
+            narrowed(known.metadata, [part.column for part in ranges]),
             self.table.data_columns,
             kinds=pushed_kinds(self.spark),
         )
@@ -362,20 +366,22 @@ class TableScan:
             rows = metadata.column("row_count").to_numpy()
             return np.where(rows > 0, np.int8(Match.ALL), np.int8(Match.NONE))
         try:
-            judged = judge(self.spark, self.asked, metadata)
+            judged = judge(self.spark, self.asked, narrowed(metadata, leaf_names(self.asked.predicate)))
         except RecursionError:
             # Deeper than Python can follow; nothing is concluded.
             return np.full(metadata.num_rows, np.int8(Match.SOME))
         self.notes += judged.notes
         return np.array(judged.verdicts.to_numpy())
 
-    def _metadata_of(self, expression: Expression) -> pa.Table:
-        """The metadata, also with those partition columns that an expression names."""
+    def _metadata_of(self, *expressions: Expression) -> pa.Table:
+        """The metadata of the columns that expressions name, partition columns among them."""
         known = self._blocks
-        there = column_types(known.metadata)
-        if any(name in self.table.partition_columns and name not in there for name in columns(expression)):
-            known.metadata = with_partition_values(known.metadata, expression, self.table)
-        return known.metadata
+        there = known.metadata.schema.field("columns").type
+        for expression in expressions:
+            named = self.table.partition_columns.keys() & columns(expression).keys()
+            if any(there.get_field_index(name) < 0 for name in named):
+                known.metadata = with_partition_values(known.metadata, expression, self.table)
+        return narrowed(known.metadata, leaf_names(*expressions))
 
     def _narrow(self, technique: str, because: str, needed: np.ndarray) -> None:
         known, before = self._blocks, self.file_count
@@ -398,12 +404,12 @@ class TableScan:
             return []
         known = self._known
         inside = pc.is_in(known.metadata.column("file"), value_set=pa.array(files, pa.string()))
-        metadata = known.metadata.filter(inside)
+        asked = And((self.asked.predicate, *self.learned)) if self.learned else self.asked.predicate
+        metadata = narrowed(known.metadata, columns(asked)).select(_RANGED).filter(inside)
         # A file without lanes may hold anything, so no range is known to cover it.
         if len(metadata.column("file").unique()) < len(files):
             return []
         keep = pa.array(known.keep).filter(inside.combine_chunks())
-        asked = And((self.asked.predicate, *self.learned)) if self.learned else self.asked.predicate
         return range_filters(asked, metadata, keep, self.table.data_columns)
 
 

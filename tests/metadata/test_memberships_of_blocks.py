@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 from looking_up import Rows, memberships, told
 
@@ -16,6 +15,7 @@ from pruning.metadata.blocks import Shard
 from pruning.metadata.constants import with_constants
 from pruning.metadata.memberships import FIELD, attach, indexed, without
 from pruning.metadata.schema import block_schema
+from pruning.metadata.structs import field_of
 from pruning.rules.truths import Match
 
 
@@ -74,10 +74,10 @@ def test_a_column_of_another_type_is_not_looked_up() -> None:
     text = part(wide, memberships([[b"1"], [b"2"]], types.STRING, 1_024))
     assert FIELD not in attach(wide, [text]).schema.names
     hashed = memberships([list(range(500)), []], types.INTEGER, 64)
-    lanes = pc.struct_field(hashed, "x")
+    lanes = field_of(hashed, "x")
     for name, value in (("bucket", 1), ("modulus", 2)):
         place = lanes.type.get_field_index(name)
-        arrays = [pc.struct_field(lanes, field.name) for field in lanes.type]
+        arrays = [field_of(lanes, field.name) for field in lanes.type]
         arrays[place] = pa.array([value, value], pa.int64())
         lanes = pa.StructArray.from_arrays(arrays, fields=list(lanes.type))
     bucketed = pa.StructArray.from_arrays([lanes], names=["x"])

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 from budget import examples
 from hypothesis import given
@@ -43,6 +42,7 @@ from pruning.metadata.collecting import collect
 from pruning.metadata.footer import read_footer
 from pruning.metadata.nested import Leaf
 from pruning.metadata.schema import column_types, flat_columns
+from pruning.metadata.structs import field_of
 from pruning.metadata.verifying import verify
 from pruning.rules.truths import Match
 from strategies.predicates import predicates
@@ -192,7 +192,7 @@ def _renamed(metadata: pa.Table, names: dict[str, str]) -> pa.Table:
     columns = metadata["columns"].combine_chunks()
     columns = pa.concat_arrays(columns.chunks) if isinstance(columns, pa.ChunkedArray) else columns
     if names:
-        parts = [pc.struct_field(columns, name) for name in names]
+        parts = [field_of(columns, name) for name in names]
         columns = pa.StructArray.from_arrays(parts, names=list(names.values()))
     else:
         columns = pa.array([{}] * len(metadata), pa.struct([]))
@@ -204,8 +204,8 @@ def _bounds(metadata: pa.Table) -> dict[str, list[Value]]:
     columns = metadata.slice(0, SAMPLED_BLOCKS)["columns"]
     found: dict[str, list[Value]] = {}
     for name, type_ in column_types(metadata).items():
-        facts = pc.struct_field(columns, name)
-        sides = [pc.struct_field(facts, side) for side in ("min", "max")]
+        facts = field_of(columns, name)
+        sides = [field_of(facts, side) for side in ("min", "max")]
         if type_.kind is Kind.STRING:
             sides = [side.cast(pa.binary()) for side in sides]
         elif type_.integer_range is not None:
@@ -374,6 +374,6 @@ def test_foreign_files_have_bounds_to_be_wrong_about() -> None:
     """Without this, believing nothing would pass: so many columns of files have some."""
     tables = [collect(files, cache=False) for files in CASES.values()]
     bounds = [
-        pc.struct_field(table["columns"], [name, "min"]) for table in tables for name in column_types(table)
+        field_of(field_of(table["columns"], name), "min") for table in tables for name in column_types(table)
     ]
     assert sum(bound.null_count < len(bound) for bound in bounds) > 100

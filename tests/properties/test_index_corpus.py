@@ -12,7 +12,8 @@ from pyspark.errors import PySparkException
 
 import pruning
 from pruning.expressions.types import Type
-from pruning.metadata.memberships import FIELD, value_type, whole
+from pruning.metadata.memberships import FIELD, value_type
+from pruning.metadata.structs import whole
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 FILES = sorted([*CORPUS.glob("*.parquet"), *CORPUS.glob("*.parq")])
