@@ -1,4 +1,4 @@
-"""The errors of bad input, and of a package that is not installed."""
+"""The errors of bad input and of packages that are not installed, and the warning of files passed over."""
 
 
 class InputError(ValueError):
@@ -7,3 +7,7 @@ class InputError(ValueError):
 
 class MissingPackage(InputError, ImportError):
     """A package that an extra installs is missing or of another release; the text says how to get it."""
+
+
+class SkippedFileWarning(UserWarning):
+    """A file in a directory that is no Parquet file, so that nothing is said of it."""

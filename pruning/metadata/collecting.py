@@ -8,13 +8,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from pruning.errors import InputError
+from pruning.arguments import check_flag
+from pruning.errors import InputError, SkippedFileWarning
 from pruning.metadata import cache as cached_blocks
 from pruning.metadata import points
 from pruning.metadata.blocks import Shard, unite
+from pruning.metadata.footer import is_parquet
 from pruning.metadata.listing import Listing, Paths, Stamp, list_files
 from pruning.metadata.memberships import attach
 from pruning.metadata.reading import Outcome, read
+from pruning.metadata.schema import block_schema
 from pruning.metadata.table_formats import table_format_notes
 
 # Tables that a session asks again and again, none of more files than this, are put together once.
@@ -25,8 +28,9 @@ def collect(paths: Paths, *, spark: Any = None, cache: bool = True, verify: bool
     """Block metadata of Parquet files: a row per row group, in file order, then row-group order.
 
     Args:
-        paths: A file, a directory (searched at any depth; hidden names are skipped, as Spark does),
-            or a sequence of them; local paths or URIs.
+        paths: A file, a directory (searched at any depth; hidden names are skipped, as Spark does), a
+            pattern as Hadoop and Spark read it (`*`, `?`, `[ab]`, `{a,b}`), or a sequence of them; local
+            paths or URIs.
         spark: A session that reads the footers where there are very many files.
         cache: Whether to keep what was read beside the data and to use what was kept, as
             `pruning.metadata.cache` describes.
@@ -35,22 +39,65 @@ def collect(paths: Paths, *, spark: Any = None, cache: bool = True, verify: bool
         A table as `pruning.metadata.schema` describes, with the memberships that `pruning.index` kept
         beside the data, if `cache` and if the files have not changed since. `file` is the path as it was
         given, or the directory as it was given with the relative path behind it.
+    Raises:
+        InputError: an argument is of another type, a path is missing, holds no data, or is not a
+            readable Parquet file; or, with `verify`, what was kept of a file is not what the file says.
     Warns:
         UserWarning: a directory is a Delta Lake, Iceberg or Hudi table, whose removed files are read too.
-    Raises:
-        InputError: a path is missing, holds no data, or is not a readable Parquet file; or, with
-            `verify`, what was kept of a file is not what the file says.
+        SkippedFileWarning: a directory holds files that are not Parquet at all; they are left out.
     """
+    check_flag("cache", cache)
+    check_flag("verify", verify)
     listing = list_files(paths)
     roots = [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
     for note in table_format_notes(roots, [listed.file for listed in listing.files]):
         warnings.warn(note, stacklevel=2)
     shards, outcome = _gather(listing, spark=spark, cache=cache, verify=verify)
+    strays = _strays(listing, outcome)
     for listed in listing.files:
-        if listed.file in outcome.failures:
+        if listed.file in outcome.failures and (listed.file not in strays or not shards):
             raise InputError(outcome.failures[listed.file])
+    if strays:
+        several = f" and {len(strays) - 1:,} more" if len(strays) > 1 else ""
+        warnings.warn(
+            f"{strays[0]}{several}: skipped, because it is no Parquet file", SkippedFileWarning, stacklevel=2
+        )
     metadata = unite(shards, [listed.file for listed in listing.files])
     return _with_index(metadata, listing) if cache else metadata
+
+
+def block_metadata(where: Any) -> pa.Table:
+    """Block metadata that was given as such, or that of the paths that were given.
+
+    Raises:
+        InputError: as `collect`; or a table is not as `pruning.metadata.schema` describes.
+    """
+    if not isinstance(where, pa.Table):
+        return collect(where)
+    for field in block_schema({}):
+        if where.schema.names.count(field.name) != 1:
+            raise InputError(
+                f"The table has {where.schema.names.count(field.name)} columns {field.name!r}, so it is no "
+                "block metadata; give what `pruning.collect` returns, or paths."
+            )
+    columns = where.schema.field("columns").type
+    if not pa.types.is_struct(columns) or not all(
+        pa.types.is_struct(field.type) and field.type.get_field_index("min") >= 0 for field in columns
+    ):
+        raise InputError(
+            "The table's `columns` has no bounds, so it is no block metadata; give what `pruning.collect` "
+            "returns, or paths."
+        )
+    return where
+
+
+def _strays(listing: Listing, outcome: Outcome) -> list[str]:
+    """The files that cannot be read because they are no Parquet files, and that nobody named."""
+    return [
+        listed.file
+        for listed in listing.files
+        if listed.file in outcome.failures and not listed.named and not is_parquet(listed.file)
+    ]
 
 
 def read_blocks(
@@ -72,7 +119,7 @@ def read_blocks(
     if not files:
         return unite([], []), {}
     try:
-        listing = list_files(files)
+        listing = list_files(files, patterns=False)
     except InputError:
         return _read_those_there(files, stamps, spark=spark, cache=cache)
     changed = {} if stamps is None else _changed(listing, stamps)
@@ -99,7 +146,7 @@ def _read_those_there(
     failures: dict[str, str] = {}
     for file in files:
         try:
-            list_files(file)
+            list_files(file, patterns=False)
         except InputError as error:
             failures[file] = str(error)
     present = [place for place, file in enumerate(files) if file not in failures]
@@ -146,7 +193,7 @@ def _gather(listing: Listing, *, spark: Any, cache: bool, verify: bool) -> tuple
     reusable = [] if verify else cached_blocks.reusable(store, listing)
     have = {file for part in reusable for file in part.files}
     outcome = read([listed.file for listed in listing.files if listed.file not in have], spark=spark)
-    if verify and not outcome.failures:
+    if verify and len(outcome.failures) == len(_strays(listing, outcome)):
         cached_blocks.check(store, listing, outcome.shards)
     if cache:
         cached_blocks.update(store, listing, outcome.shards)

@@ -82,6 +82,21 @@ def read_footer(file: str) -> Footer:
         raise InputError(f"{file}: its Parquet footer is damaged ({error}); write the file again") from error
 
 
+def is_parquet(file: str) -> bool:
+    """Whether a file seems to be meant as Parquet, maybe a damaged one; True where it cannot be read.
+
+    One without a byte is none: Spark passes over it, whatever its name.
+    """
+    system, path = locate(file)
+    try:
+        with system.open_input_file(path) as handle:
+            size = handle.size()
+            ends = handle.read_at(min(4, size), 0), handle.read_at(min(4, size), max(0, size - 4))
+    except (OSError, pa.ArrowException):
+        return True
+    return bool(size) and (path.endswith(".parquet") or any(end in (b"PAR1", b"PARE") for end in ends))
+
+
 def _footer_bytes(file: str, handle: Any) -> bytes:
     size = handle.size()
     tail: bytes = handle.read_at(min(size, _TAIL_BYTES), max(0, size - _TAIL_BYTES))

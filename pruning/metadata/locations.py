@@ -14,6 +14,8 @@ _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 # As Hadoop writes local files, thousands of them.
 _PLAIN_FILE = re.compile(r"file:(?://)?(/[^/%?#][^%?#]*)$")
+# Where this package keeps what it knows, beside the data.
+CACHE_DIRECTORY = ".skipproof"
 _LOCAL = fs.LocalFileSystem()
 # Hadoop's names of S3 clients; Arrow has one client, under the plain name.
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}
@@ -36,7 +38,9 @@ def locate(path: str) -> tuple[fs.FileSystem, str]:
     if parts.scheme.lower() == "file":
         if parts.netloc not in ("", "localhost"):
             raise InputError(f"{path}: names the host {parts.netloc!r}; write file:///... for a local file")
-        return _LOCAL, unquote(parts.path)
+        # A local path has no query: `?` is a sign of a pattern, or of a name.
+        mark = "?" if "?" in path else ""
+        return _LOCAL, unquote(parts.path) + mark + unquote(parts.query)
     try:
         system, root = _remote(parts.scheme.lower(), parts.netloc, parts.query)
     except (ValueError, OSError, NotImplementedError) as error:
@@ -47,6 +51,11 @@ def locate(path: str) -> tuple[fs.FileSystem, str]:
 def is_local(system: fs.FileSystem) -> bool:
     """Whether a file system is this machine's own."""
     return isinstance(system, fs.LocalFileSystem)
+
+
+def is_uri(path: str) -> bool:
+    """Whether a path is written as a URI."""
+    return _URI.match(path) is not None
 
 
 def below(directory: str, relative: str) -> str:
