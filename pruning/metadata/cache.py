@@ -8,15 +8,22 @@ Whoever may write beside the data may also write false metadata here, as they ma
 Only local directories have a cache, and none stands in a file system's root. It is written
 beside its place and then renamed. One that cannot be read, or that another version of this package
 wrote, counts as empty; one that cannot be written is not missed.
+
+Files of one partition, below a directory named `name=value`, are looked up in the table's cache, too,
+and kept there where there is one that can be written. Whoever may read the data profits: a cache has
+the modes and the group of the directory it stands in, but nobody may read it who may not read all the
+files that it tells of.
 """
 
 import contextlib
 import functools
 import hashlib
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from operator import and_
 from pathlib import Path
 
 import pyarrow as pa
@@ -26,15 +33,19 @@ from pruning.expressions import types
 from pruning.metadata.blocks import Shard, rename, unite
 from pruning.metadata.comparable import comparable_in_all, with_comparable
 from pruning.metadata.listing import Listed, Listing
+from pruning.metadata.locations import CACHE_DIRECTORY
 from pruning.metadata.reading import from_bytes, to_bytes
 
-DIRECTORY = ".skipproof"
-BLOCKS = "blocks.arrow"  # what footers say
-INDEX = "index.arrow"  # what the data holds, where somebody had it indexed
+DIRECTORY = CACHE_DIRECTORY
+# Spark's pattern `table/*` matches this directory, too, and passes over no file in it but hidden ones.
+BLOCKS = "_blocks.arrow"  # what footers say
+INDEX = "_index.arrow"  # what the data holds, where somebody had it indexed
+_FORMER = ("blocks.arrow", "index.arrow")
 # What a session asks again and again stays in memory: so many files of the cache, none larger than this.
 _LOADED_MAX, _LOADED_BYTES_MAX = 16, 16_000_000
 _STAMP = pa.struct([("path", pa.string()), ("size_bytes", pa.int64()), ("modified_ns", pa.int64())])
 _SCHEMA = pa.schema([("stamps", pa.list_(_STAMP)), ("blocks", pa.large_binary())])
+_ANYTHING, _NOT_EXECUTED = 0o7777, 0o666
 _WRITTEN_BY = b"skipproof.written_by"
 # The file starts with a digest of the rest: a flipped bit must not become a false bound.
 _DIGEST_BYTES = hashlib.sha256().digest_size
@@ -46,12 +57,14 @@ class Cache:
 
     `shards` name their files by those paths too. `directory` is None where nothing can be kept; `name`
     is that of the file inside it. What a small file holds is one object until another is written.
+    `others` are the caches of directories below or above that may know the same files.
     """
 
     directory: str | None
     stamps: dict[str, tuple[int, int]]
     shards: list[Shard]
     name: str = BLOCKS
+    others: tuple["Cache", ...] = ()
 
 
 NO_CACHE = Cache(None, {}, [])
@@ -62,6 +75,35 @@ def open_cache(listing: Listing, name: str = BLOCKS) -> Cache:
     directory = listing.parent
     if directory is None or os.path.dirname(directory) == directory:
         return NO_CACHE
+    places = _places(directory)
+    first, *others = sorted(places, key=_is_writable, reverse=True) if len(places) > 1 else places
+    opened = _opened(first, name)
+    return _with_others(opened, tuple(_opened(other, name) for other in others)) if others else opened
+
+
+def _places(directory: str) -> list[str]:
+    """The directories whose caches may tell of files in one: the table's first, then those below it."""
+    places = [directory]
+    while "=" in os.path.basename(directory):
+        directory = os.path.dirname(directory)
+        if os.path.isdir(os.path.join(directory, DIRECTORY)):
+            places.append(directory)
+    return places[::-1]
+
+
+def _is_writable(directory: str) -> bool:
+    hidden = os.path.join(directory, DIRECTORY)
+    return os.access(hidden if os.path.isdir(hidden) else directory, os.W_OK | os.X_OK)
+
+
+@functools.lru_cache(maxsize=_LOADED_MAX)
+def _with_others(first: Cache, others: tuple[Cache, ...]) -> Cache:
+    """The same object for the same caches."""
+    return replace(first, others=others)
+
+
+def _opened(directory: str, name: str) -> Cache:
+    """What was kept in one directory; empty where there is nothing that can be used."""
     try:
         found = os.stat(os.path.join(directory, DIRECTORY, name))
         if found.st_size > _LOADED_BYTES_MAX:
@@ -74,10 +116,18 @@ def open_cache(listing: Listing, name: str = BLOCKS) -> Cache:
 
 def reusable(cache: Cache, listing: Listing) -> list[Shard]:
     """What was kept of the files that have not changed since, under the names they are listed by."""
-    if not cache.stamps:
-        return []
-    names = {path: listed.file for path, listed in _unchanged(cache, listing)}
-    return [rename(part, names) for part in cache.shards if any(file in names for file in part.files)]
+    found: list[Shard] = []
+    done: set[str] = set()
+    for place in (cache, *cache.others):
+        if place.stamps:
+            names = {
+                path: listed.file for path, listed in _unchanged(place, listing) if listed.file not in done
+            }
+            found += [
+                rename(part, names) for part in place.shards if any(file in names for file in part.files)
+            ]
+            done = {file for part in found for file in part.files}
+    return found
 
 
 def check(cache: Cache, listing: Listing, read: list[Shard]) -> None:
@@ -108,13 +158,25 @@ def update(cache: Cache, listing: Listing, read: list[Shard]) -> None:
     first = {path: listed for path, listed in reversed(_by_path(cache, listing)) if listed.file in fresh}
     if not first:
         return
-    stamps = {path: stamp for path, stamp in cache.stamps.items() if path not in first}
-    stamps = {path: stamp for path, stamp in stamps.items() if os.path.exists(os.path.join(directory, path))}
+    modes = {path: _mode(os.path.join(directory, path)) for path in {**cache.stamps, **first}}
+    stamps = {
+        path: stamp for path, stamp in cache.stamps.items() if path not in first and modes[path] is not None
+    }
     kept = [rename(part, {path: path for path in part.files if path in stamps}) for part in cache.shards]
     names = {listed.file: path for path, listed in first.items()}
     stamps |= {path: _stamp(listed) for path, listed in first.items()}
+    mode = functools.reduce(and_, (modes[path] or 0 for path in stamps))
     with contextlib.suppress(OSError):
-        _save(directory, cache.name, stamps, _merged([*kept, *(rename(part, names) for part in read)]))
+        merged = _merged([*kept, *(rename(part, names) for part in read)])
+        _save(directory, cache.name, stamps, merged, mode=mode)
+
+
+def _mode(path: str) -> int | None:
+    """Who may read and write a file; None where there is none."""
+    try:
+        return stat.S_IMODE(os.stat(path).st_mode)
+    except OSError:
+        return None
 
 
 def _by_path(cache: Cache, listing: Listing) -> list[tuple[str, Listed]]:
@@ -196,7 +258,10 @@ def _load(directory: str, name: str) -> Cache:
     return Cache(directory, stamps, shards, name)
 
 
-def _save(directory: str, name: str, stamps: dict[str, tuple[int, int]], shards: list[Shard]) -> None:
+def _save(
+    directory: str, name: str, stamps: dict[str, tuple[int, int]], shards: list[Shard], *, mode: int
+) -> None:
+    """Write a cache; nobody may read it but those whom `mode` and the directory's modes let."""
     columns = ("path", "size_bytes", "modified_ns")
     rows = [
         {
@@ -207,7 +272,10 @@ def _save(directory: str, name: str, stamps: dict[str, tuple[int, int]], shards:
     ]
     schema = _SCHEMA.with_metadata({_WRITTEN_BY: _fingerprint()})
     hidden = os.path.join(directory, DIRECTORY)
-    os.makedirs(hidden, exist_ok=True)
+    above = os.stat(directory)
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(hidden)
+        _share(hidden, above, _ANYTHING)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, schema) as writer:
         writer.write_table(pa.Table.from_pylist(rows, schema=schema))
@@ -217,10 +285,22 @@ def _save(directory: str, name: str, stamps: dict[str, tuple[int, int]], shards:
         with os.fdopen(handle, "wb") as file:
             file.write(hashlib.sha256(content).digest())
             file.write(content)
+        _share(beside, above, mode & _NOT_EXECUTED)
         os.replace(beside, os.path.join(hidden, name))
+        for former in _FORMER:
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(hidden, former))
     except BaseException:
         os.unlink(beside)
         raise
+
+
+def _share(path: str, directory: os.stat_result, mode: int) -> None:
+    """Give a file or directory the group and the modes of the directory that it is to be read with."""
+    # Whoever is in no such group keeps the own one; its members still need the directory above.
+    with contextlib.suppress(OSError):
+        os.chown(path, -1, directory.st_gid)
+    os.chmod(path, stat.S_IMODE(directory.st_mode) & mode | stat.S_IRUSR | stat.S_IWUSR)
 
 
 @functools.cache

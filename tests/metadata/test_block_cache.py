@@ -125,7 +125,7 @@ def test_verify_reads_every_footer_and_accepts_what_is_true(table: Path, reads: 
 def test_a_damaged_cache_counts_as_empty_and_is_replaced(table: Path, reads: list[str]) -> None:
     """Cut short, or with any bit flipped: such a bit may be a bound's."""
     collect(table)
-    file = table / cache.DIRECTORY / "blocks.arrow"
+    file = table / cache.DIRECTORY / cache.BLOCKS
     good = file.read_bytes()
     flipped = [good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :] for at in range(0, len(good), 101)]
     for bad in (b"", b"no cache at all", good[: len(good) // 2], *flipped):
@@ -162,7 +162,7 @@ def test_without_cache_nothing_is_written(table: Path) -> None:
 def test_the_cache_leaves_nothing_beside_itself(table: Path) -> None:
     """What is written beside is renamed, or removed."""
     collect(table)
-    assert os.listdir(table / cache.DIRECTORY) == ["blocks.arrow"]
+    assert os.listdir(table / cache.DIRECTORY) == [cache.BLOCKS]
 
 
 def test_files_with_different_columns_survive_the_cache(table: Path, reads: list[str]) -> None:
