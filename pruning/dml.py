@@ -13,10 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pruning.arguments import check_choice, check_flag, check_sequence, check_text, shown
 from pruning.classification import classify_blocks
 from pruning.errors import InputError
 from pruning.expressions.trees import Column
-from pruning.metadata.collecting import collect
+from pruning.metadata.collecting import block_metadata
 from pruning.metadata.listing import Paths
 from pruning.metadata.schema import column_types
 from pruning.rules.truths import Match
@@ -43,12 +44,21 @@ class MergeClause:
         then: What it does to them.
         condition: What its AND asks of the target's columns alone, in SQL; None where nothing.
         more: Whether its AND asks more than that, such as something of the source's columns.
+    Raises:
+        InputError: an argument is of another type.
     """
 
     when: When
     then: Then
     condition: str | None = None
     more: bool = False
+
+    def __post_init__(self) -> None:
+        check_choice("when", self.when, When)
+        check_choice("then", self.then, Then)
+        if self.condition is not None:
+            check_text("condition", self.condition)
+        check_flag("more", self.more)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -90,7 +100,12 @@ class RewritePlan:
         }
 
     def files_of(self, fate: Fate) -> tuple[str, ...]:
-        """The files with one fate, in the metadata's order."""
+        """The files with one fate, in the metadata's order.
+
+        Raises:
+            InputError: it is no `Fate`.
+        """
+        check_choice("fate", fate, Fate)
         return tuple(file for file, found in self.files.items() if found == _FATES[fate])
 
     def to_dict(self) -> dict[str, Any]:
@@ -129,14 +144,14 @@ def plan_delete(predicate: str, where: pa.Table | Paths) -> RewritePlan:
     Raises:
         InputError: as `pruning.classify`.
     """
-    metadata = _metadata(where)
+    metadata = block_metadata(where)
     blocks = rewriting.deletion(_sizes(metadata), _judged(predicate, metadata))
     return RewritePlan(statement="DELETE", blocks=blocks, metadata=metadata)
 
 
 def plan_update(predicate: str, where: pa.Table | Paths) -> RewritePlan:
     """What UPDATE SET ... WHERE predicate rewrites; arguments and errors are those of `plan_delete`."""
-    metadata = _metadata(where)
+    metadata = block_metadata(where)
     blocks = rewriting.update(_sizes(metadata), _judged(predicate, metadata))
     return RewritePlan(statement="UPDATE", blocks=blocks, metadata=metadata)
 
@@ -164,10 +179,11 @@ def plan_merge(
         on: What ON asks of the target's columns alone, in Spark SQL; None where nothing.
         on_more: Whether ON asks anything else. That may raise, so no block is dropped unread.
     Raises:
-        InputError: as `pruning.classify`; or there is no clause, one does what its kind cannot, a key is
-            no column, or its values are not of the column's type.
+        InputError: as `pruning.classify`; or an argument is of another type, there is no clause, one does
+            what its kind cannot, a key is no column, or its values are not of the column's type.
     """
-    metadata = _metadata(where)
+    _check_merge(clauses, null_safe=null_safe, on=on, on_more=on_more)
+    metadata = block_metadata(where)
     asked = _condition(on, metadata, more=on_more)
     known = [
         rewriting.Clause(
@@ -185,8 +201,15 @@ def plan_merge(
     return RewritePlan(statement="MERGE", blocks=blocks, metadata=metadata)
 
 
-def _metadata(where: pa.Table | Paths) -> pa.Table:
-    return where if isinstance(where, pa.Table) else collect(where)
+def _check_merge(clauses: Any, *, null_safe: Any, on: Any, on_more: Any) -> None:
+    check_sequence("clauses", clauses, "MergeClause")
+    for clause in clauses:
+        if not isinstance(clause, MergeClause):
+            raise InputError(f"An element of clauses is {shown(clause)}; give a MergeClause.")
+    if on is not None:
+        check_text("on", on)
+    check_flag("null_safe", null_safe)
+    check_flag("on_more", on_more)
 
 
 def _sizes(metadata: pa.Table) -> Sizes:
@@ -208,6 +231,8 @@ def _judged(predicate: str, metadata: pa.Table, *, more: bool = False) -> Condit
 def _columns(keys: Keys) -> dict[str, Any]:
     """The keys as Arrow arrays by name."""
     if isinstance(keys, Mapping):
+        for name in keys:
+            check_text("The name of a key", name)
         return dict(keys)
     if not isinstance(keys, pa.Table):
         if not hasattr(keys, "_collect_as_arrow"):

@@ -11,9 +11,11 @@ on the ellipsoid.
 
 import math
 from functools import reduce
+from numbers import Real
 from operator import or_
 from typing import TYPE_CHECKING, Any
 
+from pruning.arguments import shown
 from pruning.errors import InputError
 from pruning.requirements import require_pyspark
 from pruning.rules.regions import (
@@ -79,8 +81,8 @@ def within_distance(
     """
     _check("center_latitude", center_latitude, LATITUDE_MAX)
     _check("center_longitude", center_longitude, LONGITUDE_MAX)
-    if not 0 <= meters < math.inf:
-        raise InputError(f"meters={meters} is no distance: give a number of meters from 0 on.")
+    if isinstance(meters, bool) or not isinstance(meters, Real) or not 0 <= meters < math.inf:
+        raise InputError(f"meters={shown(meters)} is no distance: give a number of meters from 0 on.")
     cap = Cap(latitude=float(center_latitude), longitude=float(center_longitude), meters=float(meters))
     return _inside(latitude, longitude, cap.box()) & (_distance(latitude, longitude, cap) <= cap.meters)
 
@@ -95,6 +97,8 @@ def register(spark: "SparkSession") -> None:
     Raises:
         InputError: the session is of a release before 4.0, which has no functions written in SQL.
     """
+    if not hasattr(spark, "version") or not hasattr(spark, "sql"):
+        raise InputError(f"{shown(spark).capitalize()} was given where a Spark session is needed.")
     if int(spark.version.split(".")[0]) < 4:
         raise InputError(
             f"Spark {spark.version} has no functions written in SQL: use the functions of "
@@ -105,8 +109,10 @@ def register(spark: "SparkSession") -> None:
 
 
 def _check(name: str, degrees: float, limit: float) -> None:
-    if not -limit <= degrees <= limit:
-        raise InputError(f"{name}={degrees} is not on the globe: give degrees in [-{limit:g}, {limit:g}].")
+    if isinstance(degrees, bool) or not isinstance(degrees, Real) or not -limit <= degrees <= limit:
+        raise InputError(
+            f"{name}={shown(degrees)} is not on the globe: give degrees in [-{limit:g}, {limit:g}]."
+        )
 
 
 def _inside(latitude: "Column | str", longitude: "Column | str", box: Box) -> "Column":
@@ -131,7 +137,12 @@ def _distance(latitude: "Column | str", longitude: "Column | str", cap: Cap) -> 
 
 
 def _column(name: "Column | str") -> Any:
-    return _functions().col(name) if isinstance(name, str) else name
+    functions = _functions()
+    if isinstance(name, str):
+        return functions.col(name)
+    if not type(name).__module__.startswith("pyspark.sql"):
+        raise InputError(f"A coordinate is {shown(name)}; give a column or its name.")
+    return name
 
 
 def _functions() -> Any:

@@ -8,11 +8,12 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 
+from pruning.arguments import check_text
 from pruning.errors import InputError
 from pruning.expressions.names import quoted_name
 from pruning.expressions.trees import Expression, Literal, Opaque
 from pruning.expressions.types import BOOLEAN, Type
-from pruning.metadata.collecting import collect
+from pruning.metadata.collecting import block_metadata
 from pruning.metadata.listing import Paths
 from pruning.metadata.schema import column_types, is_nested
 from pruning.spark.derived import Asked, ask, judge
@@ -20,22 +21,24 @@ from pruning.spark.jvm import Java, elements, simple_name
 from pruning.spark.nested import declared
 
 PREDICATE_SHOWN = 200
+_ALIASES = frozenset({"Alias", "MultiAlias"})
 
 
 def classify(predicate: str, where: pa.Table | Paths) -> pa.Int8Array:
     """What block metadata proves of a predicate.
 
     Args:
-        predicate: A condition in Spark SQL, as after WHERE, over the columns' exact names.
+        predicate: A condition in Spark SQL, as after WHERE, over the columns' exact names; it has no alias.
         where: One or more Parquet files or directories, or block metadata from `collect`.
     Returns:
         int8 of shape (blocks,), in the metadata's order: 0 NONE, no row is TRUE; 1 SOME, unknown;
         2 ALL, each row is TRUE. A block without rows is NONE.
     Raises:
-        InputError: the predicate cannot be read, names a column that is not there, or a footer cannot
-            be read.
+        InputError: the predicate cannot be read, names a column that is not there, or has an alias;
+            `where` is neither paths nor block metadata; or a footer cannot be read.
     """
-    metadata = where if isinstance(where, pa.Table) else collect(where)
+    check_text("predicate", predicate)
+    metadata = block_metadata(where)
     spark = _session()
     asked = _asked(spark, predicate, column_types(metadata))
     # There is no query here to which a conjunct could be left.
@@ -54,8 +57,7 @@ def parse(predicate: str, columns: Mapping[str, Type]) -> Expression:
 
 
 def _asked(spark: SparkSession, predicate: str, columns: Mapping[str, Type]) -> Asked:
-    if not isinstance(predicate, str):
-        raise InputError(f"The predicate is a {type(predicate).__name__}, and SQL text is needed.")
+    check_text("predicate", predicate)
     plan = _plan(spark, predicate, columns)
     if not plan.deterministic():
         raise InputError(
@@ -66,6 +68,10 @@ def _asked(spark: SparkSession, predicate: str, columns: Mapping[str, Type]) -> 
 
 def _plan(spark: SparkSession, predicate: str, columns: Mapping[str, Type]) -> Java:
     try:
+        # Spark's parser takes `a = 1 AS b` for an expression, and WHERE drops the name.
+        parsed = spark._jsparkSession.sessionState().sqlParser().parseExpression(predicate)
+        if simple_name(parsed) in _ALIASES:
+            raise InputError(f"The predicate {predicate[:PREDICATE_SHOWN]!r} has an alias; leave it out.")
         # Rows that Spark does not know of yet: the optimizer cannot fold the filter over them.
         rows = spark.createDataFrame(spark.sparkContext.emptyRDD(), declared(columns))
         return rows.filter(predicate)._jdf.queryExecution().optimizedPlan()

@@ -10,6 +10,7 @@ import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 
+from pruning.arguments import check_flag
 from pruning.errors import InputError
 from pruning.expressions.plans import scans
 from pruning.metadata.collecting import read_blocks
@@ -75,6 +76,7 @@ def explain(df: DataFrame, *, runtime: bool = True) -> Report:
 
 def _pruned(df: DataFrame, *, runtime: bool) -> tuple[DataFrame, Report]:
     _check_frame(df)
+    check_flag("runtime", runtime)
     if df.isStreaming:
         # Spark optimizes a stream's plan only once it runs.
         return df, Report(notes=("left unpruned: the query is a stream",))

@@ -1,12 +1,13 @@
 """The keys of a MERGE's source as a condition on the target's columns."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pruning.arguments import shown
 from pruning.errors import InputError
 from pruning.expressions.names import quoted_name
 from pruning.expressions.trees import Column, Expression
@@ -41,6 +42,11 @@ def typed(name: str, values: Any, type_: Type) -> pa.Array:
         InputError: they are of a type that Spark would compare with the column's in a third.
     """
     wanted = arrow_type(type_)
+    if isinstance(values, str | bytes | bytearray | Mapping):
+        # Arrow would take a text for a list of its characters.
+        raise InputError(
+            f"The values of the key {quoted_name(name)} are {shown(values)}; give a list of them."
+        )
     try:
         array = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values)
         array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
@@ -50,7 +56,11 @@ def typed(name: str, values: Any, type_: Type) -> pa.Array:
             return _fitting(array, type_).cast(wanted)
         if pa.types.is_null(array.type) or _alike(array.type, wanted):
             return array.cast(wanted)
-    except (pa.ArrowException, TypeError) as error:
+    except OverflowError as error:
+        raise InputError(
+            f"A value of the key {quoted_name(name)} is beyond 64 bits; leave it out, or cast it to {type_}."
+        ) from error
+    except (pa.ArrowException, TypeError, ValueError, AttributeError) as error:
         raise InputError(
             f"The values of the key {quoted_name(name)} are no {type_} ({error}); cast them to it."
         ) from error

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pruning.arguments import check_choice
 from pruning.errors import InputError
 from pruning.rules.truths import Match
 
@@ -60,11 +61,20 @@ class Condition:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Clause:
-    """One clause of MERGE; `condition`, as far as known, is what AND adds to `when`, None where nothing."""
+    """One clause of MERGE; `condition`, as far as known, is what AND adds to `when`, None where nothing.
+
+    Raises:
+        InputError: `when` or `then` is no member of its enumeration.
+    """
 
     when: When
     then: Then
     condition: Condition | None = None
+
+    def __post_init__(self) -> None:
+        # A clause is looked for by `when`: one of another type would be about no row.
+        check_choice("when", self.when, When)
+        check_choice("then", self.then, Then)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,141 @@
+"""Every public function refuses what is no argument of it, in one sentence and never with another error."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import pruning
+from pruning import dml, geography
+from pruning.dml import MergeClause, Then, When
+from pruning.errors import InputError
+
+UPDATE = (MergeClause(when=When.MATCHED, then=Then.UPDATE),)
+UNRELATED = pa.table({"x": [1]})
+NAMESAKE = pa.table({name: [1] for name in pruning.collect.__annotations__}).append_column("columns", [[1]])
+PLACES = (None, 5, 1.5, b"t", "", "a\0b", "\ud800", [], [5], [None], [b"t"], {"t": 1}, object(), "nowhere")
+TABLES = (UNRELATED, NAMESAKE, UNRELATED.to_batches()[0])
+TEXTS = (
+    None,
+    5,
+    b"id = 1",
+    ["id = 1"],
+    "",
+    "id = ",
+    "id",
+    "id = 1 as z",
+    "(id = 1) z",
+    "nowhere = 1",
+    "\ud800",
+)
+FLAGS = ("no", "yes", 0, 1, None, [])
+NAMES = (5, "id", b"id", [5], [None], ["nowhere"], ["`a`.`b`"], {"id": 1})
+PAIRS = (5, "id", ["id"], [("id",)], [("id", 5)], [("id", "day", "x")])
+SIZES = (-1, 1.5, "1", True, float("nan"), 1 << 50)
+KEYS = (
+    5, "id", {5: [1]}, {"id": "12"}, {"id": b"12"}, {"id": 5}, {"id": None}, {"id": {"a": 1}}, {"id": ["x"]},
+    {"id": [2**64]}, {"id": [-(2**70)]}, {"id": [1.5]}, {"id": [True]}, {"id": [object()]}, {"nowhere": [1]},
+)  # fmt: skip
+DEGREES = (None, "5", True, 91, float("nan"))
+
+# A public function and one of its arguments: how it is called, and what is no such argument.
+CASES: dict[str, tuple[Callable[[Any, str, Any], Any], tuple[Any, ...]]] = {
+    "collect paths": (lambda wrong, path, df: pruning.collect(wrong), (*PLACES, *TABLES)),
+    "collect cache": (lambda wrong, path, df: pruning.collect(path, cache=wrong), FLAGS),
+    "collect verify": (lambda wrong, path, df: pruning.collect(path, verify=wrong), FLAGS),
+    "classify predicate": (lambda wrong, path, df: pruning.classify(wrong, path), TEXTS),
+    "classify where": (lambda wrong, path, df: pruning.classify("id = 1", wrong), (*PLACES, *TABLES)),
+    "index paths": (lambda wrong, path, df: pruning.index(wrong), (*PLACES, *TABLES)),
+    "index columns": (lambda wrong, path, df: pruning.index(path, wrong), NAMES),
+    "index points": (lambda wrong, path, df: pruning.index(path, points=wrong), PAIRS),
+    "index bytes": (lambda wrong, path, df: pruning.index(path, bytes_per_block=wrong), SIZES),
+    "index bits": (
+        lambda wrong, path, df: pruning.index(path, bits_per_value=wrong),
+        (*SIZES[:1], *SIZES[2:], 65),
+    ),
+    "index read_data": (lambda wrong, path, df: pruning.index(path, read_data=wrong), FLAGS),
+    "prune df": (lambda wrong, path, df: pruning.prune(wrong), PLACES),
+    "prune runtime": (lambda wrong, path, df: pruning.prune(df, runtime=wrong), FLAGS),
+    "explain df": (lambda wrong, path, df: pruning.explain(wrong), PLACES),
+    "explain runtime": (lambda wrong, path, df: pruning.explain(df, runtime=wrong), FLAGS),
+    "delete predicate": (lambda wrong, path, df: dml.plan_delete(wrong, path), TEXTS),
+    "delete where": (lambda wrong, path, df: dml.plan_delete("id = 1", wrong), (*PLACES, *TABLES)),
+    "update predicate": (lambda wrong, path, df: dml.plan_update(wrong, path), TEXTS),
+    "update where": (lambda wrong, path, df: dml.plan_update("id = 1", wrong), (*PLACES, *TABLES)),
+    "merge where": (lambda wrong, path, df: dml.plan_merge(wrong, UPDATE), (*PLACES, *TABLES)),
+    "merge clauses": (
+        lambda wrong, path, df: dml.plan_merge(path, wrong),
+        (None, 5, "x", (), UPDATE[0], ["x"]),
+    ),
+    "merge keys": (lambda wrong, path, df: dml.plan_merge(path, UPDATE, keys=wrong), KEYS),
+    "merge null_safe": (lambda wrong, path, df: dml.plan_merge(path, UPDATE, null_safe=wrong), FLAGS),
+    "merge on": (lambda wrong, path, df: dml.plan_merge(path, UPDATE, on=wrong), TEXTS[1:]),
+    "merge on_more": (lambda wrong, path, df: dml.plan_merge(path, UPDATE, on_more=wrong), FLAGS),
+    "clause condition": (
+        lambda wrong, path, df: dml.plan_merge(
+            path, [MergeClause(when=When.MATCHED, then=Then.UPDATE, condition=wrong)]
+        ),
+        TEXTS[1:],
+    ),
+    "within_box": (lambda wrong, path, df: geography.within_box("a", "b", wrong, 0, 1, 1), DEGREES),
+    "within_box column": (
+        lambda wrong, path, df: geography.within_box(wrong, "b", 0, 0, 1, 1),
+        (None, 5, b"a"),
+    ),
+    "within_distance": (
+        lambda wrong, path, df: geography.within_distance("a", "b", 0, 0, wrong),
+        (None, "5", -1),
+    ),
+    "register": (lambda wrong, path, df: geography.register(wrong), (None, 5, "spark")),
+}
+
+
+@pytest.fixture(scope="module")
+def frame(spark: Any, flights: str) -> Any:
+    """A query over the flights."""
+    return spark.read.parquet(flights).where("id = 1")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_wrong_argument_is_refused_in_one_sentence(
+    case: str, flights: str, frame: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For each value that is none: `InputError`, and neither another error nor an answer."""
+    monkeypatch.chdir(tmp_path)
+    call, values = CASES[case]
+    for wrong in values:
+        sentence = refusal(lambda value=wrong: call(value, flights, frame))
+        assert sentence is not None, f"{case} accepted {wrong!r}"
+        assert "\n" not in sentence, wrong
+        assert len(sentence) < 600, wrong
+
+
+def refusal(call: Callable[[], Any]) -> str | None:
+    """What a call says that refuses its argument; None where it does not."""
+    try:
+        call()
+    except InputError as error:
+        return str(error)
+    return None
+
+
+def test_every_public_function_is_in_the_table() -> None:
+    public = {*pruning.__all__, *(name[5:] for name in dml.__all__ if name.startswith("plan_"))}
+    assert {case.split()[0] for case in CASES} >= public
+
+
+def test_what_spark_names_inside_a_predicate_is_no_alias(flights: str) -> None:
+    """Only the whole predicate has no name."""
+    assert pruning.classify("named_struct('z', id).z < 0 or id < 0", flights).to_pylist() == [0] * 30
+    assert set(pruning.classify("(struct(id as z)).z >= 0", flights).to_pylist()) <= {1, 2}
+
+
+def test_a_path_may_be_anything_that_names_a_file(flights: str) -> None:
+    """Text, a path object, or any collection of them."""
+    files = [f"{flights}/{name}" for name in sorted(os.listdir(flights)) if name.endswith("parquet")]
+    expected = pruning.collect(files).num_rows
+    for paths in (flights, Path(flights), tuple(files), iter(files), map(Path, files)):
+        assert pruning.collect(paths).num_rows == expected
