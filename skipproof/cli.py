@@ -14,7 +14,6 @@ from rich.console import Console
 from rich.progress import Progress
 
 from pruning.errors import InputError
-from pruning.metadata.choosing import BYTES_PER_BLOCK
 from skipproof import extras, pages, showing
 from skipproof.answers import verify
 from skipproof.indexes import show_index
@@ -134,8 +133,24 @@ def index(
         typer.Option("--columns", metavar="A,B", help="The columns to index.", show_default="all"),
     ] = None,
     bytes_per_block: Annotated[
-        int, typer.Option("--bytes-per-block", min=0, help="What to keep of a column in a block at most.")
-    ] = BYTES_PER_BLOCK,
+        int | None,
+        typer.Option(
+            "--bytes-per-block",
+            min=0,
+            help="What to keep of a column in a block at most.",
+            show_default="1024, and 12 bits for each value of columns that are named",
+        ),
+    ] = None,
+    bits_per_value: Annotated[
+        float | None,
+        typer.Option(
+            "--bits-per-value",
+            min=0,
+            max=64,
+            help="What a bloom filter may take where that is more; 12 are wrong once in 200 times.",
+            show_default=False,
+        ),
+    ] = None,
     points: Annotated[
         list[str] | None,
         typer.Option("--points", metavar="LAT,LON", help="Two columns that are a latitude and a longitude."),
@@ -150,7 +165,14 @@ def index(
 
     names = None if columns is None else [name.strip() for name in columns.split(",")]
     pairs = [_pair(text) for text in points or ()]
-    report = indexing.index(path, names, points=pairs, bytes_per_block=bytes_per_block, read_data=read_data)
+    report = indexing.index(
+        path,
+        names,
+        points=pairs,
+        bytes_per_block=bytes_per_block,
+        bits_per_value=bits_per_value,
+        read_data=read_data,
+    )
     if as_json:
         showing.print_json(report.to_dict())
     else:

@@ -9,7 +9,7 @@ from pruning.metadata.indexing import IndexReport
 
 
 def show_index(out: Console, report: IndexReport) -> None:
-    """Print a line for each column, then what all of it takes, then what could not be indexed."""
+    """Print a line for each column, what all of it takes, what did not fit, and what could not be indexed."""
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("column", overflow="fold")
     table.add_column("type")
@@ -24,5 +24,8 @@ def show_index(out: Console, report: IndexReport) -> None:
         size = f"{point.bytes_per_block:,.0f} bytes a block"
         out.print(escape(f"points of {', '.join(point.names)}: {point.blocks:,} blocks covered; {size}"))
     out.print(f"{report.files:,} files, {report.blocks:,} blocks, {report.bytes:,} bytes kept")
+    for column in report.columns:
+        if column.shortage:
+            out.print(escape(column.shortage), style="yellow", soft_wrap=True)
     for sentence in report.failures.values():
         out.print(f"not indexed: {escape(sentence)}", style="red", soft_wrap=True)

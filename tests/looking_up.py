@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 
 from pruning.expressions.types import Kind, Type, Value
 from pruning.metadata import choosing, contents
-from pruning.metadata.buckets import bucket_of
 from pruning.metadata.contents import Distinct
 from pruning.metadata.holding import may_hold
 from pruning.metadata.memberships import FIELD, value_type
+from pruning.metadata.own_filters import Budget
 from pruning.metadata.schema import arrow_type
 from pruning.metadata.structs import field_of
 from pruning.rules import cuts
@@ -40,16 +40,16 @@ def rows_of(column: pa.ChunkedArray, type_: Type) -> list[Value | None]:
     return list(found.to_pylist())
 
 
-def looked_at(rows: Rows, type_: Type) -> Distinct:
+def looked_at(rows: Rows, type_: Type, budget: Budget) -> Distinct:
     """What indexing finds in a block."""
     values = contents.distinct(pa.chunked_array([array(rows, type_)]), type_)
-    return Distinct(values, bucket_of(values, type_) if len(values) > 1 else None)
+    return Distinct.of(values, type_, budget)
 
 
 def memberships(blocks: Iterable[Rows], type_: Type, bytes_per_block: int) -> pa.StructArray:
     """What is kept of blocks of one column `x`."""
-    found = [looked_at(rows, type_) for rows in blocks]
-    kept = choosing.kept(found, type_, bytes_per_block=bytes_per_block)
+    budget = Budget(bytes_per_block)
+    kept = choosing.kept([looked_at(rows, type_, budget) for rows in blocks], type_, budget)
     return pa.StructArray.from_arrays([kept], names=["x"])
 
 

@@ -7,14 +7,14 @@ every difference of two hashes, so the greatest common divisor of them says most
 The hash is Spark's own, Murmur3 of 32 bits with seed 42, taken as a signed number.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
 
 from pruning.expressions.types import BYTES, Kind, Type, Value
+from pruning.metadata.plain_bytes import rows_by_length, shortest_by_length, unscaled
 from pruning.rules.interpreters import arrow_kernels as kernels
 from pruning.rules.interpreters.arrow import lane_type
 
@@ -57,7 +57,7 @@ def hashes(values: pa.Array, type_: Type) -> np.ndarray:
     """Spark's hash of each value, none of them NULL, as int32."""
     lanes = kernels.reinterpret(values, lane_type(type_))
     if type_.kind in BYTES:
-        return _of_bytes(lanes.to_pylist())
+        return _of_bytes(rows_by_length(lanes), len(lanes))
     if type_.kind is Kind.DECIMAL:
         return _of_decimals(lanes, type_)
     numbers = lanes.to_numpy(zero_copy_only=False)
@@ -76,32 +76,16 @@ def _of_longs(numbers: np.ndarray) -> np.ndarray:
 
 
 def _of_decimals(lanes: pa.Array, type_: Type) -> np.ndarray:
-    unscaled = [_unscaled(value) for value in lanes.to_pylist()]
+    integers = unscaled(lanes)
     if type_.precision <= _LONG_DIGITS:
-        return _signed(_of_longs(np.array(unscaled, np.int64)))
-    return _of_bytes([_as_java(number) for number in unscaled])
+        return _signed(_of_longs(np.ascontiguousarray(integers[:, :8]).view("<i8")[:, 0]))
+    return _of_bytes(shortest_by_length(integers), len(lanes))
 
 
-def _unscaled(value: Decimal) -> int:
-    sign, digits, _ = value.as_tuple()
-    number = int("".join(map(str, digits)))
-    return -number if sign else number
-
-
-def _as_java(number: int) -> bytes:
-    """The fewest bytes of a two's complement, as Java's BigInteger gives them."""
-    magnitude = number if number >= 0 else ~number
-    return number.to_bytes(magnitude.bit_length() // 8 + 1, "big", signed=True)
-
-
-def _of_bytes(values: list[bytes]) -> np.ndarray:
+def _of_bytes(groups: Iterable[tuple[np.ndarray, np.ndarray]], count: int) -> np.ndarray:
     """Hashes of byte strings, those of one length at once."""
-    found = np.zeros(len(values), np.uint32)
-    lengths = np.fromiter((len(value) for value in values), np.int64, len(values))
-    for length in np.unique(lengths):
-        places = np.flatnonzero(lengths == length)
-        joined = b"".join(values[place] for place in places)
-        rows = np.frombuffer(joined, np.uint8).reshape(len(places), length)
+    found = np.zeros(count, np.uint32)
+    for places, rows in groups:
         found[places] = _of_rows(rows)
     return _signed(found)
 

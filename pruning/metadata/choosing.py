@@ -14,39 +14,34 @@ import pyarrow.compute as pc
 from pruning.expressions.types import Type
 from pruning.metadata import bloom, postings
 from pruning.metadata.contents import Distinct
-from pruning.metadata.encodings import own_encoding
-from pruning.metadata.filters import Filter
 from pruning.metadata.memberships import membership_fields
+from pruning.metadata.own_filters import Budget, Filter, own_filter
 from pruning.metadata.schema import arrow_type
-from pruning.rules.interpreters import arrow_kernels as kernels
-from pruning.rules.interpreters.arrow import lane_type
 
-BYTES_PER_BLOCK = 1_024
-# Where the parts of a block begin and end, and which are null.
-LAYOUT_BYTES = 64
-# With 12 bits a value a filter is wrong about one absent value in 200, with 5 about one in 8.
-_BITS_WANTED, _BITS_MIN = 12, 5
 # Of a value in a list, besides its share of the value itself.
 _CODE_BYTES = 4
 _OFFSET_BYTES = 4
 _ROUNDS_MAX = 8
 
 
-def kept(found: Sequence[Distinct | None], type_: Type, *, bytes_per_block: int) -> pa.StructArray:
-    """The memberships of one column, a lane per block, none of more than `bytes_per_block`.
+def kept(found: Sequence[Distinct | None], type_: Type, budget: Budget) -> pa.StructArray:
+    """The memberships of one column, a lane per block, none of more than the budget.
 
     Args:
         found: What each block holds; None where that is not known.
         type_: The column's type.
-        bytes_per_block: The bound, >= 0, for this column.
+        budget: That of this column in each block.
     """
-    bound = np.full(len(found), max(0, bytes_per_block - LAYOUT_BYTES))
+    bound = np.full(len(found), budget.bytes_for_lists)
     lists = [None if one is None else one.values for one in found]
     dictionaries = _affordable(lists, type_, bound)
     short = [values is not None for values in dictionaries]
     long = [None if fits else values for values, fits in zip(lists, short, strict=True)]
-    filters = [_filter(values, type_, bytes_max=int(most)) for values, most in zip(long, bound, strict=True)]
-    left = bound - [0 if one is None else len(one.bits) for one in filters]
+    filters = [
+        own_filter(values, type_, budget) if values is not None else one.filter if one is not None else None
+        for one, values in zip(found, long, strict=True)
+    ]
+    left = np.maximum(0, bound - [0 if one is None else len(one.bits) for one in filters])
     rare, frequent = _rare(long, type_, left)
     buckets = [None if one is None or fits else one.bucket for one, fits in zip(found, short, strict=True)]
     return _struct(
@@ -60,10 +55,12 @@ def kept(found: Sequence[Distinct | None], type_: Type, *, bytes_per_block: int)
     )
 
 
-def kept_filters(found: Sequence[Filter | None], type_: Type, *, bytes_per_block: int) -> pa.StructArray:
-    """The memberships of a column of which only the file's own filters are known, folded to the bound."""
-    bytes_max = bytes_per_block - LAYOUT_BYTES
-    folded = [None if one is None else bloom.folded(one.bits, bytes_max) for one in found]
+def kept_filters(found: Sequence[Filter | None], type_: Type, bounds: Sequence[int]) -> pa.StructArray:
+    """The memberships of a column of which only the file's own filters are known, folded to the bounds."""
+    folded = [
+        None if one is None else bloom.folded(one.bits, bytes_max)
+        for one, bytes_max in zip(found, bounds, strict=True)
+    ]
     small = [
         None if one is None or bits is None else Filter(bits, one.encoding)
         for one, bits in zip(found, folded, strict=True)
@@ -127,11 +124,13 @@ def _rare(
     lists: Sequence[pa.Array | None], type_: Type, bounds: np.ndarray
 ) -> tuple[pa.ListArray | None, pa.Array | None]:
     """The rare values of each block, and the frequent ones of all."""
+    told = np.array([values is not None for values in lists], bool)
+    if not bounds[told].any():
+        return None, None
     coded = coded_lists(lists, type_)
     codes, pool = coded.values.indices.to_numpy(), coded.values.dictionary
-    told = np.array([values is not None for values in lists], bool)
     split = postings.split(codes, value_sizes(pool), _CODE_BYTES, bytes_max=int(bounds[told].sum()))
-    if split is None or not told.any():
+    if split is None:
         return None, None
     stream = postings.frequent_stream(pool.filter(pa.array(split.frequent)))
     offsets = coded.offsets.to_numpy()
@@ -152,19 +151,6 @@ def _rare(
 def _valid(lanes: pa.Array) -> np.ndarray:
     valid: np.ndarray = lanes.is_valid().to_numpy(zero_copy_only=False)
     return valid
-
-
-def _filter(values: pa.Array | None, type_: Type, *, bytes_max: int) -> Filter | None:
-    """A filter of our own, as large as is useful and allowed; None where that would not be large enough."""
-    encoding = own_encoding(type_)
-    if values is None or encoding is None:
-        return None
-    blocks = min(-(-_BITS_WANTED * len(values) // (8 * bloom.BLOCK_BYTES)), bytes_max // bloom.BLOCK_BYTES)
-    if blocks <= 0 or 8 * bloom.BLOCK_BYTES * blocks < _BITS_MIN * len(values):
-        return None
-    lanes = kernels.reinterpret(values, lane_type(type_))
-    encoded = [way for value in lanes.to_pylist() for way in encoding.of(value, type_) or ()]
-    return Filter(bloom.built(bloom.hashes_of(encoded), blocks * bloom.BLOCK_BYTES), encoding)
 
 
 def _struct(

@@ -19,9 +19,11 @@ from pruning.metadata.footer import Footer
 from pruning.metadata.forms import Converted, Form, Physical, form_of
 from pruning.metadata.locations import locate
 from pruning.metadata.nested import Leaf
+from pruning.metadata.own_filters import Budget, Filter, own_filter
 from pruning.metadata.schema import arrow_type
 
-# Longer lists fit no budget that is worth having; a block with more values has at most a bucket.
+# Longer lists fit no budget that is worth having, and many of them no memory: of a block with more values
+# a filter is made as soon as it has been read.
 DISTINCT_MAX = 65_536
 _NARROW_BITS = 32
 _NARROW = frozenset({Converted.INT_8, Converted.INT_16, Converted.UINT_8, Converted.UINT_16})
@@ -31,11 +33,22 @@ _NARROW = frozenset({Converted.INT_8, Converted.INT_16, Converted.UINT_8, Conver
 class Distinct:
     """The values of one column in one block that are neither NULL nor NaN, each once, and their bucket.
 
-    `values` is None where there are too many.
+    `values` is None where there are too many to be listed: then there is their filter, if the budget
+    bears one, and `count` is their number.
     """
 
     values: pa.Array | None
     bucket: Bucket | None
+    filter: Filter | None = None
+    count: int = 0
+
+    @classmethod
+    def of(cls, values: pa.Array, type_: Type, budget: Budget) -> "Distinct":
+        """What is remembered of a block that holds these values, each once, neither NULL nor NaN."""
+        bucket = bucket_of(values, type_) if len(values) > 1 else None
+        if len(values) <= DISTINCT_MAX:
+            return cls(values, bucket, count=len(values))
+        return cls(None, bucket, own_filter(values, type_, budget), len(values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +81,11 @@ def indexable(footer: Footer, names: Sequence[str] | None) -> dict[str, Indexabl
 
 
 def contents(
-    file: str, footer: Footer, columns: Mapping[str, Indexable], bounded: Mapping[str, Sequence[bool]]
+    file: str,
+    footer: Footer,
+    columns: Mapping[str, Indexable],
+    bounded: Mapping[str, Sequence[bool]],
+    budget: Budget,
 ) -> Iterator[dict[str, Distinct | None]]:
     """Per row group, the distinct values of each column; None of one that is not certain.
 
@@ -77,6 +94,7 @@ def contents(
         footer: What it says of itself.
         columns: As `indexable` finds them.
         bounded: Per column and row group, whether both bounds are known.
+        budget: That of one column in one block.
     Raises:
         OSError, pa.ArrowException: the file cannot be read.
     """
@@ -90,11 +108,11 @@ def contents(
                 inside = not column.narrow or bounded[name][ordinal]
                 named = rows.schema.get_all_field_indices(name)
                 if inside and len(named) == 1 and rows.num_rows == group.row_count:
-                    found[name] = _distinct(rows.column(named[0]), column.form.type, rebased=rebased)
+                    found[name] = _distinct(rows.column(named[0]), column.form.type, budget, rebased=rebased)
             yield found
 
 
-def _distinct(column: pa.ChunkedArray, type_: Type, *, rebased: bool) -> Distinct | None:
+def _distinct(column: pa.ChunkedArray, type_: Type, budget: Budget, *, rebased: bool) -> Distinct | None:
     try:
         values = distinct(column, type_)
     except pa.ArrowException:
@@ -102,8 +120,7 @@ def _distinct(column: pa.ChunkedArray, type_: Type, *, rebased: bool) -> Distinc
         return None
     if rebased and _may_be_rebased(values, type_):
         return None
-    bucket = bucket_of(values, type_) if len(values) > 1 else None
-    return Distinct(values if len(values) <= DISTINCT_MAX else None, bucket)
+    return Distinct.of(values, type_, budget)
 
 
 def distinct(column: pa.ChunkedArray, type_: Type) -> pa.Array:

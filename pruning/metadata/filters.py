@@ -16,19 +16,12 @@ from pruning.metadata.evidence import provenance
 from pruning.metadata.footer import Footer
 from pruning.metadata.layout import Malformed, parse_filter_header
 from pruning.metadata.locations import locate
+from pruning.metadata.own_filters import Filter
 
 # Headers that name what we know take about 15 bytes.
 _HEADER_BYTES = 64
 # Parquet's own limit is 128 MiB.
 FILTER_BYTES_MAX = 128 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """The bits of a filter, and how values were encoded before they were hashed."""
-
-    bits: bytes
-    encoding: Encoding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,18 +10,21 @@ import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import pyarrow as pa
 
+from pruning.arguments import check_flag, check_number, check_sequence, check_texts
 from pruning.errors import InputError
 from pruning.metadata import cache
 from pruning.metadata.blocks import Shard
-from pruning.metadata.choosing import BYTES_PER_BLOCK
 from pruning.metadata.contents import indexable
 from pruning.metadata.coverings import available, coverings_of
 from pruning.metadata.footer import read_footer
+from pruning.metadata.indexed_files import Unfitting, unfitting
 from pruning.metadata.listing import Listed, Listing, Paths, list_files
 from pruning.metadata.memberships import FIELD, value_type
+from pruning.metadata.own_filters import BITS_MAX, BITS_WANTED, BYTES_MAX, BYTES_PER_BLOCK, Budget
 from pruning.metadata.reading import Outcome, from_bytes
 from pruning.metadata.schema import is_nested
 from pruning.metadata.structs import field_of, whole
@@ -37,7 +40,12 @@ _NAMING_FILES = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnIndex:
-    """What is kept of one column: in how many blocks which part, and its size."""
+    """What is kept of one column: in how many blocks which part, and its size.
+
+    Of `unfitting` blocks no values are kept, because neither a list nor a filter fits into
+    `bytes_bound`; with `filter_bytes` a filter does, with `good_filter_bytes` one that is hardly ever
+    wrong. Both are 0 where everything fits.
+    """
 
     name: str
     type: str
@@ -47,6 +55,23 @@ class ColumnIndex:
     filter: int
     bucket: int
     bytes_per_block: float
+    unfitting: int = 0
+    bytes_bound: int = 0
+    filter_bytes: int = 0
+    good_filter_bytes: int = 0
+
+    @property
+    def shortage(self) -> str | None:
+        """One sentence on the blocks of which nothing fits, and on what a filter needs."""
+        if not self.unfitting:
+            return None
+        good = (
+            f", a good one {self.good_filter_bytes:,}" if self.good_filter_bytes > self.filter_bytes else ""
+        )
+        return (
+            f"{self.name}: nothing fits in {self.bytes_bound:,} bytes for {self.unfitting:,} of "
+            f"{self.blocks:,} blocks; a filter needs {self.filter_bytes:,} bytes per block{good}"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +111,7 @@ class IndexReport:
             f"{point.bytes_per_block:,.0f} bytes a block"
             for point in self.points
         ]
+        lines += [column.shortage for column in self.columns if column.shortage]
         return "\n".join([*lines, *self.failures.values()])
 
 
@@ -94,7 +120,8 @@ def index(
     columns: Sequence[str] | None = None,
     *,
     points: Sequence[tuple[str, str]] = (),
-    bytes_per_block: int = BYTES_PER_BLOCK,
+    bytes_per_block: int | None = None,
+    bits_per_value: float | None = None,
     read_data: bool = True,
 ) -> IndexReport:
     """Keep beside Parquet files which values their blocks hold; `collect`, `prune` and `classify` use it.
@@ -104,28 +131,58 @@ def index(
         columns: Top-level columns by exact name; None is all of them.
         points: Pairs of top-level columns of doubles that are a latitude and a longitude, in degrees:
             of those, where on the globe each block's points lie.
-        bytes_per_block: What may be kept of one column in one block, >= 0.
+        bytes_per_block: What may be kept of one column in one block, >= 0; None is 1,024. Where not even
+            a bloom filter fits, the report says so, and how many bytes one needs.
+        bits_per_value: A bloom filter may take so many bits for each distinct value of its block where
+            that is more than `bytes_per_block`, 0 to 64; below 5 there is none. None is 12 for columns
+            that are named in `columns` if `bytes_per_block` is None, too, and otherwise 0.
         read_data: Whether to read the columns; without, only the files' own bloom filters are kept.
     Raises:
-        InputError: a path is missing or not local, a column is in no file, no file can be read, or the
-            index cannot be written.
+        InputError: an argument is of a wrong type or out of range, a path is missing or not local, a
+            column is in no file, no file can be read, or the index cannot be written.
     """
+    _check_arguments(columns, points, bytes_per_block, bits_per_value, read_data)
     if points and not available():
         raise InputError("Coverings need the package s2geometry: run `pip install 'skipproof[geo]'`.")
-    if bytes_per_block < 0:
-        raise InputError(f"bytes_per_block is {bytes_per_block}; give 0 or more")
+    budget = _budget(bytes_per_block, bits_per_value, named=columns is not None)
     for name in columns or ():
         if is_nested(name):
             raise InputError(f"{name}: is inside of a struct or an array; name top-level columns")
     listing = list_files(paths)
     if listing.parent is None:
         raise InputError("An index is kept beside local files only; name a local path")
-    options = {"columns": None if columns is None else list(columns), "bytes_per_block": bytes_per_block}
+    options = {"columns": None if columns is None else list(columns), **asdict(budget)}
     outcome = _indexed(listing.files, {**options, "read_data": read_data, "points": list(map(list, points))})
     _check(outcome, listing, columns, points)
     for place in _places(listing):
         _keep(place, outcome.shards)
-    return _report(outcome)
+    return _report(outcome, budget)
+
+
+def _check_arguments(
+    columns: Any, points: Any, bytes_per_block: Any, bits_per_value: Any, read_data: Any
+) -> None:
+    if columns is not None:
+        check_texts("columns", columns)
+    check_sequence("points", points, "pairs of columns")
+    for pair in points:
+        check_texts("An element of points", pair)
+        if len(pair) != 2:
+            raise InputError(
+                f"An element of points has {len(pair)} columns; give a latitude and a longitude."
+            )
+    if bytes_per_block is not None:
+        check_number("bytes_per_block", bytes_per_block, least=0, greatest=BYTES_MAX, whole=True)
+    if bits_per_value is not None:
+        check_number("bits_per_value", bits_per_value, least=0, greatest=BITS_MAX)
+    check_flag("read_data", read_data)
+
+
+def _budget(bytes_per_block: int | None, bits_per_value: float | None, *, named: bool) -> Budget:
+    """The budget that the arguments of `index` mean."""
+    if bits_per_value is None:
+        bits_per_value = BITS_WANTED if named and bytes_per_block is None else 0
+    return Budget(BYTES_PER_BLOCK if bytes_per_block is None else int(bytes_per_block), float(bits_per_value))
 
 
 def _indexed(files: Sequence[Listed], options: dict[str, object]) -> Outcome:
@@ -218,7 +275,7 @@ def _names(outcome: Outcome) -> list[str]:
 
 def _places(listing: Listing) -> list[Listing]:
     """The listing as the caller gave it, and as one who names the same files one by one."""
-    by_file = list_files([listed.file for listed in listing.files])
+    by_file = list_files([listed.file for listed in listing.files], patterns=False)
     return [listing] if by_file.parent == listing.parent else [listing, by_file]
 
 
@@ -234,15 +291,19 @@ def _keep(listing: Listing, shards: list[Shard]) -> None:
         )
 
 
-def _report(outcome: Outcome) -> IndexReport:
+def _report(outcome: Outcome, budget: Budget) -> IndexReport:
     tables = [part.table for part in outcome.shards]
     parts: dict[tuple[str, str], list[pa.StructArray]] = {}
+    left_out: dict[tuple[str, str], list[Unfitting]] = {}
     for table in tables:
-        memberships = whole(table.column(FIELD))
+        memberships, unfit = whole(table.column(FIELD)), unfitting(table)
         for field in memberships.type:
             key = (field.name, value_type(field.type).sql)
             parts.setdefault(key, []).append(field_of(memberships, field.name))
-    columns = tuple(_column(name, type_, lanes) for (name, type_), lanes in parts.items())
+            left_out.setdefault(key, []).extend([unfit[field.name]] if field.name in unfit else [])
+    columns = tuple(
+        _column(name, type_, lanes, left_out[name, type_], budget) for (name, type_), lanes in parts.items()
+    )
     points = _points(outcome)
     size_bytes = [column.bytes_per_block * column.blocks for column in columns]
     size_bytes += [point.bytes_per_block * point.blocks for point in points]
@@ -271,7 +332,9 @@ def _points(outcome: Outcome) -> tuple[PointIndex, ...]:
     return tuple(found)
 
 
-def _column(name: str, type_: str, parts: list[pa.StructArray]) -> ColumnIndex:
+def _column(
+    name: str, type_: str, parts: list[pa.StructArray], left_out: list[Unfitting], budget: Budget
+) -> ColumnIndex:
     def told(part: str) -> int:
         return sum(len(lanes) - field_of(lanes, part).null_count for lanes in parts)
 
@@ -285,4 +348,8 @@ def _column(name: str, type_: str, parts: list[pa.StructArray]) -> ColumnIndex:
         filter=told("filter"),
         bucket=told("bucket"),
         bytes_per_block=sum(lanes.nbytes for lanes in parts) / max(1, blocks),
+        unfitting=sum(unfit.blocks for unfit in left_out),
+        bytes_bound=budget.bytes_per_block,
+        filter_bytes=max((unfit.filter_bytes for unfit in left_out), default=0),
+        good_filter_bytes=max((unfit.good_filter_bytes for unfit in left_out), default=0),
     )

@@ -180,7 +180,7 @@ def test_what_cannot_be_indexed_is_said(table: Path, tmp_path: Path, monkeypatch
     for options, sentence in (
         ({"columns": ["y"]}, "Column 'y' is in no file"),
         ({"columns": ["`a`.`b`"]}, "name top-level columns"),
-        ({"bytes_per_block": -1}, "give 0 or more"),
+        ({"bytes_per_block": -1}, "give a whole number from 0"),
     ):
         with pytest.raises(InputError, match=sentence):
             index(table, **options)

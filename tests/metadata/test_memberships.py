@@ -14,9 +14,11 @@ from looking_up import Rows, array, denied, excluded, holding, looked_at, member
 
 from pruning.expressions import types
 from pruning.expressions.types import Type, Value
-from pruning.metadata import buckets, choosing, contents, encodings, postings
+from pruning.metadata import buckets, contents, encodings, own_filters, postings
 from pruning.metadata import holding as module
+from pruning.metadata.forms import Physical
 from pruning.metadata.holding import POINTS_MAX, Holdings, may_hold, points
+from pruning.metadata.own_filters import Budget
 from pruning.rules import cuts
 from strategies import values as drawn
 
@@ -153,7 +155,7 @@ def test_no_block_takes_more_than_its_bound(type_: Type, budget: int) -> None:
     """On average, over blocks that share values and blocks that do not."""
     blocks = spread(type_, blocks=20)
     known = memberships(blocks, type_, budget)
-    assert known.nbytes / len(blocks) <= max(budget, choosing.LAYOUT_BYTES)
+    assert known.nbytes / len(blocks) <= max(budget, own_filters.LAYOUT_BYTES)
 
 
 def test_wider_integers_are_looked_for_among_narrower_ones() -> None:
@@ -227,7 +229,12 @@ def _cut_short(lists: Any, sizes: Any, bounds: Any) -> list[Any]:
     ]
 
 
-_distinct, _split, _bucket = contents.distinct, postings.split, buckets.bucket_of
+_distinct, _split, _bucket, _hashes = (
+    contents.distinct,
+    postings.split,
+    buckets.bucket_of,
+    own_filters.hashes,
+)
 
 
 def _first_half(column: pa.ChunkedArray, type_: Type) -> pa.Array:
@@ -246,27 +253,21 @@ def _twice(values: pa.Array, type_: Type) -> Any:
 
 
 TWINS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
-    "a list is cut to its budget": lambda patch: patch.setattr(choosing, "_within", _cut_short),
+    "a list is cut to its budget": lambda patch: patch.setattr(
+        "pruning.metadata.choosing._within", _cut_short
+    ),
     "only the first pages are looked at": lambda patch: patch.setattr(contents, "distinct", _first_half),
     "frequent values are forgotten": lambda patch: patch.setattr(postings, "split", _forgets_frequent),
-    "a modulus is doubled": lambda patch: patch.setattr("looking_up.bucket_of", _twice),
-    "values are inserted as wider ones": lambda patch: patch.setattr(
-        choosing, "own_encoding", _broken_encoding
-    ),
+    "a modulus is doubled": lambda patch: patch.setattr(contents, "bucket_of", _twice),
+    "values are inserted as wider ones": lambda patch: patch.setattr(own_filters, "hashes", _wider_hashes),
 }
 
 
-def _broken_encoding(type_: Type) -> Any:
-    """Says that values are stored in 32 bits, and inserts them as 64."""
-    encoding = encodings.own_encoding(type_)
-    if type_ != types.INTEGER or encoding is None:
-        return encoding
-
-    class Wider(encodings.Encoding):
-        def of(self, value: Value, type_: Type) -> Any:
-            return encodings.Encoding(physical=encodings.Physical.INT64).of(value, type_)
-
-    return Wider(physical=encoding.physical)
+def _wider_hashes(values: pa.Array, type_: Type, encoding: encodings.Encoding) -> np.ndarray:
+    """Integers of 32 bits inserted as 64."""
+    if type_ != types.INTEGER:
+        return _hashes(values, type_, encoding)
+    return _hashes(values.cast(pa.int64()), types.LONG, encodings.Encoding(physical=Physical.INT64))
 
 
 def test_the_battery_loses_nothing() -> None:
@@ -282,7 +283,7 @@ def test_a_broken_twin_is_killed(twin: str, monkeypatch: pytest.MonkeyPatch) -> 
 def test_rows_become_arrays_of_every_type() -> None:
     """The property would say little of a type whose values were lost on the way."""
     for type_ in drawn.TYPES:
-        assert len(looked_at([None], type_).values or []) == 0
+        assert len(looked_at([None], type_, Budget()).values or []) == 0
         assert array([None], type_).null_count == 1
     assert may_hold(memberships([[1]], types.INTEGER, 0), "y", types.INTEGER, cuts.EMPTY).to_pylist() == [
         True
