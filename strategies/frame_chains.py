@@ -63,9 +63,11 @@ class FrameChain:
 
 
 @st.composite
-def _operations(draw: st.DrawFn) -> Operation:
+def _operations(draw: st.DrawFn, alias: str) -> Operation:
+    """One operation on a frame that is named by an alias, which it may use; "" where it has none."""
     kind = draw(st.sampled_from(KINDS))
-    naming = draw(st.sampled_from(("bare", "bare", "frame", *ALIASES)))
+    names = ["bare", "frame", *([alias] * 2 if alias else [])]
+    naming = draw(st.sampled_from(names if draw(st.integers(0, 9)) else [*ALIASES]))
     text = ""
     if kind in ("where", "union", "cte"):
         text = draw(st.sampled_from(_PREDICATES))
@@ -78,6 +80,13 @@ def _operations(draw: st.DrawFn) -> Operation:
     return Operation(kind, text, naming, draw(st.integers(1, 30)))
 
 
+def _alias_after(operation: Operation, alias: str) -> str:
+    """The name that columns can be qualified by after an operation."""
+    if operation.kind in ("alias", "view"):
+        return operation.naming
+    return "" if operation.kind in ("self-join", "union", "cte") else alias
+
+
 @st.composite
 def frame_chains(draw: st.DrawFn) -> FrameChain:
     """Chains of one to four operations before `prune` and up to three after it.
@@ -86,10 +95,14 @@ def frame_chains(draw: st.DrawFn) -> FrameChain:
     one that names an alias that is not there; it must then be refused with and without `prune`.
     Shrinks to: fewer operations, then simpler ones.
     """
-    first = Operation("where", draw(st.sampled_from(_PREDICATES)))
-    before = draw(st.lists(_operations(), max_size=3))
+    operations = [Operation("where", draw(st.sampled_from(_PREDICATES)))]
+    alias = ""
+    before = draw(st.integers(0, 3))
+    for _ in range(before + draw(st.integers(0, 3))):
+        operations.append(draw(_operations(alias)))
+        alias = _alias_after(operations[-1], alias)
     return FrameChain(
-        before=(first, *before),
-        after=tuple(draw(st.lists(_operations(), max_size=3))),
+        before=tuple(operations[: before + 1]),
+        after=tuple(operations[before + 1 :]),
         pads=draw(st.booleans()),
     )

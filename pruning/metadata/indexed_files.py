@@ -164,7 +164,7 @@ def _kept(
 
 def _unfitting(found: Sequence[Distinct | Filter | None], kept: pa.StructArray) -> Unfitting | None:
     """The blocks with values of which neither a list nor a filter is kept."""
-    parts = [pc.struct_field(kept, name).is_null() for name in ("dictionary", "rare", "filter")]
+    parts = [field_of(kept, name).is_null() for name in ("dictionary", "rare", "filter")]
     nothing = reduce(pc.and_, parts).to_pylist()
     needs = [_needs(one) for one, unfit in zip(found, nothing, strict=True) if one is not None and unfit]
     needs = [need for need in needs if need[1]]
