@@ -39,6 +39,11 @@ KINDS = (
 )
 
 
+_PADDED = "{c} LIKE 'a5' AND {k} < 25"
+# What the later operations lean on that an optimized plan has lost.
+THEMES = ("none", "alias", "hidden column", "padding")
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One step of a chain.
@@ -89,20 +94,27 @@ def _alias_after(operation: Operation, alias: str) -> str:
 
 @st.composite
 def frame_chains(draw: st.DrawFn) -> FrameChain:
-    """Chains of one to four operations before `prune` and up to three after it.
+    """Chains of up to four operations before `prune` and up to three after it, on one of `THEMES`.
 
     The first one filters, so that there is something to prune. An operation may be refused by Spark, such as
     one that names an alias that is not there; it must then be refused with and without `prune`.
     Shrinks to: fewer operations, then simpler ones.
     """
-    operations = [Operation("where", draw(st.sampled_from(_PREDICATES)))]
-    alias = ""
-    before = draw(st.integers(0, 3))
-    for _ in range(before + draw(st.integers(0, 3))):
-        operations.append(draw(_operations(alias)))
-        alias = _alias_after(operations[-1], alias)
-    return FrameChain(
-        before=tuple(operations[: before + 1]),
-        after=tuple(operations[before + 1 :]),
-        pads=draw(st.booleans()),
-    )
+    theme = draw(st.sampled_from(THEMES))
+    first = _PADDED if theme == "padding" else draw(st.sampled_from(_PREDICATES))
+    before, alias = [Operation("where", first)], ""
+    for _ in range(draw(st.integers(0, 2))):
+        before.append(draw(_operations(alias)))
+        alias = _alias_after(before[-1], alias)
+    after: list[Operation] = []
+    if theme == "alias":
+        alias = draw(st.sampled_from(ALIASES))
+        before.append(Operation("alias", naming=alias))
+        after.append(Operation("where", "{k} < 25", alias))
+    elif theme == "hidden column":
+        before.append(Operation("select", "unit"))
+        after.append(draw(st.sampled_from((Operation("where", "{k} < 25"), Operation("order", number=3)))))
+    for _ in range(draw(st.integers(0, 2))):
+        after.append(draw(_operations(alias)))
+        alias = _alias_after(after[-1], alias)
+    return FrameChain(tuple(before), tuple(after), pads=theme != "padding" and draw(st.booleans()))
