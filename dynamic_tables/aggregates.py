@@ -9,7 +9,7 @@ from functools import reduce
 from typing import Any, TypeAlias
 
 from dynamic_tables.algebra import Aggregate
-from dynamic_tables.arithmetic import quotient, quotient_scale
+from dynamic_tables.arithmetic import checked, quotient, quotient_scale
 from dynamic_tables.changes import Cell, Row
 from dynamic_tables.evaluation import compiled
 from dynamic_tables.expressions import Expression
@@ -54,7 +54,9 @@ def summed(argument: Type) -> AggregateSignature:
     """SUM; of no cells it is NULL (trap 20)."""
     argument = numbers("SUM", argument)
     add = SUMS[argument.kind]
-    return AggregateSignature(argument, argument, lambda cells: add(cells) if cells else None)
+    return AggregateSignature(
+        argument, argument, checked(lambda cells: add(cells) if cells else None, argument)
+    )
 
 
 def averaged(argument: Type) -> AggregateSignature:
@@ -67,7 +69,9 @@ def averaged(argument: Type) -> AggregateSignature:
     add, scale = SUMS[argument.kind], quotient_scale(argument)
     result = Type(Kind.DECIMAL, scale)
     return AggregateSignature(
-        result, argument, lambda cells: quotient(add(cells), len(cells), scale) if cells else None
+        result,
+        argument,
+        checked(lambda cells: quotient(add(cells), len(cells), scale) if cells else None, result),
     )
 
 

@@ -3,21 +3,37 @@
 import math
 import operator
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
 from dynamic_tables.casts import rounded
 from dynamic_tables.changes import Cell
-from dynamic_tables.errors import DivisionByZero
+from dynamic_tables.errors import DivisionByZero, Overflow
 from dynamic_tables.signatures import Resolver, Signature, Types
-from dynamic_tables.types import DATE, FLOAT, INTEGER, INTERVAL, NUMBERS, TIMESTAMP, Kind, Type, decimal
-from dynamic_tables.values import EXACT, NAN
+from dynamic_tables.types import (
+    DATE,
+    DIGITS_MAX,
+    EXACT_NUMBERS,
+    FLOAT,
+    INTEGER,
+    INTERVAL,
+    NUMBERS,
+    TIMESTAMP,
+    Kind,
+    Type,
+    decimal,
+    fits,
+)
+from dynamic_tables.values import EXACT, NAN, ROUNDING
 from pruning.errors import InputError
 
 # Snowflake's scale of a quotient: six digits more than the dividend's, but no more than twelve for that.
 QUOTIENT_DIGITS = 6
 QUOTIENT_SCALE_MAX = 12
+# Snowflake's scale of a product: the digits of both factors, but no more than twelve unless one has more.
+PRODUCT_SCALE_MAX = 12
 TIMES = frozenset({Kind.DATE, Kind.TIMESTAMP})
 MICROSECOND = timedelta(microseconds=1)
 
@@ -46,10 +62,38 @@ def on_floats(apply: Callable[[float, float], float]) -> Callable[[Any, Any], Ce
     return run
 
 
+def checked(apply: Callable[..., Cell], result: Type) -> Callable[..., Cell]:
+    """Return a computation that fails where its exact result has too many digits for its type.
+
+    Raises:
+        Overflow: On calls; a result that is no exact number never has too many digits.
+    """
+    if result.kind not in EXACT_NUMBERS:
+        return apply
+
+    def run(*arguments: Any) -> Cell:
+        value: Any = apply(*arguments)
+        if value is not None and not fits(value, result):
+            raise Overflow(f"{value} has more than {DIGITS_MAX} digits: it does not fit {result}")
+        return value
+
+    return run
+
+
+def bounded(resolve: Resolver) -> Resolver:
+    """Return a function whose exact results are checked for their digits."""
+
+    def run(types: Types) -> Signature:
+        signature = resolve(types)
+        return replace(signature, apply=checked(signature.apply, signature.result))
+
+    return run
+
+
 def plain(
     symbol: str, on_cells: Callable[[Any, Any], Any], exactly: Callable[[Any, Any], Decimal]
 ) -> Resolver:
-    """Sum, difference and product of numbers."""
+    """Sum and difference of numbers."""
 
     def resolve(types: Types) -> Signature:
         numbers = as_numbers(types, symbol)
@@ -58,10 +102,25 @@ def plain(
             return Signature(FLOAT, (FLOAT, FLOAT), on_floats(on_cells))
         if left.kind is right.kind is Kind.INTEGER:
             return Signature(INTEGER, numbers, on_cells)
-        scale = left.scale + right.scale if symbol == "*" else max(left.scale, right.scale)
-        return Signature(decimal(scale), numbers, exactly)
+        return Signature(decimal(max(left.scale, right.scale)), numbers, exactly)
 
     return resolve
+
+
+def multiplied(types: Types) -> Signature:
+    """Return the product of numbers; digits beyond its scale are rounded away."""
+    left, right = as_numbers(types, "*")
+    if Kind.FLOAT in (left.kind, right.kind):
+        return Signature(FLOAT, (FLOAT, FLOAT), on_floats(operator.mul))
+    if left.kind is right.kind is Kind.INTEGER:
+        return Signature(INTEGER, (left, right), operator.mul)
+    digits = left.scale + right.scale
+    scale = min(digits, max(left.scale, right.scale, PRODUCT_SCALE_MAX))
+    if scale == digits:
+        return Signature(decimal(scale), (left, right), EXACT.multiply)
+    return Signature(
+        decimal(scale), (left, right), lambda one, other: rounded(EXACT.multiply(one, other), scale)
+    )
 
 
 def added(types: Types) -> Signature:
@@ -89,13 +148,31 @@ def subtracted(types: Types) -> Signature:
     return plain("-", operator.sub, EXACT.subtract)(types)
 
 
+def in_years(apply: Callable[..., Cell]) -> Callable[..., Cell]:
+    """Return a computation of times that fails as SQL's does where there is no such time.
+
+    Raises:
+        Overflow: On calls.
+    """
+
+    def run(*arguments: Any) -> Cell:
+        try:
+            return apply(*arguments)
+        except (OverflowError, ValueError):
+            given = ", ".join(map(str, arguments))
+            raise Overflow(f"the time made of {given} is not in the years 1 to 9999") from None
+
+    return run
+
+
 def shifted(moment: Type, by: Type, sign: int) -> Signature:
     """A date or time some while later; a date moved by a length of time becomes a time."""
     if moment.kind is Kind.DATE and by.kind is Kind.INTEGER:
-        return Signature(DATE, (DATE, INTEGER), lambda day, days: day + timedelta(days=sign * days))
+        return Signature(DATE, (DATE, INTEGER), in_years(lambda day, days: day + timedelta(days=sign * days)))
     if by.kind is not Kind.INTERVAL:
         raise InputError(f"{moment} moves by INTERVAL, not by {by}")
-    return Signature(TIMESTAMP, (TIMESTAMP, INTERVAL), lambda at, us: at + timedelta(microseconds=sign * us))
+    later = in_years(lambda at, us: at + timedelta(microseconds=sign * us))
+    return Signature(TIMESTAMP, (TIMESTAMP, INTERVAL), later)
 
 
 def divided(types: Types) -> Signature:
@@ -158,19 +235,24 @@ def absolute(types: Types) -> Signature:
 def rounding(types: Types) -> Signature:
     """ROUND to an integer, or to so many digits; halves go away from zero."""
     one = as_numbers(types[:1], "ROUND")[0]
-    if one.kind is Kind.FLOAT:
-        return Signature(FLOAT, (FLOAT, INTEGER)[: len(types)], rounded_float)
-    if one.kind is Kind.INTEGER:
-        return Signature(
-            INTEGER, (INTEGER, INTEGER)[: len(types)], lambda cell, digits=0: int(rounded(cell, digits))
-        )
-    wanted = one if len(types) == 2 else decimal(0)
-    return Signature(wanted, (one, INTEGER)[: len(types)], lambda cell, digits=0: rounded(cell, digits))
+    wanted = one if len(types) == 2 or one.kind is not Kind.DECIMAL else decimal(0)
+    compute = {Kind.FLOAT: rounded_float, Kind.INTEGER: rounded_integer}.get(one.kind, rounded_number)
+    return Signature(wanted, (one, INTEGER)[: len(types)], compute)
+
+
+def rounded_number(cell: int | float | Decimal, digits: int = 0) -> Decimal:
+    """Return a number with so many digits behind the point, at most 38; negative ones count before it."""
+    return rounded(Decimal(cell), min(max(digits, -ROUNDING.prec), DIGITS_MAX))
+
+
+def rounded_integer(cell: int, digits: int = 0) -> Cell:
+    """Return an integer rounded to so many digits, of which those before the point count as negative."""
+    return int(rounded_number(cell, digits))
 
 
 def rounded_float(cell: float, digits: int = 0) -> Cell:
     """A double to so many digits; what is no number stays."""
-    return float(rounded(Decimal(cell), digits)) if math.isfinite(cell) else cell
+    return float(rounded_number(cell, digits)) if math.isfinite(cell) else cell
 
 
 def stepped(step: Callable[[Any], int]) -> Resolver:
@@ -192,15 +274,15 @@ def signum(types: Types) -> Signature:
 
 
 ARITHMETIC: Mapping[str, Resolver] = {
-    "+": added,
-    "-": subtracted,
-    "*": plain("*", operator.mul, EXACT.multiply),
-    "/": divided,
+    "+": bounded(added),
+    "-": bounded(subtracted),
+    "*": bounded(multiplied),
+    "/": bounded(divided),
     "%": remainder,
     "negate": negated,
     "abs": absolute,
-    "round": rounding,
-    "floor": stepped(math.floor),
-    "ceil": stepped(math.ceil),
+    "round": bounded(rounding),
+    "floor": bounded(stepped(math.floor)),
+    "ceil": bounded(stepped(math.ceil)),
     "sign": signum,
 }

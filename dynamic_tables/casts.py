@@ -8,8 +8,8 @@ from typing import Any
 
 from dynamic_tables.changes import Cell
 from dynamic_tables.errors import CastFailed
-from dynamic_tables.types import Kind, Type
-from dynamic_tables.values import EXACT, NAN
+from dynamic_tables.types import Kind, Type, fits
+from dynamic_tables.values import NAN, ROUNDING
 
 TRUE_TEXTS = frozenset({"true", "t", "yes", "y", "on", "1"})
 FALSE_TEXTS = frozenset({"false", "f", "no", "n", "off", "0"})
@@ -43,12 +43,19 @@ def to_boolean(value: Any, wanted: Type) -> Cell:
 
 def to_integer(value: Any, wanted: Type) -> Cell:
     """The nearest integer; halves go away from zero."""
-    return int(rounded(number(value), 0))
+    return int(fitting(rounded(number(value), 0), wanted))
 
 
 def to_decimal(value: Any, wanted: Type) -> Cell:
     """The nearest decimal of the scale; halves go away from zero."""
-    return rounded(number(value), wanted.scale)
+    return fitting(rounded(number(value), wanted.scale), wanted)
+
+
+def fitting(value: Decimal, wanted: Type) -> Decimal:
+    """Return a number of the type; one with too many digits fails the cast."""
+    if not fits(value, wanted):
+        raise OverflowError(value)
+    return value
 
 
 def to_float(value: Any, wanted: Type) -> Cell:
@@ -70,7 +77,7 @@ def number(value: Any) -> Decimal:
 
 def rounded(value: Decimal, scale: int) -> Decimal:
     """A number with so many digits behind the point; halves go away from zero."""
-    return value.quantize(Decimal(1).scaleb(-scale), rounding=ROUND_HALF_UP, context=EXACT)
+    return value.quantize(Decimal(1).scaleb(-scale), rounding=ROUND_HALF_UP, context=ROUNDING)
 
 
 def to_text(value: Any, wanted: Type) -> Cell:

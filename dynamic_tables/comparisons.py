@@ -7,7 +7,7 @@ from typing import Any
 
 from dynamic_tables.changes import Cell
 from dynamic_tables.signatures import Resolver, Signature, Types
-from dynamic_tables.types import BOOLEAN, FLOAT, PLAIN, Kind, common
+from dynamic_tables.types import BOOLEAN, EXACT_NUMBERS, FLOAT, PLAIN, Kind, Type, common
 from dynamic_tables.values import key
 from pruning.errors import InputError
 
@@ -51,6 +51,14 @@ def tests(kind: Kind) -> Mapping[str, Callable[[Any, Any], bool]]:
     return PLAIN_TESTS if kind in PLAIN else NESTED_TESTS
 
 
+def compared(types: Types, wanted: Type) -> Types:
+    """Return the types in which two cells are compared.
+
+    Exact numbers stay as they are: with the scale of the other one a number might have too many digits.
+    """
+    return types if all(one.kind in EXACT_NUMBERS for one in types) else (wanted, wanted)
+
+
 def comparison(symbol: str) -> Resolver:
     """One comparison, of two cells brought to a common type."""
 
@@ -59,15 +67,15 @@ def comparison(symbol: str) -> Resolver:
         apply = tests(wanted.kind).get(symbol)
         if apply is None:
             raise InputError(f"{wanted} has no order: cast it before comparing by {symbol}")
-        return Signature(BOOLEAN, (wanted, wanted), apply)
+        return Signature(BOOLEAN, compared(types, wanted), apply)
 
     return resolve
 
 
 def null_safe_equal(types: Types) -> Signature:
     """IS NOT DISTINCT FROM."""
-    wanted = common(*types)
-    return Signature(BOOLEAN, (wanted, wanted), lambda left, right: key(left) == key(right), null_aware=True)
+    arguments = compared(types, common(*types))
+    return Signature(BOOLEAN, arguments, lambda left, right: key(left) == key(right), null_aware=True)
 
 
 def is_null(types: Types) -> Signature:

@@ -23,6 +23,10 @@ class DivisionByZero(UserError):
     """A number was divided by zero."""
 
 
+class Overflow(UserError):
+    """A result lies outside its type: a number of more than 38 digits, a time not in the years 1 to 9999."""
+
+
 class CastFailed(UserError):
     """A value has no counterpart in the type it was cast to."""
 

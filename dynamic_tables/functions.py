@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 from functools import lru_cache, reduce
 from typing import Any
 
-from dynamic_tables.arithmetic import ARITHMETIC
+from dynamic_tables.arithmetic import ARITHMETIC, in_years
 from dynamic_tables.changes import Cell
 from dynamic_tables.comparisons import COMPARISONS
 from dynamic_tables.errors import CastFailed
@@ -167,7 +167,7 @@ FUNCTIONS: Mapping[str, Resolver] = {
     **ARITHMETIC,
     **{name: part_of_time(name) for name in ("year", "month", "day", "hour", "minute", "second")},
     "date_trunc": of_time(1, 2, truncated, None),
-    "dateadd": of_time(1, 3, later, None),
+    "dateadd": of_time(1, 3, in_years(later), None),
     "datediff": lambda types: Signature(INTEGER, (TEXT, TIMESTAMP, TIMESTAMP), boundaries),
     "upper": fixed(TEXT, TEXT, apply=str.upper),
     "lower": fixed(TEXT, TEXT, apply=str.lower),

@@ -13,7 +13,19 @@ from dynamic_tables.sql_functions import BINARY, DIALECT, LISTS, UNARY, VOLATILE
 from dynamic_tables.sql_names import folded, refuse_unknown
 from dynamic_tables.sql_scopes import Scope
 from dynamic_tables.sql_types import cast_type
-from dynamic_tables.types import BOOLEAN, FLOAT, INTEGER, INTERVAL, NULL, TEXT, TIMESTAMP, decimal
+from dynamic_tables.types import (
+    BOOLEAN,
+    DIGITS_MAX,
+    FLOAT,
+    INTEGER,
+    INTERVAL,
+    NULL,
+    SCALE_MAX,
+    TEXT,
+    TIMESTAMP,
+    decimal,
+    fits,
+)
 from pruning.errors import InputError
 
 Intercept: TypeAlias = Callable[[Any], Expression | None]
@@ -97,12 +109,15 @@ def literal(binder: Binder, node: exp.Literal) -> Expression:
     """Text, or a number as exact as it is written."""
     if node.is_string:
         return Literal(node.this, TEXT)
-    if node.this.isdigit():
-        return Literal(int(node.this), INTEGER)
     if "e" in node.this.lower():
         return Literal(float(node.this), FLOAT)
     number = Decimal(node.this)
-    return Literal(number, decimal(max(0, -int(number.as_tuple().exponent))))
+    scale = max(0, -int(number.as_tuple().exponent))
+    if scale > SCALE_MAX or not fits(number, decimal(scale)):
+        raise InputError(
+            f"the number {node.this} has more than {DIGITS_MAX} digits, or {SCALE_MAX} behind the point"
+        )
+    return Literal(int(number), INTEGER) if node.this.isdigit() else Literal(number, decimal(scale))
 
 
 def named(name: str, *arguments: str) -> Rule:

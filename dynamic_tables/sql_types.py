@@ -10,19 +10,20 @@ from dynamic_tables.types import (
     BINARY,
     BOOLEAN,
     DATE,
+    DIGITS_MAX,
     FLOAT,
     INTEGER,
     OBJECT,
+    SCALE_MAX,
     TEXT,
     TIMESTAMP,
     VARIANT,
     Type,
     decimal,
 )
+from pruning.errors import InputError
 
 Written = exp.DType
-# Of a number without a length.
-DIGITS_MAX = 38
 
 TYPES: Mapping[exp.DType, Type] = {
     **dict.fromkeys((Written.INT, Written.BIGINT, Written.SMALLINT, Written.TINYINT), INTEGER),
@@ -44,10 +45,13 @@ def type_of(written: exp.DataType) -> Type:
 
     Raises:
         Refused: There is no such type here.
+        InputError: It is a number with more digits behind the point than there are.
     """
     if written.this == Written.DECIMAL:
         digits = [int(part.name) for part in written.expressions]
         scale = digits[1] if len(digits) == 2 else 0
+        if scale > SCALE_MAX:
+            raise InputError(f"a number has at most {SCALE_MAX} digits behind the point, not {scale}")
         return decimal(scale) if scale else INTEGER
     if written.this not in TYPES:
         raise Refused(f"the type {written.sql(dialect='snowflake')}", "is not supported")

@@ -2,6 +2,7 @@
 
 import enum
 from dataclasses import dataclass
+from decimal import Decimal
 
 from pruning.errors import InputError
 
@@ -56,7 +57,11 @@ ARRAY = Type(Kind.ARRAY)
 OBJECT = Type(Kind.OBJECT)
 VARIANT = Type(Kind.VARIANT)
 
+# The digits of an exact number, and how many of them may stand behind the point.
+DIGITS_MAX = 38
+SCALE_MAX = DIGITS_MAX - 1
 NUMBERS = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT})
+EXACT_NUMBERS = frozenset({Kind.INTEGER, Kind.DECIMAL})
 # Kinds whose values Python's own equality tells apart exactly as SQL does, and which hash.
 PLAIN = frozenset(Kind) - {Kind.FLOAT, Kind.ARRAY, Kind.OBJECT, Kind.VARIANT}
 
@@ -64,6 +69,12 @@ PLAIN = frozenset(Kind) - {Kind.FLOAT, Kind.ARRAY, Kind.OBJECT, Kind.VARIANT}
 def decimal(scale: int) -> Type:
     """Decimals with this many digits behind the point."""
     return Type(Kind.DECIMAL, scale)
+
+
+def fits(value: int | Decimal, kind: Type) -> bool:
+    """Return whether an exact number has no more digits than its type."""
+    limit = 10 ** (DIGITS_MAX - kind.scale)
+    return -limit < value < limit
 
 
 def common(left: Type, right: Type) -> Type:

@@ -19,6 +19,8 @@ NAN = float("nan")
 HASHED = frozenset({type(None), int, str, bytes, Decimal, date, datetime})
 # Decimal arithmetic that rounds nothing of 38 digits.
 EXACT = Context(prec=200)
+# The same for any double with 38 digits behind the point.
+ROUNDING = Context(prec=400)
 # The longest text of a key that stands in a row id as it is, and how much of a longer one does (R-DVS-96).
 READABLE_MAX = 48
 PREFIX_LENGTH = 16
