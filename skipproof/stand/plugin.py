@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from skipproof.starting import hidden_package
+
 if TYPE_CHECKING:
     from skipproof.stand.workers import Worker
 
@@ -89,6 +91,10 @@ class HuntItem(pytest.Item):
         Raises:
             Contradicted: something is found, or nothing could be asked.
         """
+        # Collecting puts folders of tests on the path, after `pytest_configure` has looked.
+        sentence = hidden_package()
+        if sentence is not None:
+            raise Contradicted(sentence)
         from skipproof.stand.parts import UNASKED, hunted
         from skipproof.stand.workers import WorkerError
 
@@ -149,7 +155,9 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("the hunt draws with Hypothesis: pip install 'skipproof[testbed]'")
     if config.getoption("skipproof_examples") < 1:
         raise pytest.UsageError("--skipproof-examples: at least 1")
-    _check_packages()
+    sentence = hidden_package()
+    if sentence is not None:
+        raise pytest.UsageError(sentence)
     config.stash[WORKERS] = Workers(_commands(config))
 
 
@@ -163,25 +171,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """Add the items of the hunt behind the others, before `-k` and `-m` choose among them.
-
-    Raises:
-        pytest.UsageError: folders that collecting has put on the path hide what the hunt needs.
-    """
+    """Add the items of the hunt behind the others, before `-k` and `-m` choose among them."""
     if WORKERS not in config.stash:
         return
-    _check_packages()
     for part in _parts(config):
         name = f"{part.label}-{part.area}-{part.ordinal}"
         items.append(HuntItem.from_parent(session, name=name, nodeid=f"skipproof::{name}", part=part))
-
-
-def _check_packages() -> None:
-    from skipproof.starting import hidden_package
-
-    sentence = hidden_package()
-    if sentence is not None:
-        raise pytest.UsageError(sentence)
 
 
 def _commands(config: pytest.Config) -> dict[str, tuple[str, ...]]:

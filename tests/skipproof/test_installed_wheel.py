@@ -156,14 +156,16 @@ def test_a_hunt_in_pytest_names_the_folder_and_other_runs_go_on(installed: Insta
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_folder_that_collecting_puts_on_the_path_is_named_before_the_hunt(
-    installed: Installed, project: Path
+@pytest.mark.parametrize("processes", ["0", "1"])
+def test_a_folder_that_collecting_puts_on_the_path_is_named_by_the_hunt(
+    installed: Installed, project: Path, processes: str
 ) -> None:
     folder = hide(project, "strategies")
-    arguments = ("-P", "-m", "pytest", "-p", "no:cacheprovider", "-q", "--skipproof-engine", "arrow")
-    done = installed.run(*arguments, cwd=project)
-    assert done.returncode == pytest.ExitCode.USAGE_ERROR
-    assert sentence(folder, installed.library) in done.stderr
+    arguments = ("-P", "-m", "pytest", "-p", "no:cacheprovider", "-q", "-n", processes)
+    done = installed.run(*arguments, "--skipproof-engine", "arrow", "-k", "filter-0", cwd=project)
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED
+    assert sentence(folder, installed.library) in done.stdout
+    assert "Traceback" not in done.stdout
 
 
 def test_a_worker_names_the_folder_that_hides_pruning(installed: Installed, project: Path) -> None:
