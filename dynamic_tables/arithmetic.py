@@ -72,8 +72,8 @@ def checked(apply: Callable[..., Cell], result: Type) -> Callable[..., Cell]:
         return apply
 
     def run(*arguments: Any) -> Cell:
-        value: Any = apply(*arguments)
-        if value is not None and not fits(value, result):
+        value = apply(*arguments)
+        if isinstance(value, (int, Decimal)) and not fits(value, result):
             raise Overflow(f"{value} has more than {DIGITS_MAX} digits: it does not fit {result}")
         return value
 

@@ -73,7 +73,7 @@ def decimal(scale: int) -> Type:
 
 def fits(value: int | Decimal, kind: Type) -> bool:
     """Return whether an exact number has no more digits than its type."""
-    limit = 10 ** (DIGITS_MAX - kind.scale)
+    limit: int = 10 ** (DIGITS_MAX - kind.scale)
     return -limit < value < limit
 
 
