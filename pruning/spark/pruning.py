@@ -195,7 +195,7 @@ def _narrowed_leaf(leaf: Java, opened: Sequence[TableScan | ScanReport]) -> Java
 
 
 def _narrow(query: Query, *, runtime: bool) -> None:
-    """Every technique in turn: filter, join, limit, top-k ([P] 7)."""
+    """Apply filters, then joins from below, then limits and top-k's from above."""
     for scan in query.scans.values():
         scan.filter()
     prune_by_joins(query, runtime=runtime)

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+# A glob may stand for thousands; `to_dict` has them all.
+PATHS_SHOWN = 3
 # How SQL says a text that could be read otherwise by another parser setting.
 _TEXT_IN_BYTES = re.compile(r"CAST\(X'((?:[0-9A-F]{2})*)' AS STRING\)")
 
@@ -85,13 +87,14 @@ class ScanReport:
 
     def lines(self) -> Iterator[str]:
         """The scan as aligned text."""
-        yield ", ".join(self.paths)
+        yield _listed(self.paths)
         for label, kept, read_max, total in (
             ("files", self.files_kept, None, self.files_total),
             ("blocks", self.blocks_kept, self.blocks_read_max, self.blocks_total),
             ("bytes", self.bytes_kept, self.bytes_read_max, self.bytes_total),
         ):
-            if kept is not None and total is not None:
+            # A query that reads no column, such as a count of all rows, reads no bytes of any.
+            if kept is not None and total is not None and (total or label != "bytes"):
                 yield f"  {label:<9}{_kept(kept, kept if read_max is None else read_max, total)}"
         for removal in self.removals:
             yield f"  {removal.technique:<9}removed {removal.blocks:,} blocks, {removal.files:,} whole files"
@@ -102,6 +105,12 @@ class ScanReport:
             yield f"  {'added':<9}{sql}"
         for note in self.notes:
             yield f"  {'note':<9}{note}"
+
+
+def _listed(paths: tuple[str, ...]) -> str:
+    """The first of the paths, and how many more there are."""
+    more = len(paths) - PATHS_SHOWN
+    return ", ".join(paths[:PATHS_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _kept(kept: int, read_max: int, total: int) -> str:

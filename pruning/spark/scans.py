@@ -32,7 +32,7 @@ from pruning.spark.partitions import with_partition_values
 from pruning.spark.plans import Leaf, Unsettled
 from pruning.spark.pushdown import unpushed_condition
 from pruning.spark.ranges import RangeFilter, range_filters
-from pruning.spark.report import Removal, ScanReport
+from pruning.spark.report import Removal, ScanReport, readable
 from pruning.spark.unread import of_filter, pushed_kinds, pushed_ranges, unread_blocks
 from pruning.techniques.keys import KeyBounds
 
@@ -71,6 +71,8 @@ class TableScan:
     read: Reader
     removals: list[Removal] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    # Why techniques have left out nothing, by their names.
+    declined: dict[str, str] = field(default_factory=dict)
     # What holds of every row that is still needed, beside the scan's own filters.
     learned: list[Expression] = field(default_factory=list)
     range_filters: tuple[str, ...] = ()
@@ -84,8 +86,6 @@ class TableScan:
     columns_read: frozenset[str] | None = None
     _known: _Known | None = None
     _bounds: dict[Expression, KeyBounds] = field(default_factory=dict)
-    # Compressed bytes of the columns that are read in each block; shape (blocks,).
-    _sizes: np.ndarray | None = None
     # Of each file whether it may be read; shape (files,).
     _chosen: np.ndarray | None = None
 
@@ -159,10 +159,8 @@ class TableScan:
         return int(self.row_counts[self._blocks.keep].sum())
 
     def bytes_of(self, blocks: np.ndarray) -> int:
-        """Compressed bytes of the columns that the query reads in some blocks, a mask of shape (blocks,)."""
-        if self._sizes is None:
-            self._sizes = bytes_read(self._blocks.metadata, self._data_columns_read)
-        return int(self._sizes[blocks].sum())
+        """Compressed bytes of some blocks, a mask of shape (blocks,)."""
+        return pc.sum(self._blocks.metadata.column("byte_count").filter(pa.array(blocks))).as_py() or 0
 
     def is_indexed(self, expression: Expression) -> bool:
         """Whether more than bounds is known of the values of a column that an expression names."""
@@ -178,9 +176,18 @@ class TableScan:
 
     def filter(self) -> None:
         """Leave out the blocks that hold no row on which the scan's own filters are TRUE."""
-        if self.filtered and self.table.files:
+        if not self.filtered:
+            self.decline("filter", "the query has no condition on its columns alone")
+        elif self.table.files:
             known = self._blocks
+            self.decline(
+                "filter", f"each row group may hold a row with {readable(to_sql(self.asked.predicate))}"
+            )
             self._narrow("filter", to_sql(self.asked.predicate), known.verdicts != Match.NONE)
+
+    def decline(self, technique: str, reason: str) -> None:
+        """Note why a technique leaves out nothing, for the report of a scan of which nothing is left out."""
+        self.declined[technique] = reason
 
     def learn(
         self, technique: str, condition: Expression, *, because: str, excluded: np.ndarray | None = None
@@ -280,21 +287,23 @@ class TableScan:
             range_filters=self.range_filters,
             notes=tuple(self.notes),
         )
+        if not files:
+            report = report.with_notes("there is no file")
+        elif not self.removals:
+            report = report.with_notes(*(f"{name}: {reason}" for name, reason in self.declined.items()))
         if self._known is None:
-            nothing = "there is no file" if not files else "nothing applies to its rows"
-            return report.with_notes(nothing)
+            return report
         known = self._known
-        everything = np.ones(len(known.keep), bool)
-        unread = self._unread
-        opened = self._left[known.file_of_block] & ~unread
+        sizes = bytes_read(known.metadata, self._data_columns_read)
+        opened = self._left[known.file_of_block] & ~self._unread
         skipped = ~known.keep & ~opened & (self.row_counts > 0)
         return report.with_blocks(
             total=len(known.keep),
             kept=int(known.keep.sum()),
             read_max=int((opened | known.keep).sum()),
-            bytes_total=self.bytes_of(everything),
-            bytes_kept=self.bytes_kept,
-            bytes_read_max=self.bytes_of(opened | known.keep),
+            bytes_total=int(sizes.sum()),
+            bytes_kept=int(sizes[known.keep].sum()),
+            bytes_read_max=int(sizes[opened | known.keep].sum()),
         ).with_requests(self._requests_saved(skipped))
 
     def _requests_saved(self, skipped: np.ndarray) -> int:
