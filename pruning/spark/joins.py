@@ -39,8 +39,15 @@ def prune_by_joins(query: Query, *, runtime: bool) -> None:
     few of its rows is run first, if the query is sure to see the same rows when it runs it again.
     """
     for place in joins(query.tree):
-        found = query.narrowable(ways(place.probe, place.probe_keys))
-        found = [way for way in found if _worth_asking(query.scans[way.scan])]
+        reaching = query.narrowable(ways(place.probe, place.probe_keys))
+        found = [way for way in reaching if _worth_asking(query.scans[way.scan])]
+        for way in reaching:
+            query.scans[way.scan].decline(
+                "join",
+                "little is known of the other side's keys, and running that side first does not pay"
+                if way in found
+                else "to read its one small file takes less than to ask which of it is needed",
+            )
         if not found:
             continue
         known = _of_blocks(query, place)
@@ -169,6 +176,7 @@ def _of_blocks(query: Query, place: JoinPlace) -> JoinSummary | None:
 def _apply(query: Query, way: Way, place: JoinPlace, summary: JoinSummary, how: str) -> None:
     scan = query.scans[way.scan]
     bounds = [None if key is None else scan.bounds(key) for key in way.keys]
+    scan.decline("join", "each row group may hold a key of the other side")
     because = f"{_texts(way)} in the other side of the join, {how}: {summary.describe()}"
     scan.learn(
         "join",

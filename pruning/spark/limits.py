@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from pruning.expressions.plans import Limit, Offset, Project
 from pruning.rules.truths import Match
 from pruning.spark.queries import Query
 from pruning.spark.scans import TableScan
@@ -15,19 +16,25 @@ def prune_by_limit(query: Query, place: LimitPlace) -> None:
     """Narrow the scans below a limit to the fewest files of which enough rows are known to come.
 
     Spark opens whole files, so a file is the block here, and its rows are those of its row groups that
-    are known to match. Where they are not enough, Spark's own LIMIT, which stops early, is left alone.
+    are known to match. Where they are not enough, Spark's own LIMIT is left alone; so it is at the top of a
+    query that asks for any rows of whole tables, where it stops once it has enough.
     """
-    found = query.narrowable(ways(place.source, (), rows_wanted=place.wanted))
-    found = [way for way in found if _sure(query, way)]
-    scans = list(dict.fromkeys(query.scans[way.scan] for way in found))
-    # Without a filter Spark opens no more files than it must.
-    if not any(scan.filtered for scan in scans):
+    reaching = query.narrowable(ways(place.source, (), rows_wanted=place.wanted))
+    sure_ways = [way for way in reaching if _sure(query, way)]
+    for way in reaching:
+        query.scans[way.scan].decline("limit", "not each of its rows is sure to be one that is asked for")
+    scans = list(dict.fromkeys(query.scans[way.scan] for way in sure_ways))
+    if not any(scan.filtered for scan in scans) and _is_at_top(query, place):
+        for scan in scans:
+            scan.decline("limit", "each row will do, and Spark stops once it has enough")
         return
     sure = [_sure_rows(scan) for scan in scans]
     rows = np.concatenate(sure)
     matches = np.where(rows > 0, np.int8(Match.ALL), np.int8(Match.SOME))
     chosen = fewest_blocks(matches, rows, place.wanted)
     if chosen is None:
+        for scan in scans:
+            scan.decline("limit", f"fewer than the {place.wanted:,} rows asked for are sure to match")
         return
     because = f"the {place.wanted:,} rows asked for are sure to be in the files that are kept"
     starts = np.cumsum([0, *(len(part) for part in sure)])
@@ -35,6 +42,17 @@ def prune_by_limit(query: Query, place: LimitPlace) -> None:
         here = chosen[(chosen >= start) & (chosen < start + len(part))] - start
         files = [scan.table.files[place_] for place_ in sorted(here)]
         scan.choose("limit", files, because=because)
+
+
+def _is_at_top(query: Query, place: LimitPlace) -> bool:
+    """Whether a limit is what the plan ends with, so that Spark takes its rows from one task after another.
+
+    Below anything else, such as an aggregate, each task reads as many rows as are asked for in all.
+    """
+    node = query.tree
+    while isinstance(node, Limit | Offset | Project) and node is not place.source:
+        node = node.child
+    return node is place.source
 
 
 def _sure(query: Query, way: Way) -> bool:

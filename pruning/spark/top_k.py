@@ -42,6 +42,7 @@ def prune_by_top_k(query: Query, place: TopKPlace, *, runtime: bool) -> None:
     found = query.narrowable(ways(place.sort.child, (place.first.key,)))
     for way in found:
         if not way.growing or not query.scans[way.scan].certain:
+            query.scans[way.scan].decline("top-k", "not each of its rows is sure to be among those sorted")
             continue
         top_k = _TopK.of(query, place, way)
         if runtime and top_k.has_choice and _pays(query, place, way):
@@ -135,6 +136,12 @@ class _TopK:
     def apply(self) -> None:
         """Leave out what cannot reach the boundary, as far as one is known."""
         boundary = self.machine.boundary
+        self.scan.decline(
+            "top-k",
+            "its metadata tells no value that the first rows reach"
+            if boundary is None
+            else "each row group may hold one of the first rows",
+        )
         if boundary is None or not self.query.is_live(self.place.sort.child):
             return
         # The query reads the rows of the waves again, and what ties with them.

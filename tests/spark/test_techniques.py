@@ -94,6 +94,26 @@ def test_a_limit_whose_rows_might_raise_chooses_no_file(spark, lake):
     assert "limit" not in techniques(report)
 
 
+@pytest.mark.parametrize(
+    ("sql", "files"),
+    [
+        ("SELECT count(*) FROM (SELECT * FROM f LIMIT 700)", 2),
+        ("SELECT max(x) FROM (SELECT id AS x FROM f LIMIT 300 OFFSET 100)", 1),
+        ("SELECT * FROM (SELECT * FROM f LIMIT 700) WHERE id >= 0", 2),
+        ("SELECT * FROM f LIMIT 700", FILES),
+        ("SELECT id AS x FROM f LIMIT 300 OFFSET 100", FILES),
+    ],
+)
+def test_a_limit_of_any_rows_chooses_files_below_something_else(spark, lake, sql, files):
+    """There each task of Spark's reads as many rows as are asked for in all; at the top Spark stops early."""
+    pruned = pruning.prune(spark.sql(sql))
+    report = pruning.explain(pruned)
+    assert kept(report) == files
+    assert len(pruned.collect()) == len(spark.sql(sql).collect())
+    if files < FILES:
+        assert techniques(report) == ["limit"]
+
+
 def test_a_limit_over_a_union_reads_one_branch(spark, lake):
     sql = "SELECT id FROM f WHERE id >= 700 UNION ALL SELECT gid FROM g WHERE gid < 40 LIMIT 10"
     report = pruned_of_size(spark, sql, 10)
