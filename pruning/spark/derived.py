@@ -104,7 +104,7 @@ def judge(
     classified = classify_within(predicate, metadata, read_seconds=read_seconds)
     verdicts = classified.verdicts
     notes = (
-        *(f"deferred to runtime: {to_sql(conjunct)}" for conjunct in classified.deferred),
+        *(f"left to the query: {to_sql(conjunct)}" for conjunct in classified.deferred),
         *(f"unknown: Java's rules of the time zone {zone} are not Python's" for zone in asked.doubted),
     )
     undecided = pc.equal(verdicts, int(Match.SOME))

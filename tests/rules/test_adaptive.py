@@ -195,4 +195,4 @@ def test_the_report_names_what_was_deferred(monkeypatch: pytest.MonkeyPatch) -> 
     eager = partial(classify_within, clock=wound, chunk_lanes=10)
     monkeypatch.setattr(derived, "classify_within", eager)
     cut = derived.judge(None, asked, known, read_seconds=2.0)
-    assert cut.notes == (f"deferred to runtime: {to_sql(useless(20))}",)
+    assert cut.notes == (f"left to the query: {to_sql(useless(20))}",)
