@@ -168,7 +168,7 @@ def update(cache: Cache, listing: Listing, read: list[Shard]) -> None:
     mode = functools.reduce(and_, (modes[path] or 0 for path in stamps))
     with contextlib.suppress(OSError):
         merged = _merged([*kept, *(rename(part, names) for part in read)])
-        _save(directory, cache.name, stamps, merged, mode=mode)
+        _save(directory, cache.name, stamps, merged, mode)
 
 
 def _mode(path: str) -> int | None:
@@ -259,7 +259,7 @@ def _load(directory: str, name: str) -> Cache:
 
 
 def _save(
-    directory: str, name: str, stamps: dict[str, tuple[int, int]], shards: list[Shard], *, mode: int
+    directory: str, name: str, stamps: dict[str, tuple[int, int]], shards: list[Shard], mode: int
 ) -> None:
     """Write a cache; nobody may read it but those whom `mode` and the directory's modes let."""
     columns = ("path", "size_bytes", "modified_ns")

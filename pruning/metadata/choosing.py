@@ -125,7 +125,9 @@ def _rare(
 ) -> tuple[pa.ListArray | None, pa.Array | None]:
     """The rare values of each block, and the frequent ones of all."""
     told = np.array([values is not None for values in lists], bool)
-    if not bounds[told].any():
+    longest = max((value_sizes(values).sum() for values in lists if values is not None), default=0)
+    # Each value of the longest list is kept once at least, as a rare one or as a frequent one.
+    if not bounds[told].any() or longest > bounds[told].sum():
         return None, None
     coded = coded_lists(lists, type_)
     codes, pool = coded.values.indices.to_numpy(), coded.values.dictionary
