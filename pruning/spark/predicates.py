@@ -37,7 +37,7 @@ def classify(predicate: str, where: pa.Table | Paths) -> pa.Int8Array:
         InputError: the predicate cannot be read, names a column that is not there, or has an alias;
             `where` is neither paths nor block metadata; or a footer cannot be read.
     """
-    check_text("predicate", predicate)
+    check_text("The predicate", predicate)
     metadata = block_metadata(where)
     spark = _session()
     asked = _asked(spark, predicate, column_types(metadata))
@@ -57,7 +57,7 @@ def parse(predicate: str, columns: Mapping[str, Type]) -> Expression:
 
 
 def _asked(spark: SparkSession, predicate: str, columns: Mapping[str, Type]) -> Asked:
-    check_text("predicate", predicate)
+    check_text("The predicate", predicate)
     plan = _plan(spark, predicate, columns)
     if not plan.deterministic():
         raise InputError(

@@ -38,6 +38,16 @@ def test_json_and_options(run: Any, table: Path) -> None:
     assert all(column["dictionary"] == 0 for column in json.loads(out)["columns"])
 
 
+def test_what_does_not_fit_is_said_with_what_a_filter_needs(run: Any, table: Path) -> None:
+    status, out, _ = run("index", str(table), "--columns", "a", "--bytes-per-block", "64")
+    assert status == 0
+    assert "a: nothing fits in 64 bytes for 10 of 10 blocks; a filter needs 96 bytes per block" in out
+    options = ("--bytes-per-block", "64", "--bits-per-value", "12", "--json")
+    _, out, _ = run("index", str(table), "--columns", "a", *options)
+    (column,) = json.loads(out)["columns"]
+    assert (column["filter"], column["unfitting"]) == (10, 0)
+
+
 def test_names_may_have_blanks_between_them(run: Any, table: Path) -> None:
     status, out, _ = run("index", str(table), "--columns", "b, a", "--json")
     assert status == 0
