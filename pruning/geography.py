@@ -97,7 +97,7 @@ def register(spark: "SparkSession") -> None:
     Raises:
         InputError: the session is of a release before 4.0, which has no functions written in SQL.
     """
-    if not hasattr(spark, "version") or not hasattr(spark, "sql"):
+    if not hasattr(spark, "version"):
         raise InputError(f"{shown(spark).capitalize()} was given where a Spark session is needed.")
     if int(spark.version.split(".")[0]) < 4:
         raise InputError(
