@@ -17,11 +17,11 @@ from pruning.arguments import check_choice, check_flag, check_sequence, check_te
 from pruning.classification import classify_blocks
 from pruning.errors import InputError
 from pruning.expressions.trees import Column
-from pruning.metadata.collecting import block_metadata
 from pruning.metadata.listing import Paths
+from pruning.metadata.other_columns import other_columns_of
 from pruning.metadata.schema import column_types
 from pruning.rules.truths import Match
-from pruning.spark.predicates import classify, parse
+from pruning.spark.predicates import blocks_of, classify, parse
 from pruning.techniques import rewriting
 from pruning.techniques.dml_keys import may_equal
 from pruning.techniques.raising import may_raise
@@ -144,14 +144,14 @@ def plan_delete(predicate: str, where: pa.Table | Paths) -> RewritePlan:
     Raises:
         InputError: as `pruning.classify`.
     """
-    metadata = block_metadata(where)
+    metadata = blocks_of(where)
     blocks = rewriting.deletion(_sizes(metadata), _judged(predicate, metadata))
     return RewritePlan(statement="DELETE", blocks=blocks, metadata=metadata)
 
 
 def plan_update(predicate: str, where: pa.Table | Paths) -> RewritePlan:
     """What UPDATE SET ... WHERE predicate rewrites; arguments and errors are those of `plan_delete`."""
-    metadata = block_metadata(where)
+    metadata = blocks_of(where)
     blocks = rewriting.update(_sizes(metadata), _judged(predicate, metadata))
     return RewritePlan(statement="UPDATE", blocks=blocks, metadata=metadata)
 
@@ -183,7 +183,7 @@ def plan_merge(
             what its kind cannot, a key is no column, or its values are not of the column's type.
     """
     _check_merge(clauses, null_safe=null_safe, on=on, on_more=on_more)
-    metadata = block_metadata(where)
+    metadata = blocks_of(where)
     asked = _condition(on, metadata, more=on_more)
     known = [
         rewriting.Clause(
@@ -224,7 +224,8 @@ def _condition(predicate: str | None, metadata: pa.Table, *, more: bool) -> Cond
 
 
 def _judged(predicate: str, metadata: pa.Table, *, more: bool = False) -> Condition:
-    raising = more or may_raise(parse(predicate, column_types(metadata)))
+    others = other_columns_of(metadata.schema)
+    raising = more or may_raise(parse(predicate, column_types(metadata), others))
     return Condition(classify(predicate, metadata).to_numpy(), raising)
 
 

@@ -1,5 +1,6 @@
 """From footers to block metadata: a row per row group, and tables of different files made one."""
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain
@@ -14,6 +15,7 @@ from pruning.metadata.evidence import provenance
 from pruning.metadata.footer import Footer, RowGroup
 from pruning.metadata.forms import Form, form_of
 from pruning.metadata.nested import Leaf
+from pruning.metadata.other_columns import other_columns_of, united, with_other_columns
 from pruning.metadata.schema import block_schema, column_fields, column_types
 from pruning.metadata.structs import field_of, whole
 from pruning.metadata.trust import Known, believed
@@ -40,14 +42,14 @@ class _Column:
 
 def shards(footers: Iterable[tuple[str, Footer]]) -> list[Shard]:
     """Block metadata of the files, those with the same columns together; files are named once each."""
-    groups: dict[tuple[tuple[str, Type], ...], list[tuple[str, Footer, list[_Column]]]] = {}
+    groups: dict[tuple[tuple[tuple[str, Type], ...], str], list[tuple[str, Footer, list[_Column]]]] = {}
     for file, footer in footers:
         known = [_Column(leaf, form) for leaf in footer.leaves if (form := form_of(leaf.element)) is not None]
         key = tuple((column.leaf.name, column.form.type) for column in known)
-        groups.setdefault(key, []).append((file, footer, known))
+        groups.setdefault((key, json.dumps(footer.others)), []).append((file, footer, known))
     return [
         Shard(tuple(file for file, _, _ in members), _table(dict(key), members))
-        for key, members in groups.items()
+        for (key, _), members in groups.items()
     ]
 
 
@@ -60,10 +62,16 @@ def unite(parts: Sequence[Shard], files: Sequence[str]) -> pa.Table:
     position = {file: place for place, file in reversed(list(enumerate(files)))}
     wanted = [part for part in parts if any(file in position for file in part.files)]
     wanted.sort(key=lambda part: min(position.get(file, len(files)) for file in part.files))
-    schema = block_schema(_united_types([column_types(part.table) for part in wanted]))
+    schema = with_other_columns(
+        block_schema(_united_types([column_types(part.table) for part in wanted])),
+        united(other_columns_of(part.table.schema) for part in wanted),
+    )
     tables = [_conform(part.table, schema) for part in wanted]
     # One chunk, so that the lanes of all columns can be cut alike.
-    table = pa.concat_tables([schema.empty_table(), *tables]).combine_chunks()
+    if len(tables) == 1 and tables[0].num_rows:
+        table = tables[0].combine_chunks()
+    else:
+        table = pa.concat_tables([schema.empty_table(), *tables]).combine_chunks()
     table = with_comparable(table, comparable_in_all([part.table for part in wanted], table))
     return _in_order(table, files)
 
@@ -75,13 +83,14 @@ def rename(part: Shard, names: dict[str, str]) -> Shard:
     if old == new and len(old) == len(part.files):
         return part
     place = pc.index_in(part.table["file"], value_set=pa.array(old, pa.string()))
-    table = part.table.filter(pc.is_valid(place))
+    # A filter takes a step per column, of which there may be thousands.
+    table = part.table.filter(pc.is_valid(place)) if place.null_count else part.table
     spelled = pa.array(new, pa.string()).take(pc.drop_null(place))
     return Shard(tuple(new), table.set_column(0, table.schema.field(0), spelled))
 
 
 def _table(types: dict[str, Type], members: list[tuple[str, Footer, list[_Column]]]) -> pa.Table:
-    schema = block_schema(types)
+    schema = with_other_columns(block_schema(types), members[0][1].others)
     locators: list[list[Any]] = [[], [], [], [], [], []]
     for file, footer, _ in members:
         row_offset = 0
@@ -165,21 +174,21 @@ def _united(types: list[Type]) -> Type:
 
 def _conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """The same blocks under a schema with more columns, or wider ones."""
-    if table.schema.equals(schema):
+    if table.schema.equals(schema, check_metadata=True):
         return table
     # A table that was cut or filtered may be in pieces; structs are put together from whole arrays.
     table = table.combine_chunks()
     here = column_types(table)
     columns = whole(table["columns"])
-    united = schema.field("columns").type
+    columns_united = schema.field("columns").type
     structs = []
     for place, (name, type_) in enumerate(column_types(schema.empty_table()).items()):
         known = here.get(name)
         if known == type_ or (known is not None and known.integral and type_.integral):
-            structs.append(_widened(field_of(columns, name), united.field(place).type))
+            structs.append(_widened(field_of(columns, name), columns_united.field(place).type))
         else:
-            structs.append(_unknown(united.field(place).type, len(table)))
-    arrays = [*table.columns[:-1], _struct(structs, united, len(table))]
+            structs.append(_unknown(columns_united.field(place).type, len(table)))
+    arrays = [*table.columns[:-1], _struct(structs, columns_united, len(table))]
     return pa.Table.from_arrays(arrays, schema=schema)
 
 

@@ -205,13 +205,17 @@ def _unchanged(cache: Cache, listing: Listing) -> Iterator[tuple[str, Listed]]:
 
 def _merged(parts: list[Shard]) -> list[Shard]:
     """The shards with those of one schema put together, so that they do not pile up over the runs."""
-    alike: dict[tuple[tuple[str, str], ...], list[Shard]] = {}
+    alike: dict[tuple[object, ...], list[Shard]] = {}
     for part in parts:
         if part.files:
-            key = tuple(
-                (inner.name, str(inner.type))
-                for field in part.table.schema
-                for inner in (field.type if pa.types.is_struct(field.type) else [field])
+            schema = part.table.schema
+            key = (
+                tuple((schema.metadata or {}).items()),
+                *(
+                    (inner.name, str(inner.type))
+                    for field in schema
+                    for inner in (field.type if pa.types.is_struct(field.type) else [field])
+                ),
             )
             alike.setdefault(key, []).append(part)
     return [

@@ -14,6 +14,7 @@ from pruning.errors import InputError
 from pruning.metadata.layout import Malformed, parse
 from pruning.metadata.locations import locate
 from pruning.metadata.nested import Leaf, leaves
+from pruning.metadata.other_columns import SparkType, other_columns
 
 # One request usually fetches the whole footer; a longer one costs a second request.
 _TAIL_BYTES = 64 * 1024
@@ -55,12 +56,16 @@ class RowGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Footer:
-    """What one file says. `leaves` are its columns; `byte_count` is that of the footer itself."""
+    """What one file says. `leaves` are its columns; `byte_count` is that of the footer itself.
+
+    `others` are the top-level columns of which the leaves tell nothing, or only in part, with Spark's types.
+    """
 
     byte_count: int
     writer: str
     keys: Mapping[str, bytes]
     leaves: tuple[Leaf, ...]
+    others: Mapping[str, SparkType]
     row_groups: tuple[RowGroup, ...]
 
 
@@ -122,11 +127,14 @@ def _footer(file: str, metadata: Any, *, byte_count: int) -> Footer:
     row_groups = tuple(_row_group(file, group, count) for group in metadata.row_groups)
     if sum(group.row_count for group in row_groups) > _INT64_MAX:
         raise Malformed("its row groups claim more rows than can be counted")
+    keys = {_text(entry.key) or "": entry.value or b"" for entry in metadata.key_value_metadata or []}
+    agreed = tuple(leaf for leaf in columns if _agrees(metadata.row_groups, leaf))
     return Footer(
         byte_count=byte_count,
         writer=_text(metadata.created_by) or "",
-        keys={_text(entry.key) or "": entry.value or b"" for entry in metadata.key_value_metadata or []},
-        leaves=tuple(leaf for leaf in columns if _agrees(metadata.row_groups, leaf)),
+        keys=keys,
+        leaves=agreed,
+        others=other_columns(metadata.schema, agreed, keys),
         row_groups=row_groups,
     )
 

@@ -19,8 +19,9 @@ struct DecimalType { 1: i32 scale; 2: i32 precision }
 struct TimestampType { 1: bool isAdjustedToUTC; 2: TimeUnit unit }
 struct IntType { 1: byte bitWidth; 2: bool isSigned }
 union LogicalType {
-  1: Nothing STRING; 3: Nothing LIST; 4: Nothing ENUM; 5: DecimalType DECIMAL; 6: Nothing DATE;
-  8: TimestampType TIMESTAMP; 10: IntType INTEGER; 12: Nothing JSON; 13: Nothing BSON
+  1: Nothing STRING; 2: Nothing MAP; 3: Nothing LIST; 4: Nothing ENUM; 5: DecimalType DECIMAL;
+  6: Nothing DATE; 8: TimestampType TIMESTAMP; 10: IntType INTEGER; 11: Nothing UNKNOWN; 12: Nothing JSON;
+  13: Nothing BSON; 16: Nothing VARIANT
 }
 struct SchemaElement {
   1: i32 type; 2: i32 type_length; 3: i32 repetition_type; 4: binary name; 5: i32 num_children;

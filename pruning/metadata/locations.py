@@ -82,6 +82,20 @@ def above(path: str) -> tuple[str | None, str]:
     return f"{directory or '/'}{mark}{query}", name
 
 
+def relative_to(directory: str, file: str) -> str | None:
+    """Return the path of a file below a directory, URI escapes undone; None where it is not below.
+
+    The file is spelled as `below` spells it.
+    """
+    uri = bool(_URI.match(directory))
+    base, mark, query = directory.partition("?") if uri else (directory, "", "")
+    start, end = base.rstrip("/") + "/", mark + query
+    if not (file.startswith(start) and file.endswith(end)):
+        return None
+    relative = file[len(start) : len(file) - len(end)]
+    return unquote(relative) if uri else relative
+
+
 @functools.lru_cache(maxsize=64)
 def _remote(scheme: str, host: str, query: str) -> tuple[fs.FileSystem, str]:
     """A remote file system and the path of its root; making one costs connections, so each is kept."""

@@ -183,11 +183,15 @@ def _repetition(array: _Place, element: Any, name: str) -> _Place | None:
         return _value(array, element, array.fields, ())
     if element.converted_type is not None or element.logicalType is not None:
         return None
-    of_list = (_text(array.path[-1]) or "") + _ELEMENT_SUFFIX
-    if element.num_children != 1 or name in (_ELEMENT, of_list):
+    if list_element_is_itself(_text(array.path[-1]), name, element):
         return _value(array, element, array.fields, ())
     path = (*array.path, element.name)
     return _Place(path, array.fields, (), required=False, children=_Children.ELEMENT)
+
+
+def list_element_is_itself(array: str | None, name: str | None, repeated: Any) -> bool:
+    """Return whether the repeated group in a list is the element, as in older forms."""
+    return repeated.num_children != 1 or name in (_ELEMENT, (array or "") + _ELEMENT_SUFFIX)
 
 
 def _value(
@@ -203,11 +207,17 @@ def _value(
 
 def _children(group: Any) -> _Children | None:
     """What the children of a group are by its annotation, of which writers give one form or both."""
-    converted, logical = group.converted_type, group.logicalType
-    if converted is None and logical is None:
+    if group.converted_type is None and group.logicalType is None:
         return _Children.FIELDS
-    is_list = converted in (None, _CONVERTED_LIST) and (logical is None or logical.LIST is not None)
-    return _Children.REPETITION if is_list and group.num_children == 1 else None
+    return _Children.REPETITION if is_list(group) else None
+
+
+def is_list(group: Any) -> bool:
+    """Return whether a group is annotated as a list, in one form or both, and has one child as a list has."""
+    converted, logical = group.converted_type, group.logicalType
+    annotated = converted is not None or logical is not None
+    of_list = converted in (None, _CONVERTED_LIST) and (logical is None or logical.LIST is not None)
+    return annotated and of_list and group.num_children == 1
 
 
 def _text(raw: bytes | None) -> str | None:

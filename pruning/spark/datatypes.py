@@ -6,25 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from pruning.expressions import types
+from pruning.expressions.type_names import NAMES
 from pruning.expressions.types import DECIMAL_PRECISION_MAX, Kind, Type
 from pruning.spark.jvm import Java
 
-_NAMES = {
-    "boolean": types.BOOLEAN,
-    "byte": types.BYTE,
-    "short": types.SHORT,
-    "integer": types.INTEGER,
-    "long": types.LONG,
-    "float": types.FLOAT,
-    "double": types.DOUBLE,
-    "string": types.STRING,
-    "binary": types.BINARY,
-    "date": types.DATE,
-    "timestamp": types.TIMESTAMP,
-    "timestamp_ntz": types.TIMESTAMP_NTZ,
-    "void": types.NULL,
-}
-_WRITTEN = {type_: name for name, type_ in _NAMES.items()}
 _COLLATIONS = "__COLLATIONS"
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 
@@ -35,15 +20,10 @@ def type_from_json(written: object) -> Type:
         return types.unknown(json.dumps(written))
     match = _DECIMAL.fullmatch(written)
     if match is None:
-        return _NAMES.get(written) or types.unknown(written)
+        return NAMES.get(written) or types.unknown(written)
     precision, scale = int(match[1]), int(match[2])
     fits = 1 <= precision <= DECIMAL_PRECISION_MAX and scale <= precision
     return types.decimal(precision, scale) if fits else types.unknown(written)
-
-
-def type_to_json(type_: Type) -> str:
-    """What Spark's JSON calls a known type."""
-    return _WRITTEN.get(type_, type_.sql)
 
 
 def fields_of(type_: Type) -> list[tuple[str, Type]]:

@@ -11,10 +11,11 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from pruning.expressions.type_names import type_to_json
 from pruning.expressions.types import Type
 from pruning.metadata.schema import arrow_type, sql_type
 from pruning.metadata.structs import field_of
-from pruning.spark.datatypes import type_of_java, type_to_json
+from pruning.spark.datatypes import type_of_java
 from pruning.spark.jvm import Java, elements, frame, machine, sequence, singleton
 
 _CATALYST = "org.apache.spark.sql.catalyst.expressions"

@@ -8,8 +8,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from pruning.expressions.names import field_name, leaf_name, quoted_name
+from pruning.expressions.names import field_name, leaf_name
+from pruning.expressions.type_names import type_to_json
 from pruning.expressions.types import Type
+from pruning.metadata.other_columns import SparkType, array_type, struct_type, united
 from pruning.metadata.schema import is_nested
 from pruning.spark.datatypes import element_of, fields_of
 
@@ -55,15 +57,26 @@ def _elements(array: str, fields: tuple[str, ...], type_: Type) -> Iterator[tupl
         yield leaf_name(array, fields), type_
 
 
-def declared(columns: Mapping[str, Type]) -> str:
-    """The columns of a table as SQL declares them, structs and arrays made of their leaves again.
+def declared(columns: Mapping[str, Type], others: Mapping[str, SparkType] | None = None) -> SparkType:
+    """Return the type of a table's rows in Spark's JSON, structs and arrays made of their leaves again.
 
     A name that cannot be read, and one that contradicts an earlier one, is left out.
+
+    Args:
+        columns: The types of the leaves, by their names in block metadata.
+        others: The columns that have no leaves there, or more than those, by their exact names.
     """
     tree: _Tree = {}
     for name, type_ in columns.items():
         _insert(tree, _steps(name), type_)
-    return ", ".join(f"{quoted_name(str(name))} {_sql(below)}" for name, below in tree.items())
+    # Where both know a column, what has bounds is asked by the type that the bounds have.
+    return struct_type(united([{str(name): _json(below) for name, below in tree.items()}, others or {}]))
+
+
+def top_name(name: str) -> str:
+    """Return the name of the column that a leaf is in, by the leaf's name in block metadata."""
+    steps = _steps(name)
+    return str(steps[0]) if steps else name
 
 
 def _steps(name: str) -> tuple[_Step, ...]:
@@ -104,9 +117,9 @@ def _existing(tree: _Tree, steps: tuple[_Step, ...]) -> tuple[_Tree | Type, tupl
     return place, ()
 
 
-def _sql(below: _Tree | Type) -> str:
+def _json(below: _Tree | Type) -> SparkType:
     if isinstance(below, Type):
-        return below.sql
+        return type_to_json(below)
     if None in below:
-        return f"array<{_sql(below[None])}>"
-    return f"struct<{', '.join(f'{quoted_name(str(name))}: {_sql(part)}' for name, part in below.items())}>"
+        return array_type(_json(below[None]))
+    return struct_type({str(name): _json(part) for name, part in below.items()})

@@ -1,12 +1,13 @@
 """Classifies blocks by a predicate in SQL, which Spark parses and types."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from pruning.arguments import check_text
 from pruning.errors import InputError
@@ -15,12 +16,15 @@ from pruning.expressions.trees import Expression, Literal, Opaque
 from pruning.expressions.types import BOOLEAN, Type
 from pruning.metadata.collecting import block_metadata
 from pruning.metadata.listing import Paths
-from pruning.metadata.schema import column_types, is_nested
+from pruning.metadata.other_columns import SparkType, other_columns_of
+from pruning.metadata.schema import column_types
 from pruning.spark.derived import Asked, ask, judge
+from pruning.spark.directories import with_directory_columns
 from pruning.spark.jvm import Java, elements, simple_name
 from pruning.spark.nested import declared
 
 PREDICATE_SHOWN = 200
+COLUMNS_SHOWN = 50
 _ALIASES = frozenset({"Alias", "MultiAlias"})
 
 
@@ -29,7 +33,9 @@ def classify(predicate: str, where: pa.Table | Paths) -> pa.Int8Array:
 
     Args:
         predicate: A condition in Spark SQL, as after WHERE, over the columns' exact names; it has no alias.
-        where: One or more Parquet files or directories, or block metadata from `collect`.
+        where: One or more Parquet files or directories, whose partition columns (`day=2024-01-01`) the
+            predicate may name; or block metadata from `collect`, which knows no partition columns. Columns
+            without bounds, such as maps, may be named too: of them nothing is known.
     Returns:
         int8 of shape (blocks,), in the metadata's order: 0 NONE, no row is TRUE; 1 SOME, unknown;
         2 ALL, each row is TRUE. A block without rows is NONE.
@@ -38,25 +44,37 @@ def classify(predicate: str, where: pa.Table | Paths) -> pa.Int8Array:
             `where` is neither paths nor block metadata; or a footer cannot be read.
     """
     check_text("The predicate", predicate)
-    metadata = block_metadata(where)
+    metadata = blocks_of(where)
     spark = _session()
-    asked = _asked(spark, predicate, column_types(metadata))
+    asked = _asked(spark, predicate, declared(column_types(metadata), other_columns_of(metadata.schema)))
     # There is no query here to which a conjunct could be left.
     return judge(spark, asked, metadata, read_seconds=None).verdicts
 
 
-def parse(predicate: str, columns: Mapping[str, Type]) -> Expression:
-    """A predicate as Spark understands it over a table of `columns`.
+def blocks_of(where: pa.Table | Paths) -> pa.Table:
+    """Return the block metadata that is meant: as given, or of files, with their directories' columns.
+
+    Raises:
+        InputError: as `collect`.
+    """
+    metadata = block_metadata(where)
+    return metadata if isinstance(where, pa.Table) else with_directory_columns(_session(), metadata, where)
+
+
+def parse(
+    predicate: str, columns: Mapping[str, Type], others: Mapping[str, SparkType] | None = None
+) -> Expression:
+    """A predicate as Spark understands it over a table of `columns`, and of `others` without bounds.
 
     What is TRUE for the same rows may have changed its form, as Spark's optimizer simplifies it.
 
     Raises:
         InputError: Spark cannot read it, or it is not deterministic.
     """
-    return _asked(_session(), predicate, columns).predicate
+    return _asked(_session(), predicate, declared(columns, others)).predicate
 
 
-def _asked(spark: SparkSession, predicate: str, columns: Mapping[str, Type]) -> Asked:
+def _asked(spark: SparkSession, predicate: str, columns: SparkType) -> Asked:
     check_text("The predicate", predicate)
     plan = _plan(spark, predicate, columns)
     if not plan.deterministic():
@@ -66,14 +84,14 @@ def _asked(spark: SparkSession, predicate: str, columns: Mapping[str, Type]) -> 
     return _converted(spark, plan, predicate)
 
 
-def _plan(spark: SparkSession, predicate: str, columns: Mapping[str, Type]) -> Java:
+def _plan(spark: SparkSession, predicate: str, columns: SparkType) -> Java:
     try:
         # Spark's parser takes `a = 1 AS b` for an expression, and WHERE drops the name.
         parsed = spark._jsparkSession.sessionState().sqlParser().parseExpression(predicate)
         if simple_name(parsed) in _ALIASES:
             raise InputError(f"The predicate {predicate[:PREDICATE_SHOWN]!r} has an alias; leave it out.")
         # Rows that Spark does not know of yet: the optimizer cannot fold the filter over them.
-        rows = spark.createDataFrame(spark.sparkContext.emptyRDD(), declared(columns))
+        rows = _rows(spark, columns)
         return rows.filter(predicate)._jdf.queryExecution().optimizedPlan()
     except PySparkException as error:
         raise _input_error(error, predicate, columns) from error
@@ -85,10 +103,18 @@ def _plan(spark: SparkSession, predicate: str, columns: Mapping[str, Type]) -> J
         ) from error
 
 
-def _input_error(error: PySparkException, predicate: str, columns: Mapping[str, Type]) -> InputError:
+def _rows(spark: SparkSession, columns: SparkType) -> DataFrame:
+    """Return rows of a type as a DataFrame."""
+    java = spark._jsparkSession
+    type_ = java.parseDataType(json.dumps(columns))
+    return DataFrame(java.createDataFrame(spark.sparkContext._jsc.emptyRDD(), type_), spark)
+
+
+def _input_error(error: PySparkException, predicate: str, columns: SparkType) -> InputError:
     if isinstance(error, AnalysisException) and (_condition(error)).startswith("UNRESOLVED_COLUMN"):
         name = (error.getMessageParameters() or {}).get("objectName", "")
-        there = ", ".join(name if is_nested(name) else quoted_name(name) for name in columns)
+        names = [quoted_name(field["name"]) for field in columns["fields"]]
+        there = ", ".join(names[:COLUMNS_SHOWN]) + (", ..." if len(names) > COLUMNS_SHOWN else "")
         return InputError(
             f"The predicate {predicate!r} names the column {name}, but the columns are {there}."
         )
