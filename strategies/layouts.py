@@ -13,13 +13,12 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from pruning.expressions.trees import Column
 from pruning.expressions.types import Type, Value
+from strategies.names import hostile_names
 from strategies.tables import Block, Row, Table, sort_key
 from strategies.values import pools
 from strategies.values import types as sql_types
 
 PLAIN_NAMES = ("a", "b", "c", "d", "e", "f")
-# Names that need quoting in SQL, that contain a path separator, or that look like something else.
-ODD_NAMES = ("a b", "c.d", "b`", "select", "1", "\u00e9")
 
 
 class Layout(enum.Enum):
@@ -89,7 +88,7 @@ def _keyed(rows: Sequence[Row]) -> list[tuple[tuple[bool, Value], Row]]:
 
 
 def _columns(types: Sequence[Type] | None, *, max_columns: int) -> SearchStrategy[tuple[Column, ...]]:
-    names = st.sampled_from((PLAIN_NAMES, ODD_NAMES))
+    names = st.just(PLAIN_NAMES) | hostile_names(len(PLAIN_NAMES))
     if types is None:
         few = st.lists(sql_types(), min_size=1, max_size=2)
         drawn = few.flatmap(lambda some: st.lists(st.sampled_from(some), min_size=1, max_size=max_columns))
