@@ -1,0 +1,141 @@
+"""Planning over tables of many columns: Spark's own planning beside `prune`, in one run.
+
+    python bench/wide_tables.py [--columns N ...] [--files N] [--rounds N] [--json]
+
+The query is `SELECT * FROM t WHERE c1 >= x`, which keeps one of the files. "Spark" is the time from its text
+to the physical plan, "prune" that of `prune` on the DataFrame of the same text, analysed before; both with
+footers in memory, as in the second query of a session. "first" is `prune` with footers in the cache on disk.
+Each round runs both, in an order that changes; the first rounds, in which Java compiles what runs often, are
+not counted. Bar: prune takes at most 3 times as long as Spark, and no longer per column of a wider table.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+from rich.console import Console
+from rich.table import Table
+
+import pruning
+from pruning.metadata import cache, collecting
+from skipproof.sessions import spark_session
+
+COLUMNS = (500, 1_000, 2_000, 5_000)
+RATIO_MAX = 3.0
+_ROWS = 10
+_ROUNDS_BEFORE = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """Medians of seconds, and the median of the ratio in each round."""
+
+    columns: int
+    seconds_spark: float
+    seconds_prune: float
+    seconds_first: float
+    ratio: float
+    files_kept: int
+
+
+def measured(spark: SparkSession, columns: int, *, files: int, rounds: int) -> Result:
+    """Write a table and time both over it."""
+    text = f"SELECT * FROM t WHERE c1 >= {_ROWS * (files - 1) + 1}"
+    with tempfile.TemporaryDirectory() as directory:
+        _write(Path(directory), columns, files)
+        spark.read.parquet(directory).createOrReplaceTempView("t")
+        (scan,) = pruning.explain(spark.sql(text)).scans
+
+        def plan() -> None:
+            spark.sql(text)._jdf.queryExecution().executedPlan()
+
+        def forget() -> None:
+            cache._loaded.cache_clear()
+            collecting._known.cache_clear()
+
+        alone: list[float] = []
+        pruned: list[float] = []
+        first: list[float] = []
+        for number in range(-_ROUNDS_BEFORE, rounds):
+            frame, other = spark.sql(text), spark.sql(text)
+            contestants = [(plan, alone), (partial(pruning.prune, frame), pruned)]
+            for run, seconds in contestants if number % 2 else reversed(contestants):
+                seconds.append(_seconds(run))
+            forget()
+            first.append(_seconds(partial(pruning.prune, other)))
+        spark.catalog.dropTempView("t")
+    counted = slice(_ROUNDS_BEFORE, None)
+    return Result(
+        columns=columns,
+        seconds_spark=statistics.median(alone[counted]),
+        seconds_prune=statistics.median(pruned[counted]),
+        seconds_first=statistics.median(first[counted]),
+        ratio=statistics.median(b / a for a, b in zip(alone[counted], pruned[counted], strict=True)),
+        files_kept=scan.files_kept,
+    )
+
+
+def _write(directory: Path, columns: int, files: int) -> None:
+    for file in range(files):
+        cells = np.arange(_ROWS, dtype=np.int64) + _ROWS * file
+        table = pa.table({f"c{place}": pa.array(cells + place) for place in range(columns)})
+        pq.write_table(table, directory / f"{file}.parquet")
+
+
+def _seconds(run: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    run()
+    return time.perf_counter() - began
+
+
+def grid(results: list[Result]) -> Table:
+    """The times as a table of columns."""
+    table = Table(title="seconds; medians, and the median of the ratio in each round")
+    for heading in ("columns", "Spark", "prune", "prune / Spark", "bar", "prune per column, ms", "first"):
+        table.add_column(heading, justify="right")
+    for one in results:
+        table.add_row(
+            f"{one.columns:,}",
+            f"{one.seconds_spark:.3f}",
+            f"{one.seconds_prune:.3f}",
+            f"{one.ratio:.2f}",
+            "met" if one.ratio <= RATIO_MAX else "MISSED",
+            f"{one.seconds_prune / one.columns * 1_000:.3f}",
+            f"{one.seconds_first:.3f}",
+        )
+    return table
+
+
+def main() -> None:
+    """Measure tables of each width; status 1 where the bar is missed at the widest."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--columns", type=int, nargs="+", default=list(COLUMNS), help="widths of the tables")
+    parser.add_argument("--files", type=int, default=4, help="files of each (default %(default)s)")
+    parser.add_argument("--rounds", type=int, default=7, help="counted rounds (default %(default)s)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    arguments = parser.parse_args()
+    with spark_session({"spark.driver.memory": "4g"}) as spark:
+        results = [
+            measured(spark, columns, files=arguments.files, rounds=arguments.rounds)
+            for columns in arguments.columns
+        ]
+    if arguments.json:
+        print(json.dumps([asdict(one) for one in results], indent=2))
+    else:
+        Console(width=110).print(grid(results))
+    sys.exit(0 if results[-1].ratio <= RATIO_MAX else 1)
+
+
+if __name__ == "__main__":
+    main()
