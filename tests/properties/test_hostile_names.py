@@ -1,4 +1,4 @@
-"""NAME-1, NAME-2: columns have any names, and each is judged by its own bounds."""
+"""NAME-1: columns have any names, and each is judged by its own bounds."""
 
 from dataclasses import dataclass
 from functools import reduce
