@@ -7,8 +7,6 @@ from typing import Any
 from pyspark.sql import SparkSession
 from star_lake import AMOUNT_MAX, Size
 
-from skipproof.answers import compare
-
 # How many files match as a whole where some do.
 WHOLE_FILES = 20
 _STAR = "join items using (item) join shops using (shop) join days using (day)"
@@ -44,7 +42,7 @@ def alike(spark: SparkSession, query: Query, *, found: list[Any], expected: list
     Any rows will do where there is a LIMIT in no order: as many, and all of them among those without it.
     """
     if query.rows_max is None:
-        return compare(found, expected, open_answer=False).same
+        return Counter(map(repr, found)) == Counter(map(repr, expected))
     everything = Counter(map(repr, spark.sql(query.sql).collect()))
     return len(found) == len(expected) and Counter(map(repr, found)) <= everything
 

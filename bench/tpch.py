@@ -26,7 +26,7 @@ from tpch_data import TABLES, tables, texts
 
 import pruning
 from pruning.errors import InputError
-from skipproof.answers import compare, is_open
+from skipproof.answers import compare, is_open, materialize
 from skipproof.sessions import spark_session
 
 # [P] 8.3: scale 100, clustered by the same columns; in percent.
@@ -83,7 +83,7 @@ def outcome(spark: SparkSession, number: int, text: str, blocks: Blocks) -> Outc
             for removal in scan["removals"]:
                 removed[removal["technique"]] += removal["blocks"]
         frame = spark.sql(text)
-        found, expected = pruning.prune(frame).collect(), frame.collect()
+        found, expected = materialize(pruning.prune(frame)), materialize(frame)
         compared = compare(found, expected, open_answer=is_open(frame))
         answer = ("open" if compared.open else "same") if compared.same else compared.difference
     except PySparkException as error:

@@ -1,17 +1,28 @@
-"""Two answers to one query: whether they hold the same rows."""
+"""Answers to a query: their first rows, and whether two of them hold the same rows.
 
-import math
-from collections.abc import Iterable
+All of it is computed by Spark, so that an answer may be larger than the driver's memory.
+"""
+
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
 
 # Sums of doubles depend on the order of their rows, and that on which files are read.
 RELATIVE_DIFFERENCE_MAX = 1e-9
 _CHOOSING = frozenset({"GlobalLimit", "LocalLimit", "Offset", "Sample"})
 _PUSHDOWN = ("spark.sql.parquet.filterPushdown", "spark.sql.parquet.aggregatePushdown")
+_ROW_COUNT = "skipproof_row_count"
+_RANK = "skipproof_rank"
+_DOUBLES = ("float", "double")
+# Of a double's 53 bits, 17 are rounded away: to 1 part in 2**36, finer than `RELATIVE_DIFFERENCE_MAX`.
+_BITS_ROUNDED = 17
+# Values that people choose, and their sums, do not lie halfway between two rounded multiples of this.
+_UNUSUAL = 0.7310585786300049
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +39,30 @@ class Comparison:
     spark_alone: bool = False
 
 
-def verify(frame: "DataFrame", sql: str, found: list[Any]) -> Comparison:
+def first_rows(frame: "DataFrame", limit: int) -> tuple[list[Any], int]:
+    """Return the first `limit` rows of a query and the number of all its rows, by one run of it.
+
+    Every row is computed, with all its columns; no more than `limit` of a partition are kept, and no
+    more than `limit` reach Python.
+    """
+    from pyspark.sql import functions
+
+    counted = frame.observe(_ROW_COUNT, functions.count(functions.lit(1)).alias(_ROW_COUNT))
+    # A LIMIT alone would end the run before all rows are counted. These numbers ascend with the
+    # partitions and within each, so the rows that come first are the ones that LIMIT would take.
+    first = counted.orderBy(functions.monotonically_increasing_id()).limit(max(limit, 1))
+    rows = first.collect()
+    # Spark drops the count from the plan where it knows that there are no rows.
+    count = first._jdf.queryExecution().observedMetrics().get(_ROW_COUNT)
+    return rows[:limit], count.get().getLong(0) if count.isDefined() else 0
+
+
+def materialize(frame: "DataFrame") -> "DataFrame":
+    """Run a query and return its rows as a DataFrame, which Spark keeps in memory and on disk."""
+    return frame.localCheckpoint(eager=True)
+
+
+def verify(frame: "DataFrame", sql: str, answer: "DataFrame") -> Comparison:
     """Compare the pruned answer to a query with the answer that skips nothing.
 
     Where they differ, Spark is asked alone as well, so that a row that its own pushdown loses is
@@ -37,30 +71,34 @@ def verify(frame: "DataFrame", sql: str, found: list[Any]) -> Comparison:
     Args:
         frame: The query, as it was pruned.
         sql: Its text.
-        found: The rows of the pruned answer.
+        answer: The materialized rows of the pruned query.
     """
     open_answer = is_open(frame)
-    comparison = compare(found, unpruned_rows(frame, sql), open_answer=open_answer)
+    expected = unpruned_rows(frame, sql)
+    comparison = compare(answer, expected, open_answer=open_answer)
     if comparison.same:
         return comparison
-    alone = compare(found, frame.collect(), open_answer=open_answer)
+    alone = compare(answer, materialize(frame), open_answer=open_answer)
     return replace(comparison, spark_alone=alone.same)
 
 
-def compare(found: list[Any], expected: list[Any], *, open_answer: bool) -> Comparison:
-    """Compare two lists of rows as bags, doubles up to rounding.
+def compare(found: "DataFrame", expected: "DataFrame", *, open_answer: bool) -> Comparison:
+    """Compare two answers as bags of rows, top-level doubles up to rounding.
 
     Args:
-        found: The pruned answer.
-        expected: The answer that skipped nothing.
+        found: The materialized rows of the pruned answer.
+        expected: Those of the answer that skipped nothing.
         open_answer: Whether SQL allows several answers of the same size; then only sizes count.
     """
-    difference = _first_difference(_sorted(found), _sorted(expected))
-    open_difference = open_answer and bool(difference) and len(found) == len(expected)
+    rows_found, rows_expected = found.count(), expected.count()
+    difference = _difference(found, expected)
+    if difference and rows_found != rows_expected:
+        difference += f"; {rows_found:,} rows instead of {rows_expected:,}"
+    open_difference = open_answer and bool(difference) and rows_found == rows_expected
     return Comparison(
         same=not difference or open_difference,
-        rows_expected=len(expected),
-        rows_found=len(found),
+        rows_expected=rows_expected,
+        rows_found=rows_found,
         difference="" if open_difference else difference,
         open=open_difference,
     )
@@ -79,8 +117,8 @@ def is_open(frame: "DataFrame") -> bool:
     return not plan.deterministic()
 
 
-def unpruned_rows(frame: "DataFrame", sql: str) -> list[Any]:
-    """The rows of a query when Spark skips no row group either.
+def unpruned_rows(frame: "DataFrame", sql: str) -> "DataFrame":
+    """The materialized rows of a query when Spark skips no row group either.
 
     Trusts   Spark's reader and expressions.
     Removes  skipping by statistics, dictionaries and bloom filters: Parquet pushdown is off meanwhile.
@@ -92,37 +130,122 @@ def unpruned_rows(frame: "DataFrame", sql: str) -> list[Any]:
         for name in _PUSHDOWN:
             spark.conf.set(name, "false")
         # Planned anew, for a planned query keeps the filters that it has pushed.
-        return list(spark.sql(sql).collect())
+        return materialize(spark.sql(sql))
     finally:
         for name, value in before.items():
             spark.conf.set(name, value or "true")
 
 
-def _sorted(rows: Iterable[Any]) -> list[tuple[Any, ...]]:
-    """Rows in an order that rounding hardly disturbs: by what is no double first."""
-    return sorted(
-        (tuple(row) for row in rows), key=lambda row: (_key(row, doubles=False), _key(row, doubles=True))
+def _difference(found: "DataFrame", expected: "DataFrame") -> str:
+    """Return what shows that two bags of rows differ; empty where they do not."""
+    types, others = ([field.dataType.simpleString() for field in side.schema] for side in (found, expected))
+    if types != others:
+        return f"columns of {', '.join(types)} were found where {', '.join(others)} were expected"
+    pair = unpaired(found, expected).first()
+    if pair is None:
+        return ""
+    row, other = (
+        None
+        if pair[f"{side}_{_RANK}"] is None
+        else tuple(pair[f"{side}_{position}"] for position in range(len(types)))
+        for side in ("found", "expected")
+    )
+    if row is None:
+        return f"{other!r} was expected and not found"
+    if other is None:
+        return f"{row!r} was found and not expected"
+    return f"found {row!r} where {other!r} was expected"
+
+
+def unpaired(found: "DataFrame", expected: "DataFrame") -> "DataFrame":
+    """Return the pairs of rows in which two bags of rows differ.
+
+    Rows that are equal but for their doubles are ranked by these on either side, and those of the same
+    rank are paired. A pair differs if its doubles do, or if one of its rows is lacking.
+
+    Returns:
+        Columns `found_0`, ... and `expected_0`, ..., in the order of the answers' columns, and the ranks,
+        of which one is NULL where that side has no row.
+    """
+    from pyspark.sql import functions
+
+    here, there = _ranked(found, "found"), _ranked(expected, "expected")
+    doubles = [
+        position for position, field in enumerate(found.schema) if field.dataType.typeName() in _DOUBLES
+    ]
+    keys = [position for position in range(len(found.columns)) if position not in doubles]
+    on = [here[f"found_{name}"].eqNullSafe(there[f"expected_{name}"]) for name in (_RANK, *keys)]
+    both = [here[f"found_{_RANK}"].isNotNull(), there[f"expected_{_RANK}"].isNotNull()]
+    close = [_close(here[f"found_{position}"], there[f"expected_{position}"]) for position in doubles]
+    return here.join(there, on=reduce(and_, on), how="full_outer").where(
+        ~functions.coalesce(reduce(and_, (*both, *close)), functions.lit(False))
     )
 
 
-def _key(row: tuple[Any, ...], *, doubles: bool) -> list[str]:
-    return [
-        f"{value:.6e}" if doubles else repr(value) for value in row if isinstance(value, float) is doubles
-    ]
+def _ranked(frame: "DataFrame", side: str) -> "DataFrame":
+    """Return the rows with comparable columns `SIDE_0`, ..., and their rank among those of equal keys."""
+    from pyspark.sql import Window, functions
+
+    names = [f"{side}_{position}" for position in range(len(frame.columns))]
+    columns = frame.toDF(*names)
+    types = dict(zip(names, (field.dataType for field in frame.schema), strict=True))
+    comparable = columns.select(*(_comparable(columns[name], types[name]).alias(name) for name in names))
+    doubles = [name for name in names if types[name].typeName() in _DOUBLES]
+    keys = [name for name in names if name not in doubles]
+    order = [_rounded(comparable[name]) for name in doubles] + [comparable[name] for name in doubles]
+    window = Window.partitionBy(*(keys or [functions.lit(0)])).orderBy(*(order or [functions.lit(0)]))
+    return comparable.withColumn(f"{side}_{_RANK}", functions.row_number().over(window))
 
 
-def _first_difference(found: list[tuple[Any, ...]], expected: list[tuple[Any, ...]]) -> str:
-    for here, there in zip(found, expected, strict=False):
-        if len(here) != len(there) or not all(map(_equal, here, there)):
-            return f"found {here!r} where {there!r} was expected"
-    if len(found) != len(expected):
-        return f"found {len(found)} rows where {len(expected)} were expected"
-    return ""
+def _comparable(column: "Column", type_: "DataType") -> "Column":
+    """Return a column that is equal exactly where `column` is, of a type that Spark groups and orders."""
+    from pyspark.sql import functions
+    from pyspark.sql.types import ArrayType, MapType, StructField, StructType
+
+    if _is_comparable(type_):
+        return column
+    if isinstance(type_, MapType):
+        entry = StructType([StructField("key", type_.keyType), StructField("value", type_.valueType)])
+        return functions.array_sort(_comparable(functions.map_entries(column), ArrayType(entry)))
+    if isinstance(type_, ArrayType):
+        return functions.transform(column, lambda element: _comparable(element, type_.elementType))
+    if isinstance(type_, StructType):
+        fields = [
+            _comparable(column.getField(field.name), field.dataType).alias(field.name) for field in type_
+        ]
+        return functions.when(column.isNotNull(), functions.struct(*fields))
+    if type_.typeName() == "variant":
+        return functions.to_json(column)
+    # Texts that a collation holds for equal differ in their bytes.
+    return column.cast("binary" if type_.typeName() == "string" else "string")
 
 
-def _equal(here: Any, there: Any) -> bool:
-    if isinstance(here, float) and isinstance(there, float):
-        if math.isnan(here) or math.isnan(there):
-            return math.isnan(here) and math.isnan(there)
-        return math.isclose(here, there, rel_tol=RELATIVE_DIFFERENCE_MAX, abs_tol=0.0)
-    return repr(here) == repr(there)
+def _is_comparable(type_: "DataType") -> bool:
+    from pyspark.sql.types import ArrayType, MapType, StructType
+
+    if isinstance(type_, ArrayType):
+        return _is_comparable(type_.elementType)
+    if isinstance(type_, StructType):
+        return all(_is_comparable(field.dataType) for field in type_)
+    if type_.typeName() == "string":
+        return bool(type_.simpleString() == "string")
+    return not isinstance(type_, MapType) and type_.typeName() not in ("variant", "interval", "void")
+
+
+def _rounded(column: "Column") -> "Column":
+    """Return doubles that order rows alike on both sides, though the last bits of some differ."""
+    scaled = column.cast("double") * _UNUSUAL
+    # Veltkamp's split, which leaves the upper bits.
+    large = scaled * float(2**_BITS_ROUNDED + 1)
+    return large - (large - scaled)
+
+
+def _close(here: "Column", there: "Column") -> "Column":
+    """Whether two doubles are equal up to rounding; NULL is equal to NULL and NaN to NaN."""
+    from pyspark.sql import functions
+
+    here, there = here.cast("double"), there.cast("double")
+    largest = functions.greatest(functions.abs(here), functions.abs(there))
+    # NaN is above Infinity in Spark.
+    is_near = (largest < float("inf")) & (functions.abs(here - there) <= RELATIVE_DIFFERENCE_MAX * largest)
+    return here.eqNullSafe(there) | functions.coalesce(is_near, functions.lit(False))

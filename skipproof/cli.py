@@ -15,7 +15,7 @@ from rich.progress import Progress
 
 from pruning.errors import InputError
 from skipproof import extras, pages, showing
-from skipproof.answers import verify
+from skipproof.answers import first_rows, materialize, verify
 from skipproof.indexes import show_index
 from skipproof.inputs import NamedTable, query_over
 from skipproof.sessions import spark_sentence, spark_session
@@ -90,15 +90,18 @@ def query(
     tables = [NamedTable.parse(text) for text in table]
     with spark_session() as spark:
         frame = query_over(spark, tables, query)
-        found = pruning.prune(frame, runtime=runtime).collect()
-        comparison = verify(frame, query, found) if compare else None
+        answer = pruning.prune(frame, runtime=runtime)
+        if compare:
+            answer = materialize(answer)
+        first, row_count = first_rows(answer, rows)
+        out = showing.console()
+        if not as_json:
+            showing.show_rows(out, frame.columns, first, row_count)
+        comparison = verify(frame, query, answer) if compare else None
         if as_json:
-            showing.print_json(showing.answer_dict(frame.columns, found, comparison, limit=rows))
-        else:
-            out = showing.console()
-            showing.show_rows(out, frame.columns, found, limit=rows)
-            if comparison is not None:
-                showing.show_comparison(out, comparison)
+            showing.print_json(showing.answer_dict(frame.columns, first, row_count, comparison))
+        elif comparison is not None:
+            showing.show_comparison(out, comparison)
     if comparison is not None and not comparison.same:
         raise typer.Exit(VIOLATED)
 

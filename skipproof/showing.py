@@ -1,6 +1,8 @@
 """How the command line shows what was found: tables for people, JSON for programs."""
 
+import errno
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import groupby
@@ -21,10 +23,22 @@ PLAIN_WIDTH = 120
 FILE_WIDTH = 1_000_000
 
 
+class _Output(Console):
+    """Standard output, of which a reader that closes it early is an error like any other."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise the error; Rich would end the process with status 1, as if a violation had been found.
+
+        Raises:
+            BrokenPipeError: always.
+        """
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+
 def console() -> Console:
     """Standard output; as wide as the terminal, or `PLAIN_WIDTH` where it is none."""
-    shown = Console(highlight=False)
-    return shown if shown.is_terminal else Console(highlight=False, width=PLAIN_WIDTH)
+    shown = _Output(highlight=False)
+    return shown if shown.is_terminal else _Output(highlight=False, width=PLAIN_WIDTH)
 
 
 def print_json(found: object) -> None:
@@ -32,28 +46,28 @@ def print_json(found: object) -> None:
     print(json.dumps(found, indent=2, default=str))
 
 
-def show_rows(out: Console, columns: Sequence[str], rows: Sequence[Any], *, limit: int) -> None:
-    """Print the first rows of an answer, then how many there are."""
+def show_rows(out: Console, columns: Sequence[str], rows: Sequence[Any], row_count: int) -> None:
+    """Print the first rows of an answer, then how many there are in all."""
     table = Table(box=box.SIMPLE_HEAD)
     for name in columns:
         table.add_column(escape(name), overflow="fold")
-    for row in rows[:limit]:
+    for row in rows:
         table.add_row(*(escape("NULL" if value is None else str(value)) for value in row))
-    if limit:
+    if rows or not row_count:
         # Programs that read this want a line for each row, however long.
         out.print(table, width=None if out.is_terminal else FILE_WIDTH, crop=out.is_terminal)
-    rest = f", the first {limit} of them shown" if len(rows) > limit else ""
-    out.print(f"{len(rows):,} {'row' if len(rows) == 1 else 'rows'}{rest}")
+    rest = f", the first {len(rows):,} of them shown" if len(rows) < row_count else ""
+    out.print(f"{row_count:,} {'row' if row_count == 1 else 'rows'}{rest}")
 
 
 def answer_dict(
-    columns: Sequence[str], rows: Sequence[Any], comparison: Comparison | None, *, limit: int
+    columns: Sequence[str], rows: Sequence[Any], row_count: int, comparison: Comparison | None
 ) -> dict[str, object]:
     """An answer as JSON holds it: the first rows, how many there are, and the comparison if one was made."""
     return {
         "columns": list(columns),
-        "rows": [list(row) for row in rows[:limit]],
-        "row_count": len(rows),
+        "rows": [list(row) for row in rows],
+        "row_count": row_count,
         "comparison": None if comparison is None else asdict(comparison),
     }
 
