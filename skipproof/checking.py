@@ -1,8 +1,9 @@
 """`skipproof check`: hunts of several engines, what they print, and what they leave behind."""
 
 import contextlib
+import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -14,6 +15,7 @@ from rich.table import Table
 from pruning.errors import InputError
 from skipproof.stand import engines
 from skipproof.stand.causes import cause
+from skipproof.stand.examining import Write
 from skipproof.stand.findings import Confirmed, asked, confirm_each, folder_names, place, save, summary
 from skipproof.stand.hunting import Hunt, Limits, able, hunt
 from skipproof.stand.report import write_report
@@ -25,6 +27,7 @@ SECONDS_BETWEEN = 2.0
 FINDINGS_MAX = 300
 
 Say: TypeAlias = Callable[[str, int, int], None]
+Progress: TypeAlias = Callable[[], contextlib.AbstractContextManager[Say]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,38 +87,65 @@ class Checked:
         }
 
 
-def check(engine: str, request: Request, say: Say) -> Checked:
-    """Put the engine of that name on the stand.
+def check_each(names: Sequence[str], request: Request, progress: Progress) -> Iterator[Checked]:
+    """Put engines on the stand, one after the other; none after the one that is interrupted.
 
+    The folders of an engine's findings are written after its hunt was yielded, so that what cannot be
+    written does not cost the hunt.
+
+    Args:
+        progress: Opened for each hunt, and closed before the hunt is yielded.
     Raises:
-        InputError: there is no such engine, it does not start, or it has no such class of questions.
+        InputError: there is no such engine, it does not start, it has no such class of questions, or
+            the findings cannot be written.
     """
-    with contextlib.ExitStack() as stack:
-        worker = stack.enter_context(_started(engine, "--engine", python=request.python))
-        workers = {engine: worker}
-        for name in request.writers:
-            if name not in workers:
-                workers[name] = stack.enter_context(_started(name, "--writer"))
-            if not workers[name].hello.writes:
-                raise InputError(f"--writer {name}: it does not write files")
-        try:
-            return _check(worker, request, workers, say)
-        except WorkerError as error:
-            raise InputError(f"--engine {engine}: {error}") from error
-
-
-def check_each(names: Sequence[str], request: Request, say: Say) -> list[Checked]:
-    """Put engines on the stand, one after the other; none after the one that the keyboard interrupts.
-
-    Raises:
-        InputError: as `check` does.
-    """
-    checked = []
     for name in names:
-        checked.append(check(name, request, say))
-        if checked[-1].hunt.interrupted:
+        with contextlib.ExitStack() as stack:
+            worker = stack.enter_context(_started(name, "--engine", python=request.python))
+            workers = {name: worker}
+            for writer in request.writers:
+                if writer not in workers:
+                    workers[writer] = stack.enter_context(_started(writer, "--writer"))
+                if not workers[writer].hello.writes:
+                    raise InputError(f"--writer {writer}: it does not write files")
+            try:
+                with progress() as say:
+                    checked = _check(worker, request, workers, say)
+                yield checked
+                _save_findings(worker, checked, write=writing(workers))
+            except WorkerError as error:
+                raise InputError(f"--engine {name}: {error}") from error
+        if checked.hunt.interrupted:
             break
-    return checked
+
+
+def _save_findings(worker: Worker, checked: Checked, *, write: Write) -> None:
+    if checked.request.findings is None:
+        return
+    directory = place(checked.request.findings, checked.hello)
+    try:
+        for name, one in zip(folder_names(checked.confirmed), checked.confirmed, strict=True):
+            save(worker, one, directory / name, write=write)
+    except OSError as error:
+        raise _unwritable(directory, error) from error
+
+
+def prepare_findings(directory: Path) -> None:
+    """Make the directory of findings, and a folder in it that is removed again.
+
+    Raises:
+        InputError: no folder can be made there.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=directory):
+            pass
+    except OSError as error:
+        raise _unwritable(directory, error) from error
+
+
+def _unwritable(directory: Path, error: OSError) -> InputError:
+    return InputError(f"--findings {directory}: it cannot be written: {error.strerror or error}")
 
 
 def _started(name: str, option: str, *, python: str | None = None) -> Worker:
@@ -158,9 +188,6 @@ def _check(worker: Worker, request: Request, workers: Mapping[str, Worker], say:
         for asked_before in workers.values():
             asked_before.close()
     confirmed = confirm_each(worker, result, write=write)
-    if request.findings is not None:
-        for name, one in zip(folder_names(confirmed), confirmed, strict=True):
-            save(worker, one, place(request.findings, worker.hello) / name, write=write)
     return Checked(hello=worker.hello, request=request, areas=what.areas, hunt=result, confirmed=confirmed)
 
 

@@ -1,35 +1,73 @@
-"""The command `skipproof`: 0 all held, 1 a violation was found, 2 bad usage or input."""
+"""The command `skipproof`.
+
+Exit status: 0 all held, 1 a violation was found, 2 bad usage or input, 3 the run itself failed, 130 it was
+interrupted, by Ctrl-C or SIGTERM.
+"""
 
 import contextlib
+import functools
 import json
+import logging
+import math
+import os
+import signal
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
 from rich.progress import Progress
+from typer.core import TyperGroup
 
 from pruning.errors import InputError
 from skipproof import extras, pages, showing
 from skipproof.answers import first_rows, materialize, verify
 from skipproof.indexes import show_index
 from skipproof.inputs import NamedTable, query_over
-from skipproof.sessions import spark_sentence, spark_session
+from skipproof.sessions import is_of_the_query, spark_sentence, spark_session
 from strategies.questions import AREAS
 
-HELD, VIOLATED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
+HELD, VIOLATED, UNUSABLE, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+_REASON_CHARACTERS_MAX = 300
+
+
+class _EndedByTyper(Exception):
+    """An error that Typer would end with status 1, as if a violation had been found."""
+
+    def __init__(self, error: Exception) -> None:
+        """Keep the error."""
+        self.error = error
+
+
+class _Commands(TyperGroup):
+    """Commands whose every error reaches `main`."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was named.
+
+        Raises:
+            _EndedByTyper: it failed to read, write or talk to another process.
+        """
+        try:
+            return super().invoke(ctx)
+        except (EOFError, OSError) as error:
+            raise _EndedByTyper(error) from error
+
 
 app = typer.Typer(
+    cls=_Commands,
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="May this scan skip this block, and can we prove it? "
-    "Exit status: 0 all held, 1 a violation was found, 2 bad usage or input.",
+    "Exit status: 0 all held, 1 a violation was found, 2 bad usage or input, 3 the run itself failed, "
+    "130 it was interrupted.",
 )
 
 Tables = Annotated[
@@ -44,19 +82,40 @@ Runtime = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
+def _positive(seconds: float | None) -> float | None:
+    """Refuse a duration that is no positive number.
+
+    Raises:
+        BadParameter: it is zero, negative, infinite or NaN.
+    """
+    if seconds is not None and not 0 < seconds < math.inf:
+        raise typer.BadParameter("give a number of seconds that is more than 0")
+    return seconds
+
+
 def main() -> None:
     """Run the command line; what goes wrong becomes one sentence on standard error."""
+    # Who ends a run by `kill` or `timeout` gets what Ctrl-C gives.
+    signal.signal(signal.SIGTERM, _interrupt)
+    # py4j logs a traceback of each error that it then raises, and of each interrupt.
+    logging.getLogger().addHandler(logging.NullHandler())
     try:
         app(prog_name="skipproof")
     except InputError as error:
-        _fail(str(error))
+        _fail(str(error), UNUSABLE)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+    except _EndedByTyper as error:
+        _fail_run(error.error)
     except Exception as error:
         sentence = spark_sentence(error)
-        if sentence is None:
-            raise
-        _fail(sentence)
+        if sentence is not None and is_of_the_query(error):
+            _fail(sentence, UNUSABLE)
+        _fail_run(error, sentence)
+
+
+def _interrupt(number: int, frame: object) -> NoReturn:
+    raise KeyboardInterrupt
 
 
 @app.command()
@@ -218,7 +277,10 @@ def check(
         int | None, typer.Option("--examples", min=1, help="Questions for each engine.", show_default="1000")
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", min=0, help="Time for each engine, shrinking not counted.")
+        float | None,
+        typer.Option(
+            "--seconds", callback=_positive, help="Time for each engine, more than 0; shrinking not counted."
+        ),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed draws the same questions.")] = 0,
     area: Annotated[
@@ -260,15 +322,25 @@ def check(
         findings=findings,
         writers=tuple(writer or ()),
     )
-    with _progress(quiet=as_json) as step:
-        checked = checking.check_each(engine, request, step)
+    # What keeps them from being written is told before the hunt, and what happens to them later costs
+    # no result: those are printed first.
+    if findings is not None:
+        checking.prepare_findings(findings)
+    if report is not None:
+        pages.prepare(report)
+    checked: list[Any] = []
+    progress = functools.partial(_progress, quiet=as_json)
+    try:
+        with contextlib.closing(checking.check_each(engine, request, progress)) as hunts:
+            for one in hunts:
+                checked.append(one)
+                if not as_json:
+                    checking.show(showing.console(), one)
+    finally:
+        if as_json and checked:
+            showing.print_json([one.to_dict() for one in checked])
     if report is not None:
         checking.report(checked, report)
-    if as_json:
-        showing.print_json([one.to_dict() for one in checked])
-    else:
-        for one in checked:
-            checking.show(showing.console(), one)
     raise typer.Exit(VIOLATED if any(one.confirmed for one in checked) else HELD)
 
 
@@ -309,6 +381,8 @@ def history(
         print(f"{count:,} {'history' if count == 1 else 'histories'} written to {convert}")
         return
     request = histories.requested(require or (), transactions, literal=literal)
+    if report is not None:
+        pages.prepare(report)
     kept, status = [], HELD
     for one in histories.judged(file, request):
         if as_json:
@@ -356,27 +430,29 @@ def simulate(
 ) -> None:
     """Run a scenario in the simulator and check every trace."""
     simulating = extras.simulator()
-    if report is not None:
-        # What keeps it from being written is told before the first run.
-        extras.simulation_report()
-        pages.prepare(report)
     if seed is not None and seeds is not None:
         raise InputError("--seed and --seeds: give one of them")
     if trace is not None and seed is None:
         raise InputError("--trace: it is of one seed: give --seed N")
+    if report is not None:
+        extras.simulation_report()
+    # What keeps them from being written is told before the first run.
+    for path in (report, trace):
+        if path is not None:
+            pages.prepare(path)
     chosen = (
         simulating.seeds_of(seeds) if seeds is not None else None if seed is None else range(seed, seed + 1)
     )
     with _progress(quiet=as_json) as step:
         simulated = simulating.simulate(file, chosen, only or [], step)
-    if trace is not None:
-        simulating.trace(file, seed, only or [], trace)
-    if report is not None:
-        extras.simulation_report().write_report(simulated, report)
     if as_json:
         showing.print_json(simulated.to_dict())
     else:
         simulating.show(showing.console(), simulated)
+    if trace is not None:
+        simulating.trace(file, seed, only or [], trace)
+    if report is not None:
+        extras.simulation_report().write_report(simulated, report)
     raise typer.Exit(HELD if simulated.held else VIOLATED)
 
 
@@ -413,6 +489,27 @@ def _progress(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
         yield advance
 
 
-def _fail(sentence: str) -> None:
+def _fail(sentence: str, status: int) -> NoReturn:
     print(f"skipproof: {sentence}", file=sys.stderr)
-    sys.exit(UNUSABLE)
+    sys.exit(status)
+
+
+def _fail_run(error: Exception, sentence: str | None = None) -> NoReturn:
+    """End with `FAILED`: say in one sentence how the run failed, and where the traceback is."""
+    if isinstance(error, BrokenPipeError):
+        # Python writes what is left when it ends, and would fail once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _fail("the run failed: its output was closed before all of it was written", FAILED)
+    text = "".join(traceback.format_exception(error))
+    reason = " ".join((sentence or str(error)).split())[:_REASON_CHARACTERS_MAX]
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", prefix="skipproof-", suffix="-traceback.txt", delete=False
+        ) as file:
+            file.write(text)
+    except OSError:
+        print(text, file=sys.stderr)
+        place = "the traceback is above"
+    else:
+        place = f"the traceback is in {file.name}"
+    _fail(f"the run failed: {type(error).__name__}{': ' if reason else ''}{reason}; {place}", FAILED)

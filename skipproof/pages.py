@@ -1,6 +1,7 @@
 """HTML pages of reports: escaped, each character visible, and never half there."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -36,17 +37,22 @@ def visible(value: str) -> str:
 
 
 def prepare(path: Path) -> None:
-    """Make the folder that a page will lie in.
+    """Make the folder that a file will lie in, and write and remove a file there.
+
+    A run calls it before it begins, so that a place that cannot be written does not cost the results.
 
     Raises:
-        InputError: no page can be written there.
+        InputError: no file can be written there.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir():
+            raise InputError(f"{path} cannot be written: it is a folder")
+        beside = _beside(path)
+        beside.touch()
+        beside.unlink()
     except OSError as error:
         raise _unwritable(path, error) from error
-    if path.is_dir():
-        raise InputError(f"{path} cannot be written: it is a folder")
 
 
 def write(page: str, path: Path) -> None:
@@ -55,21 +61,35 @@ def write(page: str, path: Path) -> None:
     Raises:
         InputError: it cannot be written there.
     """
+    write_lines([page.encode()], path)
+
+
+def write_lines(lines: Iterable[bytes], path: Path) -> None:
+    """Write lines, line ends included, beside the place of a file and rename it.
+
+    Raises:
+        InputError: they cannot be written there.
+    """
     prepare(path)
     try:
-        _replace(page, path)
+        _replace(lines, path)
     except OSError as error:
         raise _unwritable(path, error) from error
 
 
-def _replace(page: str, path: Path) -> None:
-    beside = path.with_name(f".{path.name}.new")
+def _replace(lines: Iterable[bytes], path: Path) -> None:
+    beside = _beside(path)
     try:
-        beside.write_text(page, encoding="utf-8")
+        with beside.open("wb") as file:
+            file.writelines(lines)
         os.replace(beside, path)
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.new")
 
 
 def _unwritable(path: Path, error: OSError) -> InputError:

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from pruning.errors import InputError
 from pruning.requirements import require_pyspark
@@ -17,6 +17,9 @@ from skipproof.java import use_java
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# Spark's condition for what no query should meet.
+_INTERNAL = "INTERNAL_ERROR"
+_CAUSES_MAX = 50
 # How Java begins the text of an exception.
 _JAVA_CLASS = re.compile(r"^(?:[\w$]+\.)+[\w$]+: ")
 
@@ -46,6 +49,8 @@ def spark_session(settings: Mapping[str, str] | None = None) -> Iterator["SparkS
         InputError: there is no PySpark, no Java 17 or 21, or Spark cannot start with it.
     """
     require_pyspark()
+    from py4j.protocol import Py4JError
+
     home = use_java()
     with tempfile.TemporaryDirectory(prefix="skipproof-spark-", ignore_cleanup_errors=True) as directory:
         places = {
@@ -59,24 +64,60 @@ def spark_session(settings: Mapping[str, str] | None = None) -> Iterator["SparkS
         try:
             yield spark
         finally:
-            spark.stop()
+            # A signal to the process group, or want of memory, may have ended the Java process.
+            with contextlib.suppress(Py4JError, OSError):
+                spark.stop()
 
 
 def spark_sentence(error: Exception) -> str | None:
-    """The first line of what Spark objects to; None for an error that is not Spark's."""
-    try:
-        from py4j.protocol import Py4JJavaError
-        from pyspark.errors import PySparkException
-    except ImportError:
+    """Return the first line of what Spark objects to; None for an error that is not Spark's."""
+    if "py4j" not in sys.modules:
         return None
+    from py4j.protocol import Py4JError, Py4JJavaError
+    from pyspark.errors import PySparkException
+
     if isinstance(error, Py4JJavaError):
-        text = str(error.java_exception.toString())
+        try:
+            text = str(error.java_exception.toString())
+        except (Py4JError, OSError):
+            # The Java process has ended since, and took the text with it.
+            return None
     elif isinstance(error, PySparkException):
         text = str(error)
     else:
         return None
     line = next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
     return _JAVA_CLASS.sub("", line)
+
+
+def is_of_the_query(error: Exception) -> bool:
+    """Return whether Spark lays an error to the query or its data; else Spark or its machine failed.
+
+    Spark gives a condition to what a user can mend, and `INTERNAL_ERROR` to what none should meet. Of errors
+    without a condition, `RuntimeException` itself is raised for values and files: by `raise_error` and by
+    the reader of Parquet.
+    """
+    from py4j.protocol import Py4JJavaError
+
+    if not isinstance(error, Py4JJavaError):
+        return not str(_condition(error)).startswith(_INTERNAL)
+    causes: list[tuple[str, str | None]] = []
+    cause = error.java_exception
+    while cause is not None and len(causes) < _CAUSES_MAX:
+        causes.append((str(cause.getClass().getName()), _condition(cause)))
+        cause = cause.getCause()
+    if any(name.endswith("Error") or str(condition).startswith(_INTERNAL) for name, condition in causes):
+        return False
+    return any(condition or name == "java.lang.RuntimeException" for name, condition in causes)
+
+
+def _condition(error: Any) -> str | None:
+    """Return the name of Spark's error condition, of an exception in Python or in Java."""
+    for name in ("getCondition", "getErrorClass"):
+        # Java's objects seem to have every method until it is called.
+        with contextlib.suppress(Exception):
+            return cast(str | None, getattr(error, name)())
+    return None
 
 
 def _start(settings: Mapping[str, str], *, home: Path, log: Path) -> "SparkSession":

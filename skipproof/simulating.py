@@ -18,6 +18,7 @@ from sim.expecting import Measured, Missed, missed
 from sim.files import read
 from sim.trace import lines
 from sim.varying import Case, cases_with, spelled
+from skipproof import pages
 from skipproof.judging import judged
 from skipproof.simulations.summaries import Summary, summaries
 
@@ -152,8 +153,13 @@ def _runs(todo: Sequence[tuple[int, Case, int]]) -> Iterator[tuple[int, Ran]]:
         yield _run(*todo[0])
         return
     with ProcessPoolExecutor(max_workers=min(len(todo), os.cpu_count() or 1)) as pool:
-        for done in as_completed([pool.submit(_run, *one) for one in todo]):
-            yield done.result()
+        try:
+            for done in as_completed([pool.submit(_run, *one) for one in todo]):
+                yield done.result()
+        except BaseException:
+            # Leaving the pool waits for the runs that have begun; the others are not begun any more.
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def _run(at: int, case: Case, seed: int) -> tuple[int, Ran]:
@@ -178,20 +184,13 @@ def trace(path: Path, seed: int, only: Sequence[str], to: Path) -> None:
     """Write the events of one seed's run as JSON lines, beside their place and then renamed.
 
     Raises:
-        InputError: the file is no scenario, or several of its cases have these settings.
+        InputError: the file is no scenario, several of its cases have these settings, or the events
+            cannot be written there.
     """
     kept = _chosen(read(path), only)
     if len(kept) > 1:
         raise InputError(f"--trace: it is of one case, and there are {len(kept)}: choose with --only")
-    played = kept[0].scenario.play(seed)
-    beside = to.with_name(f".{to.name}.new")
-    try:
-        with beside.open("wb") as file:
-            file.writelines(lines(played.trace))
-        os.replace(beside, to)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
+    pages.write_lines(lines(kept[0].scenario.play(seed).trace), to)
 
 
 def show(out: Console, simulated: Simulated) -> None:

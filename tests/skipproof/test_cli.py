@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 import pruning
 from skipproof import cli
@@ -42,6 +43,31 @@ def test_a_query_prints_its_rows(run: Any, numbers: str) -> None:
     assert (status, err) == (0, "")
     assert [line.strip() for line in out.splitlines() if line.strip().isdigit()] == ["98", "99"]
     assert "2 rows" in out
+
+
+@pytest.mark.parametrize("compare", [False, True])
+def test_only_the_rows_that_are_printed_reach_python(
+    run: Any, spark: Any, numbers: str, monkeypatch: pytest.MonkeyPatch, compare: bool
+) -> None:
+    collected = []
+
+    def collect(frame: Any) -> list[Any]:
+        rows = whole(frame)
+        collected.append(len(rows))
+        return rows
+
+    frame_type = type(spark.range(1))
+    whole = frame_type.collect
+    monkeypatch.setattr(frame_type, "collect", collect)
+    options = ["--compare"] if compare else []
+    status, out, _ = run(
+        "query", "--table", numbers, "--rows", "5", "--json", *options, "SELECT a FROM numbers"
+    )
+    answer = json.loads(out)
+    assert status == 0
+    assert answer["rows"] == [[0], [1], [2], [3], [4]]
+    assert answer["row_count"] == 100
+    assert max(collected) <= 5
 
 
 def test_a_compared_query_says_that_the_rows_are_the_same(run: Any, numbers: str) -> None:
@@ -156,3 +182,15 @@ def test_help_names_every_command_and_the_exit_status() -> None:
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     for word in ("demo", "explain", "query", "Exit status"):
         assert word in shown
+
+
+def test_help_tells_every_exit_status() -> None:
+    shown = " ".join(CliRunner().invoke(cli.app, ["--help"]).stdout.split())
+    for told in (
+        "0 all held",
+        "1 a violation",
+        "2 bad usage",
+        "3 the run itself failed",
+        "130 it was interrupted",
+    ):
+        assert told in shown

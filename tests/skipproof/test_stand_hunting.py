@@ -26,6 +26,11 @@ from strategies.questions import Call, Column, Question, Relation
 WRONG = next(one for one in MUTANTS if one.name == "lower for upper")
 
 
+def silent():
+    """Progress that nobody sees."""
+    return contextlib.nullcontext(lambda *_: None)
+
+
 @pytest.fixture(scope="module")
 def hunted():
     wrong = SmallEngine(WRONG)
@@ -118,7 +123,7 @@ def test_what_is_found_before_the_keyboard_interrupts_is_told(monkeypatch):
     monkeypatch.setattr(checking, "Worker", lambda command: contextlib.nullcontext(wrong))
     monkeypatch.setattr(checking, "hunt", interrupted)
     request = checking.Request(examples=4_000, seconds=None, area="filter")
-    (checked,) = checking.check_each(["duckdb", "polars"], request, lambda *_: None)
+    (checked,) = checking.check_each(["duckdb", "polars"], request, silent)
     assert checked.hunt.interrupted
     assert checked.hunt.examples < 4_000
     assert [one.blame for one in checked.confirmed] == [Blame.STATISTICS]
