@@ -1,10 +1,10 @@
 # DataFusion: `a = '...'` over Hive directories looks for one spelling of the value, though both are read; IN (...) looks at all.
-import shutil, string
+import shutil, string, tempfile
 from pathlib import Path
 from urllib.parse import quote
 import pyarrow as pa, pyarrow.dataset as ds, pyarrow.parquet as pq
 from datafusion import SessionContext
-place = Path("/tmp/hive_value_spelling")
+place = Path(tempfile.mkdtemp()) / "t"
 def ask(write, *where):
     shutil.rmtree(place, ignore_errors=True)
     write()

@@ -1,7 +1,8 @@
 # DataFusion: an absent null_count is read as zero. pyarrow writes the file; its footer then loses the null_count of column "a".
-import re, struct, pyarrow as pa, pyarrow.parquet as pq
+import re, struct, tempfile, pyarrow as pa, pyarrow.parquet as pq
 from datafusion import SessionContext
 
+file = tempfile.mkdtemp() + "/t.parquet"
 def write(path, groups, statistics=True, strip=True):
     with pq.ParquetWriter(path, pa.schema([("a", pa.int32()), ("rid", pa.int64())]), compression="none", use_dictionary=False,
                           write_statistics=statistics) as w:
@@ -19,13 +20,13 @@ for question in ["SELECT a, rid FROM t", "SELECT rid FROM t WHERE a IS NULL", "S
     print(question)
     for name, kw, collect in [("null_count absent", {}, "true"), ("null_count absent, collect_statistics=false", {}, "false"),
                               ("null_count present", {"strip": False}, "true"), ("no statistics", {"statistics": False, "strip": False}, "true")]:
-        write("/tmp/mnc.parquet", groups, **kw)
-        st = pq.ParquetFile("/tmp/mnc.parquet").metadata.row_group(1).column(0).statistics
+        write(file, groups, **kw)
+        st = pq.ParquetFile(file).metadata.row_group(1).column(0).statistics
         assert "strip" in kw or (st.has_min_max and not st.has_null_count)
         ctx = SessionContext()
         ctx.sql("SET datafusion.execution.target_partitions = 1")
         ctx.sql(f"SET datafusion.execution.collect_statistics = {collect}")
-        ctx.sql("CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION '/tmp/mnc.parquet'")
+        ctx.sql(f"CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION '{file}'")
         print("  %-45s" % name, [tuple(r.values()) for b in ctx.sql(question).collect() for r in b.to_pylist()])
 # two groups of different values: nothing is constant, the row group is pruned, and the top-k filter prunes
 for question in ["SELECT rid FROM t WHERE a IS NULL", "SELECT a FROM t ORDER BY a DESC NULLS FIRST LIMIT 1"]:
@@ -34,10 +35,10 @@ for question in ["SELECT rid FROM t WHERE a IS NULL", "SELECT a FROM t ORDER BY 
                         ("... and parquet.pruning=false", True, ["execution.collect_statistics", "execution.parquet.pruning"]),
                         ("... and dynamic filter off", True, ["execution.collect_statistics", "execution.parquet.pruning", "optimizer.enable_dynamic_filter_pushdown"]),
                         ("null_count present", False, [])]:
-        write("/tmp/mnc.parquet", [[(9, 0), (9, 1)], [(0, 2), (None, 3)], [(1, 4), (1, 5)]], strip=strip)
+        write(file, [[(9, 0), (9, 1)], [(0, 2), (None, 3)], [(1, 4), (1, 5)]], strip=strip)
         ctx = SessionContext()
         for s in settings:
             ctx.sql(f"SET datafusion.{s} = false")
         ctx.sql("SET datafusion.execution.target_partitions = 1")
-        ctx.sql("CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION '/tmp/mnc.parquet'")
+        ctx.sql(f"CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION '{file}'")
         print("  %-45s" % name, [tuple(r.values()) for b in ctx.sql(question).collect() for r in b.to_pylist()])

@@ -1,14 +1,14 @@
 # DataFusion: floating-point bounds of Parquet leave NaN out; DataFusion takes them for the bounds of every value.
-import pyarrow as pa, pyarrow.parquet as pq
+import tempfile, pyarrow as pa, pyarrow.parquet as pq
 from datafusion import SessionContext
-nan = float("nan")
+nan, path = float("nan"), tempfile.mkdtemp() + "/t.parquet"
 def ask(values, question, settings=(), **kw):
-    pq.write_table(pa.table({"a": pa.array(values, pa.float64()), "rid": range(len(values))}), "/tmp/nan.parquet", row_group_size=2, **kw)
+    pq.write_table(pa.table({"a": pa.array(values, pa.float64()), "rid": range(len(values))}), path, row_group_size=2, **kw)
     ctx = SessionContext()
     ctx.sql("SET datafusion.execution.target_partitions = 1")
     for s in settings:
         ctx.sql(f"SET datafusion.{s} = false")
-    ctx.sql("CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION '/tmp/nan.parquet'")
+    ctx.sql(f"CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION '{path}'")
     return [tuple(r.values()) for b in ctx.sql(question).collect() for r in b.to_pylist()]
 for values, question in [([nan, 1.0], "SELECT a, rid FROM t"), ([nan, 1.0], "SELECT a FROM t LIMIT 1"),
         ([nan, 1.0], "SELECT max(a) FROM t"), ([0.0, 1.0, nan, 2.0], "SELECT rid FROM t WHERE a = arrow_cast('NaN', 'Float64')"),

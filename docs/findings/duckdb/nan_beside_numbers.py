@@ -1,15 +1,18 @@
 """DuckDB 2.0.0: bounds without NaN are taken for all of a Parquet column of floats."""
+import tempfile
+
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+root = tempfile.mkdtemp()
 table = pa.table({"a": pa.array([1.0, float("nan")]), "rid": pa.array([0, 1])})
-pq.write_table(table, "/tmp/nan.parquet")
-pq.write_table(table, "/tmp/nan_without.parquet", write_statistics=False)
+pq.write_table(table, f"{root}/nan.parquet")
+pq.write_table(table, f"{root}/nan_without.parquet", write_statistics=False)
 FORMS = {
-    "file": "read_parquet('/tmp/nan.parquet')",
-    "no statistics": "read_parquet('/tmp/nan_without.parquet')",
-    "can_have_nan": "read_parquet('/tmp/nan.parquet', can_have_nan = true)",
+    "file": f"read_parquet('{root}/nan.parquet')",
+    "no statistics": f"read_parquet('{root}/nan_without.parquet')",
+    "can_have_nan": f"read_parquet('{root}/nan.parquet', can_have_nan = true)",
 }
 NAN = "'NaN'::DOUBLE"
 print("duckdb", duckdb.__version__, "pyarrow", pa.__version__, "rows: (1.0, 0), (NaN, 1)")
