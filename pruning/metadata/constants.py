@@ -1,4 +1,4 @@
-"""Columns that are constant in each block, such as the value of a partition directory."""
+"""Columns of block metadata that no file holds: constants of a block, and values with bounds alone."""
 
 import math
 from collections.abc import Sequence
@@ -30,10 +30,31 @@ def with_constants(metadata: pa.Table, name: str, type_: Type, values: Sequence[
         raise InputError(
             f"Column {name!r} has {len(values)} values for {len(metadata)} blocks; give one each"
         )
+    return _with_column(
+        metadata, name, _constant(metadata["row_count"], name, type_, values) if type_.known else None
+    )
+
+
+def with_bounds(metadata: pa.Table, name: str, type_: Type, lower: Value, upper: Value) -> pa.Table:
+    """Return block metadata with one more column, of which only bounds are known; it may be NULL.
+
+    Args:
+        metadata: Block metadata of n blocks.
+        name: The column's exact name.
+        type_: Its type, a known one.
+        lower: No row has a smaller value.
+        upper: No row has a greater one.
+    """
+    facts = {"null_count": None, "min": lower, "max": upper, "min_exact": False, "max_exact": False}
+    return _with_column(metadata, name, pa.array([facts] * len(metadata), column_fields(type_)))
+
+
+def _with_column(metadata: pa.Table, name: str, lanes: pa.StructArray | None) -> pa.Table:
+    """The metadata with what is known of a column; with nothing known of it, where that is None."""
     columns = whole(metadata.column("columns"))
     fields = {field.name: field_of(columns, field.name) for field in columns.type if field.name != name}
-    if type_.known:
-        fields[name] = _constant(metadata["row_count"], name, type_, values)
+    if lanes is not None:
+        fields[name] = lanes
     # What is known of values is of the column that is replaced.
     metadata = points.without(without(metadata, name), name)
     place = metadata.schema.get_field_index("columns")

@@ -22,6 +22,7 @@ from pruning.expressions.trees import (
     type_of,
 )
 from pruning.expressions.types import Kind
+from pruning.spark.clock import clock_column, shifted
 from pruning.spark.datatypes import type_from_json
 from pruning.spark.literals import literal_value, set_values
 from pruning.spark.nested_converters import NESTED
@@ -121,8 +122,20 @@ def _cast(node: Node, operands: Operands, scope: Scope) -> Expression | None:
     return Cast(operands[0], target, mode_of_java(node.java()), cast_zone(node, source, target, scope))
 
 
+def _clock(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    # Only `without_clock` puts this class into a logical plan.
+    return clock_column(node.fields["ordinal"], type_from_json(node.fields["dataType"]))
+
+
+def _shifted_clock(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    return shifted(operands[0], node.java().children().apply(1))
+
+
 _LOGIC: Mapping[str, Converter] = {
     "Literal": _literal,
+    "BoundReference": _clock,
+    "TimeAdd": _shifted_clock,
+    "TimestampAddInterval": _shifted_clock,
     "Alias": _operand,
     "KnownNotNull": _operand,
     "KnownNullable": _operand,

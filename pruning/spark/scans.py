@@ -22,6 +22,7 @@ from pruning.metadata.memberships import indexed
 from pruning.metadata.schema import narrowed
 from pruning.metadata.table_formats import table_format_notes
 from pruning.rules.truths import Match
+from pruning.spark.clock import with_clock
 from pruning.spark.columns_read import bytes_read
 from pruning.spark.derived import Asked, ask, judge
 from pruning.spark.jvm import Java, frame, simple_name, with_element
@@ -361,6 +362,7 @@ class TableScan:
             metadata, failures = self.read(self.table.files, tuple(stamps(self.spark, self.table)))
             types = leaf_types(self.table.data_columns)
             metadata = with_partition_values(matching(metadata, types), self.asked.predicate, self.table)
+            metadata = with_clock(metadata, self.asked.predicate, self.table.data_columns)
             keep = np.ones(metadata.num_rows, bool)
             names = pa.array(self.table.files, pa.string())
             files: np.ndarray = pc.index_in(metadata.column("file"), value_set=names).to_numpy()
@@ -390,6 +392,7 @@ class TableScan:
             named = self.table.partition_columns.keys() & columns(expression).keys()
             if any(there.get_field_index(name) < 0 for name in named):
                 known.metadata = with_partition_values(known.metadata, expression, self.table)
+            known.metadata = with_clock(known.metadata, expression, self.table.data_columns)
         return narrowed(known.metadata, leaf_names(*expressions))
 
     def _narrow(self, technique: str, because: str, needed: np.ndarray) -> None:
