@@ -20,6 +20,7 @@ _PREDICATES = (
     "{k} > 1000",
     "{day} = 3",
     "{unit} = 'feet' AND {k} < 35",
+    "{unit} IS NULL",
     "{c} LIKE 'a5'",
     "{c} = 'a5'",
     "{c} LIKE 'a5' AND {k} < 25",
@@ -40,8 +41,8 @@ KINDS = (
 
 
 _PADDED = "{c} LIKE 'a5' AND {k} < 25"
-# What the later operations lean on that an optimized plan has lost.
-THEMES = ("none", "alias", "hidden column", "padding")
+# What the later operations lean on that an optimized plan has lost; or a leaf that it copies.
+THEMES = ("none", "alias", "hidden column", "padding", "copies")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,9 @@ def frame_chains(draw: st.DrawFn) -> FrameChain:
         alias = draw(st.sampled_from(ALIASES))
         before.append(Operation("alias", naming=alias))
         after.append(Operation("where", "{k} < 25", alias))
+    elif theme == "copies":
+        before.append(Operation("cte", draw(st.sampled_from(_PREDICATES)), number=draw(st.integers(1, 30))))
+        alias = ""
     elif theme == "hidden column":
         before.append(Operation("select", "unit"))
         after.append(draw(st.sampled_from((Operation("where", "{k} < 25"), Operation("order", number=3)))))

@@ -77,6 +77,8 @@ class TableScan:
     # What holds of every row that is still needed, beside the scan's own filters.
     learned: list[Expression] = field(default_factory=list)
     range_filters: tuple[str, ...] = ()
+    # Whether other parts of the query read the same leaf.
+    shared: bool = False
     # Whether other scans were narrowed by what this one holds, so that its list of files must not change.
     pinned: bool = False
     # The files that were read before the query, some several times.
@@ -235,14 +237,14 @@ class TableScan:
         left = self.files() if files is None else list(files)
         here = self.leaf.node if leaf is None else leaf
         if self.table.files and not left:
-            self.range_filters = ()
             return without_rows(self.spark, reading(self.spark, self.table, [], leaf=here))
         ranges = self._ranges(left)
         whole = len(left) == len(self.table.files) and (leaf is None or not self.pinned)
         below = here if whole else reading(self.spark, self.table, left, leaf=here)
         if ranges:
             below, ranges = _filtered(self.spark, below, ranges)
-        self.range_filters = tuple(ranges)
+        if leaf is not None:
+            self.range_filters = tuple(ranges)
         return None if whole and not ranges else below
 
     def share(self, files: Collection[str]) -> None:
@@ -250,7 +252,7 @@ class TableScan:
 
         All that was removed counts as one removal, by the first technique, of the files that nobody needs.
         """
-        self.range_filters = ()
+        self.shared = True
         others = len(set(files) - set(self.files()))
         if not others or self._known is None:
             return
@@ -412,7 +414,8 @@ class TableScan:
 
     def _hulls(self, files: list[str]) -> list[RangeFilter]:
         """The hulls of what is left in these files, where they let Spark skip more."""
-        if self._known is None or self._known.failures or not self.removals:
+        # What shares the leaf may need rows that this scan's own filters drop, such as NULL.
+        if self.shared or self._known is None or self._known.failures or not self.removals:
             return []
         known = self._known
         inside = pc.is_in(known.metadata.column("file"), value_set=pa.array(files, pa.string()))

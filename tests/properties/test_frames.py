@@ -19,20 +19,31 @@ from pruning.spark.jvm import frame
 from strategies.frame_chains import COLUMNS, KEYS, FrameChain, Operation, frame_chains
 
 FILES = 4
+# What the second copy of a CTE asks for, rows with NULL among them.
+OTHER_COPIES = ("k > 50", "unit IS NULL", "k < 30 AND unit IS NULL")
 Prune = Callable[[DataFrame], DataFrame]
 
 
 @pytest.fixture(scope="module")
-def table(spark: SparkSession) -> Iterator[str]:
-    """A catalog table of sorted files with a CHAR column, whose other columns follow from `k`."""
-    spark.sql("DROP TABLE IF EXISTS chained")
-    spark.sql("CREATE TABLE chained (k INT, day INT, unit STRING, c CHAR(5)) USING parquet")
+def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A catalog table of sorted files with a CHAR column; the other columns follow from `k`, some are NULL."""
+    lake = tmp_path_factory.mktemp("chained")
     step = KEYS // FILES
-    for start in range(0, KEYS, step):
-        rows = spark.range(start, start + step).selectExpr(
-            "CAST(id AS INT)", "CAST(id DIV 10 AS INT)", "IF(id % 2 = 0, 'feet', 'meters')", "concat('a', id)"
+    for number in range(FILES):
+        keys = range(number * step, (number + 1) * step)
+        rows = pa.table(
+            {
+                "k": pa.array(keys, pa.int32()),
+                "day": pa.array([k // 10 for k in keys], pa.int32()),
+                "unit": [("feet", "meters", None)[k % 3] for k in keys],
+                "c": [f"a{k}".ljust(5) for k in keys],
+            }
         )
-        rows.coalesce(1).write.insertInto("chained")
+        pq.write_table(rows, lake / f"{number}.parquet", row_group_size=5)
+    spark.sql("DROP TABLE IF EXISTS chained")
+    spark.sql(
+        f"CREATE TABLE chained (k INT, day INT, unit STRING, c CHAR(5)) USING parquet LOCATION '{lake}'"
+    )
     yield "chained"
     spark.sql("DROP TABLE chained")
 
@@ -69,7 +80,7 @@ def applied(df: DataFrame, operation: Operation) -> DataFrame:
             df.createOrReplaceTempView("named")
             return df.sparkSession.sql(
                 f"WITH w AS (SELECT * FROM named) SELECT * FROM w WHERE {named(operation)} "
-                "UNION ALL SELECT * FROM w WHERE k > 50"
+                f"UNION ALL SELECT * FROM w WHERE {OTHER_COPIES[operation.number % len(OTHER_COPIES)]}"
             )
         case _:
             return df.distinct()

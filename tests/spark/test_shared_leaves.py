@@ -26,6 +26,11 @@ SHARED = {
            SELECT a.id FROM c a JOIN c b ON a.id = b.id + 1 WHERE b.id < 20""",
         None,
     ),
+    "CTE, row groups of one file": (
+        """WITH c AS (SELECT * FROM shared) SELECT id FROM c WHERE id < 50
+           UNION ALL SELECT id FROM c WHERE id > 410 AND id < 480""",
+        1,
+    ),
     "CTE in a subquery": (
         """WITH c AS (SELECT * FROM shared) SELECT id FROM c WHERE id < 10 AND delay <
            (SELECT max(delay) FROM c WHERE id > 2990)""",
