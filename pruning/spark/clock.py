@@ -119,7 +119,7 @@ def with_clock(metadata: pa.Table, expression: Expression, taken: Container[str]
               the year 9998.
     Proof     (1) The query runs after this call, so its clock shows at least now less a day.
               (2) A local time or date differs from that of UTC by less than a day more.
-              (3) Spark adds an interval's days in the session's zone: less than a day beside its microseconds.
+              (3) Spark adds an interval's days in the session's zone, less than a day beside its length.
     Unsound   for a clock that is set back by days.
 
     Args:

@@ -38,6 +38,8 @@ def run(spark: SparkSession, plan: Java) -> Rows:
     Raises:
         Py4JError, PySparkException: the plan fails, as it may in the query itself.
     """
+    # Analyzing an optimized plan once more may change what it means.
+    plan.setAnalyzed()
     began = time.perf_counter()
     found = _executable(spark, plan).executeCollect()
     seconds = time.perf_counter() - began

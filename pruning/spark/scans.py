@@ -449,6 +449,8 @@ def open_scan(spark: SparkSession, leaf: Leaf, read: Reader) -> TableScan | Scan
 
 def _filtered(spark: SparkSession, leaf: Java, ranges: list[str]) -> tuple[Java, list[str]]:
     """The leaf under the range filters, whose names Spark resolves against the leaf itself."""
+    # The analyzer would put another projection over a leaf with CHAR columns, and so give them other ids.
+    leaf.setAnalyzed()
     try:
         filtered = frame(spark, leaf).filter(" AND ".join(ranges))._jdf.queryExecution().analyzed()
     except PySparkException:

@@ -117,7 +117,7 @@ def analyzed_again(df: DataFrame) -> DataFrame:
 
 
 def test_operations_after_prune_give_what_they_give_without_it(spark: SparkSession, table: str) -> None:
-    """FRAME-1. For each chain: the same columns, rows and refusals; and the mutant differs for some chain."""
+    """FRAME-1. Each chain gives the same columns, rows and refusals; for some, the mutant does not."""
     killed = 0
 
     @examples(0.5)

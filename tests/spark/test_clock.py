@@ -33,12 +33,12 @@ def events(spark, tmp_path_factory):
 
 # The files that are read: those that may hold a row that satisfies the condition now or later.
 CONDITIONS = {
-    "t >= current_timestamp() - INTERVAL 7 DAYS": (3, 4, 5),
+    "t >= current_timestamp() - INTERVAL 6 DAYS": (3, 4, 5),
     "t > now() - INTERVAL 5 DAYS AND number >= 0": (3, 4, 5),
     "t < current_timestamp()": (0, 1, 2, 3, 4, 5),
     "local >= localtimestamp() - INTERVAL 6 DAYS": (3, 4, 5),
     "day >= current_date() - 6": (3, 4, 5),
-    "day >= date_sub(current_date(), 20) AND t >= current_timestamp() - INTERVAL 7 DAYS": (3, 4, 5),
+    "day >= date_sub(current_date(), 20) AND t >= current_timestamp() - INTERVAL 6 DAYS": (3, 4, 5),
     "day > current_date()": (4, 5),
     "day <= current_date()": (0, 1, 2, 3, 4, 5),
     "day > CAST('today' AS date)": (0, 1, 2, 3, 4, 5),
