@@ -26,7 +26,7 @@ Prune = Callable[[DataFrame], DataFrame]
 
 @pytest.fixture(scope="module")
 def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A catalog table of sorted files with a CHAR column; the other columns follow from `k`, some are NULL."""
+    """A catalog table of sorted files with a CHAR column; the other columns follow from `k`."""
     lake = tmp_path_factory.mktemp("chained")
     step = KEYS // FILES
     for number in range(FILES):
