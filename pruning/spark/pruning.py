@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from pruning.arguments import check_flag
@@ -84,8 +85,9 @@ def _pruned(df: DataFrame, *, runtime: bool) -> tuple[DataFrame, Report]:
         return _rewritten(df, runtime=runtime)
     except Unsettled as reason:
         return df, Report(notes=(f"left unpruned: {reason}",))
-    except Py4JError as error:
-        # Such as a plan too deep for Java's stack; the query itself may still run.
+    except (Py4JError, PySparkException) as error:
+        # Such as a plan too deep for Java's stack, or settings of the session that have changed since the
+        # query was analyzed; the query itself may still run.
         reason_of_spark = first_line(error)
         return df, Report(
             notes=(f"left unpruned: Spark could not tell or rewrite its plan ({reason_of_spark})",)

@@ -48,12 +48,15 @@ def cases(draw: st.DrawFn) -> tuple[Table, list[Expression], str]:
 def test_spark_always_agrees_with_the_second_opinion(
     spark: SparkSession, case: tuple[Table, list[Expression], str]
 ) -> None:
-    """For each row and predicate, both give TRUE, FALSE or NULL alike; Spark may spare an error."""
+    """For each row and predicate, both give TRUE, FALSE or NULL alike; Spark may spare an error.
+
+    Where releases of Java differ, such as in the text of a double, there is no second opinion.
+    """
     table, drawn, zone = case
     for predicate, sparks in zip(drawn, truths_per_row(spark, table, drawn, zone=zone), strict=True):
         try:
             ours = tuple(evaluate(predicate, table.named(row), zone=zone) for row in table.rows)
-        except Overflow:
+        except (Overflow, NoSecondOpinion):
             continue
         assert sparks == ours, to_sql(predicate)
 

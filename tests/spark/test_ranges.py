@@ -113,9 +113,11 @@ def test_columns_that_differ_only_in_case_get_no_range(spark, tmp_path):
     spark.conf.set("spark.sql.caseSensitive", "true")
     try:
         df = spark.read.parquet(str(tmp_path)).filter("IF(ID > 0, id, 0) > 50")
-        df.count()
-        pruning.prune(df)
+        df.collect()
+        assert pruning.prune(df).count() == 2
     finally:
         spark.conf.set("spark.sql.caseSensitive", "false")
+    # Spark cannot optimize the query any more; what it has planned before still runs.
     assert pruning.prune(df) is df
-    assert pruning.explain(df).scans[0].range_filters == ()
+    assert "ambiguous" in str(pruning.explain(df))
+    assert len(df.collect()) == 2
