@@ -19,7 +19,7 @@ from pruning.expressions.trees import Column, Expression
 from pruning.expressions.types import Kind, Type
 from pruning.metadata.constants import with_bounds
 from pruning.metadata.structs import has_field, whole
-from pruning.spark.jvm import Java, elements, machine, mapping, simple_name, singleton, subtrees
+from pruning.spark.jvm import Java, elements, machine, mapping, simple_name, subtrees
 
 # What the rules call the present, or the present and so much; block metadata gives no column a name of a
 # single part in backticks.
@@ -36,6 +36,8 @@ _PRESENT, _UNKNOWN = 0, 1
 _CLOCK_CLASSES = frozenset({"CurrentDate", "CurrentTime", "CurrentTimestamp", "LocalTimestamp", "Now"})
 # The optimizer takes such texts for dates and timestamps.
 _MOMENTS = re.compile(r"\s*(now|today|tomorrow|yesterday)\b.*", re.IGNORECASE | re.DOTALL)
+# How these expressions print, in the syntax of Java's patterns.
+_WORDS = r"(?i)now|today|tomorrow|yesterday|current_|localtime"
 _DATETIMES = ("date", "timestamp")
 
 
@@ -52,19 +54,13 @@ def without_clock(spark: SparkSession, plan: Java) -> Timeless:
 
     The plan is there to be optimized and looked at. It cannot be run.
     """
-    patterns = singleton(spark, "org.apache.spark.sql.catalyst.trees.TreePattern")
-    wanted = [
-        pattern for pattern in (patterns.CURRENT_LIKE(), patterns.CAST()) if plan.containsPattern(pattern)
-    ]
-    if not wanted:
-        return Timeless(plan, clock_is_read=False)
     reference = machine(spark).org.apache.spark.sql.catalyst.expressions.BoundReference
     changes = [
         (part, reference(_UNKNOWN if simple_name(part) == "Cast" else _PRESENT, part.dataType(), True))
         for root in (plan, *elements(plan.subqueriesAll()))
         for node in elements(subtrees(spark, root))
+        if _may_read_clock(spark, node)
         for expression in elements(node.expressions())
-        if any(expression.containsPattern(pattern) for pattern in wanted)
         for part in elements(subtrees(spark, expression))
         if _reads_clock(part)
     ]
@@ -73,6 +69,13 @@ def without_clock(spark: SparkSession, plan: Java) -> Timeless:
     timeless = plan.transformAllExpressionsWithSubqueries(mapping(spark, changes))
     timeless.setAnalyzed()
     return Timeless(timeless, clock_is_read=True)
+
+
+def _may_read_clock(spark: SparkSession, node: Java) -> bool:
+    """Whether the text of a node's own expressions has a word of the clock; of thousands in a few calls."""
+    java = machine(spark)
+    text = node.expressions().addString(java.scala.collection.mutable.StringBuilder(), " ")
+    return bool(java.java.util.regex.Pattern.compile(_WORDS).matcher(text).find())
 
 
 def _reads_clock(expression: Java) -> bool:
