@@ -6,8 +6,8 @@ The query is `SELECT * FROM t WHERE c1 >= x`, which keeps one of the files. "Spa
 to the physical plan, "prune" that of `prune` on the DataFrame of the same text, analysed before; both with
 footers in memory, as in the second query of a session. "first" is `prune` with footers in the cache on disk.
 Each round runs both, in an order that changes; the first rounds, in which Java compiles what runs often, are
-not counted. Bar: of the widest table, prune takes at most 3 times as long as Spark; per column, no longer than
-of narrower ones.
+not counted. Bar: of the widest table, prune takes at most 3 times as long as Spark; and no longer per column
+than of narrower ones.
 """
 
 import argparse

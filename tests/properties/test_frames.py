@@ -135,12 +135,13 @@ def test_operations_after_prune_give_what_they_give_without_it(spark: SparkSessi
     assert killed, "the mutant of prune gave what Spark gives for every chain"
 
 
-@examples(0.16)
+@examples(0.3)
 @given(
     values=st.lists(st.integers(0, 59), min_size=15, max_size=15),
     file=st.integers(0, FILES - 1),
     before=st.booleans(),
-    bound=st.integers(1, 59),
+    # All rows of the files that are kept pass most of these.
+    bound=st.sampled_from((15, 30, 45, 20)),
 )
 def test_no_row_that_fails_where_comes_out_of_a_rewritten_file(
     spark, tmp_path_factory, values, file, before, bound
