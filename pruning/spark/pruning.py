@@ -31,6 +31,7 @@ from pruning.spark.plans import Leaf, Unsettled
 from pruning.spark.pushdown import doubted_columns, shielded
 from pruning.spark.queries import Query
 from pruning.spark.report import Report, ScanReport
+from pruning.spark.scan_reports import scan_report
 from pruning.spark.scans import TableScan, open_scan
 from pruning.spark.top_k import prune_by_top_k
 from pruning.techniques.places import LimitPlace, limits
@@ -124,7 +125,7 @@ class _Occurrence:
     scan: TableScan | ScanReport
 
     def report(self) -> ScanReport:
-        return self.scan if isinstance(self.scan, ScanReport) else self.scan.report()
+        return self.scan if isinstance(self.scan, ScanReport) else scan_report(self.scan)
 
 
 def _opened(spark: SparkSession, plan: Java) -> tuple[list[Query], list[_Occurrence]]:

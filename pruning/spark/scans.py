@@ -23,7 +23,6 @@ from pruning.metadata.schema import narrowed
 from pruning.metadata.table_formats import table_format_notes
 from pruning.rules.truths import Match
 from pruning.spark.clock import with_clock
-from pruning.spark.columns_read import bytes_read
 from pruning.spark.derived import Asked, ask, judge
 from pruning.spark.jvm import Java, frame, simple_name, with_element
 from pruning.spark.lake import Lake, Unprunable, lake, reading, stamps, without_rows
@@ -34,7 +33,6 @@ from pruning.spark.plans import Leaf, Unsettled
 from pruning.spark.pushdown import unpushed_condition
 from pruning.spark.ranges import RangeFilter, range_filters
 from pruning.spark.report import Removal, ScanReport, readable
-from pruning.spark.unread import of_filter, pushed_kinds, pushed_ranges, unread_blocks
 from pruning.techniques.keys import KeyBounds
 
 # Block metadata of files with these sizes and times, and a sentence about each file that could not be read.
@@ -45,8 +43,8 @@ _RANGED = ["file", "row_count", "columns"]
 
 
 @dataclass(slots=True)
-class _Known:
-    """What is known of a table's row groups, as Spark reads them; why not of some files.
+class BlockState:
+    """The block metadata of a table's row groups, as Spark reads them; why there is none of some files.
 
     `verdicts` are those of the scan's own filters, `keep` says which blocks may hold a needed row,
     `file_of_block` has the place of each block's file in the table's files; each has shape (blocks,).
@@ -76,7 +74,7 @@ class TableScan:
     declined: dict[str, str] = field(default_factory=dict)
     # What holds of every row that is still needed, beside the scan's own filters.
     learned: list[Expression] = field(default_factory=list)
-    range_filters: tuple[str, ...] = ()
+    range_filters: tuple[RangeFilter, ...] = ()
     # Whether other parts of the query read the same leaf.
     shared: bool = False
     # Whether other scans were narrowed by what this one holds, so that its list of files must not change.
@@ -87,7 +85,7 @@ class TableScan:
     shielded: frozenset[str] = frozenset()
     # The table's columns that the query reads; None is all of them.
     columns_read: frozenset[str] | None = None
-    _known: _Known | None = None
+    state: BlockState | None = None
     _bounds: dict[Expression, KeyBounds] = field(default_factory=dict)
     # Of each file whether it may be read; shape (files,).
     _chosen: np.ndarray | None = None
@@ -105,8 +103,8 @@ class TableScan:
     @property
     def matches(self) -> np.ndarray:
         """The verdict on each block that is still to be read, NONE of the others; shape (blocks,)."""
-        known = self._blocks
-        return np.where(known.keep, known.verdicts, np.int8(Match.NONE))
+        state = self._blocks
+        return np.where(state.keep, state.verdicts, np.int8(Match.NONE))
 
     @property
     def needed(self) -> np.ndarray:
@@ -122,7 +120,7 @@ class TableScan:
     @property
     def file_count(self) -> int:
         """How many files are to be read."""
-        return int(self._left.sum())
+        return int(self.kept_files.sum())
 
     @property
     def file_of_block(self) -> np.ndarray:
@@ -182,11 +180,11 @@ class TableScan:
         if not self.filtered:
             self.decline("filter", "the query has no condition on its columns alone")
         elif self.table.files:
-            known = self._blocks
+            state = self._blocks
             self.decline(
                 "filter", f"each row group may hold a row with {readable(to_sql(self.asked.predicate))}"
             )
-            self._narrow("filter", to_sql(self.asked.predicate), known.verdicts != Match.NONE)
+            self._narrow("filter", to_sql(self.asked.predicate), state.verdicts != Match.NONE)
 
     def decline(self, technique: str, reason: str) -> None:
         """Note why a technique leaves out nothing, for the report of a scan of which nothing is left out."""
@@ -213,17 +211,17 @@ class TableScan:
 
     def choose(self, technique: str, files: Sequence[str], *, because: str) -> None:
         """Leave out all files but these, whatever is known of them."""
-        before, known = self.file_count, self._blocks
+        before, state = self.file_count, self._blocks
         chosen = set(files)
         self._chosen = np.array([file in chosen for file in self.table.files], bool)
-        inside = self._chosen[known.file_of_block]
-        blocks = int((known.keep & ~inside).sum())
-        known.keep &= inside
+        inside = self._chosen[state.file_of_block]
+        blocks = int((state.keep & ~inside).sum())
+        state.keep &= inside
         self._removed(technique, because, before, blocks)
 
     def files(self) -> list[str]:
-        """The files to read, in Spark's order: also those of which nothing is known."""
-        return [self.table.files[place] for place in np.flatnonzero(self._left)]
+        """The files to read, in Spark's order: also those of which nothing is state."""
+        return [self.table.files[place] for place in np.flatnonzero(self.kept_files)]
 
     def subtree(self, files: Sequence[str] | None = None, *, leaf: Java | None = None) -> Java | None:
         """The plan that takes the leaf's place, None where the leaf stays.
@@ -242,7 +240,7 @@ class TableScan:
         whole = len(left) == len(self.table.files) and (leaf is None or not self.pinned)
         below = here if whole else reading(self.spark, self.table, left, leaf=here)
         if ranges:
-            below, ranges = _filtered(self.spark, below, ranges)
+            below, ranges = _with_ranges(self.spark, below, ranges)
         if leaf is not None:
             self.range_filters = tuple(ranges)
         return None if whole and not ranges else below
@@ -254,17 +252,17 @@ class TableScan:
         """
         self.shared = True
         others = len(set(files) - set(self.files()))
-        if not others or self._known is None:
+        if not others or self.state is None:
             return
-        known, removals = self._known, tuple(self.removals)
+        state, removals = self.state, tuple(self.removals)
         self._chosen = np.array([file in files for file in self.table.files], bool)
-        known.keep[:] = self._chosen[known.file_of_block]
-        known.silent |= self._chosen
+        state.keep[:] = self._chosen[state.file_of_block]
+        state.silent |= self._chosen
         removed = int((~self._chosen).sum())
         self.removals[:] = []
         if removed:
             because = " and ".join(removal.predicate for removal in removals)
-            blocks = int((~known.keep).sum())
+            blocks = int((~state.keep).sum())
             self.removals.append(
                 Removal(technique=removals[0].technique, predicate=because, files=removed, blocks=blocks)
             )
@@ -272,95 +270,25 @@ class TableScan:
 
     def untouched(self, note: str) -> None:
         """Forget all that was decided; the note says why."""
-        if self._known is not None:
-            self._known.keep[:] = True
+        if self.state is not None:
+            self.state.keep[:] = True
         self._chosen = None
         self.removals.clear()
         self.learned.clear()
         self.notes.append(note)
 
-    def report(self) -> ScanReport:
-        """What was decided, and why."""
-        files = len(self.table.files)
-        report = ScanReport(
-            paths=self.table.roots,
-            files_total=files,
-            files_kept=self.file_count,
-            removals=tuple(self.removals),
-            range_filters=self.range_filters,
-            notes=tuple(self.notes),
-        )
-        if not files:
-            report = report.with_notes("there is no file")
-        elif not self.removals:
-            report = report.with_notes(*(f"{name}: {reason}" for name, reason in self.declined.items()))
-        if self._known is None:
-            return report
-        known = self._known
-        sizes = bytes_read(known.metadata, self._data_columns_read)
-        opened = self._left[known.file_of_block] & ~self._unread
-        skipped = ~known.keep & ~opened & (self.row_counts > 0)
-        return report.with_blocks(
-            total=len(known.keep),
-            kept=int(known.keep.sum()),
-            read_max=int((opened | known.keep).sum()),
-            bytes_total=int(sizes.sum()),
-            bytes_kept=int(sizes[known.keep].sum()),
-            bytes_read_max=int(sizes[opened | known.keep].sum()),
-        ).with_requests(self._requests_saved(skipped))
-
-    def _requests_saved(self, skipped: np.ndarray) -> int:
-        """A number of reads that are spared at least: one for each file, one for each block that is skipped.
-
-        What was read before the query, to decide what it must read, is taken off.
-
-        Args:
-            skipped: The blocks that are not read, a mask of shape (blocks,).
-        """
-        known = self._blocks
-        per_block = 0 if self._data_columns_read == frozenset() else 1
-        saved = len(self.table.files) - self.file_count + per_block * int(skipped.sum())
-        counts = np.bincount(known.file_of_block, minlength=len(self.table.files))
-        places = {file: place for place, file in enumerate(self.table.files)} if self.files_ahead else {}
-        spent = sum(1 + per_block * int(counts[places[file]]) for file in self.files_ahead)
-        return max(0, saved - spent)
-
     @property
-    def _data_columns_read(self) -> frozenset[str] | None:
-        """The columns that the query reads of the files; None is all of them."""
-        if self.columns_read is None:
-            return None
-        return self.columns_read - frozenset(self.table.partition_columns)
-
-    @property
-    def _unread(self) -> np.ndarray:
-        """Whether Spark is sure not to read each block although it opens the file; shape (blocks,)."""
-        known = self._blocks
-        beside = ~known.keep & self._left[known.file_of_block]
-        if not beside.any():
-            return np.zeros(len(known.keep), bool)
-        added = [of_filter(hull) for hull in self._hulls(self.files()) if hull.sql in self.range_filters]
-        own = (part for part in pushed_ranges(self.asked.predicate) if part.column not in self.shielded)
-        ranges = [part for part in (*added, *own) if part.column not in self.table.partition_columns]
-        return unread_blocks(
-            ranges,
-            narrowed(known.metadata, [part.column for part in ranges]),
-            self.table.data_columns,
-            kinds=pushed_kinds(self.spark),
-        )
-
-    @property
-    def _left(self) -> np.ndarray:
-        """Whether each file is to be read; shape (files,)."""
-        if self._known is None:
+    def kept_files(self) -> np.ndarray:
+        """The files that are to be read, a mask of shape (files,)."""
+        if self.state is None:
             return np.ones(len(self.table.files), bool)
-        left = self._known.silent.copy()
-        left[self._known.file_of_block[self._known.keep]] = True
+        left = self.state.silent.copy()
+        left[self.state.file_of_block[self.state.keep]] = True
         return left if self._chosen is None else left & self._chosen
 
     @property
-    def _blocks(self) -> _Known:
-        if self._known is None:
+    def _blocks(self) -> BlockState:
+        if self.state is None:
             metadata, failures = self.read(self.table.files, tuple(stamps(self.spark, self.table)))
             types = leaf_types(self.table.data_columns)
             metadata = with_partition_values(matching(metadata, types), self.asked.predicate, self.table)
@@ -370,9 +298,9 @@ class TableScan:
             files: np.ndarray = pc.index_in(metadata.column("file"), value_set=names).to_numpy()
             silent = np.array([name in failures for name in self.table.files], bool)
             silent |= ~np.isin(np.arange(len(silent)), files)
-            self._known = _Known(metadata, failures, self._verdicts(metadata), keep, files, silent)
+            self.state = BlockState(metadata, failures, self._verdicts(metadata), keep, files, silent)
             self.notes += [f"read in full: {sentence}" for sentence in failures.values()]
-        return self._known
+        return self.state
 
     def _verdicts(self, metadata: pa.Table) -> np.ndarray:
         if not self.filtered:
@@ -388,19 +316,19 @@ class TableScan:
 
     def _metadata_of(self, *expressions: Expression) -> pa.Table:
         """The metadata of the columns that expressions name, partition columns among them."""
-        known = self._blocks
-        there = known.metadata.schema.field("columns").type
+        state = self._blocks
+        there = state.metadata.schema.field("columns").type
         for expression in expressions:
             named = self.table.partition_columns.keys() & columns(expression).keys()
             if any(there.get_field_index(name) < 0 for name in named):
-                known.metadata = with_partition_values(known.metadata, expression, self.table)
-            known.metadata = with_clock(known.metadata, expression, self.table.data_columns)
-        return narrowed(known.metadata, leaf_names(*expressions))
+                state.metadata = with_partition_values(state.metadata, expression, self.table)
+            state.metadata = with_clock(state.metadata, expression, self.table.data_columns)
+        return narrowed(state.metadata, leaf_names(*expressions))
 
     def _narrow(self, technique: str, because: str, needed: np.ndarray) -> None:
-        known, before = self._blocks, self.file_count
-        blocks = int((known.keep & ~needed).sum())
-        known.keep &= needed
+        state, before = self._blocks, self.file_count
+        blocks = int((state.keep & ~needed).sum())
+        state.keep &= needed
         self._removed(technique, because, before, blocks)
 
     def _removed(self, technique: str, because: str, files_before: int, blocks: int) -> None:
@@ -408,24 +336,19 @@ class TableScan:
         if files or blocks:
             self.removals.append(Removal(technique=technique, predicate=because, files=files, blocks=blocks))
 
-    def _ranges(self, files: list[str]) -> list[str]:
-        """SQL of the hulls of what is left in these files, where that lets Spark skip more."""
-        return [hull.sql for hull in self._hulls(files)]
-
-    def _hulls(self, files: list[str]) -> list[RangeFilter]:
-        """The hulls of what is left in these files, where they let Spark skip more."""
+    def _ranges(self, files: list[str]) -> list[RangeFilter]:
+        """The hulls of the blocks that are kept in these files, where they let Spark skip more."""
         # What shares the leaf may need rows that this scan's own filters drop, such as NULL.
-        if self.shared or self._known is None or self._known.failures or not self.removals:
+        if self.shared or self.state is None or self.state.failures or not self.removals:
             return []
-        known = self._known
-        inside = pc.is_in(known.metadata.column("file"), value_set=pa.array(files, pa.string()))
-        asked = And((self.asked.predicate, *self.learned)) if self.learned else self.asked.predicate
-        metadata = narrowed(known.metadata, columns(asked)).select(_RANGED).filter(inside)
+        inside = pc.is_in(self.state.metadata.column("file"), value_set=pa.array(files, pa.string()))
+        predicate = And((self.asked.predicate, *self.learned)) if self.learned else self.asked.predicate
+        metadata = narrowed(self.state.metadata, columns(predicate)).select(_RANGED).filter(inside)
         # A file without lanes may hold anything, so no range is known to cover it.
         if len(metadata.column("file").unique()) < len(files):
             return []
-        keep = pa.array(known.keep).filter(inside.combine_chunks())
-        return range_filters(asked, metadata, keep, self.table.data_columns)
+        keep = pa.array(self.state.keep).filter(inside.combine_chunks())
+        return range_filters(predicate, metadata, keep, self.table.data_columns)
 
 
 def open_scan(spark: SparkSession, leaf: Leaf, read: Reader) -> TableScan | ScanReport:
@@ -447,14 +370,17 @@ def open_scan(spark: SparkSession, leaf: Leaf, read: Reader) -> TableScan | Scan
     return TableScan(spark=spark, leaf=leaf, table=table, asked=asked, read=read, notes=notes)
 
 
-def _filtered(spark: SparkSession, leaf: Java, ranges: list[str]) -> tuple[Java, list[str]]:
-    """The leaf under the range filters, whose names Spark resolves against the leaf itself."""
+def _with_ranges(
+    spark: SparkSession, leaf: Java, ranges: list[RangeFilter]
+) -> tuple[Java, list[RangeFilter]]:
+    """The leaf under the range filters that Spark can resolve against it, and those filters."""
     # The analyzer would put another projection over a leaf with CHAR columns, and so give them other ids.
     leaf.setAnalyzed()
+    condition = " AND ".join(part.sql for part in ranges)
     try:
-        filtered = frame(spark, leaf).filter(" AND ".join(ranges))._jdf.queryExecution().analyzed()
+        java = frame(spark, leaf).filter(condition)._jdf.queryExecution().analyzed()
     except PySparkException:
         # Names that differ only in case cannot be told apart in SQL; the query itself does without.
         return leaf, []
-    pushable = unpushed_condition(spark, filtered.condition())
-    return (filtered if pushable is None else with_element(spark, filtered, 0, pushable)), ranges
+    pushable = unpushed_condition(spark, java.condition())
+    return (java if pushable is None else with_element(spark, java, 0, pushable)), ranges
