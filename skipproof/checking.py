@@ -3,7 +3,7 @@
 import contextlib
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from pruning.errors import InputError
+from skipproof.showing import console, print_json
 from skipproof.stand import engines
 from skipproof.stand.causes import cause
 from skipproof.stand.examining import Write
@@ -87,7 +88,7 @@ class Checked:
         }
 
 
-def check_each(names: Sequence[str], request: Request, progress: Progress) -> Iterator[Checked]:
+def check_each(names: Sequence[str], request: Request, progress: Progress) -> Generator[Checked, None, None]:
     """Put engines on the stand, one after the other; none after the one that is interrupted.
 
     The folders of an engine's findings are written after its hunt was yielded, so that what cannot be
@@ -117,6 +118,29 @@ def check_each(names: Sequence[str], request: Request, progress: Progress) -> It
                 raise InputError(f"--engine {name}: {error}") from error
         if checked.hunt.interrupted:
             break
+
+
+def print_each(names: Sequence[str], request: Request, progress: Progress, *, as_json: bool) -> list[Checked]:
+    """Put engines on the stand as `check_each` does, and print each hunt as soon as it ends.
+
+    Args:
+        as_json: Print all hunts together as JSON, also where a later one raises.
+    Returns:
+        The hunts in the order of the engines.
+    Raises:
+        InputError: as `check_each`.
+    """
+    hunts: list[Checked] = []
+    try:
+        with contextlib.closing(check_each(names, request, progress)) as ended:
+            for checked in ended:
+                hunts.append(checked)
+                if not as_json:
+                    show(console(), checked)
+    finally:
+        if as_json and hunts:
+            print_json([checked.to_dict() for checked in hunts])
+    return hunts
 
 
 def _save_findings(worker: Worker, checked: Checked, *, write: Write) -> None:

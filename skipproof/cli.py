@@ -7,60 +7,27 @@ interrupted, by Ctrl-C or SIGTERM.
 import contextlib
 import functools
 import json
-import logging
 import math
-import os
-import signal
 import sys
 import tempfile
-import time
-import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import Progress
-from typer.core import TyperGroup
 
 from pruning.errors import InputError
 from skipproof import extras, pages, showing
 from skipproof.answers import first_rows, materialize, verify
-from skipproof.indexes import show_index
+from skipproof.endings import HELD, UNUSABLE, VIOLATED, Commands, run_to_status
+from skipproof.indexes import parse_pair, show_index
 from skipproof.inputs import NamedTable, query_over
-from skipproof.sessions import is_of_the_query, spark_sentence, spark_session
+from skipproof.progress import progress_of
+from skipproof.sessions import spark_session
 from strategies.questions import AREAS
 
-HELD, VIOLATED, UNUSABLE, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
-_REASON_CHARACTERS_MAX = 300
-
-
-class _EndedByTyper(Exception):
-    """An error that Typer would end with status 1, as if a violation had been found."""
-
-    def __init__(self, error: Exception) -> None:
-        """Keep the error."""
-        self.error = error
-
-
-class _Commands(TyperGroup):
-    """Commands whose every error reaches `main`."""
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command that was named.
-
-        Raises:
-            _EndedByTyper: it failed to read, write or talk to another process.
-        """
-        try:
-            return super().invoke(ctx)
-        except (EOFError, OSError) as error:
-            raise _EndedByTyper(error) from error
-
-
 app = typer.Typer(
-    cls=_Commands,
+    cls=Commands,
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -95,27 +62,7 @@ def _positive(seconds: float | None) -> float | None:
 
 def main() -> None:
     """Run the command line; what goes wrong becomes one sentence on standard error."""
-    # Who ends a run by `kill` or `timeout` gets what Ctrl-C gives.
-    signal.signal(signal.SIGTERM, _interrupt)
-    # py4j logs a traceback of each error that it then raises, and of each interrupt.
-    logging.getLogger().addHandler(logging.NullHandler())
-    try:
-        app(prog_name="skipproof")
-    except InputError as error:
-        _fail(str(error), UNUSABLE)
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
-    except _EndedByTyper as error:
-        _fail_run(error.error)
-    except Exception as error:
-        sentence = spark_sentence(error)
-        if sentence is not None and is_of_the_query(error):
-            _fail(sentence, UNUSABLE)
-        _fail_run(error, sentence)
-
-
-def _interrupt(number: int, frame: object) -> NoReturn:
-    raise KeyboardInterrupt
+    run_to_status(lambda: app(prog_name="skipproof"))
 
 
 @app.command()
@@ -226,7 +173,7 @@ def index(
     from pruning.metadata import indexing
 
     names = None if columns is None else [name.strip() for name in columns.split(",")]
-    pairs = [_pair(text) for text in points or ()]
+    pairs = [parse_pair(text) for text in points or ()]
     report = indexing.index(
         path,
         names,
@@ -241,13 +188,6 @@ def index(
         show_index(showing.console(), report)
 
 
-def _pair(text: str) -> tuple[str, str]:
-    names = [name.strip() for name in text.split(",")]
-    if len(names) != 2:
-        raise InputError(f"--points {text}: give a latitude's and a longitude's column, as LAT,LON.")
-    return names[0], names[1]
-
-
 @app.command()
 def demo(
     lake: Annotated[
@@ -259,7 +199,7 @@ def demo(
 ) -> None:
     """Ask real data eight questions in five layouts, pruned and unpruned, and compare every answer."""
     run = extras.demo().run
-    with _directory(lake) as root, _progress(quiet=as_json) as step:
+    with _directory(lake) as root, progress_of(quiet=as_json) as step:
         report = run(root, examples=examples, step=step)
     if as_json:
         showing.print_json(report.to_dict())
@@ -322,26 +262,17 @@ def check(
         findings=findings,
         writers=tuple(writer or ()),
     )
-    # What keeps them from being written is told before the hunt, and what happens to them later costs
-    # no result: those are printed first.
+    # A place that cannot be written is told before the hunt; what happens to it later costs no result.
     if findings is not None:
         checking.prepare_findings(findings)
     if report is not None:
         pages.prepare(report)
-    checked: list[Any] = []
-    progress = functools.partial(_progress, quiet=as_json)
-    try:
-        with contextlib.closing(checking.check_each(engine, request, progress)) as hunts:
-            for one in hunts:
-                checked.append(one)
-                if not as_json:
-                    checking.show(showing.console(), one)
-    finally:
-        if as_json and checked:
-            showing.print_json([one.to_dict() for one in checked])
+    checked = checking.print_each(
+        engine, request, functools.partial(progress_of, quiet=as_json), as_json=as_json
+    )
     if report is not None:
         checking.report(checked, report)
-    raise typer.Exit(VIOLATED if any(one.confirmed for one in checked) else HELD)
+    raise typer.Exit(VIOLATED if any(result.confirmed for result in checked) else HELD)
 
 
 @app.command()
@@ -443,7 +374,7 @@ def simulate(
     chosen = (
         simulating.seeds_of(seeds) if seeds is not None else None if seed is None else range(seed, seed + 1)
     )
-    with _progress(quiet=as_json) as step:
+    with progress_of(quiet=as_json) as step:
         simulated = simulating.simulate(file, chosen, only or [], step)
     if as_json:
         showing.print_json(simulated.to_dict())
@@ -463,53 +394,3 @@ def _directory(named: Path | None) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="skipproof-lake-") as temporary:
         yield Path(temporary)
-
-
-@contextlib.contextmanager
-def _progress(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """A function to call with what is done now, how many steps are done, and of how many."""
-    out = Console(stderr=True, highlight=False)
-    began = time.monotonic()
-    if quiet or not out.is_terminal:
-
-        def say(what: str, done: int, total: int) -> None:
-            if not quiet:
-                print(
-                    f"[{time.monotonic() - began:5.0f} s] {done}/{total} {what}", file=sys.stderr, flush=True
-                )
-
-        yield say
-        return
-    with Progress(console=out, transient=True) as progress:
-        task = progress.add_task("starting", total=None)
-
-        def advance(what: str, done: int, total: int) -> None:
-            progress.update(task, description=what, completed=done, total=total)
-
-        yield advance
-
-
-def _fail(sentence: str, status: int) -> NoReturn:
-    print(f"skipproof: {sentence}", file=sys.stderr)
-    sys.exit(status)
-
-
-def _fail_run(error: Exception, sentence: str | None = None) -> NoReturn:
-    """End with `FAILED`: say in one sentence how the run failed, and where the traceback is."""
-    if isinstance(error, BrokenPipeError):
-        # Python writes what is left when it ends, and would fail once more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        _fail("the run failed: its output was closed before all of it was written", FAILED)
-    text = "".join(traceback.format_exception(error))
-    reason = " ".join((sentence or str(error)).split())[:_REASON_CHARACTERS_MAX]
-    try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", prefix="skipproof-", suffix="-traceback.txt", delete=False
-        ) as file:
-            file.write(text)
-    except OSError:
-        print(text, file=sys.stderr)
-        place = "the traceback is above"
-    else:
-        place = f"the traceback is in {file.name}"
-    _fail(f"the run failed: {type(error).__name__}{': ' if reason else ''}{reason}; {place}", FAILED)

@@ -5,6 +5,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from pruning.errors import InputError
 from pruning.metadata.indexing import IndexReport
 
 
@@ -29,3 +30,15 @@ def show_index(out: Console, report: IndexReport) -> None:
             out.print(escape(column.shortage), style="yellow", soft_wrap=True)
     for sentence in report.failures.values():
         out.print(f"not indexed: {escape(sentence)}", style="red", soft_wrap=True)
+
+
+def parse_pair(text: str) -> tuple[str, str]:
+    """Return the columns of a latitude and a longitude that LAT,LON names.
+
+    Raises:
+        InputError: it does not name two columns.
+    """
+    names = [name.strip() for name in text.split(",")]
+    if len(names) != 2:
+        raise InputError(f"--points {text}: give a latitude's and a longitude's column, as LAT,LON.")
+    return names[0], names[1]

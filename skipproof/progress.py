@@ -1,0 +1,33 @@
+"""How far a run is: a bar on a terminal, lines anywhere else."""
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+from rich.console import Console
+from rich.progress import Progress
+
+
+@contextlib.contextmanager
+def progress_of(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """A function to call with what is done now, how many steps are done, and of how many."""
+    out = Console(stderr=True, highlight=False)
+    began = time.monotonic()
+    if quiet or not out.is_terminal:
+
+        def say(what: str, done: int, total: int) -> None:
+            if not quiet:
+                print(
+                    f"[{time.monotonic() - began:5.0f} s] {done}/{total} {what}", file=sys.stderr, flush=True
+                )
+
+        yield say
+        return
+    with Progress(console=out, transient=True) as progress:
+        task = progress.add_task("starting", total=None)
+
+        def advance(what: str, done: int, total: int) -> None:
+            progress.update(task, description=what, completed=done, total=total)
+
+        yield advance
