@@ -241,7 +241,7 @@ def _rounded(column: "Column") -> "Column":
 
 
 def _close(here: "Column", there: "Column") -> "Column":
-    """Whether two doubles are equal up to rounding; NULL is equal to NULL and NaN to NaN."""
+    """Compare two doubles up to rounding; NULL is equal to NULL and NaN to NaN."""
     from pyspark.sql import functions
 
     here, there = here.cast("double"), there.cast("double")

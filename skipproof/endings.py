@@ -1,4 +1,4 @@
-"""How the command ends: its exit statuses, and one sentence for whatever goes wrong."""
+"""Endings of the command: its exit statuses, and one sentence for whatever goes wrong."""
 
 import logging
 import os

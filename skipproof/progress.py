@@ -1,4 +1,4 @@
-"""How far a run is: a bar on a terminal, lines anywhere else."""
+"""The progress of a run: a bar on a terminal, lines anywhere else."""
 
 import contextlib
 import sys

@@ -61,7 +61,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class FrameChain:
-    """What is done before `prune`, what after it, and whether Spark pads CHAR columns as it reads them."""
+    """Operations before `prune` and after it; `pads` is Spark's setting for CHAR columns that are read."""
 
     before: tuple[Operation, ...]
     after: tuple[Operation, ...]

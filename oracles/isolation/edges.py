@@ -180,7 +180,7 @@ def changes(known: Facts) -> Changes:
 
 
 def _changed(known: Facts, predicates: Ints, versions: Ints, before: Ints) -> Flags:
-    """Whether of each version and the one before, or -1 for unborn, just one matches the predicate."""
+    """Mark versions of which, with the one before (-1 for unborn), just one matches the predicate."""
     columns = known.columns
     width = len(columns.object_of)
     owners, matching = columns.matching.all()

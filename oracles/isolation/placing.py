@@ -76,7 +76,7 @@ def _greatest(keys: Ints, values: Ints) -> tuple[Ints, Ints]:
 
 
 def _rises(known: Facts, objects: Ints, ages: Ints) -> tuple[Ints, Ints, int, Ints]:
-    """Where along the orders of some objects the newest age that a version derives from rises.
+    """The places along the orders of some objects where the newest age that a version derives from rises.
 
     Returns:
         groups: An object times the number of objects, plus an object that one of its versions derives from,

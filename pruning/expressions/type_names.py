@@ -1,4 +1,4 @@
-"""What Spark's JSON calls data types."""
+"""The names of data types in Spark's JSON."""
 
 from pruning.expressions import types
 from pruning.expressions.types import Type

@@ -103,7 +103,7 @@ def _with_others(first: Cache, others: tuple[Cache, ...]) -> Cache:
 
 
 def _opened(directory: str, name: str) -> Cache:
-    """What was kept in one directory; empty where there is nothing that can be used."""
+    """The cache of one directory; empty where there is nothing that can be used."""
     try:
         found = os.stat(os.path.join(directory, DIRECTORY, name))
         if found.st_size > _LOADED_BYTES_MAX:
@@ -172,7 +172,7 @@ def update(cache: Cache, listing: Listing, read: list[Shard]) -> None:
 
 
 def _mode(path: str) -> int | None:
-    """Who may read and write a file; None where there is none."""
+    """The mode of a file; None where there is none."""
     try:
         return stat.S_IMODE(os.stat(path).st_mode)
     except OSError:

@@ -17,7 +17,7 @@ _KEY = b"skipproof.comparable"
 
 
 def compares(footer: Footer, leaf: Leaf) -> bool:
-    """Whether Spark's reader compares the bounds of a column in every row group of a file that has bounds."""
+    """Return whether Spark's reader compares a column's bounds in every row group of a file that has them."""
     if not (leaf.flat and is_comparable(leaf.element)):
         return False
     groups = (group for group in footer.row_groups if group.row_count)

@@ -44,7 +44,7 @@ class Distinct:
 
     @classmethod
     def of(cls, values: pa.Array, type_: Type, budget: Budget) -> "Distinct":
-        """What is remembered of a block that holds these values, each once, neither NULL nor NaN."""
+        """Summarize a block that holds these values, each once, neither NULL nor NaN."""
         bucket = bucket_of(values, type_) if len(values) > 1 else None
         if len(values) <= DISTINCT_MAX:
             return cls(values, bucket, count=len(values))

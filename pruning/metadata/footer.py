@@ -56,7 +56,7 @@ class RowGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Footer:
-    """What one file says. `leaves` are its columns; `byte_count` is that of the footer itself.
+    """The footer of one file. `leaves` are its columns; `byte_count` is that of the footer itself.
 
     `others` are the top-level columns of which the leaves tell nothing, or only in part, with Spark's types.
     """
@@ -88,7 +88,7 @@ def read_footer(file: str) -> Footer:
 
 
 def is_parquet(file: str) -> bool:
-    """Whether a file seems to be meant as Parquet, maybe a damaged one; True where it cannot be read.
+    """Return whether a file seems to be meant as Parquet, maybe a damaged one; True if it cannot be read.
 
     One without a byte is none: Spark passes over it, whatever its name.
     """

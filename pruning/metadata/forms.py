@@ -113,7 +113,7 @@ def _logical(logical: Any) -> tuple[Any, ...] | None:
 
 
 def is_comparable(element: Any) -> bool:
-    """Whether Spark's Parquet reader compares the column's stored bounds with constants of its SQL type.
+    """Return whether Spark's Parquet reader compares the stored bounds with constants of the SQL type.
 
     Not of unsigned numbers, nor of texts that are not annotated as strings. Decimals and timestamps without a
     zone are left out, as not every release from Spark 3.5 on compares them.

@@ -36,7 +36,7 @@ class Match:
 
 
 def is_pattern(path: str) -> bool:
-    """Whether a path may be a pattern; a name of a file may have the same signs."""
+    """Return whether a path may be a pattern; a name of a file may have the same signs."""
     return not _SIGNS.isdisjoint(path)
 
 
@@ -97,7 +97,7 @@ def _below(system: fs.FileSystem, root: str, names: list[str]) -> Iterator[str]:
 
 
 def _listed(system: fs.FileSystem, path: str) -> list[fs.FileInfo]:
-    """What is in a directory; nothing where it is a file, or not there."""
+    """The entries of a directory; none of a file, or where nothing is there."""
     if system.get_file_info(path).type is not fs.FileType.Directory:
         return []
     entries: list[fs.FileInfo] = system.get_file_info(fs.FileSelector(path))

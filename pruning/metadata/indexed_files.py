@@ -68,7 +68,7 @@ def index_files(
     bits_per_value: float = 0,
     read_data: bool,
 ) -> Outcome:
-    """What is kept of the values of the files, which the arguments of `pruning.index` describe.
+    """Index the values of files, as the arguments of `pruning.index` describe.
 
     The metadata of each shard's schema says of which columns nothing fitted: `unfitting` reads it.
     """
@@ -102,7 +102,7 @@ def _read(
     coverings: Mapping[Pair, pa.ListArray],
     budget: Budget | None,
 ) -> _File:
-    """What a file holds; without a budget for its data, the filters that it brings along."""
+    """Summarize a file's values; without a budget for its data, take the filters that it brings along."""
     footer = read_footer(file)
     named = indexable(footer, columns)
     bounded, locators = _bounded(file, footer, named)

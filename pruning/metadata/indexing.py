@@ -40,7 +40,7 @@ _NAMING_FILES = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnIndex:
-    """What is kept of one column: in how many blocks which part, and its size.
+    """The index of one column: in how many blocks which part is kept, and its size.
 
     Of `unfitting` blocks no values are kept, because neither a list nor a filter fits into
     `bytes_bound`; with `filter_bytes` a filter does, with `good_filter_bytes` one that is hardly ever

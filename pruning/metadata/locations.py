@@ -54,7 +54,7 @@ def is_local(system: fs.FileSystem) -> bool:
 
 
 def is_uri(path: str) -> bool:
-    """Whether a path is written as a URI."""
+    """Return whether a path is written as a URI."""
     return _URI.match(path) is not None
 
 

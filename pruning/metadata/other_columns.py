@@ -164,7 +164,7 @@ def _leaf_count(root: _Node) -> int:
 
 
 def _type(node: _Node, depth: int = 0) -> SparkType | None:
-    """What Spark infers of an element, an array where it is repeated; None where that is not known."""
+    """The type that Spark infers of an element, an array where it is repeated; None where unknown."""
     inner = _single(node, depth) if depth < DEPTH_MAX else None
     return array_type(inner) if inner and node.element.repetition_type == _REPEATED else inner
 

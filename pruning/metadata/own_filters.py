@@ -33,7 +33,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What may be kept of one column in one block.
+    """The bytes that one column may take in one block.
 
     Attributes:
         bytes_per_block: For everything together, >= 0.
@@ -45,11 +45,11 @@ class Budget:
 
     @property
     def bytes_for_lists(self) -> int:
-        """What lists of values may take."""
+        """The bytes that lists of values may take."""
         return max(0, self.bytes_per_block - LAYOUT_BYTES)
 
     def bytes_for_filter(self, values: int) -> int:
-        """What a filter of so many values may take."""
+        """The bytes that a filter of so many values may take."""
         return max(self.bytes_for_lists, _filter_bytes(values, self.bits_per_value))
 
 

@@ -188,7 +188,7 @@ def number_of(leaf: Java) -> int | None:
 
 
 def optimized(spark: SparkSession, plan: Java) -> Java:
-    """What Spark's optimizer makes of an analyzed plan."""
+    """Return the optimized plan of an analyzed plan."""
     modes = "org.apache.spark.sql.execution.CommandExecutionMode"
     try:
         skip = singleton(spark, modes).SKIP()

@@ -72,7 +72,7 @@ def without_clock(spark: SparkSession, plan: Java) -> Timeless:
 
 
 def _may_read_clock(spark: SparkSession, node: Java) -> bool:
-    """Whether the text of a node's own expressions has a word of the clock; of thousands in a few calls."""
+    """Search the text of a node's own expressions for words of the clock; of thousands in a few calls."""
     java = machine(spark)
     text = node.expressions().addString(java.scala.collection.mutable.StringBuilder(), " ")
     return bool(java.java.util.regex.Pattern.compile(_WORDS).matcher(text).find())

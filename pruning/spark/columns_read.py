@@ -1,4 +1,4 @@
-"""Which columns of its table a scan reads: those that something above it in the plan names."""
+"""The columns of its table that a scan reads: those that something above it in the plan names."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping

@@ -93,7 +93,7 @@ def _pays(query: Query, place: JoinPlace, found: Sequence[Way], known: JoinSumma
 
 
 def _may_run(query: Query, place: JoinPlace) -> bool:
-    """Whether what the build side gives now is what it will give the query."""
+    """Return whether the build side gives the query the rows that it gives now."""
     if place.build in query.materials or is_repeatable(query, place.build):
         return True
     query.notes.append("a join's build side was not run first: it may give other rows when it is run again")

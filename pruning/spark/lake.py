@@ -196,7 +196,7 @@ def _partition_value(row: Java, index: int, type_: Type, location: Java) -> Valu
 
 
 def is_parquet(leaf: Java) -> bool:
-    """Whether a node of a plan reads Parquet files that Spark lists and reads itself."""
+    """Return whether a node of a plan reads Parquet files that Spark lists and reads itself."""
     if simple_name(leaf) != "LogicalRelation" or leaf.isStreaming():
         return False
     relation = leaf.relation()

@@ -45,7 +45,7 @@ def prune_by_limit(query: Query, place: LimitPlace) -> None:
 
 
 def _is_at_top(query: Query, place: LimitPlace) -> bool:
-    """Whether a limit is what the plan ends with, so that Spark takes its rows from one task after another.
+    """Return whether the plan ends with a limit, so that Spark takes its rows from one task after another.
 
     Below anything else, such as an aggregate, each task reads as many rows as are asked for in all.
     """

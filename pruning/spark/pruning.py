@@ -151,7 +151,7 @@ def _opened(spark: SparkSession, plan: Java) -> tuple[list[Query], list[_Occurre
 
 
 def _narrowed_leaves(analyzed: AnalyzedPlan, occurrences: Sequence[_Occurrence]) -> dict[int, Java]:
-    """What takes the place of each leaf of the analyzed plan that changes."""
+    """The subtrees that take the place of the leaves of the analyzed plan that change, by their numbers."""
     by_number: dict[int | None, list[_Occurrence]] = {}
     for occurrence in occurrences:
         by_number.setdefault(number_of(occurrence.leaf.node), []).append(occurrence)
@@ -172,7 +172,7 @@ def _narrowed_leaves(analyzed: AnalyzedPlan, occurrences: Sequence[_Occurrence])
 
 
 def _narrowed_leaf(leaf: Java, opened: Sequence[TableScan | ScanReport]) -> Java | None:
-    """What takes the place of a leaf that stands for some scans; None where it stays.
+    """The subtree that takes the place of a leaf that stands for some scans; None where it stays.
 
     All of them read the files that one of them needs. Where the optimizer has dropped the leaf, or a scan
     is no table that can be narrowed, all files are read.

@@ -96,7 +96,7 @@ class Query:
         return [self.scans.get(node) for node in self.live(plan) if isinstance(node, Scan)]
 
     def is_live(self, plan: Plan) -> bool:
-        """Whether no material stands for a node."""
+        """Return whether no material stands for a node."""
         return plan in self.live(self.tree)
 
     def narrowable(self, found: Iterable[Way]) -> list[Way]:

@@ -1,4 +1,4 @@
-"""Which parts of a query give the same rows when they are run twice.
+"""Parts of a query that give the same rows when they are run twice.
 
 A part that is run while the query is pruned is run again by the query itself. What was learnt from its
 rows holds only if the query then sees the very same rows.

@@ -114,7 +114,7 @@ def _listed(paths: tuple[str, ...]) -> str:
 
 
 def _kept(kept: int, read_max: int, total: int) -> str:
-    """How many of something are kept, how many are read at most, and the share that is not read."""
+    """A count of what is kept, one of what is read at most, and the share that is not read."""
     beside = f", at most {read_max:,} read" if read_max > kept else ""
     share = f", {100 * (total - read_max) / total:.1f} % skipped" if total else ""
     return f"{kept:,} of {total:,} kept{beside}{share}"

@@ -156,7 +156,7 @@ def _compared(operator: Comparison, column: Column, literal: Literal) -> Iterato
 
 
 def _outside(range_: PushedRange, column: pa.StructArray, rows: pa.Array) -> np.ndarray:
-    """Whether no row of each block is in the range, as far as the reader can tell."""
+    """Mark the blocks no row of which is in the range, as far as the reader can tell."""
     null_count = column.field("null_count")
     minimum, maximum = ordered(column.field("min")), ordered(column.field("max"))
     outside = pa.repeat(False, len(rows))

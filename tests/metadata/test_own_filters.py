@@ -141,7 +141,7 @@ def test_no_key_of_a_large_block_is_denied(keys: Path) -> None:
 
 @pytest.mark.usefixtures("here")
 def test_a_budget_for_nothing_is_said_with_what_a_filter_needs(keys: Path) -> None:
-    """Where not even a filter fits; with the bytes that the line names, one does."""
+    """No filter fits; with the bytes that the line names, one does."""
     report = pruning.index(keys)
     (sentence,) = [column.shortage for column in report.columns if column.name == "k"]
     column = report.columns[0]

@@ -106,7 +106,7 @@ def test_hidden_directories_are_never_listed(table: Path, monkeypatch: pytest.Mo
 
 
 def as_nobody(work: Callable[[], Any]) -> str:
-    """What a function prints in a child process of another user; how it failed if it did."""
+    """Run a function in a child process of another user; return what it prints, or how it failed."""
     readable, writable = os.pipe()
     child = os.fork()
     if not child:

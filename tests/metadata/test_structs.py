@@ -72,7 +72,7 @@ def test_a_lookup_by_path_is_found(tmp_path: Path) -> None:
 
 
 def path_lookups(folder: Path) -> list[str]:
-    """Where the sources below a folder look for fields by Arrow's paths."""
+    """The lines of the sources below a folder that look for fields by Arrow's paths."""
     texts = {file: file.read_text(encoding="utf-8") for file in sorted(folder.rglob("*.py")) if file != ONLY}
     return [
         f"{file}:{line}"

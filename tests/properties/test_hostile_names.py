@@ -41,7 +41,7 @@ class Comparison:
         return f"{quoted_name(self.column)} {'>=' if self.least else '<'} {self.bound}"
 
     def holds(self, value: int) -> bool:
-        """Whether a value of the column satisfies it."""
+        """Return whether a value of the column satisfies it."""
         return value >= self.bound if self.least else value < self.bound
 
 
@@ -69,7 +69,7 @@ def comparisons(draw: st.DrawFn, names: tuple[str, ...]) -> list[Comparison]:
 
 
 def union(table: DataFrame, asked: list[Comparison]) -> DataFrame:
-    """What each comparison keeps, as one query: a job costs more than a comparison."""
+    """One query of the rows that each comparison keeps: a job costs more than a comparison."""
     kept = [
         table.where(one.sql).select(F.lit(place), F.col(quoted_name(ID))) for place, one in enumerate(asked)
     ]

@@ -30,7 +30,7 @@ def groups() -> dict[str, list[Requirement]]:
 
 
 def specifiers(package: str) -> dict[str, SpecifierSet]:
-    """What each group asks of a package, of those that name it."""
+    """The requirement of a package in each group that names it."""
     return {
         name: requirement.specifier
         for name, requirements in groups().items()

@@ -87,7 +87,7 @@ def hide(project: Path, package: str) -> Path:
 
 
 def sentence(folder: Path, library: Path) -> str:
-    """How the sentence about a folder begins."""
+    """The beginning of the sentence about a folder."""
     return (
         f"The folder {folder} hides skipproof's own package `{folder.name}`, which lies in {library}: rename"
     )

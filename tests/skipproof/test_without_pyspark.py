@@ -1,4 +1,4 @@
-"""What works where PySpark is not installed, and the sentence that is told where it is needed.
+"""Paths that need no PySpark work without it; the others end in one sentence.
 
 `tox -e nospark` runs this in an environment that has no PySpark; here the interpreter and its children do not
 find the one that is installed.

@@ -114,7 +114,7 @@ def test_a_wrong_argument_is_refused_in_one_sentence(
 
 
 def refusal(call: Callable[[], Any]) -> str | None:
-    """What a call says that refuses its argument; None where it does not."""
+    """The sentence by which a call refuses its argument; None where it does not."""
     try:
         call()
     except InputError as error:

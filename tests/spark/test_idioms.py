@@ -1,4 +1,4 @@
-"""What works on a DataFrame works on what `prune` makes of it: one table of the ways people write queries."""
+"""Queries as people write them give the same on a DataFrame and on what `prune` makes of it: one table."""
 
 import time
 from collections.abc import Callable
@@ -300,7 +300,7 @@ def _rows(keys) -> pa.Table:
 
 
 def answer(result: Any) -> Any:
-    """What a user sees of a result: its columns, types and rows in any order."""
+    """The columns, types and rows of a result, in any order."""
     if isinstance(result, DataFrame):
         return result.schema.simpleString(), sorted(map(repr, result.collect()))
     return sorted(map(repr, result)) if isinstance(result, list) else result

@@ -202,7 +202,7 @@ def test_of_names_that_contradict_each_other_the_first_counts(names, left):
 
 
 def in_sql(columns):
-    """What is declared, as Spark shows a type."""
+    """The declared type as Spark shows it."""
     return ", ".join(
         f"{one.name} {one.dataType.simpleString()}" for one in StructType.fromJson(declared(columns))
     )

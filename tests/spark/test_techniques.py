@@ -219,7 +219,7 @@ def test_a_join_reads_only_files_that_may_hold_a_key(spark, lake):
     ids=["limit", "limit of ties", "first", "window", "sum of doubles"],
 )
 def test_a_build_side_that_may_give_other_rows_is_not_run_first(spark, lake, build):
-    """What it gave while the query was pruned need not be what the query joins with."""
+    """The rows that it gave while the query was pruned need not be those that the query joins with."""
     pruned = pruning.prune(spark.sql(f"SELECT * FROM f JOIN ({build}) d ON f.id = d.k"))
     report = pruning.explain(pruned)
     assert report.jobs == ()

@@ -60,7 +60,7 @@ def comparisons(draw: DrawFn, table: Table) -> Expression:
 
 
 def passes(predicate: Expression, table: Table, row: tuple[Any, ...]) -> bool:
-    """Whether a conjunction of comparisons is TRUE of a row; NaN is above every number and equals itself."""
+    """Evaluate a conjunction of comparisons on a row; NaN is above every number and equals itself."""
     if isinstance(predicate, And):
         return all(passes(part, table, row) for part in predicate.operands)
     cells = {column: (cell,) for column, cell in zip(table.columns, row, strict=True)}
@@ -85,7 +85,7 @@ def unread_of(predicate: Expression, metadata: pa.Table) -> np.ndarray:
 
 
 def stated(path: Path, group: int, column: str) -> Any:
-    """What pyarrow says of the bounds of a column chunk."""
+    """The bounds of a column chunk as pyarrow gives them."""
     file = pq.ParquetFile(path)
     return file.metadata.row_group(group).column(file.schema_arrow.names.index(column)).statistics
 

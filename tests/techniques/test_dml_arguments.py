@@ -115,7 +115,7 @@ def merges(draw: st.DrawFn) -> tuple[str, Any, Callable[[], Any]]:
 
 
 def is_right(drawn: tuple[str, Any, Callable[[], Any]]) -> bool:
-    """Whether a wrong value is refused, and whatever happens is a plan or one sentence."""
+    """Return whether a wrong value is refused, and anything else gives a plan or one sentence."""
     spot, value, plan = drawn
     try:
         plan()
