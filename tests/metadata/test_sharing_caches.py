@@ -54,7 +54,7 @@ def table(tmp_path: Path) -> Iterator[Path]:
 def modes(table: Path) -> tuple[int, int]:
     """Those of the directory of the cache, and of the cache."""
     hidden = table / cache.DIRECTORY
-    return tuple(stat.S_IMODE(path.stat().st_mode) for path in (hidden, hidden / cache.BLOCKS))  # type: ignore[return-value]
+    return tuple(stat.S_IMODE(path.stat().st_mode) for path in (hidden, hidden / cache.BLOCKS))
 
 
 @pytest.mark.parametrize("umask", [0o077, 0o022, 0o002])
@@ -155,7 +155,7 @@ def test_another_user_profits(reachable: Path) -> None:
 
     def footers() -> list[str]:
         seen: list[str] = []
-        reading.read_footer = lambda file: seen.append(file)  # type: ignore[assignment]
+        reading.read_footer = lambda file: seen.append(file)
         assert "memberships" in collect(reachable).schema.names
         collect(reachable / "part=2")
         return seen

@@ -65,10 +65,10 @@ def passes(predicate: Expression, table: Table, row: tuple[Any, ...]) -> bool:
         return all(passes(part, table, row) for part in predicate.operands)
     cells = {column: (cell,) for column, cell in zip(table.columns, row, strict=True)}
     if isinstance(predicate, Not):
-        return cells[predicate.operand.operand] != (None,)  # type: ignore[union-attr, index]
+        return cells[predicate.operand.operand] != (None,)
     assert isinstance(predicate, Compare)
     left, right = (
-        cells[side][0] if isinstance(side, Column) else side.value  # type: ignore[union-attr]
+        cells[side][0] if isinstance(side, Column) else side.value
         for side in (predicate.left, predicate.right)
     )
     if left is None or right is None:
