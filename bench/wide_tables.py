@@ -50,7 +50,7 @@ class Result:
     files_kept: int
 
 
-def measured(spark: SparkSession, columns: int, *, files: int, rounds: int) -> Result:
+def measure(spark: SparkSession, columns: int, *, files: int, rounds: int) -> Result:
     """Write a table and time both over it."""
     text = f"SELECT * FROM t WHERE c1 >= {_ROWS * (files - 1) + 1}"
     with tempfile.TemporaryDirectory() as directory:
@@ -128,7 +128,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with spark_session({"spark.driver.memory": "4g"}) as spark:
         results = [
-            measured(spark, columns, files=arguments.files, rounds=arguments.rounds)
+            measure(spark, columns, files=arguments.files, rounds=arguments.rounds)
             for columns in arguments.columns
         ]
     if arguments.json:

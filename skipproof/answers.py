@@ -141,7 +141,7 @@ def _difference(found: "DataFrame", expected: "DataFrame") -> str:
     types, others = ([field.dataType.simpleString() for field in side.schema] for side in (found, expected))
     if types != others:
         return f"columns of {', '.join(types)} were found where {', '.join(others)} were expected"
-    pair = unpaired(found, expected).first()
+    pair = unpaired_rows(found, expected).first()
     if pair is None:
         return ""
     row, other = (
@@ -157,7 +157,7 @@ def _difference(found: "DataFrame", expected: "DataFrame") -> str:
     return f"found {row!r} where {other!r} was expected"
 
 
-def unpaired(found: "DataFrame", expected: "DataFrame") -> "DataFrame":
+def unpaired_rows(found: "DataFrame", expected: "DataFrame") -> "DataFrame":
     """Return the pairs of rows in which two bags of rows differ.
 
     Rows that are equal but for their doubles are ranked by these on either side, and those of the same
@@ -169,7 +169,7 @@ def unpaired(found: "DataFrame", expected: "DataFrame") -> "DataFrame":
     """
     from pyspark.sql import functions
 
-    here, there = _ranked(found, "found"), _ranked(expected, "expected")
+    here, there = _with_ranks(found, "found"), _with_ranks(expected, "expected")
     doubles = [
         position for position, field in enumerate(found.schema) if field.dataType.typeName() in _DOUBLES
     ]
@@ -182,7 +182,7 @@ def unpaired(found: "DataFrame", expected: "DataFrame") -> "DataFrame":
     )
 
 
-def _ranked(frame: "DataFrame", side: str) -> "DataFrame":
+def _with_ranks(frame: "DataFrame", side: str) -> "DataFrame":
     """Return the rows with comparable columns `SIDE_0`, ..., and their rank among those of equal keys."""
     from pyspark.sql import Window, functions
 
@@ -192,7 +192,7 @@ def _ranked(frame: "DataFrame", side: str) -> "DataFrame":
     comparable = columns.select(*(_comparable(columns[name], types[name]).alias(name) for name in names))
     doubles = [name for name in names if types[name].typeName() in _DOUBLES]
     keys = [name for name in names if name not in doubles]
-    order = [_rounded(comparable[name]) for name in doubles] + [comparable[name] for name in doubles]
+    order = [_rounding(comparable[name]) for name in doubles] + [comparable[name] for name in doubles]
     window = Window.partitionBy(*(keys or [functions.lit(0)])).orderBy(*(order or [functions.lit(0)]))
     return comparable.withColumn(f"{side}_{_RANK}", functions.row_number().over(window))
 
@@ -232,7 +232,7 @@ def _is_comparable(type_: "DataType") -> bool:
     return not isinstance(type_, MapType) and type_.typeName() not in ("variant", "interval", "void")
 
 
-def _rounded(column: "Column") -> "Column":
+def _rounding(column: "Column") -> "Column":
     """Return doubles that order rows alike on both sides, though the last bits of some differ."""
     scaled = column.cast("double") * _UNUSUAL
     # Veltkamp's split, which leaves the upper bits.

@@ -169,7 +169,7 @@ def changes(known: Facts) -> Changes:
     predicates, objects = columns.domains.all()
     owners, versions = columns.orders.expand(objects)
     predicates, before = predicates[owners], known.before[versions]
-    changed = _changed(known, predicates, versions, before)
+    changed = _change_mask(known, predicates, versions, before)
     version, predicates, before = versions[changed], predicates[changed], before[changed]
     indexes = np.arange(len(version), dtype=np.int64)
     return Changes(
@@ -179,7 +179,7 @@ def changes(known: Facts) -> Changes:
     )
 
 
-def _changed(known: Facts, predicates: Ints, versions: Ints, before: Ints) -> Flags:
+def _change_mask(known: Facts, predicates: Ints, versions: Ints, before: Ints) -> Flags:
     """Mark versions of which, with the one before (-1 for unborn), just one matches the predicate."""
     columns = known.columns
     width = len(columns.object_of)
@@ -291,7 +291,7 @@ class _LeftOut:
     def _changes(
         known: Facts, operations: Ints, versions: Ints, before: Ints, *, saw: bool
     ) -> tuple[Edges, Edges]:
-        changed = _changed(known, known.columns.subject[operations], versions, before)
+        changed = _change_mask(known, known.columns.subject[operations], versions, before)
         operations, versions, before = operations[changed], versions[changed], before[changed]
         which, bases = _changing(known, versions, before).all()
         return _by_predicate(

@@ -77,8 +77,10 @@ def open_cache(listing: Listing, name: str = BLOCKS) -> Cache:
         return NO_CACHE
     places = _places(directory)
     first, *others = sorted(places, key=_is_writable, reverse=True) if len(places) > 1 else places
-    opened = _opened(first, name)
-    return _with_others(opened, tuple(_opened(other, name) for other in others)) if others else opened
+    opened = _directory_cache(first, name)
+    return (
+        _with_others(opened, tuple(_directory_cache(other, name) for other in others)) if others else opened
+    )
 
 
 def _places(directory: str) -> list[str]:
@@ -102,7 +104,7 @@ def _with_others(first: Cache, others: tuple[Cache, ...]) -> Cache:
     return replace(first, others=others)
 
 
-def _opened(directory: str, name: str) -> Cache:
+def _directory_cache(directory: str, name: str) -> Cache:
     """The cache of one directory; empty where there is nothing that can be used."""
     try:
         found = os.stat(os.path.join(directory, DIRECTORY, name))
@@ -221,13 +223,13 @@ def _merged(parts: list[Shard]) -> list[Shard]:
     return [
         Shard(
             tuple(file for part in same for file in part.files),
-            _concatenated([part.table for part in same]),
+            _concatenation([part.table for part in same]),
         )
         for same in alike.values()
     ]
 
 
-def _concatenated(tables: list[pa.Table]) -> pa.Table:
+def _concatenation(tables: list[pa.Table]) -> pa.Table:
     table = pa.concat_tables(tables)
     return (
         with_comparable(table, comparable_in_all(tables, table)) if "columns" in table.schema.names else table

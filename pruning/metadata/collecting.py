@@ -122,7 +122,7 @@ def read_blocks(
         listing = list_files(files, patterns=False)
     except InputError:
         return _read_those_there(files, stamps, spark=spark, cache=cache)
-    changed = {} if stamps is None else _changed(listing, stamps)
+    changed = {} if stamps is None else _changed_files(listing, stamps)
     if changed:
         unchanged = [file for file in files if file not in changed]
         metadata, failures = read_blocks(unchanged, spark=spark, cache=cache)
@@ -159,7 +159,7 @@ def _read_those_there(
     return metadata, failures | others
 
 
-def _changed(listing: Listing, stamps: Sequence[Stamp]) -> dict[str, str]:
+def _changed_files(listing: Listing, stamps: Sequence[Stamp]) -> dict[str, str]:
     """A sentence about each file that is no longer what it was when it was listed before."""
     return {
         listed.file: f"{listed.file}: has been written since the DataFrame was made; make it anew"

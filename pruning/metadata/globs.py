@@ -55,7 +55,7 @@ def matches(pattern: str, system: fs.FileSystem) -> list[Match]:
     remote = is_uri(pattern) and not pattern.lower().startswith("file:")
     pattern, mark, query = pattern.partition("?") if remote else (pattern, "", "")
     for path in _without_slashes_in_groups(pattern):
-        base, names = _parted(path)
+        base, names = _parts(path)
         root = locate((_directory(base) or ".") + mark + query)[1]
         for relative in _below(system, root, names):
             spelled = below(base + mark + query, relative) if base else relative
@@ -64,7 +64,7 @@ def matches(pattern: str, system: fs.FileSystem) -> list[Match]:
     return [found[where] for where in sorted(found) if found[where].info.type is not fs.FileType.NotFound]
 
 
-def _parted(pattern: str) -> tuple[str, list[str]]:
+def _parts(pattern: str) -> tuple[str, list[str]]:
     """The part of a pattern before the first name with a sign, and the names from there on."""
     names = pattern.split("/")
     first = next((place for place, name in enumerate(names) if is_pattern(name)), len(names) - 1)
@@ -84,11 +84,11 @@ def _below(system: fs.FileSystem, root: str, names: list[str]) -> Iterator[str]:
     level = [""]
     for name in names:
         if is_pattern(name):
-            regex = translated(name)
+            regex = as_regex(name)
             level = [
                 f"{path}{entry.base_name}/"
                 for path in level
-                for entry in _listed(system, f"{root.rstrip('/')}/{path}".rstrip("/") or "/")
+                for entry in _entries(system, f"{root.rstrip('/')}/{path}".rstrip("/") or "/")
                 if regex.fullmatch(entry.base_name) and entry.base_name != CACHE_DIRECTORY
             ]
         else:
@@ -96,7 +96,7 @@ def _below(system: fs.FileSystem, root: str, names: list[str]) -> Iterator[str]:
     yield from (path.rstrip("/") for path in level)
 
 
-def _listed(system: fs.FileSystem, path: str) -> list[fs.FileInfo]:
+def _entries(system: fs.FileSystem, path: str) -> list[fs.FileInfo]:
     """The entries of a directory; none of a file, or where nothing is there."""
     if system.get_file_info(path).type is not fs.FileType.Directory:
         return []
@@ -104,7 +104,7 @@ def _listed(system: fs.FileSystem, path: str) -> list[fs.FileInfo]:
     return entries
 
 
-def translated(name: str) -> re.Pattern[str]:
+def as_regex(name: str) -> re.Pattern[str]:
     """The regular expression of a pattern of one name.
 
     Raises:

@@ -70,7 +70,7 @@ def list_files(paths: Paths, *, patterns: bool = True) -> Listing:
         InputError: nothing was given, or something that is no path; a path does not exist, a pattern
             matches nothing, or a directory holds no data.
     """
-    given = _spelled(paths)
+    given = _spelling(paths)
     found: list[Listed] = []
     parents: dict[str | None, None] = {}
     for path, (system, place), info in zip(given, *_looked_up(given), strict=True):
@@ -80,7 +80,7 @@ def list_files(paths: Paths, *, patterns: bool = True) -> Listing:
     return Listing(tuple(found), _common(list(parents)))
 
 
-def _spelled(paths: Any) -> list[str]:
+def _spelling(paths: Any) -> list[str]:
     """The paths as texts.
 
     Raises:

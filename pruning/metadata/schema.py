@@ -114,7 +114,7 @@ def column_types(metadata: pa.Table) -> dict[str, Type]:
     return {field.name: sql_type(field.type.field("min").type) for field in fields}
 
 
-def narrowed(metadata: pa.Table, names: Iterable[str]) -> pa.Table:
+def columns_only(metadata: pa.Table, names: Iterable[str]) -> pa.Table:
     """Return the metadata of these columns alone, as far as it knows them; in the order given.
 
     What takes a step per column, such as a filter of rows, is best done after it: tables may have thousands

@@ -84,16 +84,16 @@ class AnalyzedPlan:
         """The plan as it was."""
         return self._root.java
 
-    def numbered(self, leaves: Mapping[int, Java]) -> Java:
+    def with_numbers(self, leaves: Mapping[int, Java]) -> Java:
         """The plan with some leaves replaced, and the number of each leaf in its relation's options."""
-        return self.rebuilt(
+        return self.with_leaves(
             {
                 number: _with_number(self.spark, leaves.get(number, leaf), leaf, number)
                 for number, leaf in enumerate(self.leaves)
             }
         )
 
-    def rebuilt(self, leaves: Mapping[int, Java], broadcast: Sequence[tuple[Java, str]] = ()) -> Java:
+    def with_leaves(self, leaves: Mapping[int, Java], broadcast: Sequence[tuple[Java, str]] = ()) -> Java:
         """The plan with some leaves replaced; itself where nothing changes.
 
         Args:
@@ -187,7 +187,7 @@ def number_of(leaf: Java) -> int | None:
     return int(number.get()) if number.isDefined() else None
 
 
-def optimized(spark: SparkSession, plan: Java) -> Java:
+def optimized_plan(spark: SparkSession, plan: Java) -> Java:
     """Return the optimized plan of an analyzed plan."""
     modes = "org.apache.spark.sql.execution.CommandExecutionMode"
     try:

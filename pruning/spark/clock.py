@@ -94,7 +94,7 @@ def clock_column(ordinal: int, type_: Type) -> Column | None:
     return _column(type_, 0) if ordinal == _PRESENT and type_.kind in _CLOCKS else None
 
 
-def shifted(clock: Expression, offset: Java) -> Column | None:
+def shifted_clock(clock: Expression, offset: Java) -> Column | None:
     """Return the present plus an interval; None of another expression, and of an interval in months.
 
     Args:

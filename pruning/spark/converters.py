@@ -22,7 +22,7 @@ from pruning.expressions.trees import (
     type_of,
 )
 from pruning.expressions.types import Kind
-from pruning.spark.clock import clock_column, shifted
+from pruning.spark.clock import clock_column, shifted_clock
 from pruning.spark.datatypes import type_from_json
 from pruning.spark.literals import literal_value, set_values
 from pruning.spark.nested_converters import NESTED
@@ -128,7 +128,7 @@ def _clock(node: Node, operands: Operands, scope: Scope) -> Expression | None:
 
 
 def _shifted_clock(node: Node, operands: Operands, scope: Scope) -> Expression | None:
-    return shifted(operands[0], node.java().children().apply(1))
+    return shifted_clock(operands[0], node.java().children().apply(1))
 
 
 _LOGIC: Mapping[str, Converter] = {

@@ -25,7 +25,7 @@ from pruning.metadata.listing import Paths
 from pruning.metadata.locations import relative_to
 from pruning.metadata.memberships import without
 from pruning.metadata.other_columns import other_columns_of, with_other_columns
-from pruning.metadata.schema import column_types, narrowed
+from pruning.metadata.schema import column_types, columns_only
 from pruning.spark.jvm import Java
 from pruning.spark.lake import Unprunable, lake, partition_values
 from pruning.spark.nested import top_name
@@ -56,7 +56,7 @@ def with_directory_columns(spark: SparkSession, metadata: pa.Table, paths: Paths
     places = {file: _place(file, roots) for file in files}
     sure = {file: place for file, place in places.items() if place is not None}
     if len(sure) < len(places):
-        return _declaring(spark, metadata, _spelled(file.rpartition("/")[0] for file in files))
+        return _declaring(spark, metadata, _spelling(file.rpartition("/")[0] for file in files))
     if not any("=" in directory for _, directory in sure.values()):
         return metadata
     column_values: dict[str, _Values] = {}
@@ -64,7 +64,7 @@ def with_directory_columns(spark: SparkSession, metadata: pa.Table, paths: Paths
         columns, column_values = _partitions(spark, list(dict.fromkeys(sure.values())))
     except (OSError, Unprunable, PySparkException, Py4JError):
         # The directories do not agree, so that Spark would not read them together, or cannot be copied.
-        columns = _spelled(directory for _, directory in sure.values())
+        columns = _spelling(directory for _, directory in sure.values())
     metadata = _declaring(spark, metadata, columns)
     for name, values in column_values.items():
         of_blocks = [values[sure[file]] for file in metadata.column("file").to_pylist()]
@@ -86,7 +86,7 @@ def _place(file: str, roots: Sequence[str]) -> _Place | None:
     return places.pop() if len(places) == 1 else None
 
 
-def _spelled(directories: Iterable[str]) -> dict[str, Type]:
+def _spelling(directories: Iterable[str]) -> dict[str, Type]:
     """The columns that the names of directories may mean, of types that are anyone's guess."""
     parts = dict.fromkeys(part for directory in directories for part in directory.split("/") if "=" in part)
     return {unquote(part.partition("=")[0]): types.STRING for part in parts}
@@ -139,5 +139,5 @@ def _declaring(spark: SparkSession, metadata: pa.Table, columns: Mapping[str, Ty
     kept = [name for name in known if fold(top_name(name)) not in hidden]
     for name in set(known) - set(kept):
         metadata = points.without(without(metadata, name), name)
-    metadata = narrowed(metadata, kept)
+    metadata = columns_only(metadata, kept)
     return metadata.replace_schema_metadata(with_other_columns(metadata.schema, others).metadata)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
-from pruning.spark.analyzed_plans import number_of, optimized
+from pruning.spark.analyzed_plans import number_of, optimized_plan
 from pruning.spark.jvm import Java, elements
 from pruning.spark.queries import Query
 
@@ -17,7 +17,7 @@ def note_eliminated(spark: SparkSession, numbered: Java, queries: Sequence[Query
     Args:
         numbered: The pruned plan, with a number at each leaf.
     """
-    plan = optimized(spark, numbered)
+    plan = optimized_plan(spark, numbered)
     remaining = {
         number_of(leaf)
         for root in (plan, *elements(plan.subqueriesAll()))

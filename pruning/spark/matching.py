@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from pruning.expressions.types import Type
-from pruning.metadata.schema import column_types, narrowed
+from pruning.metadata.schema import column_types, columns_only
 
 
 def matching(metadata: pa.Table, columns: Mapping[str, Type]) -> pa.Table:
@@ -18,7 +18,7 @@ def matching(metadata: pa.Table, columns: Mapping[str, Type]) -> pa.Table:
         metadata: Block metadata.
         columns: The types that Spark gives the columns, by exact name.
     """
-    return narrowed(
+    return columns_only(
         metadata,
         [
             name

@@ -16,7 +16,7 @@ from pruning.errors import InputError
 from pruning.expressions.plans import scans
 from pruning.metadata.collecting import read_blocks
 from pruning.metadata.listing import Stamp
-from pruning.spark.analyzed_plans import AnalyzedPlan, number_of, optimized
+from pruning.spark.analyzed_plans import AnalyzedPlan, number_of, optimized_plan
 from pruning.spark.clock import without_clock
 from pruning.spark.columns_read import columns_read
 from pruning.spark.elimination import is_emptied, note_eliminated
@@ -28,7 +28,7 @@ from pruning.spark.limits import prune_by_limit
 from pruning.spark.materials import first_line
 from pruning.spark.plan_trees import Trees
 from pruning.spark.plans import Leaf, Unsettled
-from pruning.spark.pushdown import doubted_columns, shielded
+from pruning.spark.pushdown import doubted_columns, with_shield
 from pruning.spark.queries import Query
 from pruning.spark.report import Report, ScanReport
 from pruning.spark.scan_reports import scan_report
@@ -83,7 +83,7 @@ def _pruned(df: DataFrame, *, runtime: bool) -> tuple[DataFrame, Report]:
         # Spark optimizes a stream's plan only once it runs.
         return df, Report(notes=("left unpruned: the query is a stream",))
     try:
-        return _rewritten(df, runtime=runtime)
+        return _narrow_frame(df, runtime=runtime)
     except Unsettled as reason:
         return df, Report(notes=(f"left unpruned: {reason}",))
     except (Py4JError, PySparkException) as error:
@@ -97,19 +97,19 @@ def _pruned(df: DataFrame, *, runtime: bool) -> tuple[DataFrame, Report]:
         return df, Report(notes=("left unpruned: the query is nested more deeply than Python can follow",))
 
 
-def _rewritten(df: DataFrame, *, runtime: bool) -> tuple[DataFrame, Report]:
+def _narrow_frame(df: DataFrame, *, runtime: bool) -> tuple[DataFrame, Report]:
     """Let the optimized plan decide what the leaves of the analyzed plan read."""
     spark = df.sparkSession
     analyzed = AnalyzedPlan.of(df)
-    timeless = without_clock(spark, analyzed.numbered({}))
-    queries, occurrences = _opened(spark, optimized(spark, timeless.plan))
+    timeless = without_clock(spark, analyzed.with_numbers({}))
+    queries, occurrences = _open_scans(spark, optimized_plan(spark, timeless.plan))
     for query in queries:
         _narrow(query, runtime=runtime and not timeless.clock_is_read)
     leaves = _narrowed_leaves(analyzed, occurrences)
     hints = [hint for query in queries for hint in broadcasts(query, analyzed)] if leaves else []
-    plan = analyzed.rebuilt(leaves, hints)
+    plan = analyzed.with_leaves(leaves, hints)
     if any(map(is_emptied, queries)):
-        note_eliminated(spark, analyzed.numbered(leaves), queries)
+        note_eliminated(spark, analyzed.with_numbers(leaves), queries)
     return df if plan is analyzed.java else frame(spark, plan), Report(
         scans=tuple(occurrence.report() for occurrence in occurrences),
         notes=tuple(note for query in queries for note in query.notes),
@@ -128,7 +128,7 @@ class _Occurrence:
         return self.scan if isinstance(self.scan, ScanReport) else scan_report(self.scan)
 
 
-def _opened(spark: SparkSession, plan: Java) -> tuple[list[Query], list[_Occurrence]]:
+def _open_scans(spark: SparkSession, plan: Java) -> tuple[list[Query], list[_Occurrence]]:
     """The query and its subqueries, and their leaves in plan order."""
 
     @functools.cache
@@ -162,7 +162,7 @@ def _narrowed_leaves(analyzed: AnalyzedPlan, occurrences: Sequence[_Occurrence])
         subtree = _narrowed_leaf(leaf, scans_here)
         doubted = frozenset[str]().union(*(doubted_columns(occurrence.leaf) for occurrence in here))
         if doubted:
-            subtree = shielded(analyzed.spark, leaf, leaf if subtree is None else subtree, doubted)
+            subtree = with_shield(analyzed.spark, leaf, leaf if subtree is None else subtree, doubted)
             for scan in scans_here:
                 if isinstance(scan, TableScan):
                     scan.shielded = doubted

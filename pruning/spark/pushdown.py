@@ -95,7 +95,7 @@ def doubted_columns(leaf: Leaf) -> set[str]:
     return {names[id_] for id_ in ids if id_ in names}
 
 
-def shielded(spark: SparkSession, leaf: Java, subtree: Java, names: Collection[str]) -> Java:
+def with_shield(spark: SparkSession, leaf: Java, subtree: Java, names: Collection[str]) -> Java:
     """Return a subtree over a leaf, under a projection that keeps comparisons of some columns from Parquet.
 
     Above the projection nothing changes: it gives the leaf's attributes. Below it those columns have new

@@ -87,7 +87,7 @@ class ScanReport:
 
     def lines(self) -> Iterator[str]:
         """The scan as aligned text."""
-        yield _listed(self.paths)
+        yield _path_list(self.paths)
         for label, kept, read_max, total in (
             ("files", self.files_kept, None, self.files_total),
             ("blocks", self.blocks_kept, self.blocks_read_max, self.blocks_total),
@@ -107,7 +107,7 @@ class ScanReport:
             yield f"  {'note':<9}{note}"
 
 
-def _listed(paths: tuple[str, ...]) -> str:
+def _path_list(paths: tuple[str, ...]) -> str:
     """The first of the paths, and how many more there are."""
     more = len(paths) - PATHS_SHOWN
     return ", ".join(paths[:PATHS_SHOWN]) + (f" and {more:,} more" if more > 0 else "")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pruning.metadata.schema import narrowed
+from pruning.metadata.schema import columns_only
 from pruning.spark.columns_read import bytes_read
 from pruning.spark.report import ScanReport
 from pruning.spark.scans import BlockState, TableScan
@@ -72,7 +72,7 @@ def _unread(scan: TableScan, state: BlockState) -> np.ndarray:
     ranges = [part for part in (*added, *own) if part.column not in scan.table.partition_columns]
     return unread_blocks(
         ranges,
-        narrowed(state.metadata, [part.column for part in ranges]),
+        columns_only(state.metadata, [part.column for part in ranges]),
         scan.table.data_columns,
         kinds=pushed_kinds(scan.spark),
     )

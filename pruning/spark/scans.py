@@ -19,7 +19,7 @@ from pruning.expressions.types import BOOLEAN
 from pruning.metadata.listing import Stamp
 from pruning.metadata.locations import uri
 from pruning.metadata.memberships import indexed
-from pruning.metadata.schema import narrowed
+from pruning.metadata.schema import columns_only
 from pruning.metadata.table_formats import table_format_notes
 from pruning.rules.truths import Match
 from pruning.spark.clock import with_clock
@@ -307,7 +307,7 @@ class TableScan:
             rows = metadata.column("row_count").to_numpy()
             return np.where(rows > 0, np.int8(Match.ALL), np.int8(Match.NONE))
         try:
-            judged = judge(self.spark, self.asked, narrowed(metadata, leaf_names(self.asked.predicate)))
+            judged = judge(self.spark, self.asked, columns_only(metadata, leaf_names(self.asked.predicate)))
         except RecursionError:
             # Deeper than Python can follow; nothing is concluded.
             return np.full(metadata.num_rows, np.int8(Match.SOME))
@@ -323,7 +323,7 @@ class TableScan:
             if any(there.get_field_index(name) < 0 for name in named):
                 state.metadata = with_partition_values(state.metadata, expression, self.table)
             state.metadata = with_clock(state.metadata, expression, self.table.data_columns)
-        return narrowed(state.metadata, leaf_names(*expressions))
+        return columns_only(state.metadata, leaf_names(*expressions))
 
     def _narrow(self, technique: str, because: str, needed: np.ndarray) -> None:
         state, before = self._blocks, self.file_count
@@ -343,7 +343,7 @@ class TableScan:
             return []
         inside = pc.is_in(self.state.metadata.column("file"), value_set=pa.array(files, pa.string()))
         predicate = And((self.asked.predicate, *self.learned)) if self.learned else self.asked.predicate
-        metadata = narrowed(self.state.metadata, columns(predicate)).select(_RANGED).filter(inside)
+        metadata = columns_only(self.state.metadata, columns(predicate)).select(_RANGED).filter(inside)
         # A file without lanes may hold anything, so no range is known to cover it.
         if len(metadata.column("file").unique()) < len(files):
             return []

@@ -121,9 +121,9 @@ def pushed_ranges(predicate: Expression) -> Iterator[PushedRange]:
             case Not(IsNull(Column(name, type_))):
                 yield PushedRange(column=name, type=type_)
             case Compare(operator, Column() as column, Literal() as literal):
-                yield from _compared(operator, column, literal)
+                yield from _compared_range(operator, column, literal)
             case Compare(operator, Literal() as literal, Column() as column):
-                yield from _compared(_MIRRORED.get(operator, operator), column, literal)
+                yield from _compared_range(_MIRRORED.get(operator, operator), column, literal)
 
 
 def of_filter(added: RangeFilter) -> PushedRange:
@@ -137,7 +137,7 @@ def of_filter(added: RangeFilter) -> PushedRange:
     )
 
 
-def _compared(operator: Comparison, column: Column, literal: Literal) -> Iterator[PushedRange]:
+def _compared_range(operator: Comparison, column: Column, literal: Literal) -> Iterator[PushedRange]:
     value = literal.value
     if value is None or column.type != literal.type or column.type.kind is Kind.TIMESTAMP:
         return

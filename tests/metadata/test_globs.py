@@ -15,7 +15,7 @@ from py4j.protocol import Py4JJavaError
 
 import pruning
 from pruning.errors import InputError
-from pruning.metadata.globs import translated
+from pruning.metadata.globs import as_regex
 from pruning.metadata.listing import list_files
 
 FILES = (
@@ -103,7 +103,7 @@ def test_one_name_matches_as_hadoop_says(spark: Any, name: str, text: list[str])
         # Hadoop refuses the pattern.
         return
     try:
-        regex = translated(name)
+        regex = as_regex(name)
     except InputError:
         return
     assert (regex.fullmatch("".join(text)) is not None) == expected

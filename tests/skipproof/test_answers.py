@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from skipproof.answers import Comparison, compare, first_rows, is_open, unpaired
+from skipproof.answers import Comparison, compare, first_rows, is_open, unpaired_rows
 
 NAN, INFINITY = float("nan"), float("inf")
 # The cases of a column or two are one table, so that one query of Spark judges all of them.
@@ -74,7 +74,7 @@ def test_the_same_rows_in_any_order_are_the_same(spark: Any) -> None:
 @pytest.mark.parametrize("swapped", [False, True])
 def test_other_rows_are_a_difference_that_is_told(spark: Any, swapped: bool) -> None:
     found, expected = (rows_of(spark, DIFFERENT, side) for side in ((1, 0) if swapped else (0, 1)))
-    pairs = unpaired(found, expected).collect()
+    pairs = unpaired_rows(found, expected).collect()
     assert {pair["found_0"] or pair["expected_0"] for pair in pairs} == set(DIFFERENT)
 
 
@@ -98,7 +98,7 @@ def test_drawn_bags_are_compared_as_python_counts_them(spark: Any) -> None:
 
     differ = {name for name, (found, expected) in bags.items() if counted(found) != counted(expected)}
     assert 75 < len(differ) < 150
-    pairs = unpaired(*(rows_of(spark, bags, side) for side in (0, 1))).collect()
+    pairs = unpaired_rows(*(rows_of(spark, bags, side) for side in (0, 1))).collect()
     assert {pair["found_0"] or pair["expected_0"] for pair in pairs} == differ
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from pruning.errors import InputError
@@ -138,8 +139,6 @@ def test_an_output_that_is_closed_early_is_no_violation(tmp_path: Path) -> None:
 
 
 def test_spark_lays_an_error_to_the_query_or_it_failed_itself(spark: Any) -> None:
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
 
     def error_of(action: Callable[[], object]) -> Exception:
         with pytest.raises((PySparkException, Py4JError)) as caught:
