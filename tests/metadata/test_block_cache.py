@@ -10,22 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from pruning.errors import InputError
-from pruning.metadata import cache, reading
+from pruning.metadata import cache
 from pruning.metadata.collecting import collect
-
-
-@pytest.fixture
-def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The footers that were really read, by base name."""
-    seen: list[str] = []
-    read = reading.read_footer
-
-    def recorded(file: str) -> Any:
-        seen.append(os.path.basename(file))
-        return read(file)
-
-    monkeypatch.setattr(reading, "read_footer", recorded)
-    return seen
 
 
 def _write(path: Path, values: list[int], *, modified_ns: int = 10**18) -> Path:

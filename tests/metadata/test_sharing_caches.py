@@ -21,20 +21,6 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be ano
 
 
 @pytest.fixture
-def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The footers that were really read, by base name."""
-    seen: list[str] = []
-    read = reading.read_footer
-
-    def recorded(file: str) -> Any:
-        seen.append(os.path.basename(file))
-        return read(file)
-
-    monkeypatch.setattr(reading, "read_footer", recorded)
-    return seen
-
-
-@pytest.fixture
 def table(tmp_path: Path) -> Iterator[Path]:
     """Two partitions, which everybody may read; what is made in the test has no umask."""
     before = os.umask(0)
