@@ -11,9 +11,7 @@ import msgspec
 FOREVER_US = 1 << 60
 
 
-class Fault(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag=True
-):
+class Fault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
     """Something that goes wrong from one instant until another."""
 
     from_us: int

@@ -1,8 +1,11 @@
-"""What the control plane and nodes tell each other. Any message may be late, lost, doubled or overtaken."""
+"""What the control plane and nodes tell each other. Any message may be late, lost, doubled or overtaken.
+
+The `kind` of a message is its name in traces and in plans of faults; it stays when a class is renamed.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
@@ -24,6 +27,7 @@ class Task:
         boundary: Of the scan's top-k, as the control plane holds it.
     """
 
+    kind: ClassVar[str] = "Task"
     number: int
     plan: ScanPlan
     incarnation: int
@@ -36,6 +40,7 @@ class Task:
 class KnowBoundary:
     """A boundary that the control plane holds."""
 
+    kind: ClassVar[str] = "KnowBoundary"
     plan: ScanPlan
     boundary: Boundary
 
@@ -44,6 +49,7 @@ class KnowBoundary:
 class KnowSummary:
     """The whole build side's summary, for a probe scan."""
 
+    kind: ClassVar[str] = "KnowSummary"
     plan: ScanPlan
     summary: JoinSummary
 
@@ -52,6 +58,7 @@ class KnowSummary:
 class Cancel:
     """A query is over: nothing of it is to be done."""
 
+    kind: ClassVar[str] = "Cancel"
     query: str
 
 
@@ -82,6 +89,7 @@ class Report:
         unread: Blocks that could not be read.
     """
 
+    kind: ClassVar[str] = "Report"
     node: int
     incarnation: int
     task: int
@@ -102,6 +110,7 @@ class Heartbeat:
         rows_seen: Rows that it has found by now, reported or not, by scan: for people to look at.
     """
 
+    kind: ClassVar[str] = "Heartbeat"
     node: int
     incarnation: int
     queries: frozenset[str]

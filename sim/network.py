@@ -1,7 +1,7 @@
 """Messages on their way, and what is scarce: the links of nodes, and the turns of the object store."""
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from sim.draws import Clock, Draws
 from sim.faults import Troubles
@@ -10,6 +10,15 @@ from sim.trace import Event, MessageDoubled, MessageLost
 
 # What takes down an event.
 Emit: TypeAlias = Callable[[Event], None]
+
+
+class Message(Protocol):
+    """A message, whose `kind` is its name in traces and in plans of faults."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of this message."""
+        ...
 
 
 class Wire:
@@ -23,7 +32,7 @@ class Wire:
         self._stream = draws.stream("network")
 
     def send(
-        self, message: object, deliver: Callable[[Any], None], *, node: int, to: str, size_bytes: int = 0
+        self, message: Message, deliver: Callable[[Any], None], *, node: int, to: str, size_bytes: int = 0
     ) -> None:
         """Deliver a message once, twice, or never.
 
@@ -31,7 +40,7 @@ class Wire:
             node: The node at one end.
             to: The other end from where it comes, for the trace.
         """
-        now, kind = self._clock.now, type(message).__name__
+        now, kind = self._clock.now, message.kind
         lost, doubled, share = (self._stream.random() for _ in range(3))
         weather = self._troubles.weather(kind, int(now))
         if self._troubles.parted(node, int(now)) or any(lost * 100 < one.lost_percent for one in weather):

@@ -11,13 +11,13 @@ Ranges: TypeAlias = tuple[tuple[int, int], ...]
 
 
 # Millions are kept, and none can be part of a cycle: the garbage collector is spared them.
-class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=True, gc=False):
+class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", gc=False):
     """Something that happened at a time."""
 
     at_us: int
 
 
-class QueryBegan(Event, frozen=True, kw_only=True):
+class QueryBegan(Event, frozen=True, kw_only=True, tag="QueryBegan"):
     """The control plane took up a query."""
 
     query: str
@@ -25,7 +25,7 @@ class QueryBegan(Event, frozen=True, kw_only=True):
     scans: tuple[str, ...]
 
 
-class ScanPlanned(Event, frozen=True, kw_only=True):
+class ScanPlanned(Event, frozen=True, kw_only=True, tag="ScanPlanned"):
     """Metadata of some blocks was looked at; `cut` conjuncts and `unasked` blocks are left to nodes."""
 
     scan: str
@@ -36,7 +36,7 @@ class ScanPlanned(Event, frozen=True, kw_only=True):
     took_us: int
 
 
-class Pruned(Event, frozen=True, kw_only=True):
+class Pruned(Event, frozen=True, kw_only=True, tag="Pruned"):
     """Blocks are not read: by which technique, and `where`: compile time, control plane or node."""
 
     scan: str
@@ -46,7 +46,7 @@ class Pruned(Event, frozen=True, kw_only=True):
     blocks: Ranges
 
 
-class TaskSent(Event, frozen=True, kw_only=True):
+class TaskSent(Event, frozen=True, kw_only=True, tag="TaskSent"):
     """Blocks were given to a node; `stolen` where they waited for another one."""
 
     scan: str
@@ -56,7 +56,7 @@ class TaskSent(Event, frozen=True, kw_only=True):
     stolen: bool
 
 
-class TaskBegan(Event, frozen=True, kw_only=True):
+class TaskBegan(Event, frozen=True, kw_only=True, tag="TaskBegan"):
     """A worker of a node took up a task."""
 
     scan: str
@@ -65,7 +65,7 @@ class TaskBegan(Event, frozen=True, kw_only=True):
     incarnation: int
 
 
-class BlocksRead(Event, frozen=True, kw_only=True):
+class BlocksRead(Event, frozen=True, kw_only=True, tag="BlocksRead"):
     """A worker has read blocks, of which `cached` bytes came from the node's cache."""
 
     scan: str
@@ -79,7 +79,7 @@ class BlocksRead(Event, frozen=True, kw_only=True):
     cached: int
 
 
-class FootersRead(Event, frozen=True, kw_only=True):
+class FootersRead(Event, frozen=True, kw_only=True, tag="FootersRead"):
     """A worker has read the footers of blocks, for there was no metadata of them."""
 
     scan: str
@@ -92,7 +92,7 @@ class FootersRead(Event, frozen=True, kw_only=True):
     bytes: int
 
 
-class ReadFailed(Event, frozen=True, kw_only=True):
+class ReadFailed(Event, frozen=True, kw_only=True, tag="ReadFailed"):
     """A request for a block failed, or its answer did."""
 
     scan: str
@@ -101,7 +101,7 @@ class ReadFailed(Event, frozen=True, kw_only=True):
     attempt: int
 
 
-class TaskGivenUp(Event, frozen=True, kw_only=True):
+class TaskGivenUp(Event, frozen=True, kw_only=True, tag="TaskGivenUp"):
     """A node gave a task back: reads of it failed too often, or its query was cancelled."""
 
     scan: str
@@ -110,7 +110,7 @@ class TaskGivenUp(Event, frozen=True, kw_only=True):
     because: str
 
 
-class Accepted(Event, frozen=True, kw_only=True):
+class Accepted(Event, frozen=True, kw_only=True, tag="Accepted"):
     """The control plane took the rows of blocks as read."""
 
     scan: str
@@ -120,7 +120,7 @@ class Accepted(Event, frozen=True, kw_only=True):
     rows: int
 
 
-class Ignored(Event, frozen=True, kw_only=True):
+class Ignored(Event, frozen=True, kw_only=True, tag="Ignored"):
     """A report told of blocks that were settled before, or of a query that is over."""
 
     scan: str
@@ -129,7 +129,7 @@ class Ignored(Event, frozen=True, kw_only=True):
     because: str
 
 
-class BoundaryMoved(Event, frozen=True, kw_only=True):
+class BoundaryMoved(Event, frozen=True, kw_only=True, tag="BoundaryMoved"):
     """Somebody knows a boundary of a top-k, `node` None being the control plane."""
 
     scan: str
@@ -140,7 +140,7 @@ class BoundaryMoved(Event, frozen=True, kw_only=True):
     looser: bool
 
 
-class SummaryComplete(Event, frozen=True, kw_only=True):
+class SummaryComplete(Event, frozen=True, kw_only=True, tag="SummaryComplete"):
     """All parts of a build side are merged."""
 
     scan: str
@@ -148,7 +148,7 @@ class SummaryComplete(Event, frozen=True, kw_only=True):
     bytes: int
 
 
-class SummaryKnown(Event, frozen=True, kw_only=True):
+class SummaryKnown(Event, frozen=True, kw_only=True, tag="SummaryKnown"):
     """A node was told the summary for a scan."""
 
     scan: str
@@ -156,7 +156,7 @@ class SummaryKnown(Event, frozen=True, kw_only=True):
     incarnation: int
 
 
-class CancelKnown(Event, frozen=True, kw_only=True):
+class CancelKnown(Event, frozen=True, kw_only=True, tag="CancelKnown"):
     """A node was told that a query is over."""
 
     query: str
@@ -164,7 +164,7 @@ class CancelKnown(Event, frozen=True, kw_only=True):
     incarnation: int
 
 
-class QueryEnded(Event, frozen=True, kw_only=True):
+class QueryEnded(Event, frozen=True, kw_only=True, tag="QueryEnded"):
     """The control plane gave an answer, or `cancelled` says that none is wanted.
 
     Attributes:
@@ -181,47 +181,47 @@ class QueryEnded(Event, frozen=True, kw_only=True):
     pruned: dict[str, int]
 
 
-class NodeCrashed(Event, frozen=True, kw_only=True):
+class NodeCrashed(Event, frozen=True, kw_only=True, tag="NodeCrashed"):
     """A node lost all that it had in memory."""
 
     node: int
     incarnation: int
 
 
-class NodeStarted(Event, frozen=True, kw_only=True):
+class NodeStarted(Event, frozen=True, kw_only=True, tag="NodeStarted"):
     """A node is up."""
 
     node: int
     incarnation: int
 
 
-class TakenForDead(Event, frozen=True, kw_only=True):
+class TakenForDead(Event, frozen=True, kw_only=True, tag="TakenForDead"):
     """The control plane has heard nothing of a node for too long."""
 
     node: int
 
 
-class MessageLost(Event, frozen=True, kw_only=True):
+class MessageLost(Event, frozen=True, kw_only=True, tag="MessageLost"):
     """A message that nobody gets."""
 
     kind: str
     to: str
 
 
-class MessageDoubled(Event, frozen=True, kw_only=True):
+class MessageDoubled(Event, frozen=True, kw_only=True, tag="MessageDoubled"):
     """A message that comes twice."""
 
     kind: str
     to: str
 
 
-class FaultBegan(Event, frozen=True, kw_only=True):
+class FaultBegan(Event, frozen=True, kw_only=True, tag="FaultBegan"):
     """A fault of the plan, as its own text."""
 
     fault: str
 
 
-class FaultEnded(Event, frozen=True, kw_only=True):
+class FaultEnded(Event, frozen=True, kw_only=True, tag="FaultEnded"):
     """Likewise."""
 
     fault: str

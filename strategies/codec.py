@@ -1,8 +1,8 @@
 """Expressions and tables as JSON: small, readable, and the same again when read back.
 
-A node is a list, its class first and its fields in order; a time zone that is empty is left out.
-Values are written so that every bit of them survives: floats in hexadecimal, decimals as text, bytes
-as text of one character a byte.
+A node is a list of its written name (`strategies.tags`) and its fields in order; an empty time zone is
+left out. Values are written so that every bit of them survives: floats in hexadecimal, decimals as text,
+bytes as text of one character a byte.
 """
 
 import dataclasses
@@ -10,29 +10,14 @@ import enum
 from decimal import Decimal
 from typing import Any, TypeAlias
 
-from pruning.expressions import trees, types
+from pruning.expressions import types
 from pruning.expressions.trees import Column, Expression
 from pruning.expressions.types import Kind, Type, Value
 from strategies.tables import Table
+from strategies.tags import MEMBER_TAGS, MEMBERS, NODE_TAGS, NODES
 
 Json: TypeAlias = Any
 
-_NODES: dict[str, Any] = {
-    name: class_
-    for name, class_ in vars(trees).items()
-    if isinstance(class_, type) and dataclasses.is_dataclass(class_)
-}
-_ENUMS = {
-    name: class_
-    for name, class_ in vars(trees).items()
-    if isinstance(class_, type) and issubclass(class_, enum.Enum)
-}
-_ENUM_OF_FIELD = {
-    "operator": ("Comparison", "Operator"),
-    "mode": ("Mode",),
-    "function": ("Function",),
-    "quantifier": ("Quantifier",),
-}
 _BYTES_FIELDS = frozenset({"prefix", "suffix", "part", "pattern"})
 
 
@@ -42,16 +27,16 @@ def encode(expression: Expression) -> Json:
     type_ = getattr(expression, "type", None)
     if values.get("zone") == "":
         del values["zone"]
-    return [type(expression).__name__, *(_encode_field(value, type_) for value in values.values())]
+    return [NODE_TAGS[type(expression)], *(_encode_field(value, type_) for value in values.values())]
 
 
 def decode(json: Json) -> Expression:
     """The expression that was encoded.
 
     Raises:
-        KeyError: the node's class, or a member of an enum, is not one of today's.
+        KeyError: no node, or no member of an enum, has the name that is given.
     """
-    class_ = _NODES[json[0]]
+    class_ = NODES[json[0]]
     names = [field.name for field in dataclasses.fields(class_)]
     if names[-1] == "zone" and len(json) == len(names):
         names.pop()
@@ -121,7 +106,7 @@ def _encode_field(value: Any, type_: Type | None) -> Json:
     if isinstance(value, Type):
         return value.sql
     if isinstance(value, enum.Enum):
-        return value.name
+        return MEMBER_TAGS[value]
     if isinstance(value, tuple):
         return [_encode_field(part, type_) for part in value]
     return encode_value(value)
@@ -133,10 +118,8 @@ def _decode_field(name: str, json: Json, type_: Type | None) -> Any:
     if name == "value":
         assert type_ is not None
         return decode_value(json, type_)
-    if name in _ENUM_OF_FIELD:
-        return next(
-            _ENUMS[enum_][json] for enum_ in _ENUM_OF_FIELD[name] if json in _ENUMS[enum_].__members__
-        )
+    if name in MEMBERS:
+        return MEMBERS[name][json]
     if name in _BYTES_FIELDS:
         return bytes(json, "latin-1")
     if name == "fields":

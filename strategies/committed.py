@@ -13,11 +13,12 @@ from pathlib import Path
 
 from pruning.expressions.trees import Expression
 from strategies.codec import decode, decode_table, encode, encode_table
+from strategies.data_files import data_file
 from strategies.metadata import BlockFacts, Facts, exact_facts
 from strategies.tables import Table
 
-PATH = Path(__file__).parent.parent / "tests" / "data" / "committed_set.jsonl.gz"
-TEXT_AND_TIME_PATH = PATH.with_name("text_and_time_set.jsonl.gz")
+PATH = data_file("committed_set.jsonl.gz")
+TEXT_AND_TIME_PATH = data_file("text_and_time_set.jsonl.gz")
 
 
 @dataclass(frozen=True, slots=True)

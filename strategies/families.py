@@ -22,6 +22,7 @@ from pruning.expressions.trees import (
     StartsWith,
 )
 from pruning.expressions.types import BOOLEAN, Kind
+from strategies.tags import NODE_TAGS
 
 SINGLE_COLUMN = "single-column class"
 MULTI_COLUMN = "multi-column class"
@@ -241,10 +242,10 @@ def _shape(node: Expression, numbers: Mapping[str, int]) -> str:
         case In():
             return f"({parts[0]} IN ({', '.join(sorted(set(parts[1:])))}))"
         case trees.And() | trees.Or():
-            return f"({f' {type(node).__name__.upper()} '.join(parts)})"
+            return f"({f' {NODE_TAGS[type(node)].upper()} '.join(parts)})"
         case trees.Cast():
             return f"cast({parts[0]} AS {node.type})[{node.mode.name.lower()}]"
         case Call():
             return f"{node.function.value}({', '.join(parts)})"
         case _:
-            return f"{type(node).__name__.lower()}({', '.join(parts)})"
+            return f"{NODE_TAGS[type(node)].lower()}({', '.join(parts)})"

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from strategies.codec import Json, decode_table, encode_table
+from strategies.data_files import data_file
 from strategies.queries import Openness, Query
 
-PATH = Path(__file__).parent.parent / "tests" / "data" / "query_set.jsonl.gz"
+PATH = data_file("query_set.jsonl.gz")
 
 
 def read_queries(path: Path = PATH, *, every: int = 1, part: tuple[int, int] = (1, 1)) -> Iterator[Query]:

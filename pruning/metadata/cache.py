@@ -23,13 +23,13 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from operator import and_
 from pathlib import Path
 
 import pyarrow as pa
 
 from pruning.errors import InputError
-from pruning.expressions import types
 from pruning.metadata.blocks import Shard, rename, unite
 from pruning.metadata.comparable import comparable_in_all, with_comparable
 from pruning.metadata.listing import Listed, Listing
@@ -309,8 +309,25 @@ def _share(path: str, directory: os.stat_result, mode: int) -> None:
     os.chmod(path, stat.S_IMODE(directory.st_mode) & mode | stat.S_IRUSR | stat.S_IWUSR)
 
 
+# The code that decides what is believed of a file; a test compares it with what `pruning.metadata` imports.
+_BELIEVING = ("arguments.py", "errors.py", "expressions", "metadata", "rules")
+
+
 @functools.cache
 def _fingerprint() -> bytes:
     """Names the code that decides what is believed: what an older one believed is not reused."""
-    sources = [*sorted(Path(__file__).parent.glob("*.py")), Path(types.__file__)]
-    return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest().encode()
+    return fingerprint_of(Path(str(files("pruning"))))
+
+
+def fingerprint_of(package: Path) -> bytes:
+    """Return a digest of the code in the folder of `pruning` that decides what is believed."""
+    digest = hashlib.sha256()
+    for source in believing_sources(package):
+        digest.update(source.relative_to(package).as_posix().encode() + b"\0" + source.read_bytes() + b"\0")
+    return digest.hexdigest().encode()
+
+
+def believing_sources(package: Path) -> list[Path]:
+    """Return the files of that code, in order."""
+    roots = [package / name for name in _BELIEVING]
+    return sorted(file for root in roots for file in ([root] if root.is_file() else root.rglob("*.py")))

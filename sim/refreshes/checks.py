@@ -259,7 +259,8 @@ def check_suspension(run: Run) -> Iterator[Violation]:
                 errors.clear()
                 orders.clear()
             case Suspended() | Resumed() if event.at_us == started_us:
-                told = f"{event.table}: {type(event).__name__.lower()} by the start of a scheduler"
+                how = "suspended" if isinstance(event, Suspended) else "resumed"
+                told = f"{event.table}: {how} by the start of a scheduler"
                 yield Violation(invariant="DVS-11", at_us=started_us, what=told)
             case Ordered():
                 entity = state.entities.get(event.table)

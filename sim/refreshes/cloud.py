@@ -51,6 +51,8 @@ from sim.trace import Trace
 
 Waits = Generator[Waiting, Any, Any]
 Message = TypeVar("Message", bound=StartRefresh | Heartbeat | Finished | Failed)
+# The names of messages in traces, plans of faults and random streams: they stay when a class is renamed.
+KINDS = {StartRefresh: "StartRefresh", Heartbeat: "Heartbeat", Finished: "Finished", Failed: "Failed"}
 RUNNING = (Condition.EXECUTING, Condition.INITIALIZING, Condition.SILENT)
 
 
@@ -317,7 +319,7 @@ class Cloud:
 
     def send(self, message: Message, deliver: Callable[[Message], None]) -> None:
         """Send a message, which faults may lose, double and delay."""
-        kind = type(message).__name__
+        kind = KINDS[type(message)]
         stream = self._message_stream(kind)
         weather = self.troubles.weather(kind) if self.troubles.planned else ()
         for _ in range(self._copies(kind, weather, stream) if weather else 1):

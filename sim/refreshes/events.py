@@ -3,7 +3,7 @@
 from sim.trace import Event
 
 
-class Named(Event, frozen=True, kw_only=True):
+class Named(Event, frozen=True, kw_only=True, tag="Named"):
     """An identity stands under a name from now on."""
 
     table: str
@@ -11,7 +11,7 @@ class Named(Event, frozen=True, kw_only=True):
     kind: str
 
 
-class Executed(Event, frozen=True, kw_only=True):
+class Executed(Event, frozen=True, kw_only=True, tag="Executed"):
     """A statement was executed, or `refused` with a reason."""
 
     sql: str
@@ -19,14 +19,14 @@ class Executed(Event, frozen=True, kw_only=True):
     refused: str
 
 
-class Asked(Event, frozen=True, kw_only=True):
+class Asked(Event, frozen=True, kw_only=True, tag="Asked"):
     """A user asks for a refresh, at `asked_us` by the clock of the user's node; `Executed` follows."""
 
     table: str
     asked_us: int
 
 
-class Wrote(Event, frozen=True, kw_only=True):
+class Wrote(Event, frozen=True, kw_only=True, tag="Wrote"):
     """A user's transaction changed a table, or was `aborted`."""
 
     transaction: int
@@ -35,7 +35,7 @@ class Wrote(Event, frozen=True, kw_only=True):
     aborted: bool
 
 
-class ReadDone(Event, frozen=True, kw_only=True):
+class ReadDone(Event, frozen=True, kw_only=True, tag="ReadDone"):
     """A user's transaction has read a dynamic table, which is that much behind."""
 
     transaction: int
@@ -44,7 +44,7 @@ class ReadDone(Event, frozen=True, kw_only=True):
     lag_us: int
 
 
-class Ordered(Event, frozen=True, kw_only=True):
+class Ordered(Event, frozen=True, kw_only=True, tag="Ordered"):
     """The scheduler ordered a refresh, `at_tick` if a tick made it.
 
     A table that is not scheduled has period 0. `above_us` is the longest period of the tables that it reads.
@@ -59,7 +59,7 @@ class Ordered(Event, frozen=True, kw_only=True):
     at_tick: bool
 
 
-class Began(Event, frozen=True, kw_only=True):
+class Began(Event, frozen=True, kw_only=True, tag="Began"):
     """A refresh has chosen its action."""
 
     table: str
@@ -71,7 +71,7 @@ class Began(Event, frozen=True, kw_only=True):
     changed: int
 
 
-class Computing(Event, frozen=True, kw_only=True):
+class Computing(Event, frozen=True, kw_only=True, tag="Computing"):
     """A worker of a warehouse has begun to compute, and will take so long."""
 
     table: str
@@ -81,7 +81,7 @@ class Computing(Event, frozen=True, kw_only=True):
     takes_us: int
 
 
-class Committed(Event, frozen=True, kw_only=True):
+class Committed(Event, frozen=True, kw_only=True, tag="Committed"):
     """A refresh is committed; its lag was and is now so much."""
 
     table: str
@@ -94,7 +94,7 @@ class Committed(Event, frozen=True, kw_only=True):
     trough_us: int
 
 
-class CommittedAlready(Event, frozen=True, kw_only=True):
+class CommittedAlready(Event, frozen=True, kw_only=True, tag="CommittedAlready"):
     """A refresh found that the table has its timestamp, or what it started from is passed."""
 
     table: str
@@ -102,7 +102,7 @@ class CommittedAlready(Event, frozen=True, kw_only=True):
     attempt: int
 
 
-class Failed(Event, frozen=True, kw_only=True):
+class Failed(Event, frozen=True, kw_only=True, tag="Failed"):
     """A refresh failed; `validation` is that which failed it, or 0."""
 
     table: str
@@ -113,7 +113,7 @@ class Failed(Event, frozen=True, kw_only=True):
     because: str
 
 
-class Died(Event, frozen=True, kw_only=True):
+class Died(Event, frozen=True, kw_only=True, tag="Died"):
     """The worker of a refresh died."""
 
     table: str
@@ -122,7 +122,7 @@ class Died(Event, frozen=True, kw_only=True):
     phase: str
 
 
-class Told(Event, frozen=True, kw_only=True):
+class Told(Event, frozen=True, kw_only=True, tag="Told"):
     """The scheduler heard that a refresh ended: how, by fault, or as a success."""
 
     table: str
@@ -131,11 +131,11 @@ class Told(Event, frozen=True, kw_only=True):
     how: str
 
 
-class Restarted(Event, frozen=True, kw_only=True):
+class Restarted(Event, frozen=True, kw_only=True, tag="Restarted"):
     """Another scheduler took the place of one that was lost; of refreshes on their way it knows nothing."""
 
 
-class Skipped(Event, frozen=True, kw_only=True):
+class Skipped(Event, frozen=True, kw_only=True, tag="Skipped"):
     """The scheduler passed over a timestamp."""
 
     table: str
@@ -143,7 +143,7 @@ class Skipped(Event, frozen=True, kw_only=True):
     reason: str
 
 
-class NotStarted(Event, frozen=True, kw_only=True):
+class NotStarted(Event, frozen=True, kw_only=True, tag="NotStarted"):
     """A refresh that nothing may skip failed before it began."""
 
     table: str
@@ -152,20 +152,20 @@ class NotStarted(Event, frozen=True, kw_only=True):
     reason: str
 
 
-class Suspended(Event, frozen=True, kw_only=True):
+class Suspended(Event, frozen=True, kw_only=True, tag="Suspended"):
     """The scheduler suspended a table."""
 
     table: str
     reason: str
 
 
-class Resumed(Event, frozen=True, kw_only=True):
+class Resumed(Event, frozen=True, kw_only=True, tag="Resumed"):
     """The scheduler resumed a table."""
 
     table: str
 
 
-class Flagged(Event, frozen=True, kw_only=True):
+class Flagged(Event, frozen=True, kw_only=True, tag="Flagged"):
     """The operators were told of a refresh without a heartbeat."""
 
     table: str
@@ -173,26 +173,26 @@ class Flagged(Event, frozen=True, kw_only=True):
     silent_us: int
 
 
-class MessageTroubled(Event, frozen=True, kw_only=True):
+class MessageTroubled(Event, frozen=True, kw_only=True, tag="MessageTroubled"):
     """A message was lost or doubled."""
 
     message: str
     how: str
 
 
-class Purged(Event, frozen=True, kw_only=True):
+class Purged(Event, frozen=True, kw_only=True, tag="Purged"):
     """What was overwritten before a time is forgotten."""
 
     horizon_us: int
 
 
-class Broken(Event, frozen=True, kw_only=True):
+class Broken(Event, frozen=True, kw_only=True, tag="Broken"):
     """Something raised what it never should; its type and text."""
 
     what: str
 
 
-class Misstated(Event, frozen=True, kw_only=True):
+class Misstated(Event, frozen=True, kw_only=True, tag="Misstated"):
     """The state that is told of a table is none that it can have."""
 
     table: str
@@ -200,7 +200,7 @@ class Misstated(Event, frozen=True, kw_only=True):
     what: str
 
 
-class Judged(Event, frozen=True, kw_only=True):
+class Judged(Event, frozen=True, kw_only=True, tag="Judged"):
     """At the end: how a table stands to its target lag, and why if it is beyond, if that is known."""
 
     table: str

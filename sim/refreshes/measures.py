@@ -97,7 +97,7 @@ def measures(run: Run) -> dict[str, float]:
             case (
                 Died() | CommittedAlready() | NotStarted() | Suspended() | Flagged() | Restarted() | Broken()
             ):
-                found[_COUNTED[type(event).__name__]] += 1
+                found[_COUNTED[type(event)]] += 1
     shares = {
         "no_data_percent": round(100 * found["no_data"] / found["refreshes"], 3) if found["refreshes"] else 0,
         "reads": len(lags),
@@ -108,11 +108,11 @@ def measures(run: Run) -> dict[str, float]:
 
 
 _COUNTED = {
-    "Died": "died",
-    "CommittedAlready": "committed_already",
-    "NotStarted": "not_started",
-    "Suspended": "suspended",
-    "Flagged": "flagged",
-    "Restarted": "restarts",
-    "Broken": "broken",
+    Died: "died",
+    CommittedAlready: "committed_already",
+    NotStarted: "not_started",
+    Suspended: "suspended",
+    Flagged: "flagged",
+    Restarted: "restarts",
+    Broken: "broken",
 }

@@ -15,6 +15,8 @@ from strategies.engine_questions import World
 from strategies.engine_tables import Layout, Stored
 from strategies.questions import Json, Question
 
+# What an answer calls the end of a worker; findings keep these words.
+_ENDS = {Died: "Died", TimedOut: "TimedOut"}
 _NOT_ASKED = {"error": "not asked after a question that took too long", "kind": "unsupported"}
 
 Write: TypeAlias = Callable[[Stored, Path], list[Path]]
@@ -123,19 +125,19 @@ def ask_each(
         return list(reply["answers"]) if "answers" in reply else [reply] * len(questions)
     except (Died, TimedOut) as error:
         if len(questions) == 1:
-            return [{"error": f"{type(error).__name__}: {error}", "kind": "failed"}]
+            return [{"error": f"{_ENDS[type(error)]}: {error}", "kind": "failed"}]
     answers: list[dict[str, Any]] = []
     for question in questions:
         (answer,) = ask_each(worker, tables, world, [question], sources=sources)
         answers.append(answer)
-        if str(answer.get("error")).startswith(TimedOut.__name__):
+        if str(answer.get("error")).startswith(f"{_ENDS[TimedOut]}: "):
             break
     return answers + [_NOT_ASKED] * (len(questions) - len(answers))
 
 
 def is_of_the_end(answer: Mapping[str, Any]) -> bool:
     """Whether an answer is that the worker ended, or was ended, so that it says nothing of its own."""
-    return str(answer.get("error")).startswith((f"{Died.__name__}: ", f"{TimedOut.__name__}: "))
+    return str(answer.get("error")).startswith(tuple(f"{name}: " for name in _ENDS.values()))
 
 
 def _outcome(question: Question, found: dict[str, Any], whole: dict[str, Any]) -> Outcome:

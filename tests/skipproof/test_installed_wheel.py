@@ -186,3 +186,41 @@ def test_a_worker_and_its_engine_hide_no_module_of_each_other(installed: Install
     worker = installed.library / "skipproof" / "stand" / "worker.py"
     done = installed.run(str(worker), "arrow", cwd=project, path=project)
     assert done.stderr == f"{project / 'report.py'}\n"
+
+
+def test_the_installed_command_hunts_with_its_own_worker_and_writes_its_report(
+    installed: Installed, project: Path
+) -> None:
+    """Adapters, templates and the plugin are found by path, where no checkout is."""
+    asked = ("check", "--engine", "arrow", "--examples", "2", "--report", "hunt.html", "--findings", "found")
+    done = installed.run("-P", "-m", "skipproof", *asked, cwd=project)
+    assert (done.returncode in (0, 1), done.stderr) == (True, "")
+    assert (project / "hunt.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    arguments = (
+        "-P",
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        "-q",
+        "--skipproof-engine",
+        "arrow",
+        "-k",
+        "own",
+    )
+    done = installed.run(*arguments, cwd=project)
+    assert done.returncode == 0, done.stdout
+
+
+def test_committed_sets_and_scenarios_are_installed(installed: Installed, project: Path) -> None:
+    code = (
+        "from strategies.committed import read, TEXT_AND_TIME_PATH\n"
+        "from strategies.queries_committed import read_queries\n"
+        "print(*(len(next(cases).predicates) for cases in (read(), read(TEXT_AND_TIME_PATH))))\n"
+        "print(next(read_queries()).sql[:6])\n"
+    )
+    done = installed.run("-P", "-c", code, cwd=project)
+    assert (done.stdout, done.stderr) == ("40 40\nSELECT\n", "")
+    scenario = installed.library / "sim" / "scenarios" / "dimension-update.toml"
+    done = installed.run("-P", "-m", "skipproof", "simulate", str(scenario), "--seed", "1", cwd=project)
+    assert done.returncode == 0, done.stderr

@@ -1,17 +1,21 @@
 """Expressions and tables written as JSON and read back."""
 
+import gzip
 import json
 import math
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pruning.expressions import trees
 from pruning.expressions.trees import (
     Call,
     Column,
     Compare,
     Comparison,
+    Expression,
     Function,
     Literal,
     Mode,
@@ -19,10 +23,12 @@ from pruning.expressions.trees import (
     StartsWith,
 )
 from pruning.expressions.types import BINARY, BOOLEAN, DOUBLE, INTEGER, unknown
-from strategies.codec import decode, decode_table, encode, encode_table
+from strategies.codec import Json, decode, decode_table, encode, encode_table
+from strategies.committed import PATH
 from strategies.layouts import tables
 from strategies.predicates import predicates
 from strategies.tables import Table
+from strategies.tags import MEMBER_TAGS, MEMBERS, NODE_TAGS
 
 A = Column("a", INTEGER)
 
@@ -58,3 +64,33 @@ def test_what_no_strategy_draws_comes_back_too(expression: Compare) -> None:
 def test_a_class_of_another_time_is_refused() -> None:
     with pytest.raises(KeyError):
         decode(["Xor", ["Column", "a", "int"]])
+
+
+def test_every_node_and_every_member_has_a_written_name() -> None:
+    """A class that is added gets a name; a class that is renamed keeps it."""
+    assert set(NODE_TAGS) == set(get_args(trees.Expression))
+    assert set(MEMBER_TAGS) == {
+        *trees.Comparison, *trees.Operator, *trees.Mode, *trees.Function, *trees.Quantifier,
+    }  # fmt: skip
+    assert sum(map(len, MEMBERS.values())) == len(MEMBER_TAGS)
+
+
+@pytest.mark.parametrize(
+    ("saved", "expression"),
+    [
+        (["Compare", "LESS", ["Column", "a", "int"], ["Literal", 1, "int"]],
+         Compare(Comparison.LESS, A, Literal(1, INTEGER))),
+        (["Call", "ROUND", [["Column", "a", "int"], ["Literal", -2, "int"]], "int", "LEGACY"],
+         Call(Function.ROUND, (A, Literal(-2, INTEGER)), INTEGER, Mode.LEGACY)),
+    ],
+    ids=["comparison", "call"],
+)  # fmt: skip
+def test_what_was_saved_before_can_be_read(saved: Json, expression: Expression) -> None:
+    assert (decode(saved), encode(expression)) == (expression, saved)
+
+
+def test_committed_sets_are_written_as_they_were() -> None:
+    """Reading and writing gives the same text again, so no name has changed."""
+    with gzip.open(PATH, "rt", encoding="utf-8") as lines:
+        first = json.loads(next(lines))
+    assert [encode(decode(predicate)) for predicate in first["predicates"]] == first["predicates"]

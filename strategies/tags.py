@@ -1,0 +1,114 @@
+"""The written names of expressions: what a saved expression calls each node and each member of an enum.
+
+Saved expressions outlive the names of classes and of members, so the strings of this module never change: a
+class that is renamed keeps its string, and a new one gets a string that no other has had.
+"""
+
+from collections.abc import Mapping
+from enum import Enum
+
+from pruning.expressions import trees
+from pruning.expressions.trees import Comparison, Expression, Function, Mode, Operator, Quantifier
+
+NODES: Mapping[str, type[Expression]] = {
+    "Column": trees.Column,
+    "Literal": trees.Literal,
+    "Compare": trees.Compare,
+    "And": trees.And,
+    "Or": trees.Or,
+    "Not": trees.Not,
+    "IsNull": trees.IsNull,
+    "In": trees.In,
+    "StartsWith": trees.StartsWith,
+    "Like": trees.Like,
+    "EndsWith": trees.EndsWith,
+    "Contains": trees.Contains,
+    "RLike": trees.RLike,
+    "Element": trees.Element,
+    "Quantified": trees.Quantified,
+    "Case": trees.Case,
+    "Coalesce": trees.Coalesce,
+    "Arithmetic": trees.Arithmetic,
+    "Cast": trees.Cast,
+    "Call": trees.Call,
+    "Order": trees.Order,
+    "Opaque": trees.Opaque,
+}
+# By the field that holds the member; no two members of one field have the same string.
+MEMBERS: Mapping[str, Mapping[str, Enum]] = {
+    "operator": {
+        "EQUAL": Comparison.EQUAL,
+        "NULL_SAFE_EQUAL": Comparison.NULL_SAFE_EQUAL,
+        "LESS": Comparison.LESS,
+        "AT_MOST": Comparison.AT_MOST,
+        "GREATER": Comparison.GREATER,
+        "AT_LEAST": Comparison.AT_LEAST,
+        "ADD": Operator.ADD,
+        "SUBTRACT": Operator.SUBTRACT,
+        "MULTIPLY": Operator.MULTIPLY,
+        "DIVIDE": Operator.DIVIDE,
+        "INTEGRAL_DIVIDE": Operator.INTEGRAL_DIVIDE,
+        "REMAINDER": Operator.REMAINDER,
+    },
+    "mode": {
+        "ANSI": Mode.ANSI,
+        "LEGACY": Mode.LEGACY,
+        "TRY": Mode.TRY,
+    },
+    "function": {
+        "NEGATE": Function.NEGATE,
+        "ABS": Function.ABS,
+        "SIGN": Function.SIGN,
+        "FLOOR": Function.FLOOR,
+        "CEIL": Function.CEIL,
+        "ROUND": Function.ROUND,
+        "BROUND": Function.BROUND,
+        "SQRT": Function.SQRT,
+        "EXP": Function.EXP,
+        "LN": Function.LN,
+        "LOG10": Function.LOG10,
+        "LOG2": Function.LOG2,
+        "LOG1P": Function.LOG1P,
+        "LOG": Function.LOG,
+        "POWER": Function.POWER,
+        "GREATEST": Function.GREATEST,
+        "LEAST": Function.LEAST,
+        "UPPER": Function.UPPER,
+        "LOWER": Function.LOWER,
+        "TRIM": Function.TRIM,
+        "LTRIM": Function.LTRIM,
+        "RTRIM": Function.RTRIM,
+        "SUBSTRING": Function.SUBSTRING,
+        "CONCAT": Function.CONCAT,
+        "LENGTH": Function.LENGTH,
+        "RPAD": Function.RPAD,
+        "DATE_TRUNC": Function.DATE_TRUNC,
+        "TRUNC": Function.TRUNC,
+        "YEAR": Function.YEAR,
+        "QUARTER": Function.QUARTER,
+        "MONTH": Function.MONTH,
+        "DAY": Function.DAY,
+        "DAYOFWEEK": Function.DAYOFWEEK,
+        "WEEKDAY": Function.WEEKDAY,
+        "DAYOFYEAR": Function.DAYOFYEAR,
+        "WEEKOFYEAR": Function.WEEKOFYEAR,
+        "LAST_DAY": Function.LAST_DAY,
+        "HOUR": Function.HOUR,
+        "MINUTE": Function.MINUTE,
+        "SECOND": Function.SECOND,
+        "DATE_ADD": Function.DATE_ADD,
+        "DATE_SUB": Function.DATE_SUB,
+        "ADD_MONTHS": Function.ADD_MONTHS,
+        "DATEDIFF": Function.DATEDIFF,
+        "UNIX_TIMESTAMP": Function.UNIX_TIMESTAMP,
+        "DATE_FORMAT": Function.DATE_FORMAT,
+    },
+    "quantifier": {
+        "EXISTS": Quantifier.EXISTS,
+        "FORALL": Quantifier.FORALL,
+    },
+}
+NODE_TAGS: Mapping[type[Expression], str] = {class_: tag for tag, class_ in NODES.items()}
+MEMBER_TAGS: Mapping[Enum, str] = {
+    member: tag for members in MEMBERS.values() for tag, member in members.items()
+}
