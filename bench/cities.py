@@ -17,8 +17,8 @@ import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 
-from pruning.metadata.coverings import CELL_BYTES, CELLS_MAX, LISTS, covering, may_be_inside
-from pruning.rules.regions import Box, Cap
+from pruning.metadata.table.coverings import CELL_BYTES, CELLS_MAX, LISTS, covering, may_be_inside
+from pruning.rules.sets.regions import Box, Cap
 from skipproof.cities import cities
 
 BLOCK_ROWS = (500, 1_000)

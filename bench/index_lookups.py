@@ -26,16 +26,16 @@ from rich.console import Console
 from rich.table import Table
 from timing import medians
 
-from pruning.classification import classify_blocks, compile_predicate
 from pruning.expressions.trees import Column, In, Literal
 from pruning.expressions.types import STRING
-from pruning.metadata import bloom, buckets
-from pruning.metadata.encodings import own_encoding
-from pruning.metadata.holding import Holdings
-from pruning.metadata.memberships import FIELD, indexed, membership_fields
-from pruning.metadata.schema import block_schema
-from pruning.rules import cuts
-from pruning.rules.analysis import Beyond
+from pruning.metadata.index import bloom, buckets
+from pruning.metadata.index.encodings import own_encoding
+from pruning.metadata.index.membership_query import Holdings
+from pruning.metadata.table.memberships import FIELD, indexed, membership_fields
+from pruning.metadata.table.schema import block_schema
+from pruning.rules.analysis.evaluation import Beyond
+from pruning.rules.sets import cuts
+from pruning.verdicts.classification import classify_blocks, compile_predicate
 
 DISTINCT, VALUES_MAX, FILTER_WORDS, MODULUS = 1_000, 7, 16, 64
 ASKED = {"one value": 1, "ten values": 10}

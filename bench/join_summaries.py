@@ -23,9 +23,9 @@ from rich.table import Table
 from timing import medians
 
 from pruning.expressions.types import LONG
-from pruning.techniques import summary_ranges
-from pruning.techniques.keys import KeyBounds
-from pruning.techniques.summaries import KeySummary, summarise
+from pruning.techniques.join import summary_ranges
+from pruning.techniques.join.summaries import KeySummary, summarise
+from pruning.techniques.plan.keys import KeyBounds
 
 VALUES = 100_000_000
 BUDGETS_KIB = (1, 16, 256)

@@ -13,7 +13,7 @@ from pruning.expressions.trees import (
     Column,
 )
 from pruning.expressions.types import LONG, STRING
-from pruning.metadata.schema import block_schema
+from pruning.metadata.table.schema import block_schema
 
 A, B, S, UNIT = Column("a", LONG), Column("b", LONG), Column("s", STRING), Column("unit", STRING)
 SCHEMA = {column.name: column.type for column in (A, B, S, UNIT)}

@@ -37,7 +37,6 @@ from rich.console import Console
 from rich.table import Table
 from timing import medians, named_bytes, peak_bytes
 
-from pruning.classification import classify_blocks, compile_predicate
 from pruning.expressions.trees import (
     Arithmetic,
     Case,
@@ -48,6 +47,7 @@ from pruning.expressions.trees import (
     Operator,
 )
 from pruning.expressions.types import LONG
+from pruning.verdicts.classification import classify_blocks, compile_predicate
 
 DEPTHS = (1, 2, 5, 10, 16)
 

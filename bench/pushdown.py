@@ -17,8 +17,8 @@ from pyspark.sql import DataFrame, SparkSession
 from rich.console import Console
 from rich.table import Table
 
-from pruning.spark.jvm import frame
-from pruning.spark.pushdown import unpushed
+from pruning.spark.drive.pushdown import unpushed
+from pruning.spark.jvm.gateway import frame
 from skipproof.sessions import spark_session
 
 FILES = 8

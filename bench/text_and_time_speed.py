@@ -24,7 +24,6 @@ from rich.console import Console
 from rich.table import Table
 from timing import medians
 
-from pruning.classification import classify_blocks, compile_predicate
 from pruning.expressions.trees import (
     Call,
     Column,
@@ -37,7 +36,8 @@ from pruning.expressions.trees import (
     Literal,
 )
 from pruning.expressions.types import INTEGER, STRING, TIMESTAMP
-from pruning.metadata.schema import block_schema
+from pruning.metadata.table.schema import block_schema
+from pruning.verdicts.classification import classify_blocks, compile_predicate
 
 S, T = Column("s", STRING), Column("t", TIMESTAMP)
 ZONE = "America/New_York"

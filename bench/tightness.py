@@ -33,12 +33,12 @@ from oracles.optimum import Answer, Judge, Optimum
 from oracles.reachability import Row
 from oracles.unpruned import Raises, matches_per_block
 from oracles.witnesses import WitnessJudge
-from pruning.classification import classify_blocks, compile_predicate
 from pruning.expressions.sql import to_sql
 from pruning.expressions.traversal import children, columns
 from pruning.expressions.trees import Expression, IsNull, Not, type_of
 from pruning.expressions.types import BOOLEAN
-from pruning.rules.truths import Match
+from pruning.rules.sets.truths import Match
+from pruning.verdicts.classification import classify_blocks, compile_predicate
 from skipproof.sessions import spark_session
 from strategies.committed import PATH, TEXT_AND_TIME_PATH, read
 from strategies.families import MULTI_COLUMN, OVERALL, PREFIX, SINGLE_COLUMN, TRUNCATION, families, shape

@@ -21,11 +21,11 @@ from rich.console import Console
 from rich.table import Table
 
 from pruning.expressions.types import LONG
-from pruning.rules.truths import Match
-from pruning.techniques.arrangements import Arrangement
-from pruning.techniques.keys import KeyBounds
-from pruning.techniques.orders import SortOrder
-from pruning.techniques.topk import TopK
+from pruning.rules.sets.truths import Match
+from pruning.techniques.plan.keys import KeyBounds
+from pruning.techniques.topk.arrangements import Arrangement
+from pruning.techniques.topk.orders import SortOrder
+from pruning.techniques.topk.topk import TopK
 
 # Not the seeds on which the size of waves was chosen.
 FIRST_SEED = 100

@@ -29,7 +29,7 @@ from rich.console import Console
 from rich.table import Table
 
 import pruning
-from pruning.metadata import cache, collecting
+from pruning.metadata.table import cache, collecting
 from skipproof.sessions import spark_session
 
 COLUMNS = (500, 1_000, 2_000, 5_000)

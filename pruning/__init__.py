@@ -9,19 +9,19 @@ needs those packages, but the command line and the stand do.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pruning.metadata.collecting import collect
-    from pruning.metadata.indexing import index
-    from pruning.spark.predicates import classify
-    from pruning.spark.pruning import explain, prune
+    from pruning.metadata.index.indexing import index
+    from pruning.metadata.table.collecting import collect
+    from pruning.spark.drive.predicates import classify
+    from pruning.spark.drive.pruning import explain, prune
 
 __all__ = ["classify", "collect", "explain", "index", "prune"]
 
 _HOMES = {
-    "classify": "pruning.spark.predicates",
-    "collect": "pruning.metadata.collecting",
-    "explain": "pruning.spark.pruning",
-    "index": "pruning.metadata.indexing",
-    "prune": "pruning.spark.pruning",
+    "classify": "pruning.spark.drive.predicates",
+    "collect": "pruning.metadata.table.collecting",
+    "explain": "pruning.spark.drive.pruning",
+    "index": "pruning.metadata.index.indexing",
+    "prune": "pruning.spark.drive.pruning",
 }
 
 

@@ -14,18 +14,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pruning.arguments import check_choice, check_flag, check_sequence, check_text, shown
-from pruning.classification import classify_blocks
 from pruning.errors import InputError
 from pruning.expressions.trees import Column
-from pruning.metadata.listing import Paths
-from pruning.metadata.other_columns import other_columns_of
-from pruning.metadata.schema import column_types
-from pruning.rules.truths import Match
-from pruning.spark.predicates import blocks_of, classify, parse
-from pruning.techniques import rewriting
-from pruning.techniques.dml_keys import may_equal
-from pruning.techniques.raising import may_raise
-from pruning.techniques.rewriting import Condition, Fate, Rewriting, Sizes, Tally, Then, When
+from pruning.metadata.files.listing import Paths
+from pruning.metadata.footers.other_columns import other_columns_of
+from pruning.metadata.table.schema import column_types
+from pruning.rules.sets.truths import Match
+from pruning.spark.drive.predicates import blocks_of, classify, parse
+from pruning.techniques.dml import rewriting
+from pruning.techniques.dml.rewriting import Condition, Fate, Rewriting, Sizes, Tally, Then, When
+from pruning.techniques.dml.source_keys import may_equal
+from pruning.techniques.plan.raising import may_raise
+from pruning.verdicts.classification import classify_blocks
 
 __all__ = ["Fate", "MergeClause", "RewritePlan", "Then", "When", "plan_delete", "plan_merge", "plan_update"]
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pruning.arguments import shown
 from pruning.errors import InputError
 from pruning.requirements import require_pyspark
-from pruning.rules.regions import (
+from pruning.rules.sets.regions import (
     EARTH_RADIUS_METERS,
     LATITUDE_MAX,
     LONGITUDE_MAX,

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pruning.expressions.plans import Join, JoinKind, Scan
-from pruning.techniques.orders import Place
+from pruning.techniques.topk.orders import Place
 from sim.queries import Answer, Query, agreement, identity, joined, key_of, sides
 from sim.tables import Row, RowTable
 

@@ -8,10 +8,10 @@ from typing import Protocol
 import numpy as np
 
 from pruning.expressions.types import Value
-from pruning.rules.truths import Match
-from pruning.techniques.boundary import Boundary
+from pruning.rules.sets.truths import Match
 from pruning.techniques.limit import LimitPruning
-from pruning.techniques.topk import TopK
+from pruning.techniques.topk.boundary import Boundary
+from pruning.techniques.topk.topk import TopK
 from sim.messages import Found
 from sim.placement import Queues
 from sim.planning import ScanPlan

@@ -7,8 +7,8 @@ import pyarrow as pa
 from oracles.brute_force import evaluate
 from pruning.expressions.trees import Column, Expression
 from pruning.expressions.types import Value
-from pruning.metadata.schema import arrow_type
-from pruning.techniques.summaries import summarise_keys
+from pruning.metadata.table.schema import arrow_type
+from pruning.techniques.join.summaries import summarise_keys
 from sim.messages import Found
 from sim.planning import ScanPlan
 from sim.spreads import SpreadTable

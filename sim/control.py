@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pruning.techniques.boundary import Boundary
-from pruning.techniques.summaries import JoinSummary
+from pruning.techniques.join.summaries import JoinSummary
+from pruning.techniques.topk.boundary import Boundary
 from sim.boards import Board, Enough, First, Out
 from sim.dispatching import Dispatcher, Send
 from sim.draws import Clock

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pruning.classification import Classification
 from pruning.expressions.trees import And, Expression, Or
-from pruning.rules.truths import Match
-from pruning.techniques.boundary import Boundary
+from pruning.rules.sets.truths import Match
+from pruning.techniques.join.summaries import JoinSummary, Parts
 from pruning.techniques.limit import LimitPruning
-from pruning.techniques.summaries import JoinSummary, Parts
-from pruning.techniques.topk import TopK
+from pruning.techniques.topk.boundary import Boundary
+from pruning.techniques.topk.topk import TopK
+from pruning.verdicts.classification import Classification
 from sim.boards import Board, Out
 from sim.control import Control
 from sim.gathering import Gathering

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-from pruning.metadata.schema import arrow_type
-from pruning.techniques.summaries import JoinSummary, Parts, summarise_keys
+from pruning.metadata.table.schema import arrow_type
+from pruning.techniques.join.summaries import JoinSummary, Parts, summarise_keys
 from sim.planning import ScanPlan
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from pruning.techniques.limit import LimitPruning
-from pruning.techniques.topk import TopK
+from pruning.techniques.topk.topk import TopK
 from sim.boards import Board
 from sim.gathering import Gathering
 from sim.model import World

@@ -10,8 +10,8 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 
 from pruning.expressions.types import Value
-from pruning.techniques.boundary import Boundary
-from pruning.techniques.summaries import JoinSummary
+from pruning.techniques.join.summaries import JoinSummary
+from pruning.techniques.topk.boundary import Boundary
 from sim.planning import ScanPlan
 from sim.tables import Row
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from simpy import Interrupt, Process, Store
 
-from pruning.techniques.boundary import Boundary
-from pruning.techniques.summaries import JoinSummary
-from pruning.techniques.topk import TopK
+from pruning.techniques.join.summaries import JoinSummary
+from pruning.techniques.topk.boundary import Boundary
+from pruning.techniques.topk.topk import TopK
 from sim.contents import found_in
 from sim.draws import Clock, Draws
 from sim.faults import Troubles

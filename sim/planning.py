@@ -11,26 +11,26 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from pruning.bounding import key_bounds
-from pruning.classification import (
+from pruning.expressions.plans import Scan
+from pruning.expressions.traversal import columns
+from pruning.expressions.trees import Expression, type_of
+from pruning.expressions.types import Type
+from pruning.rules.program.operations import Program
+from pruning.rules.sets.truths import Match
+from pruning.techniques.plan.keys import KeyBounds
+from pruning.techniques.plan.reachability import ways
+from pruning.techniques.plan.sites import JoinPlace, LimitPlace, TopKPlace, joins, limits
+from pruning.techniques.topk.boundary import Boundary, stricter
+from pruning.techniques.topk.orders import SortOrder
+from pruning.techniques.topk.upfront import by_counts, by_maxima
+from pruning.verdicts.bounding import key_bounds
+from pruning.verdicts.classification import (
     Classification,
     beyond_bounds,
     classify_blocks,
     classify_within,
     compile_predicate,
 )
-from pruning.expressions.plans import Scan
-from pruning.expressions.traversal import columns
-from pruning.expressions.trees import Expression, type_of
-from pruning.expressions.types import Type
-from pruning.rules.program import Program
-from pruning.rules.truths import Match
-from pruning.techniques.boundary import Boundary, stricter
-from pruning.techniques.keys import KeyBounds
-from pruning.techniques.orders import SortOrder
-from pruning.techniques.places import JoinPlace, LimitPlace, TopKPlace, joins, limits
-from pruning.techniques.reach import ways
-from pruning.techniques.upfront import by_counts, by_maxima
 from sim.model import ControlPlane
 from sim.queries import Query
 from sim.spreads import SpreadTable, paged

@@ -13,7 +13,7 @@ from oracles.brute_force import evaluate
 from pruning.expressions.plans import Filter, Join, JoinKind, Limit, Ordering, Plan, Scan, Sort
 from pruning.expressions.trees import Expression
 from pruning.expressions.types import Value
-from pruning.techniques.orders import Place, SortOrder
+from pruning.techniques.topk.orders import Place, SortOrder
 from sim.tables import ID, Row
 
 # The identities of the rows of which a row of an answer is made; None where a side has no partner.

@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from pruning.techniques.summaries import JoinSummary
+from pruning.techniques.join.summaries import JoinSummary
 from sim.boards import Board
 from sim.gathering import Gathering
 from sim.queries import Answer, Query, answered

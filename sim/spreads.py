@@ -17,7 +17,7 @@ from pruning.errors import InputError
 from pruning.expressions.traversal import columns, walk
 from pruning.expressions.trees import Column, Compare, Expression, In, Literal
 from pruning.expressions.types import LONG, Type
-from pruning.metadata.schema import block_schema
+from pruning.metadata.table.schema import block_schema
 from sim.layouts import Layout
 
 # A range of whole numbers, both ends in it.

@@ -7,7 +7,7 @@ from typing import Protocol, TypeAlias
 import pyarrow as pa
 
 from pruning.expressions.types import Type, Value
-from pruning.metadata.schema import arrow_type, block_schema
+from pruning.metadata.table.schema import arrow_type, block_schema
 from sim.layouts import Layout
 
 # A row by column; every row of a table with rows has an identity of its own under `ID`.
@@ -19,7 +19,7 @@ class Table(Protocol):
     """What both kinds of tables are.
 
     Attributes:
-        metadata: What the metadata service, or a block's footer, says; as `pruning.metadata.schema` has it.
+        metadata: Block metadata as the metadata service or footers have it (`pruning.metadata.table.schema`).
         layout: Where the bytes of blocks are.
     """
 

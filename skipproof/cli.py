@@ -170,7 +170,7 @@ def index(
     as_json: Json = False,
 ) -> None:
     """Keep beside the data which values its blocks hold, for later queries to skip by."""
-    from pruning.metadata import indexing
+    from pruning.metadata.index import indexing
 
     names = None if columns is None else [name.strip() for name in columns.split(",")]
     pairs = [parse_pair(text) for text in points or ()]

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from oracles.frames import arrow_frame
-from pruning.metadata.schema import sql_type
+from pruning.metadata.table.schema import sql_type
 from skipproof.examples import Examples, generated_examples
 from skipproof.flights import BLOCK_ROWS, SCHEMA, Layout, flights, write_lake
 from skipproof.metering import SETTINGS, Reading, blocks_in, metered

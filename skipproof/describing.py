@@ -11,16 +11,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pruning.errors import InputError
-from pruning.metadata.blocks import shards, unite
-from pruning.metadata.evidence import Claim, provenance
-from pruning.metadata.footer import Chunk, Footer, read_footer
-from pruning.metadata.forms import form_of
-from pruning.metadata.listing import list_files
-from pruning.metadata.schema import column_types
-from pruning.metadata.structs import field_of
-from pruning.metadata.table_formats import table_format_notes
-from pruning.metadata.trust import DOUBTS, doubts
-from pruning.metadata.verifying import Checked, verify
+from pruning.metadata.files.listing import list_files
+from pruning.metadata.files.table_formats import table_format_notes
+from pruning.metadata.footers.evidence import Claim, provenance
+from pruning.metadata.footers.footer import Chunk, Footer, read_footer
+from pruning.metadata.footers.physical_types import form_of
+from pruning.metadata.footers.trust import DOUBTS, doubts
+from pruning.metadata.table.blocks import shards, unite
+from pruning.metadata.table.schema import column_types
+from pruning.metadata.table.structs import field_of
+from pruning.metadata.views.verifying import Checked, verify
 
 PICTURE_WIDTH = 24
 _THREADS = 16

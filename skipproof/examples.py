@@ -110,9 +110,9 @@ def _judge(
     spark: "SparkSession", table: Any, metadata: Any, predicates: Sequence["Expression"], tally: _Tally
 ) -> None:
     from oracles.unpruned import Raises, matches_per_block
-    from pruning.classification import classify_blocks
     from pruning.expressions.sql import to_sql
-    from pruning.rules.truths import Match
+    from pruning.rules.sets.truths import Match
+    from pruning.verdicts.classification import classify_blocks
 
     for predicate, counts in zip(predicates, matches_per_block(spark, table, predicates), strict=True):
         if isinstance(counts, Raises):

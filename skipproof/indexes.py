@@ -6,7 +6,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from pruning.errors import InputError
-from pruning.metadata.indexing import IndexReport
+from pruning.metadata.index.indexing import IndexReport
 
 
 def show_index(out: Console, report: IndexReport) -> None:

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from pruning.metadata.verifying import Lie
+from pruning.metadata.views.verifying import Lie
 from skipproof.describing import Clustering, ColumnHealth, Description, Doubted
 
 _BARS = "▁▂▃▄▅▆▇█"

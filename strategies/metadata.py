@@ -1,7 +1,7 @@
 """Block metadata that is true of a table's rows: derived exactly, then weakened.
 
 `Facts` are the block metadata as plain Python; `to_metadata` gives them the shape of
-`pruning.metadata.schema`. Weakening forgets or widens and never invents, so of two Facts of one
+`pruning.metadata.table.schema`. Weakening forgets or widens and never invents, so of two Facts of one
 table the weaker one can support no bolder verdict.
 """
 
@@ -15,7 +15,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from pruning.expressions.trees import Column
 from pruning.expressions.types import Type, Value
-from pruning.metadata.schema import block_schema
+from pruning.metadata.table.schema import block_schema
 from strategies.tables import Table, arrow_array, is_nan, sort_key
 from strategies.values import neighbours, values
 

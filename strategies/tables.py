@@ -17,7 +17,7 @@ from pruning.expressions.types import Kind, Type, Value
 Row: TypeAlias = tuple[Value | None, ...]
 Block: TypeAlias = tuple[Row, ...]
 
-# Not the map of `pruning.metadata.schema`: an oracle must not depend on what it judges.
+# Not the map of `pruning.metadata.table.schema`: an oracle must not depend on what it judges.
 _ARROW: dict[Kind, pa.DataType] = {
     Kind.BOOLEAN: pa.bool_(),
     Kind.BYTE: pa.int8(),

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from pruning.expressions.trees import Expression
 from pruning.expressions.types import Value
-from pruning.rules.analysis import Analysis
-from pruning.rules.environment import Environment
+from pruning.rules.analysis.environment import Environment
+from pruning.rules.analysis.evaluation import Analysis
+from pruning.rules.compile.table import RULES
 from pruning.rules.interpreters import exact
-from pruning.rules.program import Aspect, Input
-from pruning.rules.table import RULES
+from pruning.rules.program.operations import Aspect, Input
 
 Held = Mapping[str, Sequence[Value]]
 

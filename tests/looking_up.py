@@ -9,16 +9,16 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pruning.expressions.types import Kind, Type, Value
-from pruning.metadata import choosing, contents
-from pruning.metadata.contents import Distinct
-from pruning.metadata.holding import may_hold
-from pruning.metadata.memberships import FIELD, value_type
-from pruning.metadata.own_filters import Budget
-from pruning.metadata.schema import arrow_type
-from pruning.metadata.structs import field_of
-from pruning.rules import cuts
-from pruning.rules.interpreters import arrow_kernels as kernels
-from pruning.rules.interpreters.arrow import lane_type
+from pruning.metadata.index import block_values, membership_budget
+from pruning.metadata.index.block_values import Distinct
+from pruning.metadata.index.membership_query import may_hold
+from pruning.metadata.index.own_filters import Budget
+from pruning.metadata.table.memberships import FIELD, value_type
+from pruning.metadata.table.schema import arrow_type
+from pruning.metadata.table.structs import field_of
+from pruning.rules.interpreters.arrow import kernels
+from pruning.rules.interpreters.arrow.interpreter import lane_type
+from pruning.rules.sets import cuts
 
 Rows = Sequence[Value | None]
 
@@ -42,14 +42,14 @@ def rows_of(column: pa.ChunkedArray, type_: Type) -> list[Value | None]:
 
 def looked_at(rows: Rows, type_: Type, budget: Budget) -> Distinct:
     """What indexing finds in a block."""
-    values = contents.distinct(pa.chunked_array([array(rows, type_)]), type_)
+    values = block_values.distinct(pa.chunked_array([array(rows, type_)]), type_)
     return Distinct.of(values, type_, budget)
 
 
 def memberships(blocks: Iterable[Rows], type_: Type, bytes_per_block: int) -> pa.StructArray:
     """What is kept of blocks of one column `x`."""
     budget = Budget(bytes_per_block)
-    kept = choosing.kept([looked_at(rows, type_, budget) for rows in blocks], type_, budget)
+    kept = membership_budget.kept([looked_at(rows, type_, budget) for rows in blocks], type_, budget)
     return pa.StructArray.from_arrays([kept], names=["x"])
 
 

@@ -4,7 +4,7 @@ import importlib.util
 
 import pytest
 
-from pruning.metadata.coverings import available
+from pruning.metadata.table.coverings import available
 
 needs_s2 = pytest.mark.skipif(not available(), reason="needs the package s2geometry")
 

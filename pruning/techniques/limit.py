@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from pruning.rules.truths import Match
-from pruning.techniques.observed import Observed
-from pruning.techniques.waves import wave_size
+from pruning.rules.sets.truths import Match
+from pruning.techniques.plan.observed import Observed
+from pruning.techniques.plan.waves import wave_size
 
 
 def fewest_blocks(matches: np.ndarray, row_counts: np.ndarray, wanted: int) -> np.ndarray | None:

@@ -38,7 +38,7 @@ from pruning.expressions.trees import (
     StartsWith,
 )
 from pruning.expressions.types import Type, Value
-from pruning.spark.predicates import parse
+from pruning.spark.drive.predicates import parse
 
 LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
 

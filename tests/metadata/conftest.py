@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pruning.metadata import reading
+from pruning.metadata.table import reading
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from looking_up import rows_of
 
 import pruning
 from pruning.expressions.types import Type, Value
-from pruning.metadata.indexed_files import index_files
-from pruning.metadata.memberships import FIELD, attach
+from pruning.metadata.index.indexed_files import index_files
+from pruning.metadata.table.memberships import FIELD, attach
 
 GROUP_ROWS = 50
 

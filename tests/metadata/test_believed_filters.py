@@ -12,29 +12,29 @@ from rewriting import CHUNKS, I64, META, ROW_GROUPS, rewrite
 
 from pruning.expressions import types
 from pruning.expressions.types import Type, Value
-from pruning.metadata import filters
-from pruning.metadata.contents import indexable
-from pruning.metadata.encodings import Encoding, encoding_of, own_encoding, parsed
-from pruning.metadata.filters import DOUBTS
-from pruning.metadata.footer import read_footer
-from pruning.metadata.forms import Physical
-from pruning.metadata.memberships import FIELD
+from pruning.metadata.footers.footer import read_footer
+from pruning.metadata.footers.physical_types import Physical
+from pruning.metadata.index import file_filters
+from pruning.metadata.index.block_values import indexable
+from pruning.metadata.index.encodings import Encoding, encoding_of, own_encoding, parsed
+from pruning.metadata.index.file_filters import DOUBTS
+from pruning.metadata.table.memberships import FIELD
 
 FILTER_OFFSET = 14
 
 
-def _evidence(path: Path, **changes: Any) -> filters.Evidence:
+def _evidence(path: Path, **changes: Any) -> file_filters.Evidence:
     """What speaks for a sound filter, but for the changes."""
     footer = read_footer(str(path))
     column = indexable(footer, None)["x"]
     offset = footer.row_groups[0].chunks[0].filter_offset
     with open(path, "rb") as data, pa.PythonFile(data) as handle:
-        header, bits = filters._read(handle, offset)
+        header, bits = file_filters._read(handle, offset)
     sound = {
         "column": column, "bounded": True, "shared": False, "header": header, "bits": bits, "values": 50,
         "encoding": encoding_of(column.leaf.element, column.form, rebased=False),
     }  # fmt: skip
-    return filters.Evidence(**{**sound, **changes})
+    return file_filters.Evidence(**{**sound, **changes})
 
 
 class _Header:
@@ -45,7 +45,7 @@ class _Header:
             setattr(self, name, changes.get(name, getattr(header, name)))
 
 
-def doubted(name: str, path: Path) -> filters.Evidence:
+def doubted(name: str, path: Path) -> file_filters.Evidence:
     """Evidence that only the doubt of this name speaks against."""
     header = _evidence(path).header
     narrow = indexable(read_footer(str(written(path.with_name("narrow.parquet"), sample("int8", 0)))), None)[
@@ -67,10 +67,10 @@ def doubted(name: str, path: Path) -> filters.Evidence:
 def test_each_doubt_takes_a_filter_away(name: str, tmp_path: Path) -> None:
     """Alone, so that each is needed."""
     path = written(tmp_path / "x.parquet", sample("int32", 0))
-    assert filters.believed_filter(_evidence(path)) is not None
+    assert file_filters.believed_filter(_evidence(path)) is not None
     evidence = doubted(name, path)
     assert [doubt.name for doubt in DOUBTS if doubt.applies(evidence)] == [name]
-    assert filters.believed_filter(evidence) is None
+    assert file_filters.believed_filter(evidence) is None
 
 
 def _chunk(footer: dict[int, Any], row_group: int) -> dict[int, Any]:
@@ -145,7 +145,7 @@ def test_the_name_of_an_encoding_that_is_not_known_names_none() -> None:
         assert parsed(text) is None
 
 
-_read, _of = filters._read, Encoding.of
+_read, _of = file_filters._read, Encoding.of
 
 
 def _widened(element: Any, form: Any, *, rebased: bool) -> Encoding:
@@ -165,7 +165,7 @@ def loses(path: Path) -> bool:
 def test_a_hash_of_the_widened_type_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path / "x.parquet", sample("int32", 0))
     assert not loses(path)
-    monkeypatch.setattr(filters, "encoding_of", _widened)
+    monkeypatch.setattr(file_filters, "encoding_of", _widened)
     assert loses(path)
 
 
@@ -173,7 +173,7 @@ def test_the_filter_of_another_row_group_is_killed(tmp_path: Path, monkeypatch: 
     path = written(tmp_path / "x.parquet", sample("int32", 0), sample("int32", GROUP_ROWS))
     assert not loses(path)
     first = read_footer(str(path)).row_groups[0].chunks[0].filter_offset
-    monkeypatch.setattr(filters, "_read", lambda handle, _: _read(handle, first))
+    monkeypatch.setattr(file_filters, "_read", lambda handle, _: _read(handle, first))
     assert loses(path)
 
 
@@ -189,7 +189,7 @@ def test_milliseconds_taken_for_microseconds_are_killed(
 ) -> None:
     path = written(tmp_path / "x.parquet", sample("ms", 0))
     assert not loses(path)
-    monkeypatch.setattr(filters, "encoding_of", _widened)
+    monkeypatch.setattr(file_filters, "encoding_of", _widened)
     assert loses(path)
 
 

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from pruning.errors import InputError
-from pruning.metadata import cache
-from pruning.metadata.collecting import collect
+from pruning.metadata.table import cache
+from pruning.metadata.table.collecting import collect
 
 
 def _write(path: Path, values: list[int], *, modified_ns: int = 10**18) -> Path:

@@ -12,11 +12,11 @@ import pytest
 from oracles.frames import settings
 from pruning.errors import InputError
 from pruning.expressions import types
-from pruning.metadata import reading
-from pruning.metadata.collecting import collect, read_blocks
-from pruning.metadata.constants import with_constants
-from pruning.metadata.listing import is_data
-from pruning.metadata.schema import block_schema, column_types
+from pruning.metadata.files.listing import is_data
+from pruning.metadata.table import reading
+from pruning.metadata.table.collecting import collect, read_blocks
+from pruning.metadata.table.schema import block_schema, column_types
+from pruning.metadata.views.constant_columns import with_constants
 
 UNKNOWN = dict.fromkeys(("null_count", "nan_count", "byte_count", "min", "max", "min_exact", "max_exact"))
 

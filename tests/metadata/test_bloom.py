@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from looking_up import array, denied_in_files, holding
 
 from pruning.expressions import types
-from pruning.metadata import bloom
-from pruning.metadata.memberships import FIELD, value_type
+from pruning.metadata.index import bloom
+from pruning.metadata.table.memberships import FIELD, value_type
 from strategies import values as drawn
 
 WRITTEN_TYPES = (*(type_ for type_ in drawn.TYPES if type_ != types.BOOLEAN),)

@@ -14,8 +14,8 @@ from looking_up import array, present
 import pruning
 from pruning.expressions import types
 from pruning.expressions.types import Type, Value
-from pruning.metadata.buckets import bucket_of, hashes, hashes_of
-from pruning.metadata.memberships import FIELD
+from pruning.metadata.index.buckets import bucket_of, hashes, hashes_of
+from pruning.metadata.table.memberships import FIELD
 from strategies import values as drawn
 
 TEXTS = [b"", b"a", b"abc", b"abcd", b"abcde", "grün".encode(), b"\xf0\x9f\x98\x80", b"0123456789abcdef" * 3]
@@ -59,7 +59,7 @@ def _pool(type_: Type) -> list[Value]:
 
 
 def _scaled(unit: int, type_: Type) -> Value:
-    from pruning.rules.decimals import scaled
+    from pruning.rules.sets.decimals import scaled
 
     return scaled(unit, type_.scale)
 

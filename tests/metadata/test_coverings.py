@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from needs import needs_s2
 
 from pruning.errors import InputError
-from pruning.metadata import coverings
-from pruning.metadata.coverings import (
+from pruning.metadata.table import coverings
+from pruning.metadata.table.coverings import (
     CELLS_MAX,
     LISTS,
     NO_POINTS,
@@ -25,7 +25,7 @@ from pruning.metadata.coverings import (
     may_be_inside,
     with_coverings,
 )
-from pruning.rules.regions import EARTH_RADIUS_METERS, Box, Cap, Interval, Pair, Region
+from pruning.rules.sets.regions import EARTH_RADIUS_METERS, Box, Cap, Interval, Pair, Region
 
 Row = tuple[float | None, float | None]
 

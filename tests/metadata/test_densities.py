@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pruning.densities import POINTS, _spread, densities
 from pruning.expressions.trees import And, Column, Compare, Comparison, IsNull, Literal, Not, Opaque
 from pruning.expressions.types import BOOLEAN, DATE, DOUBLE, LONG, STRING
+from pruning.verdicts.densities import POINTS, _spread, densities
 from strategies.layouts import tables
 from strategies.metadata import exact_facts, metadata, to_metadata
 from strategies.predicates import predicates
@@ -69,7 +69,7 @@ def test_the_widest_integers_are_no_trouble():
 
 
 def test_very_many_blocks_are_not_looked_at(monkeypatch):
-    monkeypatch.setattr("pruning.densities.POINTS_MAX", 0)
+    monkeypatch.setattr("pruning.verdicts.densities.POINTS_MAX", 0)
     table = Table((Column("a", LONG),), (((1,),),))
     predicate = Compare(Comparison.LESS, table.columns[0], Literal(0, LONG))
     assert densities(predicate, to_metadata(table, exact_facts(table))) is None

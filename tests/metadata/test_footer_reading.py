@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from rewriting import BINARY, CHUNKS, META, ROW_GROUPS, rewrite
 
 from pruning.errors import InputError
-from pruning.metadata.collecting import collect, read_blocks
-from pruning.metadata.footer import read_footer
-from pruning.metadata.layout import Malformed, parse
-from pruning.metadata.locations import below, locate
+from pruning.metadata.files.locations import below, locate
+from pruning.metadata.footers.footer import read_footer
+from pruning.metadata.footers.thrift_layout import Malformed, parse
+from pruning.metadata.table.collecting import collect, read_blocks
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from pruning.metadata.collecting import read_blocks
-from pruning.metadata.schema import column_types, flat_columns
+from pruning.metadata.table.collecting import read_blocks
+from pruning.metadata.table.schema import column_types, flat_columns
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 # Statistics that no reader can tell from true ones: the writer shifted them by its time zone.

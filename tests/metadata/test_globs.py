@@ -15,8 +15,8 @@ from py4j.protocol import Py4JJavaError
 
 import pruning
 from pruning.errors import InputError
-from pruning.metadata.globs import as_regex
-from pruning.metadata.listing import list_files
+from pruning.metadata.files.globs import as_regex
+from pruning.metadata.files.listing import list_files
 
 FILES = (
     "a=1/x.parquet",

@@ -13,11 +13,12 @@ from rewriting import KEYS, rewrite
 
 import pruning
 from pruning.errors import InputError
-from pruning.metadata import cache, indexed_files, indexing
-from pruning.metadata.collecting import collect, read_blocks
-from pruning.metadata.indexing import index
-from pruning.metadata.memberships import FIELD
-from pruning.metadata.reading import Outcome
+from pruning.metadata.index import indexed_files, indexing
+from pruning.metadata.index.indexing import index
+from pruning.metadata.table import cache
+from pruning.metadata.table.collecting import collect, read_blocks
+from pruning.metadata.table.memberships import FIELD
+from pruning.metadata.table.reading import Outcome
 
 
 def write(path: Path, *groups: list[Any], name: str = "x", **options: Any) -> Path:

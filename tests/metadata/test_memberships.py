@@ -14,12 +14,12 @@ from looking_up import Rows, array, denied, excluded, holding, looked_at, member
 
 from pruning.expressions import types
 from pruning.expressions.types import Type, Value
-from pruning.metadata import buckets, contents, encodings, own_filters, postings
-from pruning.metadata import holding as module
-from pruning.metadata.forms import Physical
-from pruning.metadata.holding import POINTS_MAX, Holdings, may_hold, points
-from pruning.metadata.own_filters import Budget
-from pruning.rules import cuts
+from pruning.metadata.footers.physical_types import Physical
+from pruning.metadata.index import block_values, buckets, encodings, own_filters, postings
+from pruning.metadata.index import membership_query as module
+from pruning.metadata.index.membership_query import POINTS_MAX, Holdings, may_hold, points
+from pruning.metadata.index.own_filters import Budget
+from pruning.rules.sets import cuts
 from strategies import values as drawn
 
 # From nothing but the layout to a dictionary of everything.
@@ -230,7 +230,7 @@ def _cut_short(lists: Any, sizes: Any, bounds: Any) -> list[Any]:
 
 
 _distinct, _split, _bucket, _hashes = (
-    contents.distinct,
+    block_values.distinct,
     postings.split,
     buckets.bucket_of,
     own_filters.hashes,
@@ -254,11 +254,11 @@ def _twice(values: pa.Array, type_: Type) -> Any:
 
 TWINS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "a list is cut to its budget": lambda patch: patch.setattr(
-        "pruning.metadata.choosing._within", _cut_short
+        "pruning.metadata.index.membership_budget._within", _cut_short
     ),
-    "only the first pages are looked at": lambda patch: patch.setattr(contents, "distinct", _first_half),
+    "only the first pages are looked at": lambda patch: patch.setattr(block_values, "distinct", _first_half),
     "frequent values are forgotten": lambda patch: patch.setattr(postings, "split", _forgets_frequent),
-    "a modulus is doubled": lambda patch: patch.setattr(contents, "bucket_of", _twice),
+    "a modulus is doubled": lambda patch: patch.setattr(block_values, "bucket_of", _twice),
     "values are inserted as wider ones": lambda patch: patch.setattr(own_filters, "hashes", _wider_hashes),
 }
 

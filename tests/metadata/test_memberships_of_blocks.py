@@ -6,17 +6,17 @@ import pyarrow as pa
 import pytest
 from looking_up import Rows, memberships, told
 
-from pruning.classification import classify_blocks
 from pruning.expressions import types
 from pruning.expressions.trees import Column, Compare, Comparison, In, Literal, Not
 from pruning.expressions.types import Type, Value
-from pruning.metadata import constants
-from pruning.metadata.blocks import Shard
-from pruning.metadata.constants import with_constants
-from pruning.metadata.memberships import FIELD, attach, indexed, without
-from pruning.metadata.schema import block_schema
-from pruning.metadata.structs import field_of
-from pruning.rules.truths import Match
+from pruning.metadata.table.blocks import Shard
+from pruning.metadata.table.memberships import FIELD, attach, indexed, without
+from pruning.metadata.table.schema import block_schema
+from pruning.metadata.table.structs import field_of
+from pruning.metadata.views import constant_columns
+from pruning.metadata.views.constant_columns import with_constants
+from pruning.rules.sets.truths import Match
+from pruning.verdicts.classification import classify_blocks
 
 
 def table(blocks: Sequence[Rows], type_: Type = types.INTEGER, *, budget: int = 1 << 20) -> pa.Table:
@@ -115,6 +115,6 @@ def test_slices_filters_and_streams_keep_what_is_known() -> None:
 
 
 def test_a_replaced_column_that_kept_its_values_would_lose_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(constants, "without", lambda metadata, _: metadata)
+    monkeypatch.setattr(constant_columns, "without", lambda metadata, _: metadata)
     metadata = with_constants(table([[1], [2]]), "x", types.INTEGER, [7, 7])
     assert classify_blocks(equal(7), metadata).to_pylist() == [Match.NONE] * 2

@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from rewriting import BINARY, CHUNKS, LIST, META, ROW_GROUPS, rewrite
 
 from oracles.frames import settings as spark_settings
-from pruning.classification import classify_blocks
 from pruning.expressions import types
 from pruning.expressions.trees import Column, Compare, Comparison, IsNull, Literal
-from pruning.metadata.collecting import collect
-from pruning.metadata.lanes import Blocks
-from pruning.metadata.nested import DEPTH_MAX, leaves
-from pruning.metadata.schema import column_types, flat_columns
-from pruning.rules.program import Aspect, Input, Program
-from pruning.rules.truths import Match
-from pruning.spark.ranges import range_filters
+from pruning.metadata.footers.nested import DEPTH_MAX, leaves
+from pruning.metadata.table.collecting import collect
+from pruning.metadata.table.schema import column_types, flat_columns
+from pruning.metadata.views.lanes import Blocks
+from pruning.rules.program.operations import Aspect, Input, Program
+from pruning.rules.sets.truths import Match
+from pruning.spark.drive.range_filters import range_filters
+from pruning.verdicts.classification import classify_blocks
 
 INT32, REQUIRED, OPTIONAL, REPEATED, LIST_TYPE, MAP_TYPE = 1, 0, 1, 2, 3, 1
 

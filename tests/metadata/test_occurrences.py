@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from pruning.expressions import types
 from pruning.expressions.trees import Column
 from pruning.expressions.types import Type
-from pruning.metadata import occurrences as module
-from pruning.metadata.occurrences import occurrences, with_function
-from pruning.metadata.schema import arrow_type, block_schema
+from pruning.metadata.table.schema import arrow_type, block_schema
+from pruning.metadata.views import constant_blocks as module
+from pruning.metadata.views.constant_blocks import occurrences, with_function
 from strategies.layouts import tables
 from strategies.metadata import exact_facts, metadata, to_metadata
 from strategies.tables import Table, to_arrow

@@ -17,10 +17,10 @@ import pruning
 from pruning.errors import InputError
 from pruning.expressions import types
 from pruning.expressions.types import Type, Value
-from pruning.metadata import bloom, contents, indexed_files, indexing, own_filters, xxh64
-from pruning.metadata.encodings import own_encoding
-from pruning.metadata.memberships import FIELD
-from pruning.metadata.own_filters import BITS_MIN, BITS_WANTED, Budget, bytes_needed, own_filter
+from pruning.metadata.index import block_values, bloom, indexed_files, indexing, own_filters, xxh64
+from pruning.metadata.index.encodings import own_encoding
+from pruning.metadata.index.own_filters import BITS_MIN, BITS_WANTED, Budget, bytes_needed, own_filter
+from pruning.metadata.table.memberships import FIELD
 from strategies import values as drawn
 
 FILTERED = tuple(type_ for type_ in drawn.TYPES if type_ != types.BOOLEAN)
@@ -55,7 +55,7 @@ def test_a_value_is_inserted_in_every_way_it_is_looked_for(
     encoding = own_encoding(type_)
     assert encoding is not None
     pool = [value for value in data.draw(drawn.pools(type_, max_size=8)) if present([value])]
-    column = contents.distinct(pa.chunked_array([array(pool, type_)]), type_)
+    column = block_values.distinct(pa.chunked_array([array(pool, type_)]), type_)
     column = pa.concat_arrays([column] * copies).slice(skipped)
     expected = [
         xxhash.xxh64_intdigest(way)
@@ -111,7 +111,7 @@ def kept(path: Path) -> list[dict[str, Any]]:
 
 def test_keys_in_row_groups_of_ordinary_size_get_a_filter(keys: Path, spark: Any) -> None:
     """Of columns that are named, 12 bits for each value; a key is then looked for in its row group alone."""
-    assert contents.DISTINCT_MAX < ROWS
+    assert block_values.DISTINCT_MAX < ROWS
     report = pruning.index(keys, ["k", "s"])
     assert [(column.filter, column.unfitting) for column in report.columns] == [(2, 0), (2, 0)]
     assert all(len(row["k"]["filter"]) == bytes_needed(ROWS, bits=12) - 64 for row in kept(keys))
@@ -134,7 +134,7 @@ def test_no_key_of_a_large_block_is_denied(keys: Path) -> None:
         assert encoding is not None
         for group in range(2):
             column = pq.ParquetFile(keys).read_row_group(group, [name])[name]
-            values = contents.distinct(column, type_)
+            values = block_values.distinct(column, type_)
             for hash_ in own_filters.hashes(values, type_, encoding)[::50]:
                 assert bloom.may_contain(filters, np.array([group]), int(hash_))[0]
 

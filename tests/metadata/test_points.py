@@ -8,15 +8,15 @@ import pytest
 from needs import needs_s2
 
 import pruning
-from pruning.classification import classify_blocks
 from pruning.errors import InputError
 from pruning.expressions.trees import And, Column, Compare, Comparison, Literal
 from pruning.expressions.types import DOUBLE
-from pruning.metadata import coverings
-from pruning.metadata.blocks import Shard
-from pruning.metadata.coverings import LISTS, NO_POINTS, coverings_of, with_coverings
-from pruning.metadata.points import attach, file_coverings, without
-from pruning.rules.regions import Pair
+from pruning.metadata.table import coverings
+from pruning.metadata.table.blocks import Shard
+from pruning.metadata.table.coverings import LISTS, NO_POINTS, coverings_of, with_coverings
+from pruning.metadata.table.points import attach, file_coverings, without
+from pruning.rules.sets.regions import Pair
+from pruning.verdicts.classification import classify_blocks
 
 PAIR, OTHER = Pair("lat", "lon"), Pair("x", "y")
 PARIS, YORK, SYDNEY = (48.85, 2.35), (40.7, -74.0), (-33.9, 151.2)

@@ -7,7 +7,7 @@ from budget import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pruning.metadata.postings import frequent_stream, frequent_values, split
+from pruning.metadata.index.postings import frequent_stream, frequent_values, split
 
 
 @given(

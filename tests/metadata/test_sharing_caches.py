@@ -13,8 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import pruning
-from pruning.metadata import cache, listing, reading
-from pruning.metadata.collecting import collect, read_blocks
+from pruning.metadata.files import listing
+from pruning.metadata.table import cache, reading
+from pruning.metadata.table.collecting import collect, read_blocks
 
 NOBODY = 65_534
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be another user")

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pruning.metadata.structs import field_of, has_field, made_of, with_fields
+from pruning.metadata.table.structs import field_of, has_field, made_of, with_fields
 from strategies.names import hostile_names
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("pruning", "dynamic_tables", "oracles", "sim", "strategies", "skipproof", "bench", "tests")
-ONLY = ROOT / "pruning" / "metadata" / "structs.py"
+ONLY = ROOT / "pruning" / "metadata" / "table" / "structs.py"
 
 
 def numbered(names: tuple[str, ...], mask: list[bool] | None = None) -> pa.StructArray:

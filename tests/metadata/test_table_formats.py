@@ -11,7 +11,7 @@ import pytest
 
 import pruning
 from pruning.errors import InputError, SkippedFileWarning
-from pruning.metadata.locations import above
+from pruning.metadata.files.locations import above
 from skipproof.describing import describe
 
 DELTA, ICEBERG, HUDI = "Delta Lake", "Iceberg", "Hudi"

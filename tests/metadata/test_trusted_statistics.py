@@ -29,16 +29,16 @@ from stated_files import (
     written_by,
 )
 
-from pruning.classification import classify_blocks
 from pruning.expressions import types
 from pruning.expressions.trees import Column, Compare, Comparison, Literal
-from pruning.metadata import trust
-from pruning.metadata.collecting import collect
-from pruning.metadata.evidence import provenance
-from pruning.metadata.footer import read_footer
-from pruning.metadata.forms import form_of
-from pruning.metadata.trust import DOUBTS, doubts
-from pruning.rules.truths import Match
+from pruning.metadata.footers import trust
+from pruning.metadata.footers.evidence import provenance
+from pruning.metadata.footers.footer import read_footer
+from pruning.metadata.footers.physical_types import form_of
+from pruning.metadata.footers.trust import DOUBTS, doubts
+from pruning.metadata.table.collecting import collect
+from pruning.rules.sets.truths import Match
+from pruning.verdicts.classification import classify_blocks
 
 
 def _doubts(path: Path) -> set[str]:

@@ -13,10 +13,10 @@ import pytest
 from rewriting import BINARY, COLUMN_ORDERS, KEYS, LIST, rewrite
 from stated_files import FLOATS, INTS, OLD, OURS, facts_of, stating, without_order, written, written_by
 
-from pruning.metadata.blocks import shards
-from pruning.metadata.collecting import collect
-from pruning.metadata.footer import read_footer
-from pruning.metadata.schema import column_types
+from pruning.metadata.footers.footer import read_footer
+from pruning.metadata.table.blocks import shards
+from pruning.metadata.table.collecting import collect
+from pruning.metadata.table.schema import column_types
 
 TYPES = [
     (pa.array([1], pa.uint8()), "smallint", 1),

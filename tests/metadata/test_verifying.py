@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rewriting import BINARY, I64, ROW_GROUPS, rewrite, statistics
 
-from pruning.metadata import verifying
-from pruning.metadata.verifying import Checked, check, verify
+from pruning.metadata.views import verifying
+from pruning.metadata.views.verifying import Checked, check, verify
 
 NULLS, MAX_VALUE, MIN_VALUE = 3, 5, 6
 OURS = {b"org.apache.spark.version": b"4.3.0"}

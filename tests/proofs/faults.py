@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pruning.rules.builder import Builder
-from pruning.rules.program import Aspect, Bound, Flag
+from pruning.rules.program.builder import Builder
+from pruning.rules.program.operations import Aspect, Bound, Flag
 
 
 class TouchingIsApart(Builder):

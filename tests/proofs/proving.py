@@ -22,17 +22,17 @@ from pruning.expressions.trees import (
     type_of,
 )
 from pruning.expressions.types import BOOLEAN, BYTE, Type
-from pruning.rules import cuts
-from pruning.rules.analysis import BOUNDS_ALONE, Analysis, Beyond, Rule, RuleKey
-from pruning.rules.builder import Builder
-from pruning.rules.environment import Environment
-from pruning.rules.interpreters.solver import Solver
-from pruning.rules.interpreters.solver_numbers import Bounded, Cell, Number
-from pruning.rules.outcomes import ValueSet
-from pruning.rules.program import Aspect, Bound, Flag, Input, Op
-from pruning.rules.ranges import Range
-from pruning.rules.table import RULES
-from pruning.rules.truths import Truths
+from pruning.rules.analysis.environment import Environment
+from pruning.rules.analysis.evaluation import BOUNDS_ALONE, Analysis, Beyond, Rule, RuleKey
+from pruning.rules.analysis.ranges import Range
+from pruning.rules.compile.table import RULES
+from pruning.rules.interpreters.solver.interpreter import Solver
+from pruning.rules.interpreters.solver.numbers import Bounded, Cell, Number
+from pruning.rules.program.builder import Builder
+from pruning.rules.program.operations import Aspect, Bound, Flag, Input, Op
+from pruning.rules.sets import cuts
+from pruning.rules.sets.outcomes import ValueSet
+from pruning.rules.sets.truths import Truths
 
 TIMEOUT_MS = 60_000
 ASSUMED = (

@@ -26,11 +26,11 @@ from pruning.expressions.trees import (
     type_of,
 )
 from pruning.expressions.types import DATE, INTEGER, LONG, STRING, TIMESTAMP, TIMESTAMP_NTZ, Kind, Type
-from pruning.rules.cycles import CYCLES
-from pruning.rules.interpreters.solver_steps import step_of
-from pruning.rules.interpreters.solver_theory import Theory
-from pruning.rules.primitives import MICROS_PER_DAY
-from pruning.rules.steps import Action, Bend, Step
+from pruning.rules.interpreters.solver.steps import step_of
+from pruning.rules.interpreters.solver.theory import Theory
+from pruning.rules.sets.primitives import MICROS_PER_DAY
+from pruning.rules.time.cycles import CYCLES
+from pruning.rules.time.steps import Action, Bend, Step
 
 ZONE = "America/St_Johns"
 HOUR = 3_600_000_000

@@ -6,11 +6,11 @@ from subject_parts import NAN, A, B, S, X, equal, less, literal
 
 from pruning.expressions.trees import And, Column, Expression, In, IsNull, Not, Or, StartsWith
 from pruning.expressions.types import DOUBLE, STRING
-from pruning.rules.analysis import BOUNDS_ALONE, Analysis, Beyond
-from pruning.rules.builder import Builder
-from pruning.rules.program import Aspect, Input
-from pruning.rules.table import RULES
-from pruning.rules.verdicts import analyse, truth_flags
+from pruning.rules.analysis.evaluation import BOUNDS_ALONE, Analysis, Beyond
+from pruning.rules.compile.table import RULES
+from pruning.rules.compile.verdicts import analyse, truth_flags
+from pruning.rules.program.builder import Builder
+from pruning.rules.program.operations import Aspect, Input
 
 INDEXED = Beyond(indexed=frozenset("asx"))
 SUBJECTS: dict[str, Expression] = {

@@ -20,9 +20,9 @@ from subjects import SUBJECTS
 from twin import Twin
 
 from pruning.expressions.trees import Expression
-from pruning.rules.analysis import Rule
-from pruning.rules.builder import Builder
-from pruning.rules.table import RULES
+from pruning.rules.analysis.evaluation import Rule
+from pruning.rules.compile.table import RULES
+from pruning.rules.program.builder import Builder
 
 TWINS: Mapping[str, Twin] = {
     **twins_of_predicates.TWINS,

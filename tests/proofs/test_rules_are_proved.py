@@ -6,8 +6,8 @@ from subjects import SUBJECTS
 
 from pruning.expressions import trees
 from pruning.expressions.traversal import walk
-from pruning.rules.analysis import rule_key
-from pruning.rules.table import RULES
+from pruning.rules.analysis.evaluation import rule_key
+from pruning.rules.compile.table import RULES
 
 CASES = [(family, name) for family, subjects in SUBJECTS.items() for name in subjects]
 

@@ -25,22 +25,20 @@ from text_meanings import (
 
 from pruning.expressions.trees import Function
 from pruning.expressions.types import INTEGER, STRING
-from pruning.rules import (
+from pruning.rules.families import patterns
+from pruning.rules.sets import cuts, languages, value_sets
+from pruning.rules.sets.languages import Language
+from pruning.rules.sets.value_sets import Values
+from pruning.rules.text import (
     ascii_case,
-    cuts,
+    interval_preimages,
     java_patterns,
-    languages,
     letter_case,
     like_patterns,
-    patterns,
-    regular,
-    text_functions,
-    text_intervals,
-    value_sets,
+    preimages,
+    regular_expressions,
 )
-from pruning.rules.characters import language
-from pruning.rules.languages import Language
-from pruning.rules.value_sets import Values
+from pruning.rules.text.characters import language
 
 Sets = tuple[Values, Values]
 VALUES = [
@@ -108,13 +106,13 @@ def changed(module: Any, name: str, value: object) -> Iterator[None]:
         letter_case._changes,
         letter_case._image_moves,
         ascii_case.becoming_roughly,
-        regular.matches,
+        regular_expressions.matches,
     )
     with mock.patch.object(module, name, value):
-        for function in (*cached, text_functions.trimmed, text_functions.cut_out, patterns._searched):
+        for function in (*cached, preimages.trimmed, preimages.cut_out, patterns._searched):
             function.cache_clear()
         yield
-    for function in (*cached, text_functions.trimmed, text_functions.cut_out, patterns._searched):
+    for function in (*cached, preimages.trimmed, preimages.cut_out, patterns._searched):
         function.cache_clear()
 
 
@@ -168,14 +166,16 @@ def _whole_match(pattern: bytes) -> Sets:
     """RLIKE taken to match the whole text."""
     found = java_patterns.found_in(b"^(" + pattern + b")$")
     assert found is not None
-    matched = regular.matches(found)
+    matched = regular_expressions.matches(found)
     assert matched is not None
     return matched.true, matched.false
 
 
 def _faults_match_nothing() -> Sets:
     """Strings that are not UTF-8 taken for strings that no pattern matches."""
-    with changed(regular, "language", lambda machine: language(replace(machine, faulty=lambda _: False))):
+    with changed(
+        regular_expressions, "language", lambda machine: language(replace(machine, faulty=lambda _: False))
+    ):
         return patterns.like_sets(b"a_%", "\\")
 
 
@@ -185,8 +185,8 @@ def _length_in_bytes(wanted: Any) -> Language | None:
 
 def _only_shorter(wanted: Any) -> Values:
     """RPAD taken to pad, not to cut."""
-    padded = text_functions.padded(wanted, 2, " ")
-    short = text_functions.of_length(cuts.below(2, INTEGER, inclusive=True))
+    padded = preimages.padded(wanted, 2, " ")
+    short = preimages.of_length(cuts.below(2, INTEGER, inclusive=True))
     assert padded is not None
     assert short is not None
     return value_sets.intersection(padded, short)
@@ -228,7 +228,7 @@ def _turkish(value: bytes) -> bytes | None:
 
 def _reads_on(value: bytes) -> bytes:
     """SUBSTRING that takes what lies behind a string which ends inside a character."""
-    return value + b"\xa9" if value.endswith(b"\xc3") else text_intervals.first_characters(value, 2)
+    return value + b"\xa9" if value.endswith(b"\xc3") else interval_preimages.first_characters(value, 2)
 
 
 END = Regex("a$", "a" + ANCHORS["$"])
@@ -244,14 +244,16 @@ TWINS: Mapping[str, Predicate | Preimage] = {
     ),
     "faults match nothing": Predicate(liked(b"a_%"), _faults_match_nothing, like("a_%", "\\")),
     "$ without line end": Predicate(
-        found_in(b"a$"), under(java_patterns, "_END", regular.EMPTY, found_in(b"a$")), rlike(END)
+        found_in(b"a$"), under(java_patterns, "_END", regular_expressions.EMPTY, found_in(b"a$")), rlike(END)
     ),
     "$ inside a line end": Predicate(
         found_in(b"\r$"),
         under(
             java_patterns,
             "_END",
-            regular.Either((regular.EMPTY, regular.Letters(((10, 10), (13, 13))))),
+            regular_expressions.Either(
+                (regular_expressions.EMPTY, regular_expressions.Letters(((10, 10), (13, 13))))
+            ),
             found_in(b"\r$"),
         ),
         rlike(Regex("\r$", "\r" + ANCHORS["$"])),
@@ -319,54 +321,59 @@ TWINS: Mapping[str, Predicate | Preimage] = {
     ),
     "TRIM of tabs too": Preimage(
         language_of(b"a\t", b"\ta", b"\t"),
-        lambda wanted: text_functions.trimmed(wanted, " ", leading=True, trailing=True),
-        lambda wanted: text_functions.trimmed(wanted, " \t", leading=True, trailing=True),
+        lambda wanted: preimages.trimmed(wanted, " ", leading=True, trailing=True),
+        lambda wanted: preimages.trimmed(wanted, " \t", leading=True, trailing=True),
         of_text(lambda s: s.strip(" ")),
     ),
     "LTRIM as TRIM": Preimage(
         A_SPACE,
-        lambda wanted: text_functions.trimmed(wanted, " ", leading=True, trailing=False),
-        lambda wanted: text_functions.trimmed(wanted, " ", leading=True, trailing=True),
+        lambda wanted: preimages.trimmed(wanted, " ", leading=True, trailing=False),
+        lambda wanted: preimages.trimmed(wanted, " ", leading=True, trailing=True),
         of_text(lambda s: s.lstrip(" ")),
     ),
     "SUBSTRING by bytes": Preimage(
         cuts.of_values(["éa".encode(), "aé".encode()], STRING),
-        lambda wanted: text_intervals.starting(wanted, 2),
-        under(text_intervals, "_WIDTHS", (1,) * 256, lambda wanted: text_intervals.starting(wanted, 2)),
+        lambda wanted: interval_preimages.starting(wanted, 2),
+        under(
+            interval_preimages, "_WIDTHS", (1,) * 256, lambda wanted: interval_preimages.starting(wanted, 2)
+        ),
         of_text(lambda s: substring(s, 1, 2)),
     ),
     "SUBSTRING reads to the end alone": Preimage(
         cuts.of_values(["é".encode(), "aé".encode()], STRING),
-        lambda wanted: text_intervals.starting(wanted, 2),
+        lambda wanted: interval_preimages.starting(wanted, 2),
         under(
-            text_intervals, "_is_broken", lambda *_: False, lambda wanted: text_intervals.starting(wanted, 2)
+            interval_preimages,
+            "_is_broken",
+            lambda *_: False,
+            lambda wanted: interval_preimages.starting(wanted, 2),
         ),
         _reads_on,
     ),
     "SUBSTRING from 0 loses one": Preimage(
         language_of(b"ab"),
-        lambda wanted: text_functions.cut_out(wanted, 0, 2),
-        lambda wanted: text_functions.cut_out(wanted, 1, 1),
+        lambda wanted: preimages.cut_out(wanted, 0, 2),
+        lambda wanted: preimages.cut_out(wanted, 1, 1),
         of_text(lambda s: substring(s, 0, 2)),
     ),
     "SUBSTRING from the end stays inside": Preimage(
         language_of(b"a"),
-        lambda wanted: text_functions.cut_out(wanted, -3, 2),
-        lambda wanted: text_functions.surrounded(wanted, b"", b"b"),
+        lambda wanted: preimages.cut_out(wanted, -3, 2),
+        lambda wanted: preimages.surrounded(wanted, b"", b"b"),
         of_text(lambda s: substring(s, -3, 2)),
     ),
     "CONCAT forgets its end": Preimage(
         language_of(b"ab"),
-        lambda wanted: text_functions.surrounded(wanted, b"", b"b"),
-        lambda wanted: text_functions.surrounded(wanted, b"", b""),
+        lambda wanted: preimages.surrounded(wanted, b"", b"b"),
+        lambda wanted: preimages.surrounded(wanted, b"", b""),
         of_text(lambda s: s + "b"),
     ),
     "LENGTH in bytes": Preimage(
-        cuts.of_values([1], INTEGER), text_functions.of_length, _length_in_bytes, of_text(len)
+        cuts.of_values([1], INTEGER), preimages.of_length, _length_in_bytes, of_text(len)
     ),
     "RPAD never cuts": Preimage(
         language_of(b"ab"),
-        lambda wanted: text_functions.padded(wanted, 2, " "),
+        lambda wanted: preimages.padded(wanted, 2, " "),
         _only_shorter,
         of_text(lambda s: rpad(s, 2, " ")),
     ),

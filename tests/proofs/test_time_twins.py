@@ -10,11 +10,11 @@ from proving import Proof
 from subjects import SUBJECTS
 
 from pruning.expressions.trees import Function
-from pruning.rules import calendar, cycles, steps, zones
-from pruning.rules.builder import Builder
-from pruning.rules.functions import Apply, Side
-from pruning.rules.program import Bound
-from pruning.rules.steps import Action, Step
+from pruning.rules.program.builder import Builder
+from pruning.rules.program.functions import Apply, Side
+from pruning.rules.program.operations import Bound
+from pruning.rules.time import calendar, cycles, steps, zones
+from pruning.rules.time.steps import Action, Step
 
 
 class Straight(Builder):

@@ -14,12 +14,12 @@ from oracles.symbolic import Meaning, Outcome
 from pruning.expressions.traversal import walk
 from pruning.expressions.trees import Contains, EndsWith, Expression, Like, RLike, type_of
 from pruning.expressions.types import Type
-from pruning.rules.analysis import Analysis, Rule, RuleKey, rule_key
-from pruning.rules.interpreters.solver import Solver
-from pruning.rules.interpreters.solver_numbers import Bounded, Number
-from pruning.rules.outcomes import ValueSet
-from pruning.rules.table import RULES
-from pruning.rules.truths import Truths
+from pruning.rules.analysis.evaluation import Analysis, Rule, RuleKey, rule_key
+from pruning.rules.compile.table import RULES
+from pruning.rules.interpreters.solver.interpreter import Solver
+from pruning.rules.interpreters.solver.numbers import Bounded, Number
+from pruning.rules.sets.outcomes import ValueSet
+from pruning.rules.sets.truths import Truths
 
 
 @dataclass(slots=True)

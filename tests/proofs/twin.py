@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pruning.rules.analysis import Rule, RuleKey
+from pruning.rules.analysis.evaluation import Rule, RuleKey
 
 
 @dataclass(frozen=True, slots=True)

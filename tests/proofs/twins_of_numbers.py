@@ -11,19 +11,13 @@ from pruning.expressions import trees
 from pruning.expressions.trees import (
     Function,
 )
-from pruning.rules import (
-    arithmetic,
-    cast,
-    elementary,
-    extremes,
-    ranges,
-    rounding,
-)
-from pruning.rules.analysis import Analysis, Rule, rule_key
-from pruning.rules.environment import Environment
-from pruning.rules.functions import Apply, Side
-from pruning.rules.ranges import Range
-from pruning.rules.table import RULES
+from pruning.rules.analysis import ranges
+from pruning.rules.analysis.environment import Environment
+from pruning.rules.analysis.evaluation import Analysis, Rule, rule_key
+from pruning.rules.analysis.ranges import Range
+from pruning.rules.compile.table import RULES
+from pruning.rules.families import arithmetic, casts, elementary, extremes, rounding
+from pruning.rules.program.functions import Apply, Side
 
 
 def _overflow_ignored(analysis: Analysis, node: Any, environment: Environment) -> Range:
@@ -126,7 +120,7 @@ def _no_zone(analysis: Analysis, node: Any, environment: Environment) -> Range:
 
 def _narrowing_cast_never_null(analysis: Analysis, node: Any, environment: Environment) -> Range:
     """A cast that does not fit gives NULL."""
-    known = cast.cast_range(analysis, node, environment)
+    known = casts.cast_range(analysis, node, environment)
     return replace(known, may_null=analysis.range(node.operand, environment).may_null)
 
 
@@ -149,7 +143,7 @@ def _rounds_before_it_casts(analysis: Analysis, node: Any, environment: Environm
 
 def _cuts_off(analysis: Analysis, node: Any, environment: Environment) -> Range:
     """FLOOR taken for a cast, which goes toward zero."""
-    return cast.cast_range(analysis, trees.Cast(node.operands[0], node.type, trees.Mode.LEGACY), environment)
+    return casts.cast_range(analysis, trees.Cast(node.operands[0], node.type, trees.Mode.LEGACY), environment)
 
 
 def _rounded_as(function: Function) -> Callable[..., Range]:

@@ -18,24 +18,24 @@ from pruning.expressions.trees import (
     Not,
 )
 from pruning.expressions.types import BYTE
-from pruning.rules import (
+from pruning.rules.analysis import ranges
+from pruning.rules.analysis.environment import Environment
+from pruning.rules.analysis.evaluation import Analysis, Rule
+from pruning.rules.analysis.ranges import Range
+from pruning.rules.families import (
     boolean,
     comparison,
     conditional,
-    cuts,
     leaves,
     membership,
     null_test,
     order,
     quantifiers,
-    ranges,
 )
-from pruning.rules.analysis import Analysis, Rule
-from pruning.rules.environment import Environment
-from pruning.rules.outcomes import NOTHING, NUMBERS, Outcomes, ValueSet
-from pruning.rules.program import Flag
-from pruning.rules.ranges import Range
-from pruning.rules.truths import Truths
+from pruning.rules.program.operations import Flag
+from pruning.rules.sets import cuts
+from pruning.rules.sets.outcomes import NOTHING, NUMBERS, Outcomes, ValueSet
+from pruning.rules.sets.truths import Truths
 
 
 def _may_differ_only_if_both_bounds_do(

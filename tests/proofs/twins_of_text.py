@@ -9,11 +9,14 @@ from twin import Twin
 from pruning.expressions import trees
 from pruning.expressions.trees import Contains, EndsWith, Expression, Function, Like, RLike, StartsWith
 from pruning.expressions.types import STRING
-from pruning.rules import cuts, like_patterns, patterns, ranges, text
-from pruning.rules.analysis import Analysis, Rule
-from pruning.rules.environment import Environment
-from pruning.rules.outcomes import Outcomes, ValueSet
-from pruning.rules.ranges import Range
+from pruning.rules.analysis import ranges
+from pruning.rules.analysis.environment import Environment
+from pruning.rules.analysis.evaluation import Analysis, Rule
+from pruning.rules.analysis.ranges import Range
+from pruning.rules.families import patterns, text_functions
+from pruning.rules.sets import cuts
+from pruning.rules.sets.outcomes import Outcomes, ValueSet
+from pruning.rules.text import like_patterns
 
 
 def _prefix_ends_at_itself(analysis: Analysis, node: Any) -> Outcomes:
@@ -57,19 +60,19 @@ def _itself(node: Any, values: ValueSet) -> tuple[Expression, ValueSet]:
 
 def _not_null(analysis: Analysis, node: Any, environment: Environment) -> Range:
     """A function of a text that is never NULL."""
-    return ranges.not_null(analysis.build, text.unknown_range(analysis, node, environment))
+    return ranges.not_null(analysis.build, text_functions.unknown_range(analysis, node, environment))
 
 
 def _below_its_operand(analysis: Analysis, node: Any, environment: Environment) -> Range:
     """What follows a text taken to change nothing of its order: s || t at most s's upper bound."""
-    known = text.lengthened_range(analysis, node, environment)
+    known = text_functions.lengthened_range(analysis, node, environment)
     first = analysis.range(node.operands[0], environment)
     return ranges.within(analysis.build, known, known.lower, first.upper)
 
 
 def _start_keeps_the_lower_bound(analysis: Analysis, node: Any, environment: Environment) -> Range:
     """A start of a text taken to be at least the text's lower bound."""
-    known = text.shortened_range(analysis, node, environment)
+    known = text_functions.shortened_range(analysis, node, environment)
     return ranges.within(
         analysis.build, known, analysis.range(node.operands[0], environment).lower, known.upper
     )
@@ -78,7 +81,7 @@ def _start_keeps_the_lower_bound(analysis: Analysis, node: Any, environment: Env
 def _never_empty(analysis: Analysis, node: Any, environment: Environment) -> Range:
     """A length of at least 1; the empty text has none."""
     build = analysis.build
-    known = text.length_range(analysis, node, environment)
+    known = text_functions.length_range(analysis, node, environment)
     return ranges.within(build, known, build.bound(1, node.type), known.upper)
 
 
@@ -89,23 +92,38 @@ TWINS: Mapping[str, Twin] = {
     "suffix is all": Twin(EndsWith, Rule(outcomes=_suffix_is_the_text), "patterns", "endswith"),
     "part is a prefix": Twin(Contains, Rule(outcomes=_part_is_a_prefix), "patterns", "contains"),
     "match begins the text": Twin(RLike, Rule(outcomes=_match_begins_the_text), "patterns", "RLIKE anywhere"),
-    "upper changes nothing": Twin(Function.UPPER, replace(text.CASE, preimage=_itself), "text", "upper ="),
-    "lower changes nothing": Twin(Function.LOWER, replace(text.CASE, preimage=_itself), "text", "lower IN"),
-    "trim changes nothing": Twin(Function.TRIM, replace(text.TRIM, preimage=_itself), "text", "trim ="),
-    "ltrim changes nothing": Twin(Function.LTRIM, replace(text.TRIM, preimage=_itself), "text", "ltrim <"),
+    "upper changes nothing": Twin(
+        Function.UPPER, replace(text_functions.CASE, preimage=_itself), "text", "upper ="
+    ),
+    "lower changes nothing": Twin(
+        Function.LOWER, replace(text_functions.CASE, preimage=_itself), "text", "lower IN"
+    ),
+    "trim changes nothing": Twin(
+        Function.TRIM, replace(text_functions.TRIM, preimage=_itself), "text", "trim ="
+    ),
+    "ltrim changes nothing": Twin(
+        Function.LTRIM, replace(text_functions.TRIM, preimage=_itself), "text", "ltrim <"
+    ),
     "rtrim from below": Twin(
-        Function.RTRIM, replace(text.RTRIM, range=_start_keeps_the_lower_bound), "text", "rtrim"
+        Function.RTRIM, replace(text_functions.RTRIM, range=_start_keeps_the_lower_bound), "text", "rtrim"
     ),
     "left from below": Twin(
-        Function.SUBSTRING, replace(text.SUBSTRING, range=_start_keeps_the_lower_bound), "text", "left"
+        Function.SUBSTRING,
+        replace(text_functions.SUBSTRING, range=_start_keeps_the_lower_bound),
+        "text",
+        "left",
     ),
     "right changes nothing": Twin(
-        Function.SUBSTRING, replace(text.SUBSTRING, preimage=_itself), "text", "right ="
+        Function.SUBSTRING, replace(text_functions.SUBSTRING, preimage=_itself), "text", "right ="
     ),
     "concat below its start": Twin(
-        Function.CONCAT, replace(text.CONCAT, range=_below_its_operand), "text", "concat"
+        Function.CONCAT, replace(text_functions.CONCAT, range=_below_its_operand), "text", "concat"
     ),
-    "length never 0": Twin(Function.LENGTH, replace(text.LENGTH, range=_never_empty), "text", "length"),
-    "rpad never NULL": Twin(Function.RPAD, replace(text.RPAD, range=_not_null), "text", "rpad"),
-    "rpad changes nothing": Twin(Function.RPAD, replace(text.RPAD, preimage=_itself), "text", "rpad ="),
+    "length never 0": Twin(
+        Function.LENGTH, replace(text_functions.LENGTH, range=_never_empty), "text", "length"
+    ),
+    "rpad never NULL": Twin(Function.RPAD, replace(text_functions.RPAD, range=_not_null), "text", "rpad"),
+    "rpad changes nothing": Twin(
+        Function.RPAD, replace(text_functions.RPAD, preimage=_itself), "text", "rpad ="
+    ),
 }

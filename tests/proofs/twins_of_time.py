@@ -7,13 +7,14 @@ from twin import Twin
 
 from pruning.expressions.trees import Call, Expression, Function
 from pruning.expressions.types import DATE, LONG
-from pruning.rules import date_fields, fields, ranges, time
-from pruning.rules.analysis import Analysis, Rule
-from pruning.rules.environment import Environment
-from pruning.rules.functions import Apply
-from pruning.rules.outcomes import ValueSet
-from pruning.rules.ranges import Range
-from pruning.rules.steps import Action, Step
+from pruning.rules.analysis import ranges
+from pruning.rules.analysis.environment import Environment
+from pruning.rules.analysis.evaluation import Analysis, Rule
+from pruning.rules.analysis.ranges import Range
+from pruning.rules.families import date_fields, time_fields, time_functions
+from pruning.rules.program.functions import Apply
+from pruning.rules.sets.outcomes import ValueSet
+from pruning.rules.time.steps import Action, Step
 
 
 def _turned(range_: Callable[..., Range]) -> Callable[..., Range]:
@@ -33,10 +34,12 @@ def _unwrapped(analysis: Analysis, node: Expression, environment: Environment) -
     date, days = (analysis.range(operand, environment) for operand in node.operands)
     ends = ((date.lower, days.upper), (date.upper, days.lower))
     lower, upper = (
-        time._whole(build, build.subtract(*(time._whole(build, bound, LONG) for bound in pair)), DATE)
+        time_functions._whole(
+            build, build.subtract(*(time_functions._whole(build, bound, LONG) for bound in pair)), DATE
+        )
         for pair in ends
     )
-    return replace(time.sum_range(analysis, node, environment), lower=lower, upper=upper)
+    return replace(time_functions.sum_range(analysis, node, environment), lower=lower, upper=upper)
 
 
 def _month_without_year(analysis: Analysis, node: Expression, environment: Environment) -> Range:
@@ -70,7 +73,7 @@ def _minutes_for_months(node: Expression, values: ValueSet) -> tuple[Expression,
 
 def _never_null(analysis: Analysis, node: Expression, environment: Environment) -> Range:
     """A field of a date that is never NULL."""
-    return ranges.not_null(analysis.build, fields.field_range(analysis, node, environment))
+    return ranges.not_null(analysis.build, time_fields.field_range(analysis, node, environment))
 
 
 _FIELDS = (
@@ -85,26 +88,37 @@ _CLOCKS = (Function.HOUR, Function.MINUTE, Function.SECOND)
 
 TWINS: Mapping[str, Twin] = {
     "trunc changes nothing": Twin(
-        Function.TRUNC, replace(time.TIME, preimage=_begins_where_it_is), "time", "trunc ="
+        Function.TRUNC, replace(time_functions.TIME, preimage=_begins_where_it_is), "time", "trunc ="
     ),
-    "trunc falls": Twin(Function.TRUNC, Rule(range=_turned(time.time_range)), "time", "trunc"),
+    "trunc falls": Twin(Function.TRUNC, Rule(range=_turned(time_functions.time_range)), "time", "trunc"),
     "date_trunc changes nothing": Twin(
-        Function.DATE_TRUNC, replace(time.TIME, preimage=_begins_where_it_is), "time", "date_trunc ="
+        Function.DATE_TRUNC,
+        replace(time_functions.TIME, preimage=_begins_where_it_is),
+        "time",
+        "date_trunc =",
     ),
-    "years fall": Twin(Function.YEAR, Rule(range=_turned(time.time_range)), "time", "years"),
+    "years fall": Twin(Function.YEAR, Rule(range=_turned(time_functions.time_range)), "time", "years"),
     "last_day changes nothing": Twin(
-        Function.LAST_DAY, replace(time.TIME, preimage=_begins_where_it_is), "time", "last_day ="
+        Function.LAST_DAY, replace(time_functions.TIME, preimage=_begins_where_it_is), "time", "last_day ="
     ),
     "date_add adds nothing": Twin(
-        Function.DATE_ADD, replace(time.DAYS_LATER, preimage=_begins_where_it_is), "time", "date_add ="
+        Function.DATE_ADD,
+        replace(time_functions.DAYS_LATER, preimage=_begins_where_it_is),
+        "time",
+        "date_add =",
     ),
     "days wrap unseen": Twin(Function.DATE_SUB, Rule(range=_unwrapped), "time", "date_sub of a column"),
     "add_months adds nothing": Twin(
-        Function.ADD_MONTHS, replace(time.TIME, preimage=_begins_where_it_is), "time", "add_months ="
+        Function.ADD_MONTHS,
+        replace(time_functions.TIME, preimage=_begins_where_it_is),
+        "time",
+        "add_months =",
     ),
-    "datediff falls": Twin(Function.DATEDIFF, Rule(range=_turned(time.difference_range)), "time", "datediff"),
+    "datediff falls": Twin(
+        Function.DATEDIFF, Rule(range=_turned(time_functions.difference_range)), "time", "datediff"
+    ),
     "seconds fall": Twin(
-        Function.UNIX_TIMESTAMP, Rule(range=_turned(time.time_range)), "time", "unix_timestamp"
+        Function.UNIX_TIMESTAMP, Rule(range=_turned(time_functions.time_range)), "time", "unix_timestamp"
     ),
     "date_format never NULL": Twin(
         Function.DATE_FORMAT,
@@ -127,7 +141,7 @@ TWINS: Mapping[str, Twin] = {
     },
     **{
         f"{function.value} never NULL": Twin(
-            function, replace(fields.FIELD, range=_never_null), "fields", f"{function.value} IS NULL"
+            function, replace(time_fields.FIELD, range=_never_null), "fields", f"{function.value} IS NULL"
         )
         for function in _CLOCKS
     },

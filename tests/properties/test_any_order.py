@@ -10,15 +10,15 @@ from budget import examples
 from hypothesis import Phase, event, find, given, settings
 from hypothesis import strategies as st
 
-from pruning.classification import classify_blocks, classify_within, compile_predicate
 from pruning.expressions.trees import And, Arithmetic, Column, Compare, Comparison, Expression, Mode, Operator
 from pruning.expressions.types import DOUBLE
-from pruning.metadata.lanes import Blocks
-from pruning.rules.flag_trees import Join, Leaf, Tree, conjoined, leaves, tree_of
+from pruning.metadata.views.lanes import Blocks
 from pruning.rules.interpreters import adaptive, exact
 from pruning.rules.interpreters.exact import Cell
-from pruning.rules.program import Input, Op, Program
-from pruning.rules.truths import Match
+from pruning.rules.program.flag_trees import Join, Leaf, Tree, conjoined, leaves, tree_of
+from pruning.rules.program.operations import Input, Op, Program
+from pruning.rules.sets.truths import Match
+from pruning.verdicts.classification import classify_blocks, classify_within, compile_predicate
 from strategies.layouts import tables
 from strategies.metadata import metadata
 from strategies.predicates import predicates

@@ -13,7 +13,7 @@ from oracles.frames import arrow_frame, session
 from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import Arithmetic, Column, Mode, Operator
 from pruning.expressions.types import BYTE, DOUBLE, FLOAT, INTEGER, LONG, Type, Value, decimal
-from pruning.rules.interpreters.arrow import lane_type
+from pruning.rules.interpreters.arrow.interpreter import lane_type
 from strategies.values import scaled
 
 _INTEGRAL = tuple(operator for operator in Operator if operator.value not in ("/", "div"))

@@ -6,10 +6,10 @@ from hypothesis import event, find, given
 from hypothesis import strategies as st
 
 from oracles.brute_force import evaluate
-from pruning.classification import classify_blocks
 from pruning.expressions.traversal import walk
 from pruning.expressions.trees import Expression, Quantified, Quantifier
-from pruning.rules.truths import Match
+from pruning.rules.sets.truths import Match
+from pruning.verdicts.classification import classify_blocks
 from strategies.nested import NAME, ArrayTable, array_predicates, array_tables
 
 SEARCH = unshrunk(1_500)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from oracles.arithmetic import Overflow
 from oracles.brute_force import evaluate
 from oracles.numbers import NoSecondOpinion
-from pruning.classification import classify_blocks
 from pruning.expressions.trees import (
     And,
     Call,
@@ -27,8 +26,9 @@ from pruning.expressions.trees import (
     Opaque,
 )
 from pruning.expressions.types import BOOLEAN, DOUBLE, INTEGER, LONG
-from pruning.rules.canonical import canonical
-from pruning.rules.truths import Match
+from pruning.rules.compile.canonical import canonical
+from pruning.rules.sets.truths import Match
+from pruning.verdicts.classification import classify_blocks
 from strategies.layouts import tables
 from strategies.predicates import predicates
 

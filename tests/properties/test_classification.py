@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from oracles.arithmetic import Overflow
 from oracles.brute_force import evaluate
 from oracles.numbers import NoSecondOpinion
-from pruning.classification import classify_blocks, compile_predicate
 from pruning.expressions.trees import Expression, Mode
-from pruning.metadata.lanes import Blocks
+from pruning.metadata.views.lanes import Blocks
 from pruning.rules.interpreters import exact
-from pruning.rules.program import Input
-from pruning.rules.truths import Match
+from pruning.rules.program.operations import Input
+from pruning.rules.sets.truths import Match
+from pruning.verdicts.classification import classify_blocks, compile_predicate
 from strategies.layouts import tables
 from strategies.metadata import metadata, metadata_pairs
 from strategies.predicates import predicates

@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 
 from oracles.optimum import Judge, Optimum
 from oracles.unpruned import Counts, Raises, matches_per_block
-from pruning.classification import classify_blocks
-from pruning.rules.truths import Match
+from pruning.rules.sets.truths import Match
+from pruning.verdicts.classification import classify_blocks
 from strategies.committed import Cases, read
 from strategies.families import is_multi_column, is_single_column, leaf_count
 from strategies.metadata import to_metadata

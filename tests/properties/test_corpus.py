@@ -21,7 +21,6 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions
 
 from oracles.frames import session, settings
-from pruning.classification import classify_blocks
 from pruning.expressions import types
 from pruning.expressions.names import leaf_name, quoted_name
 from pruning.expressions.sql import to_sql
@@ -38,13 +37,14 @@ from pruning.expressions.trees import (
     Quantifier,
 )
 from pruning.expressions.types import Kind, Type, Value
-from pruning.metadata.collecting import collect
-from pruning.metadata.footer import read_footer
-from pruning.metadata.nested import Leaf
-from pruning.metadata.schema import column_types, flat_columns
-from pruning.metadata.structs import field_of
-from pruning.metadata.verifying import verify
-from pruning.rules.truths import Match
+from pruning.metadata.footers.footer import read_footer
+from pruning.metadata.footers.nested import Leaf
+from pruning.metadata.table.collecting import collect
+from pruning.metadata.table.schema import column_types, flat_columns
+from pruning.metadata.table.structs import field_of
+from pruning.metadata.views.verifying import verify
+from pruning.rules.sets.truths import Match
+from pruning.verdicts.classification import classify_blocks
 from strategies.predicates import predicates
 from strategies.tables import Table
 

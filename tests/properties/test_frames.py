@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 import pruning
-from pruning.spark.jvm import frame
+from pruning.spark.jvm.gateway import frame
 from strategies.frame_chains import COLUMNS, KEYS, FrameChain, Operation, frame_chains
 
 FILES = 4

@@ -16,11 +16,11 @@ from pruning.expressions.sql import to_sql
 from pruning.expressions.traversal import columns
 from pruning.expressions.trees import Call, Cast, Column, Expression, Function, Literal, Mode
 from pruning.expressions.types import BOOLEAN, BYTE, DOUBLE, FLOAT, INTEGER, LONG, SHORT, Type, Value, decimal
-from pruning.rules.analysis import Analysis
-from pruning.rules.environment import Environment
+from pruning.rules.analysis.environment import Environment
+from pruning.rules.analysis.evaluation import Analysis
+from pruning.rules.compile.table import RULES
 from pruning.rules.interpreters import exact
-from pruning.rules.program import Aspect, Input
-from pruning.rules.table import RULES
+from pruning.rules.program.operations import Aspect, Input
 from strategies.tables import Table
 from strategies.values import scaled, values
 

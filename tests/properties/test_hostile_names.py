@@ -18,7 +18,7 @@ import pruning
 from oracles.frames import settings
 from pruning.dml import plan_delete
 from pruning.expressions.names import quoted_name
-from pruning.rules.truths import Match
+from pruning.rules.sets.truths import Match
 from strategies.names import hostile_names
 
 COLUMNS, FILES, GROUPS, ROWS = 6, 3, 2, 5

@@ -12,8 +12,8 @@ from pyspark.errors import PySparkException
 
 import pruning
 from pruning.expressions.types import Type
-from pruning.metadata.memberships import FIELD, value_type
-from pruning.metadata.structs import whole
+from pruning.metadata.table.memberships import FIELD, value_type
+from pruning.metadata.table.structs import whole
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 FILES = sorted([*CORPUS.glob("*.parquet"), *CORPUS.glob("*.parq")])

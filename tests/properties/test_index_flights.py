@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import pruning
-from pruning.classification import classify_blocks
 from pruning.expressions.trees import Column, Compare, Comparison, Literal
 from pruning.expressions.types import INTEGER, STRING, Type, Value
-from pruning.metadata.memberships import FIELD
-from pruning.rules.truths import Match
+from pruning.metadata.table.memberships import FIELD
+from pruning.rules.sets.truths import Match
+from pruning.verdicts.classification import classify_blocks
 from skipproof.flights import BLOCK_ROWS, FILE_ROWS, Layout, flights, write_lake
 
 # Column, value, and the share of the blocks to be skipped at least, as the flights were shipped.

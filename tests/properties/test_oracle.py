@@ -7,10 +7,10 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from oracles.unpruned import Raises, matches_per_block
-from pruning.classification import classify_blocks
 from pruning.expressions.trees import Mode
-from pruning.rules.truths import Match
-from pruning.spark.executors import classify_in_executors
+from pruning.rules.sets.truths import Match
+from pruning.spark.drive.executors import classify_in_executors
+from pruning.verdicts.classification import classify_blocks
 from strategies.layouts import tables
 from strategies.metadata import metadata
 from strategies.predicates import predicates

@@ -11,7 +11,7 @@ from pyspark.sql import functions
 
 import pruning
 from oracles.frames import session
-from pruning.rules.truths import Match
+from pruning.rules.sets.truths import Match
 from skipproof.flights import Layout, flights, write_lake
 
 PREDICATES = (

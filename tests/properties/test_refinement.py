@@ -9,7 +9,6 @@ from budget import examples
 from hypothesis import event, find, given, settings
 from hypothesis import strategies as st
 
-from pruning.classification import classify_blocks, compile_predicate
 from pruning.expressions.trees import (
     And,
     Arithmetic,
@@ -24,10 +23,11 @@ from pruning.expressions.trees import (
     Or,
 )
 from pruning.expressions.types import DOUBLE, LONG, Type
-from pruning.metadata.lanes import Blocks
+from pruning.metadata.views.lanes import Blocks
 from pruning.rules.interpreters import pieces
-from pruning.rules.program import Aspect, Input
-from pruning.rules.truths import Match
+from pruning.rules.program.operations import Aspect, Input
+from pruning.rules.sets.truths import Match
+from pruning.verdicts.classification import classify_blocks, compile_predicate
 from strategies.layouts import tables
 from strategies.metadata import metadata
 from strategies.predicates import predicates

@@ -13,7 +13,7 @@ from pruning.expressions.sql import to_sql
 from pruning.expressions.traversal import walk
 from pruning.expressions.trees import Column, Expression, Mode, Opaque
 from pruning.expressions.types import DOUBLE, INTEGER, LONG, decimal
-from pruning.spark.predicates import parse
+from pruning.spark.drive.predicates import parse
 from strategies.layouts import tables
 from strategies.predicates import predicates
 from strategies.tables import Table

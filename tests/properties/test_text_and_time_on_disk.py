@@ -25,8 +25,8 @@ from pruning.expressions.sql import to_sql
 from pruning.expressions.substitution import substituted
 from pruning.expressions.trees import Column, Expression
 from pruning.expressions.types import STRING, Type
-from pruning.metadata import bloom, buckets, holding
-from pruning.spark import zones
+from pruning.metadata.index import bloom, buckets, membership_query
+from pruning.spark.catalyst import zones
 from strategies.files import write_blocks
 from strategies.nested import NAME, Array, array_predicates, array_tables
 from strategies.tables import Table, arrow_array, to_arrow
@@ -234,7 +234,7 @@ def nothing_found(filters: pa.Array, lanes: np.ndarray, hash_: int) -> np.ndarra
     return np.zeros(len(lanes), bool)
 
 
-LISTS_FORGET = (holding._Question, "_in_set", lambda question, values: np.zeros(len(values), bool))
+LISTS_FORGET = (membership_query._Question, "_in_set", lambda question, values: np.zeros(len(values), bool))
 FILTERS_FORGET = (bloom, "may_contain", nothing_found)
 SOURCES = {
     "dictionary": Source(budget=1 << 16, predicate="upper(w) LIKE '%ONLY3'", fault=LISTS_FORGET),

@@ -13,10 +13,10 @@ from pyspark.sql import SparkSession
 from oracles.optimum import Answer, Optimum
 from oracles.unpruned import Counts, Raises, matches_per_block
 from oracles.witnesses import WitnessJudge
-from pruning.classification import classify_blocks
 from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import Expression
-from pruning.rules.truths import Match
+from pruning.rules.sets.truths import Match
+from pruning.verdicts.classification import classify_blocks
 from strategies.committed import TEXT_AND_TIME_PATH, Cases, read
 from strategies.families import families, is_prefix_class, is_truncation_class
 from strategies.metadata import to_metadata

@@ -22,9 +22,9 @@ import pruning
 from oracles.answers import difference
 from oracles.frames import session
 from oracles.whole_queries import everything, file_frames, judged, views
-from pruning.rules.truths import Match
-from pruning.spark import derived, scans
-from pruning.spark.report import Report
+from pruning.rules.sets.truths import Match
+from pruning.spark.drive import filter_technique, scans
+from pruning.spark.drive.report import Report
 from strategies.queries import Openness, Query
 from strategies.queries_committed import read_queries
 from strategies.queries_drawing import queries
@@ -63,12 +63,14 @@ def outcome(spark: SparkSession, query: Query, change: Change | None = None, **f
 def changed(change: Change | None) -> Iterator[None]:
     """Verdicts on blocks are changed for the time of a `with` block."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (derived, scans):
+        for module in (filter_technique, scans):
             classify = getattr(module, "classify_blocks", None)
             if change is not None and classify is not None:
                 patch.setattr(module, "classify_blocks", _then(classify, change))
         if change is not None:
-            patch.setattr(derived, "classify_within", _within(derived.classify_within, change))
+            patch.setattr(
+                filter_technique, "classify_within", _within(filter_technique.classify_within, change)
+            )
         yield
 
 

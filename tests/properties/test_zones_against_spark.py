@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from oracles.brute_force import evaluate
 from oracles.numbers import NoSecondOpinion, Overflow
 from oracles.unpruned import Raises, matches_per_block
-from pruning.classification import classify_blocks
 from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import Expression
 from pruning.expressions.types import STRING, TIMESTAMP
-from pruning.rules.truths import Match
+from pruning.rules.sets.truths import Match
+from pruning.verdicts.classification import classify_blocks
 from strategies.metadata import exact_facts, metadata, to_metadata
 from strategies.sources import Source
 from strategies.tables import Block, Table

@@ -15,9 +15,9 @@ from budget import unshrunk
 from hypothesis import strategies as st
 
 from pruning.expressions.types import BINARY
-from pruning.rules import cuts, languages
-from pruning.rules.cuts import Cuts
-from pruning.rules.languages import Language
+from pruning.rules.sets import cuts, languages
+from pruning.rules.sets.cuts import Cuts
+from pruning.rules.sets.languages import Language
 
 Ends: TypeAlias = tuple[bytes | None, bytes | None]
 

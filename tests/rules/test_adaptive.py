@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pruning.classification import classify_within, compile_predicate
 from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import And, Arithmetic, Column, Compare, Comparison, Expression, Literal, Or
 from pruning.expressions.trees import Operator as Op
 from pruning.expressions.types import LONG
-from pruning.metadata.lanes import Blocks
-from pruning.metadata.schema import block_schema
+from pruning.metadata.table.schema import block_schema
+from pruning.metadata.views.lanes import Blocks
 from pruning.rules.interpreters import adaptive
 from pruning.rules.interpreters.ranking import CUT_CHUNKS_MIN, Ranking, Tally, spread
-from pruning.spark import derived
+from pruning.spark.drive import filter_technique
+from pruning.verdicts.classification import classify_within, compile_predicate
 
 A, B = Column("a", LONG), Column("b", LONG)
 CHUNKS = 16
@@ -190,9 +190,9 @@ def test_inputs_of_what_is_decided_are_not_read() -> None:
 def test_the_report_names_what_was_deferred(monkeypatch: pytest.MonkeyPatch) -> None:
     """As a note on the scan, in SQL; nothing of it where nothing was cut."""
     known = metadata([value % 10 for value in range(CHUNKS * 10)])
-    asked = derived.Asked(predicate=And((selective(), useless(20))))
-    assert derived.judge(None, asked, known).notes == ()
+    asked = filter_technique.Asked(predicate=And((selective(), useless(20))))
+    assert filter_technique.judge(None, asked, known).notes == ()
     eager = partial(classify_within, clock=wound, chunk_lanes=10)
-    monkeypatch.setattr(derived, "classify_within", eager)
-    cut = derived.judge(None, asked, known, read_seconds=2.0)
+    monkeypatch.setattr(filter_technique, "classify_within", eager)
+    cut = filter_technique.judge(None, asked, known, read_seconds=2.0)
     assert cut.notes == (f"left to the query: {to_sql(useless(20))}",)

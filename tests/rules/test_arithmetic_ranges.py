@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from oracles.brute_force import evaluate
 from pruning.expressions.trees import Arithmetic, Column, Expression, Literal, Mode, Operator
 from pruning.expressions.types import BYTE, DOUBLE, LONG, Type, Value, decimal
-from pruning.rules import operands
+from pruning.rules.families import operands
 
 SHORT, TINY = decimal(2, 1), decimal(2, 0)
 _BYTES = (-128, -127, -126, *range(-9, 10), 125, 126, 127)

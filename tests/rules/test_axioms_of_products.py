@@ -9,9 +9,9 @@ from budget import examples
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pruning.rules import primitives
-from pruning.rules.interpreters import solver_products as products
-from pruning.rules.interpreters.solver_products import Monotony, Operate
+from pruning.rules.interpreters.solver import products
+from pruning.rules.interpreters.solver.products import Monotony, Operate
+from pruning.rules.sets import primitives
 
 INTEGRAL = (products.product, products.whole, products.half_up, products.remainder)
 REAL = (products.product, products.ratio, products.rest)

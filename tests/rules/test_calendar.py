@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from times import drawn_days
 
 from pruning.expressions.trees import Function
-from pruning.rules import calendar, cycles
-from pruning.rules.cycles import CYCLES, OF_TIME
+from pruning.rules.time import calendar, cycles
+from pruning.rules.time.cycles import CYCLES, OF_TIME
 
 EPOCH = datetime.date(1970, 1, 1)
 DATES = st.dates()

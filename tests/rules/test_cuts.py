@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pruning.expressions.types import BINARY, BOOLEAN, BYTE, DOUBLE, STRING, Type, Value
-from pruning.rules import cuts
-from pruning.rules.cuts import EMPTY, FULL, Cuts
+from pruning.rules.sets import cuts
+from pruning.rules.sets.cuts import EMPTY, FULL, Cuts
 
 NUMBERS = (-math.inf, -1.0, -5e-324, 0.0, 5e-324, 1.0, math.nextafter(1.0, 2.0), math.inf)
 # A value, its successors by one and two zero bytes, and neighbours without any value between.

@@ -9,11 +9,11 @@ import pytest
 from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import Call, Column, Compare, Comparison, Expression, Function, Like, Literal
 from pruning.expressions.types import STRING, TIMESTAMP
-from pruning.rules import date_text
+from pruning.rules.compile.table import RULES
+from pruning.rules.compile.verdicts import analyse
 from pruning.rules.interpreters import exact
-from pruning.rules.program import Aspect, Input
-from pruning.rules.table import RULES
-from pruning.rules.verdicts import analyse
+from pruning.rules.program.operations import Aspect, Input
+from pruning.rules.time import date_text
 
 T = Column("t", TIMESTAMP)
 ZONE = "America/New_York"

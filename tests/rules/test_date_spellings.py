@@ -13,10 +13,12 @@ from small_languages import UNSHRUNK
 
 from pruning.expressions.trees import Cast, Column, Expression, Literal, Mode
 from pruning.expressions.types import DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ, Type
-from pruning.rules import cast, cuts, date_spellings, text_casts
-from pruning.rules.cuts import Cuts
-from pruning.rules.outcomes import NOTHING, NULL_ONLY, NUMBERS, ValueSet
-from pruning.rules.value_sets import Values
+from pruning.rules.families import casts
+from pruning.rules.sets import cuts
+from pruning.rules.sets.cuts import Cuts
+from pruning.rules.sets.outcomes import NOTHING, NULL_ONLY, NUMBERS, ValueSet
+from pruning.rules.sets.value_sets import Values
+from pruning.rules.time import date_spellings, text_casts
 
 S = Column("s", STRING)
 TYPES = (DATE, TIMESTAMP, TIMESTAMP_NTZ)
@@ -27,8 +29,8 @@ assert MARCH is not None
 
 
 def preimage(type_: Type, wanted: ValueSet, *, mode: Mode = Mode.TRY, zone: str = "UTC") -> ValueSet:
-    assert cast.CAST.preimage is not None
-    found = cast.CAST.preimage(Cast(S, type_, mode, zone), wanted)
+    assert casts.CAST.preimage is not None
+    found = casts.CAST.preimage(Cast(S, type_, mode, zone), wanted)
     assert found is not None
     assert found[0] is S
     return found[1]
@@ -199,11 +201,11 @@ def test_under_ansi_null_comes_of_null_alone(type_: Type) -> None:
 
 def test_casts_of_constants_are_left_alone() -> None:
     """Of them Spark reads `epoch` as a date."""
-    assert cast.CAST.preimage is not None
+    assert casts.CAST.preimage is not None
     word = Literal(b"epoch", STRING)
     operands: list[Expression] = [word, Cast(word, STRING, Mode.ANSI)]
     for operand in operands:
-        assert cast.CAST.preimage(Cast(operand, DATE, Mode.TRY), NULL_ONLY) is None
+        assert casts.CAST.preimage(Cast(operand, DATE, Mode.TRY), NULL_ONLY) is None
 
 
 @pytest.mark.parametrize("type_", TYPES, ids=str)

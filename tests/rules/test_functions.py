@@ -17,9 +17,13 @@ from hypothesis import strategies as st
 
 from pruning.expressions.trees import Function
 from pruning.expressions.types import DOUBLE, FLOAT, LONG, Type, Value, decimal
-from pruning.rules import fitting, functions, primitives
-from pruning.rules.functions import ELEMENTARY, ROUNDING, Apply, Side
-from pruning.rules.interpreters import arrow, arrow_functions, solver_facts
+from pruning.rules.families import fitting
+from pruning.rules.interpreters.arrow import functions as arrow_functions
+from pruning.rules.interpreters.arrow import interpreter
+from pruning.rules.interpreters.solver import facts
+from pruning.rules.program import functions
+from pruning.rules.program.functions import ELEMENTARY, ROUNDING, Apply, Side
+from pruning.rules.sets import primitives
 from strategies.values import TYPES, values
 
 NUMBERS = tuple(type_ for type_ in TYPES if type_.integral or type_.floating or type_.precision)
@@ -37,7 +41,7 @@ def numbers(type_: Type) -> st.SearchStrategy[Value]:
 
 def lanes(held: list[Value | None], type_: Type) -> pa.Array:
     cells = [int(value) if isinstance(value, bool) else value for value in held]
-    return pa.array(cells, arrow.lane_type(type_))
+    return pa.array(cells, interpreter.lane_type(type_))
 
 
 @examples(10)
@@ -47,7 +51,7 @@ def test_arrow_casts_as_the_exact_primitive_does(data: st.DataObject) -> None:
     assume(source != target and primitives.order_keeping(source, target))
     held = data.draw(st.lists(st.none() | numbers(source), min_size=1, max_size=12))
     expected = [None if value is None else primitives.cast(value, source, target) for value in held]
-    found = arrow_functions.cast(lanes(held, source), source, target, arrow.lane_type(target))
+    found = arrow_functions.cast(lanes(held, source), source, target, interpreter.lane_type(target))
     assert found.to_pylist() == expected
 
 
@@ -67,7 +71,7 @@ def test_arrow_rounds_as_the_exact_primitive_does(
     call = Apply(function, digits, side)
     held = data.draw(st.lists(st.none() | numbers(source), min_size=1, max_size=12))
     expected = [None if value is None else functions.apply(call, (value,), source, target) for value in held]
-    found = arrow_functions.apply(call, [lanes(held, source)], source, target, arrow.lane_type(target))
+    found = arrow_functions.apply(call, [lanes(held, source)], source, target, interpreter.lane_type(target))
     assert found.to_pylist() == expected
 
 
@@ -109,7 +113,7 @@ def test_limits_are_the_last_values_that_fit(data: st.DataObject, source: Type, 
 @given(st.floats(allow_nan=False, allow_infinity=False, width=32), st.sampled_from((FLOAT, DOUBLE)))
 def test_neighbours_leave_nothing_between(value: float, type_: Type) -> None:
     """Axiom NEIGHBOURS."""
-    beside = solver_facts.neighbours(value, type_)
+    beside = facts.neighbours(value, type_)
     assert beside == sorted(set(beside))
     middles = [(float(low) + float(high)) / 2 for low, high in itertools.pairwise(beside)]
     narrow = primitives.to_float32 if type_ == FLOAT else float

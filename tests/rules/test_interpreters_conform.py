@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 
 from pruning.expressions.trees import Function
 from pruning.expressions.types import DOUBLE, FLOAT, INTEGER, LONG, Type, Value, decimal
-from pruning.metadata.schema import arrow_type
-from pruning.rules import cuts, primitives
-from pruning.rules.builder import Builder
-from pruning.rules.functions import Apply
-from pruning.rules.interpreters import arrow, exact
-from pruning.rules.interpreters import arrow_kernels as kernels
-from pruning.rules.interpreters.solver import Solver
-from pruning.rules.interpreters.solver_numbers import Bounded
-from pruning.rules.program import Aspect, Bound, Flag, Input, Op, Program
+from pruning.metadata.table.schema import arrow_type
+from pruning.rules.interpreters import exact
+from pruning.rules.interpreters.arrow import interpreter, kernels
+from pruning.rules.interpreters.solver.interpreter import Solver
+from pruning.rules.interpreters.solver.numbers import Bounded
+from pruning.rules.program.builder import Builder
+from pruning.rules.program.functions import Apply
+from pruning.rules.program.operations import Aspect, Bound, Flag, Input, Op, Program
+from pruning.rules.sets import cuts, primitives
 from strategies.values import TYPES, neighbours, values
 
 pytestmark = pytest.mark.filterwarnings("error")  # numpy's, which a user would see
@@ -112,7 +112,7 @@ def columns_of(type_: Type, rows: list[Row]) -> dict[Input, pa.Array]:
             for cell in (row[side] for row in rows)
         ]
         input_ = Input(Aspect.LOWER, name, type_)
-        columns[input_] = arrow.to_lanes(input_, storable(cells, type_))
+        columns[input_] = interpreter.to_lanes(input_, storable(cells, type_))
     return columns
 
 
@@ -157,7 +157,7 @@ def test_arrow_agrees_with_the_exact_primitives_on_each_lane(data: st.DataObject
         return
     event(operation)
     expected = [exact.run(program, inputs_of(type_, row))[0] for row in rows]
-    chunk = arrow.run_chunk(program, columns_of(type_, rows))
+    chunk = interpreter.run_chunk(program, columns_of(type_, rows))
     actual = chunk[0].to_pylist() if isinstance(chunk[0], pa.Array) else [chunk[0].as_py()] * len(rows)
     assert len(actual) == len(expected)
     assert all(same(left, right) for left, right in zip(actual, expected, strict=True)), (actual, expected)

@@ -28,15 +28,17 @@ from small_languages import (
 )
 
 from pruning.expressions.types import BINARY
-from pruning.rules import languages
-from pruning.rules.builder import Builder
-from pruning.rules.interpreters import adaptive, arrow, arrow_languages, exact
-from pruning.rules.interpreters.arrow_kernels import Lanes
-from pruning.rules.interpreters.solver import Solver
-from pruning.rules.interpreters.solver_numbers import Bounded
-from pruning.rules.languages import Language
-from pruning.rules.program import Aspect, Input, Program
-from pruning.rules.truths import Match
+from pruning.rules.interpreters import adaptive, exact
+from pruning.rules.interpreters.arrow import interpreter
+from pruning.rules.interpreters.arrow import languages as arrow_languages
+from pruning.rules.interpreters.arrow.kernels import Lanes
+from pruning.rules.interpreters.solver.interpreter import Solver
+from pruning.rules.interpreters.solver.numbers import Bounded
+from pruning.rules.program.builder import Builder
+from pruning.rules.program.operations import Aspect, Input, Program
+from pruning.rules.sets import languages
+from pruning.rules.sets.languages import Language
+from pruning.rules.sets.truths import Match
 
 # numpy's, which a user would see
 pytestmark = [
@@ -215,7 +217,7 @@ def test_programs_of_languages_give_the_same_in_each_interpreter(case: Case) -> 
     def inputs_at(start: int, size: int) -> dict[Input, pa.Array]:
         return {input_: column.slice(start, size) for input_, column in columns.items()}
 
-    flags = arrow.run(program, inputs_at, len(lanes), chunk_lanes=3)
+    flags = interpreter.run(program, inputs_at, len(lanes), chunk_lanes=3)
     assert list(zip(*(flag.to_pylist() for flag in flags[:2]), strict=True)) == expected
     verdicts = adaptive.run(program, inputs_at, len(lanes), clock=time.perf_counter, chunk_lanes=3).verdicts
     assert [Match(verdict) for verdict in verdicts] == [

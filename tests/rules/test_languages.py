@@ -27,9 +27,9 @@ from small_languages import (
 )
 
 from pruning.expressions.types import BINARY
-from pruning.rules import cuts, languages
-from pruning.rules.automata import Automaton
-from pruning.rules.languages import ANY_STRING, NO_STRING, Language, of_cuts
+from pruning.rules.sets import cuts, languages
+from pruning.rules.sets.automata import Automaton
+from pruning.rules.sets.languages import ANY_STRING, NO_STRING, Language, of_cuts
 
 Case: TypeAlias = tuple[Judged, Ends]
 # Two states and bounds of two bytes have a witness of four.

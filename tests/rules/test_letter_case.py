@@ -12,15 +12,9 @@ from text_nodes import call, preimage
 
 from pruning.expressions.trees import Function
 from pruning.expressions.types import STRING
-from pruning.rules import (
-    ascii_case,
-    caseless,
-    cuts,
-    languages,
-    letter_case,
-    patterns,
-    value_sets,
-)
+from pruning.rules.families import patterns
+from pruning.rules.sets import cuts, languages, value_sets
+from pruning.rules.text import ascii_case, caseless, letter_case
 
 CASES = (Function.UPPER, Function.LOWER)
 

@@ -31,11 +31,12 @@ from pruning.expressions.trees import (
     StartsWith,
 )
 from pruning.expressions.types import STRING, unknown
-from pruning.rules import java_patterns, patterns
-from pruning.rules.analysis import Analysis
-from pruning.rules.cuts import Cuts
-from pruning.rules.outcomes import Outcomes
-from pruning.rules.table import RULES
+from pruning.rules.analysis.evaluation import Analysis
+from pruning.rules.compile.table import RULES
+from pruning.rules.families import patterns
+from pruning.rules.sets.cuts import Cuts
+from pruning.rules.sets.outcomes import Outcomes
+from pruning.rules.text import java_patterns
 
 S = Column("s", STRING)
 SHORT = tuple(texts(LETTERS, 1)) + tuple(texts(tuple("ab\n\ré_\U0001f600"), 3))

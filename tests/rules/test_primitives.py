@@ -24,7 +24,8 @@ from pruning.expressions.types import (
     Value,
     decimal,
 )
-from pruning.rules import like_patterns, primitives
+from pruning.rules.sets import primitives
+from pruning.rules.text import like_patterns
 from strategies.values import DECIMALS, TYPES, values
 
 STEPPED = tuple(type_ for type_ in TYPES if primitives.has_steps(type_))

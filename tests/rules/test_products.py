@@ -13,11 +13,12 @@ from hypothesis import event, find, given
 from hypothesis import strategies as st
 
 from pruning.expressions.types import BYTE, DOUBLE, FLOAT, INTEGER, LONG, SHORT, Type, Value, decimal
-from pruning.rules import products
-from pruning.rules.builder import Builder
-from pruning.rules.exact_arithmetic import ARITHMETIC
-from pruning.rules.interpreters import arrow, exact
-from pruning.rules.program import Aspect, Input, Op, Program
+from pruning.rules.interpreters import exact
+from pruning.rules.interpreters.arrow import interpreter
+from pruning.rules.program import products
+from pruning.rules.program.builder import Builder
+from pruning.rules.program.exact_arithmetic import ARITHMETIC
+from pruning.rules.program.operations import Aspect, Input, Op, Program
 from strategies.values import scaled, values
 
 NUMBERS = (BYTE, SHORT, INTEGER, LONG, FLOAT, DOUBLE)
@@ -177,7 +178,7 @@ def program_of(op: Op, left: Type, right: Type, target: Type) -> Program:
 
 
 def lanes_of(pairs: list[Pair], side: int, type_: Type) -> pa.Array:
-    return pa.array([pair[side] for pair in pairs], arrow.lane_type(type_))
+    return pa.array([pair[side] for pair in pairs], interpreter.lane_type(type_))
 
 
 @examples(10)
@@ -192,8 +193,8 @@ def test_arrow_agrees_with_the_exact_primitives_on_operands_of_two_types(
     inputs = Input(Aspect.LOWER, "a", left), Input(Aspect.LOWER, "b", right)
     expected = [exact.run(program, dict(zip(inputs, pair, strict=True)))[0] for pair in pairs]
     chunk = {input_: lanes_of(pairs, side, input_.type or left) for side, input_ in enumerate(inputs)}
-    (actual,) = arrow.run_chunk(program, chunk)
-    assert actual.type == arrow.lane_type(target)
+    (actual,) = interpreter.run_chunk(program, chunk)
+    assert actual.type == interpreter.lane_type(target)
     assert actual.to_pylist() == expected
 
 
@@ -207,7 +208,7 @@ def test_arrow_agrees_where_one_operand_is_constant(case: tuple[Op, Type, Type, 
     program = build.program(getattr(build, op.name.lower())(column, build.bound(constant, right), target))
     input_ = Input(Aspect.LOWER, "a", left)
     expected = [exact.run(program, {input_: one})[0] for one, _ in pairs]
-    (actual,) = arrow.run_chunk(program, {input_: lanes_of(pairs, 0, left)})
+    (actual,) = interpreter.run_chunk(program, {input_: lanes_of(pairs, 0, left)})
     lanes = actual.to_pylist() if isinstance(actual, pa.Array) else [actual.as_py()] * len(pairs)
     assert lanes == expected
 
@@ -218,7 +219,7 @@ def test_a_slice_of_decimals_is_read_from_its_offset() -> None:
     program = program_of(Op.MULTIPLY, type_, type_, decimal(9, 4))
     column = pa.array([Decimal("1.00"), Decimal("2.00"), None, Decimal("-3.50")], pa.decimal128(5, 2))[1:]
     inputs = {Input(Aspect.LOWER, name, type_): column for name in "ab"}
-    (actual,) = arrow.run_chunk(program, inputs)
+    (actual,) = interpreter.run_chunk(program, inputs)
     assert actual.to_pylist() == [Decimal("4.0000"), None, Decimal("12.2500")]
 
 

@@ -5,7 +5,6 @@ import pickle
 
 import pytest
 
-from pruning.classification import compile_predicate
 from pruning.expressions.trees import (
     And,
     Arithmetic,
@@ -20,9 +19,10 @@ from pruning.expressions.trees import (
     Or,
 )
 from pruning.expressions.types import BOOLEAN, LONG
-from pruning.rules.builder import Builder
-from pruning.rules.cuts import Cuts
-from pruning.rules.program import Aspect, Op, Program
+from pruning.rules.program.builder import Builder
+from pruning.rules.program.operations import Aspect, Op, Program
+from pruning.rules.sets.cuts import Cuts
+from pruning.verdicts.classification import compile_predicate
 
 A, B = Column("a", LONG), Column("b", LONG)
 

@@ -9,9 +9,18 @@ from hypothesis import find, given
 from hypothesis import strategies as st
 
 from pruning.expressions.types import DOUBLE
-from pruning.rules import cuts
-from pruning.rules.outcomes import EVERYTHING, NAN_ONLY, NULL_ONLY, ValueSet
-from pruning.rules.regions import EARTH_RADIUS_METERS, INTERVALS_MAX, Box, Cap, Interval, Pair, asked, turned
+from pruning.rules.sets import cuts
+from pruning.rules.sets.outcomes import EVERYTHING, NAN_ONLY, NULL_ONLY, ValueSet
+from pruning.rules.sets.regions import (
+    EARTH_RADIUS_METERS,
+    INTERVALS_MAX,
+    Box,
+    Cap,
+    Interval,
+    Pair,
+    asked,
+    turned,
+)
 
 HALF_WAY_METERS = math.pi * EARTH_RADIUS_METERS
 Point = tuple[float, float]

@@ -13,12 +13,13 @@ from times import HOUR, ZONES, days, instants
 from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import Expression
 from pruning.expressions.types import DATE, INTEGER, LONG, STRING, TIMESTAMP, TIMESTAMP_NTZ, Type
-from pruning.rules.builder import Builder
-from pruning.rules.cycles import CYCLES, OF_TIME
-from pruning.rules.functions import Apply, Side
-from pruning.rules.interpreters import arrow, arrow_functions, exact
-from pruning.rules.program import Aspect, Input
-from pruning.rules.steps import DAYS_MAX, Action, Step
+from pruning.rules.interpreters import exact
+from pruning.rules.interpreters.arrow import functions, interpreter
+from pruning.rules.program.builder import Builder
+from pruning.rules.program.functions import Apply, Side
+from pruning.rules.program.operations import Aspect, Input
+from pruning.rules.time.cycles import CYCLES, OF_TIME
+from pruning.rules.time.steps import DAYS_MAX, Action, Step
 
 SAMPLE = 3  # each so many-th instant: of those beside transitions, each distance has its turn
 SIDES = (Side.BELOW, Side.VALUE, Side.ABOVE)
@@ -110,14 +111,14 @@ def test_arrow_steps_as_the_exact_step_does(data: st.DataObject, name: str, side
     step, source, target = data.draw(st.sampled_from(some_steps(name)))
     event(step.action.name)
     held = data.draw(st.lists(st.none() | drawn(source, name), min_size=1, max_size=12))
-    call, lane_type = Apply(step, side=side), arrow.lane_type(target)
+    call, lane_type = Apply(step, side=side), interpreter.lane_type(target)
     build = Builder()
     program = build.program(build.apply(call, build.bound_input(Aspect.LOWER, "x", source), type_=target))
     column = Input(Aspect.LOWER, "x", source)
     assert program.inputs == (column,)
     expected = [exact.run(program, {column: value})[0] for value in held]
-    lanes = pa.array(held, arrow.lane_type(source))
-    found = arrow_functions.apply(call, [lanes], source, target, lane_type)
+    lanes = pa.array(held, interpreter.lane_type(source))
+    found = functions.apply(call, [lanes], source, target, lane_type)
     assert found.type == lane_type
     assert found.to_pylist() == expected
 

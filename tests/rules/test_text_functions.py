@@ -13,15 +13,12 @@ from text_nodes import S, call, preimage, text_rules
 from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import Call, Column, Function, Literal
 from pruning.expressions.types import INTEGER, STRING, Type, Value
-from pruning.rules import (
-    cuts,
-    patterns,
-    text_intervals,
-    value_sets,
-)
-from pruning.rules.cuts import Cuts
-from pruning.rules.outcomes import EVERYTHING, NOTHING, NULL_ONLY, NUMBERS, ValueSet
-from pruning.rules.value_sets import Values
+from pruning.rules.families import patterns
+from pruning.rules.sets import cuts, value_sets
+from pruning.rules.sets.cuts import Cuts
+from pruning.rules.sets.outcomes import EVERYTHING, NOTHING, NULL_ONLY, NUMBERS, ValueSet
+from pruning.rules.sets.value_sets import Values
+from pruning.rules.text import interval_preimages
 
 Meaning = Callable[[str], str | int]
 
@@ -145,11 +142,11 @@ def test_spark_says_what_the_sets_say(spark) -> None:
 @given(st.binary(max_size=8), st.lists(st.binary(max_size=8), max_size=10), st.integers(-1, 4))
 def test_truncation_keeps_the_order_of_all_bytes(bound: bytes, values: list[bytes], length: int) -> None:
     """Axiom TRUNCATION, and that the intervals which it gives are exact."""
-    start = text_intervals.first_characters
+    start = interval_preimages.first_characters
     for one, other in itertools.pairwise(sorted([*values, bound])):
         assert start(one, length) <= start(other, length)
     for wanted in (cuts.above(bound, STRING, inclusive=True), cuts.of_values([bound, *values[:2]], STRING)):
-        found = text_intervals.starting(wanted, length)
+        found = interval_preimages.starting(wanted, length)
         for value in [*values, bound, bound[:-1], bound + b"\0", start(bound, length) + b"\xff"]:
             longer = [start(value + b"\0\0\0", count) for count in range(length + 1)]
             if any(len(less) < len(value) < len(more) for less, more in itertools.pairwise(longer)):
@@ -172,7 +169,7 @@ def test_constants_before_a_text_keep_intervals(
 ) -> None:
     bounds += [before + bound for bound in bounds]
     for wanted in (cuts.above(bounds[0], STRING, inclusive=False), cuts.of_values(bounds, STRING)):
-        found = text_intervals.following(wanted, before)
+        found = interval_preimages.following(wanted, before)
         assert all(found.holds(value) is wanted.holds(before + value) for value in [*values, *bounds])
         assert found.first or b"" not in [point for point, _ in found.points[:1]] or found.holds(b"")
 
@@ -188,7 +185,7 @@ def test_spark_cuts_all_bytes_as_first_bytes_say(spark) -> None:
     ).collect()
     for value, one, two in rows:
         for count, found in ((1, bytes(one)), (2, bytes(two))):
-            expected = text_intervals.first_characters(bytes(value), count)
+            expected = interval_preimages.first_characters(bytes(value), count)
             assert found == expected or (expected == bytes(value) and found.startswith(expected))
 
 

@@ -25,10 +25,10 @@ from pruning.expressions.trees import (
     StartsWith,
 )
 from pruning.expressions.types import INTEGER, STRING
+from pruning.rules.compile.table import RULES
+from pruning.rules.compile.verdicts import analyse
 from pruning.rules.interpreters import exact
-from pruning.rules.program import Aspect, Input
-from pruning.rules.table import RULES
-from pruning.rules.verdicts import analyse
+from pruning.rules.program.operations import Aspect, Input
 
 S, T = Column("s", STRING), Column("t", STRING)
 SKIPPED, SOME, ALL = "no row is TRUE", "either", "no row is FALSE"

@@ -11,10 +11,10 @@ from times import HOUR, ZONES, days, known, transitions
 
 from pruning.expressions.trees import Call, Cast, Column, Expression, Function, type_of
 from pruning.expressions.types import DATE, INTEGER, STRING, TIMESTAMP, Type
-from pruning.rules import cuts
-from pruning.rules.cuts import Cuts
-from pruning.rules.outcomes import ValueSet
-from pruning.rules.time import time_preimage
+from pruning.rules.families.time_functions import time_preimage
+from pruning.rules.sets import cuts
+from pruning.rules.sets.cuts import Cuts
+from pruning.rules.sets.outcomes import ValueSet
 
 
 @examples(20)

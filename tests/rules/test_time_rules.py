@@ -38,15 +38,15 @@ from pruning.expressions.trees import (
     Mode,
 )
 from pruning.expressions.types import DATE, INTEGER, LONG, STRING, TIMESTAMP, TIMESTAMP_NTZ
-from pruning.rules import calendar
-from pruning.rules.analysis import Analysis
-from pruning.rules.cycles import CYCLES
-from pruning.rules.environment import Environment
+from pruning.rules.analysis.environment import Environment
+from pruning.rules.analysis.evaluation import Analysis
+from pruning.rules.compile.table import RULES
+from pruning.rules.compile.verdicts import analyse
 from pruning.rules.interpreters import exact
-from pruning.rules.program import Aspect, Input
-from pruning.rules.steps import MICROS_MAX
-from pruning.rules.table import RULES
-from pruning.rules.verdicts import analyse
+from pruning.rules.program.operations import Aspect, Input
+from pruning.rules.time import calendar
+from pruning.rules.time.cycles import CYCLES
+from pruning.rules.time.steps import MICROS_MAX
 
 
 def verdict(predicate: Expression, **bounds: tuple[int, int] | None) -> tuple[bool, bool, bool]:

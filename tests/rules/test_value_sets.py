@@ -10,16 +10,17 @@ from small_languages import UNSHRUNK, WORDS, Ends, Judged, between, bounds, judg
 
 from pruning.expressions.trees import Column
 from pruning.expressions.types import BINARY
-from pruning.rules import cuts, outcomes, ranges, value_sets
-from pruning.rules.builder import Builder
-from pruning.rules.cuts import EMPTY, FULL, Cuts
+from pruning.rules.analysis import ranges
+from pruning.rules.analysis.ranges import Range
 from pruning.rules.interpreters import exact
-from pruning.rules.languages import Language
-from pruning.rules.outcomes import NULL_ONLY, Outcomes, ValueSet
-from pruning.rules.program import Aspect, Flag, Input, Op
-from pruning.rules.ranges import Range
-from pruning.rules.truths import Truths
-from pruning.rules.value_sets import Values
+from pruning.rules.program.builder import Builder
+from pruning.rules.program.operations import Aspect, Flag, Input, Op
+from pruning.rules.sets import cuts, outcomes, value_sets
+from pruning.rules.sets.cuts import EMPTY, FULL, Cuts
+from pruning.rules.sets.languages import Language
+from pruning.rules.sets.outcomes import NULL_ONLY, Outcomes, ValueSet
+from pruning.rules.sets.truths import Truths
+from pruning.rules.sets.value_sets import Values
 
 # Of the members, which `find` prints though they are left out.
 pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")

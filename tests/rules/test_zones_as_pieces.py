@@ -10,11 +10,11 @@ from hypothesis import find, given
 from hypothesis import strategies as st
 from times import HOUR, ZONES, drawn_instants, drawn_locals, instants, known, transitions
 
-from pruning.rules import zone_rules, zones
-from pruning.rules.cuts import Cuts
-from pruning.rules.primitives import MICROS_PER_DAY
-from pruning.rules.steps import MICROS_MAX
-from pruning.rules.zones import PERIOD_MICROS, Shifts
+from pruning.rules.sets.cuts import Cuts
+from pruning.rules.sets.primitives import MICROS_PER_DAY
+from pruning.rules.time import zone_rules, zones
+from pruning.rules.time.steps import MICROS_MAX
+from pruning.rules.time.zones import PERIOD_MICROS, Shifts
 
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 NAMED = tuple(name for name in ZONES if "/" in name)

@@ -2,9 +2,9 @@
 
 from pruning.expressions.trees import Call, Column, Expression, Function, Literal
 from pruning.expressions.types import INTEGER, STRING
-from pruning.rules import text
-from pruning.rules.outcomes import ValueSet
-from pruning.rules.value_sets import Values
+from pruning.rules.families import text_functions
+from pruning.rules.sets.outcomes import ValueSet
+from pruning.rules.sets.value_sets import Values
 
 S = Column("s", STRING)
 
@@ -31,15 +31,15 @@ def preimage(node: Call, wanted: Values) -> Values:
     return found[1].cuts
 
 
-def text_rules() -> dict[Function, text.Rule]:
+def text_rules() -> dict[Function, text_functions.Rule]:
     return {
-        Function.UPPER: text.CASE,
-        Function.LOWER: text.CASE,
-        Function.TRIM: text.TRIM,
-        Function.LTRIM: text.TRIM,
-        Function.RTRIM: text.RTRIM,
-        Function.SUBSTRING: text.SUBSTRING,
-        Function.CONCAT: text.CONCAT,
-        Function.LENGTH: text.LENGTH,
-        Function.RPAD: text.RPAD,
+        Function.UPPER: text_functions.CASE,
+        Function.LOWER: text_functions.CASE,
+        Function.TRIM: text_functions.TRIM,
+        Function.LTRIM: text_functions.TRIM,
+        Function.RTRIM: text_functions.RTRIM,
+        Function.SUBSTRING: text_functions.SUBSTRING,
+        Function.CONCAT: text_functions.CONCAT,
+        Function.LENGTH: text_functions.LENGTH,
+        Function.RPAD: text_functions.RPAD,
     }

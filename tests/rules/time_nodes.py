@@ -17,9 +17,9 @@ from pruning.expressions.types import (
     Type,
     Value,
 )
-from pruning.rules import steps
-from pruning.rules.chains import Chain, chain
-from pruning.rules.cycles import CYCLES, OF_TIME
+from pruning.rules.time import steps
+from pruning.rules.time.cycles import CYCLES, OF_TIME
+from pruning.rules.time.step_chains import Chain, chain
 
 T, D, N = Column("t", TIMESTAMP), Column("d", DATE), Column("n", TIMESTAMP_NTZ)
 UNITS = ("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")

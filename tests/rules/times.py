@@ -2,10 +2,10 @@
 
 from hypothesis import strategies as st
 
-from pruning.rules import calendar
-from pruning.rules.primitives import MICROS_PER_DAY
-from pruning.rules.steps import MICROS_MAX
-from pruning.rules.zones import Zone, zone
+from pruning.rules.sets.primitives import MICROS_PER_DAY
+from pruning.rules.time import calendar
+from pruning.rules.time.steps import MICROS_MAX
+from pruning.rules.time.zones import Zone, zone
 
 # With and without daylight saving, of whole, half and quarter hours, of 30 minutes' change, with dates
 # that come twice or not at all.

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from pruning.techniques.arrangements import Arrangement
-from pruning.techniques.summaries import JoinSummary
-from pruning.techniques.topk import TopK
+from pruning.techniques.join.summaries import JoinSummary
+from pruning.techniques.topk.arrangements import Arrangement
+from pruning.techniques.topk.topk import TopK
 from sim.checks import violations
 from sim.control import Control
 from sim.expecting import Measured, missed

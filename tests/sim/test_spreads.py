@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.brute_force import evaluate
-from pruning.classification import classify_blocks, compile_predicate
 from pruning.errors import InputError
 from pruning.expressions.trees import And, Column, Compare, Comparison, Expression, In, Literal, Not, Or
 from pruning.expressions.types import LONG
-from pruning.rules.truths import Match
+from pruning.rules.sets.truths import Match
+from pruning.verdicts.classification import classify_blocks, compile_predicate
 from sim.layouts import Layout
 from sim.spreads import Spread, SpreadTable, paged, spread_table
 

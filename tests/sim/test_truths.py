@@ -9,7 +9,7 @@ import pytest
 
 from pruning.expressions.plans import JoinKind
 from pruning.expressions.trees import Column
-from pruning.metadata.schema import arrow_type
+from pruning.metadata.table.schema import arrow_type
 from sim.answers import difference, truth
 from sim.drawing import TYPES, drawn_query, drawn_table
 from sim.queries import Kind, Query, answered, sides

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pruning
-from pruning.metadata.memberships import indexed
+from pruning.metadata.table.memberships import indexed
 
 
 @pytest.fixture

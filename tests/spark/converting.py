@@ -1,8 +1,8 @@
 """What Spark's optimizer makes of values, as trees."""
 
-from pruning.spark.catalyst import convert
-from pruning.spark.jvm import elements
-from pruning.spark.scope import Scope
+from pruning.spark.catalyst.expressions import convert
+from pruning.spark.catalyst.scope import Scope
+from pruning.spark.jvm.gateway import elements
 
 
 def converted(spark, frame, texts):

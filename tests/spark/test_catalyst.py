@@ -20,11 +20,11 @@ from pruning.expressions.trees import (
     Operator,
     Or,
 )
-from pruning.spark.catalyst import conjuncts
-from pruning.spark.jvm import elements
-from pruning.spark.nodes import CASE_DEPTH_MAX
-from pruning.spark.predicates import parse
-from pruning.spark.scope import Scope
+from pruning.spark.catalyst.expressions import conjuncts
+from pruning.spark.catalyst.scope import Scope
+from pruning.spark.drive.predicates import parse
+from pruning.spark.jvm.gateway import elements
+from pruning.spark.jvm.nodes import CASE_DEPTH_MAX
 
 COLUMNS = {
     "i": types.INTEGER,

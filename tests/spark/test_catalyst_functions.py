@@ -8,7 +8,6 @@ import pytest
 from converting import converted
 
 from pruning import collect
-from pruning.classification import classify_blocks
 from pruning.expressions.sql import to_sql
 from pruning.expressions.traversal import walk
 from pruning.expressions.trees import (
@@ -27,10 +26,11 @@ from pruning.expressions.trees import (
     StartsWith,
 )
 from pruning.expressions.types import STRING
-from pruning.rules.truths import Match
-from pruning.spark.catalyst import conjuncts, convert
-from pruning.spark.jvm import elements
-from pruning.spark.scope import Scope
+from pruning.rules.sets.truths import Match
+from pruning.spark.catalyst.expressions import conjuncts, convert
+from pruning.spark.catalyst.scope import Scope
+from pruning.spark.jvm.gateway import elements
+from pruning.verdicts.classification import classify_blocks
 
 ZONE = "America/New_York"
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pruning
-from pruning.spark import clock
+from pruning.spark.catalyst import clock
 
 DAYS = (-400, -30, -9, -1, 1, 30)  # of each file, from today
 

@@ -13,11 +13,11 @@ from skipproof.java import use_java
 SCRIPT = """
 import sys
 import pruning
-from pruning.classification import classify_blocks
+from pruning.verdicts.classification import classify_blocks
 from pruning.expressions.trees import Column, Compare, Comparison, Literal
 from pruning.expressions.types import LONG
 from pruning.metadata import reading
-from pruning.spark.executors import classify_in_executors
+from pruning.spark.drive.executors import classify_in_executors
 from pyspark.sql import SparkSession
 
 spark = (

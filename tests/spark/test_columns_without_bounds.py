@@ -9,7 +9,7 @@ import pytest
 import pruning
 from pruning.dml import plan_delete, plan_update
 from pruning.errors import InputError
-from pruning.metadata.other_columns import merged, other_columns_of, struct_type
+from pruning.metadata.footers.other_columns import merged, other_columns_of, struct_type
 
 NONE, SOME, ALL = 0, 1, 2
 ROWS = 10

@@ -17,8 +17,8 @@ from pyspark.sql import functions
 import pruning
 from oracles.frames import arrow_frame, settings
 from pruning.expressions import types
-from pruning.metadata import occurrences
-from pruning.spark import derived
+from pruning.metadata.views import constant_blocks
+from pruning.spark.drive import filter_technique
 
 NONE, SOME, ALL = 0, 1, 2
 TYPES = {
@@ -200,14 +200,14 @@ TWINS = {
 @pytest.mark.parametrize("twin", TWINS)
 def test_a_twin_that_forgets_an_alternative_is_belied(spark, blocks, in_memory, twin, monkeypatch):
     forgotten, predicate = TWINS[twin]
-    sound, those = occurrences._alternatives, truths(in_memory, predicate)
+    sound, those = constant_blocks._alternatives, truths(in_memory, predicate)
 
     def broken(*arguments):
         one_value, pairs = sound(*arguments)
         return one_value, [pair for place, pair in enumerate(pairs) if place != forgotten]
 
     assert unsound(pruning.classify(predicate, blocks).to_pylist(), those) == []
-    monkeypatch.setattr(occurrences, "_alternatives", broken)
+    monkeypatch.setattr(constant_blocks, "_alternatives", broken)
     assert unsound(pruning.classify(predicate, blocks).to_pylist(), those) != []
 
 
@@ -249,7 +249,7 @@ def test_spark_is_asked_only_where_it_can_matter(spark, blocks, why, monkeypatch
     def refuse(*arguments):
         raise AssertionError(arguments)
 
-    monkeypatch.setattr(derived, "evaluate", refuse)
+    monkeypatch.setattr(filter_technique, "evaluate", refuse)
     pruning.classify(UNTOUCHED[why], blocks)
 
 
@@ -263,7 +263,7 @@ def test_users_code_is_not_run_to_prune(spark, blocks):
 
 
 def test_values_that_cannot_be_told_leave_the_query_as_it_is(spark, blocks, monkeypatch):
-    monkeypatch.setattr(derived, "evaluate", lambda *arguments: None)
+    monkeypatch.setattr(filter_technique, "evaluate", lambda *arguments: None)
     df = spark.read.parquet(blocks).filter("upper(s) = 'A'")
     assert pruning.explain(df).scans[0].notes == ()
     assert len(pruning.prune(df).collect()) == 2 * ROWS

@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame, functions
 import pruning
 from pruning import geography
 from pruning.errors import InputError
-from pruning.rules.regions import EARTH_RADIUS_METERS, Cap
+from pruning.rules.sets.regions import EARTH_RADIUS_METERS, Cap
 
 CAPS = [
     (40.7, -74.0, 50_000.0),

@@ -14,10 +14,10 @@ from pruning.expressions.names import field_name, leaf_name
 from pruning.expressions.sql import to_sql
 from pruning.expressions.traversal import walk
 from pruning.expressions.trees import Column, Element, Opaque, Quantified
-from pruning.metadata.schema import column_types
-from pruning.spark import derived
-from pruning.spark.nested import declared, leaf_types
-from pruning.spark.predicates import parse
+from pruning.metadata.table.schema import column_types
+from pruning.spark.drive import filter_technique
+from pruning.spark.drive.predicates import parse
+from pruning.spark.lake.nested import declared, leaf_types
 
 TABLE = """
     i int, s string, `odd ``name` struct<`f ``g`: int>, `r.a` int,
@@ -286,13 +286,13 @@ def test_a_pruned_query_over_nested_columns_has_the_same_rows(spark, nested_file
 def test_nothing_inside_a_quantifier_is_evaluated_by_itself(spark, nested_file, monkeypatch):
     """The columns of its body have one value in a block, its elements have not."""
     asked = []
-    evaluate = derived.evaluate
+    evaluate = filter_technique.evaluate
 
     def remember(session, rows, expressions, names):
         asked.extend(expression.sql() for expression in expressions)
         return evaluate(session, rows, expressions, names)
 
-    monkeypatch.setattr(derived, "evaluate", remember)
+    monkeypatch.setattr(filter_technique, "evaluate", remember)
     verdicts = pruning.classify("exists(xs, x -> hex(i) = '4' AND hex(x) = '7') OR hex(i) = '1'", nested_file)
     assert asked == ["hex(CAST(i AS BIGINT))"]
     assert verdicts.to_pylist()[1] == 2

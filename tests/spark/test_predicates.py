@@ -5,8 +5,8 @@ import pytest
 
 import pruning
 from pruning.errors import InputError
-from pruning.spark.executors import classify_frame, classify_in_executors
-from pruning.spark.predicates import parse
+from pruning.spark.drive.executors import classify_frame, classify_in_executors
+from pruning.spark.drive.predicates import parse
 
 NONE, SOME, ALL = 0, 1, 2
 
@@ -91,7 +91,7 @@ def test_a_predicate_that_is_not_text_is_refused_by_its_type(spark, flights):
 
 @pytest.mark.parametrize("predicate", ["id < 150", "IF(unit = 'feet', id + 1, id) > 2000", "1 = 0"])
 def test_executors_give_the_drivers_verdicts_in_the_metadatas_order(spark, flights, predicate, monkeypatch):
-    monkeypatch.setattr("pruning.spark.executors.SLICE_BLOCKS", 7)
+    monkeypatch.setattr("pruning.spark.drive.executors.SLICE_BLOCKS", 7)
     metadata = pruning.collect(flights)
     expression = parse(predicate, {"id": parse_type("int"), "unit": parse_type("string")})
     assert classify_in_executors(expression, metadata, spark) == pruning.classify(predicate, metadata)

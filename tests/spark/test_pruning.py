@@ -293,7 +293,7 @@ def test_a_plan_that_spark_cannot_rewrite_is_left_alone(spark, monkeypatch):
     def fails(*arguments):
         raise Py4JError("Java's stack is full")
 
-    monkeypatch.setattr("pruning.spark.pruning.optimized_plan", fails)
+    monkeypatch.setattr("pruning.spark.drive.pruning.optimized_plan", fails)
     df = spark.sql(QUERIES["point"])
     assert pruning.prune(df) is df
     assert "Java's stack is full" in str(pruning.explain(df))

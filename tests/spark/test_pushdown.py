@@ -16,10 +16,10 @@ from budget import examples, unshrunk
 from hypothesis import find, given
 from hypothesis import strategies as st
 
-from pruning.spark import pushdown
-from pruning.spark.catalyst import conjuncts
-from pruning.spark.jvm import elements, frame, simple_name, subtrees
-from pruning.spark.scope import Scope
+from pruning.spark.catalyst.expressions import conjuncts
+from pruning.spark.catalyst.scope import Scope
+from pruning.spark.drive import pushdown
+from pruning.spark.jvm.gateway import elements, frame, simple_name, subtrees
 
 NAN, MS = math.nan, "timestamp'1970-01-01 00:00:00.{}'"
 DOUBLES = ("nan", "inf", "-inf", "0.0", "-0.0", "1.0", "-1.0", "2.5")

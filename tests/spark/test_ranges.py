@@ -7,8 +7,8 @@ import pytest
 import pruning
 from pruning.expressions import types
 from pruning.expressions.trees import And, Column, Compare, Comparison, IsNull, Literal, Not
-from pruning.metadata.schema import block_schema
-from pruning.spark.ranges import range_filters
+from pruning.metadata.table.schema import block_schema
+from pruning.spark.drive.range_filters import range_filters
 
 A = Column("a", types.INTEGER)
 PREDICATE = Compare(Comparison.LESS, A, Literal(5, types.INTEGER))

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pruning
-from pruning.spark.report import Removal, Report, ScanReport, readable
+from pruning.spark.drive.report import Removal, Report, ScanReport, readable
 
 SCAN = ScanReport(
     paths=("file:/lake",),

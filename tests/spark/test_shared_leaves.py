@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 import pruning
-from pruning.spark import pruning as prune_module
-from pruning.spark.scans import TableScan
+from pruning.spark.drive import pruning as prune_module
+from pruning.spark.drive.scans import TableScan
 
 # For each query, the files of `flights` (of 500 rows each, sorted by id) that its copies read together.
 SHARED = {

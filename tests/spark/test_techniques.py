@@ -10,7 +10,7 @@ from pyspark.errors import ArithmeticException
 from pyspark.sql import DataFrame
 
 import pruning
-from pruning.spark import joins, top_k
+from pruning.spark.drive import joins, top_k
 
 FILES, STEP = 6, 500
 
@@ -358,7 +358,7 @@ def test_techniques_act_in_turn_on_one_query(spark, lake):
 
 def test_what_was_done_is_told_without_doing_it_again(spark, lake, monkeypatch):
     pruned = pruning.prune(spark.sql("SELECT * FROM f WHERE id < 10"))
-    monkeypatch.setattr("pruning.spark.pruning._pruned", None)
+    monkeypatch.setattr("pruning.spark.drive.pruning._pruned", None)
     assert kept(pruning.explain(pruned)) == 1
 
 

@@ -20,10 +20,10 @@ from pyspark.sql import DataFrame
 import pruning
 from pruning.expressions import types
 from pruning.expressions.trees import And, Column, Compare, Comparison, Expression, IsNull, Literal, Not
-from pruning.metadata.comparable import comparable, with_comparable
-from pruning.metadata.schema import block_schema, column_types
-from pruning.spark import unread
-from pruning.spark.unread import PushedRange, pushed_ranges, unread_blocks
+from pruning.metadata.table.comparable import comparable, with_comparable
+from pruning.metadata.table.schema import block_schema, column_types
+from pruning.spark.drive import unread
+from pruning.spark.drive.unread import PushedRange, pushed_ranges, unread_blocks
 from skipproof.metering import metered
 from strategies.files import write_blocks, write_files
 from strategies.layouts import tables

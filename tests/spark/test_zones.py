@@ -9,10 +9,10 @@ import pruning
 from pruning.expressions import types
 from pruning.expressions.traversal import walk
 from pruning.expressions.trees import Call, Cast, Function, Opaque
-from pruning.rules import zones as rules
-from pruning.spark import zones
-from pruning.spark.jvm import machine
-from pruning.spark.predicates import parse
+from pruning.rules.time import zones as rules
+from pruning.spark.catalyst import zones
+from pruning.spark.drive.predicates import parse
+from pruning.spark.jvm.gateway import machine
 
 COLUMNS = {"at": types.TIMESTAMP, "day": types.DATE, "s": types.STRING}
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pruning.expressions.trees import Column
 from pruning.expressions.types import DOUBLE, INTEGER, STRING, Value
-from pruning.metadata.schema import block_schema, column_types
+from pruning.metadata.table.schema import block_schema, column_types
 from strategies.layouts import tables
 from strategies.metadata import (
     NOTHING,

@@ -19,7 +19,7 @@ from hypothesis.stateful import (
 from pruning.expressions.plans import Ordering
 from pruning.expressions.trees import Column
 from pruning.expressions.types import LONG
-from pruning.techniques.cache import Added, CacheKey, PredicateCache, Removed, RowsDeleted, Updated
+from pruning.techniques.predicate_cache import Added, CacheKey, PredicateCache, Removed, RowsDeleted, Updated
 
 VALUES = 4
 ZONES = {"UTC": 0, "Asia/Kolkata": 1}

@@ -10,14 +10,14 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from pruning.classification import classify_blocks, compile_predicate
 from pruning.expressions.trees import Column, Expression, Literal
 from pruning.expressions.types import BOOLEAN, BYTES, Kind, Type, Value
-from pruning.metadata.lanes import Blocks
-from pruning.rules.program import Aspect, Input
-from pruning.rules.truths import Match
-from pruning.techniques import summaries
-from pruning.techniques.keys import KeyBounds
+from pruning.metadata.views.lanes import Blocks
+from pruning.rules.program.operations import Aspect, Input
+from pruning.rules.sets.truths import Match
+from pruning.techniques.join import summaries
+from pruning.techniques.plan.keys import KeyBounds
+from pruning.verdicts.classification import classify_blocks, compile_predicate
 from strategies.layouts import tables
 from strategies.metadata import exact_facts, to_metadata, true_facts
 from strategies.tables import Row, Table, arrow_array, is_nan

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from pruning.rules.truths import Match
+from pruning.rules.sets.truths import Match
 from pruning.techniques.limit import LimitPruning
 
 WORKERS = 3

@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 from oracles.arithmetic import Overflow
 from oracles.brute_force import compare, evaluate
 from oracles.numbers import NoSecondOpinion
-from pruning.classification import classify_blocks
 from pruning.expressions.trees import Column, Comparison, Expression, Literal, Mode
 from pruning.expressions.types import BOOLEAN, LONG, Type, Value
-from pruning.rules.truths import Match
-from pruning.techniques import dml_keys, raising
-from pruning.techniques.rewriting import Clause, Condition, Fate, Rewriting, Sizes, Then, When, merge
+from pruning.rules.sets.truths import Match
+from pruning.techniques.dml import source_keys
+from pruning.techniques.dml.rewriting import Clause, Condition, Fate, Rewriting, Sizes, Then, When, merge
+from pruning.techniques.plan import raising
+from pruning.verdicts.classification import classify_blocks
 from strategies.layouts import tables
 from strategies.metadata import metadata
 from strategies.predicates import predicates
@@ -128,7 +129,7 @@ def plan(statement: Merge) -> Rewriting:
     """The plan, as a caller makes it."""
     rows = np.array([len(block) for block in statement.table.blocks], np.int64)
     values = arrow_array(statement.key.type, [row.key for row in statement.source])
-    condition = dml_keys.may_equal(statement.key, values, null_safe=statement.null_safe)
+    condition = source_keys.may_equal(statement.key, values, null_safe=statement.null_safe)
     excluded = classify_blocks(condition, statement.known).to_numpy() == Match.NONE
     clauses = [
         Clause(when=one.when, then=one.then, condition=judged(statement, one.condition, one.flagged))

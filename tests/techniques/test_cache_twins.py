@@ -8,7 +8,15 @@ from budget import examples
 from cache_world import TOP_K, aimed, run, searching
 from hypothesis import settings
 
-from pruning.techniques.cache import Added, CacheKey, Change, PredicateCache, Removed, RowsDeleted, Updated
+from pruning.techniques.predicate_cache import (
+    Added,
+    CacheKey,
+    Change,
+    PredicateCache,
+    Removed,
+    RowsDeleted,
+    Updated,
+)
 
 
 class IgnoresAdded(PredicateCache):

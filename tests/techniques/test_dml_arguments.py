@@ -13,9 +13,9 @@ from pruning import dml
 from pruning.dml import Fate, MergeClause, Then, When, plan_delete, plan_merge, plan_update
 from pruning.errors import InputError
 from pruning.expressions import types
-from pruning.metadata.schema import block_schema
-from pruning.techniques import rewriting
-from pruning.techniques.rewriting import Clause
+from pruning.metadata.table.schema import block_schema
+from pruning.techniques.dml import rewriting
+from pruning.techniques.dml.rewriting import Clause
 
 BOUNDS = {"null_count": 0, "min": 1, "max": 9, "min_exact": True, "max_exact": True}
 METADATA = pa.Table.from_pylist(

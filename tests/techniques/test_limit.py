@@ -10,9 +10,10 @@ from budget import examples, unshrunk
 from hypothesis import event, find, given
 from limit_cases import LimitCase, limit_cases, run, short_of_rows
 
-from pruning.rules.truths import Match
-from pruning.techniques import limit, observed
+from pruning.rules.sets.truths import Match
+from pruning.techniques import limit
 from pruning.techniques.limit import LimitPruning, fewest_blocks
+from pruning.techniques.plan import observed
 
 
 @examples(4)

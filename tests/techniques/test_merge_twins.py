@@ -14,8 +14,8 @@ from merging import EMPTYING, INSERTING, A, Merge, Source, Written, is_right, me
 
 from pruning.expressions.trees import Cast, Compare, Comparison, Literal
 from pruning.expressions.types import BYTE, LONG
-from pruning.techniques import rewriting
-from pruning.techniques.rewriting import Clause, Condition, Fate, Rewriting, Sizes, Then, When, merge
+from pruning.techniques.dml import rewriting
+from pruning.techniques.dml.rewriting import Clause, Condition, Fate, Rewriting, Sizes, Then, When, merge
 
 BELOW = Compare(Comparison.LESS, A, Literal(5, LONG))
 NARROW = Compare(Comparison.AT_MOST, Cast(A, BYTE), Literal(127, BYTE))

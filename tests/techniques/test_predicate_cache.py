@@ -12,8 +12,8 @@ from hypothesis import settings
 from pruning.errors import InputError
 from pruning.expressions.trees import Column, Compare, Comparison, Literal, Opaque
 from pruning.expressions.types import BOOLEAN, LONG
-from pruning.techniques import cache as caching
-from pruning.techniques.cache import (
+from pruning.techniques import predicate_cache as caching
+from pruning.techniques.predicate_cache import (
     Added,
     FileBlock,
     PredicateCache,

@@ -13,9 +13,9 @@ from plans_at_work import ROWS, VALUES, Made, Row, Tables, bag, plans
 from pruning.expressions.plans import JoinKind, Limit, Offset, Plan, inputs
 from pruning.expressions.trees import Column
 from pruning.expressions.types import INTEGER
-from pruning.techniques import places, reach
-from pruning.techniques.places import joins
-from pruning.techniques.reach import Way, ways
+from pruning.techniques.plan import reachability, sites
+from pruning.techniques.plan.reachability import Way, ways
+from pruning.techniques.plan.sites import joins
 
 # Plans that the twins are tried on.
 CASES = 1_500
@@ -200,7 +200,7 @@ def drawn() -> list:
 
 # Broken twins
 
-OPEN, PRESERVED, PRUNABLE = reach._OPEN_SIDES, reach._PRESERVED, places._PRUNABLE
+OPEN, PRESERVED, PRUNABLE = reachability._OPEN_SIDES, reachability._PRESERVED, sites._PRUNABLE
 
 
 def twin_of_ways(change: Callable[[Way], Way]) -> Callable:
@@ -235,7 +235,7 @@ TWINS = {
 def test_a_broken_twin_of_the_ways_is_found_out(name, monkeypatch):
     """REACH-4. A plausible mistake in the walk contradicts itself on a plan that is drawn."""
     attribute, broken = TWINS[name]
-    monkeypatch.setattr(reach, attribute, broken)
+    monkeypatch.setattr(reachability, attribute, broken)
     wants = [
         lambda values, wanted=wanted: all(value in wanted for value in values)
         for wanted in ({0, 1}, {2, None}, {None})
@@ -255,18 +255,18 @@ def test_a_broken_twin_of_the_ways_is_found_out(name, monkeypatch):
 )
 def test_a_broken_twin_of_the_prunable_sides_is_found_out(kind, sides, monkeypatch):
     """REACH-5. Leaving out rows of a side that the join keeps changes an answer that is drawn."""
-    monkeypatch.setattr(places, "_PRUNABLE", PRUNABLE | {kind: sides})
-    monkeypatch.setattr(reach, "_OPEN_SIDES", OPEN)
+    monkeypatch.setattr(sites, "_PRUNABLE", PRUNABLE | {kind: sides})
+    monkeypatch.setattr(reachability, "_OPEN_SIDES", OPEN)
     assert any(lost_by_join(case[0], case[2]) for case in drawn())
 
 
 def test_a_twin_that_forgets_null_safety_is_found_out(monkeypatch):
     """REACH-5. NULL has a partner where the equality is NULL-safe."""
-    monkeypatch.setattr(places.JoinPlace, "null_safe", property(lambda place: (False,)))
+    monkeypatch.setattr(sites.JoinPlace, "null_safe", property(lambda place: (False,)))
     assert any(lost_by_join(case[0], case[2]) for case in drawn())
 
 
 def test_a_limit_that_counts_what_a_join_drops_is_found_out(monkeypatch):
     """REACH-3's twin: rows that an inner join may drop are counted."""
-    monkeypatch.setattr(reach, "_PRESERVED", PRESERVED | {JoinKind.INNER: "left"})
+    monkeypatch.setattr(reachability, "_PRESERVED", PRESERVED | {JoinKind.INNER: "left"})
     assert any(too_few(*case[:3], wanted, 2, 0) for case in drawn() for wanted in (1, 2))

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from oracles.arithmetic import Overflow
 from oracles.brute_force import evaluate
 from oracles.numbers import NoSecondOpinion
-from pruning.classification import classify_blocks
 from pruning.errors import InputError
 from pruning.expressions.trees import (
     Arithmetic,
@@ -33,9 +32,11 @@ from pruning.expressions.trees import (
     Operator,
 )
 from pruning.expressions.types import BOOLEAN, BYTE, INTEGER, LONG
-from pruning.rules.truths import Match
-from pruning.techniques import raising, rewriting
-from pruning.techniques.rewriting import Condition, Fate, Rewriting, Sizes, deletion, update
+from pruning.rules.sets.truths import Match
+from pruning.techniques.dml import rewriting
+from pruning.techniques.dml.rewriting import Condition, Fate, Rewriting, Sizes, deletion, update
+from pruning.techniques.plan import raising
+from pruning.verdicts.classification import classify_blocks
 from strategies.layouts import tables
 from strategies.metadata import exact_facts, metadata, to_metadata
 from strategies.predicates import predicates

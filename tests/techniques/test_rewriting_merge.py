@@ -10,9 +10,9 @@ from merging import Merge, is_right, merges, plan
 
 from pruning.errors import InputError
 from pruning.expressions.types import BYTE, DATE, DOUBLE, LONG, STRING, TIMESTAMP, Type, decimal
-from pruning.metadata.schema import arrow_type
-from pruning.techniques import dml_keys
-from pruning.techniques.rewriting import Clause, Fate, Sizes, Then, When, merge
+from pruning.metadata.table.schema import arrow_type
+from pruning.techniques.dml import source_keys
+from pruning.techniques.dml.rewriting import Clause, Fate, Sizes, Then, When, merge
 from strategies.values import TYPES
 
 
@@ -51,7 +51,7 @@ def test_the_statements_reach_each_fate_of_blocks_read_and_not_read(fate: Fate, 
 @given(data=st.data())
 def test_many_keys_are_enclosed_by_their_ends(type_: Type, data: st.DataObject) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dml_keys, "MEMBERS_MAX", 1)
+        patch.setattr(source_keys, "MEMBERS_MAX", 1)
         assert is_right(data.draw(merges([type_], conditions=())))
 
 
@@ -63,21 +63,21 @@ def test_keys_of_each_type_are_compared_as_spark_does(type_: Type, data: st.Data
 
 
 def test_integers_beyond_the_columns_type_equal_none_of_its_values() -> None:
-    found = dml_keys.typed("a", pa.array([1, 300, None, -129], pa.int64()), BYTE)
+    found = source_keys.typed("a", pa.array([1, 300, None, -129], pa.int64()), BYTE)
     assert found.to_pylist() == [1, None]
-    assert dml_keys.typed("a", pa.array([2**64 - 1, 7], pa.uint64()), LONG).to_pylist() == [7]
+    assert source_keys.typed("a", pa.array([2**64 - 1, 7], pa.uint64()), LONG).to_pylist() == [7]
 
 
 @pytest.mark.parametrize("values", [pa.array([1.5]), pa.array(["1"]), pa.array([True]), 3])
 def test_keys_of_another_type_are_refused(values: object) -> None:
     with pytest.raises(InputError, match="key `a`"):
-        dml_keys.typed("a", values, LONG)
+        source_keys.typed("a", values, LONG)
 
 
 def test_keys_are_taken_in_any_form_of_their_type() -> None:
     given_ = pa.chunked_array([pa.array(["a"], pa.large_string()), pa.array([], pa.large_string())])
-    assert dml_keys.typed("s", given_, STRING).type == arrow_type(STRING)
-    assert dml_keys.typed("s", [], STRING).to_pylist() == []
+    assert source_keys.typed("s", given_, STRING).type == arrow_type(STRING)
+    assert source_keys.typed("s", [], STRING).to_pylist() == []
 
 
 @pytest.mark.parametrize(

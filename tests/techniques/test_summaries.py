@@ -18,9 +18,9 @@ from pruning.errors import InputError
 from pruning.expressions import types
 from pruning.expressions.trees import Column, In, IsNull, Literal, Or
 from pruning.expressions.types import DATE, DOUBLE, INTEGER, LONG, STRING
-from pruning.techniques import summary_filters as filters
-from pruning.techniques import summary_ranges as ranged
-from pruning.techniques.summaries import Form, KeySummary, summarise
+from pruning.techniques.join import summary_filters as filters
+from pruning.techniques.join import summary_ranges as ranged
+from pruning.techniques.join.summaries import Form, KeySummary, summarise
 from strategies.tables import Table
 from strategies.values import TYPES
 

@@ -8,9 +8,9 @@ from hypothesis import event, find, given
 from joining import Join, bounds_of, column_of, joins, summarised
 
 from pruning.expressions.types import INTEGER
-from pruning.rules.interpreters import arrow_kernels as kernels
-from pruning.techniques.summaries import summarise
-from pruning.techniques.summary_ranges import Ranges
+from pruning.rules.interpreters.arrow import kernels
+from pruning.techniques.join.summaries import summarise
+from pruning.techniques.join.summary_ranges import Ranges
 
 
 def kept(join: Join) -> np.ndarray:

@@ -15,9 +15,9 @@ from pruning.errors import InputError
 from pruning.expressions import types
 from pruning.expressions.trees import And, Column, Expression, In, IsNull, Literal, Or
 from pruning.expressions.types import BOOLEAN, INTEGER, LONG
-from pruning.techniques import summaries
-from pruning.techniques.keys import KeyBounds
-from pruning.techniques.summaries import JoinSummary, Parts, summarise_keys
+from pruning.techniques.join import summaries
+from pruning.techniques.join.summaries import JoinSummary, Parts, summarise_keys
+from pruning.techniques.plan.keys import KeyBounds
 from strategies.values import TYPES
 
 A, B = Column("a", LONG), Column("b", LONG)

@@ -16,12 +16,12 @@ from key_checks import FILTERED, RANGED, lost_by_bounds, lost_by_condition, wron
 
 from pruning.expressions.trees import And, Column, Compare, Comparison, Expression, Literal
 from pruning.expressions.types import DOUBLE, INTEGER, STRING, Type
-from pruning.techniques import summary_filters as filters
-from pruning.techniques import summary_keys
-from pruning.techniques import summary_ranges as ranged
-from pruning.techniques.keys import KeyBounds
-from pruning.techniques.summaries import Form, KeySummary
-from pruning.techniques.summary_ranges import Ranges
+from pruning.techniques.join import summary_filters as filters
+from pruning.techniques.join import summary_keys
+from pruning.techniques.join import summary_ranges as ranged
+from pruning.techniques.join.summaries import Form, KeySummary
+from pruning.techniques.join.summary_ranges import Ranges
+from pruning.techniques.plan.keys import KeyBounds
 from strategies.metadata import exact_facts, to_metadata
 from strategies.tables import Row, Table
 

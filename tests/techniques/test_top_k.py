@@ -23,18 +23,18 @@ from top_k_cases import (
     without_equals,
 )
 
-from pruning.classification import classify_blocks
 from pruning.expressions.trees import Column
 from pruning.expressions.types import DOUBLE, LONG, Type, Value
-from pruning.rules.truths import Match
-from pruning.techniques import topk
-from pruning.techniques.arrangements import Arrangement
-from pruning.techniques.boundary import Boundary, stricter
-from pruning.techniques.ends import Ends
-from pruning.techniques.keys import KeyBounds
-from pruning.techniques.observed import Observed
-from pruning.techniques.orders import SortOrder
-from pruning.techniques.topk import TopK
+from pruning.rules.sets.truths import Match
+from pruning.techniques.plan.keys import KeyBounds
+from pruning.techniques.plan.observed import Observed
+from pruning.techniques.topk import topk
+from pruning.techniques.topk.arrangements import Arrangement
+from pruning.techniques.topk.boundary import Boundary, stricter
+from pruning.techniques.topk.key_extremes import Ends
+from pruning.techniques.topk.orders import SortOrder
+from pruning.techniques.topk.topk import TopK
+from pruning.verdicts.classification import classify_blocks
 from strategies.metadata import exact_facts, to_metadata
 from strategies.tables import Table
 from strategies.values import pools

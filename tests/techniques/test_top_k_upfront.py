@@ -17,11 +17,11 @@ from top_k_cases import (
 )
 
 from pruning.expressions.types import DOUBLE
-from pruning.rules.truths import Match
-from pruning.techniques.boundary import Boundary
-from pruning.techniques.keys import KeyBounds
-from pruning.techniques.orders import SortOrder
-from pruning.techniques.upfront import by_counts, by_maxima
+from pruning.rules.sets.truths import Match
+from pruning.techniques.plan.keys import KeyBounds
+from pruning.techniques.topk.boundary import Boundary
+from pruning.techniques.topk.orders import SortOrder
+from pruning.techniques.topk.upfront import by_counts, by_maxima
 
 SEARCH = unshrunk(3_000)
 

@@ -12,14 +12,14 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from pruning.expressions.types import BOOLEAN, DATE, DOUBLE, FLOAT, LONG, STRING, Type, Value, decimal
-from pruning.rules.interpreters.arrow import lane_type
-from pruning.rules.truths import Match
-from pruning.techniques import upfront
-from pruning.techniques.arrangements import Arrangement
-from pruning.techniques.boundary import Boundary, stricter
-from pruning.techniques.keys import KeyBounds
-from pruning.techniques.orders import SortOrder
-from pruning.techniques.topk import TopK
+from pruning.rules.interpreters.arrow.interpreter import lane_type
+from pruning.rules.sets.truths import Match
+from pruning.techniques.plan.keys import KeyBounds
+from pruning.techniques.topk import upfront
+from pruning.techniques.topk.arrangements import Arrangement
+from pruning.techniques.topk.boundary import Boundary, stricter
+from pruning.techniques.topk.orders import SortOrder
+from pruning.techniques.topk.topk import TopK
 
 WORKERS = 3
 ORDERS = tuple(SortOrder(*flags) for flags in itertools.product((False, True), repeat=2))

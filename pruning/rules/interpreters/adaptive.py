@@ -13,12 +13,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pruning.rules.flag_trees import ALWAYS, Join, Leaf, Tree, conjoined, grouped, owners, tree_of
-from pruning.rules.interpreters.arrow import Prepared, prepare, step
-from pruning.rules.interpreters.arrow_kernels import Lanes
+from pruning.rules.interpreters.arrow.interpreter import Prepared, prepare, step
+from pruning.rules.interpreters.arrow.kernels import Lanes
 from pruning.rules.interpreters.ranking import RANKED_CHUNKS, Ranking, Tally, spread
-from pruning.rules.program import Input, Op, Operation, Program
-from pruning.rules.truths import Match
+from pruning.rules.program.flag_trees import ALWAYS, Join, Leaf, Tree, conjoined, grouped, owners, tree_of
+from pruning.rules.program.operations import Input, Op, Operation, Program
+from pruning.rules.sets.truths import Match
 
 # Fewer open lanes than one in so many are worth copying together,
 _GATHERED_SHARE = 16
@@ -63,7 +63,7 @@ def run(
               (3) would hold of any AND inside, too; there what a cut costs depends on the OR above.
 
     Args:
-        program: As `pruning.rules.analysis.analyse` makes it.
+        program: As `pruning.rules.analysis.evaluation.analyse` makes it.
         inputs_at: As in `arrow.run`; an input is asked for only when it is needed.
         lanes: The number of blocks.
         clock: Seconds from any beginning; it decides orders and cuts.

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Mapping
 
 from pruning.expressions.types import Value
-from pruning.rules import functions, primitives
-from pruning.rules.cuts import Cuts
-from pruning.rules.exact_arithmetic import ARITHMETIC
-from pruning.rules.functions import Apply
-from pruning.rules.languages import Language
-from pruning.rules.program import Input, Op, Operation, Program
-from pruning.rules.value_sets import meets
+from pruning.rules.program import functions
+from pruning.rules.program.exact_arithmetic import ARITHMETIC
+from pruning.rules.program.functions import Apply
+from pruning.rules.program.operations import Input, Op, Operation, Program
+from pruning.rules.sets import primitives
+from pruning.rules.sets.cuts import Cuts
+from pruning.rules.sets.languages import Language
+from pruning.rules.sets.value_sets import meets
 
 # A flag is a bool; a bound is a Value, or None where it is unknown.
 Cell = bool | Value | None

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from pruning.expressions.trees import Column
 from pruning.expressions.types import BYTES, Kind, Type
-from pruning.rules.program import Aspect, Input
+from pruning.rules.program.operations import Aspect, Input
 
 # Cells per column, by how many columns are cut: with NULL and NaN no more than 4,096 pieces a block.
 CELLS_MAX = {1: 64, 2: 16, 3: 6, 4: 4, 5: 2, 6: 2}

@@ -1,0 +1,1 @@
+"""Files: where paths and patterns lead, and which files they name."""

@@ -1,0 +1,197 @@
+"""Patterns of paths as Hadoop, and so Spark, reads them.
+
+====================  ============================================================================
+``*``                 any characters of one name
+``?``                 one character
+``[ab]``, ``[a-c]``   one of these characters; ``[^ab]`` and ``[!ab]`` none of these
+``{ab,cd}``           one of these, which may be patterns, and may hold slashes
+``\\``                 the next character as it is
+====================  ============================================================================
+
+Signs match hidden names, too, as Spark's do; but never the directory that this package keeps beside data.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from pyarrow import fs
+
+from pruning.errors import InputError
+from pruning.metadata.files.locations import CACHE_DIRECTORY, below, is_uri, locate
+
+_SIGNS = frozenset("*?[]{}\\")
+# What a group with slashes may be written out to.
+_WRITTEN_OUT_MAX = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A file or directory that a pattern matches: as the pattern spells it, and where it is."""
+
+    spelled: str
+    path: str
+    info: fs.FileInfo
+
+
+def is_pattern(path: str) -> bool:
+    """Return whether a path may be a pattern; a name of a file may have the same signs."""
+    return not _SIGNS.isdisjoint(path)
+
+
+def matches(pattern: str, system: fs.FileSystem) -> list[Match]:
+    """The files and directories that a pattern matches, each once, by path.
+
+    Args:
+        pattern: A path or URI on the file system.
+        system: Where to look.
+    Raises:
+        InputError: the pattern has an unclosed bracket or group, or ends in a backslash.
+        OSError, pa.ArrowException: a directory cannot be listed.
+    """
+    found: dict[str, Match] = {}
+    # Of a remote store, `?` begins the query.
+    remote = is_uri(pattern) and not pattern.lower().startswith("file:")
+    pattern, mark, query = pattern.partition("?") if remote else (pattern, "", "")
+    for path in _without_slashes_in_groups(pattern):
+        base, names = _parts(path)
+        root = locate((_directory(base) or ".") + mark + query)[1]
+        for relative in _below(system, root, names):
+            spelled = below(base + mark + query, relative) if base else relative
+            where = f"{root.rstrip('/')}/{relative}"
+            found.setdefault(where, Match(spelled, where, system.get_file_info(where)))
+    return [found[where] for where in sorted(found) if found[where].info.type is not fs.FileType.NotFound]
+
+
+def _parts(pattern: str) -> tuple[str, list[str]]:
+    """The part of a pattern before the first name with a sign, and the names from there on."""
+    names = pattern.split("/")
+    first = next((place for place, name in enumerate(names) if is_pattern(name)), len(names) - 1)
+    base = "/".join(names[:first]) + ("/" if first else "")
+    plain = unquote if is_uri(pattern) else str
+    return base, [name if is_pattern(name) else plain(name) for name in names[first:] if name]
+
+
+def _directory(base: str) -> str:
+    """A directory without the slash behind it, but for a root."""
+    short = base.rstrip("/")
+    return base if not short or short.endswith(":") else short
+
+
+def _below(system: fs.FileSystem, root: str, names: list[str]) -> Iterator[str]:
+    """Yield the paths below a directory that match the names, level by level."""
+    level = [""]
+    for name in names:
+        if is_pattern(name):
+            regex = as_regex(name)
+            level = [
+                f"{path}{entry.base_name}/"
+                for path in level
+                for entry in _entries(system, f"{root.rstrip('/')}/{path}".rstrip("/") or "/")
+                if regex.fullmatch(entry.base_name) and entry.base_name != CACHE_DIRECTORY
+            ]
+        else:
+            level = [f"{path}{name}/" for path in level]
+    yield from (path.rstrip("/") for path in level)
+
+
+def _entries(system: fs.FileSystem, path: str) -> list[fs.FileInfo]:
+    """The entries of a directory; none of a file, or where nothing is there."""
+    if system.get_file_info(path).type is not fs.FileType.Directory:
+        return []
+    entries: list[fs.FileInfo] = system.get_file_info(fs.FileSelector(path))
+    return entries
+
+
+def as_regex(name: str) -> re.Pattern[str]:
+    """The regular expression of a pattern of one name.
+
+    Raises:
+        InputError: as `matches`.
+    """
+    parts: list[str] = []
+    groups, in_set, place = 0, False, 0
+    while place < len(name):
+        sign = name[place]
+        if sign == "\\":
+            place += 1
+            if place == len(name):
+                raise InputError(f"The pattern {name!r} ends in a backslash; put a character behind it")
+            parts.append(re.escape(name[place]))
+        elif in_set:
+            in_set = sign != "]"
+            negated = sign in "^!" and name[place - 1] == "["
+            parts.append("^" if negated else sign if sign in "]-" else re.escape(sign))
+        elif sign == "[":
+            in_set = True
+            parts.append(sign)
+        elif sign in "{,}" and (groups or sign == "{"):
+            groups += {"{": 1, ",": 0, "}": -1}[sign]
+            parts.append({"{": "(?:", ",": "|", "}": ")"}[sign])
+        else:
+            parts.append({"*": ".*", "?": "."}.get(sign, re.escape(sign)))
+        place += 1
+    if in_set or groups:
+        raise InputError(
+            f"The pattern {name!r} has an unclosed {'[' if in_set else '{'}; close it, or put \\ before it"
+        )
+    try:
+        return re.compile("".join(parts), re.DOTALL)
+    except re.error as error:
+        raise InputError(
+            f"The pattern {name!r} cannot be read ({error}); put \\ before its brackets"
+        ) from error
+
+
+def _without_slashes_in_groups(pattern: str) -> list[str]:
+    """The pattern, with groups that hold a slash written out; names are matched one by one.
+
+    Raises:
+        InputError: that gives too many.
+    """
+    pending, done = [pattern], []
+    while pending:
+        path = pending.pop()
+        group = next((found for found in _groups(path) if "/" in path[found[0] : found[1]]), None)
+        if group is None:
+            done.append(path)
+        else:
+            start, end = group
+            pending += [path[:start] + part + path[end:] for part in _alternatives(path[start + 1 : end - 1])]
+        if len(pending) + len(done) > _WRITTEN_OUT_MAX:
+            raise InputError(f"The pattern {pattern[:60]!r}... stands for too many paths; give fewer groups")
+    return done
+
+
+def _groups(path: str) -> Iterator[tuple[int, int]]:
+    """Yield where the outermost groups of a pattern start and end."""
+    depth, start = 0, 0
+    for place, sign in _signs(path):
+        if sign == "{":
+            start = start if depth else place
+            depth += 1
+        elif sign == "}" and depth:
+            depth -= 1
+            if not depth:
+                yield start, place + 1
+
+
+def _alternatives(inside: str) -> list[str]:
+    """The parts of a group between its own commas."""
+    depth, cuts = 0, [-1]
+    for place, sign in _signs(inside):
+        depth += {"{": 1, "}": -1}.get(sign, 0)
+        if sign == "," and not depth:
+            cuts.append(place)
+    ends = [*cuts[1:], len(inside)]
+    return [inside[start + 1 : end] for start, end in zip(cuts, ends, strict=True)]
+
+
+def _signs(path: str) -> Iterator[tuple[int, str]]:
+    """Yield the characters with their places, but those that a backslash takes as they are."""
+    escaped = False
+    for place, sign in enumerate(path):
+        if not escaped and sign != "\\":
+            yield place, sign
+        escaped = sign == "\\" and not escaped

@@ -1,0 +1,1 @@
+"""Parquet footers: what they say, and what of it is believed."""

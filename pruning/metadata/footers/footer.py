@@ -1,0 +1,205 @@
+"""A Parquet footer as plain data: what the file says of itself, believed or not.
+
+Raw, because a library that interprets the footer hides which statistics fields were filled, and
+because some of them end the whole process on an encrypted file.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from pruning.errors import InputError
+from pruning.metadata.files.locations import locate
+from pruning.metadata.footers.nested import Leaf, leaves
+from pruning.metadata.footers.other_columns import SparkType, other_columns
+from pruning.metadata.footers.thrift_layout import Malformed, parse
+
+# One request usually fetches the whole footer; a longer one costs a second request.
+_TAIL_BYTES = 64 * 1024
+_TRAILER_BYTES = 8  # the footer's length, then the magic
+_INT64_MAX = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statistics:
+    """The bounds and counts written for one column chunk; None where a field is absent."""
+
+    min_value: bytes | None = None
+    max_value: bytes | None = None
+    deprecated_min: bytes | None = None
+    deprecated_max: bytes | None = None
+    null_count: int | None = None
+    min_exact: bool | None = None
+    max_exact: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """One column of one row group."""
+
+    value_count: int | None
+    byte_count: int | None
+    byte_offset: int | None
+    filter_offset: int | None = None
+    statistics: Statistics
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """One row group; `chunks` has an entry per leaf of the schema, in the schema's order."""
+
+    row_count: int
+    chunks: tuple[Chunk, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Footer:
+    """The footer of one file. `leaves` are its columns; `byte_count` is that of the footer itself.
+
+    `others` are the top-level columns of which the leaves tell nothing, or only in part, with Spark's types.
+    """
+
+    byte_count: int
+    writer: str
+    keys: Mapping[str, bytes]
+    leaves: tuple[Leaf, ...]
+    others: Mapping[str, SparkType]
+    row_groups: tuple[RowGroup, ...]
+
+
+def read_footer(file: str) -> Footer:
+    """Read one file's footer; only the file's tail is fetched.
+
+    Raises:
+        InputError: the file cannot be read, is encrypted or damaged, or is no Parquet file.
+    """
+    system, path = locate(file)
+    try:
+        with system.open_input_file(path) as handle:
+            raw = _footer_bytes(file, handle)
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{file}: cannot be read ({error}); check the path and its permissions") from error
+    try:
+        return _footer(file, parse(raw), byte_count=len(raw))
+    except Malformed as error:
+        raise InputError(f"{file}: its Parquet footer is damaged ({error}); write the file again") from error
+
+
+def is_parquet(file: str) -> bool:
+    """Return whether a file seems to be meant as Parquet, maybe a damaged one; True if it cannot be read.
+
+    One without a byte is none: Spark passes over it, whatever its name.
+    """
+    system, path = locate(file)
+    try:
+        with system.open_input_file(path) as handle:
+            size = handle.size()
+            ends = handle.read_at(min(4, size), 0), handle.read_at(min(4, size), max(0, size - 4))
+    except (OSError, pa.ArrowException):
+        return True
+    return bool(size) and (path.endswith(".parquet") or any(end in (b"PAR1", b"PARE") for end in ends))
+
+
+def _footer_bytes(file: str, handle: Any) -> bytes:
+    size = handle.size()
+    tail: bytes = handle.read_at(min(size, _TAIL_BYTES), max(0, size - _TAIL_BYTES))
+    magic = tail[-4:]
+    if magic == b"PARE":
+        raise InputError(f"{file}: its Parquet footer is encrypted; prune over an unencrypted copy")
+    if magic != b"PAR1" or size < _TRAILER_BYTES + 4:
+        raise InputError(f"{file}: is not a complete Parquet file (it does not end in PAR1); leave it out")
+    length = int.from_bytes(tail[-8:-4], "little")
+    # The file starts with a magic of its own, which is not part of any footer.
+    if length > size - _TRAILER_BYTES - 4:
+        raise InputError(f"{file}: claims a footer of {length} bytes but has {size} in all; write it again")
+    if length + _TRAILER_BYTES <= len(tail):
+        return tail[-_TRAILER_BYTES - length : -_TRAILER_BYTES]
+    raw: bytes = handle.read_at(length, size - _TRAILER_BYTES - length)
+    return raw
+
+
+def _footer(file: str, metadata: Any, *, byte_count: int) -> Footer:
+    if not metadata.schema or metadata.row_groups is None:
+        raise Malformed("it has no schema or no list of row groups")
+    count, columns = leaves(metadata.schema, metadata.column_orders or [])
+    row_groups = tuple(_row_group(file, group, count) for group in metadata.row_groups)
+    if sum(group.row_count for group in row_groups) > _INT64_MAX:
+        raise Malformed("its row groups claim more rows than can be counted")
+    keys = {_text(entry.key) or "": entry.value or b"" for entry in metadata.key_value_metadata or []}
+    agreed = tuple(leaf for leaf in columns if _agrees(metadata.row_groups, leaf))
+    return Footer(
+        byte_count=byte_count,
+        writer=_text(metadata.created_by) or "",
+        keys=keys,
+        leaves=agreed,
+        others=other_columns(metadata.schema, agreed, keys),
+        row_groups=row_groups,
+    )
+
+
+def _agrees(row_groups: list[Any], leaf: Leaf) -> bool:
+    """Whether every row group says of a leaf what the schema says; false only for nested ones.
+
+    Raises:
+        Malformed: a row group says otherwise of a flat column.
+    """
+    path = list(leaf.path)
+    for group in row_groups:
+        stored = group.columns[leaf.chunk].meta_data
+        if stored.type == leaf.element.type and stored.path_in_schema == path:
+            continue
+        if leaf.flat:
+            raise Malformed(f"its row groups disagree with its schema about column {leaf.name!r}")
+        return False
+    return True
+
+
+def _row_group(file: str, group: Any, leaf_count: int) -> RowGroup:
+    rows = _count(group.num_rows)
+    if rows is None or group.columns is None or len(group.columns) != leaf_count:
+        raise Malformed("a row group lacks its row count or some of its columns")
+    return RowGroup(rows, tuple(_chunk(file, chunk) for chunk in group.columns))
+
+
+def _chunk(file: str, chunk: Any) -> Chunk:
+    if chunk.file_path is not None:
+        raise InputError(f"{file}: keeps its data in other files; give those files instead")
+    stored = chunk.meta_data
+    if stored is None:
+        raise InputError(f"{file}: has encrypted columns; prune over an unencrypted copy")
+    dictionary, data = _count(stored.dictionary_page_offset), _count(stored.data_page_offset)
+    return Chunk(
+        value_count=_count(stored.num_values),
+        byte_count=_count(stored.total_compressed_size),
+        # Some writers fill in 0 for "no dictionary"; no page starts before the magic.
+        byte_offset=min(dictionary, data) if dictionary and data else data,
+        filter_offset=_count(stored.bloom_filter_offset) or None,
+        statistics=_statistics(stored.statistics),
+    )
+
+
+def _statistics(stated: Any) -> Statistics:
+    if stated is None:
+        return Statistics()
+    return Statistics(
+        min_value=stated.min_value,
+        max_value=stated.max_value,
+        deprecated_min=stated.min,
+        deprecated_max=stated.max,
+        null_count=stated.null_count,
+        min_exact=stated.is_min_value_exact,
+        max_exact=stated.is_max_value_exact,
+    )
+
+
+def _count(number: int | None) -> int | None:
+    return number if number is not None and 0 <= number <= _INT64_MAX else None
+
+
+def _text(raw: bytes | None) -> str | None:
+    try:
+        return None if raw is None else raw.decode()
+    except UnicodeDecodeError:
+        return None

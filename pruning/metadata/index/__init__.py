@@ -1,0 +1,1 @@
+"""What is kept of the values of blocks beyond bounds, and how it is made and asked."""

@@ -1,0 +1,355 @@
+"""Indexing files: reads their values once, and keeps beside them what tells in which blocks they are.
+
+Reading foreign data may end a process, so another one does it: of files that end it nothing is kept.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from pruning.arguments import check_flag, check_number, check_sequence, check_texts
+from pruning.errors import InputError
+from pruning.metadata.files.listing import Listed, Listing, Paths, list_files
+from pruning.metadata.footers.footer import read_footer
+from pruning.metadata.index.block_values import indexable
+from pruning.metadata.index.indexed_files import Unfitting, unfitting
+from pruning.metadata.index.own_filters import BITS_MAX, BITS_WANTED, BYTES_MAX, BYTES_PER_BLOCK, Budget
+from pruning.metadata.table import cache
+from pruning.metadata.table.blocks import Shard
+from pruning.metadata.table.coverings import available, coverings_of
+from pruning.metadata.table.memberships import FIELD, value_type
+from pruning.metadata.table.reading import Outcome, from_bytes
+from pruning.metadata.table.schema import is_nested
+from pruning.metadata.table.structs import field_of, whole
+
+# What one process reads, and how long it may take. A value is rare or frequent among these blocks.
+_BATCH_BYTES = 256 << 20
+_BATCH_FILES = 500
+_BATCH_SECONDS_MAX = 3_600
+_PROCESSES_MAX = 4
+# Of so many files the columns are looked up, to say which there are.
+_NAMING_FILES = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnIndex:
+    """The index of one column: in how many blocks which part is kept, and its size.
+
+    Of `unfitting` blocks no values are kept, because neither a list nor a filter fits into
+    `bytes_bound`; with `filter_bytes` a filter does, with `good_filter_bytes` one that is hardly ever
+    wrong. Both are 0 where everything fits.
+    """
+
+    name: str
+    type: str
+    blocks: int
+    dictionary: int
+    rare: int
+    filter: int
+    bucket: int
+    bytes_per_block: float
+    unfitting: int = 0
+    bytes_bound: int = 0
+    filter_bytes: int = 0
+    good_filter_bytes: int = 0
+
+    @property
+    def shortage(self) -> str | None:
+        """One sentence on the blocks of which nothing fits, and on what a filter needs."""
+        if not self.unfitting:
+            return None
+        good = (
+            f", a good one {self.good_filter_bytes:,}" if self.good_filter_bytes > self.filter_bytes else ""
+        )
+        return (
+            f"{self.name}: nothing fits in {self.bytes_bound:,} bytes for {self.unfitting:,} of "
+            f"{self.blocks:,} blocks; a filter needs {self.filter_bytes:,} bytes per block{good}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PointIndex:
+    """What is kept of a latitude and a longitude: in how many blocks, and its size."""
+
+    names: tuple[str, str]
+    blocks: int
+    bytes_per_block: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexReport:
+    """What was indexed. `failures` has a sentence about each file of which nothing is kept."""
+
+    files: int
+    blocks: int
+    bytes: int
+    columns: tuple[ColumnIndex, ...]
+    failures: dict[str, str]
+    points: tuple[PointIndex, ...] = ()
+
+    def to_dict(self) -> dict[str, object]:
+        """The report as JSON holds it."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lines = [f"{self.files:,} files, {self.blocks:,} blocks, {self.bytes:,} bytes kept"]
+        lines += [
+            f"{column.name}: of {column.blocks:,} blocks {column.dictionary:,} by dictionary, "
+            f"{column.rare:,} by rare values, {column.filter:,} by filter, {column.bucket:,} by bucket; "
+            f"{column.bytes_per_block:,.0f} bytes a block"
+            for column in self.columns
+        ]
+        lines += [
+            f"points of {', '.join(point.names)}: {point.blocks:,} blocks covered; "
+            f"{point.bytes_per_block:,.0f} bytes a block"
+            for point in self.points
+        ]
+        lines += [column.shortage for column in self.columns if column.shortage]
+        return "\n".join([*lines, *self.failures.values()])
+
+
+def index(
+    paths: Paths,
+    columns: Sequence[str] | None = None,
+    *,
+    points: Sequence[tuple[str, str]] = (),
+    bytes_per_block: int | None = None,
+    bits_per_value: float | None = None,
+    read_data: bool = True,
+) -> IndexReport:
+    """Keep beside Parquet files which values their blocks hold; `collect`, `prune` and `classify` use it.
+
+    Args:
+        paths: As for `collect`; local files only.
+        columns: Top-level columns by exact name; None is all of them.
+        points: Pairs of top-level columns of doubles that are a latitude and a longitude, in degrees:
+            of those, where on the globe each block's points lie.
+        bytes_per_block: What may be kept of one column in one block, >= 0; None is 1,024. Where not even
+            a bloom filter fits, the report says so, and how many bytes one needs.
+        bits_per_value: A bloom filter may take so many bits for each distinct value of its block where
+            that is more than `bytes_per_block`, 0 to 64; below 5 there is none. None is 12 for columns
+            that are named in `columns` if `bytes_per_block` is None, too, and otherwise 0.
+        read_data: Whether to read the columns; without, only the files' own bloom filters are kept.
+    Raises:
+        InputError: an argument is of a wrong type or out of range, a path is missing or not local, a
+            column is in no file, no file can be read, or the index cannot be written.
+    """
+    _check_arguments(columns, points, bytes_per_block, bits_per_value, read_data)
+    if points and not available():
+        raise InputError("Coverings need the package s2geometry: run `pip install 'skipproof[geo]'`.")
+    budget = _budget(bytes_per_block, bits_per_value, named=columns is not None)
+    for name in columns or ():
+        if is_nested(name):
+            raise InputError(f"{name}: is inside of a struct or an array; name top-level columns")
+    listing = list_files(paths)
+    if listing.parent is None:
+        raise InputError("An index is kept beside local files only; name a local path")
+    options = {"columns": None if columns is None else list(columns), **asdict(budget)}
+    outcome = _indexed(listing.files, {**options, "read_data": read_data, "points": list(map(list, points))})
+    _check(outcome, listing, columns, points)
+    for place in _places(listing):
+        _keep(place, outcome.shards)
+    return _report(outcome, budget)
+
+
+def _check_arguments(
+    columns: Any, points: Any, bytes_per_block: Any, bits_per_value: Any, read_data: Any
+) -> None:
+    if columns is not None:
+        check_texts("columns", columns)
+    check_sequence("points", points, "pairs of columns")
+    for pair in points:
+        check_texts("An element of points", pair)
+        if len(pair) != 2:
+            raise InputError(
+                f"An element of points has {len(pair)} columns; give a latitude and a longitude."
+            )
+    if bytes_per_block is not None:
+        check_number("bytes_per_block", bytes_per_block, least=0, greatest=BYTES_MAX, whole=True)
+    if bits_per_value is not None:
+        check_number("bits_per_value", bits_per_value, least=0, greatest=BITS_MAX)
+    check_flag("read_data", read_data)
+
+
+def _budget(bytes_per_block: int | None, bits_per_value: float | None, *, named: bool) -> Budget:
+    """The budget that the arguments of `index` mean."""
+    if bits_per_value is None:
+        bits_per_value = BITS_WANTED if named and bytes_per_block is None else 0
+    return Budget(BYTES_PER_BLOCK if bytes_per_block is None else int(bytes_per_block), float(bits_per_value))
+
+
+def _indexed(files: Sequence[Listed], options: dict[str, object]) -> Outcome:
+    """What other processes make of the files, a batch at a time."""
+    outcome = Outcome([], {})
+    with ThreadPoolExecutor(min(_PROCESSES_MAX, os.cpu_count() or 1)) as pool:
+        for part in pool.map(lambda batch: _batch(batch, options, _in_process), _batches(files)):
+            outcome.shards.extend(part.shards)
+            outcome.failures.update(part.failures)
+    return outcome
+
+
+def _batches(files: Sequence[Listed]) -> list[list[str]]:
+    batches: list[list[str]] = []
+    size = 0
+    for listed in files:
+        size += listed.size_bytes
+        if not batches or size > _BATCH_BYTES or len(batches[-1]) == _BATCH_FILES:
+            batches.append([])
+            size = listed.size_bytes
+        batches[-1].append(listed.file)
+    return batches
+
+
+Run = Callable[[list[str], dict[str, object]], Outcome | str]
+
+
+def _batch(files: list[str], options: dict[str, object], run: Run) -> Outcome:
+    """What is made of some files; those that end the process are found by halving."""
+    answer = run(files, options)
+    if isinstance(answer, Outcome):
+        return answer
+    if len(files) == 1:
+        return Outcome([], {files[0]: f"{files[0]}: {answer}"})
+    middle = len(files) // 2
+    halves = [_batch(half, options, run) for half in (files[:middle], files[middle:])]
+    failures = {file: sentence for half in halves for file, sentence in half.failures.items()}
+    return Outcome([part for half in halves for part in half.shards], failures)
+
+
+def _in_process(files: list[str], options: dict[str, object]) -> Outcome | str:
+    """What a process of its own makes of the files; what became of it if it did not end well."""
+    command = (sys.executable, "-m", "pruning.metadata.index.indexed_files")
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
+    try:
+        done = subprocess.run(
+            command,
+            input=json.dumps({"files": files, **options}).encode(),
+            env=environment,
+            capture_output=True,
+            timeout=_BATCH_SECONDS_MAX,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"reading its data took more than {_BATCH_SECONDS_MAX:,} s; leave it out"
+    if done.returncode:
+        return f"reading its data ended the process that did (exit status {done.returncode}); leave it out"
+    with pa.ipc.open_stream(done.stdout) as reader:
+        answers = reader.read_all()
+    outcome = Outcome([], {})
+    for names, blocks, failure in zip(*(answers.column(name) for name in answers.schema.names), strict=True):
+        if failure.is_valid:
+            outcome.failures[names.as_py()[0]] = failure.as_py()
+        else:
+            outcome.shards.append(from_bytes(names.as_py(), blocks.as_buffer()))
+    return outcome
+
+
+def _check(
+    outcome: Outcome, listing: Listing, columns: Sequence[str] | None, points: Sequence[tuple[str, str]]
+) -> None:
+    if len(outcome.failures) == len({listed.file for listed in listing.files}):
+        raise InputError(next(iter(outcome.failures.values())))
+    found = {field.name for part in outcome.shards for field in part.table.schema.field(FIELD).type}
+    for name in columns or ():
+        if name not in found:
+            raise InputError(
+                f"Column {name!r} is in no file as one that can be indexed; there are {_names(outcome)}"
+            )
+    for names in points:
+        if not any(point.names == tuple(names) for point in _points(outcome)):
+            raise InputError(f"No file has {names[0]!r} and {names[1]!r} as two columns of doubles")
+
+
+def _names(outcome: Outcome) -> list[str]:
+    """The columns that can be indexed, by some of the files."""
+    some = [part.files[0] for part in outcome.shards][:_NAMING_FILES]
+    return sorted({name for file in some for name in indexable(read_footer(file), None)})
+
+
+def _places(listing: Listing) -> list[Listing]:
+    """The listing as the caller gave it, and as one who names the same files one by one."""
+    by_file = list_files([listed.file for listed in listing.files], patterns=False)
+    return [listing] if by_file.parent == listing.parent else [listing, by_file]
+
+
+def _keep(listing: Listing, shards: list[Shard]) -> None:
+    cache.update(cache.open_cache(listing, cache.INDEX), listing, shards)
+    kept = cache.open_cache(listing, cache.INDEX)
+    known = {file for part in cache.reusable(kept, listing) for file in part.files}
+    lost = {file for part in shards for file in part.files} - known
+    if lost:
+        raise InputError(
+            f"{min(lost)}: its index could not be kept below {listing.parent}; "
+            "see that the directory can be written and the file does not change"
+        )
+
+
+def _report(outcome: Outcome, budget: Budget) -> IndexReport:
+    tables = [part.table for part in outcome.shards]
+    parts: dict[tuple[str, str], list[pa.StructArray]] = {}
+    left_out: dict[tuple[str, str], list[Unfitting]] = {}
+    for table in tables:
+        memberships, unfit = whole(table.column(FIELD)), unfitting(table)
+        for field in memberships.type:
+            key = (field.name, value_type(field.type).sql)
+            parts.setdefault(key, []).append(field_of(memberships, field.name))
+            left_out.setdefault(key, []).extend([unfit[field.name]] if field.name in unfit else [])
+    columns = tuple(
+        _column(name, type_, lanes, left_out[name, type_], budget) for (name, type_), lanes in parts.items()
+    )
+    points = _points(outcome)
+    size_bytes = [column.bytes_per_block * column.blocks for column in columns]
+    size_bytes += [point.bytes_per_block * point.blocks for point in points]
+    return IndexReport(
+        files=sum(len(part.files) for part in outcome.shards),
+        blocks=sum(len(table) for table in tables),
+        bytes=round(sum(size_bytes)),
+        columns=columns,
+        failures=outcome.failures,
+        points=points,
+    )
+
+
+def _points(outcome: Outcome) -> tuple[PointIndex, ...]:
+    """What is kept of each pair of columns of which some block has a covering."""
+    parts: dict[tuple[str, str], list[pa.ListArray]] = {}
+    for part in outcome.shards:
+        for pair, lists in coverings_of(part.table).items():
+            parts.setdefault((pair.latitude, pair.longitude), []).append(lists)
+    found = []
+    for names, known in parts.items():
+        covered = sum(len(lists) - lists.null_count for lists in known)
+        if covered:
+            size = sum(lists.nbytes for lists in known)
+            found.append(PointIndex(names=names, blocks=covered, bytes_per_block=size / covered))
+    return tuple(found)
+
+
+def _column(
+    name: str, type_: str, parts: list[pa.StructArray], left_out: list[Unfitting], budget: Budget
+) -> ColumnIndex:
+    def told(part: str) -> int:
+        return sum(len(lanes) - field_of(lanes, part).null_count for lanes in parts)
+
+    blocks = sum(map(len, parts))
+    return ColumnIndex(
+        name=name,
+        type=type_,
+        blocks=blocks,
+        dictionary=told("dictionary"),
+        rare=told("rare"),
+        filter=told("filter"),
+        bucket=told("bucket"),
+        bytes_per_block=sum(lanes.nbytes for lanes in parts) / max(1, blocks),
+        unfitting=sum(unfit.blocks for unfit in left_out),
+        bytes_bound=budget.bytes_per_block,
+        filter_bytes=max((unfit.filter_bytes for unfit in left_out), default=0),
+        good_filter_bytes=max((unfit.good_filter_bytes for unfit in left_out), default=0),
+    )

@@ -1,0 +1,136 @@
+"""Block metadata as the inputs of a program: what each aspect of a column is, lane by lane."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pruning.expressions.types import Type
+from pruning.metadata.index.membership_query import Holdings
+from pruning.metadata.table.coverings import coverings_of, may_be_inside
+from pruning.metadata.table.memberships import FIELD, compatible
+from pruning.metadata.table.schema import arrow_type, sql_type
+from pruning.metadata.table.structs import field_of, has_field, whole
+from pruning.rules.interpreters.arrow.interpreter import to_lanes
+from pruning.rules.program.operations import Aspect, Input, Program
+from pruning.rules.sets.regions import Inside, Pair
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """Block metadata that a program can be run over."""
+
+    row_count: pa.Array
+    columns: pa.StructArray
+    holdings: Holdings | None = None
+    coverings: Mapping[Pair, pa.ListArray] = field(default_factory=dict)
+    _parts: dict[tuple[str, str], pa.Array | None] = field(default_factory=dict, compare=False, repr=False)
+
+    @classmethod
+    def of(cls, metadata: pa.Table) -> "Blocks":
+        """The blocks of a metadata table of the shape `pruning.metadata.table.schema` says."""
+        holdings = Holdings(whole(metadata.column(FIELD))) if FIELD in metadata.schema.names else None
+        return cls(
+            whole(metadata.column("row_count")),
+            whole(metadata.column("columns")),
+            holdings,
+            coverings_of(metadata),
+        )
+
+    def inputs(self, program: Program, start: int, size: int) -> Mapping[Input, pa.Array]:
+        """An array of shape (size,) for each input of the program, from block `start` on.
+
+        Columns that the metadata does not know, or knows under a type that says nothing of the
+        program's, are unknown. Each array is made when it is asked for.
+        """
+        return _Inputs(self, program.inputs, start, size)
+
+    def part(self, column: str, name: str) -> pa.Array | None:
+        """One statistic of a column, of all blocks, or None if the metadata does not know the column."""
+        key = (column, name)
+        if key not in self._parts:
+            known = has_field(self.columns, column)
+            self._parts[key] = field_of(field_of(self.columns, column), name) if known else None
+        return self._parts[key]
+
+
+@dataclass(frozen=True, slots=True)
+class _Inputs(Mapping[Input, pa.Array]):
+    """What some blocks say of each input."""
+
+    blocks: Blocks
+    names: tuple[Input, ...]
+    start: int
+    size: int
+
+    def __getitem__(self, input_: Input) -> pa.Array:
+        if input_.aspect is Aspect.HAS_ROWS:
+            return pc.greater(self._row_count(), 0)
+        assert input_.type is not None
+        if input_.aspect in (Aspect.LOWER, Aspect.UPPER):
+            bound = self._part(input_, "min" if input_.aspect is Aspect.LOWER else "max")
+            typed = None if bound is None else _as_type(bound, input_.type)
+            return to_lanes(input_, pa.nulls(self.size, arrow_type(input_.type)) if typed is None else typed)
+        if input_.aspect is Aspect.MAY_HOLD:
+            return self._may_hold(input_, input_.type)
+        if input_.aspect is Aspect.MAY_BE_INSIDE:
+            return self._may_be_inside(input_)
+        return self._flag(input_, input_.type)
+
+    def __iter__(self) -> Iterator[Input]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def _flag(self, input_: Input, type_: Type) -> pa.Array:
+        """An unknown count excludes nothing."""
+        null_count = self._part(input_, "null_count")
+        if null_count is None:
+            return pa.repeat(True, self.size)
+        if input_.aspect is Aspect.MAY_NULL:
+            return _unless_known(pc.not_equal(null_count, 0))
+        if input_.aspect is Aspect.MAY_VALUE and not type_.floating:
+            return _unless_known(pc.less(null_count, self._row_count()))
+        nan_count = self._part(input_, "nan_count")
+        if input_.aspect is Aspect.MAY_VALUE:
+            absent = pc.add(null_count, pc.fill_null(nan_count, 0))
+            return _unless_known(pc.less(absent, self._row_count()))
+        some = _unless_known(pc.less(null_count, self._row_count()))
+        return pc.and_(some, _unless_known(pc.not_equal(nan_count, 0)))
+
+    def _may_hold(self, input_: Input, type_: Type) -> pa.Array:
+        """What is not known of a column under its own type excludes nothing."""
+        bound = self._part(input_, "min")
+        holdings = self.blocks.holdings
+        if holdings is None or bound is None or not compatible(sql_type(bound.type), type_):
+            return pa.repeat(True, self.size)
+        return holdings.may_hold(input_.column, type_, input_.asked, self.start, self.size)
+
+    def _may_be_inside(self, input_: Input) -> pa.Array:
+        """Points that nothing is known of may be anywhere."""
+        assert isinstance(input_.asked, Inside)
+        coverings = self.blocks.coverings.get(Pair(input_.column, input_.asked.longitude))
+        if coverings is None:
+            return pa.repeat(True, self.size)
+        return may_be_inside(coverings, input_.asked.region, self.start, self.size)
+
+    def _row_count(self) -> pa.Array:
+        return self.blocks.row_count.slice(self.start, self.size)
+
+    def _part(self, input_: Input, name: str) -> pa.Array | None:
+        part = self.blocks.part(input_.column, name)
+        return None if part is None else part.slice(self.start, self.size)
+
+
+def _unless_known(flag: pa.Array) -> pa.Array:
+    return pc.fill_null(flag, True) if flag.null_count else flag
+
+
+def _as_type(bound: pa.Array, wanted: Type) -> pa.Array | None:
+    """The bound as one of type `wanted`: the same type, or a wider integer; else None."""
+    known = sql_type(bound.type)
+    if known == wanted:
+        return bound
+    return bound.cast(arrow_type(wanted)) if compatible(known, wanted) else None

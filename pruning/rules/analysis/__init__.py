@@ -1,0 +1,1 @@
+"""What is known of expressions in a block, and the walk that finds it."""

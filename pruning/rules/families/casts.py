@@ -1,0 +1,264 @@
+"""CAST between numbers, booleans, dates and times ([M] 5.3.7); of text see `rules.time.text_casts`."""
+
+from dataclasses import replace
+from functools import lru_cache
+
+from pruning.expressions.trees import Cast, Expression, Function, Mode
+from pruning.expressions.types import BOOLEAN, DOUBLE, TIMESTAMP_NTZ, Kind, Type, Value
+from pruning.rules.analysis import ranges
+from pruning.rules.analysis.environment import Environment
+from pruning.rules.analysis.evaluation import Analysis, Rule
+from pruning.rules.analysis.ranges import Range
+from pruning.rules.families import fitting
+from pruning.rules.families.time_functions import time_preimage, time_range
+from pruning.rules.program import functions
+from pruning.rules.program.builder import Builder
+from pruning.rules.program.functions import Apply, Side
+from pruning.rules.program.operations import Bound, Flag
+from pruning.rules.sets import decimals, primitives
+from pruning.rules.sets.outcomes import ValueSet
+from pruning.rules.sets.primitives import ZONE_OFFSET_MICROS_MAX, order_keeping
+from pruning.rules.time.step_chains import chain
+from pruning.rules.time.text_casts import reads_times, text_preimage
+
+_DOUBLE_DIGITS = 15  # a decimal of no more lies no nearer to an integer than doubles do
+_SATURATED = (Kind.INTEGER, Kind.LONG)  # narrower integers are cut out of an int
+
+
+def cast_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:
+    """The operand's range in the other type.
+
+    Claim     Each row's cast value lies in the range; rows on which the cast raises have none.
+    Premises  The cast keeps order (`primitives.order_keeping`); no zone is further than 18 hours
+              from UTC (axiom ZONE, the limit of java.time.ZoneOffset).
+    Proof     (1) lower <= v <= upper gives cast(lower) <= cast(v) <= cast(upper).
+              (2) The values that fit in the type lie between two limits, because the cast keeps
+                  order: ANSI raises on the others, TRY and decimals make them NULL.
+              (3) LEGACY floats saturate in int and bigint; LEGACY integers wrap round, so that
+                  their bounds hold no longer.
+              (4) NaN is no integer: ANSI raises, TRY gives NULL, LEGACY 0.
+              (5) Decimals become ints exactly or, in some cases, by way of a double: both keep the
+                  order, so each bound is the outer one of the two.
+              (6) Of a zone that is not known: an instant and its local time differ by at most 18
+                  hours, so widen by that much. Of others see `rules.families.time_functions`.
+    """
+    assert isinstance(node, Cast)
+    build, known = analysis.build, analysis.range(node.operand, environment)
+    source, target = known.type, node.type
+    if chain(node) is not None:
+        return time_range(analysis, node, environment)
+    if _through_a_zone(source, target):
+        return _zoned(build, known, target)  # (6)
+    if target == BOOLEAN and _numeric(source):
+        return _is_not_zero(build, known)
+    if source.floating and target.kind is Kind.DECIMAL:
+        return _by_text(build, known, target, node.mode)
+    if not order_keeping(source, target):
+        return ranges.anything(build, target)
+    if _through_a_double(source, target) and node.mode is not Mode.LEGACY:
+        return _rounded_first(build, known, target, node.mode)  # (5)
+    kept, overflows = fitting.that_fit(build, known, *_limits(source, target))
+    if node.mode is Mode.LEGACY and target.kind is not Kind.DECIMAL:
+        cast = _legacy(build, known, overflows, target)  # (3)
+    else:
+        cast = _in_type(build, kept, target)  # (1)
+        if node.mode is not Mode.ANSI:
+            cast = replace(cast, may_null=build.or_(known.may_null, overflows))  # (2)
+    return _without_nan(build, cast, known.may_nan, node.mode) if source.floating else cast
+
+
+def _numeric(type_: Type) -> bool:
+    return type_.integral or type_.floating or type_.kind is Kind.DECIMAL
+
+
+def always_fits(source: Type, target: Type) -> bool:
+    """Whether every number of one type has a counterpart in another, so that the mode does not matter."""
+    exact = _numeric(source) and _numeric(target) and (target.floating or not source.floating)
+    return exact and _limits(source, target) == (None, None)
+
+
+@lru_cache(maxsize=1024)
+def _limits(source: Type, target: Type) -> fitting.Limits:
+    """The least and the greatest value of `source` that has a place; None where all have."""
+    if target.floating or target == source or not (_numeric(target) or source.kind is Kind.DATE):
+        return None, None
+    return fitting.limits(lambda value: primitives.cast(value, source, target), source)
+
+
+def _through_a_double(source: Type, target: Type) -> bool:
+    """Spark tests whether a decimal fits in an int by way of a double, which may round it up."""
+    long = source.kind is Kind.DECIMAL and source.scale > 0 and source.precision > _DOUBLE_DIGITS
+    return long and target.integral and target.kind is not Kind.LONG
+
+
+def _rounded_first(build: Builder, known: Range, target: Type, mode: Mode) -> Range:
+    """A decimal cut to an integer, rounded to a double before it or not: both keep the order."""
+    exact, rounded = _limits(known.type, target), _rounded_limits(known.type, target)
+    kept, _ = fitting.that_fit(build, known, *fitting.outer(exact, rounded))
+    _, overflows = fitting.that_fit(build, known, *fitting.inner(exact, rounded))
+
+    def cast(bound: Bound) -> tuple[Bound, Bound]:
+        return build.cast(bound, target), build.cast(build.cast(bound, DOUBLE), target)
+
+    return replace(
+        kept,
+        lower=build.least_known(*cast(kept.lower)),
+        upper=build.greatest_known(*cast(kept.upper)),
+        may_null=known.may_null if mode is Mode.ANSI else build.or_(known.may_null, overflows),
+    )
+
+
+@lru_cache(maxsize=1024)
+def _rounded_limits(source: Type, target: Type) -> fitting.Limits:
+    def place(value: Value) -> Value | None:
+        near = primitives.cast(value, source, DOUBLE)
+        return None if near is None else primitives.cast(near, DOUBLE, target)
+
+    return fitting.limits(place, source)
+
+
+def _in_type(build: Builder, known: Range, target: Type) -> Range:
+    return replace(known, lower=build.cast(known.lower, target), upper=build.cast(known.upper, target))
+
+
+def _without_nan(build: Builder, cast: Range, may_nan: Flag, mode: Mode) -> Range:
+    if cast.type.floating:
+        return cast
+    never = build.flag(False)
+    numbers = replace(cast, may_nan=never)
+    if mode is Mode.TRY:
+        return replace(numbers, may_null=build.or_(cast.may_null, may_nan))  # (4)
+    return numbers if mode is Mode.ANSI else ranges.union(build, numbers, _zero(build, cast.type, may_nan))
+
+
+def _zero(build: Builder, type_: Type, present: Flag) -> Range:
+    zero, never = build.bound(0, type_), build.flag(False)
+    return Range(lower=zero, upper=zero, may_null=never, may_nan=never, may_value=present)
+
+
+def _legacy(build: Builder, known: Range, overflows: Flag, target: Type) -> Range:
+    """What does not fit saturates or wraps round, but never is NULL; dates raise or wrap."""
+    if known.type.floating and target.kind in _SATURATED:
+        return _saturated(build, known, target)
+    cast, unknown = _in_type(build, known, target), build.unknown(target)
+    return replace(
+        cast,
+        lower=build.choose(overflows, unknown, cast.lower),
+        upper=build.choose(overflows, unknown, cast.upper),
+    )
+
+
+def _saturated(build: Builder, known: Range, target: Type) -> Range:
+    least, greatest = (build.bound(limit, known.type) for limit in _limits(known.type, target))
+    first, last = fitting.type_limits(build, target)
+    lower = build.least_known(build.greatest_known(known.lower, least), greatest)
+    upper = build.greatest_known(build.least_known(known.upper, greatest), least)
+    return replace(
+        known,
+        lower=_beyond(build, build.maybe_less(known.lower, least), first, build.cast(lower, target)),
+        upper=_beyond(build, build.maybe_less(greatest, known.upper), last, build.cast(upper, target)),
+    )
+
+
+def _beyond(build: Builder, beyond: Flag, limit: Bound, bound: Bound) -> Bound:
+    return build.choose(beyond, limit, bound)
+
+
+def _is_not_zero(build: Builder, known: Range) -> Range:
+    """A number is FALSE where it is zero and TRUE elsewhere, NaN included."""
+    zero = build.bound(_ZEROS.get(known.type.kind, 0), known.type)
+    if known.type.kind is Kind.DECIMAL:
+        zero = build.bound(decimals.scaled(0, known.type.scale), known.type)
+    not_zero = build.or_(build.maybe_less(known.lower, zero), build.maybe_less(zero, known.upper))
+    is_zero = build.and_(build.maybe_at_most(known.lower, zero), build.maybe_at_most(zero, known.upper))
+    return ranges.of_truths(
+        build,
+        build.or_(known.may_nan, build.and_(known.may_value, not_zero)),
+        build.and_(known.may_value, is_zero),
+        known.may_null,
+    )
+
+
+_ZEROS = {Kind.FLOAT: 0.0, Kind.DOUBLE: 0.0}
+
+
+def _by_text(build: Builder, known: Range, target: Type, mode: Mode) -> Range:
+    """A float as the decimal that its text rounds to.
+
+    Claim     Each row's decimal lies in the range; rows on which the cast raises have none.
+    Premises  Java's text of a double reads back as the double, and is the shortest one within the
+              limits of axiom TEXT; rounding to nearest is monotone.
+    Proof     (1) So rounding the text is monotone, and the two sides of `functions.apply` enclose it.
+              (2) NaN and infinities are NULL in every mode; what has too many digits is NULL, or
+                  raises under ANSI.
+    """
+    below, above = (Apply(Function.ROUND, target.scale, side) for side in (Side.BELOW, Side.ABOVE))
+    limits = _text_limits(known.type, target)
+    kept, _ = fitting.that_fit(build, known, *fitting.outer(*limits))
+    _, overflows = fitting.that_fit(build, known, *fitting.inner(*limits))
+    first, last = fitting.type_limits(build, target)
+    infinities = [build.bound(sign * float("inf"), known.type) for sign in (-1, 1)]
+    infinite = build.or_(
+        build.maybe_at_most(known.lower, infinities[0]), build.maybe_at_most(infinities[1], known.upper)
+    )
+    lost = build.and_(known.may_value, infinite) if mode is Mode.ANSI else overflows  # (2)
+    return Range(
+        lower=build.greatest_known(build.apply(below, kept.lower, type_=target), first),  # (1)
+        upper=build.least_known(build.apply(above, kept.upper, type_=target), last),
+        may_null=build.or_(known.may_null, known.may_nan, lost),
+        may_nan=build.flag(False),
+        may_value=kept.may_value,
+    )
+
+
+@lru_cache(maxsize=1024)
+def _text_limits(source: Type, target: Type) -> tuple[fitting.Limits, fitting.Limits]:
+    """The limits of what fits if each text is rounded down, and if it is rounded up."""
+    below, above = (
+        fitting.limits(_placed(Apply(Function.ROUND, target.scale, side), source, target), source)
+        for side in (Side.BELOW, Side.ABOVE)
+    )
+    return below, above
+
+
+def _placed(call: Apply, source: Type, target: Type) -> fitting.Place:
+    return lambda value: functions.apply(call, (value,), source, target)
+
+
+def _through_a_zone(source: Type, target: Type) -> bool:
+    zoned = {source.kind, target.kind} == {Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ}
+    return zoned or (source.kind is Kind.DATE and target.kind is Kind.TIMESTAMP)
+
+
+def _zoned(build: Builder, known: Range, target: Type) -> Range:
+    """A date is its midnight; then local time and instant differ by an offset nobody told us.
+
+    A result out of range raises or wraps (Spark checks dates only), so then nothing is known.
+    """
+    if known.type.kind is Kind.DATE:
+        midnight = TIMESTAMP_NTZ
+        known = replace(
+            known, lower=build.cast(known.lower, midnight), upper=build.cast(known.upper, midnight)
+        )
+    unchanged = target if known.type == target else known.type
+    offset = build.bound(ZONE_OFFSET_MICROS_MAX, unchanged)
+    lower, upper = build.subtract(known.lower, offset), build.add(known.upper, offset)
+    fits = build.and_(build.known(lower), build.known(upper))
+    unknown = build.unknown(unchanged)
+    lower, upper = build.choose(fits, lower, unknown), build.choose(fits, upper, unknown)
+    return replace(
+        known,
+        lower=build.cast(lower, target),
+        upper=build.cast(upper, target),
+        may_null=build.or_(known.may_null, build.and_(known.may_value, build.not_(fits))),
+    )
+
+
+def cast_preimage(node: Expression, values: ValueSet) -> tuple[Expression, ValueSet] | None:
+    """Of dates and times, and of text that is cast to them, the values whose cast is in a set."""
+    if isinstance(node, Cast) and reads_times(node):
+        return text_preimage(node, values)
+    return time_preimage(node, values)
+
+
+CAST = Rule(range=cast_range, preimage=cast_preimage)

@@ -1,0 +1,103 @@
+"""Which values of a type have a place in another, for functions that are increasing."""
+
+import math
+import struct
+from collections.abc import Callable
+from typing import TypeAlias
+
+from pruning.expressions.types import Kind, Type, Value
+from pruning.rules.analysis.ranges import Range, within
+from pruning.rules.program.builder import Builder
+from pruning.rules.program.operations import Bound, Flag
+from pruning.rules.sets.decimals import scaled
+from pruning.rules.sets.primitives import less
+
+Place: TypeAlias = Callable[[Value], Value | None]
+# The least and the greatest value that has a place; None where no value lies beyond it.
+Limits: TypeAlias = tuple[Value | None, Value | None]
+
+
+def limits(place: Place, source: Type) -> Limits:
+    """The least and the greatest value that has a place; None where no value lies beyond it.
+
+    `place` is increasing where it has an answer at all, and it has one at zero.
+    """
+    value_at, greatest = _ordinals(source)
+
+    def last(sign: int) -> Value | None:
+        """By bisection: places run out once and for all."""
+        inside, outside = 0, greatest + 1
+        if place(value_at(sign * greatest)) is not None:
+            return None
+        while outside - inside > 1:
+            middle = (inside + outside) // 2
+            if place(value_at(sign * middle)) is None:
+                outside = middle
+            else:
+                inside = middle
+        return value_at(sign * inside)
+
+    return last(-1), last(1)
+
+
+def outer(left: Limits, right: Limits) -> Limits:
+    """The limits of the values that have a place by one of two functions."""
+    return _pick(left[0], right[0], lower=True, widest=True), _pick(
+        left[1], right[1], lower=False, widest=True
+    )
+
+
+def inner(left: Limits, right: Limits) -> Limits:
+    """The limits of the values that have a place by both of two functions."""
+    return _pick(left[0], right[0], lower=True, widest=False), _pick(
+        left[1], right[1], lower=False, widest=False
+    )
+
+
+def _pick(left: Value | None, right: Value | None, *, lower: bool, widest: bool) -> Value | None:
+    if left is None or right is None:
+        return None if widest else (right if left is None else left)
+    return left if less(left, right) is (lower is widest) else right
+
+
+def that_fit(build: Builder, known: Range, least: Value | None, greatest: Value | None) -> tuple[Range, Flag]:
+    """The values inside limits, and whether a value may lie outside."""
+    beyond = [
+        *([] if least is None else [build.maybe_less(known.lower, build.bound(least, known.type))]),
+        *([] if greatest is None else [build.maybe_less(build.bound(greatest, known.type), known.upper)]),
+    ]
+    inside = within(build, known, build.bound(least, known.type), build.bound(greatest, known.type))
+    return inside, build.and_(known.may_value, build.or_(*beyond))
+
+
+def type_limits(build: Builder, type_: Type) -> tuple[Bound, Bound]:
+    """The least and the greatest value of an integral or decimal type; unknown of others."""
+    if type_.kind is not Kind.DECIMAL and not type_.integral:
+        return build.unknown(type_), build.unknown(type_)
+    value_at, greatest = _ordinals(type_)
+    return build.bound(value_at(-greatest), type_), build.bound(value_at(greatest), type_)
+
+
+def _ordinals(type_: Type) -> tuple[Callable[[int], Value], int]:
+    """The values of a type by their place from zero, and the greatest place on either side."""
+    if type_.kind is Kind.DECIMAL:
+        return (lambda units: scaled(units, type_.scale)), 10**type_.precision - 1
+    if type_.kind is Kind.DOUBLE:
+        return (lambda place: _float_at(place, "<q", "<d")), _place(math.inf, "<d", "<q")
+    if type_.kind is Kind.FLOAT:
+        return (lambda place: _float_at(place, "<i", "<f")), _place(math.inf, "<f", "<i")
+    if type_.kind is Kind.BOOLEAN:
+        return (lambda place: place > 0), 1
+    assert type_.integer_range is not None
+    least, greatest = type_.integer_range
+    return (lambda place: max(least, min(place, greatest))), -least
+
+
+def _place(value: float, floating: str, integral: str) -> int:
+    return int(struct.unpack(integral, struct.pack(floating, value))[0])
+
+
+def _float_at(place: int, integral: str, floating: str) -> float:
+    """Floats of one sign are in the order of their bits."""
+    (magnitude,) = struct.unpack(floating, struct.pack(integral, abs(place)))
+    return -float(magnitude) if place < 0 else float(magnitude)

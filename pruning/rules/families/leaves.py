@@ -1,0 +1,68 @@
+"""Literals, columns, and what no rule knows."""
+
+import math
+from dataclasses import replace
+
+from pruning.expressions.trees import Column, Expression, Literal
+from pruning.expressions.types import BOOLEAN
+from pruning.rules.analysis import ranges
+from pruning.rules.analysis.environment import Environment
+from pruning.rules.analysis.evaluation import Analysis, Rule
+from pruning.rules.analysis.ranges import Range
+from pruning.rules.sets.cuts import EMPTY, of_values
+from pruning.rules.sets.outcomes import Outcomes, constant
+from pruning.rules.sets.truths import Truths
+
+
+def literal_range(analysis: Analysis, node: Expression, _: Environment) -> Range:
+    """Exactly the one value; no row is anything else."""
+    assert isinstance(node, Literal)
+    build, value = analysis.build, node.value
+    if value is not None and not node.type.known:
+        return ranges.anything(build, node.type)
+    nan = isinstance(value, float) and math.isnan(value)
+    bound = build.bound(None if nan else value, node.type)
+    return Range(
+        lower=bound,
+        upper=bound,
+        may_null=build.flag(value is None),
+        may_nan=build.flag(nan),
+        may_value=build.flag(value is not None and not nan),
+        cuts=EMPTY if nan or value is None else of_values([value], node.type),
+    )
+
+
+def literal_outcomes(analysis: Analysis, node: Expression) -> Outcomes | None:
+    """A boolean constant is on no expression at all."""
+    assert isinstance(node, Literal)
+    return constant(node.value) if node.type == BOOLEAN else None
+
+
+def column_range(analysis: Analysis, node: Expression, _: Environment) -> Range:
+    """What the block's metadata says."""
+    assert isinstance(node, Column)
+    return analysis.in_block(node)
+
+
+def assume_column(
+    analysis: Analysis, node: Expression, environment: Environment, truths: Truths
+) -> Environment:
+    """A boolean column that takes one of the truth values."""
+    assert isinstance(node, Column)
+    build = analysis.build
+    known = analysis.range(node, environment)
+    if node.type != BOOLEAN:
+        return environment
+    if Truths.NULL not in truths:
+        known = ranges.not_null(build, known)
+    if Truths.TRUE not in truths:
+        known = ranges.within(build, known, build.bound(False, BOOLEAN), build.bound(False, BOOLEAN))
+    if Truths.FALSE not in truths:
+        known = ranges.within(build, known, build.bound(True, BOOLEAN), build.bound(True, BOOLEAN))
+    if truths is Truths.NULL:
+        known = replace(known, may_value=build.flag(False))
+    return analysis.constrain(node, environment, known)
+
+
+LITERAL = Rule(range=literal_range, outcomes=literal_outcomes)
+COLUMN = Rule(range=column_range, assume=assume_column)

@@ -1,0 +1,179 @@
+"""Functions of dates and times that never decrease between the transitions of a zone ([M] 5.3.7).
+
+`date_trunc('month', t) = c` and `year(d) IN (..)` are asked of the column itself: the values on
+which the function's is in a set are found once, piece by piece, when the predicate is analysed. Of
+two columns there is nothing but the range of each function.
+"""
+
+from dataclasses import replace
+
+from pruning.expressions.trees import Call, Cast, Expression, Function, Literal, type_of
+from pruning.expressions.types import DATE, LONG, TIMESTAMP_NTZ, Type
+from pruning.rules.analysis import ranges
+from pruning.rules.analysis.environment import Environment
+from pruning.rules.analysis.evaluation import Analysis, Rule
+from pruning.rules.analysis.ranges import Range
+from pruning.rules.families.operands import unbounded_where
+from pruning.rules.program.builder import Builder
+from pruning.rules.program.functions import Apply, Side
+from pruning.rules.program.operations import Bound
+from pruning.rules.sets.cuts import Cuts, complement, union
+from pruning.rules.sets.outcomes import EVERYTHING, NOTHING, ValueSet
+from pruning.rules.time.step_chains import Chain, always_null, chain
+from pruning.rules.time.step_preimages import preimage
+from pruning.rules.time.steps import Action, Step
+
+CUTS_MAX = 4_096  # larger sets are not pulled back
+
+
+def time_preimage(node: Expression, values: ValueSet) -> tuple[Expression, ValueSet] | None:
+    """The values of the operand on which the function is in a set.
+
+    Claim     A row on which the function's value is in the set has its operand's value in the result.
+    Premises  `step_preimages.preimage`; the chain is the function on operands that are inside.
+    Proof     (1) Inside, the value after each step is in that step's preimage; where releases of
+                  Spark differ it is so by one chain or the other.
+              (2) Beyond, anything may come out: those operands are in the preimage of any set but
+                  that of nothing, and in that of NULL where a cast may give it.
+              (3) NULL comes of NULL, and of nothing else inside.
+    """
+    if always_null(node):
+        operand = _nullable_operand(node)
+        return operand, EVERYTHING if values.null else NOTHING
+    found = chain(node)
+    if found is None or not isinstance(values.cuts, Cuts) or len(values.cuts.points) > CUTS_MAX:
+        return None
+    cuts = pulled_back(found.steps, values.cuts)  # (1)
+    if found.otherwise:
+        cuts = union(cuts, pulled_back(found.otherwise, values.cuts))
+    if not values.cuts.empty or (values.null and found.null_beyond):
+        cuts = union(cuts, complement(found.inside))  # (2)
+    return found.operand, ValueSet(_in_type(cuts, found), null=values.null)  # (3)
+
+
+def pulled_back(chained: tuple[Step, ...], values: Cuts) -> Cuts:
+    """The integers that a chain of steps takes into a set."""
+    if values.full:
+        return values
+    for step in reversed(chained):
+        values = preimage(step, values)
+    return values
+
+
+def _nullable_operand(node: Expression) -> Expression:
+    """The operand of a call that is always NULL which is not a literal, if there is one."""
+    assert isinstance(node, Call)
+    return next((operand for operand in node.operands if not isinstance(operand, Literal)), node.operands[0])
+
+
+def _in_type(cuts: Cuts, found: Chain) -> Cuts:
+    """The same set of the type's own values."""
+    limits = type_of(found.operand).integer_range
+    assert limits is not None
+    least, greatest = limits
+    places = [int(place) for place, _ in cuts.points]
+    below = sum(place <= least for place in places)
+    kept = tuple((place, False) for place in places if least < place <= greatest)
+    return Cuts(cuts.first is (below % 2 == 0), kept)
+
+
+def time_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:
+    """The function between the operand's bounds.
+
+    Claim     Each row's value lies in the range; rows on which it raises have none.
+    Premises  Axiom ZONES; the chain's least value from a number on and greatest up to it never
+              decrease, and the function lies between the two.
+    Proof     (1) lower <= v gives least(lower) <= least(v) <= f(v), and so for upper.
+              (2) Where a step's result does not fit, or the operand is not bounded, a result may
+                  have wrapped round, be NULL or be in no order: then there is no bound.
+    """
+    assert isinstance(node, Call | Cast)
+    build = analysis.build
+    if always_null(node):
+        known = analysis.range(_nullable_operand(node), environment)
+        return ranges.only_null(
+            build, replace(ranges.anything(build, node.type), may_null=ranges.exists(build, known))
+        )
+    found = chain(node)
+    if found is None:
+        return ranges.anything(build, node.type)
+    known = analysis.range(found.operand, environment)
+    lower = through(build, found.enclosing, known.lower, Side.BELOW, node.type)  # (1)
+    upper = through(build, found.enclosing, known.upper, Side.ABOVE, node.type)
+    fits = build.and_(build.known(lower), build.known(upper))
+    lost = build.and_(known.may_value, build.not_(fits)) if found.null_beyond else build.flag(False)
+    result = Range(
+        lower=lower,
+        upper=upper,
+        may_null=build.or_(known.may_null, lost),
+        may_nan=build.flag(False),
+        may_value=known.may_value,
+    )
+    return unbounded_where(build, result, build.not_(fits)) if found.wraps else result  # (2)
+
+
+def through(build: Builder, chained: tuple[Step, ...], bound: Bound, side: Side, type_: Type) -> Bound:
+    """What a chain of steps makes of a bound, on one side of it."""
+    for step in chained[:-1]:
+        bound = build.apply(Apply(step, side=side), bound, type_=_BETWEEN.get(step.action, TIMESTAMP_NTZ))
+    return build.apply(Apply(chained[-1], side=side), bound, type_=type_)
+
+
+_BETWEEN = {Action.INDEX: DATE, Action.UNIT_START: DATE}
+
+
+def sum_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:
+    """A date and so many days, a literal number of them or not."""
+    assert isinstance(node, Call)
+    if chain(node) is not None or always_null(node):
+        return time_range(analysis, node, environment)
+    first, second = (analysis.range(operand, environment) for operand in node.operands)
+    sign = -1 if node.function is Function.DATE_SUB else 1
+    return _in_days(analysis.build, first, second, node.type, sign=sign)
+
+
+def difference_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:
+    """The days from one date to another."""
+    assert isinstance(node, Call)
+    end, start = (analysis.range(operand, environment) for operand in node.operands)
+    return _in_days(analysis.build, end, start, node.type, sign=-1)
+
+
+def _in_days(build: Builder, left: Range, right: Range, type_: Type, *, sign: int) -> Range:
+    """The sum or the difference of two numbers of days.
+
+    Claim     Each row's value lies in the range.
+    Premises  Spark adds 32-bit integers, which wrap round.
+    Proof     (1) The exact sum lies between those of the bounds.
+              (2) Where both of these fit every sum does; else there is no bound.
+    """
+    (low, high), (least, greatest) = (
+        tuple(_whole(build, bound, LONG) for bound in (side.lower, side.upper)) for side in (left, right)
+    )
+    if sign > 0:
+        lower, upper = build.add(low, least), build.add(high, greatest)
+    else:
+        lower, upper = build.subtract(low, greatest), build.subtract(high, least)
+    lower, upper = _whole(build, lower, type_), _whole(build, upper, type_)
+    result = Range(
+        lower=lower,
+        upper=upper,
+        may_null=build.or_(left.may_null, right.may_null),
+        may_nan=build.flag(False),
+        may_value=build.and_(left.may_value, right.may_value),
+    )
+    fits = build.and_(build.known(lower), build.known(upper))
+    return unbounded_where(build, result, build.not_(fits))  # (2)
+
+
+def _whole(build: Builder, bound: Bound, type_: Type) -> Bound:
+    """The integer that a date or an integer is, in another type; unknown if it does not fit."""
+    if bound.type.integer_range is None:
+        return build.unknown(type_)
+    return build.apply(Apply(_SAME), bound, type_=type_)
+
+
+_SAME = Step(Action.SHIFT, 0)
+TIME = Rule(range=time_range, preimage=time_preimage)
+DAYS_LATER = Rule(range=sum_range, preimage=time_preimage)
+DATEDIFF = Rule(range=difference_range, preimage=time_preimage)

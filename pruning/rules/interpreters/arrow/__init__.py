@@ -1,0 +1,1 @@
+"""Runs programs on Arrow arrays, a lane per block."""

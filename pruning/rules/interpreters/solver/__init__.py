@@ -1,0 +1,1 @@
+"""Runs programs on Z3 terms, for proofs."""

@@ -1,0 +1,147 @@
+"""Languages in proofs: predicates on the places of byte strings, of which what the automata tell is known.
+
+A proof names a few strings, a few languages, and the places of strings that may be any. The named
+strings cut all others into gaps, and the languages cut each gap into parts; a place lies in a part
+that is not empty (axiom PART).
+"""
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import z3
+
+from pruning.expressions.types import BINARY
+from pruning.rules.interpreters.solver.numbers import Bounded, Term
+from pruning.rules.sets import cuts, value_sets
+from pruning.rules.sets.cuts import FULL
+from pruning.rules.sets.languages import Language
+from pruning.rules.sets.value_sets import Values
+
+# With more parts than these a proof goes without the axiom, and fails if it needs it.
+_PARTS_MAX = 256
+Places: TypeAlias = Mapping[bytes, Term]
+# Some strings, and of each language whether they are in it.
+Part: TypeAlias = tuple[tuple[bool, ...], Values]
+
+
+@dataclass(frozen=True, slots=True)
+class _Meeting:
+    """That a program asked whether [lower, upper] meets a language."""
+
+    language: Language
+    lower: Bounded
+    upper: Bounded
+    answer: Term
+
+
+@dataclass(slots=True)
+class Languages:
+    """The languages that a proof names, the places that may lie in them, and what a program asked."""
+
+    predicates: dict[Language, Term] = field(default_factory=dict)
+    members: list[Term] = field(default_factory=list)
+    meetings: list[_Meeting] = field(default_factory=list)
+
+    def predicate(self, language: Language) -> Callable[[Term], Term]:
+        """Whether the string at a place, a Z3 integer, is in the language."""
+
+        def holds(place: Term) -> Term:
+            if not any(place.eq(member) for member in self.members):
+                self.members.append(place)
+            return self._of(language)(place)
+
+        return holds
+
+    def meets(self, lower: Bounded, upper: Bounded, language: Language) -> Term:
+        """What a program is told of a range; of a single string, whether it is a member."""
+        if z3.is_true(lower.known) and z3.is_true(upper.known) and lower.number.value.eq(upper.number.value):
+            return self.predicate(language)(lower.number.value)
+        answer = z3.Bool(f"meets {len(self.meetings)}")
+        self.meetings.append(_Meeting(language, lower, upper, answer))
+        return answer
+
+    def axioms(self, places: Places) -> list[Term]:
+        """All that is known; ask when every place has been named.
+
+        MEMBER: a named string is in a language or not. MEETS: a range meets a language if a member
+        lies in it, and where the ends are named strings it is known whether one does.
+        """
+        for meeting in self.meetings:
+            self._of(meeting.language)
+        named = [
+            holds(place) == language.holds(value)
+            for language, holds in self.predicates.items()
+            for value, place in places.items()
+        ]
+        parts = _parts(list(self.predicates))
+        if self.predicates and len(parts) <= _PARTS_MAX:
+            named += [self._in_a_part(member, parts, places) for member in self.members]
+        return named + [axiom for meeting in self.meetings for axiom in self._found(meeting, places)]
+
+    def _of(self, language: Language) -> Term:
+        name = f"language {len(self.predicates)}"
+        return self.predicates.setdefault(language, z3.Function(name, z3.IntSort(), z3.BoolSort()))
+
+    def _in_a_part(self, member: Term, parts: list[Part], places: Places) -> Term:
+        """PART: it is in a part of its gap that is not empty."""
+
+        def lies(signs: tuple[bool, ...]) -> Term:
+            pairs = zip(self.predicates.values(), signs, strict=True)
+            return z3.And(*(holds(member) == sign for holds, sign in pairs))
+
+        return z3.Or(
+            *(
+                z3.And(inside, lies(signs))
+                for inside, gap in _gaps(member, places)
+                for signs, part in parts
+                if not value_sets.intersection(part, gap).empty
+            )
+        )
+
+    def _found(self, meeting: _Meeting, places: Places) -> Iterator[Term]:
+        holds, lower, upper = self._of(meeting.language), meeting.lower, meeting.upper
+        for member in self.members:
+            above = z3.Implies(lower.known, lower.number.value <= member)
+            below = z3.Implies(upper.known, member <= upper.number.value)
+            yield z3.Implies(z3.And(holds(member), above, below), meeting.answer)
+        ends: list[bytes | None] = [None, *places]
+        for least, greatest in itertools.product(ends, ends):
+            if least is None or greatest is None or least <= greatest:
+                at_ends = z3.And(_at(lower, least, places), _at(upper, greatest, places))
+                yield z3.Implies(at_ends, meeting.answer == meeting.language.meets(least, greatest))
+
+
+def _at(bound: Bounded, value: bytes | None, places: Places) -> Term:
+    """Whether a bound is a named string; of None, whether it is unknown."""
+    return z3.Not(bound.known) if value is None else z3.And(bound.known, bound.number.value == places[value])
+
+
+def _gaps(member: Term, places: Places) -> Iterator[tuple[Term, Values]]:
+    """Where a place may lie beside the named strings or on one, and the strings that do."""
+    for value, place in places.items():
+        yield member == place, cuts.of_values([value], BINARY)
+    ends: list[bytes | None] = [None, *sorted(places), None]
+    for least, greatest in itertools.pairwise(ends):
+        above = z3.BoolVal(True) if least is None else places[least] < member
+        below = z3.BoolVal(True) if greatest is None else member < places[greatest]
+        start = FULL if least is None else cuts.above(least, BINARY, inclusive=False)
+        end = FULL if greatest is None else cuts.below(greatest, BINARY, inclusive=False)
+        yield z3.And(above, below), cuts.intersection(start, end)
+
+
+def _parts(languages: list[Language]) -> list[Part]:
+    """The parts into which languages cut all strings, or of too many the first."""
+    parts: list[Part] = [((), FULL)]
+    for language in languages:
+        sides: list[tuple[bool, Values]] = [(True, language), (False, language.complement())]
+        parts = [
+            ((*signs, sign), both)
+            for signs, part in parts
+            for sign, side in sides
+            if not (both := value_sets.intersection(part, side)).empty
+        ]
+        if len(parts) > _PARTS_MAX:
+            break
+    return parts

@@ -1,0 +1,37 @@
+"""What the steps of dates and times mean on Z3 terms, for proofs.
+
+Steps of a fixed length are arithmetic. The others are integer functions of which the axioms of
+`solver_times` are all that is known.
+"""
+
+import z3
+
+from pruning.expressions.types import Type
+from pruning.rules.interpreters.solver.numbers import Number, Term
+from pruning.rules.interpreters.solver.theory import Theory
+from pruning.rules.sets.primitives import MICROS_PER_DAY
+from pruning.rules.time.steps import MICROS_MAX, UTC, Action, Bend, Step
+
+
+def stepped(theory: Theory, step: Step, bend: Bend, number: Number, target: Type) -> tuple[Term, Number]:
+    """Whether something is said of the step at a number, and what it is there."""
+    result = Number(step_of(theory, step, bend, number.value), z3.IntVal(0))
+    limit = MICROS_MAX // MICROS_PER_DAY if step.action is Action.MIDNIGHT else MICROS_MAX
+    said = z3.And(number.value <= limit, number.value >= -limit)
+    return z3.And(said, theory.in_type(result, target)), result
+
+
+def step_of(theory: Theory, step: Step, bend: Bend, number: Term) -> Term:
+    """A step, or what encloses it, of an integer."""
+    match step.action:
+        case Action.FLOOR:
+            return number / step.number * step.number
+        case Action.INDEX:
+            return number / step.number
+        case Action.SHIFT:
+            return number + step.number
+        case Action.MIDNIGHT if step.zone == UTC:
+            return number * MICROS_PER_DAY
+        case Action.REFLECT:
+            return step.number - number
+    return theory.times.of(step, bend, number)

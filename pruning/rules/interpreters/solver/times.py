@@ -1,0 +1,136 @@
+"""What proofs may assume of the steps of dates and times that are not arithmetic.
+
+MONOTONE: a step that never decreases does not; nor do the least value from a number on and the
+greatest one up to it. ZONES: these two enclose the step. OWN OFFSET: an instant truncated in its
+zone, and a midnight, lie between the least and the greatest instant of that local time. CYCLE: a
+field increases inside a cycle. NEXT: no number whose field is wanted lies between one and the next
+such number; likewise PREVIOUS.
+"""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import z3
+
+from pruning.rules.interpreters.solver.numbers import Term
+from pruning.rules.sets.primitives import MICROS_PER_DAY
+from pruning.rules.time.cycles import CYCLES, OF_TIME
+from pruning.rules.time.steps import Action, Bend, Step
+
+_TRUNCATED = frozenset({Action.TRUNCATE, Action.UNIT_INSTANT})
+_BENT = _TRUNCATED | {Action.LOCAL, Action.INSTANT}
+_SOUGHT = frozenset({Action.NEXT, Action.PREVIOUS})
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Where a step was asked for, and the term that stands for its value there."""
+
+    number: Term
+    result: Term
+
+
+@dataclass(slots=True)
+class TimeSteps:
+    """Integer functions, one for each step and each bend of it, and where they were asked for."""
+
+    points: dict[tuple[Step, Bend], dict[str, Point]] = field(default_factory=dict)
+
+    def of(self, step: Step, bend: Bend, number: Term) -> Term:
+        """The step's value, or that which encloses it."""
+        bend = bend if step.action in _BENT else Bend.HERE
+        function = z3.Function(f"{step} {bend.name}", z3.IntSort(), z3.IntSort())
+        point = Point(number, function(number))
+        self.points.setdefault((step, bend), {})[str(number)] = point
+        return point.result
+
+    def axioms(self) -> list[Term]:
+        """The axioms about every point that was asked for."""
+        self._ask_for_starts()
+        terms: list[Term] = []
+        for (step, bend), points in list(self.points.items()):
+            asked = list(points.values())
+            if step.action is Action.FIELD:
+                terms += self._fields(step, asked)
+            elif step.action in _SOUGHT:
+                terms += self._sought(step, asked)
+            if step.action is not Action.FIELD and (step.action not in _BENT or bend is not Bend.HERE):
+                terms += _monotone(asked)
+            if bend is not Bend.HERE:
+                terms += self._enclosed(step, bend, asked)
+        return terms
+
+    def _ask_for_starts(self) -> None:
+        """Of what is truncated, the local time as well, so that axioms speak of it."""
+        for (step, _), points in list(self.points.items()):
+            for point in list(points.values()) if step.action in _TRUNCATED else []:
+                self._start(step, point.number)
+
+    def _here(self, step: Step) -> list[Point]:
+        return list(self.points.get((step, Bend.HERE), {}).values())
+
+    def _enclosed(self, step: Step, bend: Bend, outer: list[Point]) -> Iterator[Term]:
+        """ZONES and OWN OFFSET."""
+        inner = self._here(step)
+        if step.action is Action.INSTANT:
+            inner = [*inner, *self._instants(step.zone)]
+        for far, near in itertools.product(outer, inner):
+            if bend is Bend.LOW:
+                yield z3.Implies(far.number <= near.number, far.result <= near.result)
+            else:
+                yield z3.Implies(near.number <= far.number, near.result <= far.result)
+
+    def _instants(self, zone: str) -> Iterator[Point]:
+        """Instants in a zone, each with the local time that it is one of."""
+        for (step, _), points in list(self.points.items()):
+            for point in list(points.values()) if step.zone == zone else []:
+                if step.action is Action.MIDNIGHT:
+                    yield Point(point.number * MICROS_PER_DAY, point.result)
+                elif step.action in _TRUNCATED:
+                    yield Point(self._start(step, point.number), point.result)
+
+    def _start(self, step: Step, number: Term) -> Term:
+        """The local time at the start of the unit that an instant is in."""
+        local = self.of(Step(Action.LOCAL, zone=step.zone), Bend.HERE, number)
+        if not step.unit:
+            return local / step.number * step.number
+        start = self.of(Step(Action.UNIT_START, unit=step.unit), Bend.HERE, local / MICROS_PER_DAY)
+        return start * MICROS_PER_DAY
+
+    def _fields(self, step: Step, asked: list[Point]) -> Iterator[Term]:
+        """CYCLE, and which values a field has."""
+        values = CYCLES[step.field].values
+        begins = replace(step, action=Action.CYCLE)
+        for point in asked:
+            yield z3.And(point.result >= values[0], point.result <= values[-1])
+        for low, high in itertools.permutations(asked, 2):
+            same = self.of(begins, Bend.HERE, low.number) == self.of(begins, Bend.HERE, high.number)
+            yield z3.Implies(z3.And(low.number <= high.number, same), low.result <= high.result)
+
+    def _sought(self, step: Step, asked: list[Point]) -> Iterator[Term]:
+        """NEXT and PREVIOUS."""
+        for far in asked:
+            onward = far.result >= far.number
+            yield onward if step.action is Action.NEXT else far.result <= far.number
+            for near, is_wanted in self._with_field(step):
+                if step.action is Action.NEXT:
+                    yield z3.Implies(z3.And(is_wanted, far.number <= near), far.result <= near)
+                else:
+                    yield z3.Implies(z3.And(is_wanted, near <= far.number), near <= far.result)
+
+    def _with_field(self, step: Step) -> Iterator[tuple[Term, Term]]:
+        """The numbers whose field was asked for, by way of a zone's local time or not, and is wanted."""
+        fields = self._here(Step(Action.FIELD, field=step.field))
+        local = {str(point.result): point.number for point in self._here(Step(Action.LOCAL, zone=step.zone))}
+        for point in fields:
+            is_wanted = z3.Or(*(point.result == value for value in sorted(step.wanted)))
+            if step.field in OF_TIME and str(point.number) in local:
+                yield local[str(point.number)], is_wanted
+            elif step.field not in OF_TIME or step.zone == "UTC":
+                yield point.number, is_wanted
+
+
+def _monotone(points: list[Point]) -> Iterator[Term]:
+    for low, high in itertools.permutations(points, 2):
+        yield z3.Implies(low.number <= high.number, low.result <= high.result)

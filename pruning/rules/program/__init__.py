@@ -1,0 +1,1 @@
+"""Programs: the shared graphs of operations that rules emit, and what each operation means."""

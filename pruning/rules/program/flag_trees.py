@@ -1,0 +1,154 @@
+"""AND/OR trees: how a program's flag hangs on others, so that what is decided need not be asked."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pruning.rules.program.operations import Op, Program
+
+Tree: TypeAlias = "Leaf | Join"
+_JOINS = (Op.AND, Op.OR)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A flag that is computed as a whole: the index of its operation."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """All (`Op.AND`) or any (`Op.OR`) of the children; `index` is that of its operation, if it is one."""
+
+    op: Op
+    children: tuple[Tree, ...]
+    index: int | None = None
+
+
+ALWAYS = Join(Op.AND, ())
+NEVER = Join(Op.OR, ())
+
+
+def tree_of(program: Program, *flags: int, true: Collection[int] = ()) -> Tree:
+    """The tree of one flag, or of the OR of several, where the flags of `true` are known to hold.
+
+    Chains of one connective become one node. Below the root, a connective with more than one user
+    stays a leaf: its value is computed once and shared, and the tree never outgrows the program.
+    """
+    flags = tuple(flag for flag in flags if _constant(program, flag) is not False)
+    if not flags:
+        return NEVER
+    if any(_constant(program, flag) for flag in flags):
+        return ALWAYS
+    shared = {index for index, users in _users(program, flags).items() if users > 1}
+    root = Op.OR if len(flags) > 1 else program.operations[flags[0]].op
+    if root not in _JOINS:
+        return ALWAYS if flags[0] in true else Leaf(flags[0])
+    return _join(program, root, flags, frozenset(true), shared, at_root=True)
+
+
+def conjoined(program: Program, flag: int) -> frozenset[int]:
+    """Every flag that holds wherever this one does, because it is an AND of them: itself included."""
+    return frozenset(_chain(program, Op.AND, (flag,), frozenset()))
+
+
+def grouped(tree: Tree, groups: Sequence[frozenset[int]]) -> tuple[Tree, tuple[frozenset[int], ...]]:
+    """The tree with those children of its AND that belong to the same groups of flags as one child.
+
+    Returns:
+        The tree, and for each child the ordinals of its groups; none where its root is no AND.
+    """
+    if not (isinstance(tree, Join) and tree.op is Op.AND):
+        return tree, ()
+    together: dict[frozenset[int], list[Tree]] = {}
+    for child in tree.children:
+        homes = frozenset(ordinal for ordinal, flags in enumerate(groups) if child.index in flags)
+        together.setdefault(homes, []).append(child)
+    loose = together.pop(frozenset(), [])
+    joined = [found[0] if len(found) == 1 else Join(Op.AND, tuple(found)) for found in together.values()]
+    return Join(Op.AND, (*loose, *joined)), (*(frozenset() for _ in loose), *together)
+
+
+def leaves(tree: Tree) -> Iterator[int]:
+    """The indices of a tree's leaves, in order."""
+    if isinstance(tree, Leaf):
+        yield tree.index
+        return
+    for child in tree.children:
+        yield from leaves(child)
+
+
+def owners(program: Program, tree: Tree) -> dict[int, int]:
+    """The leaf to which each operation belongs alone; what several leaves need is left out."""
+    owner: dict[int, int | None] = {}
+    for index in leaves(tree):
+        owner[index] = index
+    for position in range(len(program.operations) - 1, -1, -1):
+        if position in owner:
+            for operand in program.operations[position].operands:
+                same = owner.get(operand, owner[position]) == owner[position]
+                owner[operand] = owner[position] if same else None
+    return {index: leaf for index, leaf in owner.items() if leaf is not None}
+
+
+def _constant(program: Program, flag: int) -> object:
+    step = program.operations[flag]
+    return step.payload if step.op is Op.FLAG else None
+
+
+def _users(program: Program, flags: tuple[int, ...]) -> Counter[int]:
+    users: Counter[int] = Counter()
+    reached = set(flags)
+    for position in range(max(flags), -1, -1):
+        if position in reached:
+            operands = set(program.operations[position].operands)
+            users.update(operands)
+            reached |= operands
+    return users
+
+
+def _chain(program: Program, op: Op, flags: tuple[int, ...], closed: Collection[int]) -> list[int]:
+    """The flags that `op` joins, chains opened up to `closed`, with the chains' own links."""
+    found: dict[int, None] = {}
+    pending = list(reversed(flags))
+    while pending:
+        index = pending.pop()
+        if index in found:
+            continue
+        found[index] = None
+        if program.operations[index].op is op and (index in flags or index not in closed):
+            pending.extend(reversed(program.operations[index].operands))
+    return list(found)
+
+
+def _join(
+    program: Program,
+    op: Op,
+    flags: tuple[int, ...],
+    true: frozenset[int],
+    shared: set[int],
+    *,
+    at_root: bool = False,
+) -> Tree:
+    closed = frozenset() if at_root else shared
+    linked = _chain(program, op, flags, closed)
+    if op is Op.OR and not true.isdisjoint(linked):
+        return ALWAYS
+    children: list[Tree] = []
+    for index in linked:
+        inner = program.operations[index].op
+        if index in true or (inner is op and (index in flags or index not in closed)):
+            continue
+        opened = inner in _JOINS and index not in shared
+        child = _join(program, inner, (index,), true, shared) if opened else Leaf(index)
+        if child == ALWAYS and op is Op.OR:
+            return ALWAYS
+        children.extend(child.children if isinstance(child, Join) and child.op is op else [child])
+    distinct = tuple(dict.fromkeys(children))
+    if not distinct:
+        return ALWAYS  # an AND of what is known to hold
+    if len(distinct) == 1:
+        return distinct[0]
+    return Join(op, distinct, flags[0] if len(flags) == 1 else None)

@@ -1,0 +1,1 @@
+"""Dates, times and zones on exact integers, and the preimages of their functions."""

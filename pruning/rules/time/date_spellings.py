@@ -1,0 +1,317 @@
+"""The texts that Spark's casts read as a date or a time of a set: an automaton that reads as they do.
+
+White space and control characters around a text do not count. Then come a sign, a year of 4 digits or
+more, a month and a day of 1 or 2; each may be the last. After the day, a date takes a space or a T and
+anything; a time takes hours, minutes, seconds and a fraction, and after the seconds the name of a zone.
+"""
+
+import enum
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+from pruning.rules.sets import cuts
+from pruning.rules.sets.cuts import Cuts
+from pruning.rules.sets.languages import Language, from_automaton
+from pruning.rules.sets.primitives import MICROS_PER_DAY
+from pruning.rules.time import calendar
+from pruning.rules.time.year_spellings import NO_DIGITS, Digits, followed, marks
+
+_YEAR_DIGITS_MIN = 4
+_FRACTION_DIGITS = 6  # more are read and do not count
+_TRIMMED = frozenset((*range(0x21), 0x7F))
+_SPACE, _T, _DASH, _PLUS, _COLON, _POINT = b" T-+:."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which texts are asked for, by the local time that they spell, in microseconds.
+
+    Attributes:
+        plain: The local times wanted of texts that name no zone.
+        zoned: Of texts that do.
+        timed: Whether what follows a day is a time; else it may be anything.
+        alone: Whether a time without a date is wanted: it is one of the day of the query.
+        year_digits: How many digits a year has at most.
+    """
+
+    plain: Cuts
+    zoned: Cuts
+    timed: bool
+    alone: bool
+    year_digits: int
+
+
+@lru_cache(maxsize=512)
+def spellings(wanted: Wanted) -> Language | None:
+    """The texts that spell a wanted time; None if that takes too many states.
+
+    Claim     A text that Spark's cast makes a date or a time of is in the language if it spells a wanted
+              one; if it names no zone, only then.
+    Premises  Axiom SPELLING: Spark's casts read texts as this module's first words say.
+    Proof     (1) A state has the times that can still be spelled: a span, with its start where the wanted
+                  ones are some of it, else whether they are all. So each field read narrows it exactly.
+              (2) Years between two that a cut lies in differ in February alone (`year_spellings`).
+              (3) What names a zone is not looked at, and a time alone may be of any day; in Spark 3.5
+                  white space may come before its T too.
+    """
+    points = (*wanted.plain.points, *wanted.zoned.points)
+    years = {int(calendar.year_of(int(place) // MICROS_PER_DAY)) for place, _ in points}
+    reader = _Reader(wanted, marks(years, wanted.year_digits))
+    start: _State = _Edge.START
+    return from_automaton(start, reader.step, reader.accepts, alike=_ALIKE)
+
+
+def _alike() -> bytes:
+    marks = (*b"0123456789", _SPACE, _T, _DASH, _PLUS, _COLON, _POINT)
+    others = {byte: number for number, byte in enumerate(marks, 2)}
+    return bytes(others.get(byte, int(byte in _TRIMMED)) for byte in range(256))
+
+
+_ALIKE = _alike()
+
+
+class _Edge(enum.Enum):
+    START = "nothing was read that counts"
+    ANYTHING = "whatever follows, the text is in"
+    NOTHING = "whatever follows, it is not"
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """The times that a text may still spell.
+
+    Attributes:
+        start: The first of them; None where the wanted ones are all of them, or none.
+        plain: Whether the first is wanted of a text that names no zone.
+        zoned: Whether it is of one that does.
+    """
+
+    start: int | None
+    plain: bool
+    zoned: bool
+
+
+_OF_TODAY = _Span(None, plain=True, zoned=True)
+
+
+class _Field(enum.IntEnum):
+    MONTH, DAY, HOUR, MINUTE, SECOND, FRACTION = range(6)
+
+
+_FEBRUARY, _SHORT_MONTHS = 2, (4, 6, 9, 11)
+_LEAST = (1, 1, 0, 0, 0)
+_GREATEST = (12, 31, 23, 59, 59)  # of days, that of the month
+_MICROS = (0, MICROS_PER_DAY, 3_600_000_000, 60_000_000, 1_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class _Year:
+    """In the digits of a year; a sign is 0 where a time alone may yet come instead."""
+
+    sign: int
+    digits: Digits = NO_DIGITS
+
+
+@dataclass(frozen=True, slots=True)
+class _Within:
+    """In a field after the year; the span is that of the fields before it, narrowed by a fraction's digits.
+
+    Attributes:
+        days: Of a month, how many February has; of a day, how many its month has.
+        spaced: Whether a space stands before the field.
+    """
+
+    field: _Field
+    span: _Span
+    digits: int = 0
+    value: int = 0
+    days: int = 0
+    spaced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """After both digits of a field, with the span of it; `days` are those of a month."""
+
+    field: _Field
+    span: _Span
+    days: int
+
+
+@dataclass(frozen=True, slots=True)
+class _After:
+    """After a time, in what does not count unless more follows: whether that is wanted, and with a zone."""
+
+    plain: bool
+    zoned: bool
+
+
+_State: TypeAlias = _Edge | _Year | _Within | _Done | _After
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """The automaton of what is wanted."""
+
+    wanted: Wanted
+    marked: tuple[int, ...]
+
+    def accepts(self, state: _State) -> bool:
+        """Whether a text that ends here is wanted."""
+        match state:
+            case _Year():
+                year = self._year(state)
+                return year is not None and year.plain
+            case _Within():
+                done = self._done(state)
+                return state.span.plain if _may_be_left_out(state) else done is not None and done.span.plain
+            case _Done():
+                return state.span.plain
+            case _After():
+                return state.plain
+        return state is _Edge.ANYTHING
+
+    def step(self, state: _State, byte: int) -> _State:
+        """The state after one more byte."""
+        digit = byte - 0x30 if 0x30 <= byte <= 0x39 else None
+        match state:
+            case _Year():
+                return self._in_year(state, byte) if digit is None else self._digit_of_year(state, digit)
+            case _Within():
+                return self._in_field(state, byte) if digit is None else self._digit(state, digit)
+            case _Done():
+                return self._after_field(state, byte) if digit is None else _Edge.NOTHING
+            case _After():
+                return state if byte in _TRIMMED else _anything(wanted=state.zoned)
+            case _Edge.ANYTHING | _Edge.NOTHING:
+                return state
+        return self._first(byte, digit)
+
+    def _first(self, byte: int, digit: int | None) -> _State:
+        unsigned = _Year(0 if self.wanted.alone else 1)
+        if digit is not None:
+            return self._digit_of_year(unsigned, digit)
+        if byte in _TRIMMED:
+            return _Edge.START
+        if byte in (_DASH, _PLUS):
+            return _Year(-1 if byte == _DASH else 1)
+        if byte == _T and self.wanted.alone:
+            return _Within(_Field.HOUR, _OF_TODAY)  # (3)
+        return _Edge.NOTHING
+
+    def _digit_of_year(self, state: _Year, digit: int) -> _State:
+        digits = followed(state.digits, digit, self.marked)  # (2)
+        following = _Year(state.sign if digits.count <= 2 else state.sign or 1, digits)
+        return following if self._may_be_wanted(following) else _Edge.NOTHING
+
+    def _may_be_wanted(self, state: _Year) -> bool:
+        """Whether a wanted year has these digits first: a state less for each that is refused at once."""
+        digits = state.digits
+        fewest, most = max(_YEAR_DIGITS_MIN - digits.count, 0), self.wanted.year_digits - digits.count
+        for more in range(fewest, most + 1):
+            ends = state.sign * digits.value * 10**more, state.sign * ((digits.value + 1) * 10**more - 1)
+            first, after = (int(calendar.year_start(year)) for year in (min(ends), max(ends) + 1))
+            span = first * MICROS_PER_DAY, after * MICROS_PER_DAY - 1
+            if any(cuts.meets(*span, wanted) for wanted in (self.wanted.plain, self.wanted.zoned)):
+                return True
+        return state.sign == 0
+
+    def _year(self, state: _Year) -> _Span | None:
+        if not _YEAR_DIGITS_MIN <= state.digits.count <= self.wanted.year_digits:
+            return None
+        year = (state.sign or 1) * state.digits.value
+        return self._of_days(int(calendar.year_start(year)), int(calendar.year_start(year + 1)))
+
+    def _in_year(self, state: _Year, byte: int) -> _State:
+        if byte == _COLON and state.sign == 0 and state.digits.count > 0:
+            return _Within(_Field.MINUTE, _OF_TODAY)  # (3)
+        year = self._year(state)
+        if year is None:
+            return _Edge.NOTHING
+        if byte == _DASH:
+            return _started(_Within(_Field.MONTH, year, days=state.digits.february))
+        return _After(year.plain, zoned=False) if byte in _TRIMMED else _Edge.NOTHING
+
+    def _digit(self, state: _Within, digit: int) -> _State:
+        digits, value = state.digits + 1, 10 * state.value + digit
+        if state.field is _Field.FRACTION:
+            if state.digits == _FRACTION_DIGITS:
+                return state
+            width = 10 ** (_FRACTION_DIGITS - digits)
+            return _Within(state.field, self._narrowed(state.span, digit * width, width), digits)
+        following = _Within(state.field, state.span, digits, value, state.days)
+        if digits < 2:
+            return following
+        done = self._done(following)
+        return _Edge.NOTHING if done is None or done.span == _NO_TIME else done
+
+    def _done(self, state: _Within) -> _Done | None:
+        """What is spelled if the field ends here; None where it may not."""
+        field, value, start = state.field, state.value, state.span.start
+        if field is _Field.FRACTION:
+            return _Done(field, state.span, 0)
+        greatest = state.days if field is _Field.DAY else _GREATEST[field]
+        if state.digits == 0 or not _LEAST[field] <= value <= greatest:
+            return None
+        if field is not _Field.MONTH:
+            width = _MICROS[field]
+            return _Done(field, self._narrowed(state.span, (value - _LEAST[field]) * width, width), 0)
+        days = state.days if value == _FEBRUARY else 30 if value in _SHORT_MONTHS else 31
+        if start is None:
+            return _Done(field, state.span, days)
+        month = int(calendar.month_of(start // MICROS_PER_DAY)) + value - 1
+        first, following = int(calendar.month_start(month)), int(calendar.month_start(month + 1))
+        return _Done(field, self._of_days(first, following), days)
+
+    def _in_field(self, state: _Within, byte: int) -> _State:
+        if byte in _TRIMMED and _may_be_left_out(state):
+            return _After(state.span.plain, zoned=False)
+        done = self._done(state)
+        return _Edge.NOTHING if done is None else self._after_field(done, byte)
+
+    def _after_field(self, done: _Done, byte: int) -> _State:
+        field, span = done.field, done.span
+        if byte in (_SPACE, _T) and field is _Field.DAY:
+            following = _Within(_Field.HOUR, span, spaced=byte == _SPACE)
+            return _started(following) if self.wanted.timed else _anything(wanted=span.plain)
+        if _BEFORE_NEXT.get(field) == byte:
+            return _started(_Within(_Field(field + 1), span, days=done.days))
+        zoned = span.zoned and field >= _Field.SECOND
+        return _After(span.plain, zoned) if byte in _TRIMMED else _anything(wanted=zoned)
+
+    def _of_days(self, first: int, following: int) -> _Span:
+        return self._span(first * MICROS_PER_DAY, following * MICROS_PER_DAY)
+
+    def _narrowed(self, span: _Span, offset: int, width: int) -> _Span:
+        if span.start is None:
+            return span
+        return self._span(span.start + offset, span.start + offset + width)
+
+    def _span(self, start: int, end: int) -> _Span:
+        """The times from one to before another."""
+        plain, zoned = self.wanted.plain, self.wanted.zoned
+        whole = all(each.beyond(start) == each.beyond(end - 1) for each in (plain, zoned))
+        return _Span(None if whole else start, plain=plain.holds(start), zoned=zoned.holds(start))
+
+
+_NO_TIME = _Span(None, plain=False, zoned=False)
+_BEFORE_NEXT = {
+    _Field.MONTH: _DASH,
+    _Field.HOUR: _COLON,
+    _Field.MINUTE: _COLON,
+    _Field.SECOND: _POINT,
+}
+
+
+def _may_be_left_out(state: _Within) -> bool:
+    """Whether the day may be all: after a space the hours may not come."""
+    return state.spaced and state.digits == 0
+
+
+def _started(state: _Within) -> _State:
+    return _Edge.NOTHING if state.span == _NO_TIME else state
+
+
+def _anything(*, wanted: bool) -> _Edge:
+    return _Edge.ANYTHING if wanted else _Edge.NOTHING

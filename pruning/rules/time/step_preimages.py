@@ -1,0 +1,158 @@
+"""Where a step of dates and times goes into a set: its preimage, exact, piece by piece of a zone.
+
+Every step is below a value on all numbers that are small enough and on none that are large enough.
+In between lie, within two days, the pieces of constant offset, on each of which it never decreases:
+so one place for each tells.
+"""
+
+from collections.abc import Callable, Mapping
+
+from pruning.expressions.types import Value
+from pruning.rules.sets.cuts import Cuts, complement, intersection, union
+from pruning.rules.sets.primitives import MICROS_PER_DAY
+from pruning.rules.time import calendar, date_text
+from pruning.rules.time.steps import Action, Step, known_zone
+from pruning.rules.time.zones import REACH_MICROS, Zone
+
+_YEAR_MICROS = 366 * MICROS_PER_DAY
+
+
+def preimage(step: Step, values: Cuts) -> Cuts:
+    """The numbers that the step takes into a set; of all integers, however large.
+
+    Claim     A number is in the result where, and only where, the step's value is in the set.
+    Premises  `_below` gives the numbers on which the step is below a value.
+    Proof     A value is in the set where it lies beyond an odd number of its cuts, or an even one,
+              as `first` says. So membership changes with each cut that it is not below; and where
+              two of those change at one place nothing does.
+    """
+    if step.action is Action.REFLECT:
+        points = tuple((step.number - int(cut) + 1, False) for cut, _ in reversed(values.points))
+        return Cuts(values.first is (len(points) % 2 == 0), points)
+    first = values.first
+    changes: set[Value] = set()
+    for cut, after in values.points:
+        assert not after, "integers and byte strings have cuts before them only"
+        below = _below(step, cut)
+        first = first is below.first
+        changes ^= {place for place, _ in below.points}
+    return Cuts(first, tuple((place, False) for place in sorted(changes)))
+
+
+def _before(place: int) -> Cuts:
+    return Cuts(True, ((place, False),))
+
+
+def _up(number: int, unit: int) -> int:
+    """The multiple of a unit at or above."""
+    return -(-number // unit) * unit
+
+
+def _midnight_below(step: Step, value_: int) -> Cuts:
+    return _before(_first_day(known_zone(step), value_))
+
+
+def _first_day(known: Zone, value_: int) -> int:
+    """The first day whose first instant is not below a value."""
+    return _least(lambda day: known.midnight(day) >= value_, value_ // MICROS_PER_DAY)
+
+
+def _least(reached: Callable[[int], bool], guess: int) -> int:
+    """The least number at which an increasing condition holds, sought from near a guess."""
+    width = 1
+    while not reached(guess + width):
+        width *= 2
+    high = guess + width
+    width = 1
+    while reached(guess - width):
+        width *= 2
+    low = guess - width
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return high
+
+
+def _truncated_below(step: Step, value_: int) -> Cuts:
+    """Piece by piece of one offset: where the start of the unit has an instant below the value."""
+    known, reach = known_zone(step), REACH_MICROS + (_YEAR_MICROS if step.unit else step.number)
+    others = _midnight_instants_below(known, value_) if step.unit else known.earliest.below(value_)
+    found = Cuts(False)
+    for start, end, shift in known.local.pieces(value_ - reach, value_ + reach):
+        starts = _resolved_below(known, shift, value_, reach, others)
+        here = tuple((_start_from(step, int(place)) - shift, False) for place, _ in starts.points)
+        part = Cuts(starts.first, _without_pairs(here))
+        if start is not None:
+            part = intersection(part, complement(_before(start)))
+        if end is not None:
+            part = intersection(part, _before(end))
+        found = union(found, part)
+    return found
+
+
+def _without_pairs(points: tuple[tuple[Value, bool], ...]) -> tuple[tuple[Value, bool], ...]:
+    changes: set[tuple[Value, bool]] = set()
+    for point in points:
+        changes ^= {point}
+    return tuple(sorted(changes))
+
+
+def _start_from(step: Step, local: int) -> int:
+    """The first local time, at or after one, at which a unit starts."""
+    if not step.unit:
+        return _up(local, step.number)
+    days = -(-local // MICROS_PER_DAY)
+    start = int(calendar.unit_start(days, step.unit))
+    return MICROS_PER_DAY * (start if start == days else int(calendar.next_unit_start(days, step.unit)))
+
+
+def _midnight_instants_below(known: Zone, value_: int) -> Cuts:
+    """The local times before the first midnight whose instant is not below a value."""
+    days = _first_day(known, value_)
+    return _before((days - 1) * MICROS_PER_DAY + 1)
+
+
+def _resolved_below(known: Zone, offset: int, value_: int, reach: int, others: Cuts) -> Cuts:
+    """The local times whose instant is below a value: at an offset where that is theirs, else in `others`."""
+    own = Cuts(False)
+    for start, end, shift in known.local.pieces(value_ - 2 * reach, value_ + 2 * reach):
+        if shift == offset:
+            low = Cuts(True) if start is None else complement(_before(start + shift))
+            high = Cuts(True) if end is None else _before(end + shift)
+            own = union(own, intersection(low, high))
+    kept = intersection(own, _before(value_ + offset))
+    return union(kept, intersection(complement(own), others))
+
+
+def _unit_start_below(step: Step, value_: int) -> Cuts:
+    start = int(calendar.unit_start(value_, step.unit))
+    return _before(start if start == value_ else int(calendar.next_unit_start(value_, step.unit)))
+
+
+def _plus_months_below(step: Step, value_: int) -> Cuts:
+    guess = int(calendar.plus_months(value_, -step.number))
+    return _before(_least(lambda day: bool(calendar.plus_months(day, step.number) >= value_), guess))
+
+
+def _below(step: Step, cut: Value) -> Cuts:
+    """The numbers on which a step is below a value."""
+    if step.action is Action.TEXT:
+        assert isinstance(cut, bytes)
+        return date_text.below(step.unit, cut)
+    return _BELOW[step.action](step, int(cut))
+
+
+_BELOW: Mapping[Action, Callable[[Step, int], Cuts]] = {
+    Action.LOCAL: lambda step, value_: known_zone(step).local.below(value_),
+    Action.INSTANT: lambda step, value_: known_zone(step).earliest.below(value_),
+    Action.MIDNIGHT: _midnight_below,
+    Action.TRUNCATE: _truncated_below,
+    Action.UNIT_INSTANT: _truncated_below,
+    Action.FLOOR: lambda step, value_: _before(_up(value_, step.number)),
+    Action.INDEX: lambda step, value_: _before(value_ * step.number),
+    Action.SHIFT: lambda step, value_: _before(value_ - step.number),
+    Action.UNIT_START: _unit_start_below,
+    Action.LAST_DAY: lambda _, value_: _before(int(calendar.month_start(calendar.month_of(value_)))),
+    Action.PLUS_MONTHS: _plus_months_below,
+    Action.YEAR: lambda _, value_: _before(int(calendar.year_start(value_))),
+}

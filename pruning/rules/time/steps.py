@@ -1,0 +1,169 @@
+"""The steps that functions of dates and times are made of, on exact integers.
+
+Dates are days, instants and local times are microseconds. Most steps never decrease. Where a step
+passes through a time zone it does so piece by piece: its least value from a number on and its
+greatest one up to it enclose it, and they never decrease either.
+"""
+
+import enum
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pruning.expressions.trees import Function
+from pruning.expressions.types import Value
+from pruning.rules.sets.primitives import MICROS_PER_DAY
+from pruning.rules.time import calendar, cycles, date_text
+from pruning.rules.time.cycles import CYCLES, OF_TIME
+from pruning.rules.time.zones import REACH_MICROS, Zone, zone
+
+# Beyond these Spark may raise or wrap round; nothing is said there. The margin is 9 years.
+MICROS_MAX = 2**63 - 2**58
+DAYS_MAX = MICROS_MAX // MICROS_PER_DAY
+UTC = "UTC"  # the zone of local times that have none
+PIECES_MAX = 8  # of constant offset, looked at for the next hour, minute or second
+
+
+class Action(enum.Enum):
+    """What a step makes of a number."""
+
+    LOCAL = "the local time of an instant in a zone"
+    INSTANT = "the instant of a local time in a zone"
+    MIDNIGHT = "the first instant of a date in a zone"
+    TRUNCATE = "the instant at the start of a local minute, hour or day, at its own offset if it can be"
+    UNIT_INSTANT = "the same at the start of a local week, month, quarter or year"
+    FLOOR = "the multiple of `number` at or below"
+    INDEX = "how many times `number`, rounded down"
+    SHIFT = "`number` more"
+    REFLECT = "`number` less it"
+    UNIT_START = "the first day of a week, month, quarter or year"
+    LAST_DAY = "the last day of the month"
+    PLUS_MONTHS = "the day `number` months later"
+    YEAR = "the year of a day"
+    TEXT = "a local time in the words of a pattern"
+    FIELD = "a field of a day or a local time; it comes round again"
+    CYCLE = "the first step of the cycle that the field is in"
+    NEXT = "the least number from here on whose field is wanted"
+    PREVIOUS = "the greatest number up to here whose field is wanted"
+
+
+class Bend(enum.Enum):
+    """Which of the values that a step takes around a number."""
+
+    HERE = "at the number itself"
+    LOW = "the least from the number on"
+    HIGH = "the greatest up to the number"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step. `unit` is a unit of days, or a pattern; `wanted` are values of the field."""
+
+    action: Action
+    number: int = 0
+    unit: str = ""
+    zone: str = ""
+    field: Function = Function.MONTH
+    wanted: frozenset[int] = frozenset()
+
+
+def value(step: Step, number: int, bend: Bend = Bend.HERE) -> Value | None:
+    """What the step makes of a number; None where nothing is said."""
+    if abs(number) > _greatest(step):
+        return None
+    return _VALUES[step.action](step, number, bend)
+
+
+def _greatest(step: Step) -> int:
+    return DAYS_MAX if step.action is Action.MIDNIGHT else MICROS_MAX
+
+
+def known_zone(step: Step) -> Zone:
+    """The zone that a step passes through."""
+    found = zone(step.zone)
+    assert found is not None, step.zone
+    return found
+
+
+def _local(step: Step, number: int, bend: Bend) -> int:
+    shifts = known_zone(step).local
+    if bend is Bend.HERE:
+        return shifts.at(number)
+    return shifts.least_from(number) if bend is Bend.LOW else shifts.greatest_to(number)
+
+
+def _instant(step: Step, number: int, bend: Bend) -> int:
+    known = known_zone(step)
+    if bend is Bend.HERE:
+        return known.earliest.at(number)
+    return known.earliest.least_from(number) if bend is Bend.LOW else known.latest.greatest_to(number)
+
+
+def _truncate(step: Step, number: int, _: Bend) -> int:
+    known = known_zone(step)
+    local = known.local.at(number)
+    return known.resolved(local - local % step.number, local - number)
+
+
+def _unit_instant(step: Step, number: int, _: Bend) -> int:
+    known = known_zone(step)
+    local = known.local.at(number)
+    days = int(calendar.unit_start(local // MICROS_PER_DAY, step.unit))
+    kept = days * MICROS_PER_DAY - (local - number)
+    return kept if known.local.at(kept) == days * MICROS_PER_DAY else known.midnight(days)
+
+
+def _field(step: Step, number: int, _: Bend) -> int:
+    return int(CYCLES[step.field].field(number))
+
+
+def _cycle(step: Step, number: int, _: Bend) -> int:
+    cycle = CYCLES[step.field]
+    return int(cycle.first(cycle.step(number)))
+
+
+def _next(step: Step, number: int, _: Bend) -> int:
+    if step.field not in OF_TIME:
+        return cycles.next_with(step.field, step.wanted, number)
+    shifts, at = known_zone(step).local, number
+    for _piece in range(PIECES_MAX):
+        ((_start, end, shift), *_rest) = shifts.pieces(at, at + 8 * REACH_MICROS)
+        found = cycles.next_with(step.field, step.wanted, at + shift) - shift
+        if end is None or found < end:
+            return found
+        at = end
+    return at
+
+
+def _previous(step: Step, number: int, _: Bend) -> int:
+    if step.field not in OF_TIME:
+        return cycles.previous_with(step.field, step.wanted, number)
+    shifts, at = known_zone(step).local, number
+    for _piece in range(PIECES_MAX):
+        (*_rest, (start, _end, shift)) = shifts.pieces(at - 8 * REACH_MICROS, at)
+        found = cycles.previous_with(step.field, step.wanted, at + shift) - shift
+        if start is None or found >= start:
+            return found
+        at = start - 1
+    return at
+
+
+_VALUES: Mapping[Action, Callable[[Step, int, Bend], Value | None]] = {
+    Action.LOCAL: _local,
+    Action.INSTANT: _instant,
+    Action.MIDNIGHT: lambda step, number, _: known_zone(step).midnight(number),
+    Action.TRUNCATE: _truncate,
+    Action.UNIT_INSTANT: _unit_instant,
+    Action.FLOOR: lambda step, number, _: number // step.number * step.number,
+    Action.INDEX: lambda step, number, _: number // step.number,
+    Action.SHIFT: lambda step, number, _: number + step.number,
+    Action.REFLECT: lambda step, number, _: step.number - number,
+    Action.UNIT_START: lambda step, number, _: int(calendar.unit_start(number, step.unit)),
+    Action.LAST_DAY: lambda _step, number, _: int(calendar.last_day(number)),
+    Action.PLUS_MONTHS: lambda step, number, _: int(calendar.plus_months(number, step.number)),
+    Action.YEAR: lambda _step, number, _: int(calendar.year_of(number)),
+    Action.TEXT: lambda step, number, _: date_text.text(step.unit, number),
+    Action.FIELD: _field,
+    Action.CYCLE: _cycle,
+    Action.NEXT: _next,
+    Action.PREVIOUS: _previous,
+}

@@ -1,0 +1,128 @@
+"""CAST of text to dates and times: a predicate on the result is one on the text (`date_spellings`)."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeAlias
+
+from pruning.expressions.traversal import columns
+from pruning.expressions.trees import Cast, Expression, Mode, type_of
+from pruning.expressions.types import DATE, STRING, TIMESTAMP, Kind, Type
+from pruning.rules.sets import cuts, value_sets
+from pruning.rules.sets.cuts import EMPTY, FULL, Cuts
+from pruning.rules.sets.outcomes import ValueSet
+from pruning.rules.sets.primitives import MICROS_PER_DAY, ZONE_OFFSET_MICROS_MAX
+from pruning.rules.sets.value_sets import Values
+from pruning.rules.time import calendar
+from pruning.rules.time.date_spellings import Wanted, spellings
+from pruning.rules.time.step_preimages import preimage
+from pruning.rules.time.steps import Action, Step
+from pruning.rules.time.zones import zone
+
+_CUTS_MAX = 64  # of more, only what lies around them all is told
+_TIMED_CUTS_MAX = 16  # of more, each a time of its own, the days are told
+# Years that every release reads, and that fit whatever the zone; and how many digits may be read.
+_SURE_YEARS = 200_000
+_YEAR_DIGITS = {Kind.DATE: 7, Kind.TIMESTAMP: 6, Kind.TIMESTAMP_NTZ: 6}
+
+_Move: TypeAlias = Callable[[int], int]
+
+
+def reads_times(node: Cast) -> bool:
+    """Whether it is a cast of text to a date or a time that reads each row's text.
+
+    Of constants Spark reads words such as `epoch` and `today` as well.
+    """
+    reads = type_of(node.operand) == STRING and node.type.kind in _YEAR_DIGITS
+    return reads and bool(columns(node.operand))
+
+
+def text_preimage(node: Cast, values: ValueSet) -> tuple[Expression, ValueSet]:
+    """The texts whose date or time is in a set.
+
+    Claim     A row on which the cast's value is in the set has its text in the result.
+    Premises  Axiom SPELLING (`date_spellings`); no zone is further than 18 hours from UTC (axiom ZONE).
+    Proof     (1) A local time is wanted where its instant in the session's zone is in the set; where a
+                  text names its own zone, or the session's is not known, within 18 hours of one that is.
+              (2) NULL comes of NULL; and, but under ANSI, which raises, of texts that are not surely read.
+    """
+    found = _texts(node, values.cuts)  # (1)
+    if values.null and node.mode is not Mode.ANSI:
+        found = value_sets.union(found, _unread(node.type))  # (2)
+    return node.operand, ValueSet(found, null=values.null)
+
+
+def _texts(node: Cast, wanted: Values) -> Values:
+    """Of what takes too many states, the days; of what still does, all between the first and the last."""
+    if wanted.empty:
+        return EMPTY
+    assert isinstance(wanted, Cuts)
+    if len(wanted.points) <= _CUTS_MAX:
+        asked = _asked(node.type, node.zone, wanted)
+        exact = spellings(asked) if len(wanted.points) <= _TIMED_CUTS_MAX else None
+        found = exact or spellings(_by_day(asked))
+        if found is not None:
+            return found
+    around = cuts.between(*wanted.hull(), node.type)
+    return spellings(_asked(node.type, node.zone, around)) or FULL
+
+
+def _by_day(asked: Wanted) -> Wanted:
+    """The days that hold any of it."""
+    plain, zoned = (_widened(each, _day_start, _day_end) for each in (asked.plain, asked.zoned))
+    return replace(asked, plain=plain, zoned=zoned)
+
+
+def _asked(type_: Type, name: str, wanted: Cuts) -> Wanted:
+    plain = zoned = wanted
+    if type_ == DATE:
+        plain = zoned = preimage(Step(Action.INDEX, MICROS_PER_DAY), wanted)
+    elif type_ == TIMESTAMP:
+        zoned = _widened(wanted, _earlier, _later)
+        plain = preimage(Step(Action.INSTANT, zone=name), wanted) if zone(name) else zoned
+    return Wanted(
+        plain=plain,
+        zoned=zoned,
+        timed=type_ != DATE,
+        alone=type_ == TIMESTAMP,
+        year_digits=_YEAR_DIGITS[type_.kind],
+    )
+
+
+def _widened(wanted: Cuts, lower: _Move, upper: _Move) -> Cuts:
+    """Each interval from an earlier place to a later one."""
+    widest = EMPTY
+    for start, end in wanted.intervals():
+        after = FULL if start is None else Cuts(False, ((lower(int(start[0])), False),))
+        before = FULL if end is None else Cuts(True, ((upper(int(end[0])), False),))
+        widest = cuts.union(widest, cuts.intersection(after, before))
+    return widest
+
+
+def _earlier(place: int) -> int:
+    return place - ZONE_OFFSET_MICROS_MAX
+
+
+def _later(place: int) -> int:
+    return place + ZONE_OFFSET_MICROS_MAX
+
+
+def _day_start(place: int) -> int:
+    return place // MICROS_PER_DAY * MICROS_PER_DAY
+
+
+def _day_end(place: int) -> int:
+    return -_day_start(-place)
+
+
+def _unread(type_: Type) -> Values:
+    """The texts that may not be read; those that are surely read name no zone."""
+    ends = (int(calendar.year_start(year)) * MICROS_PER_DAY for year in (-_SURE_YEARS, _SURE_YEARS))
+    sure = Wanted(
+        plain=Cuts(False, tuple((end, False) for end in ends)),
+        zoned=EMPTY,
+        timed=type_ != DATE,
+        alone=False,
+        year_digits=_YEAR_DIGITS[type_.kind],
+    )
+    read = spellings(sure)
+    return FULL if read is None else read.complement()

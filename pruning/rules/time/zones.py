@@ -1,0 +1,195 @@
+"""Local time and instants under a time zone, as functions that shift piece by piece.
+
+Axiom ZONES: between two transitions a zone's local time is the instant plus a fixed offset, Java's
+transitions are those of the `tzdata` package, and its yearly rules go on for ever. Whoever hands in
+the name of a session's zone has compared the two.
+
+Where clocks go back local time falls: it is no increasing function, and a date may come twice. What
+does increase are the least local time from an instant on and the greatest one up to it.
+"""
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate, pairwise
+
+from pruning.rules.sets.cuts import Cuts, union
+from pruning.rules.sets.primitives import MICROS_PER_DAY, ZONE_OFFSET_MICROS_MAX
+from pruning.rules.time import calendar
+from pruning.rules.time.zone_rules import Published, published
+
+# The calendar repeats after 400 years, which are whole weeks: so do yearly rules.
+PERIOD_YEARS = 400
+PERIOD_MICROS = 146_097 * MICROS_PER_DAY
+REACH_MICROS = 2 * MICROS_PER_DAY  # what offsets do is over within it
+_MICROS = 1_000_000
+_FIXED = re.compile(r"(?:UTC|GMT|UT)?(?:([+-])(\d{1,2})(?::?(\d\d)(?::?(\d\d))?)?)?")
+_UTC_NAMES = frozenset({"Z", "UTC", "GMT", "UT", "Etc/UTC", "Etc/GMT", "Etc/UCT", "Etc/Zulu"})
+
+
+@dataclass(frozen=True, slots=True)
+class Shifts:
+    """A function that adds another number on each piece of the integers.
+
+    Attributes:
+        starts: Where pieces begin, ascending, the first one aside, which has no beginning.
+        shifts: What is added on each piece.
+        repeats_from: From here on all is as it was `PERIOD_MICROS` earlier; None where nothing is.
+        least_later: The least value from the start of each piece on, those before it aside.
+        greatest_earlier: The greatest value before the start of each piece.
+    """
+
+    starts: tuple[int, ...]
+    shifts: tuple[int, ...]
+    repeats_from: int | None
+    least_later: tuple[int, ...]
+    greatest_earlier: tuple[int, ...]
+
+    def periods(self, value: int) -> int:
+        """How many periods earlier a number has its like in the table."""
+        if self.repeats_from is None:
+            return 0
+        return max(0, (value - self.repeats_from) // PERIOD_MICROS)
+
+    def at(self, value: int) -> int:
+        """The function's value."""
+        home = value - self.periods(value) * PERIOD_MICROS
+        return value + self.shifts[bisect_right(self.starts, home)]
+
+    def least_from(self, value: int) -> int:
+        """The least value of the function at a number or a greater one."""
+        moved = self.periods(value) * PERIOD_MICROS
+        piece = bisect_right(self.starts, value - moved)
+        own = value + self.shifts[piece]
+        return min(own, self.least_later[piece] + moved) if piece < len(self.starts) else own
+
+    def greatest_to(self, value: int) -> int:
+        """The greatest value of the function at a number or a smaller one."""
+        moved = self.periods(value) * PERIOD_MICROS
+        piece = bisect_right(self.starts, value - moved)
+        own = value + self.shifts[piece]
+        return max(own, self.greatest_earlier[piece - 1] + moved) if piece else own
+
+    def pieces(self, first: int, last: int) -> list[tuple[int | None, int | None, int]]:
+        """Start, end and shift of the pieces that meet [first, last]; the outer ends are left out."""
+        moved = self.periods(first) * PERIOD_MICROS
+        low = bisect_right(self.starts, first - moved)
+        high = bisect_right(self.starts, last - moved)
+        edges = [None, *(start + moved for start in self.starts[low:high]), None]
+        return [(start, end, self.shifts[low + place]) for place, (start, end) in enumerate(pairwise(edges))]
+
+    def below(self, value: int) -> Cuts:
+        """The numbers on which the function is below a value."""
+        parts = []
+        for start, end, shift in self.pieces(value - REACH_MICROS, value + REACH_MICROS):
+            stop = value - shift if end is None else min(end, value - shift)
+            if start is None:
+                parts.append(Cuts(True, ((stop, False),)))
+            elif start < stop:
+                parts.append(Cuts(False, ((start, False), (stop, False))))
+        below = parts[0]
+        for part in parts[1:]:
+            below = union(below, part)
+        return below
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """What a zone does to instants and to local times, both in microseconds.
+
+    Attributes:
+        local: The local time of an instant.
+        earliest: The instant of a local time: of two the earlier one, and where there is none the time
+            is moved on by what the clocks skip, as java.time does it.
+        latest: The same, but of two the later one.
+    """
+
+    local: Shifts
+    earliest: Shifts
+    latest: Shifts
+
+    def resolved(self, local: int, offset: int) -> int:
+        """The instant of a local time, at the given offset where that is one of its own."""
+        kept = local - offset
+        return kept if self.local.at(kept) == local else self.earliest.at(local)
+
+    def midnight(self, days: int) -> int:
+        """The first instant of a date: where midnight is skipped, the one that follows."""
+        local = days * MICROS_PER_DAY
+        instant = self.earliest.at(local)
+        seen = self.local.at(instant)
+        # In a gap the instant lies as long after the transition as midnight lies after its start.
+        return instant if seen == local else self._transition_before(instant)
+
+    def _transition_before(self, instant: int) -> int:
+        starts = self.local.starts
+        moved = self.local.periods(instant) * PERIOD_MICROS
+        return starts[bisect_right(starts, instant - moved) - 1] + moved
+
+
+@lru_cache(maxsize=256)
+def zone(name: str) -> Zone | None:
+    """The zone that Java knows by this name; None where it is not known, or not known to be that."""
+    if name in _UTC_NAMES:
+        return _zone(0, [], None)
+    fixed = _FIXED.fullmatch(name)
+    if fixed is not None and name:
+        sign, *parts = fixed.groups()
+        hours, minutes, seconds = (int(part or 0) for part in parts)
+        offset = (hours * 3_600 + minutes * 60 + seconds) * _MICROS * (-1 if sign == "-" else 1)
+        legal = minutes < 60 and seconds < 60 and abs(offset) <= ZONE_OFFSET_MICROS_MAX
+        return _zone(offset, [], None) if legal else None
+    known = published(name)
+    return None if known is None else _of(known)
+
+
+def _of(known: Published) -> Zone | None:
+    listed = [(instant * _MICROS, offset * _MICROS) for instant, offset in known.transitions]
+    repeats_from = None
+    if known.yearly is not None:
+        last = listed[-1][0] if listed else 0
+        year = int(calendar.year_of(last // MICROS_PER_DAY))
+        for later in range(year, year + PERIOD_YEARS + 10):
+            for instant, offset in known.yearly.transitions(later):
+                if not listed or instant * _MICROS > last:
+                    listed.append((instant * _MICROS, offset * _MICROS))
+        # The year before is all rule, and so are those after the table's last period.
+        repeats_from = int(calendar.year_start(year + 2)) * MICROS_PER_DAY
+    return _zone(known.first * _MICROS, listed, repeats_from)
+
+
+def _zone(first: int, transitions: list[tuple[int, int]], repeats_from: int | None) -> Zone | None:
+    """The zone with these transitions; None where two lie so close that local times are in disorder."""
+    changes: list[tuple[int, int, int]] = []
+    offset = first
+    for instant, after in transitions:
+        if after != offset:
+            changes.append((instant, offset, after))
+        offset = after
+    instants = [instant for instant, _, _ in changes]
+    firsts = [instant + max(before, after) for instant, before, after in changes]
+    lasts = [instant + after for instant, _, after in changes]
+    offsets = [first, *(after for _, _, after in changes)]
+    if any(abs(offset) > ZONE_OFFSET_MICROS_MAX for offset in offsets) or not all(
+        low < high for places in (instants, firsts, lasts) for low, high in pairwise(places)
+    ):
+        return None
+    backward = [-offset for offset in offsets]
+    return Zone(
+        local=_shifts(instants, offsets, repeats_from),
+        earliest=_shifts(firsts, backward, repeats_from),
+        latest=_shifts(lasts, backward, repeats_from),
+    )
+
+
+def _shifts(starts: list[int], shifts: list[int], repeats_from: int | None) -> Shifts:
+    begun = [start + shift for start, shift in zip(starts, shifts[1:], strict=True)]
+    ended = [start - 1 + shift for start, shift in zip(starts, shifts, strict=False)]
+    return Shifts(
+        starts=tuple(starts),
+        shifts=tuple(shifts),
+        repeats_from=repeats_from,
+        least_later=tuple(reversed(list(accumulate(reversed(begun), min)))),
+        greatest_earlier=tuple(accumulate(ended, max)),
+    )

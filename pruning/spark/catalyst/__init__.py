@@ -1,0 +1,1 @@
+"""Catalyst expressions and plans as the trees that the rules know."""

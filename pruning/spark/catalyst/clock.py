@@ -1,0 +1,141 @@
+"""Expressions whose value is that of the moment when a query runs, such as `current_timestamp()`.
+
+Spark's optimizer writes the present moment into a plan. A pruned query runs later, so what the moment of
+pruning would exclude may be needed. To the rules such an expression is a column of which one thing is known:
+time goes on, so that its values are no smaller than now. So `t >= current_timestamp() - INTERVAL 7 DAYS`
+excludes old files, and `t < current_timestamp()` excludes none that may be due by the time the query runs.
+"""
+
+import re
+import time
+from collections.abc import Container
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from pruning.expressions.traversal import columns
+from pruning.expressions.trees import Column, Expression
+from pruning.expressions.types import Kind, Type
+from pruning.metadata.table.structs import has_field, whole
+from pruning.metadata.views.constant_columns import with_bounds
+from pruning.spark.jvm.gateway import Java, elements, machine, mapping, simple_name, subtrees
+
+# What the rules call the present, or the present and so much; block metadata gives no column a name of a
+# single part in backticks.
+_CLOCKS = {
+    Kind.DATE: "current_date()",
+    Kind.TIMESTAMP: "current_timestamp()",
+    Kind.TIMESTAMP_NTZ: "localtimestamp()",
+}
+_NAME = re.compile(r"`(?:current_date|current_timestamp|localtimestamp)\(\)(?: ([+-]\d+) us)?`")
+_DAY_US = 86_400_000_000
+_YEAR_9999_US = 253_370_764_800_000_000
+# Ordinals of the references that stand for the present, and for a moment of which nothing is known.
+_PRESENT, _UNKNOWN = 0, 1
+_CLOCK_CLASSES = frozenset({"CurrentDate", "CurrentTime", "CurrentTimestamp", "LocalTimestamp", "Now"})
+# The optimizer takes such texts for dates and timestamps.
+_MOMENTS = re.compile(r"\s*(now|today|tomorrow|yesterday)\b.*", re.IGNORECASE | re.DOTALL)
+# How these expressions print, in the syntax of Java's patterns.
+_WORDS = r"(?i)now|today|tomorrow|yesterday|current_|localtime"
+_DATETIMES = ("date", "timestamp")
+
+
+@dataclass(frozen=True, slots=True)
+class Timeless:
+    """An analyzed plan that does not depend on when it is optimized, and whether it did."""
+
+    plan: Java
+    clock_is_read: bool
+
+
+def without_clock(spark: SparkSession, plan: Java) -> Timeless:
+    """Return the plan with a reference to nothing in the place of each expression that reads the clock.
+
+    The plan is there to be optimized and looked at. It cannot be run.
+    """
+    reference = machine(spark).org.apache.spark.sql.catalyst.expressions.BoundReference
+    changes = [
+        (part, reference(_UNKNOWN if simple_name(part) == "Cast" else _PRESENT, part.dataType(), True))
+        for root in (plan, *elements(plan.subqueriesAll()))
+        for node in elements(subtrees(spark, root))
+        if _may_read_clock(spark, node)
+        for expression in elements(node.expressions())
+        for part in elements(subtrees(spark, expression))
+        if _reads_clock(part)
+    ]
+    if not changes:
+        return Timeless(plan, clock_is_read=False)
+    timeless = plan.transformAllExpressionsWithSubqueries(mapping(spark, changes))
+    timeless.setAnalyzed()
+    return Timeless(timeless, clock_is_read=True)
+
+
+def _may_read_clock(spark: SparkSession, node: Java) -> bool:
+    """Search the text of a node's own expressions for words of the clock; of thousands in a few calls."""
+    java = machine(spark)
+    text = node.expressions().addString(java.scala.collection.mutable.StringBuilder(), " ")
+    return bool(java.java.util.regex.Pattern.compile(_WORDS).matcher(text).find())
+
+
+def _reads_clock(expression: Java) -> bool:
+    kind = simple_name(expression)
+    if kind != "Cast":
+        return kind in _CLOCK_CLASSES
+    return (
+        str(expression.dataType().typeName()).startswith(_DATETIMES)
+        and simple_name(expression.child()) == "Literal"
+        and bool(_MOMENTS.fullmatch(str(expression.child().toString())))
+    )
+
+
+def clock_column(ordinal: int, type_: Type) -> Column | None:
+    """Return what the rules see of a reference; None of one that is not the present, or has no bounds."""
+    return _column(type_, 0) if ordinal == _PRESENT and type_.kind in _CLOCKS else None
+
+
+def shifted_clock(clock: Expression, offset: Java) -> Column | None:
+    """Return the present plus an interval; None of another expression, and of an interval in months.
+
+    Args:
+        clock: What may be a column that `clock_column` gave, of a timestamp or a local time.
+        offset: The interval, a Catalyst expression.
+    """
+    if not isinstance(clock, Column) or clock != clock_column(_PRESENT, clock.type):
+        return None
+    if simple_name(offset.dataType()) != "DayTimeIntervalType" or simple_name(offset) != "Literal":
+        return None
+    offset_us = offset.value()
+    return _column(clock.type, int(offset_us)) if abs(offset_us) <= _YEAR_9999_US else None
+
+
+def _column(type_: Type, offset_us: int) -> Column:
+    shift = f" {offset_us:+} us" if offset_us else ""
+    return Column(f"`{_CLOCKS[type_.kind]}{shift}`", type_)
+
+
+def with_clock(metadata: pa.Table, expression: Expression, taken: Container[str]) -> pa.Table:
+    """Return the metadata with the present in it, where an expression names it.
+
+    Claim     When the query runs, the present lies within the bounds.
+    Premises  The clock is not set back by more than a day between this call and the query, which runs before
+              the year 9998.
+    Proof     (1) The query runs after this call, so its clock shows at least now less a day.
+              (2) A local time or date differs from that of UTC by less than a day more.
+              (3) Spark adds an interval's days in the session's zone, less than a day beside its length.
+    Unsound   for a clock that is set back by days.
+
+    Args:
+        taken: The names of the table's own columns. One that is called like the present hides it.
+    """
+    for name, type_ in columns(expression).items():
+        match = _NAME.fullmatch(name)
+        if match is None or name in taken or has_field(whole(metadata.column("columns")), name):
+            continue
+        unit, shift = _DAY_US if type_.kind is Kind.DATE else 1, int(match[1] or 0)
+        lower_us = time.time_ns() // 1_000 - _DAY_US  # (1)
+        if shift or type_.kind is not Kind.TIMESTAMP:
+            lower_us -= _DAY_US  # (2), (3)
+        bounds = (lower_us // unit + shift, _YEAR_9999_US // unit + shift)
+        metadata = with_bounds(metadata, name, type_, *bounds)
+    return metadata

@@ -1,0 +1,147 @@
+"""Catalyst's fields of structs and conditions on the elements of arrays as trees.
+
+A lambda's variable is an `Element` where its body belongs to one quantifier over an array that is a
+column, or a field of structs. Arrays of arrays, maps, quantifiers inside quantifiers and arrays that
+are computed are none of ours.
+"""
+
+from collections.abc import Mapping
+
+from pruning.expressions import types
+from pruning.expressions.names import field_name, quoted_name
+from pruning.expressions.trees import (
+    Case,
+    Column,
+    Compare,
+    Comparison,
+    Element,
+    Expression,
+    IsNull,
+    Literal,
+    Quantified,
+    Quantifier,
+    type_of,
+)
+from pruning.metadata.table.schema import is_nested
+from pruning.spark.catalyst.scope import Converter, Operands, Scope, alike
+from pruning.spark.jvm.datatypes import element_of, fields_of, type_from_json
+from pruning.spark.jvm.nodes import Node
+
+_QUANTIFIERS = {"ArrayExists": Quantifier.EXISTS, "ArrayForAll": Quantifier.FORALL}
+_LAMBDA = "LambdaFunction"
+VARIABLE = "NamedLambdaVariable"
+
+
+def attribute(node: Node, operands: Operands, scope: Scope) -> Column | None:
+    """A column; those whose names look like fields' are known to no metadata."""
+    name = scope.names.get(node.fields["exprId"]["id"])
+    if name is None or is_nested(name):
+        return None
+    return Column(name, type_from_json(node.fields["dataType"]))
+
+
+def free_variables(parts: list[Node]) -> bool:
+    """Whether a subtree, given as all its nodes, uses a variable of a lambda around it."""
+    bound = {_id(argument) for part in parts if part.name == _LAMBDA for argument in part.children[1:]}
+    return any(part.name == VARIABLE and _id(part) not in bound for part in parts)
+
+
+def _field(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    return _field_of(operands[0], node)
+
+
+def _field_of(struct: Expression | None, node: Node) -> Column | Element | None:
+    """The field of a struct that a node names by its place; the user may have written it in other case."""
+    if not isinstance(struct, Column | Element):
+        return None
+    name, type_ = fields_of(struct.type)[node.fields["ordinal"]]
+    if isinstance(struct, Element):
+        return Element(struct.array, (*struct.fields, name), type_)
+    if is_nested(struct.name):
+        return Column(f"{struct.name}.{quoted_name(name)}", type_)
+    return Column(field_name((struct.name, name)), type_)
+
+
+def _elements(node: Node, scope: Scope) -> Element | None:
+    """What the elements of an array are, where it is a column, or a field of each struct in one."""
+    if node.name == "GetArrayStructFields":
+        found = _field_of(_elements(node.children[0], scope), node)
+        return found if isinstance(found, Element) else None
+    column = _column(node, scope)
+    type_ = None if column is None else element_of(column.type)
+    return None if column is None or type_ is None else Element(column.name, (), type_)
+
+
+def _column(node: Node, scope: Scope) -> Column | None:
+    """A column or a field of one."""
+    if node.name == "AttributeReference":
+        return attribute(node, (), scope)
+    if node.name != "GetStructField":
+        return None
+    found = _field_of(_column(node.children[0], scope), node)
+    return found if isinstance(found, Column) else None
+
+
+def _variable(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    function = _lambda_above(node)
+    if function is None or function.parent is None or _lambda_above(function) is not None:
+        return None
+    if function.parent.name not in _QUANTIFIERS or list(map(_id, function.children[1:])) != [_id(node)]:
+        return None
+    return _elements(function.parent.children[0], scope)
+
+
+def _quantified(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    array, function = node.children
+    elements = _elements(array, scope)
+    if elements is None or function.name != _LAMBDA or _lambda_above(node) is not None:
+        return None
+    # Spark 2 said FALSE where no element is TRUE and some are NULL.
+    if not node.fields.get("followThreeValuedLogic", node.name == "ArrayForAll"):
+        return None
+    body = operands[1]
+    return (
+        Quantified(_QUANTIFIERS[node.name], elements.array, body) if type_of(body) == types.BOOLEAN else None
+    )
+
+
+def _body(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    return operands[0] if len(operands) == 2 else None
+
+
+def _contains(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    """`array_contains`, which is NULL of NULL even where the array is empty."""
+    elements, member = _elements(node.children[0], scope), operands[1]
+    if elements is None or _lambda_above(node) is not None or not alike(elements, member):
+        return None
+    found = Quantified(Quantifier.EXISTS, elements.array, Compare(Comparison.EQUAL, elements, member))
+    match member:
+        case Literal(None):
+            return None
+        case Literal():
+            return found
+    return Case(((IsNull(member), Literal(None, types.BOOLEAN)),), found)
+
+
+def _lambda_above(node: Node) -> Node | None:
+    """The innermost lambda that a node stands in."""
+    above = node.parent
+    while above is not None and above.name != _LAMBDA:
+        above = above.parent
+    return above
+
+
+def _id(variable: Node) -> int:
+    found: int = variable.fields["exprId"]["id"]
+    return found
+
+
+NESTED: Mapping[str, Converter] = {
+    "AttributeReference": attribute,
+    "GetStructField": _field,
+    VARIABLE: _variable,
+    _LAMBDA: _body,
+    "ArrayExists": _quantified,
+    "ArrayForAll": _quantified,
+    "ArrayContains": _contains,
+}

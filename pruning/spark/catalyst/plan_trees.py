@@ -1,0 +1,321 @@
+"""Catalyst plans as `pruning.expressions.plans`, each node with a way back to its object.
+
+A node costs a few calls into Java; expressions are converted when they are looked at.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from pyspark.sql import SparkSession
+
+from pruning.expressions.plans import (
+    Aggregate,
+    Equality,
+    Exchange,
+    Filter,
+    Join,
+    JoinKind,
+    Limit,
+    Offset,
+    Ordering,
+    Other,
+    Plan,
+    Project,
+    Scan,
+    Sort,
+    Union,
+    Window,
+    attribute_name,
+)
+from pruning.expressions.traversal import columns
+from pruning.expressions.trees import Column, Expression, type_of
+from pruning.spark.catalyst.expressions import convert
+from pruning.spark.catalyst.leaves import Chain, Leaf, Unsettled, below_chain, reads_something
+from pruning.spark.catalyst.scope import Scope
+from pruning.spark.jvm.gateway import Java, elements, simple_name
+from pruning.spark.lake.tables import leaf_attributes
+
+_JOINS = {
+    "Inner": JoinKind.INNER,
+    "Cross": JoinKind.INNER,
+    "LeftOuter": JoinKind.LEFT,
+    "RightOuter": JoinKind.RIGHT,
+    "FullOuter": JoinKind.FULL,
+    "LeftSemi": JoinKind.SEMI,
+    "LeftAnti": JoinKind.ANTI,
+    "ExistenceJoin": JoinKind.EXISTENCE,
+}
+_EXCHANGES = frozenset({"Repartition", "RepartitionByExpression", "RebalancePartitions"})
+_EQUALITIES = {"EqualTo": False, "EqualNullSafe": True}
+_UNKNOWN_COUNT = -1
+# An attribute ends in its id, and in an L where it is a bigint.
+_ID = re.compile(r"#(\d+)L?$")
+_SEPARATOR = "\0"
+
+
+class _Attributes(Mapping[int, str]):
+    """The name of every attribute in a plan, whatever its id."""
+
+    def __getitem__(self, id_: int) -> str:
+        return attribute_name(id_)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Lazily(Mapping[str, Expression]):
+    """Expressions by attribute, each made when it is first asked for."""
+
+    makers: Mapping[str, Callable[[], Expression]]
+    made: dict[str, Expression] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Expression:
+        if name not in self.made:
+            self.made[name] = self.makers[name]()
+        return self.made[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.makers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.makers)
+
+    def __len__(self) -> int:
+        return len(self.makers)
+
+
+@dataclass(slots=True)
+class Trees:
+    """The plans of a query: itself, and those of its subqueries.
+
+    Attributes:
+        javas: The Catalyst node of each node.
+        leaves: The leaf that each scan is.
+        sides: The two Catalyst expressions of each equality.
+    """
+
+    spark: SparkSession
+    javas: dict[Plan, Java] = field(default_factory=dict)
+    leaves: dict[Scan, Leaf] = field(default_factory=dict)
+    sides: dict[Equality, tuple[Java, Java]] = field(default_factory=dict)
+    _scope: Scope = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._scope = Scope(names=_Attributes(), session=self.spark)
+
+    def all(self, java: Java) -> list[Plan]:
+        """A Catalyst plan, and the plans of all subqueries in it, as trees.
+
+        Raises:
+            Unsettled: the plan's answer may depend on which files are read.
+        """
+        if not java.deterministic():
+            raise Unsettled(
+                "the query has an expression that is not deterministic, "
+                "such as rand(), monotonically_increasing_id() or input_file_name()"
+            )
+        return [self.plan(one) for one in (java, *elements(java.subqueriesAll()))]
+
+    def plan(self, java: Java) -> Plan:
+        """A Catalyst plan as a tree; its leaves that read something are scans."""
+        return self._plan(java, Chain())
+
+    def _plan(self, java: Java, chain: Chain) -> Plan:
+        kind = simple_name(java)
+        if kind == "Sample":
+            raise Unsettled("the query takes a sample")
+        below = tuple(self._plan(child, below_chain(java, kind, chain)) for child in _children(java, kind))
+        made = self._leaf(java, kind, chain) if not below else self._node(java, kind, below)
+        self.javas[made] = java
+        return made
+
+    def _leaf(self, java: Java, kind: str, chain: Chain) -> Plan:
+        if not reads_something(kind):
+            return Other()
+        attributes = leaf_attributes(java) if kind == "LogicalRelation" else ()
+        columns_of = {attribute_name(one.id): Column(one.name, one.type) for one in attributes}
+        scan = Scan(len(self.leaves), columns_of)
+        self.leaves[scan] = Leaf(java, chain, attributes)
+        return scan
+
+    def _node(self, java: Java, kind: str, below: tuple[Plan, ...]) -> Plan:
+        if kind == "Join":
+            return self._join(java, below)
+        if kind == "Union":
+            return self._union(java, below)
+        if kind not in _MAKERS or len(below) != 1:
+            return Exchange(below[0]) if kind in _EXCHANGES else Other(below)
+        return _MAKERS[kind](self, java, below[0])
+
+    def _filter(self, java: Java, child: Plan) -> Plan:
+        return Filter(child)
+
+    def _project(self, java: Java, child: Plan) -> Plan:
+        return Project(child, self._definitions(java, java.projectList()))
+
+    def _aggregate(self, java: Java, child: Plan) -> Plan:
+        groups = {self._convert(group) for group in elements(java.groupingExpressions())}
+        found = self._definitions(java, java.aggregateExpressions())
+        # Nothing is known of what a group gives beside its own expressions.
+        return Aggregate(child, _Grouped(found, frozenset(groups)))
+
+    def _window(self, java: Java, child: Plan) -> Plan:
+        parts = [self._convert(part) for part in elements(java.partitionSpec())]
+        names = frozenset(part.name for part in parts if isinstance(part, Column))
+        return Window(child, names, limited=simple_name(java) == "WindowGroupLimit")
+
+    def _sort(self, java: Java, child: Plan) -> Plan:
+        items = tuple(
+            Ordering(
+                self._convert(item.child()),
+                descending=item.direction().toString() == "Descending",
+                nulls_first=item.nullOrdering().toString() == "NullsFirst",
+            )
+            for item in elements(java.order())
+        )
+        return Sort(child, items, total=bool(getattr(java, "global")()))
+
+    def _global_limit(self, java: Java, child: Plan) -> Plan:
+        return Limit(child, _count(java.limitExpr()), local=False)
+
+    def _local_limit(self, java: Java, child: Plan) -> Plan:
+        return Limit(child, _count(java.limitExpr()), local=True)
+
+    def _offset(self, java: Java, child: Plan) -> Plan:
+        return Offset(child, _count(java.offsetExpr()))
+
+    def _join(self, java: Java, below: tuple[Plan, ...]) -> Plan:
+        kind = _JOINS.get(java.joinType().toString().partition("(")[0])
+        if kind is None:
+            return Other(below)
+        left, right = (frozenset(output(child)) for child in (java.left(), java.right()))
+        parts = list(_parts(java.condition().get())) if java.condition().isDefined() else []
+        return Join(
+            left=below[0],
+            right=below[1],
+            kind=kind,
+            condition=tuple(map(self._convert, parts)),
+            equalities=tuple(self._equalities(parts, left, right)),
+            left_attributes=left,
+            right_attributes=right,
+        )
+
+    def _equalities(
+        self, parts: list[Java], left: frozenset[str], right: frozenset[str]
+    ) -> Iterator[Equality]:
+        for part in parts:
+            null_safe = _EQUALITIES.get(simple_name(part))
+            if null_safe is None:
+                continue
+            sides = [(self._convert(side), side) for side in (part.left(), part.right())]
+            for (here, here_java), (there, there_java) in (sides, sides[::-1]):
+                if _only(here, left) and _only(there, right) and type_of(here) == type_of(there):
+                    equality = Equality(here, there, null_safe)
+                    self.sides[equality] = (here_java, there_java)
+                    yield equality
+                    break
+
+    def _union(self, java: Java, below: tuple[Plan, ...]) -> Plan:
+        made = output(java)
+        definitions = []
+        for child in elements(java.children()):
+            columns_of = list(elements(child.output()))
+            makers = {
+                name: (lambda column=column: self._convert(column))
+                for name, column in zip(made, columns_of, strict=True)
+            }
+            definitions.append(_Lazily(makers))
+        return Union(below, tuple(definitions))
+
+    def _definitions(self, java: Java, items: Java) -> _Lazily:
+        makers = {
+            name: (lambda place=place: self._defined(items.apply(place)))
+            for place, name in enumerate(output(java))
+        }
+        return _Lazily(makers)
+
+    def _defined(self, item: Java) -> Expression:
+        return self._convert(item.child() if simple_name(item) == "Alias" else item)
+
+    def _convert(self, java: Java) -> Expression:
+        return convert(java, self._scope)
+
+
+@dataclass(frozen=True, slots=True)
+class _Grouped(Mapping[str, Expression]):
+    """Of the attributes that an aggregate gives, those that are expressions it groups by."""
+
+    definitions: Mapping[str, Expression]
+    groups: frozenset[Expression]
+
+    def __getitem__(self, name: str) -> Expression:
+        found = self.definitions[name]
+        if found not in self.groups:
+            raise KeyError(name)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.definitions and self.definitions[str(name)] in self.groups
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self.definitions if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _children(java: Java, kind: str) -> Iterator[Java]:
+    """What a node of a class reads."""
+    return iter((java.child(),)) if kind in _MAKERS else elements(java.children())
+
+
+def _parts(condition: Java) -> Iterator[Java]:
+    """What a condition is a conjunction of."""
+    pending = [condition]
+    while pending:
+        part = pending.pop()
+        if simple_name(part) == "And":
+            pending += [part.right(), part.left()]
+        else:
+            yield part
+
+
+def _only(expression: Expression, attributes: frozenset[str]) -> bool:
+    """Whether an expression is about these attributes, and understood."""
+    named = {name.split("`")[1] if name.startswith("`") else name for name in columns(expression)}
+    return bool(named) and named <= attributes and type_of(expression).known
+
+
+def _count(expression: Java) -> int:
+    return int(expression.value()) if simple_name(expression) == "Literal" else _UNKNOWN_COUNT
+
+
+def output(java: Java) -> list[str]:
+    """The attributes that a node gives, in two calls."""
+    output = java.output()
+    printed = output.mkString(_SEPARATOR)
+    if not printed:
+        return []
+    found = [_ID.search(column) for column in printed.split(_SEPARATOR)]
+    ids = [int(id_[1]) for id_ in found if id_ is not None]
+    if len(ids) < len(found):
+        ids = [attribute.exprId().id() for attribute in elements(output)]
+    return [attribute_name(id_) for id_ in ids]
+
+
+_MAKERS: Mapping[str, Callable[[Trees, Java, Plan], Plan]] = {
+    "Filter": Trees._filter,
+    "Project": Trees._project,
+    "Aggregate": Trees._aggregate,
+    "Window": Trees._window,
+    "WindowGroupLimit": Trees._window,
+    "Sort": Trees._sort,
+    "GlobalLimit": Trees._global_limit,
+    "LocalLimit": Trees._local_limit,
+    "Offset": Trees._offset,
+}

@@ -1,0 +1,159 @@
+"""Catalyst's expressions of text as trees.
+
+Only of strings whose order is that of their bytes: under another collation `=`, LIKE and `upper`
+mean something else, and such strings are of unknown type.
+"""
+
+from collections.abc import Callable, Mapping
+
+from pruning.expressions import types
+from pruning.expressions.trees import (
+    And,
+    Call,
+    Case,
+    Compare,
+    Comparison,
+    Contains,
+    EndsWith,
+    Expression,
+    Function,
+    Like,
+    Literal,
+    Not,
+    Or,
+    RLike,
+    StartsWith,
+    type_of,
+)
+from pruning.expressions.types import Type, Value
+from pruning.spark.catalyst.scope import Converter, Operands, Scope, is_int, text_of
+from pruning.spark.jvm.literals import set_values
+from pruning.spark.jvm.nodes import Node
+
+_BYTES = "org.apache.spark.unsafe.array.ByteArrayMethods"
+_PADDING = "org.apache.spark.sql.catalyst.util.CharVarcharCodegenUtils"
+
+
+def through_padding(predicate: Callable[[Expression], Expression], operand: Expression) -> Expression:
+    """A predicate on one operand and constants; on a padded text as a predicate on the text itself."""
+    match operand:
+        case Case(((Compare(_, Call(Function.LENGTH)) as shorter, Call(Function.RPAD) as padded),), text):
+            return Case(((shorter, predicate(padded)),), predicate(text))
+    return predicate(operand)
+
+
+def _part(class_: type[StartsWith] | type[EndsWith] | type[Contains] | type[RLike]) -> Converter:
+    """Whether a text has a constant part in a certain place."""
+
+    def converter(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+        operand, part = operands[0], text_of(operands[1])
+        if part is None or type_of(operand) != types.STRING:
+            return None
+        return through_padding(lambda text: class_(text, part), operand)
+
+    return converter
+
+
+def _like(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    operand, pattern = operands[0], text_of(operands[1])
+    if pattern is None or type_of(operand) != types.STRING:
+        return None
+    escape: str = node.java().escapeChar()
+    if len(escape) != 1:
+        return None
+    return through_padding(lambda text: Like(text, pattern, escape), operand)
+
+
+def _like_several(connective: type[And] | type[Or], *, negated: bool) -> Converter:
+    """LIKE ANY and LIKE ALL of the patterns that Spark's optimizer left."""
+
+    def converter(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+        (operand,) = operands
+        if type_of(operand) != types.STRING:
+            return None
+        patterns = set_values(node.java().patterns(), types.STRING)
+        matches = tuple(_matches(operand, pattern, negated=negated) for pattern in patterns)
+        return connective(matches) if matches else None
+
+    return converter
+
+
+def _matches(operand: Expression, pattern: Value | None, *, negated: bool) -> Expression:
+    if pattern is None:
+        return Literal(None, types.BOOLEAN)
+    assert isinstance(pattern, bytes)
+    found = Like(operand, pattern)
+    return Not(found) if negated else found
+
+
+def _of_texts(function: Function, type_: Type = types.STRING) -> Converter:
+    def converter(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+        return Call(function, operands, type_) if operands and _texts(operands) else None
+
+    return converter
+
+
+def _trim(function: Function) -> Converter:
+    def converter(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+        known = all(text_of(characters) is not None for characters in operands[1:])
+        return Call(function, operands, types.STRING) if known and _texts(operands[:1]) else None
+
+    return converter
+
+
+def _substring(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    text, position, length = operands
+    fits = _texts((text,)) and is_int(position) and is_int(length)
+    return Call(Function.SUBSTRING, operands, types.STRING) if fits else None
+
+
+def _pad(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    text, length, pad = operands
+    fits = _texts((text,)) and is_int(length) and text_of(pad) is not None
+    return Call(Function.RPAD, operands, types.STRING) if fits else None
+
+
+def _static(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    """What Spark calls a method of Java for: columns of type `char(n)`, and prefixes of binaries."""
+    match node.fields["staticObject"], node.fields["functionName"], operands:
+        case (place, "readSidePadding", (text, length)) if place == _PADDING:
+            return _padded(text, length)
+        case (place, "startsWith", (operand, Literal(bytes() as prefix, types.BINARY))) if place == _BYTES:
+            return StartsWith(operand, prefix) if type_of(operand) == types.BINARY else None
+    return None
+
+
+def _padded(text: Expression, length: Expression) -> Expression | None:
+    """A text with spaces up to its length; a longer one, which another writer may have left, as it is."""
+    if not (_texts((text,)) and is_int(length)):
+        return None
+    shorter = Compare(Comparison.LESS, Call(Function.LENGTH, (text,), types.INTEGER), length)
+    spaces = Literal(b" ", types.STRING)
+    return Case(((shorter, Call(Function.RPAD, (text, length, spaces), types.STRING)),), text)
+
+
+def _texts(operands: Operands) -> bool:
+    return all(type_of(operand) == types.STRING for operand in operands)
+
+
+TEXTS: Mapping[str, Converter] = {
+    "StartsWith": _part(StartsWith),
+    "EndsWith": _part(EndsWith),
+    "Contains": _part(Contains),
+    "RLike": _part(RLike),
+    "Like": _like,
+    "LikeAll": _like_several(And, negated=False),
+    "LikeAny": _like_several(Or, negated=False),
+    "NotLikeAll": _like_several(And, negated=True),
+    "NotLikeAny": _like_several(Or, negated=True),
+    "Upper": _of_texts(Function.UPPER),
+    "Lower": _of_texts(Function.LOWER),
+    "Concat": _of_texts(Function.CONCAT),
+    "Length": _of_texts(Function.LENGTH, types.INTEGER),
+    "StringTrim": _trim(Function.TRIM),
+    "StringTrimLeft": _trim(Function.LTRIM),
+    "StringTrimRight": _trim(Function.RTRIM),
+    "Substring": _substring,
+    "StringRPad": _pad,
+    "objects.StaticInvoke": _static,
+}

@@ -1,0 +1,188 @@
+"""Catalyst's expressions of dates and times as trees.
+
+A timestamp is an instant; what day or hour it is depends on a time zone, which Spark writes into the
+expression. Where the zone is not known for sure such an expression is none of ours.
+"""
+
+from collections.abc import Mapping
+
+from pruning.expressions import types
+from pruning.expressions.trees import (
+    Call,
+    Case,
+    Cast,
+    Compare,
+    Comparison,
+    Expression,
+    Function,
+    Literal,
+    Mode,
+    Opaque,
+    type_of,
+)
+from pruning.expressions.types import Kind, Type
+from pruning.spark.catalyst.scope import Converter, Operands, Scope, single_columns, text_of
+from pruning.spark.jvm.nodes import Node
+
+# Casts that go through a time zone.
+ZONED = frozenset(
+    {
+        (Kind.DATE, Kind.TIMESTAMP),
+        (Kind.TIMESTAMP, Kind.DATE),
+        (Kind.TIMESTAMP_NTZ, Kind.TIMESTAMP),
+        (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ),
+        (Kind.STRING, Kind.TIMESTAMP),
+        (Kind.TIMESTAMP, Kind.STRING),
+    }
+)
+_EPOCH_DAY = Literal(0, types.DATE)
+_EPOCH = Literal(0, types.TIMESTAMP)
+
+
+def cast_zone(node: Node, source: Type, target: Type, scope: Scope) -> str:
+    """The zone of a `Cast`."""
+    return scope.zone(node) if (source.kind, target.kind) in ZONED else ""
+
+
+def _field(function: Function, type_: Type = types.INTEGER) -> Converter:
+    """A function of a date alone."""
+
+    def converter(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+        return Call(function, operands, type_) if _types(operands) == [types.DATE] else None
+
+    return converter
+
+
+def _clock(function: Function) -> Converter:
+    """A field of the local time of day."""
+
+    def converter(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+        if _types(operands) == [types.TIMESTAMP_NTZ]:
+            return Call(function, operands, types.INTEGER)
+        zone = scope.zone(node)
+        if _types(operands) != [types.TIMESTAMP] or not zone:
+            return None
+        return Call(function, operands, types.INTEGER, zone=zone)
+
+    return converter
+
+
+def _truncated_date(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    date, unit = operands[0], _unit(operands[1])
+    if unit is None or type_of(date) != types.DATE:
+        return None
+    return Call(Function.TRUNC, (date, unit), types.DATE)
+
+
+def _truncated_timestamp(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    unit, timestamp, zone = _unit(operands[0]), operands[1], scope.zone(node)
+    if unit is None or type_of(timestamp) != types.TIMESTAMP or not zone:
+        return None
+    return Call(Function.DATE_TRUNC, (unit, timestamp), types.TIMESTAMP, zone=zone)
+
+
+def _unit(expression: Expression) -> Literal | None:
+    """The name of a unit in upper case, as Spark reads it."""
+    text = text_of(expression)
+    return Literal(text.upper(), types.STRING) if text is not None and text.isascii() else None
+
+
+def _shifted(function: Function) -> Converter:
+    """A date and a number of days or months."""
+
+    def converter(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+        date, count = operands[0], _as_int(operands[1])
+        if count is None or type_of(date) != types.DATE:
+            return None
+        return Call(function, (date, count), types.DATE)
+
+    return converter
+
+
+def _as_int(count: Expression) -> Expression | None:
+    """Spark takes shorter integers as they are."""
+    if type_of(count) == types.INTEGER:
+        return count
+    if type_of(count) not in (types.BYTE, types.SHORT):
+        return None
+    if isinstance(count, Literal):
+        return Literal(count.value, types.INTEGER)
+    return Cast(count, types.INTEGER, Mode.ANSI)
+
+
+def _by_interval(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    """A date and a constant interval of months."""
+    interval = node.children[1]
+    count = interval.fields["value"] if interval.name == "Literal" else None
+    if type_of(operands[0]) != types.DATE or count is None:
+        return None
+    return Call(Function.ADD_MONTHS, (operands[0], Literal(int(count), types.INTEGER)), types.DATE)
+
+
+def _days_between(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    return Call(Function.DATEDIFF, operands, types.INTEGER) if set(_types(operands)) == {types.DATE} else None
+
+
+def _days(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    return _days_between(node, (*operands, _EPOCH_DAY), scope)
+
+
+def _seconds(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    """Spark's `unix_seconds`, which rounds down."""
+    fits = _types(operands) == [types.TIMESTAMP]
+    return Call(Function.UNIX_TIMESTAMP, operands, types.LONG) if fits else None
+
+
+def _seconds_toward_zero(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    """Spark's `unix_timestamp`, which rounds down only from 1970 on; of text it is none of ours."""
+    moment, type_ = operands[0], type_of(operands[0])
+    if type_ == types.DATE:
+        # A local midnight is a whole second.
+        midnight = Cast(moment, types.TIMESTAMP, Mode.ANSI, scope.zone(node))
+        return _seconds(node, (midnight,), scope)
+    down = _seconds(node, (moment,), scope)
+    if down is None:
+        return None
+    before = Compare(Comparison.LESS, moment, _EPOCH)
+    return Case(((before, Opaque(node.java().sql(), types.LONG, single_columns(moment))),), down)
+
+
+def _formatted(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    (timestamp, pattern), zone = operands, scope.zone(node)
+    if text_of(pattern) is None or type_of(timestamp) != types.TIMESTAMP or not zone:
+        return None
+    if not scope.formats_as_written():
+        return None
+    return Call(Function.DATE_FORMAT, operands, types.STRING, zone=zone)
+
+
+def _types(operands: Operands) -> list[Type]:
+    return [type_of(operand) for operand in operands]
+
+
+TIMES: Mapping[str, Converter] = {
+    "TruncDate": _truncated_date,
+    "TruncTimestamp": _truncated_timestamp,
+    "Year": _field(Function.YEAR),
+    "Quarter": _field(Function.QUARTER),
+    "Month": _field(Function.MONTH),
+    "DayOfMonth": _field(Function.DAY),
+    "DayOfWeek": _field(Function.DAYOFWEEK),
+    "WeekDay": _field(Function.WEEKDAY),
+    "DayOfYear": _field(Function.DAYOFYEAR),
+    "WeekOfYear": _field(Function.WEEKOFYEAR),
+    "LastDay": _field(Function.LAST_DAY, types.DATE),
+    "Hour": _clock(Function.HOUR),
+    "Minute": _clock(Function.MINUTE),
+    "Second": _clock(Function.SECOND),
+    "DateAdd": _shifted(Function.DATE_ADD),
+    "DateSub": _shifted(Function.DATE_SUB),
+    "AddMonths": _shifted(Function.ADD_MONTHS),
+    "DateAddYMInterval": _by_interval,
+    "DateDiff": _days_between,
+    "UnixDate": _days,
+    "UnixSeconds": _seconds,
+    "UnixTimestamp": _seconds_toward_zero,
+    "ToUnixTimestamp": _seconds_toward_zero,
+    "DateFormatClass": _formatted,
+}

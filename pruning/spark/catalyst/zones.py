@@ -1,0 +1,155 @@
+"""Whether Java's rules of a time zone are those that the pruning rules go by.
+
+Axiom ZONES says that they are. But Java and Python each bring their own copy of the tz database, of
+different years maybe, so here the axiom is checked: once for each zone and Java machine.
+"""
+
+import datetime
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from weakref import WeakKeyDictionary
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from pruning.rules.time import zones
+from pruning.spark.jvm.gateway import Java, machine, singleton
+
+# Yearly rules are compared up to here at least, and for every kind of year: leap or not, from any weekday on.
+LAST_YEAR = 2100
+KINDS_YEARS = 60
+
+_UTILITIES = "org.apache.spark.sql.catalyst.util.DateTimeUtils"
+_EPOCH = datetime.datetime(1970, 1, 1)
+_DAY = datetime.timedelta(days=1)
+_MICROS = 1_000_000
+_OFFSET = r"(Z|[+-]\d\d:\d\d(?::\d\d)?)"
+_TRANSITION = re.compile(rf"Transition\[(?:Gap|Overlap) at (-?\d+-\d\d-\d\dT[\d:]+){_OFFSET} to {_OFFSET}\]")
+_RULE = re.compile(
+    rf"TransitionRule\[(?:Gap|Overlap) {_OFFSET} to {_OFFSET}, "
+    r"(?:(?P<weekday>[A-Z]+DAY) (?P<side>on or (?:after|before last day(?: minus (?P<before>\d+))? of)) )?"
+    r"(?P<month>[A-Z]+)(?: (?P<day>\d+))? at (?P<hour>\d\d):(?P<minute>\d\d)(?::(?P<second>\d\d))? "
+    rf"(?P<clock>WALL|UTC|STANDARD)[a-z ]*, standard offset {_OFFSET}\]"
+)
+_WEEKDAYS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY")
+_MONTHS = (
+    "JANUARY", "FEBRUARY", "MARCH", "APRIL", "MAY", "JUNE",
+    "JULY", "AUGUST", "SEPTEMBER", "OCTOBER", "NOVEMBER", "DECEMBER",
+)  # fmt: skip
+
+# By Java machine: what Java calls each zone where it agrees, else nothing.
+_checked: WeakKeyDictionary[Java, dict[str, str]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True)
+class Offsets:
+    """A zone from the beginning until a moment: its offset, and when it becomes which other; in us."""
+
+    first_us: int
+    transitions: tuple[tuple[int, int], ...]
+
+
+def trusted(spark: SparkSession, zone: str) -> str:
+    """What java.time calls a zone, if the pruning rules know it as the session's machine does; else empty.
+
+    Args:
+        zone: A name as Spark takes it, such as "America/New_York", "+5:30", "GMT+3", or "PST" of old.
+    """
+    known = _checked.setdefault(spark.sparkContext._gateway, {})
+    if zone not in known:
+        try:
+            name = str(_zone_id(spark, zone).getId())
+            known[zone] = name if _agrees(spark, zone, zones.zone(name)) else ""
+        except (PySparkException, Py4JError, ValueError):
+            # No zone of Java's, or one whose rules are printed otherwise than expected.
+            known[zone] = ""
+    return known[zone]
+
+
+def _zone_id(spark: SparkSession, zone: str) -> Java:
+    return singleton(spark, _UTILITIES).getZoneId(zone)
+
+
+def _agrees(spark: SparkSession, zone: str, assumed: zones.Zone | None) -> bool:
+    if assumed is None:
+        return False
+    java, until_us = java_offsets(spark, zone)
+    starts, shifts = assumed.local.starts, assumed.local.shifts
+    python = [pair for pair in zip(starts, shifts[1:], strict=True) if pair[0] < until_us]
+    return java == Offsets(shifts[0], tuple(python))
+
+
+def java_offsets(spark: SparkSession, zone: str) -> tuple[Offsets, int]:
+    """A zone as Java knows it, and until when, in us; in a handful of calls.
+
+    Raises:
+        ValueError: Java prints the rules otherwise than expected.
+    """
+    rules = _zone_id(spark, zone).getRules()
+    listed, yearly = str(rules.getTransitions().toString()), str(rules.getTransitionRules().toString())
+    transitions, recurring = _TRANSITION.findall(listed), list(_RULE.finditer(yearly))
+    if len(transitions) != listed.count("Transition[") or len(recurring) != yearly.count("TransitionRule["):
+        raise ValueError(f"Java prints the rules of {zone} in an unknown way")
+    known = [
+        (_us(datetime.datetime.fromisoformat(local)) - _offset_us(before), _offset_us(after))
+        for local, before, after in transitions
+    ]
+    if not known:
+        if recurring:
+            raise ValueError(f"{zone} has rules from no year on")
+        epoch = machine(spark).java.time.Instant.EPOCH
+        return Offsets(_offset_us(rules.getOffset(epoch).toString()), ()), _us(datetime.datetime.max)
+    first_us = _offset_us(transitions[0][1])
+    year = (_EPOCH + datetime.timedelta(microseconds=known[-1][0])).year
+    last_year = max(LAST_YEAR, year + KINDS_YEARS)
+    for later in range(year, last_year + 1):
+        found = sorted(_yearly(rule, later) for rule in recurring)
+        known.extend(pair for pair in found if pair[0] > known[-1][0])
+    until_us = _us(datetime.datetime(last_year, 1, 1))
+    return Offsets(first_us, tuple(_changes(first_us, known, until_us))), until_us
+
+
+def _changes(first_us: int, known: list[tuple[int, int]], until_us: int) -> Iterator[tuple[int, int]]:
+    """The transitions after which the offset is another one, up to a moment."""
+    for (_, before), (instant, after) in pairwise([(0, first_us), *known]):
+        if after != before and instant < until_us:
+            yield instant, after
+
+
+def _yearly(rule: re.Match[str], year: int) -> tuple[int, int]:
+    """When a yearly rule changes the offset in a year, and to what."""
+    before, after, standard = (_offset_us(rule[place]) for place in (1, 2, rule.re.groups))
+    time = datetime.timedelta(hours=int(rule["hour"]), minutes=int(rule["minute"]))
+    local = _us(_date(rule, year) + time) + int(rule["second"] or 0) * _MICROS
+    # The time is said by the clock on the wall, by one that keeps standard time, or in UTC.
+    clock = {"WALL": before, "STANDARD": standard, "UTC": 0}[rule["clock"]]
+    return local - clock, after
+
+
+def _date(rule: re.Match[str], year: int) -> datetime.datetime:
+    month = _MONTHS.index(rule["month"]) + 1
+    if rule["day"] is not None:
+        date = datetime.datetime(year, month, int(rule["day"]))
+    else:
+        date = (
+            datetime.datetime(year + month // 12, month % 12 + 1, 1) - (int(rule["before"] or 0) + 1) * _DAY
+        )
+    if rule["weekday"] is None:
+        return date
+    distance = _WEEKDAYS.index(rule["weekday"]) - date.weekday()
+    return date + distance % 7 * _DAY if rule["side"] == "on or after" else date - (-distance) % 7 * _DAY
+
+
+def _us(moment: datetime.datetime) -> int:
+    return (moment - _EPOCH) // datetime.timedelta(microseconds=1)
+
+
+def _offset_us(text: str) -> int:
+    if text == "Z":
+        return 0
+    hours, minutes, *seconds = (int(part) for part in text[1:].split(":"))
+    size = (hours * 3_600 + minutes * 60 + sum(seconds)) * _MICROS
+    return -size if text[0] == "-" else size

@@ -1,0 +1,1 @@
+"""Prunes a DataFrame: drives the techniques, rewrites the plan, and reports."""

@@ -1,0 +1,238 @@
+"""The analyzed plan of a query, rebuilt with some of its Parquet leaves replaced.
+
+A pruned DataFrame keeps the plan that Spark's analyzer made of the user's query, with its aliases, hints
+and hidden columns; the optimized plan only decides what the leaves read. Optimized plans cannot take its
+place: they have lost all of these, and analyzing one again may change what it means.
+
+The optimizer copies leaves (a CTE that is named twice, a view that is inlined twice, a subquery that
+becomes a join) and gives the copies new expression ids. So each leaf that may be narrowed carries its
+number in the options of its relation, which every copy keeps.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from py4j.protocol import Py4JError
+from pyspark.sql import DataFrame, SparkSession
+
+from pruning.spark.jvm.gateway import (
+    Java,
+    elements,
+    frame,
+    machine,
+    mapping,
+    sequence,
+    simple_name,
+    singleton,
+    some,
+    subtrees,
+)
+from pruning.spark.lake.tables import is_parquet, with_relation
+
+_OPTION = "skipproof.leaf"
+_LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
+
+
+@dataclass(slots=True, eq=False)
+class _Node:
+    """A node of the analyzed plan; `number` is that of a leaf that may be narrowed.
+
+    `subqueries` are the node's subquery expressions, each with its plan.
+    """
+
+    java: Java
+    children: list["_Node"]
+    subqueries: list[tuple[Java, "_Node"]]
+    number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnalyzedJoin:
+    """A join of the analyzed plan: its node, its type, and the leaves below either side."""
+
+    java: Java
+    kind: str
+    left: frozenset[int]
+    right: frozenset[int]
+
+
+@dataclass(slots=True, eq=False)
+class AnalyzedPlan:
+    """The plan of a DataFrame as the user wrote it.
+
+    Attributes:
+        leaves: The `LogicalRelation` of each Parquet table that may be narrowed. Leaves inside a part that
+            is cached are not among them: narrowed, that part would no longer be found in the cache.
+    """
+
+    spark: SparkSession
+    leaves: list[Java] = field(default_factory=list)
+    _root: _Node = field(init=False)
+
+    @classmethod
+    def of(cls, df: DataFrame) -> "AnalyzedPlan":
+        """The analyzed plan of a DataFrame."""
+        plan = cls(df.sparkSession)
+        execution = df._jdf.queryExecution()
+        cache = plan.spark._jsparkSession.sharedState().cacheManager()
+        replaced = None if cache.isEmpty() else execution.withCachedData()
+        plan._root = plan._node(execution.commandExecuted(), replaced)
+        return plan
+
+    @property
+    def java(self) -> Java:
+        """The plan as it was."""
+        return self._root.java
+
+    def with_numbers(self, leaves: Mapping[int, Java]) -> Java:
+        """The plan with some leaves replaced, and the number of each leaf in its relation's options."""
+        return self.with_leaves(
+            {
+                number: _with_number(self.spark, leaves.get(number, leaf), leaf, number)
+                for number, leaf in enumerate(self.leaves)
+            }
+        )
+
+    def with_leaves(self, leaves: Mapping[int, Java], broadcast: Sequence[tuple[Java, str]] = ()) -> Java:
+        """The plan with some leaves replaced; itself where nothing changes.
+
+        Args:
+            leaves: The subtree that takes the place of a leaf, by its number.
+            broadcast: Joins of the plan, and the side that Spark shall broadcast, "left" or "right".
+        """
+        hints = {id(java): side for java, side in broadcast}
+        java = self._rebuilt(self._root, leaves, hints)
+        if java is not self._root.java:
+            self._own_identity(java)
+            # Every node is resolved: analyzing them once more could only change what they mean.
+            java.setAnalyzed()
+        return java
+
+    def joins(self) -> Iterator[AnalyzedJoin]:
+        """The joins of the plan, those in subqueries too."""
+        pending = [self._root]
+        while pending:
+            node = pending.pop()
+            pending += [*node.children, *(plan for _, plan in node.subqueries)]
+            if simple_name(node.java) == "Join" and len(node.children) == 2:
+                left, right = (frozenset(_numbers(child)) for child in node.children)
+                yield AnalyzedJoin(node.java, str(node.java.joinType().toString()), left, right)
+
+    def _node(self, java: Java, cached: Java | None) -> _Node:
+        """A node and all below, beside the same part of the plan in which cached parts are replaced."""
+        if cached is not None and simple_name(cached) != simple_name(java):
+            return _Node(java, [], [])
+        children = list(elements(java.children()))
+        beside: list[Java | None] = [None] * len(children)
+        if cached is not None:
+            beside = list(elements(cached.children()))
+        if len(beside) != len(children):
+            return _Node(java, [], [])
+        below = [self._node(child, other) for child, other in zip(children, beside, strict=True)]
+        node = _Node(java, below, self._subqueries(java, cached))
+        if not children and is_parquet(java):
+            node.number = len(self.leaves)
+            self.leaves.append(java)
+        return node
+
+    def _subqueries(self, java: Java, cached: Java | None) -> list[tuple[Java, _Node]]:
+        if java.subqueries().isEmpty():
+            return []
+        expressions = _subquery_expressions(self.spark, java)
+        beside: list[Java | None] = [None] * len(expressions)
+        if cached is not None:
+            beside = [expression.plan() for expression in _subquery_expressions(self.spark, cached)]
+            if len(beside) != len(expressions):
+                return []
+        return [
+            (expression, self._node(expression.plan(), other))
+            for expression, other in zip(expressions, beside, strict=True)
+        ]
+
+    def _rebuilt(self, node: _Node, leaves: Mapping[int, Java], hints: Mapping[int, str]) -> Java:
+        if node.number is not None:
+            return leaves.get(node.number, node.java)
+        children = [self._rebuilt(child, leaves, hints) for child in node.children]
+        side = hints.get(id(node.java))
+        if side is not None:
+            place = 0 if side == "left" else 1
+            children[place] = _broadcast(self.spark, children[place])
+        java = node.java
+        if any(new is not old.java for new, old in zip(children, node.children, strict=True)):
+            java = java.withNewChildren(sequence(self.spark, children))
+        plans = [self._rebuilt(plan, leaves, hints) for _, plan in node.subqueries]
+        changes = [
+            (expression, expression.withNewPlan(plan))
+            for (expression, old), plan in zip(node.subqueries, plans, strict=True)
+            if plan is not old.java
+        ]
+        return java.transformExpressions(mapping(self.spark, changes)) if changes else java
+
+    def _own_identity(self, java: Java) -> None:
+        """Give the root a set of dataset ids of its own; a copied node shares its original's.
+
+        Spark adds the id of each DataFrame to the set of its root, and tells self-joins apart by it.
+        """
+        tag = singleton(self.spark, _dataset_class(self.spark)).DATASET_ID_TAG()
+        ids = java.getTagValue(tag)
+        if ids.isDefined():
+            java.setTagValue(tag, ids.get().clone())
+
+
+def number_of(leaf: Java) -> int | None:
+    """The number that a leaf of an optimized plan carries; None where it has none."""
+    if not is_parquet(leaf):
+        return None
+    number = leaf.relation().options().get(_OPTION)
+    return int(number.get()) if number.isDefined() else None
+
+
+def optimized_plan(spark: SparkSession, plan: Java) -> Java:
+    """Return the optimized plan of an analyzed plan."""
+    modes = "org.apache.spark.sql.execution.CommandExecutionMode"
+    try:
+        skip = singleton(spark, modes).SKIP()
+        return spark._jsparkSession.sessionState().executePlan(plan, skip).optimizedPlan()
+    except Py4JError as error:
+        if "does not exist" not in str(error):
+            raise
+        # A release of Spark with another signature.
+        return frame(spark, plan)._jdf.queryExecution().optimizedPlan()
+
+
+def _with_number(spark: SparkSession, subtree: Java, leaf: Java, number: int) -> Java:
+    """A leaf, or a subtree over one, whose leaf carries a number."""
+    inner = leaf if subtree is leaf else next(elements(subtree.collectLeaves()))
+    relation = inner.relation()
+    options = relation.options().updated(_OPTION, str(number))
+    marked = with_relation(spark, inner, relation.location(), options=options)
+    return marked if inner is subtree else subtree.transformUp(mapping(spark, [(inner, marked)]))
+
+
+def _subquery_expressions(spark: SparkSession, java: Java) -> list[Java]:
+    """The subquery expressions of one node, in the order of its expressions."""
+    kind = machine(spark).java.lang.Class.forName("org.apache.spark.sql.catalyst.expressions.PlanExpression")
+    return [
+        part
+        for expression in elements(java.expressions())
+        for part in elements(subtrees(spark, expression))
+        if kind.isInstance(part)
+    ]
+
+
+def _broadcast(spark: SparkSession, side: Java) -> Java:
+    logical = machine(spark).org.apache.spark.sql.catalyst.plans.logical
+    hint = logical.HintInfo(some(spark, singleton(spark, f"{_LOGICAL}.BROADCAST")))
+    return logical.ResolvedHint(side, hint)
+
+
+def _numbers(node: _Node) -> Iterator[int]:
+    if node.number is not None:
+        yield node.number
+    for child in node.children:
+        yield from _numbers(child)
+
+
+def _dataset_class(spark: SparkSession) -> str:
+    classic = "" if int(spark.version.split(".")[0]) < 4 else "classic."
+    return f"org.apache.spark.sql.{classic}Dataset"

@@ -1,0 +1,165 @@
+"""Classifies blocks by a predicate in SQL, which Spark parses and types."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from pruning.arguments import check_text
+from pruning.errors import InputError
+from pruning.expressions.names import quoted_name
+from pruning.expressions.trees import Expression, Literal, Opaque
+from pruning.expressions.types import BOOLEAN, Type
+from pruning.metadata.files.listing import Paths
+from pruning.metadata.footers.other_columns import SparkType, other_columns_of
+from pruning.metadata.table.collecting import block_metadata
+from pruning.metadata.table.schema import column_types
+from pruning.spark.drive.filter_technique import Asked, ask, judge
+from pruning.spark.jvm.gateway import Java, elements, simple_name
+from pruning.spark.lake.directories import with_directory_columns
+from pruning.spark.lake.nested import declared
+
+PREDICATE_SHOWN = 200
+COLUMNS_SHOWN = 50
+_ALIASES = frozenset({"Alias", "MultiAlias"})
+
+
+def classify(predicate: str, where: pa.Table | Paths) -> pa.Int8Array:
+    """What block metadata proves of a predicate.
+
+    Args:
+        predicate: A condition in Spark SQL, as after WHERE, over the columns' exact names; it has no alias.
+        where: One or more Parquet files or directories, whose partition columns (`day=2024-01-01`) the
+            predicate may name; or block metadata from `collect`, which knows no partition columns. Columns
+            without bounds, such as maps, may be named too: of them nothing is known.
+    Returns:
+        int8 of shape (blocks,), in the metadata's order: 0 NONE, no row is TRUE; 1 SOME, unknown;
+        2 ALL, each row is TRUE. A block without rows is NONE.
+    Raises:
+        InputError: the predicate cannot be read, names a column that is not there, or has an alias;
+            `where` is neither paths nor block metadata; or a footer cannot be read.
+    """
+    check_text("The predicate", predicate)
+    metadata = blocks_of(where)
+    spark = _session()
+    asked = _asked(spark, predicate, declared(column_types(metadata), other_columns_of(metadata.schema)))
+    # There is no query here to which a conjunct could be left.
+    return judge(spark, asked, metadata, read_seconds=None).verdicts
+
+
+def blocks_of(where: pa.Table | Paths) -> pa.Table:
+    """Return the block metadata that is meant: as given, or of files, with their directories' columns.
+
+    Raises:
+        InputError: as `collect`.
+    """
+    metadata = block_metadata(where)
+    return metadata if isinstance(where, pa.Table) else with_directory_columns(_session(), metadata, where)
+
+
+def parse(
+    predicate: str, columns: Mapping[str, Type], others: Mapping[str, SparkType] | None = None
+) -> Expression:
+    """A predicate as Spark understands it over a table of `columns`, and of `others` without bounds.
+
+    What is TRUE for the same rows may have changed its form, as Spark's optimizer simplifies it.
+
+    Raises:
+        InputError: Spark cannot read it, or it is not deterministic.
+    """
+    return _asked(_session(), predicate, declared(columns, others)).predicate
+
+
+def _asked(spark: SparkSession, predicate: str, columns: SparkType) -> Asked:
+    check_text("The predicate", predicate)
+    plan = _plan(spark, predicate, columns)
+    if not plan.deterministic():
+        raise InputError(
+            f"The predicate {predicate!r} is not deterministic: leave out functions such as rand()."
+        )
+    return _converted(spark, plan, predicate)
+
+
+def _plan(spark: SparkSession, predicate: str, columns: SparkType) -> Java:
+    try:
+        # Spark's parser takes `a = 1 AS b` for an expression, and WHERE drops the name.
+        parsed = spark._jsparkSession.sessionState().sqlParser().parseExpression(predicate)
+        if simple_name(parsed) in _ALIASES:
+            raise InputError(f"The predicate {predicate[:PREDICATE_SHOWN]!r} has an alias; leave it out.")
+        # Rows that Spark does not know of yet: the optimizer cannot fold the filter over them.
+        rows = _rows(spark, columns)
+        return rows.filter(predicate)._jdf.queryExecution().optimizedPlan()
+    except PySparkException as error:
+        raise _input_error(error, predicate, columns) from error
+    except Py4JJavaError as error:
+        # Spark's parser and analyser recurse; a few hundred levels exhaust Java's stack.
+        raise InputError(
+            f"The predicate {predicate[:PREDICATE_SHOWN]!r} cannot be used: Spark fails on it with "
+            f"{error.java_exception.getClass().getName()}; write it with fewer nested calls."
+        ) from error
+
+
+def _rows(spark: SparkSession, columns: SparkType) -> DataFrame:
+    """Return rows of a type as a DataFrame."""
+    java = spark._jsparkSession
+    type_ = java.parseDataType(json.dumps(columns))
+    return DataFrame(java.createDataFrame(spark.sparkContext._jsc.emptyRDD(), type_), spark)
+
+
+def _input_error(error: PySparkException, predicate: str, columns: SparkType) -> InputError:
+    if isinstance(error, AnalysisException) and (_condition(error)).startswith("UNRESOLVED_COLUMN"):
+        name = (error.getMessageParameters() or {}).get("objectName", "")
+        names = [quoted_name(field["name"]) for field in columns["fields"]]
+        there = ", ".join(names[:COLUMNS_SHOWN]) + (", ..." if len(names) > COLUMNS_SHOWN else "")
+        return InputError(
+            f"The predicate {predicate!r} names the column {name}, but the columns are {there}."
+        )
+    first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return InputError(
+        f"The predicate {predicate[:PREDICATE_SHOWN]!r} cannot be used: {first[:PREDICATE_SHOWN]}"
+    )
+
+
+def _condition(error: AnalysisException) -> str:
+    """The name of Spark's error; the method that tells it was renamed in Spark 4."""
+    name = error.getCondition() if hasattr(error, "getCondition") else error.getErrorClass()
+    return name or ""
+
+
+def _converted(spark: SparkSession, plan: Java, predicate: str) -> Asked:
+    kind = simple_name(plan)
+    if kind == "LogicalRDD":
+        return Asked(predicate=Literal(True, BOOLEAN))
+    if kind in ("LocalRelation", "EmptyRelation"):
+        return Asked(predicate=Literal(False, BOOLEAN))
+    if kind != "Filter" or simple_name(plan.child()) != "LogicalRDD":
+        # A subquery, which Spark made a join of.
+        return Asked(predicate=Opaque(predicate, BOOLEAN))
+    names = {column.exprId().id(): column.name() for column in elements(plan.output())}
+    return ask(spark, [plan.condition()], names)
+
+
+def _session() -> SparkSession:
+    """The active session, else a small local one.
+
+    Raises:
+        InputError: Spark cannot start, or the session is of Spark Connect.
+    """
+    session: Any = SparkSession.getActiveSession()
+    if session is None:
+        try:
+            builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+            session = builder.getOrCreate()
+        except (PySparkException, RuntimeError, OSError) as error:
+            raise InputError(
+                "Spark could not start to read the predicate: install Java 17 or 21 and set JAVA_HOME to it."
+            ) from error
+    if not hasattr(session, "_jvm") or type(session).__module__.startswith("pyspark.sql.connect"):
+        raise InputError(
+            "A Spark Connect session cannot type a predicate here: use a session in this process."
+        )
+    return session

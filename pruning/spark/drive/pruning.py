@@ -1,0 +1,219 @@
+"""Prunes a DataFrame: the same rows from fewer files and row groups, and a report of what went and why."""
+
+import functools
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from pruning.arguments import check_flag
+from pruning.errors import InputError
+from pruning.expressions.plans import scans
+from pruning.metadata.files.listing import Stamp
+from pruning.metadata.table.collecting import read_blocks
+from pruning.spark.catalyst.clock import without_clock
+from pruning.spark.catalyst.leaves import Leaf, Unsettled
+from pruning.spark.catalyst.plan_trees import Trees
+from pruning.spark.drive.analyzed_plans import AnalyzedPlan, number_of, optimized_plan
+from pruning.spark.drive.elimination import is_emptied, note_eliminated
+from pruning.spark.drive.hints import broadcasts
+from pruning.spark.drive.joins import prune_by_joins
+from pruning.spark.drive.limits import prune_by_limit
+from pruning.spark.drive.materials import first_line
+from pruning.spark.drive.pushdown import doubted_columns, with_shield
+from pruning.spark.drive.queries import Query
+from pruning.spark.drive.report import Report, ScanReport
+from pruning.spark.drive.scan_reports import scan_report
+from pruning.spark.drive.scans import TableScan, open_scan
+from pruning.spark.drive.top_k import prune_by_top_k
+from pruning.spark.jvm.gateway import Java, frame
+from pruning.spark.lake.columns_read import columns_read
+from pruning.spark.lake.tables import Unprunable
+from pruning.techniques.plan.sites import LimitPlace, limits
+
+# What was done to DataFrames that are still in use.
+_REPORTS: "weakref.WeakKeyDictionary[DataFrame, Report]" = weakref.WeakKeyDictionary()
+
+
+def prune(df: DataFrame, *, runtime: bool = True) -> DataFrame:
+    """A DataFrame with the same rows that reads fewer files and row groups.
+
+    Footers are read now, and what they say is kept in a hidden directory `.skipproof` beside local
+    data for the next time; `pruning.metadata.table.cache` says how far that is trusted. Files that are
+    added later to the tables that `df` reads are not seen, as with `df` itself. A query that cannot
+    be pruned safely comes back as it is.
+
+    Args:
+        df: Any query.
+        runtime: Whether small parts of the query may be run now to prune more: the smaller side of a join,
+            and files that are likely to hold the first rows of ORDER BY ... LIMIT. The query runs them
+            again; what may then give other rows is not run. Without it, block metadata alone decides.
+    Raises:
+        InputError: `df` is not a DataFrame of a session in this process.
+    """
+    pruned, report = _pruned(df, runtime=runtime)
+    if pruned is not df:
+        _REPORTS[pruned] = report
+    return pruned
+
+
+def explain(df: DataFrame, *, runtime: bool = True) -> Report:
+    """What `prune` does to a DataFrame, scan by scan, and why; of one that `prune` gave, what it did.
+
+    Args:
+        df: Any query.
+        runtime: As for `prune`; what `prune` would run is run.
+    Raises:
+        InputError: `df` is not a DataFrame of a session in this process.
+    """
+    _check_frame(df)
+    known = _REPORTS.get(df)
+    return known if known is not None else _pruned(df, runtime=runtime)[1]
+
+
+def _pruned(df: DataFrame, *, runtime: bool) -> tuple[DataFrame, Report]:
+    _check_frame(df)
+    check_flag("runtime", runtime)
+    if df.isStreaming:
+        # Spark optimizes a stream's plan only once it runs.
+        return df, Report(notes=("left unpruned: the query is a stream",))
+    try:
+        return _narrow_frame(df, runtime=runtime)
+    except Unsettled as reason:
+        return df, Report(notes=(f"left unpruned: {reason}",))
+    except (Py4JError, PySparkException) as error:
+        # Such as a plan too deep for Java's stack, or settings of the session that have changed since the
+        # query was analyzed; the query itself may still run.
+        reason_of_spark = first_line(error)
+        return df, Report(
+            notes=(f"left unpruned: Spark could not tell or rewrite its plan ({reason_of_spark})",)
+        )
+    except RecursionError:
+        return df, Report(notes=("left unpruned: the query is nested more deeply than Python can follow",))
+
+
+def _narrow_frame(df: DataFrame, *, runtime: bool) -> tuple[DataFrame, Report]:
+    """Let the optimized plan decide what the leaves of the analyzed plan read."""
+    spark = df.sparkSession
+    analyzed = AnalyzedPlan.of(df)
+    timeless = without_clock(spark, analyzed.with_numbers({}))
+    queries, occurrences = _open_scans(spark, optimized_plan(spark, timeless.plan))
+    for query in queries:
+        _narrow(query, runtime=runtime and not timeless.clock_is_read)
+    leaves = _narrowed_leaves(analyzed, occurrences)
+    hints = [hint for query in queries for hint in broadcasts(query, analyzed)] if leaves else []
+    plan = analyzed.with_leaves(leaves, hints)
+    if any(map(is_emptied, queries)):
+        note_eliminated(spark, analyzed.with_numbers(leaves), queries)
+    return df if plan is analyzed.java else frame(spark, plan), Report(
+        scans=tuple(occurrence.report() for occurrence in occurrences),
+        notes=tuple(note for query in queries for note in query.notes),
+        jobs=tuple(job for query in queries for job in query.jobs),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Occurrence:
+    """A leaf of the optimized plan; `scan` is a report where the leaf stays as it is."""
+
+    leaf: Leaf
+    scan: TableScan | ScanReport
+
+    def report(self) -> ScanReport:
+        return self.scan if isinstance(self.scan, ScanReport) else scan_report(self.scan)
+
+
+def _open_scans(spark: SparkSession, plan: Java) -> tuple[list[Query], list[_Occurrence]]:
+    """The query and its subqueries, and their leaves in plan order."""
+
+    @functools.cache
+    def read(files: tuple[str, ...], stamps: tuple[Stamp, ...]) -> tuple[pa.Table, dict[str, str]]:
+        # A self-join reads the same footers once.
+        return read_blocks(files, stamps=stamps, spark=spark)
+
+    trees = Trees(spark)
+    queries: list[Query] = []
+    occurrences: list[_Occurrence] = []
+    for tree in trees.all(plan):
+        opened = {scan: open_scan(spark, trees.leaves[scan], read) for scan in scans(tree)}
+        occurrences += [_Occurrence(trees.leaves[node], scan) for node, scan in opened.items()]
+        tables = {node: scan for node, scan in opened.items() if isinstance(scan, TableScan)}
+        named = columns_read(tree, trees.javas)
+        for scan, table in tables.items():
+            table.columns_read = named[scan]
+        queries.append(Query(spark=spark, tree=tree, trees=trees, scans=tables))
+    return queries, occurrences
+
+
+def _narrowed_leaves(analyzed: AnalyzedPlan, occurrences: Sequence[_Occurrence]) -> dict[int, Java]:
+    """The subtrees that take the place of the leaves of the analyzed plan that change, by their numbers."""
+    by_number: dict[int | None, list[_Occurrence]] = {}
+    for occurrence in occurrences:
+        by_number.setdefault(number_of(occurrence.leaf.node), []).append(occurrence)
+    leaves: dict[int, Java] = {}
+    for number, leaf in enumerate(analyzed.leaves):
+        here = by_number.get(number, [])
+        scans_here = [occurrence.scan for occurrence in here]
+        subtree = _narrowed_leaf(leaf, scans_here)
+        doubted = frozenset[str]().union(*(doubted_columns(occurrence.leaf) for occurrence in here))
+        if doubted:
+            subtree = with_shield(analyzed.spark, leaf, leaf if subtree is None else subtree, doubted)
+            for scan in scans_here:
+                if isinstance(scan, TableScan):
+                    scan.shielded = doubted
+        if subtree is not None:
+            leaves[number] = subtree
+    return leaves
+
+
+def _narrowed_leaf(leaf: Java, opened: Sequence[TableScan | ScanReport]) -> Java | None:
+    """The subtree that takes the place of a leaf that stands for some scans; None where it stays.
+
+    All of them read the files that one of them needs. Where the optimizer has dropped the leaf, or a scan
+    is no table that can be narrowed, all files are read.
+    """
+    tables = [scan for scan in opened if isinstance(scan, TableScan)]
+    if not tables or len(tables) < len(opened):
+        for scan in tables:
+            scan.untouched("left as it is: another part of the query reads the table otherwise")
+        return None
+    if len(tables) > 1:
+        needed = {file for scan in tables for file in scan.files()}
+        for scan in tables:
+            scan.share(needed)
+    widest = max(tables, key=lambda scan: len(scan.table.files))
+    try:
+        if not set(widest.files()) >= {file for scan in tables for file in scan.files()}:
+            raise Unprunable("parts of the query read different partitions of the table")
+        return widest.subtree(leaf=leaf)
+    except Unprunable as reason:
+        for scan in tables:
+            scan.untouched(f"left as it is: {reason}")
+        return None
+
+
+def _narrow(query: Query, *, runtime: bool) -> None:
+    """Apply filters, then joins from below, then limits and top-k's from above."""
+    for scan in query.scans.values():
+        scan.filter()
+    prune_by_joins(query, runtime=runtime)
+    for place in limits(query.tree):
+        if isinstance(place, LimitPlace):
+            prune_by_limit(query, place)
+        else:
+            prune_by_top_k(query, place, runtime=runtime)
+
+
+def _check_frame(df: Any) -> None:
+    if not isinstance(df, DataFrame) and not type(df).__module__.startswith("pyspark.sql.connect"):
+        raise InputError(f"A {type(df).__name__} was given where a Spark DataFrame is needed.")
+    if not hasattr(df, "_jdf"):
+        raise InputError(
+            "A Spark Connect DataFrame cannot be pruned, because its plan is on the server: "
+            "use a session in this process."
+        )

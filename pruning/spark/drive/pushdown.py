@@ -1,0 +1,211 @@
+"""Comparisons that Spark must not push into Parquet, because Parquet's reader loses rows by them.
+
+A row group's minimum and maximum do not bound NaN, and many writers do not say whether there is one; yet
+Spark orders NaN above all numbers, so `x > 5` keeps it. Dictionaries and bloom filters tell 0.0 from -0.0,
+which Spark takes for equal. A file whose timestamps are whole milliseconds is asked for `t < 0.001` where
+the query says `t < 0.0015`.
+
+So the operand of such a comparison is put into an expression that changes no value and that Spark pushes
+nowhere. What else the filter says is pushed as before.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from pruning.expressions.types import Kind, Type
+from pruning.spark.catalyst.leaves import Leaf
+from pruning.spark.jvm.datatypes import type_of_java
+from pruning.spark.jvm.gateway import (
+    Java,
+    elements,
+    machine,
+    mapping,
+    replaced,
+    sequence,
+    simple_name,
+    some,
+    subtrees,
+    with_element,
+    with_leaf,
+)
+from pruning.spark.jvm.literals import internal_value, set_values
+from pruning.spark.lake.nested import leaf_types
+
+# What Spark looks into for comparisons that it can push.
+_JOINED = frozenset({"And", "Or", "Not"})
+_COLUMNS = frozenset({"AttributeReference", "GetStructField"})
+_NEVER_NAN = frozenset({"EqualTo", "EqualNullSafe", "LessThan", "LessThanOrEqual", "In", "InSet"})
+_ROUNDED_SAFELY = (_NEVER_NAN - {"LessThan"}) | {"GreaterThan", "GreaterThanOrEqual"}
+_PUSHED = _NEVER_NAN | _ROUNDED_SAFELY
+# How a schema's JSON writes the types that are looked at.
+_DOUBTED = ('"float"', '"double"', '"timestamp"', '"timestamp_ntz"')
+_TIMESTAMPS = frozenset({Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
+_MILLISECOND_US = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Atom:
+    """A comparison that Spark may push, and whether it stands under a NOT."""
+
+    java: Java
+    name: str
+    negated: bool
+
+
+def unpushed(spark: SparkSession, plan: Java) -> Java:
+    """The plan with the same rows whose filters push no comparison by which Parquet's reader may lose some.
+
+    Args:
+        plan: An optimized logical plan. It comes back itself where there is nothing to change.
+    """
+    changes = []
+    for node in _all_nodes(spark, plan):
+        if simple_name(node) == "Filter" and _names_doubted_types(node.condition()):
+            condition = unpushed_condition(spark, node.condition())
+            if condition is not None:
+                changes.append((node, with_element(spark, node, 0, condition)))
+    return replaced(spark, plan, changes) if changes else plan
+
+
+def unpushed_condition(spark: SparkSession, condition: Java) -> Java | None:
+    """The same for one resolved Catalyst predicate; None where there is nothing to change."""
+    doubted = [atom.java for atom in _atoms(condition) if not _harmless(atom)]
+    changed = condition
+    for atom in doubted:
+        changed = with_leaf(spark, changed, atom, _hidden(spark, atom))
+    return None if changed is condition else changed
+
+
+def doubted_columns(leaf: Leaf) -> set[str]:
+    """Return the leaf's columns in comparisons right above it by which Parquet's reader may lose rows."""
+    types = leaf_types({attribute.name: attribute.type for attribute in leaf.attributes}).values()
+    if not leaf.chain.conditions or not any(map(_is_doubted, types)):
+        return set()
+    names = leaf.chain.names({attribute.id: attribute.name for attribute in leaf.attributes})
+    ids = {
+        int(attribute.exprId().id())
+        for condition in leaf.chain.conditions
+        for atom in _atoms(condition)
+        if not _harmless(atom)
+        for attribute in elements(atom.java.references().toSeq())
+    }
+    return {names[id_] for id_ in ids if id_ in names}
+
+
+def with_shield(spark: SparkSession, leaf: Java, subtree: Java, names: Collection[str]) -> Java:
+    """Return a subtree over a leaf, under a projection that keeps comparisons of some columns from Parquet.
+
+    Above the projection nothing changes: it gives the leaf's attributes. Below it those columns have new
+    expression ids, and what comes between is an expression that Spark pushes nowhere.
+    """
+    catalyst = machine(spark).org.apache.spark.sql.catalyst.expressions
+    logical = machine(spark).org.apache.spark.sql.catalyst.plans.logical
+    old = [attribute for attribute in elements(leaf.output()) if attribute.name() in names]
+    new = [attribute.newInstance() for attribute in old]
+    aliases = [
+        catalyst.Alias(
+            catalyst.KnownNullable(fresh),
+            attribute.name(),
+            attribute.exprId(),
+            attribute.qualifier(),
+            some(spark, attribute.metadata()),
+            sequence(spark, []),
+        )
+        for attribute, fresh in zip(old, new, strict=True)
+    ]
+    renamed = subtree.transformAllExpressions(mapping(spark, list(zip(old, new, strict=True))))
+    projection = logical.Project(leaf.output(), renamed)
+    return projection.transformExpressions(mapping(spark, list(zip(old, aliases, strict=True))))
+
+
+def _all_nodes(spark: SparkSession, plan: Java) -> Iterator[Java]:
+    """Every node of a plan and of its subqueries."""
+    for one in (plan, *elements(plan.subqueriesAll())):
+        yield from elements(subtrees(spark, one))
+
+
+def _names_doubted_types(condition: Java) -> bool:
+    """Return whether a condition is about a column of a doubted type, or with one somewhere inside."""
+    # The columns of the condition alone: a table may have thousands.
+    types = (column.dataType().json() for column in elements(condition.references().toSeq()))
+    return any(doubted in written for written in types for doubted in _DOUBTED)
+
+
+def _atoms(condition: Java) -> Iterator[_Atom]:
+    """The comparisons that AND, OR and NOT join to the condition; no others can be pushed."""
+    pending = [(condition, False)]
+    while pending:
+        node, negated = pending.pop()
+        name = simple_name(node)
+        if name in _JOINED:
+            pending += [(child, negated or name == "Not") for child in elements(node.children())]
+        elif name in _PUSHED and any(map(_is_column, elements(node.children()))):
+            yield _Atom(node, name, negated)
+
+
+def _is_doubted(type_: Type) -> bool:
+    return type_.floating or type_.kind in _TIMESTAMPS
+
+
+def _is_column(operand: Java) -> bool:
+    return simple_name(operand) in _COLUMNS
+
+
+def _harmless(atom: _Atom) -> bool:
+    """Whether no row can be lost if the comparison is pushed.
+
+    Claim     What Parquet's reader leaves out holds no row that the comparison keeps.
+    Premises  Bounds are true of all values but NaN, and include both zeros or neither; dictionaries and
+              bloom filters know values by their bits; of a file in whole milliseconds, Spark asks by the
+              constant rounded down.
+    Proof     (1) No NaN equals a number, is less, or is in a list of numbers; bounds cover the rest.
+              (2) A constant that is no zero has both zeros on the same side.
+              (3) A constant in whole milliseconds stays what it is.
+              (4) A whole millisecond that equals a constant, is at most, more or at least that, does so
+              with the constant rounded down.
+    Unsound   under a NOT, which turns `<` into `>=`, and for what is no constant yet: not claimed there.
+    """
+    operand, *others = elements(atom.java.children())
+    type_ = type_of_java(operand)
+    if not _is_doubted(type_):
+        return True
+    constants = _constants(atom, others, type_)
+    if constants is None:
+        return False
+    if type_.floating:
+        numbers = all(constant == constant and constant != 0 for constant in constants)
+        return numbers and not atom.negated and atom.name in _NEVER_NAN  # (1), (2)
+    if all(constant % _MILLISECOND_US == 0 for constant in constants):  # (3)
+        return True
+    return not atom.negated and atom.name in _ROUNDED_SAFELY  # (4)
+
+
+def _constants(atom: _Atom, others: Sequence[Java], type_: Type) -> list[Any] | None:
+    """What an operand is compared with, as numbers without NULL; None where that is not known."""
+    try:
+        if atom.name == "InSet":
+            found = set_values(atom.java.hset(), type_)
+        elif all(simple_name(other) == "Literal" for other in others):
+            found = [internal_value(other.value(), type_) for other in others]
+        else:
+            return None
+    except ValueError:
+        # A literal, or a set's members, are not what Spark promises.
+        return None
+    return [value for value in found if value is not None]
+
+
+def _hidden(spark: SparkSession, atom: Java) -> Java:
+    """The same comparison of operands that are no bare columns.
+
+    `KnownNullable` gives its operand's value and is evaluated as it is; Spark's optimizer takes it for
+    neither a column nor a field of one, and the converters see through it.
+    """
+    nullable = machine(spark).org.apache.spark.sql.catalyst.expressions.KnownNullable
+    operands = [
+        nullable(operand) if _is_column(operand) else operand for operand in elements(atom.children())
+    ]
+    return atom.withNewChildren(sequence(spark, operands))

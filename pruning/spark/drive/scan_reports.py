@@ -1,0 +1,78 @@
+"""The report on one scan: what it reads, what each technique took out, and what Spark is sure not to read."""
+
+import numpy as np
+
+from pruning.metadata.table.schema import columns_only
+from pruning.spark.drive.report import ScanReport
+from pruning.spark.drive.scans import BlockState, TableScan
+from pruning.spark.drive.unread import of_filter, pushed_kinds, pushed_ranges, unread_blocks
+from pruning.spark.lake.columns_read import bytes_read
+
+
+def scan_report(scan: TableScan) -> ScanReport:
+    """Return what was decided for a scan, and why."""
+    report = ScanReport(
+        paths=scan.table.roots,
+        files_total=len(scan.table.files),
+        files_kept=scan.file_count,
+        removals=tuple(scan.removals),
+        range_filters=tuple(part.sql for part in scan.range_filters),
+        notes=tuple(scan.notes),
+    )
+    if not scan.table.files:
+        report = report.with_notes("there is no file")
+    elif not scan.removals:
+        report = report.with_notes(*(f"{name}: {reason}" for name, reason in scan.declined.items()))
+    return report if scan.state is None else _with_blocks(report, scan, scan.state)
+
+
+def _with_blocks(report: ScanReport, scan: TableScan, state: BlockState) -> ScanReport:
+    sizes = bytes_read(state.metadata, _columns_in_files(scan))
+    opened = scan.kept_files[state.file_of_block] & ~_unread(scan, state)
+    skipped = ~state.keep & ~opened & (scan.row_counts > 0)
+    return report.with_blocks(
+        total=len(state.keep),
+        kept=int(state.keep.sum()),
+        read_max=int((opened | state.keep).sum()),
+        bytes_total=int(sizes.sum()),
+        bytes_kept=int(sizes[state.keep].sum()),
+        bytes_read_max=int(sizes[opened | state.keep].sum()),
+    ).with_requests(_requests_saved(scan, state, skipped))
+
+
+def _requests_saved(scan: TableScan, state: BlockState, skipped: np.ndarray) -> int:
+    """A number of reads that are spared at least: one for each file, one for each block that is skipped.
+
+    What was read before the query, to decide what it must read, is taken off.
+
+    Args:
+        skipped: The blocks that are not read, a mask of shape (blocks,).
+    """
+    per_block = 0 if _columns_in_files(scan) == frozenset() else 1
+    saved = len(scan.table.files) - scan.file_count + per_block * int(skipped.sum())
+    counts = np.bincount(state.file_of_block, minlength=len(scan.table.files))
+    places = {file: place for place, file in enumerate(scan.table.files)} if scan.files_ahead else {}
+    spent = sum(1 + per_block * int(counts[places[file]]) for file in scan.files_ahead)
+    return max(0, saved - spent)
+
+
+def _columns_in_files(scan: TableScan) -> frozenset[str] | None:
+    """The columns that the query reads of the files; None is all of them."""
+    if scan.columns_read is None:
+        return None
+    return scan.columns_read - frozenset(scan.table.partition_columns)
+
+
+def _unread(scan: TableScan, state: BlockState) -> np.ndarray:
+    """The blocks that Spark is sure not to read in files that it opens, a mask of shape (blocks,)."""
+    if not (~state.keep & scan.kept_files[state.file_of_block]).any():
+        return np.zeros(len(state.keep), bool)
+    added = map(of_filter, scan.range_filters)
+    own = (part for part in pushed_ranges(scan.asked.predicate) if part.column not in scan.shielded)
+    ranges = [part for part in (*added, *own) if part.column not in scan.table.partition_columns]
+    return unread_blocks(
+        ranges,
+        columns_only(state.metadata, [part.column for part in ranges]),
+        scan.table.data_columns,
+        kinds=pushed_kinds(scan.spark),
+    )

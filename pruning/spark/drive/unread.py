@@ -1,0 +1,176 @@
+"""The row groups of files that are read which Spark is sure to leave unread, by the filters that it pushes.
+
+Spark opens whole files. Inside them its Parquet reader drops the row groups whose bounds lie outside a
+pushed comparison. A row group that holds no needed row may lie inside all of them, and is read then.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import SparkSession
+
+from pruning.expressions.trees import And, Column, Compare, Comparison, Expression, IsNull, Literal, Not
+from pruning.expressions.types import Kind, Type, Value
+from pruning.metadata.table.comparable import comparable
+from pruning.metadata.table.schema import column_types
+from pruning.spark.drive.range_filters import RangeFilter, ordered
+
+_PUSHDOWN = "spark.sql.parquet.filterPushdown"
+_BY_STATISTICS = "parquet.filter.stats.enabled"
+# What else must be set for the types that have a switch of their own.
+_SWITCHES = {Kind.DATE: f"{_PUSHDOWN}.date", Kind.TIMESTAMP: f"{_PUSHDOWN}.timestamp"}
+_KINDS = frozenset(
+    {
+        Kind.BYTE,
+        Kind.SHORT,
+        Kind.INTEGER,
+        Kind.LONG,
+        Kind.FLOAT,
+        Kind.DOUBLE,
+        Kind.STRING,
+        Kind.DATE,
+        Kind.TIMESTAMP,
+    }
+)
+# NaN, which no bounds tell of, satisfies the others: `pushdown` keeps those from the reader.
+_PUSHED_ON_FLOATS = frozenset(
+    {Comparison.EQUAL, Comparison.NULL_SAFE_EQUAL, Comparison.LESS, Comparison.AT_MOST}
+)
+_MIRRORED = {
+    Comparison.LESS: Comparison.GREATER,
+    Comparison.AT_MOST: Comparison.AT_LEAST,
+    Comparison.GREATER: Comparison.LESS,
+    Comparison.AT_LEAST: Comparison.AT_MOST,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushedRange:
+    """`lower <= column <= upper`, with `<` on a strict side and nothing on a side without a bound.
+
+    `null_passes` says whether rows with NULL pass as well.
+    """
+
+    column: str
+    type: Type
+    lower: Value | None = None
+    upper: Value | None = None
+    lower_strict: bool = False
+    upper_strict: bool = False
+    null_passes: bool = False
+
+
+def pushed_kinds(spark: SparkSession) -> frozenset[Kind]:
+    """The kinds of columns on which this session's Parquet reader drops row groups by comparisons."""
+    hadoop = spark.sparkContext._jsc.hadoopConfiguration().get(_BY_STATISTICS)
+    if "false" in (spark.conf.get(_PUSHDOWN, "true"), spark.conf.get(_BY_STATISTICS, hadoop or "true")):
+        return frozenset()
+    off = {kind for kind, switch in _SWITCHES.items() if spark.conf.get(switch, "true") == "false"}
+    return _KINDS - off
+
+
+def unread_blocks(
+    ranges: Sequence[PushedRange],
+    metadata: pa.Table,
+    types: Mapping[str, Type],
+    *,
+    kinds: frozenset[Kind] = _KINDS,
+) -> np.ndarray:
+    """Return whether the reader is sure to drop each block; shape (blocks,).
+
+    Claim     A block that is TRUE here is dropped before any of its column chunks is read.
+    Premises  Spark pushes each of the ranges. The reader uses the bounds of comparable columns of these
+              kinds where both are there, and has the counts of NULL that the metadata has.
+    Proof     (1) Where only values pass, and each row is NULL, no row passes.
+              (2) Where the maximum is below the range, or the minimum above it, no value passes; and no
+              NULL does where there is none, or NULL does not pass.
+              The reader drops a block where it finds (1) or (2) of one conjunct.
+    Unsound   for a column whose values are read as another type than they are stored as.
+
+    Args:
+        ranges: What Spark pushes, a conjunction.
+        metadata: As `pruning.metadata.table.schema` says.
+        types: The types that Spark reads the files' columns as.
+        kinds: What `pushed_kinds` gives.
+    """
+    unread = np.zeros(metadata.num_rows, bool)
+    stored, compared = column_types(metadata), comparable(metadata)
+    columns = metadata.column("columns").combine_chunks()
+    rows = metadata.column("row_count").combine_chunks()
+    for range_ in ranges:
+        name = range_.column
+        if name not in compared or range_.type.kind not in kinds:
+            continue
+        if not stored.get(name) == types.get(name) == range_.type:
+            continue
+        unread |= _outside(range_, columns.field(columns.type.get_field_index(name)), rows)
+    return unread
+
+
+def pushed_ranges(predicate: Expression) -> Iterator[PushedRange]:
+    """The parts of a scan's own filter that Spark pushes as a range of one column.
+
+    Timestamps are left out: where a constant has microseconds, the comparison is not pushed. Zeros and NaN
+    are never pushed, nor are comparisons that NaN satisfies.
+    """
+    for part in predicate.operands if isinstance(predicate, And) else (predicate,):
+        match part:
+            case Not(IsNull(Column(name, type_))):
+                yield PushedRange(column=name, type=type_)
+            case Compare(operator, Column() as column, Literal() as literal):
+                yield from _compared_range(operator, column, literal)
+            case Compare(operator, Literal() as literal, Column() as column):
+                yield from _compared_range(_MIRRORED.get(operator, operator), column, literal)
+
+
+def of_filter(added: RangeFilter) -> PushedRange:
+    """A range that pruning has added to the query."""
+    return PushedRange(
+        column=added.column,
+        type=added.type,
+        lower=added.lower,
+        upper=added.upper,
+        null_passes=not added.rejects_null,
+    )
+
+
+def _compared_range(operator: Comparison, column: Column, literal: Literal) -> Iterator[PushedRange]:
+    value = literal.value
+    if value is None or column.type != literal.type or column.type.kind is Kind.TIMESTAMP:
+        return
+    if column.type.floating and (operator not in _PUSHED_ON_FLOATS or value == 0 or value != value):
+        return
+    below = operator in (Comparison.LESS, Comparison.AT_MOST)
+    above = operator in (Comparison.GREATER, Comparison.AT_LEAST)
+    yield PushedRange(
+        column=column.name,
+        type=column.type,
+        lower=None if below else value,
+        upper=None if above else value,
+        lower_strict=operator is Comparison.GREATER,
+        upper_strict=operator is Comparison.LESS,
+    )
+
+
+def _outside(range_: PushedRange, column: pa.StructArray, rows: pa.Array) -> np.ndarray:
+    """Mark the blocks no row of which is in the range, as far as the reader can tell."""
+    null_count = column.field("null_count")
+    minimum, maximum = ordered(column.field("min")), ordered(column.field("max"))
+    outside = pa.repeat(False, len(rows))
+    if range_.lower is not None:
+        below = pc.less_equal if range_.lower_strict else pc.less
+        outside = pc.or_(outside, pc.fill_null(below(maximum, pa.scalar(range_.lower, maximum.type)), False))
+    if range_.upper is not None:
+        above = pc.greater_equal if range_.upper_strict else pc.greater
+        outside = pc.or_(outside, pc.fill_null(above(minimum, pa.scalar(range_.upper, minimum.type)), False))
+    # The reader uses no bound that stands alone.
+    outside = pc.and_(outside, pc.and_(pc.is_valid(minimum), pc.is_valid(maximum)))
+    if range_.null_passes:
+        outside = pc.and_(outside, pc.fill_null(pc.equal(null_count, 0), False))  # (2)
+    else:
+        outside = pc.or_(outside, pc.fill_null(pc.equal(null_count, rows), False))  # (1)
+    found: np.ndarray = pc.and_(outside, pc.greater(rows, 0)).to_numpy(zero_copy_only=False)
+    return found

@@ -1,0 +1,1 @@
+"""Objects of the Java virtual machine behind a session, read and made from Python."""

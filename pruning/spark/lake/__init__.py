@@ -1,0 +1,1 @@
+"""Parquet tables in a plan: files, columns and partition values."""

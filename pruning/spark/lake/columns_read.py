@@ -1,0 +1,90 @@
+"""The columns of its table that a scan reads: those that something above it in the plan names."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pruning.expressions.names import top_column
+from pruning.expressions.plans import Filter, Plan, Project, Scan, inputs, near
+from pruning.spark.jvm.gateway import Java
+
+# As an attribute prints: its name, its id, an L where it is a bigint.
+_ID = re.compile(r"#(\d+)L?$")
+_SEPARATOR = "\0"
+
+
+def columns_read(tree: Plan, javas: Mapping[Plan, Java]) -> dict[Scan, frozenset[str] | None]:
+    """Return the names of the columns that each scan of an optimized plan reads; None is all of them.
+
+    Spark's optimizer puts a projection above a scan of which not every column is needed. What that names, and
+    the filters below it, is what the scan reads.
+    """
+    return dict(_below(tree, javas, None))
+
+
+def _below(
+    plan: Plan, javas: Mapping[Plan, Java], named: frozenset[int] | None
+) -> Iterator[tuple[Scan, frozenset[str] | None]]:
+    """The scans of a plan, where `named` are the attributes that a projection above it and filters name."""
+    if isinstance(plan, Scan):
+        yield plan, None if named is None else _names(plan, named)
+        return
+    above = named if isinstance(plan, Filter | Project) and near(plan) else None
+    if isinstance(plan, Project) and near(plan):
+        # The lowest projection decides; what is named above it is of its own attributes.
+        above = _references(javas[plan])
+    elif isinstance(plan, Filter) and above is not None:
+        references = _references(javas[plan])
+        above = None if references is None else above | references
+    for child in inputs(plan):
+        yield from _below(child, javas, above)
+
+
+def _names(scan: Scan, named: frozenset[int]) -> frozenset[str]:
+    return frozenset(column.name for id_, column in scan.columns.items() if int(id_[1:]) in named)
+
+
+def _references(node: Java) -> frozenset[int] | None:
+    """The ids of the attributes that a node's own expressions name; None where they print otherwise."""
+    printed = node.references().toSeq().mkString(_SEPARATOR)
+    found = [_ID.search(attribute) for attribute in printed.split(_SEPARATOR)] if printed else []
+    ids = frozenset(int(id_[1]) for id_ in found if id_ is not None)
+    return ids if len(ids) == len(found) else None
+
+
+def bytes_read(metadata: pa.Table, columns: frozenset[str] | None) -> np.ndarray:
+    """Return the compressed bytes of some of a table's columns in each block; shape (blocks,).
+
+    A column that block metadata does not know counts with all others that it does not know: the sizes of
+    those are in the block's total alone. What is not known at all counts as nothing.
+
+    Args:
+        metadata: As `pruning.metadata.table.schema` says.
+        columns: The columns' names in the table; None is all of them.
+    """
+    whole = _sizes(metadata.column("byte_count").combine_chunks())
+    if columns is None:
+        return whole
+    known = metadata.column("columns").combine_chunks()
+    owners = [top_column(field.name) for field in known.type]
+    read = _sum(known, (place for place, owner in enumerate(owners) if owner in columns))
+    if columns <= set(owners):
+        return read
+    others = _sum(known, (place for place, owner in enumerate(owners) if owner not in columns))
+    larger: np.ndarray = np.maximum(whole - others, read)
+    return larger
+
+
+def _sum(known: pa.StructArray, places: Iterable[int]) -> np.ndarray:
+    total = np.zeros(len(known), np.int64)
+    for place in places:
+        total += _sizes(known.field(place).field("byte_count"))
+    return total
+
+
+def _sizes(counts: pa.Array) -> np.ndarray:
+    sizes: np.ndarray = pc.fill_null(counts, 0).to_numpy(zero_copy_only=False)
+    return sizes

@@ -1,0 +1,143 @@
+"""Partition columns of files that are given by paths: a directory's name, `day=2024-01-01`, is a column.
+
+Spark infers the columns, their types and values from the names of directories alone. So it is shown a copy of
+them, with an empty file in each; it sees neither the data nor where the data is.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from urllib.parse import unquote
+
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from pruning.errors import InputError
+from pruning.expressions import types
+from pruning.expressions.type_names import type_to_json
+from pruning.expressions.types import Type, Value
+from pruning.metadata.files.listing import Paths
+from pruning.metadata.files.locations import relative_to
+from pruning.metadata.footers.other_columns import other_columns_of, with_other_columns
+from pruning.metadata.table import points
+from pruning.metadata.table.memberships import without
+from pruning.metadata.table.schema import column_types, columns_only
+from pruning.metadata.views.constant_columns import with_constants
+from pruning.spark.jvm.gateway import Java
+from pruning.spark.lake.nested import top_name
+from pruning.spark.lake.tables import Unprunable, lake, partition_values
+
+_FILE = "part-0.parquet"
+# A column that the copies' files are said to have; none of them is read.
+_SCHEMA = "`skipproof has no data here` int"
+
+# A directory: the ordinal of the path that was given, and its own path below that.
+_Place = tuple[int, str]
+_Values = Mapping[_Place, Value | None]
+
+
+def with_directory_columns(spark: SparkSession, metadata: pa.Table, paths: Paths) -> pa.Table:
+    """Return block metadata with the partition columns of its files, as Spark infers them.
+
+    A partition column hides a column of the files that has its name. Where the values are not known for sure,
+    the column is there and nothing is known of it.
+
+    Args:
+        metadata: What `collect` gives of the paths.
+        paths: As `collect` takes them. Only the directories below a path name columns, as in Spark.
+    """
+    files = metadata.column("file").unique().to_pylist()
+    if not any("=" in file for file in files):
+        return metadata
+    roots = [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
+    places = {file: _place(file, roots) for file in files}
+    sure = {file: place for file, place in places.items() if place is not None}
+    if len(sure) < len(places):
+        return _declaring(spark, metadata, _spelling(file.rpartition("/")[0] for file in files))
+    if not any("=" in directory for _, directory in sure.values()):
+        return metadata
+    column_values: dict[str, _Values] = {}
+    try:
+        columns, column_values = _partitions(spark, list(dict.fromkeys(sure.values())))
+    except (OSError, Unprunable, PySparkException, Py4JError):
+        # The directories do not agree, so that Spark would not read them together, or cannot be copied.
+        columns = _spelling(directory for _, directory in sure.values())
+    metadata = _declaring(spark, metadata, columns)
+    for name, values in column_values.items():
+        of_blocks = [values[sure[file]] for file in metadata.column("file").to_pylist()]
+        try:
+            metadata = with_constants(metadata, name, columns[name], of_blocks)
+        except InputError:
+            # A value that Arrow cannot hold, such as a string that is not UTF-8: nothing is known of it.
+            continue
+    return metadata
+
+
+def _place(file: str, roots: Sequence[str]) -> _Place | None:
+    """The directory of a file; None where several paths, or none, lead to it."""
+    places = set()
+    for ordinal, root in enumerate(roots):
+        relative = "" if file == root else relative_to(root, file)
+        if relative is not None:
+            places.add((ordinal, relative.rpartition("/")[0]))
+    return places.pop() if len(places) == 1 else None
+
+
+def _spelling(directories: Iterable[str]) -> dict[str, Type]:
+    """The columns that the names of directories may mean, of types that are anyone's guess."""
+    parts = dict.fromkeys(part for directory in directories for part in directory.split("/") if "=" in part)
+    return {unquote(part.partition("=")[0]): types.STRING for part in parts}
+
+
+def _partitions(spark: SparkSession, places: Sequence[_Place]) -> tuple[dict[str, Type], dict[str, _Values]]:
+    """The partition columns with their types, and the values of those that are known in each directory.
+
+    Raises:
+        PySparkException, Py4JError: the directories do not agree.
+        OSError: their names cannot be copied.
+        Unprunable: Spark sees them otherwise than expected.
+    """
+    with tempfile.TemporaryDirectory() as copy:
+        home = os.path.realpath(copy)
+        for ordinal, directory in places:
+            Path(home, str(ordinal), directory).mkdir(parents=True, exist_ok=True)
+            Path(home, str(ordinal), directory, _FILE).touch()
+        used = sorted({ordinal for ordinal, _ in places})
+        table = lake(spark, _leaf(spark, [f"{home}/{ordinal}" for ordinal in used]), ())
+        values = partition_values(table, list(table.partition_columns))
+        order = [_place_of(file, home) for file in table.files]
+    if len(set(order) & set(places)) < len(places):
+        # Spark passes over a directory, such as one without a partition beside partitions.
+        values = {}
+    return dict(table.partition_columns), {
+        name: dict(zip(order, of_files, strict=True)) for name, of_files in values.items()
+    }
+
+
+def _leaf(spark: SparkSession, directories: Sequence[str]) -> Java:
+    return spark.read.schema(_SCHEMA).parquet(*directories)._jdf.queryExecution().analyzed()
+
+
+def _place_of(uri: str, home: str) -> _Place:
+    """The directory that a file in the copy stands for."""
+    ordinal, _, relative = unquote(uri).partition(f"{home}/")[2].partition("/")
+    return int(ordinal), relative.rpartition("/")[0]
+
+
+def _declaring(spark: SparkSession, metadata: pa.Table, columns: Mapping[str, Type]) -> pa.Table:
+    """The metadata with columns of which nothing is known but names and types, and no others so named."""
+    fold = str if spark.conf.get("spark.sql.caseSensitive") == "true" else str.lower
+    hidden = {fold(name) for name in columns}
+    others = {
+        name: type_ for name, type_ in other_columns_of(metadata.schema).items() if fold(name) not in hidden
+    }
+    others |= {name: type_to_json(type_) for name, type_ in columns.items()}
+    known = list(column_types(metadata))
+    kept = [name for name in known if fold(top_name(name)) not in hidden]
+    for name in set(known) - set(kept):
+        metadata = points.without(without(metadata, name), name)
+    metadata = columns_only(metadata, kept)
+    return metadata.replace_schema_metadata(with_other_columns(metadata.schema, others).metadata)

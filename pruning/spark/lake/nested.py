@@ -1,0 +1,125 @@
+"""The names of leaves below a table's columns, from the columns' types and back to them.
+
+Block metadata knows a struct's field as "`a`.`b`" and an array's elements as "`xs`[]" or
+"`xs`[].`price`", as `field_name` and `leaf_name` write them.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
+
+from pruning.expressions.names import field_name, leaf_name
+from pruning.expressions.type_names import type_to_json
+from pruning.expressions.types import Type
+from pruning.metadata.footers.other_columns import SparkType, array_type, struct_type, united
+from pruning.metadata.table.schema import is_nested
+from pruning.spark.jvm.datatypes import element_of, fields_of
+
+_STEP = re.compile(r"`((?:[^`]|``)+)`(\[\])?(?:\.(?=`)|$)")
+
+# A step down: into the field of that name, or, None, into an array's elements.
+_Step: TypeAlias = str | None
+_Tree: TypeAlias = dict[_Step, "_Tree | Type"]
+
+
+def leaf_types(columns: Mapping[str, Type]) -> dict[str, Type]:
+    """The types of all leaves that block metadata may know, by its names for them.
+
+    Args:
+        columns: The types of top-level columns, by exact name.
+    """
+    found: dict[str, Type] = {}
+    for name, type_ in columns.items():
+        # A column of such a name is known to no metadata: the name is that of a field.
+        if is_nested(name):
+            continue
+        if type_.known:
+            found[name] = type_
+        else:
+            found.update(_below((name,), type_))
+    return found
+
+
+def _below(path: tuple[str, ...], type_: Type) -> Iterator[tuple[str, Type]]:
+    element = element_of(type_)
+    if element is not None:
+        yield from _elements(field_name(path), (), element)
+    for name, below in fields_of(type_):
+        yield from _below((*path, name), below)
+    if type_.known:
+        yield field_name(path), type_
+
+
+def _elements(array: str, fields: tuple[str, ...], type_: Type) -> Iterator[tuple[str, Type]]:
+    for name, below in fields_of(type_):
+        yield from _elements(array, (*fields, name), below)
+    if type_.known:
+        yield leaf_name(array, fields), type_
+
+
+def declared(columns: Mapping[str, Type], others: Mapping[str, SparkType] | None = None) -> SparkType:
+    """Return the type of a table's rows in Spark's JSON, structs and arrays made of their leaves again.
+
+    A name that cannot be read, and one that contradicts an earlier one, is left out.
+
+    Args:
+        columns: The types of the leaves, by their names in block metadata.
+        others: The columns that have no leaves there, or more than those, by their exact names.
+    """
+    tree: _Tree = {}
+    for name, type_ in columns.items():
+        _insert(tree, _steps(name), type_)
+    # Where both know a column, what has bounds is asked by the type that the bounds have.
+    return struct_type(united([{str(name): _json(below) for name, below in tree.items()}, others or {}]))
+
+
+def top_name(name: str) -> str:
+    """Return the name of the column that a leaf is in, by the leaf's name in block metadata."""
+    steps = _steps(name)
+    return str(steps[0]) if steps else name
+
+
+def _steps(name: str) -> tuple[_Step, ...]:
+    """The way from the table to a leaf; empty where the name is not one of a leaf."""
+    if not is_nested(name):
+        return (name,)
+    steps: list[_Step] = []
+    place = 0
+    while place < len(name):
+        match = _STEP.match(name, place)
+        if match is None:
+            return ()
+        steps += [match[1].replace("``", "`"), *([None] if match[2] else [])]
+        place = match.end()
+    # An array has one kind of element.
+    return tuple(steps) if len(steps) > 1 and steps.count(None) < 2 else ()
+
+
+def _insert(tree: _Tree, steps: tuple[_Step, ...], type_: Type) -> None:
+    """Add a leaf, unless what is there says otherwise."""
+    above, below = _existing(tree, steps)
+    if not below or isinstance(above, Type) or (above and (None in above) != (below[0] is None)):
+        return
+    for step in below[:-1]:
+        deeper: _Tree = {}
+        above[step] = deeper
+        above = deeper
+    above[below[-1]] = type_
+
+
+def _existing(tree: _Tree, steps: tuple[_Step, ...]) -> tuple[_Tree | Type, tuple[_Step, ...]]:
+    """How far down the steps lead already, and those that are left."""
+    place: _Tree | Type = tree
+    for taken, step in enumerate(steps):
+        if isinstance(place, Type) or step not in place:
+            return place, steps[taken:]
+        place = place[step]
+    return place, ()
+
+
+def _json(below: _Tree | Type) -> SparkType:
+    if isinstance(below, Type):
+        return type_to_json(below)
+    if None in below:
+        return array_type(_json(below[None]))
+    return struct_type({str(name): _json(part) for name, part in below.items()})

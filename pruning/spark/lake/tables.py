@@ -1,0 +1,307 @@
+"""Parquet tables in a plan: their files, columns and partition values, and how to read fewer files."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+from pruning.expressions.types import Type, Value
+from pruning.metadata.files.listing import Stamp
+from pruning.metadata.table.schema import is_nested
+from pruning.spark.jvm.datatypes import type_of_field
+from pruning.spark.jvm.gateway import (
+    Java,
+    attribute_ids,
+    chosen,
+    class_name,
+    elements,
+    hadoop_paths,
+    machine,
+    sequence,
+    simple_name,
+    singleton,
+    some,
+    strings,
+    texts,
+    with_element,
+)
+from pruning.spark.jvm.literals import internal_value
+
+# Each costs a few calls; a table with more is pruned by its files' footers alone.
+PARTITIONS_MAX = 20_000
+
+_DATASOURCES = "org.apache.spark.sql.execution.datasources"
+_RELATION = f"{_DATASOURCES}.HadoopFsRelation"
+_PARQUET = f"{_DATASOURCES}.parquet.ParquetFileFormat"
+_FIELD_IDS = "spark.sql.parquet.fieldId.read.enabled"
+# A cache of listings that evicts nothing: the session's own may be off, small or shared.
+_LISTINGS_BYTES_MAX, _LISTINGS_SECONDS = 1 << 40, -1
+_MARK = ".skipproof-"
+_NO_HOST = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):///")
+# What Hadoop prints of a file behind its path.
+_STATUS = re.compile(r".*; isDirectory=false; length=(\d+); .*; modification_time=(-?\d+);", re.DOTALL)
+_METADATA_KEYS = frozenset({"__metadata_col", "__file_source_metadata_col"})
+
+
+class Unprunable(Exception):
+    """A leaf of a plan that must be read as it is; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """A column that a leaf gives: its expression id, its name and type, and Spark's notes on it."""
+
+    id: int
+    name: str
+    type: Type
+    notes: frozenset[str]
+
+    @property
+    def about_files(self) -> bool:
+        """Whether its values tell of files instead of the table's rows."""
+        return bool(_METADATA_KEYS & self.notes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lake:
+    """A leaf that reads Parquet files, which Spark has listed."""
+
+    leaf: Java
+    location: Java
+    roots: tuple[str, ...]
+    files: tuple[str, ...]
+    attributes: tuple[Attribute, ...]
+    partition_columns: Mapping[str, Type]
+
+    @property
+    def data_columns(self) -> dict[str, Type]:
+        """The columns whose values are in the files, by name."""
+        return {a.name: a.type for a in self.attributes if a.name not in self.partition_columns}
+
+
+def lake(spark: SparkSession, leaf: Java, attributes: tuple[Attribute, ...]) -> Lake:
+    """What a leaf of a plan reads.
+
+    Args:
+        leaf: The leaf.
+        attributes: Its columns, if it is a `LogicalRelation`.
+    Raises:
+        Unprunable: it is not a plain Parquet table, or one whose files do not tell what it holds.
+    """
+    location = _location(spark, leaf)
+    partition_columns = _fields(location.partitionSchema())
+    if list(partition_columns) != list(_fields(leaf.relation().partitionSchema())):
+        raise Unprunable("the table and its files disagree on the partition columns")
+    files = strings(spark, location.inputFiles())
+    if len(set(files)) != len(files):
+        raise Unprunable("a file is listed twice")
+    return Lake(
+        leaf=leaf,
+        location=location,
+        roots=tuple(root for root in texts(spark, location.rootPaths()) if not _is_mark(root)),
+        files=tuple(files),
+        attributes=attributes,
+        partition_columns=partition_columns,
+    )
+
+
+def stamps(spark: SparkSession, table: Lake) -> list[Stamp]:
+    """The size and time of each of the table's files, as Spark has listed them."""
+    statuses = table.location.allFiles()
+    printed = texts(spark, statuses)
+    found = [_STATUS.search(status) for status in printed]
+    if all(found):
+        return [Stamp(int(match[1]), int(match[2])) for match in found if match is not None]
+    # A file system whose statuses print otherwise.
+    return [Stamp(status.getLen(), status.getModificationTime()) for status in elements(statuses)]
+
+
+def leaf_attributes(leaf: Java) -> tuple[Attribute, ...]:
+    """Return the columns of a `LogicalRelation`, in five calls."""
+    # The plan's own JSON is far longer, and leaves Spark's notes out.
+    fields = json.loads(leaf.schema().json())["fields"]
+    ids = attribute_ids(leaf.output())
+    return tuple(
+        Attribute(id_, field["name"], type_of_field(field), frozenset(field["metadata"]))
+        for id_, field in zip(ids, fields, strict=True)
+    )
+
+
+def _location(spark: SparkSession, leaf: Java) -> Java:
+    kind = simple_name(leaf)
+    if kind == "InMemoryRelation":
+        raise Unprunable("the rows are cached")
+    relation = leaf.relation() if kind == "LogicalRelation" else None
+    if relation is None or class_name(relation) != _RELATION:
+        raise Unprunable(f"{kind} is not a Parquet table that Spark lists the files of")
+    if class_name(relation.fileFormat()) != _PARQUET:
+        raise Unprunable(
+            f"{relation.fileFormat().toString()} files are not Parquet files that Spark reads itself"
+        )
+    if spark.conf.get(_FIELD_IDS, "false") == "true":
+        raise Unprunable(f"{_FIELD_IDS} is set, so column names do not tell which columns are read")
+    location = relation.location()
+    index = simple_name(location)
+    if index == "CatalogFileIndex":
+        location = location.filterPartitions(hadoop_paths(spark, []))
+        index = simple_name(location)
+    if index != "InMemoryFileIndex":
+        raise Unprunable(f"{index} decides itself which files are read")
+    return location
+
+
+def _fields(struct: Java) -> dict[str, Type]:
+    return {field["name"]: type_of_field(field) for field in json.loads(struct.json())["fields"]}
+
+
+def partition_values(table: Lake, names: Sequence[str]) -> dict[str, list[Value | None]]:
+    """The values of partition columns, one a file, as Spark itself reads them.
+
+    Columns of unknown type are left out, and all of them where a file lies in no partition.
+    """
+    # A name like that of a struct's field would hide the field.
+    known = [name for name in names if table.partition_columns[name].known and not is_nested(name)]
+    partitions = table.location.partitionSpec().partitions()
+    if not known or partitions.size() > PARTITIONS_MAX:
+        return {}
+    order = list(table.partition_columns)
+    by_directory: dict[str, list[Value | None]] = {}
+    for partition in elements(partitions.toIndexedSeq()):
+        row = partition.values()
+        by_directory[_one_slash(partition.path().toUri().toString())] = [
+            _partition_value(row, order.index(name), table.partition_columns[name], table.location)
+            for name in known
+        ]
+    rows = [by_directory.get(_one_slash(file.rpartition("/")[0])) for file in table.files]
+    complete = [row for row in rows if row is not None]
+    if len(complete) < len(rows):
+        return {}
+    return {name: [row[i] for row in complete] for i, name in enumerate(known)}
+
+
+def _one_slash(uri: str) -> str:
+    """Hadoop writes a path without a host with one slash here and with three there."""
+    return _NO_HOST.sub(r"\1:/", uri)
+
+
+def _partition_value(row: Java, index: int, type_: Type, location: Java) -> Value | None:
+    if row.isNullAt(index):
+        return None
+    return internal_value(row.get(index, location.partitionSchema().apply(index).dataType()), type_)
+
+
+def is_parquet(leaf: Java) -> bool:
+    """Return whether a node of a plan reads Parquet files that Spark lists and reads itself."""
+    if simple_name(leaf) != "LogicalRelation" or leaf.isStreaming():
+        return False
+    relation = leaf.relation()
+    return class_name(relation) == _RELATION and class_name(relation.fileFormat()) == _PARQUET
+
+
+def reading(spark: SparkSession, table: Lake, files: Sequence[str], *, leaf: Java | None = None) -> Java:
+    """A copy of the table's leaf that reads only `files`, which may be none.
+
+    Expression ids, options, bucketing and partition values stay as they are.
+
+    Args:
+        leaf: Another leaf over the same table, to be copied instead.
+    Raises:
+        Unprunable: Spark would read other files than those.
+    """
+    relation = table.leaf.relation()
+    try:
+        location = _index(spark, table, relation, files)
+        found = strings(spark, location.inputFiles())
+    except Py4JError as error:
+        raise Unprunable("Spark could not list the files that are left") from error
+    if sorted(found) != sorted(files):
+        raise Unprunable("Spark lists other files than those that are left")
+    return with_relation(spark, table.leaf if leaf is None else leaf, location)
+
+
+def with_relation(spark: SparkSession, leaf: Java, location: Java, *, options: Java | None = None) -> Java:
+    """A copy of a Parquet leaf over another file index, and with other options where they are given."""
+    relation = leaf.relation()
+    copied = relation.copy(
+        location,
+        relation.partitionSchema(),
+        relation.dataSchema(),
+        relation.bucketSpec(),
+        relation.fileFormat(),
+        relation.options() if options is None else options,
+        relation.sparkSession(),
+    )
+    return with_element(spark, leaf, 0, copied)
+
+
+def without_rows(spark: SparkSession, leaf: Java) -> Java:
+    """The leaf under a filter that no row passes: the optimizer drops the leaf and what needs its rows.
+
+    Unlike a relation without rows, it still has the leaf's hidden columns.
+    """
+    false = singleton(spark, "org.apache.spark.sql.catalyst.expressions.Literal").FalseLiteral()
+    return machine(spark).org.apache.spark.sql.catalyst.plans.logical.Filter(false, leaf)
+
+
+def _index(spark: SparkSession, table: Lake, relation: Java, files: Sequence[str]) -> Java:
+    """An index of the files: from what Spark has listed already, else listed anew, many of them by a job."""
+    try:
+        return _index_of_listed(spark, table, relation, files)
+    except Py4JError:
+        # A release of Spark that keeps what it has listed otherwise.
+        return _index_listed_anew(spark, table, relation, files)
+
+
+def _index_of_listed(spark: SparkSession, table: Lake, relation: Java, files: Sequence[str]) -> Java:
+    """An index under the table's own roots, of which a cache of listings says that they hold these files.
+
+    Spark takes two indexes for one where their roots are the same. So each choice of files has one root
+    more, which is nowhere, and named by what is chosen.
+    """
+    java = machine(spark)
+    shared = java.org.apache.spark.sql.execution.datasources.SharedInMemoryCache
+    listings = shared(_LISTINGS_BYTES_MAX, _LISTINGS_SECONDS).createForNewClient()
+    statuses = chosen(
+        spark, hadoop_paths(spark, [unquote(file) for file in files]), table.location.leafFiles()
+    )
+    roots = [path for path in elements(table.location.rootPaths()) if not _is_mark(path.toString())]
+    digest = hashlib.sha256("\0".join(files).encode()).hexdigest()
+    mark = java.org.apache.hadoop.fs.Path(roots[0], f"{_MARK}{digest}")
+    tag = singleton(spark, "scala.reflect.ClassTag").apply(
+        java.java.lang.Class.forName("org.apache.hadoop.fs.FileStatus")
+    )
+    listings.putLeafFiles(roots[0], statuses.toArray(tag))
+    for root in (*roots[1:], mark):
+        listings.putLeafFiles(root, sequence(spark, []).toArray(tag))
+    try:
+        return _in_memory_index(spark, table, relation, sequence(spark, [*roots, mark]), listings)
+    finally:
+        listings.invalidateAll()
+
+
+def _is_mark(root: str) -> bool:
+    """Whether a root is there only to tell a choice of files from others."""
+    return root.rpartition("/")[2].startswith(_MARK)
+
+
+def _index_listed_anew(spark: SparkSession, table: Lake, relation: Java, files: Sequence[str]) -> Java:
+    paths = hadoop_paths(spark, [unquote(file) for file in files])
+    return _in_memory_index(spark, table, relation, paths, singleton(spark, f"{_DATASOURCES}.NoopCache"))
+
+
+def _in_memory_index(spark: SparkSession, table: Lake, relation: Java, roots: Java, listings: Java) -> Java:
+    nothing = some(spark, None)
+    return machine(spark).org.apache.spark.sql.execution.datasources.InMemoryFileIndex(
+        relation.sparkSession(),
+        roots,
+        relation.options(),
+        nothing,
+        listings,
+        some(spark, table.location.partitionSpec()),
+        nothing,
+    )

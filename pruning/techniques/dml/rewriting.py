@@ -1,0 +1,290 @@
+"""What becomes of each block under DELETE, UPDATE and MERGE ([P] 7).
+
+The condition's verdicts say more than which blocks hold a row to change: where each row is deleted, the
+block goes unread. That takes care, because a row that nobody looks at raises no error either. A condition
+that may raise therefore proves only that blocks are untouched: this spares a statement an error and
+changes no row, just as a pruned query does.
+"""
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pruning.arguments import check_choice
+from pruning.errors import InputError
+from pruning.rules.sets.truths import Match
+
+
+class Fate(enum.IntEnum):
+    """What a statement does to one block."""
+
+    UNTOUCHED = 0  # no row changes: the block stays as it is
+    DELETED = 1  # each live row is deleted: the block goes, and no row of it is written
+    REWRITTEN = 2  # some row may change: what is left of the block is written anew
+
+
+class When(enum.Enum):
+    """Which rows a clause of MERGE is about."""
+
+    MATCHED = "WHEN MATCHED"
+    NOT_MATCHED = "WHEN NOT MATCHED"  # rows of the source
+    NOT_MATCHED_BY_SOURCE = "WHEN NOT MATCHED BY SOURCE"
+
+
+class Then(enum.Enum):
+    """What a clause of MERGE does to them."""
+
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+    INSERT = "INSERT"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Condition:
+    """What is proved of a condition in each block.
+
+    Attributes:
+        verdicts: `Match`, int8 of shape (blocks,); ALL passes over rows on which the condition raises.
+        may_raise: Whether evaluating it may fail the statement, also where the verdict is NONE.
+    """
+
+    verdicts: np.ndarray
+    may_raise: bool = False
+
+    def __post_init__(self) -> None:
+        if self.may_raise:
+            timid = np.where(self.verdicts == Match.ALL, np.int8(Match.SOME), self.verdicts)
+            object.__setattr__(self, "verdicts", timid)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Clause:
+    """One clause of MERGE; `condition`, as far as known, is what AND adds to `when`, None where nothing.
+
+    Raises:
+        InputError: `when` or `then` is no member of its enumeration.
+    """
+
+    when: When
+    then: Then
+    condition: Condition | None = None
+
+    def __post_init__(self) -> None:
+        # A clause is looked for by `when`: one of another type would be about no row.
+        check_choice("when", self.when, When)
+        check_choice("then", self.then, Then)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sizes:
+    """Live rows and bytes of each block, int64 of shape (blocks,); -1 bytes are unknown."""
+
+    rows: np.ndarray
+    bytes: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """How much some blocks are; `bytes` is None where one of them does not say."""
+
+    blocks: int
+    rows: int
+    bytes: int | None
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Rewriting:
+    """What becomes of each block; every array has shape (blocks,).
+
+    Attributes:
+        fates: `Fate` as int8.
+        joined: Whether the block's rows must meet the source's, to be told apart or so that the source's
+            rows without a partner are known; blocks that are not read take no part in the join.
+        whole: Whether a rewritten block's rows all change, so that nothing need be asked row by row.
+        sizes: Those of the blocks.
+    """
+
+    fates: np.ndarray
+    joined: np.ndarray
+    whole: np.ndarray
+    sizes: Sizes
+
+    @property
+    def untouched(self) -> np.ndarray:
+        """The ordinals of blocks that stay as they are."""
+        return np.flatnonzero(self.fates == Fate.UNTOUCHED)
+
+    @property
+    def deleted(self) -> np.ndarray:
+        """The ordinals of blocks that go as a whole."""
+        return np.flatnonzero(self.fates == Fate.DELETED)
+
+    @property
+    def rewritten(self) -> np.ndarray:
+        """The ordinals of blocks whose rows are written anew."""
+        return np.flatnonzero(self.fates == Fate.REWRITTEN)
+
+    @property
+    def read(self) -> np.ndarray:
+        """The ordinals of blocks that the statement reads: to rewrite them, or only for the join."""
+        return np.flatnonzero(self._read())
+
+    @property
+    def saved(self) -> Tally:
+        """The blocks that are not read, against a statement that looks at every row."""
+        return self._tally(~self._read())
+
+    def tally(self, fate: Fate) -> Tally:
+        """The blocks with one fate."""
+        return self._tally(self.fates == fate)
+
+    def _read(self) -> np.ndarray:
+        read: np.ndarray = (self.fates == Fate.REWRITTEN) | self.joined
+        return read
+
+    def _tally(self, chosen: np.ndarray) -> Tally:
+        sizes = self.sizes.bytes[chosen]
+        known = None if (sizes < 0).any() else int(sizes.sum())
+        return Tally(blocks=int(chosen.sum()), rows=int(self.sizes.rows[chosen].sum()), bytes=known)
+
+
+def deletion(sizes: Sizes, condition: Condition) -> Rewriting:
+    """DELETE WHERE condition. Rows on which it is FALSE or NULL stay.
+
+    Raises:
+        InputError: there are not as many verdicts as blocks.
+    """
+    _check(sizes, condition)
+    touched, kept = _walked(sizes, [(Then.DELETE, condition)])
+    return _rewriting(sizes, touched, kept)
+
+
+def update(sizes: Sizes, condition: Condition) -> Rewriting:
+    """UPDATE SET ... WHERE condition.
+
+    Raises:
+        InputError: there are not as many verdicts as blocks.
+    """
+    _check(sizes, condition)
+    touched, kept = _walked(sizes, [(Then.UPDATE, condition)])
+    return _rewriting(sizes, touched, kept, whole=touched & (condition.verdicts == Match.ALL))
+
+
+def merge(
+    sizes: Sizes,
+    clauses: Sequence[Clause],
+    *,
+    on: Condition | None = None,
+    excluded: np.ndarray | None = None,
+) -> Rewriting:
+    """MERGE INTO target USING source ON ... with its clauses in order.
+
+    Claim     The statement gives the same rows, and inserts the same, if untouched blocks are left as
+              they are, deleted ones are dropped, and rows of blocks that are not joined have no partner.
+    Premises  `on` NONE and `excluded` each imply that no row of the block has a partner.
+    Proof     (1) A row has a partner only where both leave that open.
+              (2) Each row of the target goes through the clauses of one of two kinds, and the first that
+                  applies decides: `_walked`. Rows without a partner may be in any block with rows.
+              (3) INSERT asks of each row of the source whether it has a partner anywhere. So do rows that
+                  are rewritten, and so does the error that a row with several partners is.
+              (4) Where ON may raise, rows that may change must meet it.
+
+    Args:
+        sizes: Those of the target's blocks.
+        clauses: In the statement's order; at least one.
+        on: What of ON is asked of the target alone; `may_raise` is about all of ON. None asks nothing.
+        excluded: Whether the source's keys exclude that a row of the block has a partner, bool of shape
+            (blocks,); None excludes nothing.
+    Raises:
+        InputError: there is no clause, one does what its kind cannot, or a shape is wrong.
+    """
+    _check_clauses(clauses)
+    _check(sizes, on, *(clause.condition for clause in clauses))
+    may_match = _may_match(sizes, on, excluded)  # (1)
+    raising = on is not None and on.may_raise
+    matched, unmatched = (
+        _walked(sizes, [(one.then, one.condition) for one in clauses if one.when is when])
+        for when in (When.MATCHED, When.NOT_MATCHED_BY_SOURCE)
+    )
+    touched = (may_match & matched[0]) | unmatched[0]  # (2)
+    kept = (may_match & matched[1]) | unmatched[1] | raising
+    found = _rewriting(sizes, touched, kept)
+    inserts = any(clause.when is When.NOT_MATCHED for clause in clauses)
+    rewritten = found.fates == Fate.REWRITTEN
+    joined = may_match & (rewritten | inserts | (touched & _refuses_several(clauses)))  # (3)
+    joined |= rewritten & raising  # (4)
+    return Rewriting(fates=found.fates, joined=joined, whole=found.whole, sizes=sizes)
+
+
+def _may_match(sizes: Sizes, on: Condition | None, excluded: np.ndarray | None) -> np.ndarray:
+    may_match: np.ndarray = sizes.rows > 0
+    if on is not None:
+        may_match &= on.verdicts != Match.NONE
+    if excluded is None:
+        return may_match
+    if excluded.dtype != bool or len(excluded) != len(sizes):
+        raise InputError(
+            f"`excluded` has {len(excluded)} lanes; give a bool for each of {len(sizes)} blocks."
+        )
+    may_match &= ~excluded
+    return may_match
+
+
+def _walked(sizes: Sizes, clauses: Sequence[tuple[Then, Condition | None]]) -> tuple[np.ndarray, np.ndarray]:
+    """(touched, kept): whether a row may change, and whether a row may be left, or raise, of those that
+    go through the clauses: the first whose condition is TRUE decides, and the rows of none stay.
+
+    Of a block of whose rows each was decided by an earlier clause, later ones say nothing.
+    """
+    pending = sizes.rows > 0
+    touched, kept = np.zeros(len(sizes), bool), np.zeros(len(sizes), bool)
+    for then, condition in clauses:
+        applies = pending if condition is None else pending & (condition.verdicts != Match.NONE)
+        touched |= applies
+        if then is Then.UPDATE:
+            kept |= applies
+        if condition is None:
+            pending = np.zeros(len(sizes), bool)
+            continue
+        if condition.may_raise:
+            kept |= pending
+        pending = pending & (condition.verdicts != Match.ALL)
+    return touched, kept | pending
+
+
+def _refuses_several(clauses: Sequence[Clause]) -> bool:
+    """Whether a row with several partners fails the statement: not if such rows are only deleted."""
+    matched = [clause for clause in clauses if clause.when is When.MATCHED]
+    deletes = [clause.then is Then.DELETE and clause.condition is None for clause in matched]
+    return bool(matched) and deletes != [True]
+
+
+def _rewriting(
+    sizes: Sizes, touched: np.ndarray, kept: np.ndarray, *, whole: np.ndarray | None = None
+) -> Rewriting:
+    fates = np.where(touched, np.where(kept, Fate.REWRITTEN, Fate.DELETED), Fate.UNTOUCHED).astype(np.int8)
+    nothing = np.zeros(len(sizes), bool)
+    return Rewriting(fates=fates, joined=nothing, whole=nothing if whole is None else whole, sizes=sizes)
+
+
+def _check(sizes: Sizes, *conditions: Condition | None) -> None:
+    for condition in conditions:
+        if condition is not None and len(condition.verdicts) != len(sizes):
+            raise InputError(
+                f"There are {len(condition.verdicts)} verdicts for {len(sizes)} blocks; give one for each."
+            )
+
+
+def _check_clauses(clauses: Sequence[Clause]) -> None:
+    if not clauses:
+        raise InputError("MERGE has no clause; give at least one WHEN.")
+    for clause in clauses:
+        if (clause.when is When.NOT_MATCHED) is not (clause.then is Then.INSERT):
+            raise InputError(
+                f"{clause.when.value} cannot {clause.then.value}; INSERT goes with WHEN NOT MATCHED alone."
+            )

@@ -1,0 +1,1 @@
+"""Join pruning: what a build side ships of its keys."""

@@ -1,0 +1,296 @@
+"""What a join's build side ships of all its keys together ([P] 6, [M] 5.5).
+
+A build row with NULL in a key that is not NULL-safe has no partner, so nothing of it is summarised. What
+the probe scan does not see of the keys is left out: fewer conditions, never other ones.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pruning.errors import InputError
+from pruning.expressions.trees import And, Expression, Literal, Or
+from pruning.expressions.types import BOOLEAN, Type
+from pruning.techniques.join import summary_ranges as ranged
+from pruning.techniques.join.summary_keys import Form, KeySummary, check, summarise
+from pruning.techniques.plan.keys import KeyBounds
+
+__all__ = ["Form", "JoinSummary", "KeySummary", "Parts", "summarise", "summarise_keys"]
+
+# More of them are not asked one by one.
+TUPLES_MAX = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinSummary:
+    """The keys of a build side's rows that may have a partner, or more.
+
+    Attributes:
+        keys: A summary of each key; None for one whose type has no known order.
+        tuples: The different tuples of the keys that have a summary, a column each as lanes, named by
+            the key's ordinal; None where they are too many, or only one key has a summary.
+        null_safe: Per key, whether NULL equals NULL.
+        row_count: Build rows that may have a partner.
+        bytes_max: What all parts may take together.
+    """
+
+    keys: tuple[KeySummary | None, ...]
+    tuples: pa.Table | None
+    null_safe: tuple[bool, ...]
+    row_count: int
+    bytes_max: int
+
+    @property
+    def byte_count(self) -> int:
+        """The bytes of the summaries of the keys, and of the tuples."""
+        tuples = 0 if self.tuples is None else _size(self.tuples)
+        return tuples + sum(key.byte_count for key in self.keys if key is not None)
+
+    def merge(self, other: "JoinSummary") -> "JoinSummary":
+        """The summary of two parts of a build side; `Parts` tells when all are merged.
+
+        Raises:
+            InputError: the parts are of other keys, or other comparisons of them.
+        """
+        if self.null_safe != other.null_safe:
+            raise InputError("Parts of a build side have the same keys: merge summaries of one join.")
+        tuples = None
+        if self.tuples is not None and other.tuples is not None:
+            tuples = _few(pa.concat_tables([self.tuples, other.tuples]), self.bytes_max)
+        pairs = list(zip(self.keys, other.keys, strict=True))
+        share = _share(self.bytes_max, tuples, sum(None not in pair for pair in pairs))
+        return replace(
+            self,
+            keys=tuple(
+                None if one is None or two is None else _resized(one, share).merge(_resized(two, share))
+                for one, two in pairs
+            ),
+            tuples=tuples,
+            row_count=self.row_count + other.row_count,
+        )
+
+    def condition(
+        self,
+        keys: Sequence[Expression | None],
+        null_safe: Sequence[bool] | None = None,
+        *,
+        terms_max: int | None = None,
+    ) -> Expression:
+        """What is TRUE of each probe row that may have a partner.
+
+        Args:
+            keys: The probe side's keys; None for one that the scan cannot see.
+            null_safe: As the summary was made for, or nothing.
+            terms_max: As `KeySummary.condition` says, for each key.
+        Raises:
+            InputError: `null_safe` is not what the summary was made for.
+        """
+        self._check(keys, null_safe)
+        if not self.row_count:
+            return Literal(False, BOOLEAN)
+        visible = self._visible(keys)
+        if self.tuples is not None and len(visible) > 1:
+            return _any([self._condition(row, keys, None) for row in self._rows(visible)])
+        return self._condition(visible, keys, terms_max)
+
+    def excludes(
+        self, bounds: Sequence[KeyBounds | None], null_safe: Sequence[bool] | None = None
+    ) -> np.ndarray:
+        """The blocks that hold no partner, of shape (blocks,).
+
+        Claim     A block called True has no row that equals a build row in every key.
+        Premises  The bounds enclose the rows' keys; None is a key of which nothing is known.
+        Proof     (1) No row of the block equals a build row in one of the keys;
+                  (2) or, of each tuple, in one of its keys.
+
+        Raises:
+            InputError: nothing is known of any key, or `null_safe` is not what the summary was made for.
+        """
+        self._check(bounds, null_safe)
+        blocks = next((len(known) for known in bounds if known is not None), None)
+        if blocks is None:
+            raise InputError("No key has bounds: ask `condition` where the scan sees none of them.")
+        if not self.row_count:
+            return np.ones(blocks, bool)
+        visible = self._visible(bounds)
+        excluded = self._excluded(visible, bounds, blocks)  # (1)
+        if self.tuples is None or len(visible) < 2:
+            return excluded
+        by_each = np.ones(blocks, bool)
+        for row in self._rows(visible):
+            by_each &= self._excluded(row, bounds, blocks)  # (2)
+        return excluded | by_each
+
+    def describe(self) -> str:
+        """One line for reports."""
+        if not self.row_count:
+            return "no row"
+        told = ["no summary" if key is None else key.describe() for key in self.keys]
+        keys = told[0] if len(told) == 1 else "; ".join(f"key {at}: {one}" for at, one in enumerate(told, 1))
+        if self.tuples is None:
+            return keys
+        return f"exact set of {self.tuples.num_rows:,} tuples, {_size(self.tuples):,} bytes; {keys}"
+
+    def _check(self, keys: Sequence[object], null_safe: Sequence[bool] | None) -> None:
+        if len(keys) != len(self.keys):
+            raise InputError(f"There are {len(self.keys)} keys, not {len(keys)}: give None for hidden ones.")
+        if null_safe is not None and tuple(null_safe) != self.null_safe:
+            raise InputError(f"The summary is for null_safe={self.null_safe}, not {tuple(null_safe)}.")
+
+    def _visible(self, keys: Sequence[object]) -> dict[int, KeySummary]:
+        """The summaries of the keys that are both summarised and seen, by their ordinals."""
+        return {
+            at: summary
+            for at, (summary, seen) in enumerate(zip(self.keys, keys, strict=True))
+            if summary is not None and seen is not None
+        }
+
+    def _rows(self, visible: Mapping[int, KeySummary]) -> Iterator[dict[int, KeySummary]]:
+        """Each different tuple of the visible keys, as summaries of one value each."""
+        assert self.tuples is not None
+        seen = _distinct(self.tuples.select([str(at) for at in visible]))
+        for row in range(seen.num_rows):
+            yield {at: _of_one(summary, seen.column(str(at)), row) for at, summary in visible.items()}
+
+    def _condition(
+        self, summaries: Mapping[int, KeySummary], keys: Sequence[Expression | None], terms_max: int | None
+    ) -> Expression:
+        parts = []
+        for at, summary in summaries.items():
+            key = keys[at]
+            assert key is not None
+            parts.append(summary.condition(key, null_safe=self.null_safe[at], terms_max=terms_max))
+        if not parts:
+            return Literal(True, BOOLEAN)
+        return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+    def _excluded(
+        self, summaries: Mapping[int, KeySummary], bounds: Sequence[KeyBounds | None], blocks: int
+    ) -> np.ndarray:
+        excluded = np.zeros(blocks, bool)
+        for at, summary in summaries.items():
+            known = bounds[at]
+            assert known is not None
+            excluded |= summary.excludes(known, null_safe=self.null_safe[at])
+        return excluded
+
+
+def summarise_keys(
+    types: Sequence[Type],
+    columns: Sequence[pa.Array | pa.ChunkedArray],
+    *,
+    bytes_max: int,
+    null_safe: Sequence[bool] | None = None,
+) -> JoinSummary:
+    """The summary of a build side's keys.
+
+    Args:
+        types: The keys' types; one that is not known has no summary.
+        columns: Per key, its value in each build row, in the Arrow type of block metadata.
+        bytes_max: What all parts may take together.
+        null_safe: Per key, whether NULL equals NULL; None is for none of them.
+    Raises:
+        InputError: a column is not of its key's type.
+    """
+    safe = (False,) * len(types) if null_safe is None else tuple(null_safe)
+    rows = pa.table(dict(zip(_names(types), columns, strict=True)))
+    for name, may_be_null in zip(_names(types), safe, strict=True):
+        if not may_be_null:
+            rows = rows.filter(pc.is_valid(rows.column(name)))
+    known = [at for at, type_ in enumerate(types) if type_.known]
+    for at in known:
+        check(types[at], columns[at])
+    tuples = None
+    if len(known) > 1:
+        lanes = {str(at): ranged.to_lanes(rows.column(str(at)), types[at]) for at in known}
+        tuples = _few(pa.table(lanes), bytes_max)
+    share = _share(bytes_max, tuples, len(known))
+    keys = (
+        summarise(type_, rows.column(name), bytes_max=share) if type_.known else None
+        for name, type_ in zip(_names(types), types, strict=True)
+    )
+    return JoinSummary(
+        keys=tuple(keys), tuples=tuples, null_safe=safe, row_count=rows.num_rows, bytes_max=bytes_max
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of a build side as they are reported, in any order: nothing is told before the last.
+
+    Attributes:
+        expected: How many parts there are, > 0.
+        reported: The summaries of those that are known, by the ordinals of the parts.
+    """
+
+    expected: int
+    reported: Mapping[int, JoinSummary] = field(default_factory=dict)
+
+    def observe(self, part: int, summary: JoinSummary) -> "Parts":
+        """One more part; of a part that is reported twice, as retries are, the last counts.
+
+        Raises:
+            InputError: there is no such part.
+        """
+        if not 0 <= part < self.expected:
+            raise InputError(f"There are {self.expected} parts from 0 on, and none is number {part}.")
+        return replace(self, reported={**self.reported, part: summary})
+
+    def merge(self) -> JoinSummary | None:
+        """The summary of the whole build side; None as long as a part is missing."""
+        if len(self.reported) < self.expected:
+            return None
+        first, *others = (self.reported[part] for part in range(self.expected))
+        for other in others:
+            first = first.merge(other)
+        return first
+
+
+def _names(types: Sequence[Type]) -> list[str]:
+    return [str(at) for at in range(len(types))]
+
+
+def _few(tuples: pa.Table, bytes_max: int) -> pa.Table | None:
+    """The different tuples, if they are few and need no more than half of the bytes."""
+    distinct = _distinct(tuples)
+    return distinct if distinct.num_rows <= TUPLES_MAX and _size(distinct) <= bytes_max // 2 else None
+
+
+def _distinct(tuples: pa.Table) -> pa.Table:
+    return tuples.group_by(tuples.column_names, use_threads=False).aggregate([])
+
+
+def _size(tuples: pa.Table) -> int:
+    return int(sum(ranged.sizes(column.combine_chunks()).sum() for column in tuples.columns))
+
+
+def _share(bytes_max: int, tuples: pa.Table | None, keys: int) -> int:
+    """What each key may take of what the tuples leave."""
+    return (bytes_max - (0 if tuples is None else _size(tuples))) // max(keys, 1)
+
+
+def _resized(key: KeySummary, bytes_max: int) -> KeySummary:
+    return replace(key, bytes_max=bytes_max)
+
+
+def _of_one(key: KeySummary, column: pa.ChunkedArray, row: int) -> KeySummary:
+    """The summary of one value, NULL or NaN, of a key."""
+    value = column.slice(row, 1)
+    points = ranged.points(value, key.type)
+    is_null = value.null_count == 1
+    return replace(
+        key,
+        ranges=points,
+        exact=True,
+        filter=None,
+        has_null=is_null,
+        has_nan=not is_null and not len(points),
+        value_count=len(points),
+    )
+
+
+def _any(conditions: list[Expression]) -> Expression:
+    return conditions[0] if len(conditions) == 1 else Or(tuple(conditions))

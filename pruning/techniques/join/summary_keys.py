@@ -1,0 +1,306 @@
+"""What a join's build side ships of one key, so that the probe side skips blocks without a partner ([P] 6).
+
+Equality is Spark's: NaN equals NaN, -0.0 equals 0.0, strings are equal by their bytes, and NULL equals
+NULL only if the comparison is NULL-safe.
+"""
+
+import enum
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pruning.errors import InputError
+from pruning.expressions.trees import (
+    And,
+    Compare,
+    Comparison,
+    Expression,
+    In,
+    IsNull,
+    Literal,
+    Not,
+    Or,
+    type_of,
+)
+from pruning.expressions.types import BOOLEAN, Kind, Type, Value
+from pruning.metadata.table.schema import arrow_type
+from pruning.techniques.join import summary_filters as filters
+from pruning.techniques.join import summary_ranges as ranged
+from pruning.techniques.join.summary_ranges import Ranges
+from pruning.techniques.plan.keys import KeyBounds
+
+
+class Form(enum.Enum):
+    """How a summary says which values there are."""
+
+    EMPTY = "no value"
+    RANGE = "everything from the least to the greatest value"
+    RANGES = "ranges, between them the widest gaps"
+    BLOOM = "ranges, and a bloom filter of the values in them"
+    EXACT = "each value"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeySummary:
+    """The values of one key of a build side, or more.
+
+    Attributes:
+        type: The key's type.
+        ranges: What encloses the values that are neither NULL nor NaN; None is any value.
+        exact: Whether every value of the ranges is one of the build side.
+        filter: A bloom filter of those values; None where there is none.
+        has_null: Whether the build side has a NULL.
+        has_nan: Whether the build side has a NaN.
+        value_count: How many different values; of merged parts, at most so many.
+        bytes_max: What the ranges and the filter may take together.
+    """
+
+    type: Type
+    ranges: Ranges | None
+    exact: bool
+    filter: bytes | None
+    has_null: bool
+    has_nan: bool
+    value_count: int
+    bytes_max: int
+
+    @property
+    def form(self) -> Form:
+        """How it says which values there are."""
+        if self.filter is not None:
+            return Form.BLOOM
+        if self.ranges is None:
+            return Form.RANGE
+        if not len(self.ranges):
+            return Form.EMPTY
+        if self.exact and self.ranges.single:
+            return Form.EXACT
+        return Form.RANGE if len(self.ranges) == 1 else Form.RANGES
+
+    @property
+    def byte_count(self) -> int:
+        """The bytes of values, ends of ranges and the filter."""
+        ranges = 0 if self.ranges is None else self.ranges.byte_count
+        return ranges + (0 if self.filter is None else len(self.filter))
+
+    def merge(self, other: "KeySummary") -> "KeySummary":
+        """The summary of two parts of a build side; use none before all parts are merged.
+
+        Claim     It holds every value that one of the two holds.
+        Proof     (1) A value is in the ranges of its part, so in the union.
+                  (2) There is a filter only if each part has one, or all its values to put into one.
+
+        Raises:
+            InputError: the parts are of keys of different types.
+        """
+        if self.type != other.type:
+            raise InputError(f"Summaries of {self.type} and {other.type} cannot be merged: cast one key.")
+        exact = self.exact and other.exact
+        bytes_max = min(self.bytes_max, other.bytes_max)
+        ranges = None
+        if self.ranges is not None and other.ranges is not None:
+            ranges = self.ranges.union(other.ranges)  # (1)
+        listed = exact and ranges is not None and ranges.single
+        return replace(
+            self,
+            ranges=ranges,
+            exact=exact,
+            filter=None if exact else _united(self, other, bytes_max // 2),  # (2)
+            has_null=self.has_null or other.has_null,
+            has_nan=self.has_nan or other.has_nan,
+            value_count=len(ranges) if listed and ranges else self.value_count + other.value_count,
+            bytes_max=bytes_max,
+        )._fitted()
+
+    def condition(self, key: Expression, *, null_safe: bool, terms_max: int | None = None) -> Expression:
+        """What is TRUE of each probe row that may have a partner.
+
+        Args:
+            key: The probe side's key; of another type than the summary's, every row may have one.
+            null_safe: Whether NULL equals NULL.
+            terms_max: The most members of an IN list, or ranges; more values become fewer ranges. None
+                is as many as there are.
+        """
+        if type_of(key) != self.type:
+            return Literal(True, BOOLEAN)
+        terms = self._values(key, terms_max)
+        if null_safe and self.has_null:
+            terms.append(IsNull(key))
+        if not terms:
+            return Literal(False, BOOLEAN)
+        return terms[0] if len(terms) == 1 else Or(tuple(terms))
+
+    def excludes(self, bounds: KeyBounds, *, null_safe: bool) -> np.ndarray:
+        """The blocks that hold no partner, from the bounds of their keys; of shape (blocks,).
+
+        Claim     A block called True has no row that equals a row of the build side.
+        Premises  The bounds enclose the rows' values; the summary holds those of the build side.
+        Proof     Each row is NULL, NaN or a value, and none of these has a partner:
+                  (1) no value lies both in the bounds and in a range;
+                  (2) or they enclose few values, and the filter knows none of them;
+                  (3) the block has no NaN, or the build side has none;
+                  (4) the block has no NULL, or the build side has none, or NULL equals nothing.
+        """
+        if bounds.type != self.type:
+            return np.zeros(len(bounds), bool)
+        may = bounds.may_value.copy()
+        if self.ranges is not None:
+            may &= self.ranges.meets(bounds.lower, bounds.upper)  # (1)
+        if self.filter is not None:
+            self._look_up(bounds, may)  # (2)
+        if self.has_nan:
+            may |= bounds.may_nan  # (3)
+        if null_safe and self.has_null:
+            may |= bounds.may_null  # (4)
+        return ~may
+
+    def kept_by_any_part(self, bounds: KeyBounds) -> np.ndarray:
+        """The blocks that no part of these values would exclude by their bounds; of shape (blocks,).
+
+        Claim     Of a block called True, `excludes` of the summary of some of the values is False.
+        Premises  There is a value among them.
+        Proof     The block's bounds enclose every value, so that one, too.
+        """
+        if bounds.type != self.type or self.ranges is None:
+            return np.zeros(len(bounds), bool)
+        kept: np.ndarray = bounds.may_value & self.ranges.enclosed(bounds.lower, bounds.upper)
+        return kept
+
+    def describe(self) -> str:
+        """One line for reports."""
+        odd = [name for name, has in (("NULL", self.has_null), ("NaN", self.has_nan)) if has]
+        return f"{self._described()}, {self.byte_count:,} bytes{''.join(f', with {name}' for name in odd)}"
+
+    def _described(self) -> str:
+        values = _counted(self.value_count, "value")
+        match self.form:
+            case Form.EMPTY:
+                return "no value"
+            case Form.EXACT:
+                return f"exact set of {values}"
+            case Form.BLOOM:
+                return f"bloom filter of {values} in {self._ranges_described()}"
+            case _:
+                return f"{self._ranges_described()} of {values}"
+
+    def _ranges_described(self) -> str:
+        if self.ranges is None:
+            return "unknown bounds"
+        return f"{'exact ' if self.exact else ''}{_counted(len(self.ranges), 'range')}"
+
+    def _look_up(self, bounds: KeyBounds, may: np.ndarray) -> None:
+        assert self.filter is not None
+        known = pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid()).to_numpy(zero_copy_only=False)
+        lanes = np.flatnonzero(may & known)
+        lower, upper = (bound.take(pa.array(lanes)) for bound in (bounds.lower, bounds.upper))
+        may[lanes] = filters.may_hold(self.filter, lower, upper, self.type)
+
+    def _values(self, key: Expression, terms_max: int | None) -> list[Expression]:
+        """Conditions one of which is TRUE where a key, not NULL, may have a partner."""
+        if self.ranges is None:
+            return [Not(IsNull(key))]
+        ranges = self.ranges
+        if terms_max is not None and len(ranges) > terms_max:
+            ranges = ranges.within_count(terms_max)
+        pairs = list(
+            zip(_literals(ranges.lowers, self.type), _literals(ranges.uppers, self.type), strict=True)
+        )
+        members = [lower for lower, upper in pairs if lower == upper]
+        if self.has_nan:
+            members.append(Literal(math.nan, self.type))
+        listed: list[Expression] = [In(key, tuple(members))] if members else []
+        return listed + [_between(key, lower, upper) for lower, upper in pairs if lower != upper]
+
+    def _fitted(self) -> "KeySummary":
+        """The same in at most `bytes_max` bytes, or less exact.
+
+        A filter is made where it needs no more than half of the bytes. It excludes blocks of few values
+        wherever they lie; for it the ranges lose the narrowest of their gaps, into which fewest blocks fit.
+        """
+        if self.ranges is None or (self.exact and self.ranges.byte_count <= self.bytes_max):
+            return self
+        joined = self.ranges.joined()
+        if self.exact and joined.byte_count <= self.bytes_max:
+            return replace(self, ranges=joined)
+        filter_ = self._own_filter() if self.exact else self.filter
+        left = self.bytes_max - (0 if filter_ is None else len(filter_))
+        return replace(self, ranges=joined.within_bytes(left), exact=False, filter=filter_)
+
+    def _own_filter(self) -> bytes | None:
+        """A filter of all values, if they are known and it suits them."""
+        assert self.ranges is not None
+        size_bytes = filters.size_for(len(self.ranges), self.bytes_max // 2)
+        if not (size_bytes and self.ranges.single and filters.suits(self.type)):
+            return None
+        return filters.built(self.ranges.lowers, self.type, size_bytes)
+
+
+def summarise(type_: Type, values: pa.Array | pa.ChunkedArray, *, bytes_max: int) -> KeySummary:
+    """The summary of all values of one key: exact if that fits, else what is expected to exclude most.
+
+    Where not even the least and the greatest value fit, it holds any value.
+
+    Args:
+        type_: The key's type.
+        values: In the Arrow type of block metadata, with NULLs, NaNs and duplicates.
+        bytes_max: What values, ends of ranges and the filter may take.
+    Raises:
+        InputError: the type is not one that can be bounded, or the values are of another.
+    """
+    check(type_, values)
+    points = ranged.points(values, type_)
+    return KeySummary(
+        type=type_,
+        ranges=points,
+        exact=True,
+        filter=None,
+        has_null=values.null_count > 0,
+        has_nan=type_.floating and bool(pc.any(pc.is_nan(values)).as_py()),
+        value_count=len(points),
+        bytes_max=bytes_max,
+    )._fitted()
+
+
+def check(type_: Type, values: pa.Array | pa.ChunkedArray) -> None:
+    """Whether values can be summarised as those of a type.
+
+    Raises:
+        InputError: the type is not one that can be bounded, or the values are of another.
+    """
+    if not type_.known:
+        raise InputError(f"Values of type {type_} have no known order: such a key has no summary.")
+    if values.type != arrow_type(type_):
+        raise InputError(
+            f"Values of a {type_} key are {arrow_type(type_)} here, not {values.type}: cast them."
+        )
+
+
+def _united(one: KeySummary, other: KeySummary, bytes_max: int) -> bytes | None:
+    """A filter of the values of both, if each has one or knows its values."""
+    if one.filter is None:
+        one, other = other, one
+    if one.filter is None:
+        return None
+    second = other.filter
+    if second is None and other.exact and other.ranges is not None and other.ranges.single:
+        second = filters.built(other.ranges.lowers, other.type, len(one.filter))
+    return None if second is None else filters.united(one.filter, second, bytes_max)
+
+
+def _literals(lanes: pa.Array, type_: Type) -> Iterable[Literal]:
+    values: list[Value] = lanes.to_pylist()
+    if type_.kind is Kind.BOOLEAN:
+        values = [bool(value) for value in values]
+    return (Literal(value, type_) for value in values)
+
+
+def _between(key: Expression, lower: Literal, upper: Literal) -> Expression:
+    return And((Compare(Comparison.AT_LEAST, key, lower), Compare(Comparison.AT_MOST, key, upper)))
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

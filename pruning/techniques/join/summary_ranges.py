@@ -1,0 +1,201 @@
+"""A key's values as ranges: united, cut down to the widest gaps, and searched for blocks.
+
+How wide a gap is only decides which gaps are kept, so it may be rough: the difference of two numbers,
+and of two byte strings that of the first eight bytes after those that all of them share.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pruning.expressions.types import Type
+from pruning.rules.interpreters.arrow import kernels
+from pruning.rules.interpreters.arrow.interpreter import lane_type
+
+_PREFIX_BYTES = 8
+_OFFSET_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """Ranges with both their ends, ascending, no two with a value in common.
+
+    Attributes:
+        lowers: Lanes of one type, of shape (ranges,); neither null nor NaN nor -0.0.
+        uppers: Likewise.
+    """
+
+    lowers: pa.Array
+    uppers: pa.Array
+
+    def __len__(self) -> int:
+        return len(self.lowers)
+
+    @property
+    def single(self) -> bool:
+        """Whether each range is one value."""
+        return bool(self.lowers.equals(self.uppers))
+
+    @property
+    def byte_count(self) -> int:
+        """What they take to ship; ranges of one value each are a list of values."""
+        ends = [self.lowers] if self.single else [self.lowers, self.uppers]
+        return int(sum(sizes(lanes).sum() for lanes in ends))
+
+    def meets(self, lower: pa.Array, upper: pa.Array) -> np.ndarray:
+        """Whether each [lower, upper] may hold a value of a range; null is unbounded.
+
+        Claim     [lower, upper] called False has no value in common with a range.
+        Proof     (1) The ranges before the first one that ends at or above `lower` lie below it.
+                  (2) That one begins above `upper`, and so do all after it.
+        """
+        if not len(self):
+            return np.zeros(len(lower), bool)
+        first = _below(self.uppers, lower)  # (1)
+        begins = self.lowers.take(pa.array(np.minimum(first, len(self) - 1)))
+        reached = kernels.unless_excluded(pc.less_equal(begins, upper))  # (2)
+        met: np.ndarray = (first < len(self)) & reached.to_numpy(zero_copy_only=False)
+        return met
+
+    def enclosed(self, lower: pa.Array, upper: pa.Array) -> np.ndarray:
+        """Whether each [lower, upper] holds all of the ranges; null is unbounded."""
+        if not len(self):
+            return np.ones(len(lower), bool)
+        begins, ends = pc.less_equal(lower, self.lowers[0]), pc.greater_equal(upper, self.uppers[-1])
+        inside = pc.and_(kernels.unless_excluded(begins), kernels.unless_excluded(ends))
+        found: np.ndarray = inside.to_numpy(zero_copy_only=False)
+        return found
+
+    def union(self, other: "Ranges") -> "Ranges":
+        """The values of either, those that overlap as one."""
+        lowers = pa.concat_arrays([self.lowers, other.lowers])
+        uppers = pa.concat_arrays([self.uppers, other.uppers])
+        distinct = ascending(pc.unique(pa.concat_arrays([lowers, uppers])))
+        starts, ends = (pc.index_in(lanes, value_set=distinct).to_numpy() for lanes in (lowers, uppers))
+        order = np.argsort(starts, kind="stable")
+        starts, reached = starts[order], np.maximum.accumulate(ends[order])
+        apart = np.flatnonzero(starts[1:] > reached[:-1])
+        return _between_gaps(distinct.take(pa.array(starts)), distinct.take(pa.array(reached)), apart)
+
+    def joined(self) -> "Ranges":
+        """The same values, integers that follow one another in one range."""
+        if not pa.types.is_integer(self.lowers.type):
+            return self
+        # No upper end but the last is the greatest integer.
+        following = self.uppers.to_numpy()[:-1].astype(np.int64) + 1
+        return self._keeping(np.flatnonzero(self.lowers.to_numpy()[1:] != following))
+
+    def within_bytes(self, bytes_max: int) -> "Ranges | None":
+        """Fewer ranges around the same values, the widest gaps kept; None where one range is too large."""
+        ends, begins = sizes(self.uppers), sizes(self.lowers)
+        return self._widest(ends[:-1] + begins[1:], bytes_max - int(ends[-1:].sum() + begins[:1].sum()))
+
+    def within_count(self, count_max: int) -> "Ranges":
+        """Fewer ranges around the same values, the widest gaps kept; at least one."""
+        kept = self._widest(np.ones(max(len(self) - 1, 0), np.int64), max(count_max, 1) - 1)
+        assert kept is not None
+        return kept
+
+    def _widest(self, costs: np.ndarray, cost_max: int) -> "Ranges | None":
+        """Keeps the widest gaps, as many as may be paid."""
+        if cost_max < 0:
+            return None
+        order = np.argsort(-self._widths(), kind="stable")
+        count = int(np.searchsorted(np.cumsum(costs[order]), cost_max, side="right"))
+        return self._keeping(np.sort(order[:count]))
+
+    def _keeping(self, gaps: np.ndarray) -> "Ranges":
+        return _between_gaps(self.lowers, self.uppers, gaps)
+
+    def _widths(self) -> np.ndarray:
+        """How wide the gap after each range but the last is."""
+        if pa.types.is_binary(self.lowers.type):
+            return _distances(self.uppers.to_pylist()[:-1], self.lowers.to_pylist()[1:])
+        ends, begins = self.uppers, self.lowers
+        if pa.types.is_decimal(ends.type):
+            ends, begins = ends.cast(pa.float64()), begins.cast(pa.float64())
+        ends, begins = ends.to_numpy()[:-1], begins.to_numpy()[1:]
+        widths: np.ndarray
+        if ends.dtype.kind == "f":
+            with np.errstate(over="ignore"):  # beyond the greatest is infinity, the widest
+                widths = begins.astype(np.float64) - ends
+        else:
+            # The difference of two integers of 64 bits is one without sign.
+            widths = (begins.astype(np.int64) - ends).view(np.uint64).astype(np.float64)
+        return widths
+
+
+def points(values: pa.Array | pa.ChunkedArray, type_: Type) -> Ranges:
+    """Each value that is neither NULL nor NaN, once; both zeros are one."""
+    lanes = to_lanes(values, type_).drop_null()
+    if type_.floating:
+        lanes = lanes.filter(pc.invert(pc.is_nan(lanes)))
+    lanes = ascending(pc.unique(lanes))
+    return Ranges(lanes, lanes)
+
+
+def to_lanes(values: pa.Array | pa.ChunkedArray, type_: Type) -> pa.Array:
+    """Values, as block metadata holds them, as lanes; -0.0 becomes 0.0."""
+    whole = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    lanes = kernels.reinterpret(whole, lane_type(type_))
+    return pc.add(lanes, pa.scalar(0, lanes.type)) if type_.floating else lanes
+
+
+def ascending(lanes: pa.Array) -> pa.Array:
+    """The lanes in ascending order."""
+    return lanes.take(pc.sort_indices(lanes))
+
+
+def sizes(lanes: pa.Array) -> np.ndarray:
+    """The bytes of each value; of a byte string also where it ends."""
+    if pa.types.is_binary(lanes.type):
+        lengths: np.ndarray = pc.fill_null(pc.binary_length(lanes), 0).to_numpy().astype(np.int64)
+        return lengths + _OFFSET_BYTES
+    return np.full(len(lanes), lanes.type.bit_width // 8, np.int64)
+
+
+def _between_gaps(lowers: pa.Array, uppers: pa.Array, gaps: np.ndarray) -> Ranges:
+    """The ranges that are left when only the gaps after these positions are."""
+    if not len(lowers):
+        return Ranges(lowers, uppers)
+    starts, ends = np.append([0], gaps + 1), np.append(gaps, len(uppers) - 1)
+    return Ranges(lowers.take(pa.array(starts)), uppers.take(pa.array(ends)))
+
+
+def _below(places: pa.Array, bound: pa.Array) -> np.ndarray:
+    """Per lane, how many places are below the bound; none where it is unknown."""
+    if not (pa.types.is_integer(bound.type) or pa.types.is_floating(bound.type)):
+        return _bisected(places, bound)
+    filled = bound.fill_null(0) if bound.null_count else bound
+    counts: np.ndarray = np.searchsorted(places.to_numpy(), filled.to_numpy(), side="left")
+    return counts * bound.is_valid().to_numpy(zero_copy_only=False) if bound.null_count else counts
+
+
+def _bisected(places: pa.Array, bound: pa.Array) -> np.ndarray:
+    """A binary search of all lanes at once, for types that numpy does not hold."""
+    low, high = np.zeros(len(bound), np.int64), np.full(len(bound), len(places), np.int64)
+    for _ in range(len(places).bit_length()):
+        open_ = low < high
+        middle = np.minimum((low + high) // 2, len(places) - 1)
+        found = pc.fill_null(pc.less(places.take(pa.array(middle)), bound), False)
+        is_below = found.to_numpy(zero_copy_only=False)
+        low = np.where(open_ & is_below, middle + 1, low)
+        high = np.where(open_ & ~is_below, middle, high)
+    return low
+
+
+def _distances(ends: list[bytes], begins: list[bytes]) -> np.ndarray:
+    """How far each end is from the beginning after it, by their first bytes that are not all alike."""
+    if not ends:
+        return np.zeros(0)
+    least, greatest = ends[0], begins[-1]
+    shared = next(at for at in range(len(greatest)) if least[at : at + 1] != greatest[at : at + 1])
+    distances: np.ndarray = _as_numbers(begins, shared) - _as_numbers(ends, shared)
+    return distances
+
+
+def _as_numbers(values: list[bytes], start: int) -> np.ndarray:
+    cut = b"".join(value[start : start + _PREFIX_BYTES].ljust(_PREFIX_BYTES, b"\0") for value in values)
+    return np.frombuffer(cut, ">u8").astype(np.float64)

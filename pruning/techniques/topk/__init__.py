@@ -1,0 +1,1 @@
+"""Top-k pruning: boundaries, and the order in which blocks are read."""

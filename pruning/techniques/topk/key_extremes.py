@@ -1,0 +1,87 @@
+"""The two ends of where a block's keys lie on the line of an ORDER BY, a lane per block."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pruning.expressions.types import Kind, Type, Value
+from pruning.rules.interpreters.arrow.interpreter import lane_scalar
+from pruning.techniques.plan.keys import KeyBounds
+from pruning.techniques.topk.orders import NAN, NULL_ABOVE, NULL_BELOW, VALUE, SortOrder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ends:
+    """A place on the line for each lane.
+
+    Attributes:
+        type: The key's type.
+        ranks: Ranks as `orders` names them, or one beyond them where a block holds nothing; shape (lanes,).
+        values: The values of lanes of rank VALUE, null where unknown, and at other ranks.
+        unknown: Where an unknown value is: -1 below every value, 1 above.
+    """
+
+    type: Type
+    ranks: np.ndarray
+    values: pa.Array
+    unknown: int
+
+    @staticmethod
+    def best(bounds: KeyBounds, order: SortOrder) -> "Ends":
+        """The best key that each block may hold; where it holds nothing, worse than any key."""
+        return _ends(bounds, order, high=order.descending)
+
+    def signs(self, value: Value | None, order: SortOrder) -> np.ndarray:
+        """-1, 0 or 1 as each lane is better than a key, at the same place, or worse; shape (lanes,)."""
+        rank, number = order.place(value)
+        signs = np.sign(self.ranks - rank)
+        if rank == VALUE:
+            reference, beyond = lane_scalar(number, self.type), self.unknown > 0
+            above = pc.fill_null(pc.greater(self.values, reference), beyond)
+            below = pc.fill_null(pc.less(self.values, reference), not beyond)
+            compared = above.cast(pa.int8()).to_numpy() - below.cast(pa.int8()).to_numpy()
+            signs = np.where(self.ranks == VALUE, compared, signs)
+        worse: np.ndarray = signs * order.step
+        return worse
+
+    def best_first(self, order: SortOrder) -> np.ndarray:
+        """Ordinals of the lanes, the best first, an unknown value before the known ones; ties in place."""
+        lanes = pa.table({"rank": self.ranks, "known": self.values.is_valid(), "value": self.values})
+        direction = "descending" if order.descending else "ascending"
+        keys = [("rank", direction), ("known", "ascending"), ("value", direction)]
+        line: np.ndarray = pc.sort_indices(lanes, sort_keys=keys).to_numpy().astype(np.int64)
+        return line
+
+    def key(self, lane: int) -> Value | None:
+        """The key at a lane's place; its value, where it is one, must be known."""
+        rank = self.ranks[lane]
+        if rank != VALUE:
+            return float("nan") if rank == NAN else None
+        value: Value = self.values[lane].as_py()
+        return bool(value) if self.type.kind is Kind.BOOLEAN else value
+
+
+def known_values(values: pa.Array, type_: Type) -> pa.Array:
+    """Bounds without those that bound nothing."""
+    return pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values) if type_.floating else values
+
+
+def _ends(bounds: KeyBounds, order: SortOrder, *, high: bool) -> Ends:
+    line = [
+        (NULL_BELOW, bounds.may_null & (order.null_rank == NULL_BELOW)),
+        (VALUE, bounds.may_value),
+        (NAN, bounds.may_nan),
+        (NULL_ABOVE, bounds.may_null & (order.null_rank == NULL_ABOVE)),
+    ]
+    nothing = NULL_BELOW - 1 if high else NULL_ABOVE + 1
+    ranks, held = zip(*(reversed(line) if high else line), strict=True)
+    found = np.select(held, ranks, nothing)
+    values = known_values(bounds.upper if high else bounds.lower, bounds.type)
+    return Ends(
+        type=bounds.type,
+        ranks=found,
+        values=pc.if_else(pa.array(found == VALUE), values, pa.scalar(None, values.type)),
+        unknown=1 if high else -1,
+    )

@@ -1,0 +1,147 @@
+"""Top-k: no block is read all of whose keys come after `wanted` rows ([P] 5)."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from pruning.expressions.types import Value
+from pruning.rules.sets.truths import Match
+from pruning.techniques.plan.keys import KeyBounds
+from pruning.techniques.plan.observed import Observed
+from pruning.techniques.plan.waves import FIRST, GROWTH, wave_size
+from pruning.techniques.topk.arrangements import Arrangement, Expectations, lined_up
+from pruning.techniques.topk.boundary import Boundary, stricter
+from pruning.techniques.topk.key_extremes import Ends
+from pruning.techniques.topk.orders import SortOrder
+
+
+class TopK:
+    """Which blocks an ORDER BY with a LIMIT still reads."""
+
+    def __init__(
+        self,
+        bounds: KeyBounds,
+        matches: np.ndarray,
+        row_counts: np.ndarray,
+        order: SortOrder,
+        *,
+        wanted: int,
+        keeps_ties: bool,
+        distinct: bool = False,
+        start: Boundary | None = None,
+        arrangement: Arrangement = Arrangement.EXPECTED,
+        densities: np.ndarray | None = None,
+        first_wave: int = FIRST,
+        growth: float = GROWTH,
+    ) -> None:
+        """Start before anything was read.
+
+        Args:
+            bounds: Of the ORDER BY's first key, whose type is known.
+            matches: `Match` of each block, shape (blocks,).
+            row_counts: Live rows of each block, -1 where unknown, shape (blocks,).
+            order: Of the first key.
+            wanted: LIMIT and OFFSET together, >= 0.
+            keeps_ties: Whether rows that tie the boundary belong to the answer, or may: where there are
+                more keys, and under GROUP BY.
+            distinct: Whether rows of equal keys count as one: under GROUP BY.
+            start: A boundary from metadata.
+            arrangement: How blocks are lined up, and where waves end.
+            densities: The share of each block's rows that is thought to satisfy the filter, shape (blocks,).
+            first_wave: Blocks of the first wave, at least.
+            growth: How much larger each wave is than the one before, at least; > 1.
+        """
+        self._order, self._wanted = order, wanted
+        self._keeps_ties, self._distinct = keeps_ties, distinct
+        self._start = self._boundary = start
+        self._first_wave, self._growth = first_wave, growth
+        self._best = Ends.best(bounds, order)
+        self._live = (matches != Match.NONE) & (row_counts != 0)
+        self._live &= bounds.may_null | bounds.may_nan | bounds.may_value
+        self._line = lined_up(arrangement, bounds, order)
+        self._expectations = (
+            Expectations.of(bounds, row_counts, densities, order)
+            if arrangement is Arrangement.EXPECTED
+            else None
+        )
+        self._keys: list[Value | None] = []
+        self._observed: Observed[list[Value | None]] = Observed(len(bounds))
+
+    @property
+    def boundary(self) -> Boundary | None:
+        """The `wanted`-th best key so far; None while there is none."""
+        return self._boundary
+
+    @property
+    def needed(self) -> np.ndarray:
+        """The ordinals of unread blocks that may still hold a row of the answer, in reading order."""
+        needed = self.reaching & ~self._observed.read
+        ordinals: np.ndarray = self._line[needed[self._line]]
+        return ordinals
+
+    @property
+    def reaching(self) -> np.ndarray:
+        """Whether each block, read or not, may hold a row of the answer, shape (blocks,).
+
+        A worker whose report of a block was lost must look at it again, although it has observed it.
+        """
+        if self._wanted <= 0:
+            return np.zeros(len(self._live), bool)
+        if self._boundary is None:
+            everything: np.ndarray = self._live
+            return everything
+        signs = self._best.signs(self._boundary.value, self._order)
+        ties_go = self._boundary.held and not self._keeps_ties
+        reaching: np.ndarray = self._live & (signs < 0 if ties_go else signs <= 0)
+        return reaching
+
+    def next_blocks(self) -> np.ndarray:
+        """The ordinals of the next wave, in reading order; empty where the answer is among what was read."""
+        needed = self.needed
+        return needed[: self._wave(needed)]
+
+    def observe(self, blocks: np.ndarray, keys: Iterable[Value | None]) -> None:
+        """These blocks, maybe more than were asked for, were read.
+
+        Args:
+            blocks: Ordinals. Of blocks that were observed before, no row counts twice.
+            keys: The best `wanted` keys of the rows of the result that they gave, in any order, with
+                duplicates unless `distinct`; all of them where they are fewer.
+        """
+        self._observed.add(blocks, self._best_of(keys))
+        self._held()
+
+    def learn(self, boundary: Boundary) -> None:
+        """Somebody else knows a boundary of this scan.
+
+        Args:
+            boundary: Held only if its rows are kept by whoever gives the answer: rows of a worker that may
+                fail are not, and blocks that tie with them are still needed.
+        """
+        self._start = stricter(self._order, self._start, boundary)
+        self._held()
+
+    def merge(self, other: "TopK") -> None:
+        """What another worker of the same scan observed."""
+        self._observed.merge(other._observed)
+        self._held()
+
+    def _best_of(self, keys: Iterable[Value | None]) -> list[Value | None]:
+        if self._distinct:
+            keys = {self._order.place(key): key for key in keys}.values()
+        return self._order.best(keys, self._wanted)
+
+    def _held(self) -> None:
+        """The boundary anew, after something was observed."""
+        self._keys = self._best_of(key for keys in self._observed for key in keys)
+        enough = 0 < self._wanted == len(self._keys)
+        held = Boundary(self._keys[-1], held=True) if enough else None
+        self._boundary = stricter(self._order, self._start, held)
+
+    def _wave(self, needed: np.ndarray) -> int:
+        size = wave_size(
+            int(np.count_nonzero(self._observed.read)), first=self._first_wave, growth=self._growth
+        )
+        if self._expectations is None:
+            return size
+        return max(size, self._expectations.wave(needed, self._keys, self._wanted))
