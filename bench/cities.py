@@ -19,7 +19,7 @@ from rich.table import Table
 
 from pruning.metadata.table.coverings import CELL_BYTES, CELLS_MAX, LISTS, covering, may_be_inside
 from pruning.rules.sets.regions import Box, Cap
-from skipproof.cities import cities
+from skipproof.commands.cities import cities
 
 BLOCK_ROWS = (500, 1_000)
 CELLS = (8, 16, 32)

@@ -5,7 +5,7 @@ interval on after which the maintained result is not that of full evaluation. Va
 moment that an id is inserted twice, that a row is deleted which does not exist, or that ids of a full
 result repeat; they never see full evaluation.
 
-    python bench/differentiation_twins.py [CASES]
+    PYTHONPATH=. python bench/differentiation_twins.py [CASES]
 """
 
 import sys
@@ -13,9 +13,9 @@ from collections import Counter
 from random import Random
 from time import process_time
 
-from dynamic_tables.bag_backend import BagBackend
-from strategies.dynamic_cases import Finding, drawn_case, outcomes
-from strategies.dynamic_twins import TWINS
+from dynamic_tables.bags.bag_backend import BagBackend
+from mutants.differentiation import TWINS
+from strategies.dynamic.cases import Finding, drawn_case, outcomes
 
 DEPTH = 3
 CASES = 2_000

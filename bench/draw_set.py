@@ -3,8 +3,8 @@
     python bench/draw_set.py [--text-and-time] [--tables N] [--seed N] [--out FILE]
 
 A table's blocks hold rows that lie close together, most of them, so that bounds are narrow and say
-something. Predicates come from `strategies.predicates`. Most of those taken tell rows apart: they are
-TRUE on one row of the table at least, and not on all of them. Those of the two classes whose
+something. Predicates come from `strategies.predicates.predicates`. Most of those taken tell rows apart: they
+are TRUE on one row of the table at least, and not on all of them. Those of the two classes whose
 tightness has a bar of its own come first, up to a share.
 
 With `--text-and-time` it draws the other set, which `text_and_time_set.py` describes.
@@ -20,9 +20,9 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.strategies import SearchStrategy
 from text_and_time_set import drawn_zoned_table, topics_of
 
-from oracles.arithmetic import Overflow
-from oracles.brute_force import evaluate
-from oracles.numbers import NoSecondOpinion
+from oracles.meaning.arithmetic import Overflow
+from oracles.meaning.brute_force import evaluate
+from oracles.meaning.numbers import NoSecondOpinion
 from pruning.expressions.function_groups import mode_of
 from pruning.expressions.traversal import columns, walk
 from pruning.expressions.trees import Column, Expression, Mode
@@ -41,13 +41,13 @@ from pruning.expressions.types import (
     Value,
     decimal,
 )
-from strategies.committed import PATH, TEXT_AND_TIME_PATH, Cases, write
-from strategies.families import is_multi_column, is_single_column
-from strategies.predicates import predicates
-from strategies.tables import Block, Table
-from strategies.text_and_time import zoned_predicates
-from strategies.values import DAY_MAX, DAY_MIN, scaled, to_float32
-from strategies.zones import ZONES
+from strategies.base.tables import Block, Table
+from strategies.base.values import DAY_MAX, DAY_MIN, scaled, to_float32
+from strategies.base.zones import ZONES
+from strategies.predicates.committed import PATH, TEXT_AND_TIME_PATH, Cases, write
+from strategies.predicates.families import is_multi_column, is_single_column
+from strategies.predicates.predicates import predicates
+from strategies.predicates.text_and_time import zoned_predicates
 
 NUMBERS = (BYTE, SHORT, INTEGER, INTEGER, LONG, LONG, DOUBLE, FLOAT, decimal(9, 2), decimal(18, 6))
 TYPES = (*NUMBERS, STRING, STRING, STRING, DATE, DATE, BOOLEAN, decimal(10, 0), decimal(38, 10))

@@ -18,13 +18,13 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.table import Table
 
-from sim.checks import violations
 from sim.files import read
-from sim.measures import measures
-from sim.model import Keeping
-from sim.run import Run
-from sim.scenario import QuerySpec, Scenario, of_seed
-from sim.trace import QueryBegan, QueryEnded, ScanPlanned
+from sim.scans.checks import violations
+from sim.scans.events import QueryBegan, QueryEnded, ScanPlanned
+from sim.scans.measures import measures
+from sim.scans.model import Keeping
+from sim.scans.run import Run
+from sim.scans.scenario import QuerySpec, Scenario, of_seed
 
 SCENARIO = Path(__file__).parents[1] / "sim" / "scenarios" / "metadata-columnar-or-footers.toml"
 PETABYTE, TEN_TERABYTES = 3_000_000, 30_000

@@ -26,13 +26,13 @@ from museum_releases import CURRENT, RELEASES, Release
 from rich.console import Console
 from rich.table import Table
 
-from oracles.contradictions import Verdict
-from skipproof.stand import engines
-from skipproof.stand.examining import Outcome, Write, examine
-from skipproof.stand.hunting import Finding, Hunt, Limits, able, hunt
-from skipproof.stand.workers import Worker, WorkerError
-from skipproof.stand.writing import writers, writing
-from strategies.engine_questions import World
+from oracles.answers.contradictions import Verdict
+from skipproof.stand.hunt.examining import Outcome, Write, examine
+from skipproof.stand.hunt.hunting import Finding, Hunt, Limits, able, hunt
+from skipproof.stand.hunt.writing import writers, writing
+from skipproof.stand.workers import engines
+from skipproof.stand.workers.workers import Worker, WorkerError
+from strategies.engines.engine_questions import World
 
 SECONDS_MAX = 300.0
 SECONDS_TO_SHRINK = 10.0

@@ -24,12 +24,12 @@ from rich.console import Console
 from rich.table import Table
 
 import pruning
-from oracles.frames import session
-from oracles.whole_queries import everything, file_frames, judged, views
+from oracles.answers.frames import session
+from oracles.answers.whole_queries import everything, file_frames, judged, views
 from skipproof.sessions import spark_session
-from strategies.queries import Query
-from strategies.queries_committed import PATH, encode_query, read_queries, write_queries
-from strategies.queries_drawing import queries
+from strategies.queries.committed_queries import PATH, encode_query, read_queries, write_queries
+from strategies.queries.drawing import queries
+from strategies.queries.queries import Query
 
 PROGRESS_EVERY = 100
 TECHNIQUES = ("filter", "join", "limit", "top-k")

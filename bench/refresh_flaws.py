@@ -1,6 +1,6 @@
 """Which flaws of dynamic tables are found within how many seeds, and what validations alone find.
 
-    python bench/refresh_flaws.py [SEEDS]
+    PYTHONPATH=. python bench/refresh_flaws.py [SEEDS]
 
 Of each flaw: the first seed that finds it, in how many of the seeds it is found and by which promises, and in
 how many the three validations of [D] 6.1 fail more refreshes than in the project's own run of that seed. That
@@ -10,14 +10,14 @@ may be chance, as later refreshes of a wrong run are others; the project's own r
 import sys
 from collections import Counter
 
+from mutants.refreshes import FLAWS
 from sim.refreshes.checks import violations
 from sim.refreshes.cloud import RIGHT, Cast
 from sim.refreshes.events import Failed
-from sim.refreshes.flaws import FLAWS
 from sim.refreshes.histories import histories
 from sim.refreshes.run import Run
 from sim.refreshes.worlds import small_world
-from skipproof.judging import judged
+from skipproof.simulations.judging import judged
 
 SEEDS = 60
 # A fourth is the project's own.

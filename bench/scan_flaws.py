@@ -1,6 +1,6 @@
 """Which flaws of scans are found within how many seeds, and by which invariants.
 
-    python bench/scan_flaws.py [SEEDS] [FLAW ...]
+    PYTHONPATH=. python bench/scan_flaws.py [SEEDS] [FLAW ...]
 
 Of each flaw: the first seed that finds it, in how many of the seeds it is found, and by which invariants. The
 project's own run of a seed that finds one is asked too, and must be right. A flaw that raises an exception of
@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 
-from sim.checks import violations
-from sim.flaws import FLAWS
-from sim.run import RIGHT, Cast
-from sim.worlds import SmallWorld, small_world
+from mutants.scans import FLAWS
+from sim.scans.checks import violations
+from sim.scans.run import RIGHT, Cast
+from sim.scans.worlds import SmallWorld, small_world
 
 SEEDS = 200
 

@@ -19,11 +19,11 @@ from pruning.expressions.types import (
     Type,
     Value,
 )
-from strategies.sources import Source
-from strategies.tables import Table
-from strategies.text_and_time import Topic, leaves_of
-from strategies.values import DAY_MAX, DAY_MIN, US_MAX, US_MIN
-from strategies.zones import US_PER_DAY, changes
+from strategies.base.tables import Table
+from strategies.base.values import DAY_MAX, DAY_MIN, US_MAX, US_MIN
+from strategies.base.zones import US_PER_DAY, changes
+from strategies.predicates.sources import Source
+from strategies.predicates.text_and_time import Topic, leaves_of
 
 TYPES = (STRING, STRING, STRING, TIMESTAMP, TIMESTAMP, TIMESTAMP, DATE, DATE, TIMESTAMP_NTZ, INTEGER, DOUBLE)
 NAMES = ("a", "b", "c")

@@ -28,11 +28,11 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table as Grid
 
-from oracles.domains import Known
-from oracles.optimum import Answer, Judge, Optimum
-from oracles.reachability import Row
-from oracles.unpruned import Raises, matches_per_block
-from oracles.witnesses import WitnessJudge
+from oracles.answers.unpruned import Raises, matches_per_block
+from oracles.optimum.domains import Known
+from oracles.optimum.optimum import Answer, Judge, Optimum
+from oracles.optimum.reachability import Row
+from oracles.optimum.witnesses import WitnessJudge
 from pruning.expressions.sql import to_sql
 from pruning.expressions.traversal import children, columns
 from pruning.expressions.trees import Expression, IsNull, Not, type_of
@@ -40,10 +40,18 @@ from pruning.expressions.types import BOOLEAN
 from pruning.rules.sets.truths import Match
 from pruning.verdicts.classification import classify_blocks, compile_predicate
 from skipproof.sessions import spark_session
-from strategies.committed import PATH, TEXT_AND_TIME_PATH, read
-from strategies.families import MULTI_COLUMN, OVERALL, PREFIX, SINGLE_COLUMN, TRUNCATION, families, shape
-from strategies.metadata import BlockFacts, to_metadata
-from strategies.tables import Table
+from strategies.base.metadata import BlockFacts, to_metadata
+from strategies.base.tables import Table
+from strategies.predicates.committed import PATH, TEXT_AND_TIME_PATH, read
+from strategies.predicates.families import (
+    MULTI_COLUMN,
+    OVERALL,
+    PREFIX,
+    SINGLE_COLUMN,
+    TRUNCATION,
+    families,
+    shape,
+)
 
 GAPS_SHOWN = 60
 

@@ -26,7 +26,7 @@ from tpch_data import TABLES, tables, texts
 
 import pruning
 from pruning.errors import InputError
-from skipproof.answers import compare, is_open, materialize
+from skipproof.commands.answers import compare, is_open, materialize
 from skipproof.sessions import spark_session
 
 # [P] 8.3: scale 100, clustered by the same columns; in percent.

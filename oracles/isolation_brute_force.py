@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise, product
 from typing import NamedTuple, TypeAlias
 
-from strategies.histories import Commit, Derive, History, PredicateRead, Read, Version, Write
+from strategies.histories.histories import Commit, Derive, History, PredicateRead, Read, Version, Write
 
 Arc: TypeAlias = tuple[int, int]
 Cycle: TypeAlias = tuple[Arc, ...]

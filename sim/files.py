@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pruning.errors import InputError
-from sim.claims import Claimed, converted, tables_of
+from sim.kernel.scenario_schema import Claimed, converted, tables_of
 from sim.refreshes.scenario import DYNAMIC_TABLES, RefreshScenario
-from sim.scenario import Scenario
+from sim.scans.scenario import Scenario
 
 SCANS = "scans"
 KINDS: Mapping[str, type[Claimed]] = {SCANS: Scenario, DYNAMIC_TABLES: RefreshScenario}

@@ -14,12 +14,12 @@ def demo() -> Any:
         MissingPackage: there is no PySpark.
     """
     require_pyspark()
-    return importlib.import_module("skipproof.demo")
+    return importlib.import_module("skipproof.commands.demo")
 
 
 def stand() -> Any:
     """The module that runs hunts."""
-    return _module("skipproof.checking", {"hypothesis"}, "The stand needs Hypothesis", "testbed")
+    return _module("skipproof.commands.checking", {"hypothesis"}, "The stand needs Hypothesis", "testbed")
 
 
 def histories() -> Any:
@@ -30,7 +30,7 @@ def histories() -> Any:
 def simulator() -> Any:
     """The module that runs scenarios."""
     return _module(
-        "skipproof.simulating",
+        "skipproof.simulations.simulating",
         {"msgspec", "scipy", "simpy", "sqlglot"},
         "The simulator needs SimPy",
         "simulator",

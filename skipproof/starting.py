@@ -1,24 +1,8 @@
 """Starts the command line once it is sure that no folder of the user's hides a package of skipproof."""
 
 import sys
-from importlib.machinery import PathFinder
-from importlib.util import module_from_spec
-from pathlib import Path
 
-
-def hidden_package() -> str | None:
-    """Return a sentence that names what hides a package of skipproof; None where nothing does.
-
-    `pruning` may be what is hidden, so its module that checks this is run from its place, and not imported.
-    """
-    folder = Path(__file__).parents[1] / "pruning"
-    spec = PathFinder.find_spec("siblings", [str(folder)])
-    assert spec is not None
-    assert spec.loader is not None
-    siblings = module_from_spec(spec)
-    spec.loader.exec_module(siblings)
-    sentence: str | None = siblings.hidden_package()
-    return sentence
+from skipproof.installation import hidden_package
 
 
 def main() -> None:
@@ -27,6 +11,6 @@ def main() -> None:
     if sentence is not None:
         print(f"skipproof: {sentence}", file=sys.stderr)
         sys.exit(2)
-    from skipproof.cli import main as run
+    from skipproof.commands.cli import main as run
 
     run()

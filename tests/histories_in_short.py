@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from strategies.histories import (
+from strategies.histories.histories import (
     Abort,
     Begin,
     Commit,

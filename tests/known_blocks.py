@@ -1,8 +1,8 @@
 """What a block's metadata tells of each column, as the optimum takes it."""
 
-from oracles.domains import Known
-from strategies.metadata import BlockFacts
-from strategies.tables import Table
+from oracles.optimum.domains import Known
+from strategies.base.metadata import BlockFacts
+from strategies.base.tables import Table
 
 
 def known_of(table: Table, block: BlockFacts) -> dict[str, Known]:

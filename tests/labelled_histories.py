@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from histories_in_short import history_of
 
-from strategies.histories import History
+from strategies.histories.histories import History
 
 LABELLED = Path(__file__).parents[2] / "shared" / "histories" / "labelled.jsonl"
 

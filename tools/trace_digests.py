@@ -12,8 +12,8 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from sim.files import read
-from sim.trace import lines
-from sim.varying import Case, cases_with
+from sim.kernel.trace import lines
+from sim.kernel.varying import Case, cases_with
 
 SCENARIOS = Path(__file__).parents[1] / "sim" / "scenarios"
 

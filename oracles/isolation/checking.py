@@ -18,7 +18,7 @@ from oracles.isolation.notation import history_of_json
 from oracles.isolation.snapshots import aborted_read, begin_clash, intermediate_read, snapshot_clash
 from oracles.isolation.validity import checked
 from oracles.isolation.witnesses import Explaining, Witness
-from strategies.histories import History
+from strategies.histories.histories import History
 
 
 class Verdict(enum.Enum):

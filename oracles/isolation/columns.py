@@ -8,7 +8,7 @@ import numpy as np
 
 from oracles.isolation.errors import UnusableHistory
 from oracles.isolation.lists import Ints, Lists
-from strategies.histories import (
+from strategies.histories.histories import (
     Abort,
     Begin,
     Commit,

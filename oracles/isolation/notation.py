@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from oracles.isolation.errors import UnusableHistory
-from strategies.histories import (
+from strategies.histories.histories import (
     Abort,
     Begin,
     Commit,

@@ -1,14 +1,14 @@
 """Definitions bound apart from the engine: for users' statements, and for what tables should hold."""
 
-from dynamic_tables.binding import bind, names_of
-from dynamic_tables.ddl import Name
-from dynamic_tables.entities import Entity, Kind, State
-from dynamic_tables.frontiers import TableId
-from dynamic_tables.graphs import meaning
-from dynamic_tables.queries import Query
-from dynamic_tables.refreshing import Columns
-from dynamic_tables.sql import Lookup
-from dynamic_tables.types import Field
+from dynamic_tables.catalog.ddl import Name
+from dynamic_tables.catalog.entities import Entity, Kind, State
+from dynamic_tables.catalog.graphs import meaning
+from dynamic_tables.maintenance.queries import Query
+from dynamic_tables.refreshes.engine import Columns
+from dynamic_tables.sql.binding import bind, names_of
+from dynamic_tables.sql.definitions import Lookup
+from dynamic_tables.storage.frontiers import TableId
+from dynamic_tables.values.types import Field
 
 # Of names without a schema in statements.
 SCHEMA = "s"

@@ -24,13 +24,14 @@ DVS-14 and DVS-15 are of histories, and a checker of isolation judges them
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-from dynamic_tables.entities import State
-from dynamic_tables.errors import UserError
-from dynamic_tables.frontiers import TableId
-from dynamic_tables.graphs import node_of
-from dynamic_tables.scheduling import ERRORS, ERRORS_MAX, TICK_US
+from dynamic_tables.catalog.entities import State
+from dynamic_tables.catalog.graphs import node_of
+from dynamic_tables.scheduling.scheduler import ERRORS, ERRORS_MAX, TICK_US
+from dynamic_tables.storage.frontiers import TableId
+from dynamic_tables.values.errors import UserError
 from pruning.errors import InputError
-from sim.claims import Violation
+from sim.kernel.scenario_schema import Violation
+from sim.kernel.trace import Event
 from sim.refreshes.events import (
     Asked,
     Broken,
@@ -49,7 +50,6 @@ from sim.refreshes.events import (
 from sim.refreshes.recording import Refreshed
 from sim.refreshes.run import Run
 from sim.refreshes.truths import Truths
-from sim.trace import Event
 
 _SHOWN = 3
 

@@ -9,14 +9,14 @@ from typing import Any, Protocol, TypeVar
 from simpy import Resource
 from simpy.events import Event as Waiting
 
-from dynamic_tables import ddl
-from dynamic_tables.accounts import Account
-from dynamic_tables.backends import Backend
-from dynamic_tables.bag_backend import BagBackend
-from dynamic_tables.binding import bind
-from dynamic_tables.clock import Clock
-from dynamic_tables.entities import Kind
-from dynamic_tables.events import (
+from dynamic_tables.bags.backends import Backend
+from dynamic_tables.bags.bag_backend import BagBackend
+from dynamic_tables.catalog import ddl
+from dynamic_tables.catalog.entities import Kind
+from dynamic_tables.catalog.graphs import node_of, nodes
+from dynamic_tables.refreshes.accounts import Account
+from dynamic_tables.refreshes.engine import Engine
+from dynamic_tables.scheduling.events import (
     Command,
     Event,
     Fail,
@@ -32,22 +32,22 @@ from dynamic_tables.events import (
     Tick,
     Timer,
 )
-from dynamic_tables.frontiers import TableId
-from dynamic_tables.graphs import node_of, nodes
-from dynamic_tables.refreshing import Engine
-from dynamic_tables.scheduling import SILENCE_US_MAX, Scheduler
-from dynamic_tables.sql_statements import Refresh, statement
-from dynamic_tables.states import Condition, Expected, expected
+from dynamic_tables.scheduling.scheduler import SILENCE_US_MAX, Scheduler
+from dynamic_tables.scheduling.states import Condition, Expected, expected
+from dynamic_tables.sql.binding import bind
+from dynamic_tables.sql.statements import Refresh, statement
+from dynamic_tables.storage.clock import Clock
+from dynamic_tables.storage.frontiers import TableId
 from pruning.errors import InputError
-from sim import draws
-from sim.draws import Draws
+from sim.kernel import draws
+from sim.kernel.draws import Draws
+from sim.kernel.trace import Trace
 from sim.refreshes import events as told
 from sim.refreshes.asserting import Asserting
 from sim.refreshes.binding import Bindings
 from sim.refreshes.faults import Troubles, Weather
 from sim.refreshes.model import Setup
 from sim.refreshes.recording import Record
-from sim.trace import Trace
 
 Waits = Generator[Waiting, Any, Any]
 Message = TypeVar("Message", bound=StartRefresh | Heartbeat | Finished | Failed)

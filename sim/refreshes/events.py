@@ -1,6 +1,6 @@
 """What happened to dynamic tables: events of the trace. Tables are told by identity; `Named` tells names."""
 
-from sim.trace import Event
+from sim.kernel.trace import Event
 
 
 class Named(Event, frozen=True, kw_only=True, tag="Named"):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, TypeVar
 
-from sim.faults import Fault
+from sim.kernel.faults import Fault
 
 Phase = Literal["begun", "computed", "committed"]
 PHASES: tuple[Phase, ...] = ("begun", "computed", "committed")

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dynamic_tables.ddl import Mode
-from dynamic_tables.entities import Entity, Kind, State
-from dynamic_tables.frontiers import TableId
-from dynamic_tables.lags import TargetLag
-from dynamic_tables.states import Condition
+from dynamic_tables.catalog.ddl import Mode
+from dynamic_tables.catalog.entities import Entity, Kind, State
+from dynamic_tables.catalog.lags import TargetLag
+from dynamic_tables.scheduling.states import Condition
+from dynamic_tables.storage.frontiers import TableId
 from sim.refreshes.events import Judged
 from sim.refreshes.layering import depths
 from sim.refreshes.naming import named

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from dynamic_tables.clock import Timestamp
-from dynamic_tables.frontiers import TableId
-from sim.claims import Judgeable
+from dynamic_tables.storage.clock import Timestamp
+from dynamic_tables.storage.frontiers import TableId
+from sim.kernel.scenario_schema import Judgeable
 from sim.refreshes.recording import Record, Refreshed, Transaction
 from sim.refreshes.run import Run
 

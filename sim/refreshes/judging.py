@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
-from dynamic_tables.frontiers import TableId
-from dynamic_tables.graphs import node_of
-from dynamic_tables.states import Condition, Expected
+from dynamic_tables.catalog.graphs import node_of
+from dynamic_tables.scheduling.states import Condition, Expected
+from dynamic_tables.storage.frontiers import TableId
 from sim.refreshes.cloud import Cloud
 from sim.refreshes.events import Judged
 

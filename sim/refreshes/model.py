@@ -1,7 +1,7 @@
 """What the cloud around dynamic tables is made of: frozen numbers with their units, no process."""
 
-from sim.claims import Count, Positive
-from sim.model import Model
+from sim.kernel.model import Model
+from sim.kernel.scenario_schema import Count, Positive
 
 SECOND_US = 1_000_000
 MINUTE_US = 60 * SECOND_US

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from dynamic_tables.frontiers import TableId
+from dynamic_tables.storage.frontiers import TableId
 from sim.refreshes.events import Named
 from sim.refreshes.run import Run
 

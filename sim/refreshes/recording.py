@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dynamic_tables.changes import Contents
-from dynamic_tables.clock import Timestamp
-from dynamic_tables.entities import Kind, State
-from dynamic_tables.frontiers import Consumed, TableId
+from dynamic_tables.catalog.entities import Kind, State
+from dynamic_tables.storage.clock import Timestamp
+from dynamic_tables.storage.frontiers import Consumed, TableId
+from dynamic_tables.values.changes import Contents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

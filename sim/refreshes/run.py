@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import msgspec
 
-from dynamic_tables.applying import CLONED
-from dynamic_tables.entities import Kind
-from dynamic_tables.states import Expected
-from sim.draws import Clock, Draws
+from dynamic_tables.catalog.applying import CLONED
+from dynamic_tables.catalog.entities import Kind
+from dynamic_tables.scheduling.states import Expected
+from sim.kernel.draws import Clock, Draws
+from sim.kernel.trace import FaultBegan, FaultEnded, Trace
 from sim.refreshes.cloud import RIGHT, Cast, Cloud, Waits
 from sim.refreshes.events import Purged
 from sim.refreshes.faults import AnyFault, NodeCrash, Poison, Purge, SchedulerCrash, Surgery, Troubles
@@ -20,7 +21,6 @@ from sim.refreshes.recording import Record
 from sim.refreshes.semantics import cast_of
 from sim.refreshes.users import Users
 from sim.refreshes.workers import Workers
-from sim.trace import FaultBegan, FaultEnded, Trace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import NamedTuple, TypeAlias
 
-from dynamic_tables.entities import State
-from dynamic_tables.frontiers import TableId
-from dynamic_tables.graphs import nodes
-from dynamic_tables.lags import lags_in_force
+from dynamic_tables.catalog.entities import State
+from dynamic_tables.catalog.graphs import nodes
+from dynamic_tables.catalog.lags import lags_in_force
+from dynamic_tables.storage.frontiers import TableId
 from sim.refreshes.events import Committed, Named
 from sim.refreshes.graphs import in_order
 from sim.refreshes.naming import named

@@ -9,8 +9,9 @@ from typing import Literal
 import msgspec
 
 from pruning.errors import InputError
-from sim.claims import Claimed, Judgeable, Positive, Violation
-from sim.model import Model
+from sim.kernel.model import Model
+from sim.kernel.scenario_schema import Claimed, Judgeable, Positive, Violation
+from sim.kernel.trace import Trace
 from sim.refreshes import faults as faulty
 from sim.refreshes.checks import violations
 from sim.refreshes.faults import AnyFault, NodeCrash, Skew
@@ -20,7 +21,6 @@ from sim.refreshes.model import Reader, Setup, Statement, Warehouse, World, Writ
 from sim.refreshes.results import results
 from sim.refreshes.run import Run, run
 from sim.refreshes.worlds import small_world
-from sim.trace import Trace
 
 DYNAMIC_TABLES = "dynamic tables"
 

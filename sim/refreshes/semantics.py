@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from dynamic_tables.entities import Entity, Kind
-from dynamic_tables.frontiers import TableId
-from dynamic_tables.refreshing import Engine
-from dynamic_tables.versions import Version
+from dynamic_tables.catalog.entities import Entity, Kind
+from dynamic_tables.refreshes.engine import Engine
+from dynamic_tables.storage.frontiers import TableId
+from dynamic_tables.storage.versions import Version
 from sim.refreshes.cloud import Cast
 from sim.refreshes.model import Setup
 

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from dynamic_tables.actions import RefreshAction
-from dynamic_tables.entities import Entity, Kind, State
-from dynamic_tables.frontiers import TableId
+from dynamic_tables.catalog.entities import Entity, Kind, State
+from dynamic_tables.refreshes.actions import RefreshAction
+from dynamic_tables.storage.frontiers import TableId
+from sim.kernel.spans import Mark, Span, marks, merged
+from sim.kernel.trace import Event
 from sim.refreshes.events import (
     Began,
     Committed,
@@ -25,8 +27,6 @@ from sim.refreshes.graphs import in_order
 from sim.refreshes.naming import named
 from sim.refreshes.recording import Stated
 from sim.refreshes.run import Run
-from sim.timelines import Mark, Span, marks, merged
-from sim.trace import Event
 
 Attempt: TypeAlias = tuple[TableId, int, int]
 

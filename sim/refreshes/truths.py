@@ -6,13 +6,13 @@ Removes  frontiers, stored versions, differentiation, and what any dynamic table
 
 from bisect import bisect_right
 
-from dynamic_tables.bag_backend import BagBackend
-from dynamic_tables.changes import Contents
-from dynamic_tables.entities import Entity, Kind, State
-from dynamic_tables.frontiers import TableId
-from dynamic_tables.netting import reshaped
-from dynamic_tables.queries import Query
-from dynamic_tables.refreshing import layout
+from dynamic_tables.bags.bag_backend import BagBackend
+from dynamic_tables.catalog.entities import Entity, Kind, State
+from dynamic_tables.maintenance.queries import Query
+from dynamic_tables.refreshes.engine import layout
+from dynamic_tables.storage.frontiers import TableId
+from dynamic_tables.storage.netting import reshaped
+from dynamic_tables.values.changes import Contents
 from sim.refreshes.binding import Bindings
 from sim.refreshes.recording import Record
 

@@ -3,11 +3,11 @@
 import random
 from collections.abc import Iterable
 
-from dynamic_tables.changes import Action, Cell, Change, Delta, Row, RowId
-from dynamic_tables.clock import Clock
-from dynamic_tables.entities import Column, Entity, Kind
-from dynamic_tables.frontiers import TableId
-from dynamic_tables.types import Kind as TypeKind
+from dynamic_tables.catalog.entities import Column, Entity, Kind
+from dynamic_tables.storage.clock import Clock
+from dynamic_tables.storage.frontiers import TableId
+from dynamic_tables.values.changes import Action, Cell, Change, Delta, Row, RowId
+from dynamic_tables.values.types import Kind as TypeKind
 from pruning.errors import InputError
 from sim.refreshes import events as told
 from sim.refreshes.cloud import Cloud, Waits

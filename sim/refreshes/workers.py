@@ -7,7 +7,7 @@ from functools import partial
 from simpy.events import Event as Waiting
 from simpy.resources.resource import Request
 
-from dynamic_tables.actions import (
+from dynamic_tables.refreshes.actions import (
     AlreadyRefreshed,
     Plan,
     RefreshAction,
@@ -15,8 +15,8 @@ from dynamic_tables.actions import (
     Staged,
     ValidationFailed,
 )
-from dynamic_tables.changes import Action
-from dynamic_tables.events import Failed, Fault, Finished, Heartbeat, StartRefresh
+from dynamic_tables.scheduling.events import Failed, Fault, Finished, Heartbeat, StartRefresh
+from dynamic_tables.values.changes import Action
 from sim.refreshes import events as told
 from sim.refreshes.cloud import Cloud, Waits
 from sim.refreshes.faults import Phase

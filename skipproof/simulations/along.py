@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sim.claims import Setting
-from sim.varying import spelled
+from sim.kernel.scenario_schema import Setting
+from sim.kernel.varying import spelled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, PathPatch, Rectangle
 from matplotlib.path import Path
 
-from sim.faults import Fault
-from sim.timelines import Kind, Mark, Span
+from sim.kernel.faults import Fault
+from sim.kernel.spans import Kind, Mark, Span
 from skipproof.simulations import look
 
 # Points.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
-from sim.varying import spelled
+from sim.kernel.varying import spelled
 from skipproof.simulations import look
 from skipproof.simulations.along import Along, Spread
 from skipproof.simulations.look import Picture

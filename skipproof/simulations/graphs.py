@@ -6,9 +6,9 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch, Patch, PathPatch
 from matplotlib.path import Path
 
-from dynamic_tables.ddl import Mode
-from dynamic_tables.entities import Kind
-from dynamic_tables.lags import DOWNSTREAM
+from dynamic_tables.catalog.ddl import Mode
+from dynamic_tables.catalog.entities import Kind
+from dynamic_tables.catalog.lags import DOWNSTREAM
 from sim.refreshes.graphs import Graph, Stands, trimmed
 from sim.refreshes.layering import Layout, Stop, layered
 from skipproof.simulations import bands, look

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from sim.timelines import Asking, Doing, Lane, Sign, Timeline
+from sim.scans.timelines import Asking, Doing, Lane, Sign, Timeline
 from skipproof.simulations import bands, look
 from skipproof.simulations.bands import Band, Bar
 from skipproof.simulations.look import Picture

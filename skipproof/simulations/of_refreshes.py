@@ -6,7 +6,6 @@ from sim.refreshes.graphs import graph
 from sim.refreshes.run import Run
 from sim.refreshes.sawtooths import sawtooths
 from sim.refreshes.timelines import Room, timeline
-from skipproof.simulating import Ran
 from skipproof.simulations import look
 from skipproof.simulations.along import along
 from skipproof.simulations.curves import Axis, curves_picture
@@ -14,6 +13,7 @@ from skipproof.simulations.graphs import graph_picture
 from skipproof.simulations.lags import lags_picture, teeth_picture
 from skipproof.simulations.look import Picture
 from skipproof.simulations.refreshes import refreshes_picture
+from skipproof.simulations.simulating import Ran
 
 # Of states of the catalog nearer to each other than this share of a run, a picture shows the last.
 NEAR = 1_000

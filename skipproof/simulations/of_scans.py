@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from sim.run import Run
-from sim.settling import settling
-from sim.timelines import Room, over_us, timeline
-from skipproof.simulating import Ran
+from sim.scans.prune_timeline import settling
+from sim.scans.run import Run
+from sim.scans.timelines import Room, over_us, timeline
 from skipproof.simulations import look
 from skipproof.simulations.along import along, apart
 from skipproof.simulations.curves import Axis, curves_picture
@@ -13,6 +12,7 @@ from skipproof.simulations.lanes import lanes_picture, rows_each
 from skipproof.simulations.latency import latency_picture
 from skipproof.simulations.look import Picture
 from skipproof.simulations.shares import pruned_picture, settling_picture
+from skipproof.simulations.simulating import Ran
 
 LANES_MAX, STEPS_MAX = 32, 400
 

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from dynamic_tables.actions import RefreshAction
+from dynamic_tables.refreshes.actions import RefreshAction
 from sim.refreshes.timelines import Said, Sign, Standing, Timeline
 from skipproof.simulations import bands, look
 from skipproof.simulations.bands import Band, Bar

@@ -10,15 +10,15 @@ from pathlib import Path
 import msgspec
 from jinja2 import Environment
 
-from sim.claims import Played
-from sim.faults import FOREVER_US, Fault
+from sim.kernel.faults import FOREVER_US, Fault
+from sim.kernel.scenario_schema import Played
 from sim.refreshes.scenario import Refreshes
 from sim.refreshes.timelines import said
-from sim.scenario import Scanned, Scenario
+from sim.scans.scenario import Scanned, Scenario
 from skipproof import pages
-from skipproof.simulating import Ran, Simulated
 from skipproof.simulations import look, of_refreshes, of_scans
 from skipproof.simulations.look import Picture
+from skipproof.simulations.simulating import Ran, Simulated
 from skipproof.simulations.summaries import compared
 
 RUNS_TOLD_MAX, VIOLATIONS_TOLD_MAX, MISSED_TOLD_MAX = 50, 10, 100

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from sim.settling import CANCELLED, READ, Settling
+from sim.scans.prune_timeline import CANCELLED, READ, Settling
 from skipproof.simulations import bands, look
 from skipproof.simulations.look import Picture
 

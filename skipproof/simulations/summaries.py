@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sim.claims import Bounds, Claimed, Setting
-from sim.expecting import Measured, number, out_of_bounds, ratios
-from sim.varying import listed
+from sim.kernel.expecting import Measured, number, out_of_bounds, ratios
+from sim.kernel.scenario_schema import Bounds, Claimed, Setting
+from sim.kernel.varying import listed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,44 +5,22 @@ pytest imports this in every run, so that it imports nothing of the stand until 
 
 import importlib.util
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from skipproof.starting import hidden_package
+from skipproof.installation import hidden_package
 
 if TYPE_CHECKING:
-    from skipproof.stand.workers import Worker
+    from skipproof.stand.hunt.part import Part
+    from skipproof.stand.workers.workers import Worker
 
-AREAS = ("aggregate", "dml", "filter", "join", "limit", "topk")
 EXAMPLES_PER_ITEM = 100
 # A round of the hunt takes one seed, and an item as many rounds as it has findings and refusals for.
 SEEDS_PER_ITEM = 1_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """What one item asks.
-
-    Attributes:
-        label: The engine, as items and the command line call it.
-        area: The class of questions.
-        ordinal: Of the item among those of its engine and class.
-        examples: How many questions.
-        seed: Of the first round.
-        findings: Where a folder is made for each finding; None makes none.
-    """
-
-    label: str
-    area: str
-    ordinal: int
-    examples: int
-    seed: int
-    findings: Path | None
 
 
 class Contradicted(Exception):
@@ -50,10 +28,16 @@ class Contradicted(Exception):
 
 
 class Workers:
-    """The engines of a run by their labels, each started when it is first asked."""
+    """The engines of a run by their labels, each started when it is first asked.
 
-    def __init__(self, commands: dict[str, tuple[str, ...]]) -> None:
+    Attributes:
+        commands: What starts each of them.
+        areas: The classes of questions that they are asked.
+    """
+
+    def __init__(self, commands: dict[str, tuple[str, ...]], areas: Sequence[str]) -> None:
         self.commands = commands
+        self.areas = areas
         self._started: dict[str, Worker] = {}
         self._stack = ExitStack()
 
@@ -63,7 +47,7 @@ class Workers:
         Raises:
             WorkerError: it does not start.
         """
-        from skipproof.stand.workers import Worker
+        from skipproof.stand.workers.workers import Worker
 
         if label not in self._started:
             self._started[label] = self._stack.enter_context(Worker(self.commands[label]))
@@ -80,7 +64,7 @@ WORKERS = pytest.StashKey[Workers]()
 class HuntItem(pytest.Item):
     """Some questions of one class to one engine."""
 
-    def __init__(self, *, part: Part, **given: Any) -> None:
+    def __init__(self, *, part: "Part", **given: Any) -> None:
         super().__init__(**given)
         self.part = part
         self.add_marker("skipproof")
@@ -95,8 +79,8 @@ class HuntItem(pytest.Item):
         sentence = hidden_package()
         if sentence is not None:
             raise Contradicted(sentence)
-        from skipproof.stand.parts import UNASKED, hunted
-        from skipproof.stand.workers import WorkerError
+        from skipproof.stand.hunt.parts import UNASKED, hunted
+        from skipproof.stand.workers.workers import WorkerError
 
         try:
             told = hunted(self.config.stash[WORKERS].of(self.part.label), self.part)
@@ -158,7 +142,10 @@ def pytest_configure(config: pytest.Config) -> None:
     sentence = hidden_package()
     if sentence is not None:
         raise pytest.UsageError(sentence)
-    config.stash[WORKERS] = Workers(_commands(config))
+    # Imported here, because collecting may put a folder on the path that hides the package.
+    from strategies.engines.questions import AREAS
+
+    config.stash[WORKERS] = Workers(_commands(config), sorted(AREAS))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -180,7 +167,7 @@ def pytest_collection_modifyitems(
 
 
 def _commands(config: pytest.Config) -> dict[str, tuple[str, ...]]:
-    from skipproof.stand.engines import UnknownEngine, engine
+    from skipproof.stand.workers.engines import UnknownEngine, engine
 
     commands: dict[str, tuple[str, ...]] = {}
     for name in config.getoption("skipproof_engine"):
@@ -195,11 +182,13 @@ def _commands(config: pytest.Config) -> dict[str, tuple[str, ...]]:
     return commands
 
 
-def _parts(config: pytest.Config) -> Iterator[Part]:
+def _parts(config: pytest.Config) -> Iterator["Part"]:
+    from skipproof.stand.hunt.part import Part
+
     examples = config.getoption("skipproof_examples")
     findings = config.getoption("skipproof_findings")
     for label in config.stash[WORKERS].commands:
-        for area in AREAS:
+        for area in config.stash[WORKERS].areas:
             for ordinal, first in enumerate(range(0, examples, EXAMPLES_PER_ITEM)):
                 yield Part(
                     label=label,
@@ -211,7 +200,7 @@ def _parts(config: pytest.Config) -> Iterator[Part]:
                 )
 
 
-def _again(part: Part, config: pytest.Config) -> str:
+def _again(part: "Part", config: pytest.Config) -> str:
     """The command that runs one item alone."""
     commands = config.stash[WORKERS].commands
     named = part.label in config.getoption("skipproof_engine")

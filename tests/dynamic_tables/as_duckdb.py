@@ -11,7 +11,7 @@ from typing import Any
 
 import duckdb
 
-from dynamic_tables.algebra import (
+from dynamic_tables.maintenance.algebra import (
     Aggregate,
     Distinct,
     Explode,
@@ -26,10 +26,10 @@ from dynamic_tables.algebra import (
     Window,
     WindowFunction,
 )
-from dynamic_tables.changes import Cell, Contents, Row
-from dynamic_tables.expressions import Call, Case, Cast, Column, Expression, Literal
-from dynamic_tables.types import ARRAY, INTEGER, Kind, Type
-from strategies.dynamic_contents import Table
+from dynamic_tables.values.changes import Cell, Contents, Row
+from dynamic_tables.values.expressions import Call, Case, Cast, Column, Expression, Literal
+from dynamic_tables.values.types import ARRAY, INTEGER, Kind, Type
+from strategies.dynamic.contents import Table
 
 
 class NotRendered(Exception):

@@ -3,12 +3,13 @@
 from collections.abc import Hashable, Mapping
 from itertools import pairwise
 
-from dynamic_tables.bag_backend import BagBackend
-from dynamic_tables.changes import Contents, Delta, Row
-from dynamic_tables.netting import apply, difference
-from dynamic_tables.queries import Query
-from dynamic_tables.sql import Definition, Table, bound
-from dynamic_tables.types import (
+from dynamic_tables.bags.bag_backend import BagBackend
+from dynamic_tables.maintenance.queries import Query
+from dynamic_tables.sql.definitions import Definition, Table, bound
+from dynamic_tables.storage.netting import apply, difference
+from dynamic_tables.values.cells import exact
+from dynamic_tables.values.changes import Contents, Delta, Row
+from dynamic_tables.values.types import (
     ARRAY,
     BOOLEAN,
     DATE,
@@ -20,8 +21,7 @@ from dynamic_tables.types import (
     Field,
     decimal,
 )
-from dynamic_tables.values import exact
-from strategies.dynamic_contents import Step
+from strategies.dynamic.contents import Step
 
 TABLES: Mapping[str, Table] = {
     "l": Table("L", (Field("k", INTEGER), Field("x", TEXT))),

@@ -1,7 +1,9 @@
 """A scheduler on a bench: graphs in a line, events by name, commands that are kept."""
 
-from dynamic_tables.ddl import Initialize
-from dynamic_tables.events import (
+from dynamic_tables.catalog.ddl import Initialize
+from dynamic_tables.catalog.graphs import Node
+from dynamic_tables.catalog.lags import MINUTE_US
+from dynamic_tables.scheduling.events import (
     Failed,
     Fault,
     Finished,
@@ -13,9 +15,7 @@ from dynamic_tables.events import (
     Tick,
     Timer,
 )
-from dynamic_tables.graphs import Node
-from dynamic_tables.lags import MINUTE_US
-from dynamic_tables.scheduling import TICK_US, Scheduler
+from dynamic_tables.scheduling.scheduler import TICK_US, Scheduler
 
 SECOND_US = 1_000_000
 CREATE = {"initialize": Initialize.ON_CREATE}

@@ -5,17 +5,17 @@ Each gives columns a and b again, so that any may be read by any.
 
 from dataclasses import dataclass
 
-from dynamic_tables.aggregates import aggregate
-from dynamic_tables.algebra import Filter, Group, Join, JoinKind, Project, Scan, UnionAll
-from dynamic_tables.bag_backend import BagBackend
-from dynamic_tables.entities import Kind
-from dynamic_tables.expressions import Column, Literal
-from dynamic_tables.functions import call
-from dynamic_tables.netting import reshaped
-from dynamic_tables.queries import Query
-from dynamic_tables.refreshing import layout
-from dynamic_tables.types import INTEGER, Field
-from dynamic_tables.versions import Purged
+from dynamic_tables.bags.aggregates import aggregate
+from dynamic_tables.bags.bag_backend import BagBackend
+from dynamic_tables.catalog.entities import Kind
+from dynamic_tables.maintenance.algebra import Filter, Group, Join, JoinKind, Project, Scan, UnionAll
+from dynamic_tables.maintenance.queries import Query
+from dynamic_tables.refreshes.engine import layout
+from dynamic_tables.storage.netting import reshaped
+from dynamic_tables.storage.versions import Purged
+from dynamic_tables.values.expressions import Column, Literal
+from dynamic_tables.values.functions import call
+from dynamic_tables.values.types import INTEGER, Field
 from pruning.errors import InputError
 
 FIELDS = (Field("a", INTEGER), Field("b", INTEGER))

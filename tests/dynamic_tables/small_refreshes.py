@@ -4,7 +4,7 @@ import pytest
 from small_queries import bag, evaluated
 from small_world import World
 
-from dynamic_tables.actions import RefreshFailed
+from dynamic_tables.refreshes.actions import RefreshFailed
 
 
 def world_of(kind="copy", *reads, **options):

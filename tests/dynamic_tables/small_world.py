@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from small_queries import BACKEND, FIELDS, Small, bind
 from world_promises import Promises, Violation
 
-from dynamic_tables import ddl
-from dynamic_tables.accounts import Account
-from dynamic_tables.actions import AlreadyRefreshed, RefreshAction, RefreshFailed
-from dynamic_tables.changes import Action, Change
-from dynamic_tables.clock import Clock
-from dynamic_tables.entities import Kind
-from dynamic_tables.events import (
+from dynamic_tables.catalog import ddl
+from dynamic_tables.catalog.entities import Kind
+from dynamic_tables.catalog.graphs import nodes
+from dynamic_tables.catalog.lags import MINUTE_US
+from dynamic_tables.refreshes.accounts import Account
+from dynamic_tables.refreshes.actions import AlreadyRefreshed, RefreshAction, RefreshFailed
+from dynamic_tables.refreshes.engine import Engine
+from dynamic_tables.scheduling.events import (
     Failed,
     Fault,
     Finished,
@@ -27,12 +28,11 @@ from dynamic_tables.events import (
     Timer,
     Trigger,
 )
-from dynamic_tables.graphs import nodes
-from dynamic_tables.lags import MINUTE_US
-from dynamic_tables.refreshing import Engine
-from dynamic_tables.scheduling import ERRORS, ERRORS_MAX, Scheduler
-from dynamic_tables.types import INTEGER, Field
-from dynamic_tables.versions import Table
+from dynamic_tables.scheduling.scheduler import ERRORS, ERRORS_MAX, Scheduler
+from dynamic_tables.storage.clock import Clock
+from dynamic_tables.storage.versions import Table
+from dynamic_tables.values.changes import Action, Change
+from dynamic_tables.values.types import INTEGER, Field
 from pruning.errors import InputError
 
 SECOND_US = 1_000_000

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynamic_tables import applying, ddl
-from dynamic_tables.catalog import Catalog, replayed
-from dynamic_tables.clock import Timestamp
-from dynamic_tables.ddl import Privilege
-from dynamic_tables.entities import SYSTEM
-from dynamic_tables.graphs import meaning, node_of, nodes, touched
-from dynamic_tables.lags import DOWNSTREAM
-from dynamic_tables.types import INTEGER, Field
+from dynamic_tables.catalog import applying, ddl
+from dynamic_tables.catalog.ddl import Privilege
+from dynamic_tables.catalog.entities import SYSTEM
+from dynamic_tables.catalog.graphs import meaning, node_of, nodes, touched
+from dynamic_tables.catalog.lags import DOWNSTREAM
+from dynamic_tables.catalog.log import Catalog, replayed
+from dynamic_tables.storage.clock import Timestamp
+from dynamic_tables.values.types import INTEGER, Field
 from pruning.errors import InputError
 
 MINUTE_US = 60_000_000

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from maintaining import TABLES, evaluated, maintained, query
 
-from dynamic_tables import ddl
-from dynamic_tables.bag_backend import BagBackend
-from dynamic_tables.errors import CastFailed, DivisionByZero, Refused, UserError
-from dynamic_tables.lags import DOWNSTREAM
-from dynamic_tables.sql import Definition, Table, View, bound, view
-from dynamic_tables.sql_statements import Refresh, statement
-from dynamic_tables.types import INTEGER, TEXT, TIMESTAMP, VARIANT, Field, decimal
+from dynamic_tables.bags.bag_backend import BagBackend
+from dynamic_tables.catalog import ddl
+from dynamic_tables.catalog.lags import DOWNSTREAM
+from dynamic_tables.sql.definitions import Definition, Table, View, bound, view
+from dynamic_tables.sql.statements import Refresh, statement
+from dynamic_tables.values.errors import CastFailed, DivisionByZero, Refused, UserError
+from dynamic_tables.values.types import INTEGER, TEXT, TIMESTAMP, VARIANT, Field, decimal
 from pruning.errors import InputError
 
 OPTIONS = "TARGET_LAG = '5 minutes' WAREHOUSE = wh"

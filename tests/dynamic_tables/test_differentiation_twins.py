@@ -4,9 +4,9 @@ from random import Random
 
 import pytest
 
-from dynamic_tables.bag_backend import BagBackend
-from strategies.dynamic_cases import Finding, drawn_case, outcomes
-from strategies.dynamic_twins import TWINS
+from dynamic_tables.bags.bag_backend import BagBackend
+from mutants.differentiation import TWINS
+from strategies.dynamic.cases import Finding, drawn_case, outcomes
 
 DEPTH = 3
 SEEDS_MAX = 1_500

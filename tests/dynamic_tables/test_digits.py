@@ -11,15 +11,15 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from maintaining import evaluated, query
 
-from dynamic_tables.aggregates import AGGREGATES
-from dynamic_tables.casts import cast
-from dynamic_tables.errors import CastFailed, DivisionByZero, Overflow, UserError
-from dynamic_tables.evaluation import compiled
-from dynamic_tables.expressions import Column
-from dynamic_tables.functions import call
-from dynamic_tables.types import DIGITS_MAX, INTEGER, Type
+from dynamic_tables.bags.aggregates import AGGREGATES
+from dynamic_tables.values.casts import cast
+from dynamic_tables.values.errors import CastFailed, DivisionByZero, Overflow, UserError
+from dynamic_tables.values.evaluation import compiled
+from dynamic_tables.values.expressions import Column
+from dynamic_tables.values.functions import call
+from dynamic_tables.values.types import DIGITS_MAX, INTEGER, Type
 from pruning.errors import InputError
-from strategies.dynamic_numbers import Number, number_types, numbers
+from strategies.dynamic.numbers import Number, number_types, numbers
 
 IDEAL: Mapping[str, Callable[[Fraction, Fraction], Fraction]] = {
     "+": lambda one, other: one + other,

@@ -4,12 +4,12 @@ import pytest
 from scheduler_bench import SECOND_US, Bench, node
 from small_world import World
 
-from dynamic_tables import ddl
-from dynamic_tables.ddl import Initialize, Privilege
-from dynamic_tables.events import Fault
-from dynamic_tables.lags import DOWNSTREAM, MINUTE_US
-from dynamic_tables.scheduling import Scheduler
-from dynamic_tables.states import Condition, expected, monitored, too_fast
+from dynamic_tables.catalog import ddl
+from dynamic_tables.catalog.ddl import Initialize, Privilege
+from dynamic_tables.catalog.lags import DOWNSTREAM, MINUTE_US
+from dynamic_tables.scheduling.events import Fault
+from dynamic_tables.scheduling.scheduler import Scheduler
+from dynamic_tables.scheduling.states import Condition, expected, monitored, too_fast
 from pruning.errors import InputError
 
 

@@ -8,11 +8,11 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from maintaining import TABLES, evaluated, maintained, query, whole
 
-from dynamic_tables.bag_backend import BagBackend
-from dynamic_tables.changes import Cell, Row
-from dynamic_tables.sql import Definition, Table, bound
-from dynamic_tables.types import OBJECT, Field
-from dynamic_tables.values import exact
+from dynamic_tables.bags.bag_backend import BagBackend
+from dynamic_tables.sql.definitions import Definition, Table, bound
+from dynamic_tables.values.cells import exact
+from dynamic_tables.values.changes import Cell, Row
+from dynamic_tables.values.types import OBJECT, Field
 from pruning.errors import InputError
 
 TEXT = "SELECT f.key, f.index, f.value FROM e, LATERAL FLATTEN(input => payload) f"

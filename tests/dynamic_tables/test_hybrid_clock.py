@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dynamic_tables.clock import Clock, Timestamp
+from dynamic_tables.storage.clock import Clock, Timestamp
 
 NODES = st.integers(0, 2)
 WALLS = st.integers(0, 5_000_000)

@@ -12,13 +12,13 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from maintaining import deltas, maintained, query, whole
 
-from dynamic_tables.algebra import Join, JoinKind, Relation, UnionAll, walk
-from dynamic_tables.bag_backend import BagBackend
-from dynamic_tables.bags import KERNELS
-from dynamic_tables.differentiation import RULES
-from dynamic_tables.queries import Query
-from dynamic_tables.values import HASH_BYTES, PREFIX_LENGTH
-from strategies.dynamic_cases import drawn_case, outcomes
+from dynamic_tables.bags.bag_backend import BagBackend
+from dynamic_tables.bags.operators import KERNELS
+from dynamic_tables.maintenance.algebra import Join, JoinKind, Relation, UnionAll, walk
+from dynamic_tables.maintenance.differentiation import RULES
+from dynamic_tables.maintenance.queries import Query
+from dynamic_tables.values.cells import HASH_BYTES, PREFIX_LENGTH
+from strategies.dynamic.cases import drawn_case, outcomes
 
 DEPTH = 3
 # Queries, each over up to eight intervals; a few fail over their rows before any.

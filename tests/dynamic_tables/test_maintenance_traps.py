@@ -1,6 +1,6 @@
 """Traps of incremental maintenance that others have met: what sets each off, and where it was seen.
 
-Numbers are those of `strategies/dynamic_twins.py`; missing ones are of refreshes and schedules.
+Numbers are those of `mutants/differentiation.py`; missing ones are of refreshes and schedules.
 """
 
 from decimal import Decimal
@@ -8,17 +8,17 @@ from decimal import Decimal
 import pytest
 from maintaining import TABLES, deltas, evaluated, maintained, query, whole
 
-from dynamic_tables.algebra import Group
-from dynamic_tables.bag_backend import BagBackend
-from dynamic_tables.bag_changes import Interval
-from dynamic_tables.changes import Action, Change
-from dynamic_tables.differentiation import RULES, differentiate
-from dynamic_tables.errors import DivisionByZero, Refused
-from dynamic_tables.netting import difference
-from dynamic_tables.plans import derivatives, reads
-from dynamic_tables.values import key_id
-from strategies.dynamic_contents import Step
-from strategies.dynamic_twins import TEXTBOOK
+from dynamic_tables.bags.bag_backend import BagBackend
+from dynamic_tables.bags.changes import Interval
+from dynamic_tables.maintenance.algebra import Group
+from dynamic_tables.maintenance.differentiation import RULES, differentiate
+from dynamic_tables.maintenance.plans import derivatives, reads
+from dynamic_tables.storage.netting import difference
+from dynamic_tables.values.cells import key_id
+from dynamic_tables.values.changes import Action, Change
+from dynamic_tables.values.errors import DivisionByZero, Refused
+from mutants.differentiation import TEXTBOOK
+from strategies.dynamic.contents import Step
 
 NAN = float("nan")
 

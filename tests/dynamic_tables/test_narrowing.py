@@ -5,13 +5,13 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynamic_tables.algebra import scans
-from dynamic_tables.bag_backend import BagBackend
-from dynamic_tables.errors import UserError
-from dynamic_tables.narrowing import narrow, narrowed
-from dynamic_tables.queries import Query
-from dynamic_tables.values import exact
-from strategies.dynamic_cases import drawn_case
+from dynamic_tables.bags.bag_backend import BagBackend
+from dynamic_tables.maintenance.algebra import scans
+from dynamic_tables.maintenance.narrowing import narrow, narrowed
+from dynamic_tables.maintenance.queries import Query
+from dynamic_tables.values.cells import exact
+from dynamic_tables.values.errors import UserError
+from strategies.dynamic.cases import drawn_case
 
 
 @given(random=st.randoms(use_true_random=False))

@@ -4,13 +4,10 @@ from small_queries import FIELDS, Small, bag
 from small_refreshes import commit, did, holds_what_it_should, refresh, refresh_fails, world_of
 from small_world import World
 
-from dynamic_tables import ddl
-from dynamic_tables.actions import (
-    Cause,
-    RefreshAction,
-)
-from dynamic_tables.events import Fault
-from dynamic_tables.types import INTEGER, Field
+from dynamic_tables.catalog import ddl
+from dynamic_tables.refreshes.actions import Cause, RefreshAction
+from dynamic_tables.scheduling.events import Fault
+from dynamic_tables.values.types import INTEGER, Field
 
 C = Field("c", INTEGER)
 

@@ -5,20 +5,20 @@ from small_queries import bag
 from small_refreshes import commit, did, holds_what_it_should, refresh, refresh_fails, world_of
 from small_world import SECOND_US, World
 
-from dynamic_tables import ddl
-from dynamic_tables.actions import (
+from dynamic_tables.catalog import ddl
+from dynamic_tables.catalog.ddl import Mode, Privilege
+from dynamic_tables.catalog.lags import DOWNSTREAM, MINUTE_US
+from dynamic_tables.refreshes.actions import (
     AlreadyRefreshed,
     Cause,
     RefreshAction,
     RefreshFailed,
     ValidationFailed,
 )
-from dynamic_tables.changes import Action, Change
-from dynamic_tables.ddl import Mode, Privilege
-from dynamic_tables.events import Fault
-from dynamic_tables.lags import DOWNSTREAM, MINUTE_US
-from dynamic_tables.types import INTEGER, Field
-from dynamic_tables.versions import NoVersion
+from dynamic_tables.scheduling.events import Fault
+from dynamic_tables.storage.versions import NoVersion
+from dynamic_tables.values.changes import Action, Change
+from dynamic_tables.values.types import INTEGER, Field
 from pruning.errors import InputError
 
 C = Field("c", INTEGER)

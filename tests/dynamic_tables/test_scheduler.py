@@ -2,7 +2,8 @@
 
 from scheduler_bench import SECOND_US, Bench, created, node, said, started
 
-from dynamic_tables.events import (
+from dynamic_tables.catalog.lags import DOWNSTREAM, MINUTE_US
+from dynamic_tables.scheduling.events import (
     Failed,
     Fault,
     Flag,
@@ -15,15 +16,7 @@ from dynamic_tables.events import (
     Tick,
     Timer,
 )
-from dynamic_tables.lags import DOWNSTREAM, MINUTE_US
-from dynamic_tables.scheduling import (
-    ATTEMPTS_MAX,
-    ERRORS,
-    ERRORS_MAX,
-    FOLLOWS,
-    TICK_US,
-    Scheduler,
-)
+from dynamic_tables.scheduling.scheduler import ATTEMPTS_MAX, ERRORS, ERRORS_MAX, FOLLOWS, TICK_US, Scheduler
 
 
 def test_a_table_starts_when_all_that_it_reads_have_committed():

@@ -1,16 +1,16 @@
 """Whole pipelines in SQL: created, filled, refreshed by their lags, read."""
 
-from dynamic_tables.accounts import Account
-from dynamic_tables.actions import AlreadyRefreshed
-from dynamic_tables.bag_backend import BagBackend
-from dynamic_tables.binding import bind, names_of
-from dynamic_tables.changes import Action, Change
-from dynamic_tables.clock import Clock
-from dynamic_tables.ddl import CreateView
-from dynamic_tables.events import Finished, StartRefresh, Tick, Timer
-from dynamic_tables.lags import MINUTE_US
-from dynamic_tables.scheduling import Scheduler
-from dynamic_tables.sql_statements import statement
+from dynamic_tables.bags.bag_backend import BagBackend
+from dynamic_tables.catalog.ddl import CreateView
+from dynamic_tables.catalog.lags import MINUTE_US
+from dynamic_tables.refreshes.accounts import Account
+from dynamic_tables.refreshes.actions import AlreadyRefreshed
+from dynamic_tables.scheduling.events import Finished, StartRefresh, Tick, Timer
+from dynamic_tables.scheduling.scheduler import Scheduler
+from dynamic_tables.sql.binding import bind, names_of
+from dynamic_tables.sql.statements import statement
+from dynamic_tables.storage.clock import Clock
+from dynamic_tables.values.changes import Action, Change
 
 SECOND_US = 1_000_000
 

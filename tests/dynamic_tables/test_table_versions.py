@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynamic_tables.algebra import Scan
-from dynamic_tables.changes import Action, Change
-from dynamic_tables.clock import Timestamp
-from dynamic_tables.frontiers import Dependencies, Frontier
-from dynamic_tables.netting import MissingRow, RepeatedRow, apply, difference, inverse, net, same_row
-from dynamic_tables.queries import Query
-from dynamic_tables.versions import NoVersion, Purged, Table
+from dynamic_tables.maintenance.algebra import Scan
+from dynamic_tables.maintenance.queries import Query
+from dynamic_tables.storage.clock import Timestamp
+from dynamic_tables.storage.frontiers import Dependencies, Frontier
+from dynamic_tables.storage.netting import MissingRow, RepeatedRow, apply, difference, inverse, net, same_row
+from dynamic_tables.storage.versions import NoVersion, Purged, Table
+from dynamic_tables.values.changes import Action, Change
 
 NOTHING = Dependencies(Query(Scan("t1", ())), frozenset(), {})
 CONTENTS = st.dictionaries(st.sampled_from("abcd"), st.tuples(st.sampled_from([None, 0, 1, 1.0, True, ""])))

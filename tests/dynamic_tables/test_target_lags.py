@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynamic_tables.lags import (
+from dynamic_tables.catalog.lags import (
     DOWNSTREAM,
     PERIODS_US,
     below_upstream,

@@ -3,16 +3,9 @@
 import pytest
 from scheduler_bench import CREATE, SECOND_US, Bench, created, node, said, started
 
-from dynamic_tables.events import (
-    Fail,
-    Reason,
-    Trigger,
-)
-from dynamic_tables.lags import DOWNSTREAM, MINUTE_US
-from dynamic_tables.scheduling import (
-    JOBS_MAX,
-    TICK_US,
-)
+from dynamic_tables.catalog.lags import DOWNSTREAM, MINUTE_US
+from dynamic_tables.scheduling.events import Fail, Reason, Trigger
+from dynamic_tables.scheduling.scheduler import JOBS_MAX, TICK_US
 
 
 def test_a_manual_refresh_is_later_than_its_asking_and_takes_upstream_along():

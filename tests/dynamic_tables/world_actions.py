@@ -2,10 +2,10 @@
 
 from small_queries import FIELDS, KINDS, Small
 
-from dynamic_tables import ddl
-from dynamic_tables.ddl import Initialize, Mode
-from dynamic_tables.lags import DOWNSTREAM, MINUTE_US
-from dynamic_tables.types import INTEGER, Field
+from dynamic_tables.catalog import ddl
+from dynamic_tables.catalog.ddl import Initialize, Mode
+from dynamic_tables.catalog.lags import DOWNSTREAM, MINUTE_US
+from dynamic_tables.values.types import INTEGER, Field
 
 LAGS = [MINUTE_US, 2 * MINUTE_US, 5 * MINUTE_US, DOWNSTREAM]
 BASES = ["s.b0", "s.b1"]

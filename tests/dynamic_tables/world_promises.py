@@ -2,14 +2,14 @@
 
 from small_queries import bag, evaluated
 
-from dynamic_tables.actions import RefreshAction
-from dynamic_tables.errors import UserError
-from dynamic_tables.events import Fault, Finished, Trigger
-from dynamic_tables.graphs import node_of, nodes
-from dynamic_tables.lags import PERIODS_US
-from dynamic_tables.scheduling import ATTEMPTS_MAX, ERRORS_MAX, TICK_US
-from dynamic_tables.states import Condition, expected
-from dynamic_tables.versions import NoVersion, Purged
+from dynamic_tables.catalog.graphs import node_of, nodes
+from dynamic_tables.catalog.lags import PERIODS_US
+from dynamic_tables.refreshes.actions import RefreshAction
+from dynamic_tables.scheduling.events import Fault, Finished, Trigger
+from dynamic_tables.scheduling.scheduler import ATTEMPTS_MAX, ERRORS_MAX, TICK_US
+from dynamic_tables.scheduling.states import Condition, expected
+from dynamic_tables.storage.versions import NoVersion, Purged
+from dynamic_tables.values.errors import UserError
 from pruning.errors import InputError
 
 # How a table is told to be while a worker with a heartbeat refreshes it.

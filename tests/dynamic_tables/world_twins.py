@@ -2,17 +2,17 @@
 
 from small_world import World
 
-from dynamic_tables import refreshing
-from dynamic_tables.actions import Cause, RefreshAction, RefreshFailed
-from dynamic_tables.clock import Clock, Timestamp
-from dynamic_tables.entities import Kind
-from dynamic_tables.events import Fault, Reason, Trigger
-from dynamic_tables.frontiers import Frontier
-from dynamic_tables.jobs import Jobs
-from dynamic_tables.refreshing import Engine
-from dynamic_tables.scheduling import TICK_US, Scheduler
-from dynamic_tables.tracking import Calendar
-from dynamic_tables.versions import Purged, Table
+from dynamic_tables.catalog.entities import Kind
+from dynamic_tables.refreshes import engine as refreshing
+from dynamic_tables.refreshes.actions import Cause, RefreshAction, RefreshFailed
+from dynamic_tables.refreshes.engine import Engine
+from dynamic_tables.scheduling.events import Fault, Reason, Trigger
+from dynamic_tables.scheduling.jobs import Jobs
+from dynamic_tables.scheduling.scheduler import TICK_US, Scheduler
+from dynamic_tables.scheduling.tracking import Calendar
+from dynamic_tables.storage.clock import Clock, Timestamp
+from dynamic_tables.storage.frontiers import Frontier
+from dynamic_tables.storage.versions import Purged, Table
 
 # The engine
 

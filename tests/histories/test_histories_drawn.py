@@ -10,17 +10,8 @@ from hypothesis import HealthCheck, Phase, find, given, seed, settings
 from hypothesis.errors import InvalidArgument
 
 from oracles.isolation_brute_force import PROSCRIBED, Kind, judge
-from strategies.histories import (
-    Abort,
-    Commit,
-    Derive,
-    History,
-    PredicateRead,
-    Read,
-    Version,
-    Write,
-)
-from strategies.histories_drawn import histories
+from strategies.histories.histories import Abort, Commit, Derive, History, PredicateRead, Read, Version, Write
+from strategies.histories.histories_drawn import histories
 
 PHENOMENA = ("G0", "G1a", "G1b", "G1c", "G-single", "G-nonadjacent", "G2-item", "G2", "G-SI", "G-SI-rt")
 SAMPLE, ROUNDS = 400, 8

@@ -6,8 +6,8 @@ from hypothesis import event, given
 
 from oracles import isolation
 from oracles.isolation_brute_force import judge
-from strategies.histories import History, Version
-from strategies.histories_drawn import histories
+from strategies.histories.histories import History, Version
+from strategies.histories.histories_drawn import histories
 
 
 def assert_agreement(history: History, *, literal: bool) -> None:

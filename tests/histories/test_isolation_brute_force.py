@@ -4,7 +4,7 @@ import pytest
 from labelled_histories import BY_NAME, Labelled, needs_labels
 
 from oracles.isolation_brute_force import PROSCRIBED, TooLarge, judge
-from strategies.histories import Abort, Commit, Derive, History, Read, Version, Write
+from strategies.histories.histories import Abort, Commit, Derive, History, Read, Version, Write
 
 SPURIOUS = {"join-dt-static-dim", "no-data-rederivation"}
 

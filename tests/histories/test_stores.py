@@ -8,10 +8,10 @@ from budget import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mutants.store_histories import BROKEN, RIGHT, Known, record, recordings
 from oracles import isolation
 from oracles.isolation_brute_force import judge
-from strategies.histories import Commit
-from strategies.stores_known import BROKEN, RIGHT, Known, record, recordings
+from strategies.histories.histories import Commit
 
 STORES = {**RIGHT, **BROKEN}
 FEW, SMALL = 6, 6

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from oracles.frames import settings
+from oracles.answers.frames import settings
 from pruning.errors import InputError
 from pruning.expressions import types
 from pruning.metadata.files.listing import is_data

@@ -17,7 +17,7 @@ from looking_up import array, denied_in_files, holding
 from pruning.expressions import types
 from pruning.metadata.index import bloom
 from pruning.metadata.table.memberships import FIELD, value_type
-from strategies import values as drawn
+from strategies.base import values as drawn
 
 WRITTEN_TYPES = (*(type_ for type_ in drawn.TYPES if type_ != types.BOOLEAN),)
 

@@ -16,7 +16,7 @@ from pruning.expressions import types
 from pruning.expressions.types import Type, Value
 from pruning.metadata.index.buckets import bucket_of, hashes, hashes_of
 from pruning.metadata.table.memberships import FIELD
-from strategies import values as drawn
+from strategies.base import values as drawn
 
 TEXTS = [b"", b"a", b"abc", b"abcd", b"abcde", "grün".encode(), b"\xf0\x9f\x98\x80", b"0123456789abcdef" * 3]
 

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from pruning.expressions.trees import And, Column, Compare, Comparison, IsNull, Literal, Not, Opaque
 from pruning.expressions.types import BOOLEAN, DATE, DOUBLE, LONG, STRING
 from pruning.verdicts.densities import POINTS, _spread, densities
-from strategies.layouts import tables
-from strategies.metadata import exact_facts, metadata, to_metadata
-from strategies.predicates import predicates
-from strategies.tables import Table
+from strategies.base.layouts import tables
+from strategies.base.metadata import exact_facts, metadata, to_metadata
+from strategies.base.tables import Table
+from strategies.predicates.predicates import predicates
 
 EVEN = range(100)
 

@@ -20,7 +20,7 @@ from pruning.metadata.index import membership_query as module
 from pruning.metadata.index.membership_query import POINTS_MAX, Holdings, may_hold, points
 from pruning.metadata.index.own_filters import Budget
 from pruning.rules.sets import cuts
-from strategies import values as drawn
+from strategies.base import values as drawn
 
 # From nothing but the layout to a dictionary of everything.
 BUDGETS = (0, 64, 96, 110, 128, 200, 1_024, 1 << 20)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rewriting import BINARY, CHUNKS, LIST, META, ROW_GROUPS, rewrite
 
-from oracles.frames import settings as spark_settings
+from oracles.answers.frames import settings as spark_settings
 from pruning.expressions import types
 from pruning.expressions.trees import Column, Compare, Comparison, IsNull, Literal
 from pruning.metadata.footers.nested import DEPTH_MAX, leaves

@@ -17,9 +17,9 @@ from pruning.expressions.types import Type
 from pruning.metadata.table.schema import arrow_type, block_schema
 from pruning.metadata.views import constant_blocks as module
 from pruning.metadata.views.constant_blocks import occurrences, with_function
-from strategies.layouts import tables
-from strategies.metadata import exact_facts, metadata, to_metadata
-from strategies.tables import Table, to_arrow
+from strategies.base.layouts import tables
+from strategies.base.metadata import exact_facts, metadata, to_metadata
+from strategies.base.tables import Table, to_arrow
 
 NAME = "f(...)"
 RESULTS = {

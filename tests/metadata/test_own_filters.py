@@ -21,7 +21,7 @@ from pruning.metadata.index import block_values, bloom, indexed_files, indexing,
 from pruning.metadata.index.encodings import own_encoding
 from pruning.metadata.index.own_filters import BITS_MIN, BITS_WANTED, Budget, bytes_needed, own_filter
 from pruning.metadata.table.memberships import FIELD
-from strategies import values as drawn
+from strategies.base import values as drawn
 
 FILTERED = tuple(type_ for type_ in drawn.TYPES if type_ != types.BOOLEAN)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pruning.metadata.table.structs import field_of, has_field, made_of, with_fields
-from strategies.names import hostile_names
+from strategies.base.names import hostile_names
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("pruning", "dynamic_tables", "oracles", "sim", "strategies", "skipproof", "bench", "tests")

@@ -12,7 +12,7 @@ import pytest
 import pruning
 from pruning.errors import InputError, SkippedFileWarning
 from pruning.metadata.files.locations import above
-from skipproof.describing import describe
+from skipproof.commands.describing import describe
 
 DELTA, ICEBERG, HUDI = "Delta Lake", "Iceberg", "Hudi"
 

@@ -145,7 +145,7 @@ def test_a_file_that_takes_its_reader_down_is_one_sentence(
 ) -> None:
     """The files before and after it are answered for."""
     deadly = (
-        "import os, time; from pruning.metadata import verifying; check = verifying.check\n"
+        "import os, time; from pruning.metadata.views import verifying; check = verifying.check\n"
         f"verifying.check = lambda file: {does} if 'deadly' in file else check(file)\n"
         "verifying.serve()"
     )

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from oracles.brute_force import evaluate
-from oracles.numbers import NoSecondOpinion
-from oracles.unpruned import Raises, truths_per_row
+from oracles.answers.unpruned import Raises, truths_per_row
+from oracles.meaning.brute_force import evaluate
+from oracles.meaning.numbers import NoSecondOpinion
 from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import Column, Compare, Comparison, Expression, type_of
 from pruning.expressions.types import Value
-from strategies.tables import Table
+from strategies.base.tables import Table
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from histories_in_short import history
 
-from strategies.histories import History
+from strategies.histories.histories import History
 
 READ_SKEW = "G-SI G-SI-rt G-nonadjacent G-single G2 G2-item"
 

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from oracles.arithmetic import Overflow, calculate
-from oracles.brute_force import compare, evaluate
-from oracles.casts import cast
-from oracles.numbers import NoSecondOpinion
-from oracles.unpruned import Raises, truths_per_row
+from oracles.answers.unpruned import Raises, truths_per_row
+from oracles.meaning.arithmetic import Overflow, calculate
+from oracles.meaning.brute_force import compare, evaluate
+from oracles.meaning.casts import cast
+from oracles.meaning.numbers import NoSecondOpinion
 from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import Column, Comparison, Expression, Like, Mode, Opaque, Operator
 from pruning.expressions.types import (
@@ -28,9 +28,9 @@ from pruning.expressions.types import (
     Type,
     decimal,
 )
-from strategies.layouts import tables
-from strategies.predicates import predicates
-from strategies.tables import Table
+from strategies.base.layouts import tables
+from strategies.base.tables import Table
+from strategies.predicates.predicates import predicates
 
 ZONES = st.sampled_from(["UTC", "America/Los_Angeles", "Asia/Kolkata", "Europe/London"])
 MODES = st.sampled_from([(Mode.TRY,), tuple(Mode)])

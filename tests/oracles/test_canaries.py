@@ -26,9 +26,9 @@ from known_files import (
     written,
 )
 
-from oracles import canaries, footers, twins
-from oracles.canaries import canary, none_match
-from oracles.footers import InMeta
+from oracles.files import canaries, counterfactual_files, footers
+from oracles.files.canaries import canary, none_match
+from oracles.files.footers import InMeta
 
 
 @pytest.fixture
@@ -88,8 +88,8 @@ def test_a_canary_has_the_pages_of_the_original(original: Path, tmp_path: Path) 
     twin = canary(original, tmp_path / "twin.parquet", ROW, schema=table().schema)
     (body, footer), (source, stated) = footers.read(twin), footers.read(original)
     chunks, others = ([*chain.from_iterable(footers.chunks_of(file))] for file in (footer, stated))
-    pages = [twins.first_rows(body, chunk) for chunk in chunks]
-    assert pages == [twins.first_rows(source, other) for other in others]
+    pages = [counterfactual_files.first_rows(body, chunk) for chunk in chunks]
+    assert pages == [counterfactual_files.first_rows(source, other) for other in others]
     assert {len(firsts or []) for firsts in pages} >= {5}
     for field in (footers.InChunk.COLUMN_INDEX, footers.InChunk.OFFSET_INDEX):
         assert all(field in chunk for chunk in chunks)
@@ -200,4 +200,4 @@ def test_nested_columns_and_empty_row_groups_have_canaries(tmp_path: Path) -> No
     assert [len(group) for group in footers.chunks_of(footers.read(twin)[1])] == [
         len(group) for group in chunks
     ]
-    assert twins.row_group_rows(twin) == (0, 20, 10)
+    assert counterfactual_files.row_group_rows(twin) == (0, 20, 10)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from oracles.contradictions import Verdict, contradiction, is_open, unlimited
-from strategies.questions import Call, Column, Key, Literal, Question, Relation
+from oracles.answers.contradictions import Verdict, contradiction, is_open, unlimited
+from strategies.engines.questions import Call, Column, Key, Literal, Question, Relation
 
 A = Column("a", "int64")
 WHERE = Call(">", (A, Literal(0, "int64")))

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from known_files import facts, table, written
 
-from oracles import footers, twins
-from oracles.footers import (
+from oracles.files import counterfactual_files, footers
+from oracles.files.footers import (
     BINARY,
     BYTE,
     DOUBLE,
@@ -64,7 +64,7 @@ def test_unknown_fields_survive(original: Path, tmp_path: Path) -> None:
     assert footers.read(path) == (body, footer)
     assert pq.read_table(path).equals(table())
     assert facts(path) == facts(original)
-    stripped = footers.read(twins.stripped(path, tmp_path / "stripped.parquet"))[1]
+    stripped = footers.read(counterfactual_files.stripped(path, tmp_path / "stripped.parquet"))[1]
     assert {field: stripped[field] for field in unknown} == unknown
 
 
@@ -114,7 +114,7 @@ def test_what_is_no_footer_is_refused_in_a_sentence(
     path = tmp_path / "spoilt.parquet"
     path.write_bytes(spoil(original.read_bytes()))
     with pytest.raises(Malformed) as caught:
-        twins.stripped(path, tmp_path / "twin.parquet")
+        counterfactual_files.stripped(path, tmp_path / "twin.parquet")
     assert str(caught.value).startswith(f"{path}: {sentence}")
     assert "\n" not in str(caught.value)
 

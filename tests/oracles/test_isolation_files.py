@@ -15,7 +15,7 @@ from oracles.isolation.files import Entry, UnusableFile, convert, entries
 from oracles.isolation.notation import dumps, loads
 from oracles.isolation.parquet import ORDER, PREDICATE, SCHEMA, columns_of_part, parts
 from oracles.isolation.parquet_rows import table_of
-from strategies.histories import History
+from strategies.histories.histories import History
 
 HISTORIES = {name: known.history for name, known in KNOWN.items()}
 

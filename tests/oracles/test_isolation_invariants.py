@@ -11,7 +11,17 @@ from itertools import count
 from histories_in_short import history
 
 from oracles import isolation
-from strategies.histories import Abort, Begin, Commit, Derive, History, Operation, Read, Version, Write
+from strategies.histories.histories import (
+    Abort,
+    Begin,
+    Commit,
+    Derive,
+    History,
+    Operation,
+    Read,
+    Version,
+    Write,
+)
 
 ACCOUNTS = ("a", "b", "c", "d")
 TABLES: Mapping[str, tuple[str, ...]] = {"s": ("a", "b"), "t": ("c", "d"), "u": ("s", "t")}

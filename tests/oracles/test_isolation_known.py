@@ -12,7 +12,7 @@ from oracles import isolation
 from oracles.isolation import Verdict
 from oracles.isolation.notation import loads
 from oracles.isolation_brute_force import judge
-from strategies.histories import History
+from strategies.histories.histories import History
 
 
 @pytest.mark.parametrize("name", KNOWN)

@@ -9,7 +9,7 @@ from histories_in_short import history
 from oracles import isolation
 from oracles.isolation import LEVELS, PHENOMENA, UnusableHistory, Verdict, closures
 from oracles.isolation.notation import dumps, loads
-from strategies.histories import History, Version, Write
+from strategies.histories.histories import History, Version, Write
 
 # Text, orders, predicates; and what is said.
 IMPOSSIBLE: dict[str, tuple[str, str, dict[str, tuple[str, str]], str]] = {

@@ -18,7 +18,7 @@ from hypothesis.strategies import DrawFn
 
 from oracles import isolation
 from oracles.isolation_brute_force import Edge, Judgement, Kind, judge
-from strategies.histories import (
+from strategies.histories.histories import (
     Abort,
     Begin,
     Commit,
@@ -31,7 +31,7 @@ from strategies.histories import (
     Version,
     Write,
 )
-from strategies.histories_drawn import histories
+from strategies.histories.histories_drawn import histories
 
 FRESH = "fresh"
 

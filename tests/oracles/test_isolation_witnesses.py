@@ -10,7 +10,7 @@ from histories_known import KNOWN
 
 from oracles import isolation
 from oracles.isolation import Result, Witness, cycles, searching
-from strategies.histories import (
+from strategies.histories.histories import (
     Abort,
     Begin,
     Commit,

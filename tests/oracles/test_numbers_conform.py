@@ -15,9 +15,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from oracles.brute_force import evaluate
-from oracles.frames import ROW_ORDINAL, rows_frame, session
-from oracles.numbers import NoSecondOpinion, Overflow
+from oracles.answers.frames import ROW_ORDINAL, rows_frame, session
+from oracles.meaning.brute_force import evaluate
+from oracles.meaning.numbers import NoSecondOpinion, Overflow
 from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import (
     Arithmetic,
@@ -43,8 +43,8 @@ from pruning.expressions.types import (
     Value,
     decimal,
 )
-from strategies.tables import Table
-from strategies.values import values
+from strategies.base.tables import Table
+from strategies.base.values import values
 
 RELEASE = tuple(int(part) for part in pyspark.__version__.split(".")[:2])
 INTEGERS = (BYTE, SHORT, INTEGER, LONG)

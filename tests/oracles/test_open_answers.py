@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oracles.answers import difference
-from strategies.queries import Openness, Query
+from oracles.answers.open_answers import difference
+from strategies.queries.queries import Openness, Query
 
 NAN = math.nan
 ROWS = [(1, b"a"), (1, b"a"), (2, b"b"), (2, b"c"), (None, b"d")]

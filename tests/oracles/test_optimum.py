@@ -8,12 +8,12 @@ from budget import examples
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
-from oracles import rows_within
-from oracles.brute_force import evaluate
-from oracles.domains import Known, by_order_alone, ordinal, representatives, value_at, whole
-from oracles.numbers import NoSecondOpinion
-from oracles.optimum import Answer, Judge, Optimum
-from oracles.rows_within import combinations
+from oracles.meaning.brute_force import evaluate
+from oracles.meaning.numbers import NoSecondOpinion
+from oracles.optimum import rows_within
+from oracles.optimum.domains import Known, by_order_alone, ordinal, representatives, value_at, whole
+from oracles.optimum.optimum import Answer, Judge, Optimum
+from oracles.optimum.rows_within import combinations
 from pruning.expressions.traversal import columns
 from pruning.expressions.trees import (
     And,
@@ -45,10 +45,10 @@ from pruning.expressions.types import (
     Value,
     decimal,
 )
-from strategies.layouts import tables
-from strategies.predicates import predicates
-from strategies.tables import Table, is_nan, sort_key
-from strategies.values import TYPES, values
+from strategies.base.layouts import tables
+from strategies.base.tables import Table, is_nan, sort_key
+from strategies.base.values import TYPES, values
+from strategies.predicates.predicates import predicates
 
 A, B, C = Column("a", INTEGER), Column("b", INTEGER), Column("c", INTEGER)
 S, T, D = Column("s", STRING), Column("t", STRING), Column("d", DOUBLE)

@@ -5,7 +5,7 @@ import math
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from oracles.rows import bag, difference, fingerprint
+from oracles.answers.rows import bag, difference, fingerprint
 
 SCHEMA = "a int, b int, x double"
 ROWS = [(1, 2, 0.5), (1, 2, 0.5), (None, 3, math.nan)]

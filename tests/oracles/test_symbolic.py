@@ -11,8 +11,8 @@ import pytest
 import z3
 from test_numbers_conform import INEXACT, Refusal, grid, ours, subjects
 
-from oracles.numbers import NoSecondOpinion, nearest_float32, rounded_text
-from oracles.symbolic import Ideals, Meaning, Outcome
+from oracles.meaning.numbers import NoSecondOpinion, nearest_float32, rounded_text
+from oracles.symbolic.evaluation import Ideals, Meaning, Outcome
 from pruning.expressions.sql import to_sql
 from pruning.expressions.traversal import columns
 from pruning.expressions.trees import Call, Expression, Mode

@@ -4,8 +4,8 @@ import pytest
 from conforming import conformance
 from pyspark.sql import SparkSession
 
-from oracles.brute_force import evaluate
-from oracles.numbers import NoSecondOpinion
+from oracles.meaning.brute_force import evaluate
+from oracles.meaning.numbers import NoSecondOpinion
 from pruning.expressions.trees import (
     Call,
     Column,

@@ -6,10 +6,10 @@ import pytest
 from conforming import conformance
 from pyspark.sql import SparkSession
 
-from oracles.brute_force import evaluate
-from oracles.frames import session
-from oracles.numbers import NoSecondOpinion, Overflow
-from oracles.zones import instant_of, local_of, midnight_of, offset_us
+from oracles.answers.frames import session
+from oracles.meaning.brute_force import evaluate
+from oracles.meaning.numbers import NoSecondOpinion, Overflow
+from oracles.meaning.zones import instant_of, local_of, midnight_of, offset_us
 from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import (
     Call,
@@ -27,7 +27,7 @@ from pruning.expressions.trees import (
     Quantifier,
 )
 from pruning.expressions.types import DATE, INTEGER, LONG, STRING, TIMESTAMP, TIMESTAMP_NTZ
-from strategies.zones import US_PER_DAY, ZONES, changes
+from strategies.base.zones import US_PER_DAY, ZONES, changes
 
 T, D, N, S = Column("t", TIMESTAMP), Column("d", DATE), Column("n", TIMESTAMP_NTZ), Column("s", STRING)
 HOUR_US = 3_600_000_000

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from known_files import ENGINES, GROUP_ROWS, GROUPS, ROW, Rids, facts, not_skipped, ranges, table, written
 
-from oracles import footers, twins
-from oracles.canaries import canary
+from oracles.files import counterfactual_files, footers
+from oracles.files.canaries import canary
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 FOREIGN = sorted(CORPUS.glob("*.par*"))
@@ -27,8 +27,8 @@ def original(tmp_path: Path) -> Path:
 def test_a_trap_fails_the_queries_that_read_it_and_no_other(
     original: Path, tmp_path: Path, trap: int, rids: Rids
 ) -> None:
-    twin = twins.trapped(original, trap, tmp_path / "trapped.parquet")
-    assert twins.row_group_rows(twin) == (GROUP_ROWS,) * GROUPS
+    twin = counterfactual_files.trapped(original, trap, tmp_path / "trapped.parquet")
+    assert counterfactual_files.row_group_rows(twin) == (GROUP_ROWS,) * GROUPS
     for lower, upper in ranges():
         answer = rids(original, lower, upper)
         if trap * GROUP_ROWS in not_skipped(lower, upper):
@@ -39,7 +39,7 @@ def test_a_trap_fails_the_queries_that_read_it_and_no_other(
 
 
 def test_a_trap_spoils_one_row_group_alone(original: Path, tmp_path: Path) -> None:
-    file = pq.ParquetFile(twins.trapped(original, 2, tmp_path / "trapped.parquet"))
+    file = pq.ParquetFile(counterfactual_files.trapped(original, 2, tmp_path / "trapped.parquet"))
     for group in (0, 1, 3, 4):
         assert file.read_row_group(group).equals(table().slice(group * GROUP_ROWS, GROUP_ROWS))
     for name in table().column_names:
@@ -49,7 +49,7 @@ def test_a_trap_spoils_one_row_group_alone(original: Path, tmp_path: Path) -> No
 
 def test_a_stripped_twin_has_the_rows_and_nothing_to_prune_by(original: Path, tmp_path: Path) -> None:
     before = original.read_bytes()
-    twin = twins.stripped(original, tmp_path / "stripped.parquet")
+    twin = counterfactual_files.stripped(original, tmp_path / "stripped.parquet")
     assert pq.read_table(twin).equals(table())
     assert original.read_bytes() == before
     for chunk, other in zip(facts(twin), facts(original), strict=True):
@@ -69,7 +69,7 @@ def test_a_stripped_twin_has_the_rows_and_nothing_to_prune_by(original: Path, tm
 @pytest.mark.skipif(not FOREIGN, reason="the corpus of foreign files is not beside the repository")
 @pytest.mark.parametrize("path", FOREIGN, ids=lambda path: path.name)
 def test_a_foreign_file_has_a_stripped_twin_of_the_same_rows(path: Path, tmp_path: Path) -> None:
-    twin = twins.stripped(path, tmp_path / "stripped.parquet")
+    twin = counterfactual_files.stripped(path, tmp_path / "stripped.parquet")
     assert not any(chunk["is_stats_set"] for chunk in facts(twin))
     try:
         rows = pq.read_table(path)
@@ -99,27 +99,29 @@ def test_statistics_of_other_rows_are_not_grafted(
 ) -> None:
     other = _other(onto, tmp_path / "other.parquet", **options)
     with pytest.raises(ValueError, match=sentence):
-        twins.grafted(other, original, tmp_path / "twin.parquet")
+        counterfactual_files.grafted(other, original, tmp_path / "twin.parquet")
     assert not (tmp_path / "twin.parquet").exists()
 
 
 def test_a_graft_replaces_what_the_file_said_itself(tmp_path: Path) -> None:
     without = _other(table(), tmp_path / "without.parquet", write_statistics=False)
     other = _other(table(), tmp_path / "other.parquet", write_page_index=True)
-    assert twins.grafted(other, without, tmp_path / "bare.parquet")
+    assert counterfactual_files.grafted(other, without, tmp_path / "bare.parquet")
     assert not any(chunk["is_stats_set"] for chunk in facts(tmp_path / "bare.parquet"))
     chunks = chain.from_iterable(footers.chunks_of(footers.read(tmp_path / "bare.parquet")[1]))
     assert not any(footers.InChunk.COLUMN_INDEX in chunk for chunk in chunks)
-    twins.grafted(without, twins.stripped(other, tmp_path / "bare.parquet"), tmp_path / "twin.parquet")
+    counterfactual_files.grafted(
+        without, counterfactual_files.stripped(other, tmp_path / "bare.parquet"), tmp_path / "twin.parquet"
+    )
     assert pq.read_table(tmp_path / "twin.parquet").equals(table())
 
 
 def test_no_twin_takes_the_place_of_its_source(original: Path, tmp_path: Path) -> None:
     before = original.read_bytes()
     for make in (
-        lambda: twins.stripped(original, original),
-        lambda: twins.trapped(original, 0, tmp_path / ".." / tmp_path.name / original.name),
-        lambda: twins.grafted(original, original, original),
+        lambda: counterfactual_files.stripped(original, original),
+        lambda: counterfactual_files.trapped(original, 0, tmp_path / ".." / tmp_path.name / original.name),
+        lambda: counterfactual_files.grafted(original, original, original),
         lambda: canary(original, original, ROW, schema=table().schema),
     ):
         with pytest.raises(ValueError, match="would take its place"):
@@ -137,7 +139,7 @@ def test_a_trap_that_could_not_spring_is_refused(original: Path, tmp_path: Path)
         (empty, 0, "that could be a trap"),
     ):
         with pytest.raises(ValueError, match=sentence):
-            twins.trapped(path, row_group, tmp_path / "twin.parquet")
+            counterfactual_files.trapped(path, row_group, tmp_path / "twin.parquet")
 
 
 def test_a_trap_leaves_the_bytes_of_other_columns_alone(original: Path, tmp_path: Path) -> None:
@@ -149,7 +151,7 @@ def test_a_trap_leaves_the_bytes_of_other_columns_alone(original: Path, tmp_path
     path = tmp_path / "shared.parquet"
     path.write_bytes(footers.whole(body, footer))
     with pytest.raises(ValueError, match="bytes overlap"):
-        twins.trapped(path, 0, tmp_path / "twin.parquet")
+        counterfactual_files.trapped(path, 0, tmp_path / "twin.parquet")
 
 
 def test_what_tells_how_statistics_are_read_comes_with_them(original: Path, tmp_path: Path) -> None:
@@ -160,7 +162,7 @@ def test_what_tells_how_statistics_are_read_comes_with_them(original: Path, tmp_
         del group[footers.InGroup.SORTING]
     other = tmp_path / "other.parquet"
     other.write_bytes(footers.whole(body, footer))
-    twin = twins.grafted(original, other, tmp_path / "twin.parquet")
+    twin = counterfactual_files.grafted(original, other, tmp_path / "twin.parquet")
     metadata = pq.read_metadata(twin)
     assert metadata.created_by == "another writer"
     assert metadata.row_group(0).sorting_columns == ()
@@ -172,7 +174,7 @@ def test_what_tells_how_statistics_are_read_comes_with_them(original: Path, tmp_
 def test_a_forgetful_twin_lacks_what_it_is_told_and_nothing_else(tmp_path, kinds):
     source, twin = tmp_path / "source.parquet", tmp_path / "twin.parquet"
     pq.write_table(pa.table({"a": [1, None, 3], "b": ["x", "y", None]}), source)
-    twins.forgetful(source, twin, kinds)
+    counterfactual_files.forgetful(source, twin, kinds)
     assert pq.read_table(twin).equals(pq.read_table(source))
     for column in range(2):
         statistics = pq.ParquetFile(twin).metadata.row_group(0).column(column).statistics
@@ -183,7 +185,7 @@ def test_a_forgetful_twin_lacks_what_it_is_told_and_nothing_else(tmp_path, kinds
 def test_only_the_row_groups_that_are_named_become_forgetful(tmp_path):
     source, twin = tmp_path / "source.parquet", tmp_path / "twin.parquet"
     pq.write_table(pa.table({"a": [1, 2, 3]}), source, row_group_size=1)
-    twins.forgetful(source, twin, ["bounds"], row_groups=[1])
+    counterfactual_files.forgetful(source, twin, ["bounds"], row_groups=[1])
     groups = [pq.read_metadata(twin).row_group(ordinal) for ordinal in range(3)]
     assert [group.column(0).statistics.has_min_max for group in groups] == [True, False, True]
 
@@ -191,7 +193,7 @@ def test_only_the_row_groups_that_are_named_become_forgetful(tmp_path):
 def test_without_column_indexes_pages_keep_their_places_and_chunks_their_bounds(tmp_path):
     source, twin = tmp_path / "source.parquet", tmp_path / "twin.parquet"
     pq.write_table(pa.table({"a": [1, 2, 3]}), source, write_page_index=True)
-    twins.forgetful(source, twin, ["column_index"])
+    counterfactual_files.forgetful(source, twin, ["column_index"])
     column = pq.read_metadata(twin).row_group(0).column(0)
     assert (column.has_column_index, column.has_offset_index) == (False, True)
     assert column.statistics.has_min_max
@@ -200,4 +202,4 @@ def test_without_column_indexes_pages_keep_their_places_and_chunks_their_bounds(
 def test_an_unknown_kind_of_statistics_is_refused(tmp_path):
     pq.write_table(pa.table({"a": [1]}), tmp_path / "source.parquet")
     with pytest.raises(ValueError, match="no statistics are called bloom; there are bounds, null_count"):
-        twins.forgetful(tmp_path / "source.parquet", tmp_path / "twin.parquet", ["bloom"])
+        counterfactual_files.forgetful(tmp_path / "source.parquet", tmp_path / "twin.parquet", ["bloom"])

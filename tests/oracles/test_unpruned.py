@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from oracles.frames import ROW_ORDINAL, rows_frame, session
-from oracles.rows import bag
-from oracles.unpruned import Counts, Raises, answer, matches_per_block, needs_ansi, truths_per_row
+from oracles.answers.frames import ROW_ORDINAL, rows_frame, session
+from oracles.answers.rows import bag
+from oracles.answers.unpruned import Counts, Raises, answer, matches_per_block, needs_ansi, truths_per_row
 from pruning.expressions.trees import (
     And,
     Arithmetic,
@@ -41,8 +41,8 @@ from pruning.expressions.types import (
     Type,
     Value,
 )
-from strategies.tables import Table
-from strategies.values import TYPES, scaled, to_float32, values
+from strategies.base.tables import Table
+from strategies.base.values import TYPES, scaled, to_float32, values
 
 ZONES = ("UTC", "America/Los_Angeles", "Asia/Kolkata")
 # How Spark spells a value so that PySpark cannot change it on the way back; in a session in UTC.

@@ -7,13 +7,13 @@ from budget import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oracles.brute_force import evaluate
-from oracles.domains import Known
-from oracles.numbers import NoSecondOpinion, Overflow
-from oracles.optimum import Answer
-from oracles.samples import of_like, of_regular_expression
-from oracles.texts import is_like, is_rlike
-from oracles.witnesses import WitnessJudge, without_prefix_patterns
+from oracles.meaning.brute_force import evaluate
+from oracles.meaning.numbers import NoSecondOpinion, Overflow
+from oracles.meaning.texts import is_like, is_rlike
+from oracles.optimum.domains import Known
+from oracles.optimum.optimum import Answer
+from oracles.optimum.samples import of_like, of_regular_expression
+from oracles.optimum.witnesses import WitnessJudge, without_prefix_patterns
 from pruning.expressions.trees import (
     And,
     Call,
@@ -32,8 +32,8 @@ from pruning.expressions.trees import (
     StartsWith,
 )
 from pruning.expressions.types import DATE, INTEGER, STRING, TIMESTAMP, Type, Value
-from strategies.text_and_time import Topic, zoned_predicates, zoned_tables
-from strategies.zones import US_PER_DAY
+from strategies.base.zones import US_PER_DAY
+from strategies.predicates.text_and_time import Topic, zoned_predicates, zoned_tables
 
 S, D, T = Column("s", STRING), Column("d", DATE), Column("t", TIMESTAMP)
 ZONE = "America/New_York"

@@ -9,7 +9,7 @@ import z3
 from subjects_of_time import times
 from tested_axioms import TestedAxioms
 
-from oracles.symbolic import Ideals, Meaning, Outcome
+from oracles.symbolic.evaluation import Ideals, Meaning, Outcome
 from pruning.expressions.traversal import columns, walk
 from pruning.expressions.trees import (
     Arithmetic,

@@ -10,7 +10,7 @@ from typing import Any
 
 import z3
 
-from oracles.symbolic import Meaning, Outcome
+from oracles.symbolic.evaluation import Meaning, Outcome
 from pruning.expressions.trees import (
     And,
     Call,

@@ -19,9 +19,9 @@ from pruning.rules.program.flag_trees import Join, Leaf, Tree, conjoined, leaves
 from pruning.rules.program.operations import Input, Op, Program
 from pruning.rules.sets.truths import Match
 from pruning.verdicts.classification import classify_blocks, classify_within, compile_predicate
-from strategies.layouts import tables
-from strategies.metadata import metadata
-from strategies.predicates import predicates
+from strategies.base.layouts import tables
+from strategies.base.metadata import metadata
+from strategies.predicates.predicates import predicates
 
 BLOCKS = 48
 

@@ -9,12 +9,12 @@ import pytest
 from claims import claimed
 from pyspark.sql import SparkSession
 
-from oracles.frames import arrow_frame, session
+from oracles.answers.frames import arrow_frame, session
 from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import Arithmetic, Column, Mode, Operator
 from pruning.expressions.types import BYTE, DOUBLE, FLOAT, INTEGER, LONG, Type, Value, decimal
 from pruning.rules.interpreters.arrow.interpreter import lane_type
-from strategies.values import scaled
+from strategies.base.values import scaled
 
 _INTEGRAL = tuple(operator for operator in Operator if operator.value not in ("/", "div"))
 _SHORT = tuple(operator for operator in Operator if operator.value != "div")

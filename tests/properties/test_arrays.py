@@ -5,12 +5,12 @@ from budget import examples, unshrunk
 from hypothesis import event, find, given
 from hypothesis import strategies as st
 
-from oracles.brute_force import evaluate
+from oracles.meaning.brute_force import evaluate
 from pruning.expressions.traversal import walk
 from pruning.expressions.trees import Expression, Quantified, Quantifier
 from pruning.rules.sets.truths import Match
 from pruning.verdicts.classification import classify_blocks
-from strategies.nested import NAME, ArrayTable, array_predicates, array_tables
+from strategies.predicates.nested import NAME, ArrayTable, array_predicates, array_tables
 
 SEARCH = unshrunk(1_500)
 

@@ -7,9 +7,9 @@ from budget import examples
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from oracles.arithmetic import Overflow
-from oracles.brute_force import evaluate
-from oracles.numbers import NoSecondOpinion
+from oracles.meaning.arithmetic import Overflow
+from oracles.meaning.brute_force import evaluate
+from oracles.meaning.numbers import NoSecondOpinion
 from pruning.expressions.trees import (
     And,
     Call,
@@ -29,8 +29,8 @@ from pruning.expressions.types import BOOLEAN, DOUBLE, INTEGER, LONG
 from pruning.rules.compile.canonical import canonical
 from pruning.rules.sets.truths import Match
 from pruning.verdicts.classification import classify_blocks
-from strategies.layouts import tables
-from strategies.predicates import predicates
+from strategies.base.layouts import tables
+from strategies.predicates.predicates import predicates
 
 A, B = Column("a", INTEGER), Column("b", INTEGER)
 

@@ -10,7 +10,7 @@ from needs import needs_s2
 from pruning.errors import InputError
 from pruning.metadata.table.coverings import CELL_BYTES, CELLS_MAX, LISTS, covering, may_be_inside
 from pruning.rules.sets.regions import Box, Cap
-from skipproof.cities import cities
+from skipproof.commands.cities import cities
 
 pytestmark = needs_s2
 

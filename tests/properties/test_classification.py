@@ -12,20 +12,20 @@ from budget import examples
 from hypothesis import Phase, event, find, given, settings
 from hypothesis import strategies as st
 
-from oracles.arithmetic import Overflow
-from oracles.brute_force import evaluate
-from oracles.numbers import NoSecondOpinion
+from oracles.meaning.arithmetic import Overflow
+from oracles.meaning.brute_force import evaluate
+from oracles.meaning.numbers import NoSecondOpinion
 from pruning.expressions.trees import Expression, Mode
 from pruning.metadata.views.lanes import Blocks
 from pruning.rules.interpreters import exact
 from pruning.rules.program.operations import Input
 from pruning.rules.sets.truths import Match
 from pruning.verdicts.classification import classify_blocks, compile_predicate
-from strategies.layouts import tables
-from strategies.metadata import metadata, metadata_pairs
-from strategies.predicates import predicates
-from strategies.tables import Block, Table
-from strategies.values import TYPES
+from strategies.base.layouts import tables
+from strategies.base.metadata import metadata, metadata_pairs
+from strategies.base.tables import Block, Table
+from strategies.base.values import TYPES
+from strategies.predicates.predicates import predicates
 
 MODES = tuple(Mode)
 

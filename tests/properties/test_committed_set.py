@@ -11,13 +11,13 @@ import pytest
 from known_blocks import known_of
 from pyspark.sql import SparkSession
 
-from oracles.optimum import Judge, Optimum
-from oracles.unpruned import Counts, Raises, matches_per_block
+from oracles.answers.unpruned import Counts, Raises, matches_per_block
+from oracles.optimum.optimum import Judge, Optimum
 from pruning.rules.sets.truths import Match
 from pruning.verdicts.classification import classify_blocks
-from strategies.committed import Cases, read
-from strategies.families import is_multi_column, is_single_column, leaf_count
-from strategies.metadata import to_metadata
+from strategies.base.metadata import to_metadata
+from strategies.predicates.committed import Cases, read
+from strategies.predicates.families import is_multi_column, is_single_column, leaf_count
 
 SAMPLE = 21  # each so many-th table: 25 of them
 

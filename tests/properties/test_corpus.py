@@ -20,7 +20,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import functions
 
-from oracles.frames import session, settings
+from oracles.answers.frames import session, settings
 from pruning.expressions import types
 from pruning.expressions.names import leaf_name, quoted_name
 from pruning.expressions.sql import to_sql
@@ -45,8 +45,8 @@ from pruning.metadata.table.structs import field_of
 from pruning.metadata.views.verifying import verify
 from pruning.rules.sets.truths import Match
 from pruning.verdicts.classification import classify_blocks
-from strategies.predicates import predicates
-from strategies.tables import Table
+from strategies.base.tables import Table
+from strategies.predicates.predicates import predicates
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 pytestmark = pytest.mark.skipif(

@@ -16,7 +16,7 @@ from pyspark.sql import functions as f
 
 import pruning
 from pruning.spark.jvm.gateway import frame
-from strategies.frame_chains import COLUMNS, KEYS, FrameChain, Operation, frame_chains
+from strategies.queries.frame_chains import COLUMNS, KEYS, FrameChain, Operation, frame_chains
 
 FILES = 4
 # What the second copy of a CTE asks for, rows with NULL among them.

@@ -10,7 +10,7 @@ from budget import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oracles.frames import rows_frame, session
+from oracles.answers.frames import rows_frame, session
 from pruning.expressions.function_groups import TEXT_FUNCTIONS, TIME_FUNCTIONS
 from pruning.expressions.sql import to_sql
 from pruning.expressions.traversal import columns
@@ -21,8 +21,8 @@ from pruning.rules.analysis.evaluation import Analysis
 from pruning.rules.compile.table import RULES
 from pruning.rules.interpreters import exact
 from pruning.rules.program.operations import Aspect, Input
-from strategies.tables import Table
-from strategies.values import scaled, values
+from strategies.base.tables import Table
+from strategies.base.values import scaled, values
 
 ROWS = 10
 TYPES = {

@@ -15,11 +15,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import pruning
-from oracles.frames import settings
+from oracles.answers.frames import settings
 from pruning.dml import plan_delete
 from pruning.expressions.names import quoted_name
 from pruning.rules.sets.truths import Match
-from strategies.names import hostile_names
+from strategies.base.names import hostile_names
 
 COLUMNS, FILES, GROUPS, ROWS = 6, 3, 2, 5
 PLANNED = 1  # of the predicates; each costs Spark some plans

@@ -15,7 +15,7 @@ from pruning.expressions.types import INTEGER, STRING, Type, Value
 from pruning.metadata.table.memberships import FIELD
 from pruning.rules.sets.truths import Match
 from pruning.verdicts.classification import classify_blocks
-from skipproof.flights import BLOCK_ROWS, FILE_ROWS, Layout, flights, write_lake
+from skipproof.commands.flights import BLOCK_ROWS, FILE_ROWS, Layout, flights, write_lake
 
 # Column, value, and the share of the blocks to be skipped at least, as the flights were shipped.
 BARS = (("carrier", b"OO", 0.80), ("dest", b"LEX", 0.95))

@@ -9,15 +9,15 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 import pruning
-from oracles.frames import ROW_ORDINAL, session
-from oracles.unpruned import Raises, needs_ansi, truths_per_row
+from oracles.answers.frames import ROW_ORDINAL, session
+from oracles.answers.unpruned import Raises, needs_ansi, truths_per_row
 from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import Column, Compare, Comparison, Expression, Literal
 from pruning.expressions.types import LONG
-from strategies.files import write_files
-from strategies.layouts import tables
-from strategies.predicates import predicates
-from strategies.tables import Table
+from strategies.base.files import write_files
+from strategies.base.layouts import tables
+from strategies.base.tables import Table
+from strategies.predicates.predicates import predicates
 
 PREDICATES = 4
 

@@ -6,14 +6,14 @@ from budget import examples
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from oracles.unpruned import Raises, matches_per_block
+from oracles.answers.unpruned import Raises, matches_per_block
 from pruning.expressions.trees import Mode
 from pruning.rules.sets.truths import Match
 from pruning.spark.drive.executors import classify_in_executors
 from pruning.verdicts.classification import classify_blocks
-from strategies.layouts import tables
-from strategies.metadata import metadata
-from strategies.predicates import predicates
+from strategies.base.layouts import tables
+from strategies.base.metadata import metadata
+from strategies.predicates.predicates import predicates
 
 MODES = tuple(Mode)
 PREDICATES = 20  # one Spark job answers them all

@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql import functions
 
 import pruning
-from oracles.frames import session
+from oracles.answers.frames import session
 from pruning.rules.sets.truths import Match
-from skipproof.flights import Layout, flights, write_lake
+from skipproof.commands.flights import Layout, flights, write_lake
 
 PREDICATES = (
     "month = 3",

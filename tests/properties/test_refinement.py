@@ -28,11 +28,11 @@ from pruning.rules.interpreters import pieces
 from pruning.rules.program.operations import Aspect, Input
 from pruning.rules.sets.truths import Match
 from pruning.verdicts.classification import classify_blocks, compile_predicate
-from strategies.layouts import tables
-from strategies.metadata import metadata
-from strategies.predicates import predicates
-from strategies.tables import Table, is_nan
-from strategies.values import TYPES
+from strategies.base.layouts import tables
+from strategies.base.metadata import metadata
+from strategies.base.tables import Table, is_nan
+from strategies.base.values import TYPES
+from strategies.predicates.predicates import predicates
 
 ASPECTS = (Aspect.LOWER, Aspect.UPPER, Aspect.MAY_NULL, Aspect.MAY_VALUE, Aspect.MAY_NAN)
 

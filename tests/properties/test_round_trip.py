@@ -7,16 +7,16 @@ from budget import examples
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from oracles.frames import session
-from oracles.unpruned import Raises, needs_ansi, truths_per_row
+from oracles.answers.frames import session
+from oracles.answers.unpruned import Raises, needs_ansi, truths_per_row
 from pruning.expressions.sql import to_sql
 from pruning.expressions.traversal import walk
 from pruning.expressions.trees import Column, Expression, Mode, Opaque
 from pruning.expressions.types import DOUBLE, INTEGER, LONG, decimal
 from pruning.spark.drive.predicates import parse
-from strategies.layouts import tables
-from strategies.predicates import predicates
-from strategies.tables import Table
+from strategies.base.layouts import tables
+from strategies.base.tables import Table
+from strategies.predicates.predicates import predicates
 
 PREDICATES = 10
 MODES = ((Mode.TRY,), (Mode.LEGACY, Mode.TRY), (Mode.ANSI, Mode.TRY))

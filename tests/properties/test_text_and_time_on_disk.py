@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame
 
 import pruning
-from oracles.brute_force import evaluate
-from oracles.frames import ROW_ORDINAL, session
-from oracles.unpruned import Raises, needs_ansi, truths_per_row
+from oracles.answers.frames import ROW_ORDINAL, session
+from oracles.answers.unpruned import Raises, needs_ansi, truths_per_row
+from oracles.meaning.brute_force import evaluate
 from pruning.expressions.names import field_name
 from pruning.expressions.sql import to_sql
 from pruning.expressions.substitution import substituted
@@ -27,11 +27,11 @@ from pruning.expressions.trees import Column, Expression
 from pruning.expressions.types import STRING, Type
 from pruning.metadata.index import bloom, buckets, membership_query
 from pruning.spark.catalyst import zones
-from strategies.files import write_blocks
-from strategies.nested import NAME, Array, array_predicates, array_tables
-from strategies.tables import Table, arrow_array, to_arrow
-from strategies.text_and_time import zoned_predicates, zoned_tables
-from strategies.zones import ZONES
+from strategies.base.files import write_blocks
+from strategies.base.tables import Table, arrow_array, to_arrow
+from strategies.base.zones import ZONES
+from strategies.predicates.nested import NAME, Array, array_predicates, array_tables
+from strategies.predicates.text_and_time import zoned_predicates, zoned_tables
 
 PREDICATES = 5
 STRUCT = "of a row"

@@ -10,18 +10,18 @@ import pytest
 from known_blocks import known_of
 from pyspark.sql import SparkSession
 
-from oracles.optimum import Answer, Optimum
-from oracles.unpruned import Counts, Raises, matches_per_block
-from oracles.witnesses import WitnessJudge
+from oracles.answers.unpruned import Counts, Raises, matches_per_block
+from oracles.optimum.optimum import Answer, Optimum
+from oracles.optimum.witnesses import WitnessJudge
 from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import Expression
 from pruning.rules.sets.truths import Match
 from pruning.verdicts.classification import classify_blocks
-from strategies.committed import TEXT_AND_TIME_PATH, Cases, read
-from strategies.families import families, is_prefix_class, is_truncation_class
-from strategies.metadata import to_metadata
-from strategies.text_and_time import Topic
-from strategies.zones import ZONES
+from strategies.base.metadata import to_metadata
+from strategies.base.zones import ZONES
+from strategies.predicates.committed import TEXT_AND_TIME_PATH, Cases, read
+from strategies.predicates.families import families, is_prefix_class, is_truncation_class
+from strategies.predicates.text_and_time import Topic
 
 SAMPLE = 41  # each so many-th table: 8 of them, of every zone
 

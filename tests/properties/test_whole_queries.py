@@ -19,15 +19,15 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 import pruning
-from oracles.answers import difference
-from oracles.frames import session
-from oracles.whole_queries import everything, file_frames, judged, views
+from oracles.answers.frames import session
+from oracles.answers.open_answers import difference
+from oracles.answers.whole_queries import everything, file_frames, judged, views
 from pruning.rules.sets.truths import Match
 from pruning.spark.drive import filter_technique, scans
 from pruning.spark.drive.report import Report
-from strategies.queries import Openness, Query
-from strategies.queries_committed import read_queries
-from strategies.queries_drawing import queries
+from strategies.queries.committed_queries import read_queries
+from strategies.queries.drawing import queries
+from strategies.queries.queries import Openness, Query
 
 SAMPLE = 100  # each so many-th query of the committed set
 TWINS = 40  # queries at most that a broken twin is asked

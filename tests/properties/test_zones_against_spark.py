@@ -7,19 +7,19 @@ from budget import examples, unshrunk
 from hypothesis import event, find, given
 from hypothesis import strategies as st
 
-from oracles.brute_force import evaluate
-from oracles.numbers import NoSecondOpinion, Overflow
-from oracles.unpruned import Raises, matches_per_block
+from oracles.answers.unpruned import Raises, matches_per_block
+from oracles.meaning.brute_force import evaluate
+from oracles.meaning.numbers import NoSecondOpinion, Overflow
 from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import Expression
 from pruning.expressions.types import STRING, TIMESTAMP
 from pruning.rules.sets.truths import Match
 from pruning.verdicts.classification import classify_blocks
-from strategies.metadata import exact_facts, metadata, to_metadata
-from strategies.sources import Source
-from strategies.tables import Block, Table
-from strategies.text_and_time import Topic, leaves_of, zoned_predicates, zoned_tables
-from strategies.zones import ZONES
+from strategies.base.metadata import exact_facts, metadata, to_metadata
+from strategies.base.tables import Block, Table
+from strategies.base.zones import ZONES
+from strategies.predicates.sources import Source
+from strategies.predicates.text_and_time import Topic, leaves_of, zoned_predicates, zoned_tables
 
 PREDICATES = 24  # one Spark job answers them all
 

@@ -11,7 +11,7 @@ from claims import Held, claimed
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oracles.brute_force import evaluate
+from oracles.meaning.brute_force import evaluate
 from pruning.expressions.trees import Arithmetic, Column, Expression, Literal, Mode, Operator
 from pruning.expressions.types import BYTE, DOUBLE, LONG, Type, Value, decimal
 from pruning.rules.families import operands

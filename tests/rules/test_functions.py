@@ -24,7 +24,7 @@ from pruning.rules.interpreters.solver import facts
 from pruning.rules.program import functions
 from pruning.rules.program.functions import ELEMENTARY, ROUNDING, Apply, Side
 from pruning.rules.sets import primitives
-from strategies.values import TYPES, values
+from strategies.base.values import TYPES, values
 
 NUMBERS = tuple(type_ for type_ in TYPES if type_.integral or type_.floating or type_.precision)
 SIDES = (Side.BELOW, Side.ABOVE)

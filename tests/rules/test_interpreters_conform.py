@@ -24,7 +24,7 @@ from pruning.rules.program.builder import Builder
 from pruning.rules.program.functions import Apply
 from pruning.rules.program.operations import Aspect, Bound, Flag, Input, Op, Program
 from pruning.rules.sets import cuts, primitives
-from strategies.values import TYPES, neighbours, values
+from strategies.base.values import TYPES, neighbours, values
 
 pytestmark = pytest.mark.filterwarnings("error")  # numpy's, which a user would see
 

@@ -26,7 +26,7 @@ from pruning.expressions.types import (
 )
 from pruning.rules.sets import primitives
 from pruning.rules.text import like_patterns
-from strategies.values import DECIMALS, TYPES, values
+from strategies.base.values import DECIMALS, TYPES, values
 
 STEPPED = tuple(type_ for type_ in TYPES if primitives.has_steps(type_))
 

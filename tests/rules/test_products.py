@@ -19,7 +19,7 @@ from pruning.rules.program import products
 from pruning.rules.program.builder import Builder
 from pruning.rules.program.exact_arithmetic import ARITHMETIC
 from pruning.rules.program.operations import Aspect, Input, Op, Program
-from strategies.values import scaled, values
+from strategies.base.values import scaled, values
 
 NUMBERS = (BYTE, SHORT, INTEGER, LONG, FLOAT, DOUBLE)
 # Operands and result: short, long, of one scale and of two, with room for the result and without.

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.layouts import Layout, Ways
+from sim.scans.layouts import Layout, Ways
 
 
 @st.composite

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dynamic_tables.events import ManualRefresh
-from dynamic_tables.scheduling import Scheduler
+from dynamic_tables.scheduling.events import ManualRefresh
+from dynamic_tables.scheduling.scheduler import Scheduler
 from sim.refreshes.checks import violations
 from sim.refreshes.cloud import RIGHT, Cast
 from sim.refreshes.events import Committed

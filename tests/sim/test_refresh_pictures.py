@@ -7,11 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynamic_tables.actions import RefreshAction
-from dynamic_tables.ddl import Mode
-from dynamic_tables.entities import Kind
-from dynamic_tables.lags import DOWNSTREAM
-from dynamic_tables.states import Condition
+from dynamic_tables.catalog.ddl import Mode
+from dynamic_tables.catalog.entities import Kind
+from dynamic_tables.catalog.lags import DOWNSTREAM
+from dynamic_tables.refreshes.actions import RefreshAction
+from dynamic_tables.scheduling.states import Condition
+from sim.kernel.spans import Mark, Span
+from sim.kernel.trace import Trace
 from sim.refreshes.events import Began, Committed, Died, Executed, Failed, Judged, Named, Skipped, Suspended
 from sim.refreshes.graphs import Stands, graph, trimmed
 from sim.refreshes.model import Setup, Statement, World
@@ -20,8 +22,6 @@ from sim.refreshes.run import Run, run
 from sim.refreshes.sawtooths import Sawtooth, Spell, around, sawtooths, thinned
 from sim.refreshes.timelines import Room, Said, Sign, Standing, said, spans, timeline
 from sim.refreshes.worlds import small_world
-from sim.timelines import Mark, Span
-from sim.trace import Trace
 
 S = 1_000_000
 WIDE = Room(rows=100, spans=1 << 40, marks=1 << 40)

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
+from mutants.refreshes import FLAWS
 from pruning.errors import InputError
-from sim.claims import converted, tables_of
-from sim.expecting import Measured, missed
 from sim.files import read
+from sim.kernel.expecting import Measured, missed
+from sim.kernel.scenario_schema import converted, tables_of
+from sim.kernel.varying import Case, cases, cases_with
 from sim.refreshes.cloud import RIGHT, Cast
-from sim.refreshes.flaws import FLAWS
 from sim.refreshes.results import results
 from sim.refreshes.run import run
 from sim.refreshes.scenario import RefreshScenario
-from sim.varying import Case, cases, cases_with
 
 REPLAY = Path(__file__).parents[2] / "sim" / "scenarios" / "replay-on-two-configurations.toml"
 HEAD = 'title = ""\nclaim = ""\nsimulates = "dynamic tables"\n'

@@ -8,21 +8,21 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from mutants.scans import FLAWS
 from pruning.techniques.join.summaries import JoinSummary
 from pruning.techniques.topk.arrangements import Arrangement
 from pruning.techniques.topk.topk import TopK
-from sim.checks import violations
-from sim.control import Control
-from sim.expecting import Measured, missed
 from sim.files import read
-from sim.flaws import FLAWS
-from sim.measures import measures
-from sim.nodes import Node
-from sim.planning import ScanPlan
-from sim.queries import Query
-from sim.run import RIGHT, Cast
-from sim.scenario import Scenario, of_seed
-from sim.varying import cases
+from sim.kernel.expecting import Measured, missed
+from sim.kernel.varying import cases
+from sim.scans.checks import violations
+from sim.scans.control import Control
+from sim.scans.measures import measures
+from sim.scans.nodes import Node
+from sim.scans.planning import ScanPlan
+from sim.scans.queries import Query
+from sim.scans.run import RIGHT, Cast
+from sim.scans.scenario import Scenario, of_seed
 
 SCENARIOS = Path(__file__).parents[2] / "sim" / "scenarios"
 BLOCKS_AT_MOST = 1_000

@@ -10,12 +10,12 @@ from repeating import printed_twice
 from typer.testing import CliRunner
 
 from pruning.errors import InputError
-from sim.expecting import Measured, missed
 from sim.files import read
-from sim.scenario import Scenario, scenario
-from sim.varying import Case, cases
-from skipproof.cli import app
-from skipproof.simulating import ran
+from sim.kernel.expecting import Measured, missed
+from sim.kernel.varying import Case, cases
+from sim.scans.scenario import Scenario, scenario
+from skipproof.commands.cli import app
+from skipproof.simulations.simulating import ran
 
 SCENARIOS = sorted((Path(__file__).parents[2] / "sim" / "scenarios").glob("*.toml"))
 NAMES = [path.stem for path in SCENARIOS]
@@ -24,7 +24,7 @@ PRINTED = """
 import sys
 from pathlib import Path
 from sim.files import read
-from sim.trace import lines
+from sim.scans.events import lines
 for line in lines(read(Path(sys.argv[1])).play(7).trace):
     sys.stdout.buffer.write(line)
 """

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from dynamic_tables.events import GraphChanged, Known
-from dynamic_tables.graphs import Node
-from dynamic_tables.scheduling import TICK_US, Scheduler
+from dynamic_tables.catalog.graphs import Node
+from dynamic_tables.scheduling.events import GraphChanged, Known
+from dynamic_tables.scheduling.scheduler import TICK_US, Scheduler
 from sim.refreshes.checks import violations
 from sim.refreshes.cloud import RIGHT, Cast
 from sim.refreshes.events import Executed, Ordered, Restarted

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from sim.scenario import of_seed, scenario
-from sim.settling import CANCELLED, READ, settling
-from sim.trace import Accepted, Pruned, QueryEnded, Trace
-from sim.worlds import small_world
+from sim.kernel.trace import Trace
+from sim.scans.events import Accepted, Pruned, QueryEnded
+from sim.scans.prune_timeline import CANCELLED, READ, settling
+from sim.scans.scenario import of_seed, scenario
+from sim.scans.worlds import small_world
 
 TEXT = (
     'title = ""\nclaim = ""\n[[table]]\nname = "t"\nblocks = 10\nrows_per_block = 2\n'

@@ -5,7 +5,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from sim.draws import Clock
+from sim.kernel.draws import Clock
 from sim.refreshes.model import Setup, World
 from sim.refreshes.run import run
 

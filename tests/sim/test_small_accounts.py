@@ -9,21 +9,21 @@ from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
 from repeating import printed_twice
 
-from dynamic_tables.accounts import Account
-from dynamic_tables.netting import RepeatedRow
-from sim.claims import Violation
+from dynamic_tables.refreshes.accounts import Account
+from dynamic_tables.storage.netting import RepeatedRow
+from mutants.refreshes import FLAWS
+from sim.kernel.scenario_schema import Violation
 from sim.refreshes.checks import violations
 from sim.refreshes.cloud import RIGHT, Cast
 from sim.refreshes.events import Broken
 from sim.refreshes.faults import AnyFault, Purge
-from sim.refreshes.flaws import FLAWS
 from sim.refreshes.histories import histories
 from sim.refreshes.measures import measures
 from sim.refreshes.model import Setup
 from sim.refreshes.run import run
 from sim.refreshes.worlds import SmallWorld, small_world
-from skipproof.judging import judged
-from strategies.refresh_faults import refresh_fault_plans
+from skipproof.simulations.judging import judged
+from strategies.faults.refresh_faults import refresh_fault_plans
 
 SEEDS_AT_ONCE = 25
 SEEDS_TO_CATCH = 200
@@ -73,7 +73,7 @@ def test_isolation_alone_finds_tables_that_are_read_as_of_a_time() -> None:
 PRINTED = """
 import sys
 from sim.refreshes.worlds import small_world
-from sim.trace import lines
+from sim.scans.events import lines
 for seed in range(6):
     for line in lines(small_world(seed).run(seed).trace):
         sys.stdout.buffer.write(line)

@@ -9,15 +9,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from repeating import printed_twice
 
-from sim import dispatching
-from sim.checks import violations
-from sim.faults import AnyFault
-from sim.flaws import FLAWS
-from sim.model import World
-from sim.queries import Kind
-from sim.trace import (
+from mutants.scans import FLAWS
+from sim.kernel.trace import FaultBegan, lines
+from sim.scans import dispatching
+from sim.scans.checks import violations
+from sim.scans.events import (
     BlocksRead,
-    FaultBegan,
     Ignored,
     MessageDoubled,
     MessageLost,
@@ -27,10 +24,12 @@ from sim.trace import (
     TakenForDead,
     TaskGivenUp,
     TaskSent,
-    lines,
 )
-from sim.worlds import FAULTS_SPAN_US, Theme, small_world, themed_world
-from strategies.faults import fault_plans
+from sim.scans.faults import AnyFault
+from sim.scans.model import World
+from sim.scans.queries import Kind
+from sim.scans.worlds import FAULTS_SPAN_US, Theme, small_world, themed_world
+from strategies.faults.scan_faults import fault_plans
 
 SEEDS_AT_ONCE = 25
 SEEDS_TO_CATCH = 200
@@ -84,8 +83,8 @@ def test_each_flaw_is_caught(name: str) -> None:
 
 PRINTED = """
 import sys
-from sim.trace import lines
-from sim.worlds import small_world
+from sim.scans.events import lines
+from sim.scans.worlds import small_world
 for seed in range(6):
     for line in lines(small_world(seed).run(seed).trace):
         sys.stdout.buffer.write(line)

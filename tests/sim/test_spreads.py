@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oracles.brute_force import evaluate
+from oracles.meaning.brute_force import evaluate
 from pruning.errors import InputError
 from pruning.expressions.trees import And, Column, Compare, Comparison, Expression, In, Literal, Not, Or
 from pruning.expressions.types import LONG
 from pruning.rules.sets.truths import Match
 from pruning.verdicts.classification import classify_blocks, compile_predicate
-from sim.layouts import Layout
-from sim.spreads import Spread, SpreadTable, paged, spread_table
+from sim.scans.layouts import Layout
+from sim.scans.synthetic_tables import Spread, SpreadTable, paged, spread_table
 
 NAMES = ("k", "u")
 CONSTANTS = st.integers(-2, 9).map(lambda value: Literal(value, LONG))

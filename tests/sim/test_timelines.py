@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.faults import FOREVER_US, CancelQuery, Crash, Partition, Straggler, Weather
-from sim.run import Run
-from sim.scenario import of_seed, scenario
-from sim.timelines import LONG, Doing, Room, Sign, Span, asked, in_rows, marks, merged, over_us, timeline
-from sim.trace import (
+from sim.kernel.faults import FOREVER_US
+from sim.kernel.spans import LONG, Span, in_rows, marks, merged
+from sim.kernel.trace import Trace
+from sim.scans.events import (
     BlocksRead,
     FootersRead,
     MessageLost,
@@ -21,9 +20,12 @@ from sim.trace import (
     QueryEnded,
     ReadFailed,
     TakenForDead,
-    Trace,
 )
-from sim.worlds import small_world
+from sim.scans.faults import CancelQuery, Crash, Partition, Straggler, Weather
+from sim.scans.run import Run
+from sim.scans.scenario import of_seed, scenario
+from sim.scans.timelines import Doing, Room, Sign, asked, over_us, timeline
+from sim.scans.worlds import small_world
 
 TEXT = (
     'title = ""\nclaim = ""\n[world.warehouse]\nnodes = 3\n[[table]]\nname = "t"\nblocks = 4\n'

@@ -10,10 +10,10 @@ import pytest
 from pruning.expressions.plans import JoinKind
 from pruning.expressions.trees import Column
 from pruning.metadata.table.schema import arrow_type
-from sim.answers import difference, truth
-from sim.drawing import TYPES, drawn_query, drawn_table
-from sim.queries import Kind, Query, answered, sides
-from sim.tables import ID, RowTable
+from sim.scans.answers import difference, truth
+from sim.scans.drawing import TYPES, drawn_query, drawn_table
+from sim.scans.queries import Kind, Query, answered, sides
+from sim.scans.tables import ID, RowTable
 
 JOINS = {
     JoinKind.INNER: "JOIN",

@@ -8,11 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from pruning.errors import InputError
-from sim.expecting import Measured, missed
-from sim.measures import measures
-from sim.scenario import of_seed, scenario
-from sim.varying import cases, cases_with
-from skipproof.simulating import Ran, Simulated
+from sim.kernel.expecting import Measured, missed
+from sim.kernel.varying import cases, cases_with
+from sim.scans.measures import measures
+from sim.scans.scenario import of_seed, scenario
+from skipproof.simulations.simulating import Ran, Simulated
 
 TEXT = """
 title = ""

@@ -7,8 +7,8 @@ from statistics import mean, median
 import pytest
 
 from pruning.errors import InputError
-from sim.scenario import of_seed, scenario
-from sim.workload import Workload, texts
+from sim.scans.scenario import of_seed, scenario
+from sim.scans.workload import Workload, texts
 
 KEYS, QUERIES = 1_000_000, 20_000
 BETWEEN = re.compile(r"([a-z.]+) BETWEEN (\d+) AND (\d+)")

@@ -5,13 +5,15 @@ from typing import get_args
 import msgspec
 import pytest
 
-from sim import faults, messages, trace
+from sim.kernel import trace as kernel_trace
+from sim.kernel.trace import Event
 from sim.refreshes import cloud, events
 from sim.refreshes import faults as refresh_faults
-from sim.trace import Event
+from sim.scans import events as trace
+from sim.scans import faults, messages
 
 SCAN_EVENTS = (
-    "Accepted BlocksRead BoundaryMoved CancelKnown FaultBegan FaultEnded FootersRead Ignored MessageDoubled "
+    "Accepted BlocksRead BoundaryMoved CancelKnown FootersRead Ignored MessageDoubled "
     "MessageLost NodeCrashed NodeStarted Pruned QueryBegan QueryEnded ReadFailed ScanPlanned SummaryComplete "
     "SummaryKnown TakenForDead TaskBegan TaskGivenUp TaskSent"
 )
@@ -35,7 +37,10 @@ def events_of(module: object) -> list[str]:
     return sorted(tag(each) for each in classes if issubclass(each, Event) and each is not Event)
 
 
-@pytest.mark.parametrize(("module", "names"), [(trace, SCAN_EVENTS), (events, REFRESH_EVENTS)])
+@pytest.mark.parametrize(
+    ("module", "names"),
+    [(kernel_trace, "FaultBegan FaultEnded"), (trace, SCAN_EVENTS), (events, REFRESH_EVENTS)],
+)
 def test_the_events_of_a_trace_have_the_names_that_earlier_traces_have(module: object, names: str) -> None:
     assert events_of(module) == names.split()
 

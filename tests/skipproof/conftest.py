@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from skipproof import cli
+from skipproof.commands import cli
 
 
 @pytest.fixture

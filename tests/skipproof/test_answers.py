@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from skipproof.answers import Comparison, compare, first_rows, is_open, unpaired_rows
+from skipproof.commands.answers import Comparison, compare, first_rows, is_open, unpaired_rows
 
 NAN, INFINITY = float("nan"), float("inf")
 # The cases of a column or two are one table, so that one query of Spark judges all of them.

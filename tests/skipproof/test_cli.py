@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import pruning
-from skipproof import cli
+from skipproof.commands import cli
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from skipproof.demo import QUERIES, DemoReport, Lake, outcomes, write_lakes
-from skipproof.examples import Examples
-from skipproof.flights import BLOCK_ROWS, flights
-from skipproof.showing import console, show_demo, summary_line
+from skipproof.commands.demo import QUERIES, DemoReport, Lake, outcomes, write_lakes
+from skipproof.commands.examples import Examples
+from skipproof.commands.flights import BLOCK_ROWS, flights
+from skipproof.commands.showing import console, show_demo, summary_line
 
 ROWS = 5 * BLOCK_ROWS + 500
 

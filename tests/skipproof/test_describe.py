@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pruning.errors import InputError
-from skipproof import describing
-from skipproof.describing import clustering, describe
+from skipproof.commands import describing
+from skipproof.commands.describing import clustering, describe
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 

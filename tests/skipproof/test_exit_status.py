@@ -15,12 +15,13 @@ import pytest
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from mutants.small_engine.catalogue import MUTANTS
 from pruning.errors import InputError
-from skipproof import checking, cli, pages, simulating
+from skipproof import pages
+from skipproof.commands import checking, cli
 from skipproof.sessions import is_of_the_query, spark_sentence
-from skipproof.stand.hunting import Hunt, Limits, able, hunt
-from skipproof.stand.small.engine import SmallEngine
-from skipproof.stand.small.mutants import MUTANTS
+from skipproof.stand.hunt.hunting import Hunt, Limits, able, hunt
+from skipproof.stand.reference.engine import SmallEngine
 
 Run = Callable[..., tuple[int, str, str]]
 WRONG = next(mutant for mutant in MUTANTS if mutant.name == "lower for upper")
@@ -43,7 +44,7 @@ def signals() -> Iterator[None]:
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> SmallEngine:
     """A wrong engine of this process, whatever name `check` is given."""
-    wrong = SmallEngine(WRONG)
+    wrong = WRONG.engine()
     monkeypatch.setattr(checking, "Worker", lambda command: nullcontext(wrong))
     return wrong
 
@@ -51,7 +52,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> SmallEngine:
 @pytest.fixture(scope="module")
 def hunted() -> Hunt:
     """A hunt that found something."""
-    wrong = SmallEngine(WRONG)
+    wrong = WRONG.engine()
     limits = Limits(examples=300, findings=1, worlds_to_shrink=20)
     state = hunt(wrong, able(wrong, areas=("filter",)), limits)
     assert state.findings
@@ -103,7 +104,7 @@ def test_what_a_library_logs_of_an_error_is_not_printed_beside_the_sentence() ->
     """As py4j does when Java has ended, or Ctrl-C interrupts a query."""
     program = """
 import logging, sys
-from skipproof import cli
+from skipproof.commands import cli
 
 def fail(text):
     logging.error("of py4j")
@@ -241,7 +242,7 @@ def test_a_place_that_is_lost_meanwhile_costs_no_simulation(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(pages.os, "replace", full)
-    scenario = Path(simulating.__file__).parents[1] / "sim" / "scenarios" / "node-crash-mid-scan.toml"
+    scenario = Path(__file__).parents[2] / "sim" / "scenarios" / "node-crash-mid-scan.toml"
     place = tmp_path / "a"
     status, out, err = run("simulate", str(scenario), "--seed", "0", "--json", option, str(place))
     assert (status, err.splitlines()[-1]) == (

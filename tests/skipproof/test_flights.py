@@ -9,8 +9,8 @@ import pyarrow.parquet
 import pytest
 
 from pruning.errors import InputError
-from skipproof import flights as source
-from skipproof.flights import BLOCK_ROWS, FILE_ROWS, ROW_COUNT, SCHEMA, Layout, flights, write_lake
+from skipproof.commands import flights as source
+from skipproof.commands.flights import BLOCK_ROWS, FILE_ROWS, ROW_COUNT, SCHEMA, Layout, flights, write_lake
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pruning.errors import InputError
-from skipproof.inputs import NamedTable, query_over
+from skipproof.commands.inputs import NamedTable, query_over
 
 
 @pytest.fixture

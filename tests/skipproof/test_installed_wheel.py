@@ -160,7 +160,7 @@ def test_a_hunt_in_pytest_names_the_folder_and_other_runs_go_on(installed: Insta
 def test_a_folder_that_collecting_puts_on_the_path_is_named_by_the_hunt(
     installed: Installed, project: Path, processes: str
 ) -> None:
-    folder = hide(project, "strategies")
+    folder = hide(project, "oracles")
     arguments = ("-P", "-m", "pytest", "-p", "no:cacheprovider", "-q", "-n", processes)
     done = installed.run(*arguments, "--skipproof-engine", "arrow", "-k", "filter-0", cwd=project)
     assert done.returncode == pytest.ExitCode.TESTS_FAILED
@@ -171,7 +171,7 @@ def test_a_folder_that_collecting_puts_on_the_path_is_named_by_the_hunt(
 def test_a_worker_names_the_folder_that_hides_pruning(installed: Installed, project: Path) -> None:
     needs_package("pyspark")
     folder = hide(project, "pruning")
-    worker = installed.library / "skipproof" / "stand" / "worker.py"
+    worker = installed.library / "skipproof" / "stand" / "workers" / "worker.py"
     done = installed.run(str(worker), "skipproof", cwd=project, path=project)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith(sentence(folder, installed.library))
@@ -183,7 +183,7 @@ def test_a_worker_and_its_engine_hide_no_module_of_each_other(installed: Install
     hide(project, "adapters")
     (project / "pyarrow.py").write_text("import adapters, report; raise SystemExit(report.__file__)")
     (project / "report.py").touch()
-    worker = installed.library / "skipproof" / "stand" / "worker.py"
+    worker = installed.library / "skipproof" / "stand" / "workers" / "worker.py"
     done = installed.run(str(worker), "arrow", cwd=project, path=project)
     assert done.stderr == f"{project / 'report.py'}\n"
 
@@ -214,8 +214,8 @@ def test_the_installed_command_hunts_with_its_own_worker_and_writes_its_report(
 
 def test_committed_sets_and_scenarios_are_installed(installed: Installed, project: Path) -> None:
     code = (
-        "from strategies.committed import read, TEXT_AND_TIME_PATH\n"
-        "from strategies.queries_committed import read_queries\n"
+        "from strategies.predicates.committed import read, TEXT_AND_TIME_PATH\n"
+        "from strategies.queries.committed_queries import read_queries\n"
         "print(*(len(next(cases).predicates) for cases in (read(), read(TEXT_AND_TIME_PATH))))\n"
         "print(next(read_queries()).sql[:6])\n"
     )

@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import pytest
 
-from skipproof.stand import engines
-from skipproof.stand.examining import ask_each
-from skipproof.stand.workers import TimedOut
-from strategies.engine_questions import World
-from strategies.questions import Question, Relation
+from skipproof.stand.hunt.examining import ask_each
+from skipproof.stand.workers import engines
+from skipproof.stand.workers.workers import TimedOut
+from strategies.engines.engine_questions import World
+from strategies.engines.questions import Question, Relation
 
 PATH = Path(__file__).parents[2] / "bench" / "museum.py"
 

@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 from shown_page import Page
 
-from sim.claims import Violation
+from sim.kernel.scenario_schema import Violation
 from sim.refreshes.layering import layered
 from sim.refreshes.sawtooths import Sawtooth
 from sim.refreshes.timelines import Said
-from skipproof.simulating import Simulated, simulate
 from skipproof.simulations import bands, look
 from skipproof.simulations.graphs import placed
 from skipproof.simulations.lags import FEW, TABLES_MAX, lags_picture, teeth_picture
 from skipproof.simulations.refreshes import MANY, statement_bars
 from skipproof.simulations.report import render
+from skipproof.simulations.simulating import Simulated, simulate
 
 S = 1_000_000
 EVIL = "<b>$x^2$</b> & \x1b"
@@ -148,7 +148,7 @@ def test_a_page_of_cases_shows_the_greatest_lag_along_what_varies(tmp_path: Path
 RENDERED = """
 import sys
 from pathlib import Path
-from skipproof.simulating import simulate
+from skipproof.simulations.simulating import simulate
 from skipproof.simulations.report import render
 sys.stdout.write(render(simulate(Path(sys.argv[1]), range(3, 4), [], lambda *_: None)))
 """

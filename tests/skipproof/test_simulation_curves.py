@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.claims import Setting
+from sim.kernel.scenario_schema import Setting
 from skipproof.simulations.along import Along, Spread, along, apart
 from skipproof.simulations.curves import Axis, curves_picture
 from skipproof.simulations.latency import latency_picture

@@ -13,14 +13,15 @@ from shown_page import Page
 from typer.testing import CliRunner
 
 from pruning.errors import InputError
-from sim.claims import Violation
-from sim.expecting import Missed
-from sim.timelines import Asking, Doing, Lane, Mark, Room, Sign, Span, Timeline, merged
+from sim.kernel.expecting import Missed
+from sim.kernel.scenario_schema import Violation
+from sim.kernel.spans import Mark, Span, merged
+from sim.scans.timelines import Asking, Doing, Lane, Room, Sign, Timeline
 from skipproof import extras
-from skipproof.cli import app
-from skipproof.simulating import Simulated, simulate
+from skipproof.commands.cli import app
 from skipproof.simulations.lanes import lanes_picture, rows_each
 from skipproof.simulations.report import render, write_report
+from skipproof.simulations.simulating import Simulated, simulate
 from skipproof.simulations.summaries import compared
 
 EVIL = "<script>alert(1)</script> & $x^2$ \x1b"
@@ -261,7 +262,7 @@ def test_each_part_of_a_page_has_a_name_of_its_own(wrong: Simulated) -> None:
 RENDERED = """
 import sys
 from pathlib import Path
-from skipproof.simulating import simulate
+from skipproof.simulations.simulating import simulate
 from skipproof.simulations.report import render
 sys.stdout.write(render(simulate(Path(sys.argv[1]), None, [], lambda *_: None)))
 """

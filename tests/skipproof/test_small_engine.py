@@ -5,11 +5,11 @@ from collections import Counter
 
 import pytest
 
-from skipproof.stand.hunting import Hunt, Limits, able, hunt
-from skipproof.stand.small.engine import AREAS_OF_FILES, SmallEngine
-from skipproof.stand.small.mutants import MUTANTS
-from skipproof.stand.small.mutating import Mutant
-from skipproof.stand.small.pruning import Rules
+from mutants.small_engine.catalogue import MUTANTS
+from mutants.small_engine.mutating import Mutant
+from skipproof.stand.hunt.hunting import Hunt, Limits, able, hunt
+from skipproof.stand.reference.engine import AREAS_OF_FILES, SmallEngine
+from skipproof.stand.reference.pruning import Rules
 
 SEED = 7
 EXAMPLES = 300
@@ -72,7 +72,7 @@ def test_the_catalogue_has_enough_mutants_each_of_one_name() -> None:
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_mutant_names_its_thread_and_replaces_a_method(mutant: Mutant) -> None:
     assert re.match(r"[\w.-]+/[\w.-]+#\d+: \S", mutant.cause)
-    assert getattr(type(mutant.rules()), mutant.method) is not getattr(Rules, mutant.method)
+    assert getattr(type(mutant.engine().rules), mutant.method) is not getattr(Rules, mutant.method)
     assert mutant.classes <= DATA_CLASSES | QUERY_CLASSES
 
 
@@ -84,7 +84,7 @@ def test_mutants_cover_every_class_but_those_with_a_reason() -> None:
 @pytest.mark.parametrize("name", FAST)
 def test_the_hunt_kills_mutants(name: str) -> None:
     (mutant,) = (one for one in MUTANTS if one.name == name)
-    engine = SmallEngine(mutant, tables=mutant.tables)
+    engine = mutant.engine()
     limits = Limits(examples=1_000, findings=1, worlds_to_shrink=0)
     found = hunt(engine, able(engine, areas=(FAST[name],)), limits, seed_first=SEED)
     assert found.findings

@@ -9,17 +9,17 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from oracles.contradictions import Contradiction, Oracle, Verdict
-from skipproof.stand.causes import traits
-from skipproof.stand.examining import examine
-from skipproof.stand.findings import Blame, Confirmed, confirm, described
-from skipproof.stand.hunting import Finding
-from skipproof.stand.small.engine import SmallEngine
-from skipproof.stand.workers import Asked, TimedOut, Worker
-from strategies.engine_files import write_stored
-from strategies.engine_questions import World
-from strategies.engine_tables import Layout, Stored
-from strategies.questions import Column, Json, Question, Relation
+from oracles.answers.contradictions import Contradiction, Oracle, Verdict
+from skipproof.stand.hunt.causes import traits
+from skipproof.stand.hunt.examining import examine
+from skipproof.stand.hunt.findings import Blame, Confirmed, confirm, described
+from skipproof.stand.hunt.hunting import Finding
+from skipproof.stand.reference.engine import SmallEngine
+from skipproof.stand.workers.workers import Asked, TimedOut, Worker
+from strategies.engines.engine_questions import World
+from strategies.engines.engine_tables import Layout, Stored
+from strategies.engines.files import write_stored
+from strategies.engines.questions import Column, Json, Question, Relation
 
 A, RID = Column("a", "int32"), Column("rid", "int64")
 # Ends with every question of files.

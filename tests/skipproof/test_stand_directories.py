@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from needs import needs_package
 
-from skipproof.stand.engines import engine
-from skipproof.stand.examining import pruned_form
-from skipproof.stand.workers import Worker
-from strategies.engine_files import write_stored
-from strategies.engine_tables import Layout, Stored
-from strategies.questions import Call, Column, Json, Literal, Question, Relation
+from skipproof.stand.hunt.examining import pruned_form
+from skipproof.stand.workers.engines import engine
+from skipproof.stand.workers.workers import Worker
+from strategies.engines.engine_tables import Layout, Stored
+from strategies.engines.files import write_stored
+from strategies.engines.questions import Call, Column, Json, Literal, Question, Relation
 
 A, RID = Column("a", "string"), Column("rid", "int64")
 # Of one to four bytes in UTF-8, a letter outside the basic plane among them; and what is escaped.

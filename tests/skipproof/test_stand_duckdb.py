@@ -8,9 +8,9 @@ import pytest
 
 from skipproof.stand.adapters import serving
 from skipproof.stand.adapters.serving import Adapter, Unsupported, to_json
-from skipproof.stand.engines import engine
-from skipproof.stand.workers import Worker
-from strategies.questions import Aggregate, Call, Column, Join, Key, Literal, Question, Relation
+from skipproof.stand.workers.engines import engine
+from skipproof.stand.workers.workers import Worker
+from strategies.engines.questions import Aggregate, Call, Column, Join, Key, Literal, Question, Relation
 
 on_duckdb = pytest.importorskip("skipproof.stand.adapters.on_duckdb", reason="duckdb is not installed")
 on_duckdb_tables = pytest.importorskip("skipproof.stand.adapters.on_duckdb_tables")

@@ -3,11 +3,11 @@
 import pytest
 from needs import needs_package
 
-from skipproof.stand.engines import engine
-from skipproof.stand.findings import Blame, confirm
-from skipproof.stand.hunting import Limits, able, hunt
-from skipproof.stand.workers import Worker
-from strategies.engine_files import write_stored
+from skipproof.stand.hunt.findings import Blame, confirm
+from skipproof.stand.hunt.hunting import Limits, able, hunt
+from skipproof.stand.workers.engines import engine
+from skipproof.stand.workers.workers import Worker
+from strategies.engines.files import write_stored
 
 # The least share of questions that each answers; Iceberg's conditions are of columns and literals alone.
 ENGINES = {

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from adapters_page import LINES_MAX, PAGE, blocks, broken_program, module, program
 
-from skipproof.stand.engines import GROUP, engine, names
-from skipproof.stand.hunting import Hunt, Limits, able, hunt
-from skipproof.stand.workers import Worker
+from skipproof.stand.hunt.hunting import Hunt, Limits, able, hunt
+from skipproof.stand.workers.engines import GROUP, engine, names
+from skipproof.stand.workers.workers import Worker
 
 EXAMPLES = 30
 

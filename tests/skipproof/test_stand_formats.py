@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from oracles.twins import grafted
-from skipproof.stand import engines
-from skipproof.stand.workers import Worker
-from strategies.questions import Aggregate, Call, Column, Join, Key, Literal, Question, Relation, Term
+from oracles.files.counterfactual_files import grafted
+from skipproof.stand.workers import engines
+from skipproof.stand.workers.workers import Worker
+from strategies.engines.questions import Aggregate, Call, Column, Join, Key, Literal, Question, Relation, Term
 
 PACKAGES = {"datafusion": "datafusion", "deltalake": "deltalake", "iceberg": "pyiceberg"}
 A, N, S, D, T, RID = (

@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from oracles.contradictions import Contradiction, Verdict
-from skipproof import checking
-from skipproof.cli import app
-from skipproof.stand.causes import traits
-from skipproof.stand.engines import engine
-from skipproof.stand.findings import Blame, confirm, folder_names, save
-from skipproof.stand.hunting import Limits, able, hunt
-from skipproof.stand.small.engine import SmallEngine
-from skipproof.stand.small.mutants import MUTANTS
-from skipproof.stand.workers import Worker
-from strategies.engine_files import write_stored
-from strategies.questions import Call, Column, Question, Relation
+from mutants.small_engine.catalogue import MUTANTS
+from oracles.answers.contradictions import Contradiction, Verdict
+from skipproof.commands import checking
+from skipproof.commands.cli import app
+from skipproof.stand.hunt.causes import traits
+from skipproof.stand.hunt.findings import Blame, confirm, folder_names, save
+from skipproof.stand.hunt.hunting import Limits, able, hunt
+from skipproof.stand.reference.engine import SmallEngine
+from skipproof.stand.workers.engines import engine
+from skipproof.stand.workers.workers import Worker
+from strategies.engines.files import write_stored
+from strategies.engines.questions import Call, Column, Question, Relation
 
 WRONG = next(one for one in MUTANTS if one.name == "lower for upper")
 
@@ -33,7 +33,7 @@ def silent():
 
 @pytest.fixture(scope="module")
 def hunted():
-    wrong = SmallEngine(WRONG)
+    wrong = WRONG.engine()
     # How soon shrinking ends is not the machine's affair.
     limits = Limits(examples=400, findings=1, seconds_to_shrink=600.0, worlds_to_shrink=250)
     return wrong, hunt(wrong, able(wrong, areas=("filter",)), limits)
@@ -110,7 +110,7 @@ def test_an_error_stays_the_same_error_while_it_is_made_small():
 
 def test_what_is_found_before_the_keyboard_interrupts_is_told(monkeypatch):
     """The hunt of the first engine ends and is judged; the second is not begun."""
-    wrong = SmallEngine(WRONG)
+    wrong = WRONG.engine()
 
     def interrupted(*args, progress, **kwargs):
         def tired(state):
@@ -137,7 +137,7 @@ def test_an_answer_that_is_right_when_asked_again_is_said_to_be_unsteady(hunted)
 
 def test_the_folder_of_a_finding_replays_it_with_the_engine_alone(tmp_path):
     """The script prints the wrong rows; here of a question that DuckDB answers rightly."""
-    wrong = SmallEngine(WRONG)
+    wrong = WRONG.engine()
     # DuckDB loses NaN itself.
     what = replace(able(wrong, areas=("filter",)), types_missing=frozenset({"float32", "float64"}))
     (finding,) = hunt(wrong, what, Limits(examples=400, findings=1, worlds_to_shrink=50)).findings

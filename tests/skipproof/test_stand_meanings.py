@@ -14,23 +14,34 @@ import pytest
 from hypothesis import Phase, given, seed, settings
 from needs import needs_package
 
-from oracles.contradictions import Oracle, contradiction, unlimited
-from skipproof.stand import meanings
-from skipproof.stand.causes import AGAINST_THE_REFERENCE
-from skipproof.stand.engines import engine
-from skipproof.stand.examining import Outcome, examine
-from skipproof.stand.findings import Blame, confirm, described
-from skipproof.stand.hunting import Hunt, Limits, able, hunt
-from skipproof.stand.meanings import KNOWN, MEANINGS, OWN, Meaning
-from skipproof.stand.opinions import Opinion, Reference
-from skipproof.stand.small.engine import SmallEngine
-from skipproof.stand.workers import Hello, Worker
-from strategies.engine_conditions import Able
-from strategies.engine_files import write_stored
-from strategies.engine_questions import World, worlds
-from strategies.engine_tables import Stored
-from strategies.engine_values import TYPES
-from strategies.questions import Aggregate, Call, Column, Join, Json, Key, Literal, Question, Relation, Term
+from oracles.answers.contradictions import Oracle, contradiction, unlimited
+from skipproof.stand.hunt.causes import AGAINST_THE_REFERENCE
+from skipproof.stand.hunt.examining import Outcome, examine
+from skipproof.stand.hunt.findings import Blame, confirm, described
+from skipproof.stand.hunt.hunting import Hunt, Limits, able, hunt
+from skipproof.stand.reference import meanings
+from skipproof.stand.reference.engine import SmallEngine
+from skipproof.stand.reference.meanings import KNOWN, MEANINGS, OWN, Meaning
+from skipproof.stand.reference.opinions import Opinion, Reference
+from skipproof.stand.workers.engines import engine
+from skipproof.stand.workers.workers import Hello, Worker
+from strategies.engines.conditions import Able
+from strategies.engines.engine_questions import World, worlds
+from strategies.engines.engine_tables import Stored
+from strategies.engines.engine_values import TYPES
+from strategies.engines.files import write_stored
+from strategies.engines.questions import (
+    Aggregate,
+    Call,
+    Column,
+    Join,
+    Json,
+    Key,
+    Literal,
+    Question,
+    Relation,
+    Term,
+)
 
 ROW_NUMBER = Column("rid", "int64")
 PACKAGES = {

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from adapters_page import broken_program, program
 
-from skipproof.stand import parts
+from skipproof.stand.hunt import parts
 
 pytest_plugins = ["pytester"]
 

@@ -7,10 +7,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from skipproof.stand.engines import UnknownEngine, engine
-from skipproof.stand.workers import Worker
-from strategies.engine_files import arrow_table
-from strategies.questions import (
+from skipproof.stand.workers.engines import UnknownEngine, engine
+from skipproof.stand.workers.workers import Worker
+from strategies.engines.files import arrow_table
+from strategies.engines.questions import (
     Aggregate,
     Call,
     Column,

@@ -10,7 +10,7 @@ import pytest
 
 from skipproof.stand.adapters import arrow_text
 from skipproof.stand.adapters.serving import Adapter, Unsupported, to_json
-from strategies.questions import Call, Column, Key, Literal, Question, Relation
+from strategies.engines.questions import Call, Column, Key, Literal, Question, Relation
 
 A, RID = Column("a", "int32"), Column("rid", "int64")
 COLUMNS = [{"name": column.name, "type": column.type} for column in (A, RID)]

@@ -12,8 +12,8 @@ from jinja2 import UndefinedError
 from shown_page import Page
 
 from pruning.errors import InputError
-from skipproof.stand import report
-from skipproof.stand.report import render, write_report
+from skipproof.stand.report import report
+from skipproof.stand.report.report import render, write_report
 
 
 def table(blocks: list[list[list[Any]]], *names: str) -> dict[str, Any]:

@@ -7,9 +7,9 @@ import sys
 import pytest
 from needs import needs_package
 
-from skipproof.stand.engines import engine
-from skipproof.stand.workers import Worker
-from strategies.questions import Question, Relation
+from skipproof.stand.workers.engines import engine
+from skipproof.stand.workers.workers import Worker
+from strategies.engines.questions import Question, Relation
 
 PACKAGES = {
     "arrow": "pyarrow",

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
-from skipproof.stand.examining import Outcome
-from skipproof.stand.shrinking import smaller
-from strategies.engine_conditions import Able
-from strategies.engine_questions import World, worlds
-from strategies.engine_tables import Layout, Stored, is_consistent
-from strategies.questions import AREAS, Call, Column, Join, Key, Literal, Question, Relation, subterms
+from skipproof.stand.hunt.examining import Outcome
+from skipproof.stand.hunt.shrinking import smaller
+from strategies.engines.conditions import Able
+from strategies.engines.engine_questions import World, worlds
+from strategies.engines.engine_tables import Layout, Stored, is_consistent
+from strategies.engines.questions import AREAS, Call, Column, Join, Key, Literal, Question, Relation, subterms
 
 ANYTHING = Able(
     areas=AREAS,

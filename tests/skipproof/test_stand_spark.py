@@ -12,9 +12,9 @@ import pyspark
 import pytest
 
 from skipproof.stand.adapters.serving import to_python
-from skipproof.stand.engines import engine
-from skipproof.stand.workers import Worker
-from strategies.questions import Aggregate, Call, Column, Join, Key, Literal, Question, Relation
+from skipproof.stand.workers.engines import engine
+from skipproof.stand.workers.workers import Worker
+from strategies.engines.questions import Aggregate, Call, Column, Join, Key, Literal, Question, Relation
 
 SECONDS_MAX = 120.0
 TYPES = {

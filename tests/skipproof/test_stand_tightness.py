@@ -6,13 +6,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from skipproof.stand.examining import examine
-from skipproof.stand.tightness import FULL, Tightness, measured
-from skipproof.stand.workers import PROTOCOL, Hello
-from strategies.engine_files import write_stored
-from strategies.engine_questions import World
-from strategies.engine_tables import Layout, Stored
-from strategies.questions import Call, Column, Join, Key, Literal, Question, Relation
+from skipproof.stand.hunt.examining import examine
+from skipproof.stand.hunt.tightness import FULL, Tightness, measured
+from skipproof.stand.workers.workers import PROTOCOL, Hello
+from strategies.engines.engine_questions import World
+from strategies.engines.engine_tables import Layout, Stored
+from strategies.engines.files import write_stored
+from strategies.engines.questions import Call, Column, Join, Key, Literal, Question, Relation
 
 A, RID = Column("a", "int64"), Column("rid", "int64")
 BLOCKS = (((1, 0), (2, 1)), ((5, 2), (6, 3)), ((8, 4), (9, 5)))

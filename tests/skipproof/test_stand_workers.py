@@ -8,8 +8,8 @@ from textwrap import dedent
 
 import pytest
 
-from skipproof.stand.engines import UnknownEngine, engine, names
-from skipproof.stand.workers import Died, TimedOut, Worker, WorkerError
+from skipproof.stand.workers.engines import UnknownEngine, engine, names
+from skipproof.stand.workers.workers import Died, TimedOut, Worker, WorkerError
 
 HELLO = {"protocol": 1, "engine": "odd", "version": "1", "areas": ["filter"]}
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pyarrow.parquet as pq
 import pytest
 
-from skipproof.stand import engines
-from skipproof.stand.hunting import able
-from skipproof.stand.workers import Died, Hello, Worker
-from skipproof.stand.writing import NotWritten, writers, writing, written_by
-from strategies.engine_tables import Layout, Stored
-from strategies.questions import Column
+from skipproof.stand.hunt.hunting import able
+from skipproof.stand.hunt.writing import NotWritten, writers, writing, written_by
+from skipproof.stand.workers import engines
+from skipproof.stand.workers.workers import Died, Hello, Worker
+from strategies.engines.engine_tables import Layout, Stored
+from strategies.engines.questions import Column
 
 pytest.importorskip("duckdb")
 

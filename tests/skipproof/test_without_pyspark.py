@@ -39,7 +39,7 @@ PathFinder.find_spec = find_others
 # Runs statements of Python and command lines, and prints what became of each.
 RUNNING = """
 import contextlib, io, json, sys
-from skipproof.cli import main
+from skipproof.commands.cli import main
 
 def outcome(case):
     out, err, status = io.StringIO(), io.StringIO(), 0
@@ -66,8 +66,9 @@ WRITING = "import pyarrow as pa, pyarrow.parquet as pq; pq.write_table(pa.table(
 HISTORY = {"id": "one", "ops": [["w", 1, "x@1"], ["c", 1]], "vo": {"x": ["x@1"]}}
 
 WORKING = {
-    "imports": "import pruning, dynamic_tables, oracles, sim, strategies, skipproof.cli, pruning.geography",
-    "the plugin of pytest": "import skipproof.stand.plugin, skipproof.stand.parts",
+    "imports": "import pruning, dynamic_tables, oracles, sim, strategies, pruning.geography"
+    ", skipproof.commands.cli",
+    "the plugin of pytest": "import skipproof.stand.plugin, skipproof.stand.hunt.parts",
     "collect": f"{WRITING}; import pruning; assert pruning.collect('a.parquet').num_rows == 1",
     "index": f"{WRITING}; import pruning; assert pruning.index('.', ['a']).to_dict()['files'] == 1",
     "skipproof --help": ["--help"],

@@ -16,7 +16,7 @@ import pruning
 from pruning.verdicts.classification import classify_blocks
 from pruning.expressions.trees import Column, Compare, Comparison, Literal
 from pruning.expressions.types import LONG
-from pruning.metadata import reading
+from pruning.metadata.table import reading
 from pruning.spark.drive.executors import classify_in_executors
 from pyspark.sql import SparkSession
 

@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions
 
 import pruning
-from oracles.frames import arrow_frame, settings
+from oracles.answers.frames import arrow_frame, settings
 from pruning.expressions import types
 from pruning.metadata.views import constant_blocks
 from pruning.spark.drive import filter_technique

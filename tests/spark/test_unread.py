@@ -25,9 +25,9 @@ from pruning.metadata.table.schema import block_schema, column_types
 from pruning.spark.drive import unread
 from pruning.spark.drive.unread import PushedRange, pushed_ranges, unread_blocks
 from skipproof.metering import metered
-from strategies.files import write_blocks, write_files
-from strategies.layouts import tables
-from strategies.tables import Table
+from strategies.base.files import write_blocks, write_files
+from strategies.base.layouts import tables
+from strategies.base.tables import Table
 
 TYPES = (types.BYTE, types.SHORT, types.INTEGER, types.LONG, types.DOUBLE, types.STRING, types.DATE)
 PASSES = {

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from strategies.engine_questions import World
-from strategies.engine_tables import Stored
-from strategies.engine_values import integer_range
-from strategies.questions import Call, Question, subterms
+from strategies.engines.engine_questions import World
+from strategies.engines.engine_tables import Stored
+from strategies.engines.engine_values import integer_range
+from strategies.engines.questions import Call, Question, subterms
 
 DATA = (
     "NAN", "NOSTATS", "BADSTATS", "PART", "NULLS", "PAGE", "STR", "TS", "SCHEMA", "BLOOM", "TRUNC", "DICT",

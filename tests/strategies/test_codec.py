@@ -23,12 +23,12 @@ from pruning.expressions.trees import (
     StartsWith,
 )
 from pruning.expressions.types import BINARY, BOOLEAN, DOUBLE, INTEGER, unknown
-from strategies.codec import Json, decode, decode_table, encode, encode_table
-from strategies.committed import PATH
-from strategies.layouts import tables
-from strategies.predicates import predicates
-from strategies.tables import Table
-from strategies.tags import MEMBER_TAGS, MEMBERS, NODE_TAGS
+from strategies.base.codec import Json, decode, decode_table, encode, encode_table
+from strategies.base.layouts import tables
+from strategies.base.tables import Table
+from strategies.base.tags import MEMBER_TAGS, MEMBERS, NODE_TAGS
+from strategies.predicates.committed import PATH
+from strategies.predicates.predicates import predicates
 
 A = Column("a", INTEGER)
 

@@ -9,13 +9,13 @@ import pytest
 from engine_classes import DATA, SHAPES, classes
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from skipproof.stand.hunting import ROUND
-from strategies.engine_conditions import Able
-from strategies.engine_files import arrow_table, partitions, write_stored
-from strategies.engine_questions import JOINS, RIGHT_PREFIX, World, worlds
-from strategies.engine_tables import Layout, Stored
-from strategies.engine_values import TYPES, neighbours, order, values
-from strategies.questions import AREAS, Call, Column, subterms
+from skipproof.stand.hunt.hunting import ROUND
+from strategies.engines.conditions import Able
+from strategies.engines.engine_questions import JOINS, RIGHT_PREFIX, World, worlds
+from strategies.engines.engine_tables import Layout, Stored
+from strategies.engines.engine_values import TYPES, neighbours, order, values
+from strategies.engines.files import arrow_table, partitions, write_stored
+from strategies.engines.questions import AREAS, Call, Column, subterms
 
 
 def many(able: Able, rounds: int) -> list[World]:
@@ -178,7 +178,7 @@ def test_each_type_has_values_in_order_and_pyarrow_holds_them(type_):
     assert len(known) >= 2
     ordered = sorted(known, key=lambda value: order(value, type_))
     assert len(ordered) == len(known)
-    from strategies.engine_files import arrow_array
+    from strategies.engines.files import arrow_array
 
     assert arrow_array(type_, [*known, None]).null_count == 1
     for value in known:

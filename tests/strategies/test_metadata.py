@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from pruning.expressions.trees import Column
 from pruning.expressions.types import DOUBLE, INTEGER, STRING, Value
 from pruning.metadata.table.schema import block_schema, column_types
-from strategies.layouts import tables
-from strategies.metadata import (
+from strategies.base.layouts import tables
+from strategies.base.metadata import (
     NOTHING,
     ColumnFacts,
     Facts,
@@ -22,7 +22,7 @@ from strategies.metadata import (
     to_metadata,
     true_facts,
 )
-from strategies.tables import Table, is_nan, sort_key
+from strategies.base.tables import Table, is_nan, sort_key
 
 # Reaching is the claim; shrinking what was reached would take most of the time.
 REACH = settings(

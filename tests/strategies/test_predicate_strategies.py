@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import Phase, find, given, settings
 
-from oracles.brute_force import evaluate
+from oracles.meaning.brute_force import evaluate
 from pruning.expressions.function_groups import TEXT_FUNCTIONS, TIME_FUNCTIONS
 from pruning.expressions.traversal import children, columns, walk
 from pruning.expressions.trees import (
@@ -50,9 +50,9 @@ from pruning.expressions.types import (
     Value,
     decimal,
 )
-from strategies.carrying import reached
-from strategies.predicates import predicates
-from strategies.tables import Table
+from strategies.base.tables import Table
+from strategies.predicates.carrying import reached
+from strategies.predicates.predicates import predicates
 
 ROW: dict[str, Value | None] = {
     "i": 7,

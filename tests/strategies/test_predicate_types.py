@@ -4,7 +4,7 @@ import pytest
 from hypothesis import find, given
 from hypothesis import strategies as st
 
-from oracles.brute_force import evaluate
+from oracles.meaning.brute_force import evaluate
 from pruning.expressions.function_groups import mode_of
 from pruning.expressions.traversal import children, walk
 from pruning.expressions.trees import (
@@ -37,12 +37,12 @@ from pruning.expressions.types import (
     Kind,
     Type,
 )
-from strategies.conversions import casts, narrowings, translations, widenings
-from strategies.layouts import tables
-from strategies.predicates import predicates
-from strategies.result_types import result_type, rounded_type, whole_type
-from strategies.tables import Table
-from strategies.values import TYPES
+from strategies.base.layouts import tables
+from strategies.base.tables import Table
+from strategies.base.values import TYPES
+from strategies.predicates.conversions import casts, narrowings, translations, widenings
+from strategies.predicates.predicates import predicates
+from strategies.predicates.result_types import result_type, rounded_type, whole_type
 
 TABLE = Table((Column("i", INTEGER),), (((7,), (None,)),))
 

@@ -8,16 +8,16 @@ from budget import examples
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from pyspark.sql import SparkSession
 
-from oracles.answers import difference
-from oracles.frames import ROW_ORDINAL, rows_frame, session
-from oracles.whole_queries import everything, views
+from oracles.answers.frames import ROW_ORDINAL, rows_frame, session
+from oracles.answers.open_answers import difference
+from oracles.answers.whole_queries import everything, views
 from pruning.expressions.types import LONG, Kind
-from strategies.queries import Openness, Query
-from strategies.queries_committed import decode_query, encode_query
-from strategies.queries_drawing import queries
-from strategies.queries_endings import Ending
-from strategies.queries_joins import Join
-from strategies.tables import Table, is_nan
+from strategies.base.tables import Table, is_nan
+from strategies.queries.committed_queries import decode_query, encode_query
+from strategies.queries.drawing import queries
+from strategies.queries.endings import Ending
+from strategies.queries.joins import Join
+from strategies.queries.queries import Openness, Query
 
 SEEDS, OF_SEED = 90, 9
 STEPS = (

@@ -8,15 +8,15 @@ import pytest
 
 from pruning.expressions.trees import Operator
 from pruning.expressions.types import Type, decimal
-from strategies.arithmetic import SHORT_DECIMALS
-from strategies.result_types import (
+from strategies.base.values import DECIMALS
+from strategies.predicates.arithmetic import SHORT_DECIMALS
+from strategies.predicates.result_types import (
     can_overflow,
     result_type,
     rounded_type,
     rounding_can_overflow,
     whole_type,
 )
-from strategies.values import DECIMALS
 
 TYPES = (*DECIMALS, *SHORT_DECIMALS)
 OPERATORS = tuple(operator for operator in Operator if operator is not Operator.INTEGRAL_DIVIDE)

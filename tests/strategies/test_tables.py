@@ -9,9 +9,9 @@ from hypothesis import Phase, find, given, settings
 
 from pruning.expressions.trees import Column
 from pruning.expressions.types import DOUBLE, INTEGER, STRING, Value
-from strategies.files import write_files
-from strategies.layouts import Layout, arrange, tables
-from strategies.tables import Block, Table, is_nan, sort_key, to_arrow
+from strategies.base.files import write_files
+from strategies.base.layouts import Layout, arrange, tables
+from strategies.base.tables import Block, Table, is_nan, sort_key, to_arrow
 
 # Reaching is the claim; shrinking what was reached would take most of the time.
 REACH = settings(

@@ -8,9 +8,9 @@ from budget import examples, unshrunk
 from hypothesis import find, given
 from hypothesis import strategies as st
 
-from oracles.brute_force import evaluate
-from oracles.numbers import NoSecondOpinion, Overflow
-from oracles.zones import instant_of, local_of
+from oracles.meaning.brute_force import evaluate
+from oracles.meaning.numbers import NoSecondOpinion, Overflow
+from oracles.meaning.zones import instant_of, local_of
 from pruning.expressions.function_groups import TEXT_FUNCTIONS, TIME_FUNCTIONS
 from pruning.expressions.traversal import walk
 from pruning.expressions.trees import (
@@ -28,12 +28,12 @@ from pruning.expressions.trees import (
     StartsWith,
 )
 from pruning.expressions.types import STRING, TIMESTAMP, TIMESTAMP_NTZ
-from strategies.codec import decode, encode
-from strategies.families import families, is_prefix_class, is_truncation_class
-from strategies.text_and_time import Topic, zoned_predicates, zoned_tables
-from strategies.texts import text_pools, texts
-from strategies.times import days, instants, local_times
-from strategies.zones import US_PER_DAY, ZONES, changes
+from strategies.base.codec import decode, encode
+from strategies.base.texts import text_pools, texts
+from strategies.base.times import days, instants, local_times
+from strategies.base.zones import US_PER_DAY, ZONES, changes
+from strategies.predicates.families import families, is_prefix_class, is_truncation_class
+from strategies.predicates.text_and_time import Topic, zoned_predicates, zoned_tables
 
 SEARCH = unshrunk(1_500)
 ZONE = "America/New_York"

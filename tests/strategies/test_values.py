@@ -19,8 +19,8 @@ from pruning.expressions.types import (
     Value,
     decimal,
 )
-from strategies.tables import arrow_array, is_nan, sort_key
-from strategies.values import TYPES, neighbours, pools, scaled, to_float32, types, unscaled, values
+from strategies.base.tables import arrow_array, is_nan, sort_key
+from strategies.base.values import TYPES, neighbours, pools, scaled, to_float32, types, unscaled, values
 
 # Reaching is the claim; shrinking what was reached would take most of the time.
 REACH = settings(

@@ -18,11 +18,11 @@ from pruning.rules.sets.truths import Match
 from pruning.techniques.join import summaries
 from pruning.techniques.plan.keys import KeyBounds
 from pruning.verdicts.classification import classify_blocks, compile_predicate
-from strategies.layouts import tables
-from strategies.metadata import exact_facts, to_metadata, true_facts
-from strategies.tables import Row, Table, arrow_array, is_nan
-from strategies.values import TYPES, neighbours, scaled, values
-from strategies.values import types as sql_types
+from strategies.base.layouts import tables
+from strategies.base.metadata import exact_facts, to_metadata, true_facts
+from strategies.base.tables import Row, Table, arrow_array, is_nan
+from strategies.base.values import TYPES, neighbours, scaled, values
+from strategies.base.values import types as sql_types
 
 # From nothing at all over one range, and a filter beside few ranges, to whatever there is.
 BUDGETS = (0, 16, 32, 64, 72, 100, 144, 300, 10_000)

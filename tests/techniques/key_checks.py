@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 from joining import Join, bounds_of, metadata_of, summarised, unsatisfied
 
-from strategies.tables import Table
+from strategies.base.tables import Table
 
 # Budgets that lead to ranges, and to filters.
 RANGED, FILTERED = (16, 32, 48), (72, 100, 144, 300)

@@ -13,9 +13,9 @@ import pyarrow as pa
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from oracles.arithmetic import Overflow
-from oracles.brute_force import compare, evaluate
-from oracles.numbers import NoSecondOpinion
+from oracles.meaning.arithmetic import Overflow
+from oracles.meaning.brute_force import compare, evaluate
+from oracles.meaning.numbers import NoSecondOpinion
 from pruning.expressions.trees import Column, Comparison, Expression, Literal, Mode
 from pruning.expressions.types import BOOLEAN, LONG, Type, Value
 from pruning.rules.sets.truths import Match
@@ -23,10 +23,10 @@ from pruning.techniques.dml import source_keys
 from pruning.techniques.dml.rewriting import Clause, Condition, Fate, Rewriting, Sizes, Then, When, merge
 from pruning.techniques.plan import raising
 from pruning.verdicts.classification import classify_blocks
-from strategies.layouts import tables
-from strategies.metadata import metadata
-from strategies.predicates import predicates
-from strategies.tables import Row, Table, arrow_array
+from strategies.base.layouts import tables
+from strategies.base.metadata import metadata
+from strategies.base.tables import Row, Table, arrow_array
+from strategies.predicates.predicates import predicates
 
 A = Column("a", LONG)
 CHANGED, INSERTED = "changed", "inserted"

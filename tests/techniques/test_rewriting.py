@@ -11,9 +11,9 @@ from budget import examples, unshrunk
 from hypothesis import assume, event, find, given
 from hypothesis import strategies as st
 
-from oracles.arithmetic import Overflow
-from oracles.brute_force import evaluate
-from oracles.numbers import NoSecondOpinion
+from oracles.meaning.arithmetic import Overflow
+from oracles.meaning.brute_force import evaluate
+from oracles.meaning.numbers import NoSecondOpinion
 from pruning.errors import InputError
 from pruning.expressions.trees import (
     Arithmetic,
@@ -37,10 +37,10 @@ from pruning.techniques.dml import rewriting
 from pruning.techniques.dml.rewriting import Condition, Fate, Rewriting, Sizes, deletion, update
 from pruning.techniques.plan import raising
 from pruning.verdicts.classification import classify_blocks
-from strategies.layouts import tables
-from strategies.metadata import exact_facts, metadata, to_metadata
-from strategies.predicates import predicates
-from strategies.tables import Block, Row, Table
+from strategies.base.layouts import tables
+from strategies.base.metadata import exact_facts, metadata, to_metadata
+from strategies.base.tables import Block, Row, Table
+from strategies.predicates.predicates import predicates
 
 NONE, SOME, ALL = Match
 A = Column("a", LONG)

@@ -13,7 +13,7 @@ from pruning.expressions.types import BYTE, DATE, DOUBLE, LONG, STRING, TIMESTAM
 from pruning.metadata.table.schema import arrow_type
 from pruning.techniques.dml import source_keys
 from pruning.techniques.dml.rewriting import Clause, Fate, Sizes, Then, When, merge
-from strategies.values import TYPES
+from strategies.base.values import TYPES
 
 
 @examples(4)

@@ -21,8 +21,8 @@ from pruning.expressions.types import DATE, DOUBLE, INTEGER, LONG, STRING
 from pruning.techniques.join import summary_filters as filters
 from pruning.techniques.join import summary_ranges as ranged
 from pruning.techniques.join.summaries import Form, KeySummary, summarise
-from strategies.tables import Table
-from strategies.values import TYPES
+from strategies.base.tables import Table
+from strategies.base.values import TYPES
 
 A, X, S = Column("a", LONG), Column("x", DOUBLE), Column("s", STRING)
 NAN = math.nan

@@ -18,7 +18,7 @@ from pruning.expressions.types import BOOLEAN, INTEGER, LONG
 from pruning.techniques.join import summaries
 from pruning.techniques.join.summaries import JoinSummary, Parts, summarise_keys
 from pruning.techniques.plan.keys import KeyBounds
-from strategies.values import TYPES
+from strategies.base.values import TYPES
 
 A, B = Column("a", LONG), Column("b", LONG)
 ALL = (True, True)

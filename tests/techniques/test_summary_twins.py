@@ -22,8 +22,8 @@ from pruning.techniques.join import summary_ranges as ranged
 from pruning.techniques.join.summaries import Form, KeySummary
 from pruning.techniques.join.summary_ranges import Ranges
 from pruning.techniques.plan.keys import KeyBounds
-from strategies.metadata import exact_facts, to_metadata
-from strategies.tables import Row, Table
+from strategies.base.metadata import exact_facts, to_metadata
+from strategies.base.tables import Row, Table
 
 SERIES_COUNT = 40
 

@@ -35,9 +35,9 @@ from pruning.techniques.topk.key_extremes import Ends
 from pruning.techniques.topk.orders import SortOrder
 from pruning.techniques.topk.topk import TopK
 from pruning.verdicts.classification import classify_blocks
-from strategies.metadata import exact_facts, to_metadata
-from strategies.tables import Table
-from strategies.values import pools
+from strategies.base.metadata import exact_facts, to_metadata
+from strategies.base.tables import Table
+from strategies.base.values import pools
 
 SEARCH = unshrunk(3_000)
 

@@ -1,0 +1,1 @@
+"""The backend that computes over bags of rows in Python."""

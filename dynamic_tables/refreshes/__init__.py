@@ -1,0 +1,1 @@
+"""Refreshes of one table, and the account in which they run."""

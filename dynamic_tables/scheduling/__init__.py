@@ -1,0 +1,1 @@
+"""The scheduler: which table is refreshed to which timestamp, and when."""

@@ -1,0 +1,1 @@
+"""SQL: definitions and statements, bound to what their names stand for."""

@@ -1,0 +1,228 @@
+"""Aggregates and window functions of a SELECT: bound as columns of nodes that are made when all are known."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from sqlglot import exp
+
+from dynamic_tables.bags.aggregates import aggregate
+from dynamic_tables.maintenance.algebra import (
+    Aggregate,
+    Frame,
+    Group,
+    Order,
+    Relation,
+    Window,
+    WindowFunction,
+)
+from dynamic_tables.maintenance.narrowing import moved_function
+from dynamic_tables.sql.expressions import Binder, written
+from dynamic_tables.sql.names import refuse_unknown
+from dynamic_tables.values.errors import Refused
+from dynamic_tables.values.expressions import Column, Expression, moved, parts, with_parts
+from dynamic_tables.values.functions import as_type
+from dynamic_tables.values.types import INTEGER
+from pruning.errors import InputError
+
+# Positions of columns whose node is not made yet; no row is as wide.
+AGGREGATES_FROM = 1_000_000
+WINDOWS_FROM = 2_000_000
+
+NAMES = {
+    exp.Sum: "sum",
+    exp.Avg: "avg",
+    exp.Min: "min",
+    exp.Max: "max",
+    exp.Count: "count",
+    exp.CountIf: "count_if",
+}
+RANKS = {exp.RowNumber: "row_number", exp.Rank: "rank", exp.DenseRank: "dense_rank"}
+NEIGHBOURS = {exp.Lag: "lag", exp.Lead: "lead"}
+WINDOW_CLAUSES = frozenset({"this", "partition_by", "order", "spec", "over"})
+EDGES = {exp.FirstValue: "first_value", exp.LastValue: "last_value"}
+
+
+def aggregates_in(node: Any) -> Iterator[Any]:
+    """The aggregates of an expression; of a window its arguments may have some."""
+    if isinstance(node, exp.Query):
+        return
+    if isinstance(node, exp.Window):
+        if isinstance(node.this, (exp.IgnoreNulls, exp.RespectNulls)):
+            raise Refused("IGNORE NULLS or RESPECT NULLS", "is not supported")
+        inside = [*node.this.iter_expressions(), *node.args.get("partition_by", ()), node.args.get("order")]
+        for part in inside:
+            if part is not None:
+                yield from aggregates_in(part)
+        return
+    if isinstance(node, exp.AggFunc):
+        yield node
+        return
+    for part in node.iter_expressions():
+        yield from aggregates_in(part)
+
+
+def bound_aggregate(binder: Binder, node: Any) -> Aggregate:
+    """An aggregate with its argument bound."""
+    name = NAMES.get(type(node))
+    if name is None:
+        raise Refused(f"the aggregate {node.sql_name()}", "is not supported")
+    refuse_unknown(node, frozenset({"this", "big_int", "zero_on_all_null"}), f"{name.upper()}(...)")
+    argument = node.this
+    if isinstance(argument, exp.Star):
+        return aggregate("count", None)
+    if not isinstance(argument, exp.Distinct):
+        return aggregate(name, binder.bind(argument))
+    if len(argument.expressions) != 1:
+        raise Refused(f"{name.upper()}(DISTINCT) of several columns", "is not supported")
+    return aggregate(name, binder.bind(argument.expressions[0]), distinct=True)
+
+
+class Grouping:
+    """The keys and aggregates of a SELECT that groups.
+
+    Attributes:
+        below: Binds over the rows that are grouped.
+    """
+
+    def __init__(self, below: Binder, keys: tuple[Expression, ...]) -> None:
+        self.below = below
+        self.keys = keys
+        self.aggregates: list[Aggregate] = []
+
+    def intercept(self, node: Any) -> Expression | None:
+        """An aggregate, or an expression of keys; None for what is made of such."""
+        if isinstance(node, exp.AggFunc):
+            return self.place(bound_aggregate(self.below, node))
+        if isinstance(node, exp.Query) or next(aggregates_in(node), None) is not None:
+            return None
+        if isinstance(node, exp.Column) and self.below.scope.find(*self.below.names(node)) is None:
+            return None
+        if node.find(exp.Window) is not None or names_alias(self.below, node):
+            return None
+        return self.over_keys(self.below.bind(node), node)
+
+    def place(self, found: Aggregate) -> Column:
+        """The column of an aggregate; equal ones have one."""
+        if found not in self.aggregates:
+            self.aggregates.append(found)
+        return Column(AGGREGATES_FROM + self.aggregates.index(found), found.type)
+
+    def over_keys(self, expression: Expression, node: Any) -> Expression:
+        """An expression over the columns of the group."""
+        if expression in self.keys:
+            return Column(self.keys.index(expression), expression.type)
+        if isinstance(expression, Column):
+            raise InputError(f"{written(node)} is neither in GROUP BY nor in an aggregate")
+        return with_parts(expression, tuple(self.over_keys(part, node) for part in parts(expression)))
+
+    def group(self, relation: Relation) -> tuple[Relation, dict[int, int]]:
+        """The grouped relation, and where the columns stand in it."""
+        names = tuple(f"g{place}" for place in range(len(self.keys) + len(self.aggregates)))
+        grouped = Group(relation, self.keys, tuple(self.aggregates), names)
+        count = len(self.keys)
+        later = {AGGREGATES_FROM + place: count + place for place in range(len(self.aggregates))}
+        return grouped, {place: place for place in range(count)} | later
+
+
+def names_alias(binder: Binder, node: Any) -> bool:
+    """Whether an expression uses an alias of the select list."""
+    return any(binder.scope.find(*binder.names(column)) is None for column in node.find_all(exp.Column))
+
+
+class Windowing:
+    """The window functions of a SELECT, by what they partition by."""
+
+    def __init__(self, below: Binder) -> None:
+        self.below = below
+        self.found: list[tuple[tuple[Expression, ...], WindowFunction]] = []
+
+    def intercept(self, node: Any) -> Expression | None:
+        """A window function's column; None for other expressions."""
+        if not isinstance(node, exp.Window):
+            return self.below.intercept(node)
+        refuse_unknown(node, WINDOW_CLAUSES, "a window function")
+        partition = tuple(map(self.below.bind, node.args.get("partition_by") or ()))
+        order = node.args.get("order")
+        terms = () if order is None else tuple(map(self.term, order.expressions))
+        function = self.function(node.this, terms, node.args.get("spec"))
+        if (partition, function) not in self.found:
+            self.found.append((partition, function))
+        return Column(WINDOWS_FROM + self.found.index((partition, function)), function.type)
+
+    def term(self, node: Any) -> Order:
+        """One term of ORDER BY; NULL is the greatest, as in Snowflake, unless it is said otherwise."""
+        return Order(
+            self.below.bind(node.this), bool(node.args.get("desc")), bool(node.args.get("nulls_first"))
+        )
+
+    def function(self, node: Any, order: tuple[Order, ...], spec: Any) -> WindowFunction:
+        """The function itself."""
+        if type(node) in RANKS:
+            return WindowFunction(RANKS[type(node)], None, order, INTEGER)
+        if type(node) in NEIGHBOURS:
+            return self.neighbour(node, order)
+        frame = bound_frame(spec, ordered=bool(order))
+        if type(node) in EDGES:
+            argument = self.below.bind(node.this)
+            return WindowFunction(EDGES[type(node)], argument, order, argument.type, frame)
+        if type(node) not in NAMES:
+            raise Refused(f"the window function {written(node)}", "is not supported")
+        found = bound_aggregate(self.below, node)
+        if found.distinct:
+            raise Refused("DISTINCT in a window function", "is not supported")
+        return WindowFunction(found.function, found.argument, order, found.type, frame)
+
+    def neighbour(self, node: Any, order: tuple[Order, ...]) -> WindowFunction:
+        """LAG or LEAD."""
+        argument = self.below.bind(node.this)
+        offset, default = node.args.get("offset"), node.args.get("default")
+        if offset is not None and not offset.name.isdigit():
+            raise Refused(f"{written(node)}", "needs a whole number as offset")
+        value = None if default is None else as_type(self.below.bind(default), argument.type)
+        count = 1 if offset is None else int(offset.name)
+        name = NEIGHBOURS[type(node)]
+        return WindowFunction(name, argument, order, argument.type, offset=count, default=value)
+
+    def add(self, relation: Relation, places: dict[int, int]) -> tuple[Relation, dict[int, int]]:
+        """The relation with all functions, and where their columns stand; `places` has the columns below."""
+        by_partition: dict[tuple[Expression, ...], list[int]] = {}
+        for number, (partition, _) in enumerate(self.found):
+            by_partition.setdefault(partition, []).append(number)
+        added: dict[int, int] = {}
+        for partition, numbers in by_partition.items():
+            width = len(relation.fields)
+            relation = Window(
+                relation,
+                tuple(moved(key, places) for key in partition),
+                tuple(moved_function(self.found[number][1], places) for number in numbers),
+                tuple(f"w{number}" for number in numbers),
+            )
+            added |= {WINDOWS_FROM + number: width + place for place, number in enumerate(numbers)}
+        return relation, added
+
+
+def bound_frame(spec: Any, *, ordered: bool) -> Frame:
+    """A frame; without one, the whole partition, or with an order up to the current row and its peers."""
+    if spec is None:
+        return Frame(last=0, peers=True) if ordered else Frame()
+    refuse_unknown(spec, frozenset({"kind", "start", "start_side", "end", "end_side"}), "a frame")
+    kind = str(spec.args["kind"]).upper()
+    first = bound_edge(spec.args.get("start"), spec.args.get("start_side"))
+    last = bound_edge(spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"))
+    if kind == "ROWS":
+        return Frame(first, last)
+    if kind != "RANGE" or first is not None or last not in (None, 0):
+        raise Refused(f"the frame {written(spec)}", "is not supported: write ROWS")
+    return Frame(last=last, peers=last is not None)
+
+
+def bound_edge(edge: Any, side: str | None) -> int | None:
+    """How far one end of a frame is from the row; None is unbounded."""
+    told = edge if isinstance(edge, str) else edge.name
+    if told.upper() == "CURRENT ROW":
+        return 0
+    if told.upper() == "UNBOUNDED":
+        return None
+    if not told.isdigit():
+        raise Refused(f"a frame with the edge {told}", "is not supported: write a whole number")
+    return -int(told) if (side or "").upper() == "PRECEDING" else int(told)

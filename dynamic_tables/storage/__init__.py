@@ -1,0 +1,1 @@
+"""Tables as their versions, under a hybrid logical clock."""

@@ -1,0 +1,1 @@
+"""Cells, their types, and what functions and operators make of them."""

@@ -1,0 +1,254 @@
+"""Engines, schedulers, clocks and backends that are wrong on purpose: what no check finds is not checked.
+
+Each is the project's own with one decision replaced, as somebody might write it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dynamic_tables.bags.bag_backend import BagBackend
+from dynamic_tables.bags.operators import KERNELS, Kernel
+from dynamic_tables.catalog.graphs import Node
+from dynamic_tables.maintenance.algebra import Group, Join, JoinKind, Relation, UnionAll
+from dynamic_tables.maintenance.differentiation import RULES, Rule, group, netted, outer_join
+from dynamic_tables.maintenance.plans import Changes, Moment, Paired, Recomputed, Snapshot, Sum
+from dynamic_tables.refreshes.engine import Engine
+from dynamic_tables.scheduling.events import Failed, Fault
+from dynamic_tables.scheduling.jobs import Jobs
+from dynamic_tables.scheduling.scheduler import Scheduler
+from dynamic_tables.scheduling.tracking import Calendar, Tracked
+from dynamic_tables.storage.clock import Clock, Timestamp
+from mutants import refresh_engines as engines
+from sim.refreshes.cloud import Cast
+from sim.refreshes.semantics import PersistedEngine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flaw:
+    """Something wrong, and who plays it."""
+
+    name: str
+    what: str
+    cast: Cast
+
+
+# Clocks
+
+
+class _WallTime(Clock):
+    _passed_us = -1
+
+    def tick(self, wall_us: int) -> Timestamp:
+        self._logical += 1
+        return Timestamp(max(wall_us, self._passed_us), self._logical, self._node)
+
+    def pass_over(self, data_us: int) -> None:
+        self._passed_us = max(self._passed_us, data_us + 1)
+
+
+class _PassesNothing(Clock):
+    def pass_over(self, data_us: int) -> None:
+        return
+
+
+# Schedulers
+
+
+class _TwoAtOnce(Scheduler):
+    def _obstacle(self, table: Tracked, data_us: int) -> Any:
+        reason = super()._obstacle(table, data_us)
+        if table.jobs and reason is not None:
+            table.jobs.clear()
+        return super()._obstacle(table, data_us)
+
+
+class _WaitsForNothing(Jobs):
+    def waits(self, table: Tracked, data_us: int) -> int:
+        return 0
+
+
+class _ForgetsWhoWaits(Jobs):
+    def not_got(self, table: Tracked, data_us: int) -> None:
+        return
+
+
+class _OwnPeriods(Calendar):
+    def _choose_periods(self, tables: list[Tracked]) -> None:
+        super()._choose_periods(tables)
+        for table in tables:
+            table.period = table.own
+
+
+class _SuspendedToo(Calendar):
+    def _settle_group(self, tables: list[Tracked]) -> None:
+        hidden = {table: table.suspended for table in tables}
+        for table in tables:
+            table.suspended = None
+        super()._settle_group(tables)
+        for table, reason in hidden.items():
+            table.suspended = reason
+
+
+class _OffTheGrid(Calendar):
+    def due(self, ticks: int) -> Any:
+        return super().due(ticks + 1)
+
+
+class _ManualAlone(Scheduler):
+    def _refreshed_with(self, table: Tracked) -> list[Tracked]:
+        return [table]
+
+
+class _NeverResets(Scheduler):
+    def _reset_errors(self, table: Tracked) -> None:
+        return
+
+
+class _NeverCounts(Scheduler):
+    def _count_error(self, table: Tracked) -> None:
+        return
+
+
+class _SystemFaultsCount(Scheduler):
+    def _failed(self, event: Failed) -> None:
+        table = self._tables.get(event.table)
+        if table is not None and event.fault is Fault.SYSTEM and table.running is not None:
+            self._count_error(table)
+        super()._failed(event)
+
+
+class _Blind(Scheduler):
+    def _watch(self) -> None:
+        return
+
+
+class _DeafToFailures(Scheduler):
+    def _failed(self, event: Failed) -> None:
+        if event.fault is not Fault.SYSTEM:
+            super()._failed(event)
+
+    def _watch(self) -> None:
+        return
+
+
+class _AnyAttempt(Scheduler):
+    def _failed(self, event: Failed) -> None:
+        table = self._tables.get(event.table)
+        job = table.running if table else None
+        if job is not None:
+            event = event._replace(data_us=job.data_us, attempt=job.attempt)
+        super()._failed(event)
+
+
+class _NewestOfAny(Scheduler):
+    def _initial_timestamp(self, table: Tracked) -> int | None:
+        known = [data_us for source in table.upstream for data_us in source.timestamps()]
+        return max((one for one in known if one >= 0), default=None)
+
+
+class _StaysSuspended(Scheduler):
+    def _follow_suspension(self, table: Tracked, before: Node | None) -> None:
+        if before is None or table.node.suspended is not None:
+            super()._follow_suspension(table, before)
+
+
+# Backends
+
+
+def _inner(rule: Callable[[Join], Changes]) -> Rule:
+    return lambda relation: rule(relation) if relation.kind is JoinKind.INNER else outer_join(relation)
+
+
+def _old_and_old(relation: Join) -> Changes:
+    left, right = relation.left, relation.right
+    return Sum(
+        (
+            Paired(relation, netted(left), Snapshot(right, Moment.BEFORE)),
+            Paired(relation, Snapshot(left, Moment.BEFORE), netted(right)),
+        )
+    )
+
+
+def _without_null_group(relation: Group) -> Changes:
+    plan = group(relation)
+    if not isinstance(plan, Recomputed):
+        return plan
+    before = tuple(replace(one, nulls_of=Sum(())) for one in plan.before)
+    return replace(plan, before=before, after=tuple(replace(one, nulls_of=Sum(())) for one in plan.after))
+
+
+def _without_branches(relation: UnionAll) -> Kernel:
+    return lambda *branches: [pair for rows in branches for pair in rows]
+
+
+def _with_rule(operator: type[Relation], rule: Rule) -> Callable[[], BagBackend]:
+    return lambda: BagBackend(rules={**RULES, operator: rule})
+
+
+def _play(name: str, what: str, **cast: Any) -> Flaw:
+    return Flaw(name=name, what=what, cast=Cast(**cast))
+
+
+def _engine(name: str, engine: type[Engine]) -> Flaw:
+    return _play(name, engine.__doc__ or "", engine=engine)
+
+
+def _with_jobs(jobs: type[Jobs]) -> Callable[..., Scheduler]:
+    return lambda **options: Scheduler(jobs=jobs(), **options)
+
+
+def _with_calendar(calendar: type[Calendar]) -> Callable[..., Scheduler]:
+    return lambda **options: Scheduler(calendar=calendar(), **options)
+
+
+FLAWS: Mapping[str, Flaw] = {
+    flaw.name: flaw
+    for flaw in (
+        _play("persisted tables", "A table reads what those upstream hold now.", engine=PersistedEngine),
+        _engine("newest of base tables", engines.NewestOfBases),
+        _engine("upstream by commit time", engines.ByCommitTime),
+        _engine("open interval", engines.OpenEnd),
+        _engine("reads leave no mark", engines.UnseenReads),
+        _engine("frontier before commit", engines.FrontierFirst),
+        _engine("skip loses an interval", engines.SkipLosesAnInterval),
+        _engine("purge unseen", engines.PurgeUnseen),
+        _engine("replace unseen", engines.ReplaceUnseen),
+        _engine("NO_DATA although changed", engines.FewAreNone),
+        _engine("maintenance is a change", engines.VersionsAreChanges),
+        _engine("applied twice", engines.AppliedTwice),
+        _engine("torn commit", engines.Torn),
+        _engine("last writer wins", engines.LastWriterWins),
+        _engine("columns by place", engines.ColumnsByPlace),
+        _engine("one number for all", engines.IntervalOfOneNumber),
+        _engine("errors are empty", engines.ErrorsAreEmpty),
+        _play("clock going back", "Timestamps are wall times.", clock=_WallTime),
+        _play("clock passes nothing", "A commit may come before a read.", clock=_PassesNothing),
+        _play("two refreshes at once", "A tick does not wait.", scheduler=_TwoAtOnce),
+        _play("downstream first", "Nobody waits upstream.", scheduler=_with_jobs(_WaitsForNothing)),
+        _play("waits for ever", "What fails is not told below.", scheduler=_with_jobs(_ForgetsWhoWaits)),
+        _play("own periods", "Upstream's are not asked.", scheduler=_with_calendar(_OwnPeriods)),
+        _play("off the grid", "Ticks are counted from another.", scheduler=_with_calendar(_OffTheGrid)),
+        _play("suspension ignored", "Ticks go on.", scheduler=_with_calendar(_SuspendedToo)),
+        _play("manual without upstream", "One table is refreshed.", scheduler=_ManualAlone),
+        _play("errors never reset", "A success ends no row of errors.", scheduler=_NeverResets),
+        _play("errors never counted", "Nothing is ever suspended.", scheduler=_NeverCounts),
+        _play("system faults counted", "All faults are the user's.", scheduler=_SystemFaultsCount),
+        _play("blind monitor", "Silence is not noticed.", scheduler=_Blind),
+        _play("deaf to failures", "Only users' faults are heard.", scheduler=_DeafToFailures),
+        _play("any attempt", "An old attempt's failure is the new one's.", scheduler=_AnyAttempt),
+        _play("newest of any", "A table begins where one upstream is.", scheduler=_NewestOfAny),
+        _play("stays suspended", "Nobody is resumed.", scheduler=_StaysSuspended),
+        _play(
+            "join old and old",
+            "Changes of two sides miss each other.",
+            backend=_with_rule(Join, _inner(_old_and_old)),
+        ),
+        _play("NULL group dropped", "NULL is no group.", backend=_with_rule(Group, _without_null_group)),
+        _play(
+            "union without branches",
+            "Rows of branches have one id.",
+            backend=lambda: BagBackend(kernels={**KERNELS, UnionAll: _without_branches}),
+        ),
+    )
+}

@@ -1,0 +1,17 @@
+"""The catalogue of mutants of the small engine."""
+
+from mutants.small_engine import conditions, pages, questions, reading, writing
+from mutants.small_engine.mutating import Mutant
+
+MUTANTS: tuple[Mutant, ...] = tuple(
+    found
+    for module in (
+        writing,
+        reading,
+        conditions,
+        pages,
+        questions,
+    )
+    for found in vars(module).values()
+    if isinstance(found, Mutant)
+)

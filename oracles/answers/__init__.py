@@ -1,0 +1,1 @@
+"""Answers of whole queries, from rows in memory, and how two answers compare."""

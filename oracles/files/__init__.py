@@ -1,0 +1,1 @@
+"""Parquet files made otherwise than a writer would: footers changed, counterfactual files, canaries."""

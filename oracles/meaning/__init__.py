@@ -1,0 +1,1 @@
+"""Spark's meaning of expressions in plain Python, row by row."""

@@ -1,0 +1,131 @@
+"""Spark's casts in plain Python, for `oracles.meaning.brute_force`."""
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+from oracles.meaning.numbers import (
+    NoSecondOpinion,
+    at_scale,
+    decimal_of,
+    digits_of,
+    fit_decimal,
+    fit_integer,
+    float32,
+    integer_range,
+    nearest_float32,
+    refuse,
+    rounded_text,
+    scale_of,
+    wrap,
+)
+from oracles.meaning.time_casts import between_times, read_time, written_time
+from pruning.expressions.trees import Mode
+from pruning.expressions.types import INTEGER, LONG, Kind, Type, Value
+
+_TIMES = (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ)
+
+
+def cast(value: Value | None, source: Type, target: Type, mode: Mode, *, zone: str) -> Value | None:
+    """`CAST(value AS target)`; None is NULL.
+
+    Raises:
+        Overflow: the value is out of the target's range and the mode is ANSI.
+        oracles.meaning.numbers.NoSecondOpinion: no second opinion on such types, or on such a value.
+    """
+    if value is None or source == target:
+        return value
+    if source.kind in _TIMES and target.kind in _TIMES:
+        return between_times(int(value), source.kind, target.kind, zone)
+    if source.kind in _TIMES and target.kind is Kind.STRING:
+        return written_time(int(value), source.kind, zone)
+    if source.kind is Kind.STRING and target.kind in _TIMES:
+        return read_time(value, target, mode, zone)
+    if not isinstance(value, bytes) and _numeric(source):
+        if target.kind is Kind.BOOLEAN:
+            return bool(value != 0)
+        if isinstance(value, float):
+            return _from_float(value, target, mode)
+        if isinstance(value, Decimal):
+            return _from_decimal(value, target, mode)
+        return _from_integer(int(value), target, mode)
+    raise NoSecondOpinion(f"no second opinion on a cast from {source} to {target}")
+
+
+def _numeric(type_: Type) -> bool:
+    return type_.integral or type_.floating or type_.kind in (Kind.BOOLEAN, Kind.DECIMAL)
+
+
+def _from_integer(value: int, target: Type, mode: Mode) -> Value | None:
+    if target.integral:
+        return fit_integer(value, target, mode)
+    if target.kind is Kind.DECIMAL:
+        return fit_decimal(value, 0, target, mode)
+    return _to_float(Fraction(value), target)
+
+
+def _to_float(exact: Fraction, target: Type) -> float:
+    if not target.floating:
+        raise NoSecondOpinion(f"no second opinion on a cast from a number to {target}")
+    return nearest_float32(exact) if target.kind is Kind.FLOAT else float(exact)
+
+
+def _from_float(value: float, target: Type, mode: Mode) -> Value | None:
+    if target.floating:
+        return float32(value) if target.kind is Kind.FLOAT else value
+    if target.kind is Kind.DECIMAL:
+        # By the text of the double, of a float too; what is no number is NULL, even under ANSI.
+        if not math.isfinite(value):
+            return None
+        digits = rounded_text(value, lambda digits, scale: at_scale(digits, scale, target.scale))
+        return fit_decimal(digits, target.scale, target, mode)
+    if target.integral:
+        return _truncated(value, target, mode)
+    raise NoSecondOpinion(f"no second opinion on a cast from a float to {target}")
+
+
+def _truncated(value: float, target: Type, mode: Mode) -> int | None:
+    """A float without what follows the point.
+
+    Without ANSI Spark takes a tinyint or a smallint from the low bits of an int. Its test that a
+    value fits in a bigint compares with a double, so that it lets 2**63 through, which saturates.
+    """
+    if mode is Mode.LEGACY:
+        return wrap(saturated(value, LONG if target == LONG else INTEGER), target)
+    if math.isfinite(value):
+        least, greatest = integer_range(target)
+        if least <= int(value) <= (int(float(greatest)) if target == LONG else greatest):
+            return saturated(value, target)
+    refuse(f"{value} is no {target}", mode)
+    return None
+
+
+def saturated(value: float, target: Type) -> int:
+    """A float as Java converts it: NaN is 0, and beyond the range lie its ends."""
+    least, greatest = integer_range(target)
+    if math.isnan(value):
+        return 0
+    if math.isinf(value):
+        return greatest if value > 0 else least
+    return min(max(int(value), least), greatest)
+
+
+def _from_decimal(value: Decimal, target: Type, mode: Mode) -> Value | None:
+    digits, scale = digits_of(value, scale_of(value)), scale_of(value)
+    if target.kind is Kind.DECIMAL:
+        return fit_decimal(digits, scale, target, mode)
+    if not target.integral:
+        return _to_float(Fraction(digits, 10**scale), target)
+    whole = int(decimal_of(digits, scale))
+    if mode is Mode.LEGACY:
+        return wrap(whole, target)
+    if target != LONG and _depends_on_representation(whole, value, target):
+        raise NoSecondOpinion(f"no second opinion on {value} as {target}: a double may stand between")
+    return fit_integer(whole, target, mode)
+
+
+def _depends_on_representation(whole: int, value: Decimal, target: Type) -> bool:
+    """Whether going by way of a double, as Spark does with decimals that it holds as objects, matters."""
+    least, greatest = integer_range(target)
+    by_double = int(float(value))
+    return whole != by_double and (least <= whole <= greatest or least <= by_double <= greatest)

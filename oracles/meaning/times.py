@@ -1,0 +1,148 @@
+"""Spark's functions of dates and times in plain Python, for `oracles.meaning.brute_force`.
+
+Shares   nothing with the rules: dates are Python's dates, zones its zone database.
+Leaves   years outside 1 to 9999, on which there is no second opinion but where no calendar is
+         asked; letters of DATE_FORMAT beyond year, month, day, hour, minute, second and fraction.
+"""
+
+import datetime
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from oracles.meaning.numbers import NoSecondOpinion
+from oracles.meaning.zones import clock_of, day_of, days_of, instant_of, local_of, midnight_of, offset_us
+from pruning.expressions.trees import Function
+from pruning.expressions.types import INTEGER, Kind, Type, Value
+
+_YEARS, _MONTHS = ("YEAR", "YYYY", "YY"), ("MONTH", "MM", "MON")
+_DATE_UNITS = frozenset({*_YEARS, *_MONTHS, "QUARTER", "WEEK"})
+_WITHOUT_ZONE = {"MICROSECOND": 1, "MILLISECOND": 1_000, "SECOND": 1_000_000}
+_CLOCK_UNITS = {
+    "MINUTE": 60 * 1_000_000, "HOUR": 3_600 * 1_000_000, "DAY": 86_400_000_000, "DD": 86_400_000_000,
+}  # fmt: skip
+_FIELDS: Mapping[Function, Callable[[datetime.date], int]] = {
+    Function.YEAR: lambda day: day.year,
+    Function.QUARTER: lambda day: (day.month + 2) // 3,
+    Function.MONTH: lambda day: day.month,
+    Function.DAY: lambda day: day.day,
+    Function.DAYOFWEEK: lambda day: day.isoweekday() % 7 + 1,
+    Function.WEEKDAY: lambda day: day.weekday(),
+    Function.DAYOFYEAR: lambda day: day.timetuple().tm_yday,
+    Function.WEEKOFYEAR: lambda day: day.isocalendar().week,
+    Function.LAST_DAY: lambda day: days_of(_last_day(day)),
+}
+_CLOCK_FIELDS: Mapping[Function, Callable[[datetime.datetime], int]] = {
+    Function.HOUR: lambda clock: clock.hour,
+    Function.MINUTE: lambda clock: clock.minute,
+    Function.SECOND: lambda clock: clock.second,
+}
+_LETTERS: Mapping[str, Callable[[datetime.datetime], str]] = {
+    "yyyy": lambda clock: f"{clock.year:04}",
+    "MM": lambda clock: f"{clock.month:02}",
+    "dd": lambda clock: f"{clock.day:02}",
+    "HH": lambda clock: f"{clock.hour:02}",
+    "mm": lambda clock: f"{clock.minute:02}",
+    "ss": lambda clock: f"{clock.second:02}",
+    "SSS": lambda clock: f"{clock.microsecond // 1000:03}",
+    "SSSSSS": lambda clock: f"{clock.microsecond:06}",
+}
+_PIECES = re.compile(r"([A-Za-z])\1*|'([^']+)'|[-/.:, ]")
+
+
+def time_call(
+    function: Function, operands: Sequence[Value], types: Sequence[Type], *, zone: str
+) -> Value | None:
+    """`function(operands)`, none of them NULL; types are the operands'.
+
+    Raises:
+        oracles.meaning.numbers.NoSecondOpinion: a year is not within 1 to 9999, or a pattern is not known
+        here.
+    """
+    if function in _FIELDS:
+        return _FIELDS[function](day_of(int(operands[0])))
+    if function in _CLOCK_FIELDS:
+        local = types[0].kind is Kind.TIMESTAMP_NTZ
+        moment = int(operands[0])
+        return _CLOCK_FIELDS[function](clock_of(moment if local else local_of(moment, zone)))
+    if function is Function.DATE_TRUNC:
+        return _truncated(_text(operands[0]), int(operands[1]), zone)
+    if function is Function.DATE_FORMAT:
+        return _formatted(clock_of(local_of(int(operands[0]), zone)), _text(operands[1])).encode()
+    return _OTHERS[function](*operands)
+
+
+def _text(value: Value) -> str:
+    assert isinstance(value, bytes)
+    return value.decode()
+
+
+def _truncated(unit: str, instant_us: int, zone: str) -> int | None:
+    if unit in _WITHOUT_ZONE:
+        return instant_us - instant_us % _WITHOUT_ZONE[unit]
+    local = local_of(instant_us, zone)
+    if unit in _CLOCK_UNITS:
+        now = offset_us(instant_us, zone)
+        return instant_of(local - local % _CLOCK_UNITS[unit], zone, preferred_us=now)
+    if unit not in _DATE_UNITS:
+        return None
+    return midnight_of(days_of(_first_day(unit, clock_of(local).date())), zone)
+
+
+def _truncated_date(days: Value, unit: Value) -> int | None:
+    name = _text(unit)
+    return days_of(_first_day(name, day_of(int(days)))) if name in _DATE_UNITS else None
+
+
+def _first_day(unit: str, day: datetime.date) -> datetime.date:
+    if unit in _YEARS:
+        return day.replace(month=1, day=1)
+    if unit == "QUARTER":
+        return day.replace(month=(day.month - 1) // 3 * 3 + 1, day=1)
+    if unit in _MONTHS:
+        return day.replace(day=1)
+    return day_of(days_of(day) - day.weekday())
+
+
+def _last_day(day: datetime.date) -> datetime.date:
+    year, month = (day.year + 1, 1) if day.month == 12 else (day.year, day.month + 1)
+    if year > datetime.MAXYEAR:
+        return datetime.date.max
+    return day_of(days_of(datetime.date(year, month, 1)) - 1)
+
+
+def _with_months(days: Value, months: Value) -> int:
+    day = day_of(int(days))
+    year, month = divmod(day.year * 12 + day.month - 1 + int(months), 12)
+    if not datetime.MINYEAR <= year <= datetime.MAXYEAR:
+        raise NoSecondOpinion(f"no second opinion on the year {year}")
+    last = _last_day(datetime.date(year, month + 1, 1))
+    return days_of(last.replace(day=min(day.day, last.day)))
+
+
+def _in_range(days: int) -> int:
+    limits = INTEGER.integer_range
+    assert limits is not None
+    if not limits[0] <= days <= limits[1]:
+        raise NoSecondOpinion(f"no second opinion on {days} days, which Spark may wrap")
+    return days
+
+
+def _formatted(clock: datetime.datetime, pattern: str) -> str:
+    place, parts = 0, []
+    while place < len(pattern):
+        piece = _PIECES.match(pattern, place)
+        if piece is None or (piece[1] and piece[0] not in _LETTERS):
+            raise NoSecondOpinion(f"no second opinion on the pattern {pattern!r}")
+        parts.append(_LETTERS[piece[0]](clock) if piece[1] else piece[2] or piece[0])
+        place = piece.end()
+    return "".join(parts)
+
+
+_OTHERS: Mapping[Function, Callable[..., Value | None]] = {
+    Function.TRUNC: _truncated_date,
+    Function.DATE_ADD: lambda days, count: _in_range(days + count),
+    Function.DATE_SUB: lambda days, count: _in_range(days - count),
+    Function.ADD_MONTHS: _with_months,
+    Function.DATEDIFF: lambda end, start: _in_range(end - start),
+    Function.UNIX_TIMESTAMP: lambda instant_us: instant_us // 1_000_000,
+}

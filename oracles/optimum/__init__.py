@@ -1,0 +1,1 @@
+"""What a perfect pruner could conclude from a block's metadata."""

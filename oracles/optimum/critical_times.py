@@ -1,0 +1,185 @@
+"""Dates and times within bounds at which a predicate may change its mind, for `oracles.optimum.witnesses`.
+
+Calendars and clocks are constant between borders of units and changes of the zone's offset: so these
+are the bounds, the predicate's literals moved by what it adds, the borders of units around them and
+next to the bounds, the changes in between, and a microsecond or a day to either side of each.
+"""
+
+import contextlib
+import datetime
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from oracles.meaning.numbers import NoSecondOpinion
+from oracles.meaning.zones import clock_of, instant_of, local_of
+from oracles.optimum.domains import Known
+from pruning.expressions.traversal import walk
+from pruning.expressions.trees import Call, Expression, Function, Literal
+from pruning.expressions.types import Kind, Value
+from strategies.base.zones import UNITS, US_PER_DAY, changes, changes_between, microseconds, start_of
+
+TIMES = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
+_SCANNED_DAYS_MAX = 1_500
+_MOVES_MAX = 24
+_SMALL = 1_000_000  # numbers up to this may be days, months, years or parts of a clock
+# Of a field that comes again, how many borders of which unit show each of its values.
+_CYCLES: Mapping[Function, tuple[str, int]] = {
+    Function.QUARTER: ("QUARTER", 5),
+    Function.MONTH: ("MONTH", 13),
+    Function.DAY: ("DAY", 62),
+    Function.DAYOFWEEK: ("DAY", 8),
+    Function.WEEKDAY: ("DAY", 8),
+    Function.DAYOFYEAR: ("DAY", 367),
+    Function.WEEKOFYEAR: ("WEEK", 55),
+    Function.HOUR: ("HOUR", 26),
+    Function.MINUTE: ("MINUTE", 62),
+    Function.SECOND: ("SECOND", 62),
+    Function.DATE_FORMAT: ("MONTH", 13),
+}
+_LENGTHS = {
+    "SECOND": datetime.timedelta(seconds=1), "MINUTE": datetime.timedelta(minutes=1),
+    "HOUR": datetime.timedelta(hours=1), "DAY": datetime.timedelta(days=1),
+    "WEEK": datetime.timedelta(days=7), "MONTH": datetime.timedelta(days=32),
+    "QUARTER": datetime.timedelta(days=93), "YEAR": datetime.timedelta(days=367),
+    "MILLISECOND": datetime.timedelta(milliseconds=1),
+}  # fmt: skip
+_WRITTEN = re.compile(r"(\d{4})(?:-?(\d{2}))?(?:-?(\d{2}))?(?:[ T](\d{2}))?(?::(\d{2}))?(?::(\d{2}))?")
+_CLOCK = re.compile(r"(\d{2}):(\d{2})")
+
+
+def critical_times(
+    expression: Expression, known: Known, all_known: Mapping[str, Known], zone: str
+) -> list[Value]:
+    """Values of a date or time column within its bounds, the likelier witnesses first."""
+    ends = list(_instants_of(_bounds([known]), zone))
+    marks = list(_instants_of(_bounds(all_known.values()), zone)) + list(_literals(expression, zone))
+    moved = [at + move for at in dict.fromkeys(marks) for move in _moves(expression)]
+    borders = [at for mark in (*ends, *moved) for at in _borders(mark, zone)]
+    cycles = [at for end in ends for at in _cycles(expression, end, zone)]
+    found: dict[Value, None] = {}
+    for at in (*ends, *moved, *borders, *_changes(ends, moved, zone), *cycles):
+        for step in (0, -1, 1):
+            for value in _as_kind(at + step, known.type.kind, zone):
+                if known.holds(value):
+                    found[value] = None
+    return list(found)
+
+
+def _bounds(known: Iterable[Known]) -> Iterator[tuple[Value, Kind]]:
+    for each in known:
+        for side in (each.lower, each.upper):
+            if side is not None and each.type.kind in TIMES:
+                yield side, each.type.kind
+
+
+def _instants_of(values: Iterable[tuple[Value, Kind]], zone: str) -> Iterator[int]:
+    """Each value as instants: as UTC has it, and as the zone has it."""
+    for value, kind in values:
+        place = int(value) * US_PER_DAY if kind is Kind.DATE else int(value)
+        yield place
+        try:
+            yield instant_of(place, zone)
+        except (NoSecondOpinion, OverflowError):
+            continue
+
+
+def _literals(expression: Expression, zone: str) -> Iterator[int]:
+    for node in walk(expression):
+        if not isinstance(node, Literal) or node.value is None:
+            continue
+        if node.type.kind in TIMES:
+            yield from _instants_of([(node.value, node.type.kind)], zone)
+        elif isinstance(node.value, bytes):
+            yield from _written(node.value.decode("utf-8", "ignore"), zone)
+        elif isinstance(node.value, int) and not isinstance(node.value, bool):
+            yield node.value * 1_000_000
+            if 1 <= node.value <= 9998:
+                years = (datetime.datetime(node.value + step, 1, 1) for step in (0, 1))
+                yield from _instants_of(((microseconds(year), Kind.TIMESTAMP) for year in years), zone)
+
+
+def _written(text: str, zone: str) -> Iterator[int]:
+    """What a text like a time, or the beginning of one, may mean."""
+    found = _WRITTEN.match(text)
+    if found is None:
+        return
+    year, month, day, hour, minute, second = (int(part or 0) for part in found.groups())
+    try:
+        local = datetime.datetime(max(year, 1), max(month, 1), max(day, 1), hour, minute, second)
+    except ValueError:
+        return
+    yield from _instants_of([(microseconds(local), Kind.TIMESTAMP)], zone)
+
+
+def _moves(expression: Expression) -> list[int]:
+    """Nothing, and what the numbers in the predicate may move a date by."""
+    functions = {node.function for node in walk(expression) if isinstance(node, Call)}
+    moves = [0]
+    if functions & {Function.DATE_ADD, Function.DATE_SUB, Function.DATEDIFF, Function.ADD_MONTHS}:
+        numbers = [
+            node.value
+            for node in walk(expression)
+            if isinstance(node, Literal) and node.type.integral and isinstance(node.value, int)
+        ]
+        for number in dict.fromkeys(abs(number) for number in numbers if abs(number) < _SMALL):
+            months = [30 * number, 31 * number] if Function.ADD_MONTHS in functions and number < 2_400 else []
+            moves += [sign * days * US_PER_DAY for days in (number, *months) for sign in (1, -1)]
+    return list(dict.fromkeys(moves))[:_MOVES_MAX]
+
+
+def _borders(at: int, zone: str) -> Iterator[int]:
+    """Where the units that hold an instant begin and end, as the zone has them and as UTC has them."""
+    for unit in UNITS:
+        yield from _starts(at, unit, 2, zone)
+
+
+def _cycles(expression: Expression, at: int, zone: str) -> Iterator[int]:
+    for node in walk(expression):
+        if isinstance(node, Call) and node.function in _CYCLES:
+            yield from _starts(at, *_CYCLES[node.function], zone)
+        if isinstance(node, Literal) and isinstance(node.value, bytes):
+            yield from _at_clock(at, node.value.decode("utf-8", "ignore"), zone)
+
+
+def _starts(at: int, unit: str, count: int, zone: str) -> Iterator[int]:
+    """The beginnings of the unit that holds an instant and of the ones after it."""
+    try:
+        start = start_of(unit, clock_of(local_of(at, zone)))
+        for _ in range(count):
+            yield instant_of(microseconds(start), zone)
+            yield microseconds(start)
+            start = start_of(unit, start + _LENGTHS[unit])
+    except (NoSecondOpinion, OverflowError):
+        return
+
+
+def _at_clock(at: int, text: str, zone: str) -> Iterator[int]:
+    """The times of the day that a text names, on an instant's day and on the ones beside it."""
+    for hour, minute in _CLOCK.findall(text):
+        for at_midnight in _starts(at - US_PER_DAY, "DAY", 3, zone):
+            yield at_midnight + (int(hour) * 60 + int(minute)) * 60_000_000
+
+
+def _changes(ends: list[int], marks: list[int], zone: str) -> Iterator[int]:
+    """Changes of the zone's offset between the bounds, or near the literals where they are far apart."""
+    if zone == "UTC" or not ends:
+        return
+    low, high = min(ends), max(ends)
+    near = [(low, min(high, low + _SCANNED_DAYS_MAX * US_PER_DAY))]
+    near += [(mark - 2 * US_PER_DAY, mark + 2 * US_PER_DAY) for mark in marks if low <= mark <= high]
+    for first, last in dict.fromkeys(near):
+        for change in changes_between(zone, first, last):
+            yield change
+            yield from _borders(change, zone)
+    yield from (change for change in changes(zone) if low <= change <= high)
+
+
+def _as_kind(at: int, kind: Kind, zone: str) -> Iterator[int]:
+    """An instant as a value of a type, read as the zone's and as UTC's."""
+    places = [at]
+    with contextlib.suppress(NoSecondOpinion):
+        places.append(local_of(at, zone))
+    if kind is Kind.DATE:
+        yield from (place // US_PER_DAY + step for place in places for step in (0, 1))
+    else:
+        yield from places

@@ -1,0 +1,105 @@
+"""What casts among numbers and booleans mean on a symbolic row, as Z3 terms."""
+
+from dataclasses import replace
+
+import z3
+
+from oracles.symbolic.ideals import (
+    NO,
+    ZERO,
+    Ideals,
+    Outcome,
+    Term,
+    at_scale,
+    choose,
+    fitted,
+    limits,
+    quotient,
+    real_of,
+    rounded,
+    saturated,
+    truncated,
+    wrapped,
+)
+from pruning.expressions.trees import Mode
+from pruning.expressions.types import DOUBLE, INTEGER, LONG, Kind, Type
+
+# A decimal of more digits may lie nearer to an integer than doubles do.
+_DOUBLE_DIGITS = 15
+
+
+def among_numbers(source: Type, target: Type) -> bool:
+    """Whether both types are numbers or booleans."""
+    return all(
+        type_.integral or type_.floating or type_.kind in (Kind.DECIMAL, Kind.BOOLEAN)
+        for type_ in (source, target)
+    )
+
+
+def cast(
+    ideals: Ideals, operand: Outcome, source: Type, target: Type, mode: Mode, *, either: Term
+) -> Outcome:
+    """`CAST(operand AS target)`; `either` is a free boolean, for where Spark does one or the other."""
+    if source == target or (source.floating and target == DOUBLE):
+        return operand
+    if target.kind is Kind.BOOLEAN:
+        value = z3.If(operand.zero, 0, 1)
+        return replace(operand, nan=NO, value=value, sign=ZERO)
+    if target.floating:
+        return _to_float(ideals, operand, source)
+    if source.floating:
+        return _from_float(ideals, operand, target, mode)
+    if target.kind is Kind.DECIMAL:
+        exact = at_scale(operand.value, source.scale, target.scale)
+        return fitted(exact, target, mode, null=operand.null, raises=operand.raises)
+    return _to_integer(ideals, operand, source, target, mode, either)
+
+
+def _to_float(ideals: Ideals, operand: Outcome, source: Type) -> Outcome:
+    near = rounded(ideals, real_of(operand, source), null=operand.null, raises=operand.raises)
+    if not source.floating:
+        return near
+    return replace(near, nan=operand.nan, sign=z3.If(operand.sign != 0, operand.sign, near.sign))
+
+
+def _from_float(ideals: Ideals, operand: Outcome, target: Type, mode: Mode) -> Outcome:
+    if target.kind is Kind.DECIMAL:
+        digits = z3.ToInt(ideals.apply(f"half up {target.scale}", [operand.value]))
+        # Neither NaN nor an infinity raises, even under ANSI.
+        null = z3.Or(operand.null, z3.Not(operand.finite))
+        return fitted(digits, target, mode, null=null, raises=operand.raises)
+    whole = truncated(operand.value)
+    if mode is Mode.LEGACY:
+        through = LONG if target == LONG else INTEGER
+        least, greatest = limits(through)
+        extreme = z3.If(operand.sign < 0, least, greatest)
+        value = z3.If(operand.nan, 0, z3.If(operand.sign != 0, extreme, saturated(whole, through)))
+        return Outcome(
+            raises=operand.raises, null=operand.null, nan=NO, value=wrapped(value, target), sign=ZERO
+        )
+    # Spark's test lets 2**63 through, which saturates.
+    beyond = z3.And(z3.BoolVal(target == LONG), whole == limits(LONG)[1] + 1)
+    value = z3.If(beyond, limits(target)[1], whole)
+    known = fitted(
+        value, target, mode, null=z3.Or(operand.null, z3.Not(operand.finite)), raises=operand.raises
+    )
+    undefined = z3.And(z3.Not(operand.null), z3.Not(operand.finite))
+    if mode is Mode.TRY:
+        return known
+    return replace(known, null=operand.null, raises=z3.Or(known.raises, undefined))
+
+
+def _to_integer(
+    ideals: Ideals, operand: Outcome, source: Type, target: Type, mode: Mode, either: Term
+) -> Outcome:
+    whole = operand.value
+    if source.kind is Kind.DECIMAL:
+        whole = quotient(operand.value, z3.IntVal(10**source.scale))
+    exact = fitted(whole, target, mode, null=operand.null, raises=operand.raises)
+    by_double = source.kind is Kind.DECIMAL and source.scale > 0 and source.precision > _DOUBLE_DIGITS
+    if mode is Mode.LEGACY or target == LONG or not by_double:
+        return exact
+    # Spark goes by way of a double where it holds the decimal as an object.
+    _, near = ideals.rounded(real_of(operand, source))
+    other = fitted(truncated(near), target, mode, null=operand.null, raises=operand.raises)
+    return choose(either, exact, other)

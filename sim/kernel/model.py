@@ -1,0 +1,9 @@
+"""Models: frozen numbers with their units, as scenario files give them."""
+
+import msgspec
+
+MICROSECONDS = 1_000_000
+
+
+class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Part of a world; a key that it does not know is an error."""

@@ -1,0 +1,1 @@
+"""The simulated warehouse that scans tables, with the pruning techniques themselves."""

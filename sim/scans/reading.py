@@ -1,0 +1,181 @@
+"""How a node reads from the object store: requests that wait for their turn, fail, and share a link."""
+
+from collections import OrderedDict
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from simpy.events import Event as Waiting
+
+from pruning.expressions.traversal import columns
+from sim.kernel.draws import Clock, Draws, cumulative
+from sim.kernel.model import MICROSECONDS
+from sim.scans.events import BlocksRead, FootersRead, ReadFailed, ranges
+from sim.scans.faults import Troubles
+from sim.scans.layouts import Request, Ways
+from sim.scans.messages import Task
+from sim.scans.model import World
+from sim.scans.network import Emit, Line
+from sim.scans.planning import ScanPlan
+
+Waits: TypeAlias = Generator[Waiting, Any, None]
+# A table, a block of it, and how many columns.
+Piece: TypeAlias = tuple[str, int, int]
+
+
+@dataclass(slots=True)
+class Cache:
+    """What a node keeps of what it read, the least recently used going first."""
+
+    bytes_max: int
+    _held: OrderedDict[Piece, int] = field(default_factory=OrderedDict)
+    _bytes: int = 0
+
+    def holds(self, piece: Piece) -> bool:
+        """Whether something need not be read from the store."""
+        if piece not in self._held:
+            return False
+        self._held.move_to_end(piece)
+        return True
+
+    def keep(self, piece: Piece, size: int) -> None:
+        """Keep what was read."""
+        if size > self.bytes_max or piece in self._held:
+            return
+        self._held[piece] = size
+        self._bytes += size
+        while self._bytes > self.bytes_max:
+            self._bytes -= self._held.popitem(last=False)[1]
+
+
+class Reader:
+    """The object store as one node has it.
+
+    Draws: the streams "store/<number>/latency" and "store/<number>/failure".
+    """
+
+    def __init__(
+        self,
+        number: int,
+        clock: Clock,
+        world: World,
+        troubles: Troubles,
+        draws: Draws,
+        turns: Line,
+        emit: Emit,
+    ) -> None:
+        """A reader with an empty cache.
+
+        Args:
+            number: The node's.
+            turns: The object store's, for the requests of all nodes.
+        """
+        self.number, self.world = number, world
+        self._clock, self._troubles, self._turns, self._emit = clock, troubles, turns, emit
+        self._latency = draws.stream(f"store/{number}/latency")
+        self._failure = draws.stream(f"store/{number}/failure")
+        self._link = Line(world.warehouse.link_bytes_per_s)
+        self._cache = Cache(world.warehouse.cache_bytes)
+
+    @property
+    def _now(self) -> int:
+        return int(self._clock.now)
+
+    def footers(self, task: Task, blocks: np.ndarray) -> Waits:
+        """Read the footers of the files that blocks are of, one after the other. Waits on the store."""
+        began, files = self._now, task.plan.table.layout.files(blocks)
+        size = self.world.metadata.footer_bytes * files
+        yield self._clock.timeout(self._transfer(files, self._latencies(files), size))
+        self._emit(
+            FootersRead(
+                at_us=self._now,
+                scan=task.plan.name,
+                task=task.number,
+                node=self.number,
+                incarnation=task.incarnation,
+                blocks=len(blocks),
+                began_us=began,
+                requests=files,
+                bytes=size,
+            )
+        )
+
+    def read(self, task: Task, blocks: np.ndarray) -> Generator[Waiting, Any, list[int]]:
+        """Read blocks, one request after the other, and return those that could be. Waits on the store."""
+        plan, began = task.plan, self._now
+        table, wide = plan.table, plan.query.columns_read
+        latency, requests, wanted = 0, 0, 0
+        held = np.array([self._cache.holds((table.name, block, wide)) for block in blocks.tolist()], bool)
+        missed: set[int] = set()
+        for parts, size in self._requests(plan, np.sort(blocks[~held])):
+            tries, waited, given = self.tries(plan, parts)
+            requests += tries
+            latency += waited
+            if given:
+                wanted += size
+            else:
+                missed.update(parts.tolist())
+        there = [block for block in blocks.tolist() if block not in missed]
+        for block in there:
+            self._cache.keep((table.name, block, wide), int(table.layout.sizes[block]))
+        yield self._clock.timeout(self._transfer(requests, latency, wanted))
+        if there:
+            self._emit(
+                BlocksRead(
+                    at_us=self._now,
+                    scan=plan.name,
+                    task=task.number,
+                    node=self.number,
+                    incarnation=task.incarnation,
+                    blocks=ranges(np.array(there)),
+                    began_us=began,
+                    requests=requests,
+                    bytes=wanted,
+                    cached=int(table.layout.sizes[blocks[held]].sum()),
+                )
+            )
+        return there
+
+    def _requests(self, plan: ScanPlan, blocks: np.ndarray) -> Iterator[Request]:
+        """What is asked of the store for blocks: page indexes first, if they are used."""
+        layout, wide = plan.table.layout, plan.query.columns_read
+        store = self.world.store
+        ways = Ways(gap_bytes=store.gap_bytes, request_bytes_max=store.request_bytes_max)
+        pages = plan.pages(blocks) if self.world.warehouse.page_index else None
+        if pages is not None and plan.predicate is not None:
+            # To find the pages of a column takes its index too.
+            indexed = max(len(columns(plan.predicate)), wide or layout.columns)
+            yield from layout.index_requests(blocks, ways, columns=indexed)
+        yield from layout.requests(blocks, ways, columns_read=wide, pages=pages)
+
+    def tries(self, plan: ScanPlan, blocks: np.ndarray) -> tuple[int, int, bool]:
+        """How often a request is made, how long its first bytes take, and whether it is answered."""
+        store, failing = self.world.store, self._troubles.failed_percent(self._now)
+        waited = 0
+        for attempt in range(1, store.attempts_max + 1):
+            waited += self._latencies(1)
+            if not failing or self._failure.random() * 100 >= failing:
+                return attempt, waited, True
+            self._emit(
+                ReadFailed(
+                    at_us=self._now, scan=plan.name, node=self.number, block=int(blocks[0]), attempt=attempt
+                )
+            )
+            waited += store.retry_us << (attempt - 1)
+        return store.attempts_max, waited, False
+
+    def _latencies(self, requests: int) -> int:
+        store = self.world.store
+        *_, total = cumulative(self._latency, store.first_byte_us_min, store.first_byte_us_max, requests)
+        return total
+
+    def _transfer(self, requests: int, latency_us: int, size: int) -> int:
+        """How long it takes until requests had their turn and their bytes came over the link."""
+        now, store = self._now, self.world.store
+        if not requests:
+            return 0
+        begins = self._turns.until(now, requests, per_s=self._troubles.requests_per_s(now))
+        alone = latency_us + size * MICROSECONDS // store.bytes_per_s
+        ends = begins + alone * self._troubles.slowdown(self.number, now)
+        return max(ends, self._link.until(begins, size)) - now

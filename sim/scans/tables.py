@@ -1,0 +1,98 @@
+"""Tables of a simulated world: blocks with metadata, and what a reader finds in each of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+import pyarrow as pa
+
+from pruning.expressions.types import Type, Value
+from pruning.metadata.table.schema import arrow_type, block_schema
+from sim.scans.layouts import Layout
+
+# A row by column; every row of a table with rows has an identity of its own under `ID`.
+Row: TypeAlias = Mapping[str, Value | None]
+ID = "id"
+
+
+class Table(Protocol):
+    """What both kinds of tables are.
+
+    Attributes:
+        metadata: Block metadata as the metadata service or footers have it (`pruning.metadata.table.schema`).
+        layout: Where the bytes of blocks are.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def types(self) -> Mapping[str, Type]: ...
+
+    @property
+    def metadata(self) -> pa.Table: ...
+
+    @property
+    def layout(self) -> Layout: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RowTable:
+    """A table whose rows are there, so that answers can be judged."""
+
+    name: str
+    types: Mapping[str, Type]
+    blocks: tuple[tuple[Row, ...], ...]
+    metadata: pa.Table
+    layout: Layout
+
+    @property
+    def rows(self) -> list[Row]:
+        """All rows, block by block."""
+        return [row for block in self.blocks for row in block]
+
+
+def unknown_metadata(table: Table) -> pa.Table:
+    """Metadata of as many blocks, of which nothing is known but where they are and their bytes."""
+    known = table.metadata
+    rows = known.num_rows
+    schema = block_schema({})
+    columns = {
+        name: known.column(name) for name in schema.names if name in ("file", "row_group", "byte_count")
+    }
+    # A block of which the number of rows is not known may have some.
+    filled = {
+        "row_offset": pa.nulls(rows, pa.int64()).fill_null(0),
+        "byte_offset": pa.nulls(rows, pa.int64()),
+        "row_count": pa.nulls(rows, pa.int64()).fill_null(1),
+        "columns": pa.array([{}] * rows, pa.struct([])),
+    }
+    return pa.Table.from_arrays([columns.get(name, filled.get(name)) for name in schema.names], schema=schema)
+
+
+def described(
+    name: str,
+    types: Mapping[str, Type],
+    blocks: Sequence[Sequence[Row]],
+    facts: Sequence[Mapping[str, dict[str, object]]],
+) -> pa.Table:
+    """Block metadata from what is said of each column of each block."""
+    schema = block_schema(types)
+    records = [
+        {
+            "file": f"{name}/{ordinal:05d}",
+            "row_group": 0,
+            "row_offset": 0,
+            "byte_offset": 4,
+            "byte_count": None,
+            "row_count": len(block),
+            "columns": {column: facts[ordinal][column] for column in types},
+        }
+        for ordinal, block in enumerate(blocks)
+    ]
+    return pa.Table.from_pylist(records, schema=schema)
+
+
+def lane(values: Sequence[Value | None], type_: Type) -> pa.Array:
+    """Values of a column as block metadata keeps its bounds."""
+    return pa.array(values, arrow_type(type_))

@@ -1,0 +1,397 @@
+"""The command `skipproof`.
+
+Exit status: 0 all held, 1 a violation was found, 2 bad usage or input, 3 the run itself failed, 130 it was
+interrupted, by Ctrl-C or SIGTERM.
+"""
+
+import contextlib
+import functools
+import json
+import math
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pruning.errors import InputError
+from skipproof import extras, pages
+from skipproof.commands import showing
+from skipproof.commands.answers import first_rows, materialize, verify
+from skipproof.commands.endings import HELD, UNUSABLE, VIOLATED, Commands, run_to_status
+from skipproof.commands.indexes import parse_pair, show_index
+from skipproof.commands.inputs import NamedTable, query_over
+from skipproof.commands.progress import progress_of
+from skipproof.sessions import spark_session
+from strategies.engines.questions import AREAS
+
+app = typer.Typer(
+    cls=Commands,
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="May this scan skip this block, and can we prove it? "
+    "Exit status: 0 all held, 1 a violation was found, 2 bad usage or input, 3 the run itself failed, "
+    "130 it was interrupted.",
+)
+
+Tables = Annotated[
+    list[str],
+    typer.Option("--table", metavar="NAME=PATH", help="A table of the query, and its Parquet. Repeatable."),
+]
+Query = Annotated[str, typer.Argument(metavar="QUERY", help="One SELECT in Spark SQL.")]
+Runtime = Annotated[
+    bool,
+    typer.Option("--runtime/--metadata-only", help="Run small parts of the query first, to skip more."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def _positive(seconds: float | None) -> float | None:
+    """Refuse a duration that is no positive number.
+
+    Raises:
+        BadParameter: it is zero, negative, infinite or NaN.
+    """
+    if seconds is not None and not 0 < seconds < math.inf:
+        raise typer.BadParameter("give a number of seconds that is more than 0")
+    return seconds
+
+
+def main() -> None:
+    """Run the command line; what goes wrong becomes one sentence on standard error."""
+    run_to_status(lambda: app(prog_name="skipproof"))
+
+
+@app.command()
+def explain(table: Tables, query: Query, runtime: Runtime = True, as_json: Json = False) -> None:
+    """Say which blocks a query would skip, and why."""
+    import pruning
+
+    tables = [NamedTable.parse(text) for text in table]
+    with spark_session() as spark:
+        report = pruning.explain(query_over(spark, tables, query), runtime=runtime)
+        if as_json:
+            showing.print_json(report.to_dict())
+        else:
+            print(report)
+
+
+@app.command()
+def query(
+    table: Tables,
+    query: Query,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Run it without any skipping too, and compare the rows.")
+    ] = False,
+    rows: Annotated[int, typer.Option("--rows", min=0, help="How many rows to print.")] = 20,
+    runtime: Runtime = True,
+    as_json: Json = False,
+) -> None:
+    """Run a query pruned."""
+    import pruning
+
+    tables = [NamedTable.parse(text) for text in table]
+    with spark_session() as spark:
+        frame = query_over(spark, tables, query)
+        answer = pruning.prune(frame, runtime=runtime)
+        if compare:
+            answer = materialize(answer)
+        first, row_count = first_rows(answer, rows)
+        out = showing.console()
+        if not as_json:
+            showing.show_rows(out, frame.columns, first, row_count)
+        comparison = verify(frame, query, answer) if compare else None
+        if as_json:
+            showing.print_json(showing.answer_dict(frame.columns, first, row_count, comparison))
+        elif comparison is not None:
+            showing.show_comparison(out, comparison)
+    if comparison is not None and not comparison.same:
+        raise typer.Exit(VIOLATED)
+
+
+@app.command()
+def describe(
+    path: Annotated[str, typer.Argument(metavar="PATH", help="A Parquet file, a directory or a URI.")],
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Read the data too, and say where a file lies about itself.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Describe the metadata of files: what is missing, what is not believed, how blocks overlap."""
+    from skipproof.commands import describing, showing_health
+
+    found = describing.describe(path, verified=verify)
+    if as_json:
+        showing.print_json(found.to_dict())
+    else:
+        showing_health.show_description(showing.console(), found)
+    if found.lies:
+        raise typer.Exit(VIOLATED)
+    if found.problems:
+        raise typer.Exit(UNUSABLE)
+
+
+@app.command()
+def index(
+    path: Annotated[str, typer.Argument(metavar="PATH", help="Parquet: a file or a directory.")],
+    columns: Annotated[
+        str | None,
+        typer.Option("--columns", metavar="A,B", help="The columns to index.", show_default="all"),
+    ] = None,
+    bytes_per_block: Annotated[
+        int | None,
+        typer.Option(
+            "--bytes-per-block",
+            min=0,
+            help="What to keep of a column in a block at most.",
+            show_default="1024, and 12 bits for each value of columns that are named",
+        ),
+    ] = None,
+    bits_per_value: Annotated[
+        float | None,
+        typer.Option(
+            "--bits-per-value",
+            min=0,
+            max=64,
+            help="What a bloom filter may take where that is more; 12 are wrong once in 200 times.",
+            show_default=False,
+        ),
+    ] = None,
+    points: Annotated[
+        list[str] | None,
+        typer.Option("--points", metavar="LAT,LON", help="Two columns that are a latitude and a longitude."),
+    ] = None,
+    read_data: Annotated[
+        bool, typer.Option("--data/--no-data", help="Read the columns, or only the files' own bloom filters.")
+    ] = True,
+    as_json: Json = False,
+) -> None:
+    """Keep beside the data which values its blocks hold, for later queries to skip by."""
+    from pruning.metadata.index import indexing
+
+    names = None if columns is None else [name.strip() for name in columns.split(",")]
+    pairs = [parse_pair(text) for text in points or ()]
+    report = indexing.index(
+        path,
+        names,
+        points=pairs,
+        bytes_per_block=bytes_per_block,
+        bits_per_value=bits_per_value,
+        read_data=read_data,
+    )
+    if as_json:
+        showing.print_json(report.to_dict())
+    else:
+        show_index(showing.console(), report)
+
+
+@app.command()
+def demo(
+    lake: Annotated[
+        Path | None,
+        typer.Option("--lake", help="Keep the files in this directory.", show_default="a temporary one"),
+    ] = None,
+    examples: Annotated[int, typer.Option("--examples", min=0, help="How many generated examples.")] = 300,
+    as_json: Json = False,
+) -> None:
+    """Ask real data eight questions in five layouts, pruned and unpruned, and compare every answer."""
+    run = extras.demo().run
+    with _directory(lake) as root, progress_of(quiet=as_json) as step:
+        report = run(root, examples=examples, step=step)
+    if as_json:
+        showing.print_json(report.to_dict())
+    else:
+        showing.show_demo(showing.console(), report)
+    raise typer.Exit(HELD if report.held else VIOLATED)
+
+
+@app.command()
+def check(
+    engine: Annotated[
+        list[str], typer.Option("--engine", metavar="NAME", help="An engine to put on the stand. Repeatable.")
+    ],
+    examples: Annotated[
+        int | None, typer.Option("--examples", min=1, help="Questions for each engine.", show_default="1000")
+    ] = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            "--seconds", callback=_positive, help="Time for each engine, more than 0; shrinking not counted."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed draws the same questions.")] = 0,
+    area: Annotated[
+        str | None,
+        typer.Option("--class", metavar="|".join(AREAS), help="One class of questions.", show_default="all"),
+    ] = None,
+    python: Annotated[
+        str | None,
+        typer.Option(
+            "--python", metavar="INTERPRETER", help="What runs the engine.", show_default="this one"
+        ),
+    ] = None,
+    findings: Annotated[
+        Path | None, typer.Option("--findings", metavar="DIR", help="Keep each finding in a folder here.")
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML page of all of it.")
+    ] = None,
+    writer: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--writer",
+            metavar="NAME",
+            help="An engine that writes files too, beside pyarrow and the engine itself. Repeatable.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Put engines on the stand: hunt for rows that their pruning loses."""
+    checking = extras.stand()
+    if area is not None and area not in AREAS:
+        raise InputError(f"--class {area}: it is one of {', '.join(AREAS)}")
+    request = checking.Request(
+        examples=1_000 if examples is None and seconds is None else examples,
+        seconds=seconds,
+        seed=seed,
+        area=area,
+        python=python,
+        findings=findings,
+        writers=tuple(writer or ()),
+    )
+    # A place that cannot be written is told before the hunt; what happens to it later costs no result.
+    if findings is not None:
+        checking.prepare_findings(findings)
+    if report is not None:
+        pages.prepare(report)
+    checked = checking.print_each(
+        engine, request, functools.partial(progress_of, quiet=as_json), as_json=as_json
+    )
+    if report is not None:
+        checking.report(checked, report)
+    raise typer.Exit(VIOLATED if any(result.confirmed for result in checked) else HELD)
+
+
+@app.command()
+def history(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="JSON lines or Parquet; docs/HISTORIES.md has the notation."),
+    ],
+    require: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--require", metavar="LEVEL", help="A level that each history must satisfy. Repeatable."
+        ),
+    ] = None,
+    transactions: Annotated[
+        str | None,
+        typer.Option("--transactions", metavar="1,2,5", help="Judge these alone.", show_default="all"),
+    ] = None,
+    literal: Annotated[
+        bool, typer.Option("--literal", help="Take the paper's clause on derived versions as written.")
+    ] = False,
+    convert: Annotated[
+        Path | None,
+        typer.Option("--convert", metavar="FILE", help="Write the histories as .jsonl or .parquet; no more."),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML page of all of it.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, a line for each history.")] = False,
+) -> None:
+    """Check recorded histories for isolation anomalies, also through derived data."""
+    histories = extras.histories()
+    if convert is not None:
+        if require or transactions is not None or literal or report is not None or as_json:
+            raise InputError("--convert: it judges nothing; give it no other option")
+        count = histories.converted(file, convert)
+        print(f"{count:,} {'history' if count == 1 else 'histories'} written to {convert}")
+        return
+    request = histories.requested(require or (), transactions, literal=literal)
+    if report is not None:
+        pages.prepare(report)
+    kept, status = [], HELD
+    for one in histories.judged(file, request):
+        if as_json:
+            print(json.dumps(one.result.to_dict(), ensure_ascii=False))
+        else:
+            histories.show(showing.console(), one)
+        if one.result.problem is not None:
+            print(f"skipproof: {file}, {one.place}: {one.result.problem}", file=sys.stderr)
+            status = UNUSABLE
+        elif one.failed:
+            status = max(status, VIOLATED)
+        if report is not None:
+            kept.append(one)
+    if report is not None:
+        from skipproof.histories.report import write_report
+
+        write_report(kept, report)
+    raise typer.Exit(status)
+
+
+@app.command()
+def simulate(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="A .toml file; docs/SIMULATOR.md has the keys."),
+    ],
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, help="One seed.", show_default="the scenario's own")
+    ] = None,
+    seeds: Annotated[
+        str | None, typer.Option("--seeds", metavar="FIRST:COUNT", help="A range of seeds.")
+    ] = None,
+    trace: Annotated[
+        Path | None, typer.Option("--trace", metavar="FILE", help="Write one seed's events as JSON lines.")
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="KEY=VALUE", help="Of what the scenario varies: run this value only."),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="Write an HTML page of all of it, with pictures."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run a scenario in the simulator and check every trace."""
+    simulating = extras.simulator()
+    if seed is not None and seeds is not None:
+        raise InputError("--seed and --seeds: give one of them")
+    if trace is not None and seed is None:
+        raise InputError("--trace: it is of one seed: give --seed N")
+    if report is not None:
+        extras.simulation_report()
+    # What keeps them from being written is told before the first run.
+    for path in (report, trace):
+        if path is not None:
+            pages.prepare(path)
+    chosen = (
+        simulating.seeds_of(seeds) if seeds is not None else None if seed is None else range(seed, seed + 1)
+    )
+    with progress_of(quiet=as_json) as step:
+        simulated = simulating.simulate(file, chosen, only or [], step)
+    if as_json:
+        showing.print_json(simulated.to_dict())
+    else:
+        simulating.show(showing.console(), simulated)
+    if trace is not None:
+        simulating.trace(file, seed, only or [], trace)
+    if report is not None:
+        extras.simulation_report().write_report(simulated, report)
+    raise typer.Exit(HELD if simulated.held else VIOLATED)
+
+
+@contextlib.contextmanager
+def _directory(named: Path | None) -> Iterator[Path]:
+    if named is not None:
+        yield named
+        return
+    with tempfile.TemporaryDirectory(prefix="skipproof-lake-") as temporary:
+        yield Path(temporary)

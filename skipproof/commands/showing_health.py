@@ -1,0 +1,109 @@
+"""How the command line shows the health of block metadata."""
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from pruning.metadata.views.verifying import Lie
+from skipproof.commands.describing import Clustering, ColumnHealth, Description, Doubted
+
+_BARS = "▁▂▃▄▅▆▇█"
+LIES_SHOWN = 50
+
+
+def show_description(out: Console, found: Description) -> None:
+    """Print what there is, a line for each column, what was not believed and why, and what is false."""
+    data = "unknown" if found.data_bytes is None else f"{found.data_bytes:,} bytes"
+    out.print(
+        f"{found.rows:,} rows in {found.blocks:,} row groups of {found.files:,} files; data {data}, "
+        f"footers {found.footer_bytes:,} bytes, block metadata {found.metadata_bytes:,} bytes.",
+        soft_wrap=True,
+    )
+    out.print(_columns_table(found))
+    if any(column.clustering for column in found.columns):
+        out.print(
+            "depth: how many row groups hold a bound, on average; 1 is without overlap. "
+            "overlap: how many hold a value, from the least to the greatest.",
+            soft_wrap=True,
+        )
+    if any(column.doubted for column in found.columns):
+        out.print("\nNot believed", style="bold")
+        out.print(_doubts_table(found.columns))
+    for name in found.left_out:
+        out.print(f"Left out: {escape(name)}, not read as a type with bounds.", soft_wrap=True)
+    for sentence in (*found.notes, *found.problems):
+        out.print(escape(sentence), style="yellow", soft_wrap=True)
+    if found.checked is not None:
+        _show_lies(out, found)
+
+
+def _columns_table(found: Description) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("column", overflow="fold")
+    table.add_column("type")
+    for name in ("bounds", "NULL counts", "depth"):
+        table.add_column(name, justify="right")
+    table.add_column("overlap", no_wrap=True)
+    for column in found.columns:
+        clustering = column.clustering
+        table.add_row(
+            escape(column.name),
+            column.type,
+            _share(column.bounded, found.blocks),
+            _share(column.null_counted, found.blocks),
+            "" if clustering is None else f"{clustering.depth:,.1f}",
+            "" if clustering is None else _picture(clustering),
+        )
+    return table
+
+
+def _doubts_table(columns: Sequence[ColumnHealth]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("column", overflow="fold")
+    table.add_column("row groups", justify="right")
+    table.add_column("doubt")
+    table.add_column("because", overflow="fold")
+    for column, doubted in _pairs(columns):
+        table.add_row(escape(column), f"{doubted.blocks:,}", doubted.doubt, doubted.reason)
+    return table
+
+
+def _pairs(columns: Sequence[ColumnHealth]) -> list[tuple[str, Doubted]]:
+    return [(column.name, doubted) for column in columns for doubted in column.doubted]
+
+
+def _share(part: int, whole: int) -> str:
+    return "none" if part == 0 else "all" if part == whole else f"{100 * part / whole:.1f} %"
+
+
+def _picture(clustering: Clustering) -> str:
+    """A bar a value, the highest for the most row groups that hold one."""
+    most = max(max(clustering.picture), 1)
+    return "".join(_BARS[(len(_BARS) - 1) * count // most] for count in clustering.picture)
+
+
+def _show_lies(out: Console, found: Description) -> None:
+    checked = found.checked or ()
+    claims = sum(each.claims for each in checked)
+    lies = [lie for each in checked for lie in each.lies]
+    if not lies:
+        out.print(f"{claims:,} statements compared with the data, and none is false.", style="bold green")
+        return
+    out.print(_lies_table(lies[:LIES_SHOWN]))
+    rest = f", the first {LIES_SHOWN} of them shown" if len(lies) > LIES_SHOWN else ""
+    out.print(
+        f"FALSE: {len(lies):,} of {claims:,} statements compared with the data{rest}.", style="bold red"
+    )
+
+
+def _lies_table(lies: Sequence[Lie]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in ("file", "row group", "column", "statement", "file says", "data say"):
+        table.add_column(name, overflow="fold")
+    for lie in lies:
+        row = (lie.file, str(lie.row_group), lie.column, lie.claim, lie.says, lie.data)
+        table.add_row(*map(escape, row))
+    return table

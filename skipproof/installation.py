@@ -1,0 +1,20 @@
+"""Checks that no folder of the user's hides a package of this installation."""
+
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
+from pathlib import Path
+
+
+def hidden_package() -> str | None:
+    """Return a sentence that names what hides a package of skipproof; None where nothing does.
+
+    `pruning` may be what is hidden, so its module that checks this is run from its place, and not imported.
+    """
+    folder = Path(__file__).parents[1] / "pruning"
+    spec = PathFinder.find_spec("siblings", [str(folder)])
+    assert spec is not None
+    assert spec.loader is not None
+    siblings = module_from_spec(spec)
+    spec.loader.exec_module(siblings)
+    sentence: str | None = siblings.hidden_package()
+    return sentence

@@ -1,0 +1,1 @@
+"""The hunt: worlds are examined, failures made small, confirmed and kept."""

@@ -1,0 +1,1 @@
+"""The reference: a small correct engine, and where engines mean something else."""

@@ -1,0 +1,208 @@
+"""What a question compares, and with which values: what the entries of `meanings` look at."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from operator import add, mul, sub
+
+from strategies.engines.engine_tables import Stored
+from strategies.engines.engine_values import integer_range
+from strategies.engines.questions import Call, Column, Json, Literal, Question, Term, subterms
+
+COMPARING = frozenset(
+    {"=", "!=", "<", "<=", ">", ">=", "is not distinct from", "is distinct from", "in", "between"}
+)
+_EXACT = {"+": add, "-": sub, "*": mul}
+NANS = ("NaN", "-NaN")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A question, and what it is asked of.
+
+    Attributes:
+        settings: Every switch of the engine, with the value that it has.
+        found: The values of a column by its name, each once, as far as they were looked for.
+    """
+
+    question: Question
+    tables: Mapping[str, Stored]
+    settings: Mapping[str, str] = field(default_factory=dict)
+    found: dict[str, tuple[Json, ...]] = field(default_factory=dict)
+
+    def column(self, name: str) -> Column:
+        """A column of any of the tables."""
+        columns = (column for table in self.tables.values() for column in table.columns)
+        return next(column for column in columns if column.name == name)
+
+    def cells(self, name: str) -> tuple[Json, ...]:
+        """The values of a column, each once; both zeros, every NaN, and NULL where a join may put it."""
+        if name not in self.found:
+            holder, table = next(
+                (holder, one) for holder, one in self.tables.items() if name in [c.name for c in one.columns]
+            )
+            cells = {repr(cell): cell for cell in table.cells(name)}
+            if self._is_extended(holder):
+                cells[repr(None)] = None
+            self.found[name] = tuple(cells.values())
+        return self.found[name]
+
+    def _is_extended(self, table: str) -> bool:
+        """Whether a join keeps rows of the other side without a partner in this table."""
+        join = self.question.join
+        if join is None:
+            return False
+        extending = ("left", "full") if join.right.table == table else ("right", "full")
+        return join.kind in extending
+
+    def values(self, term: Term) -> tuple[Json, ...]:
+        """The values that a term may have, or more than these; integers may be beyond their type."""
+        if isinstance(term, Column):
+            return self.cells(term.name)
+        if isinstance(term, Literal):
+            return (term.value,)
+        if term.function == "if":
+            return self.values(term.of[1]) + self.values(term.of[2])
+        if term.function == "abs":
+            return tuple(abs(value) for value in self.values(term.of[0]) if value is not None)
+        if term.function in _EXACT:
+            pairs = product(*(self.values(part) for part in term.of))
+            return tuple({_EXACT[term.function](x, y) for x, y in pairs if x is not None and y is not None})
+        parts = (self.values(part) for part in term.of)
+        return tuple(value for part in parts for value in part)
+
+    @property
+    def calls(self) -> Iterator[Call]:
+        """Every call of a function."""
+        for term in self.question.terms:
+            yield from (part for part in subterms(term) if isinstance(part, Call))
+
+    @property
+    def compared(self) -> Iterator[tuple[str, tuple[Term, ...]]]:
+        """What is compared with what: by functions, by orders, by keys, and among the values of a column."""
+        question = self.question
+        yield from ((call.function, call.of) for call in self.calls if call.function in COMPARING)
+        for order in (question.order, *(relation.order for relation in question.relations)):
+            yield from (("order", (key.by,)) for key in order)
+        for relation in question.relations:
+            if relation.distinct:
+                yield "distinct", (self.column(relation.distinct),)
+        if question.join is not None:
+            yield "join", (self.column(question.join.left_key), self.column(question.join.right_key))
+        if question.group:
+            yield "group", (self.column(question.group),)
+        for aggregate in question.aggregates:
+            if aggregate.of and aggregate.function in ("min", "max"):
+                yield aggregate.function, (self.column(aggregate.of),)
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The functions, types and kinds of joins that a question has; types in full and by their word."""
+        functions = {call.function for call in self.calls}
+        functions |= {aggregate.function for aggregate in self.question.aggregates}
+        kinds = {self.question.join.kind} if self.question.join is not None else set()
+        terms = [part for term in self.question.terms for part in subterms(term)]
+        terms += [term for _, operands in self.compared for term in operands]
+        types = {term.type for term in terms} | {self.column(name).type for name in self.question.select}
+        return frozenset({*functions, *kinds, *types, *(type_.partition("(")[0] for type_ in types)})
+
+
+def nan_compared(case: Case) -> bool:
+    """Whether a NaN is compared with anything, or put in an order."""
+    return any(_may_be(case, operands, NANS) for _, operands in case.compared)
+
+
+def nan_in_maximum(case: Case) -> bool:
+    """Whether a NaN is among the values of a maximum."""
+    return any(how == "max" and _may_be(case, operands, NANS) for how, operands in case.compared)
+
+
+def negative_nan_compared(case: Case) -> bool:
+    """Whether a NaN whose sign bit is set is compared with anything, or put in an order."""
+    return any(_may_be(case, operands, ("-NaN",)) for _, operands in case.compared)
+
+
+def null_listed_under_not(case: Case) -> bool:
+    """Whether it matters that a value which no list has may still be a NULL that one has."""
+    lists = _under_not(case, "in")
+    return any(None in case.values(member) for call in lists for member in call.of[1:])
+
+
+def null_sought_under_not(case: Case) -> bool:
+    """Whether it matters that NULL may be in any list."""
+    return any(None in case.values(call.of[0]) for call in _under_not(case, "in"))
+
+
+def null_tested_for_nan_under_not(case: Case) -> bool:
+    """Whether it matters that NULL may be NaN."""
+    return any(None in case.values(call.of[0]) for call in _under_not(case, "is nan"))
+
+
+def _under_not(case: Case, function: str) -> Iterator[Call]:
+    for negation in (call for call in case.calls if call.function == "not"):
+        for part in subterms(negation):
+            if isinstance(part, Call) and part.function == function:
+                yield part
+
+
+def negative_divided(case: Case) -> bool:
+    """Whether the remainder of a negative integer is taken."""
+    divided = (call.of[0] for call in case.calls if call.function == "%")
+    return any(value < 0 for term in divided for value in case.values(term) if value is not None)
+
+
+def nanoseconds_shown(case: Case) -> bool:
+    """Whether an answer may have a moment before 1970 that is not a whole number of microseconds."""
+    question = case.question
+    names = {*question.select, question.group, *(one.of for one in question.aggregates)} - {None}
+    cells = [case.cells(name) for name in names if name and case.column(name).type == "timestamp(ns)"]
+    if question.to is not None and question.to.type == "timestamp(ns)":
+        cells.append((question.to.value,))
+    return any(value < 0 and value % 1_000 for column in cells for value in column if value is not None)
+
+
+def zeros_compared(case: Case) -> bool:
+    """Whether both zeros meet, in a comparison or among values that are ordered or made distinct."""
+    return _zeros_meet(case, None)
+
+
+def zeros_ordered(case: Case) -> bool:
+    """Whether both zeros are among the values of an order."""
+    return _zeros_meet(case, ("order",))
+
+
+def zeros_looked_up(case: Case) -> bool:
+    """Whether both zeros meet in a list, or as keys of a join."""
+    return _zeros_meet(case, ("in", "join"))
+
+
+def _zeros_meet(case: Case, ways: tuple[str, ...] | None) -> bool:
+    return any(
+        _may_be(case, operands, ("-0.0",)) and _may_be(case, operands, ("0.0",))
+        for how, operands in case.compared
+        if ways is None or how in ways
+    )
+
+
+def _may_be(case: Case, operands: tuple[Term, ...], texts: tuple[str, ...]) -> bool:
+    floats = (operand for operand in operands if operand.type.startswith("float"))
+    return any(str(value) in texts for operand in floats for value in case.values(operand))
+
+
+def overflows(case: Case) -> bool:
+    """Whether a sum, difference, product or absolute value of integers may be beyond its type."""
+    computed = (call for call in case.calls if call.function in (*_EXACT, "abs"))
+    return any(not _fits(case.values(call), call.type) for call in computed)
+
+
+def casts_beyond(case: Case) -> bool:
+    """Whether an integer may be cast to a type that does not hold it."""
+    casts = (call for call in case.calls if "cast" in call.function and call.type.startswith(("int", "uint")))
+    return any(not _fits(case.values(call), call.type) for call in casts)
+
+
+def _fits(values: tuple[Json, ...], type_: str) -> bool:
+    if not type_.startswith(("int", "uint")):
+        return True
+    low, high = integer_range(type_)
+    return all(low <= value <= high for value in values if value is not None)

@@ -1,0 +1,113 @@
+"""The small engine, asked as a worker is, but in the process of the stand."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from skipproof.stand.adapters.serving import failure
+from skipproof.stand.reference.answering import joined, related, whole
+from skipproof.stand.reference.evaluating import filtered
+from skipproof.stand.reference.pruning import Rules
+from skipproof.stand.reference.tables import (
+    NOTHING,
+    Stated,
+    Table,
+    from_blocks,
+    from_files,
+    kept,
+    partitioned,
+    shares,
+)
+from skipproof.stand.reference.values import Value
+from skipproof.stand.workers.workers import PROTOCOL, Hello
+from strategies.engines.questions import Json
+
+SETTINGS = {
+    "partitions": ("none", "identity", "truncate", "bucket"),
+    "statistics": ("all", "no counts", "no bounds"),
+}
+AREAS_OF_FILES = ("filter", "limit", "topk", "join", "aggregate")
+
+
+class SmallEngine:
+    """The small engine.
+
+    Args:
+        rules: How it prunes; correctly by default.
+        version: Its version, as a worker would give it.
+        tables: `files` answers every area but dml; `own` answers only that.
+    """
+
+    def __init__(
+        self, rules: Rules | None = None, *, version: str = "correct", tables: str = "files"
+    ) -> None:
+        self.rules = rules or Rules()
+        self.hello = Hello.of(
+            {
+                "protocol": PROTOCOL,
+                "engine": "small",
+                "version": version,
+                "tables": tables,
+                "areas": AREAS_OF_FILES if tables == "files" else ("dml",),
+                "settings": SETTINGS,
+            }
+        )
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        """The answers to a request, as `docs/STAND.md` has them."""
+        settings = request.get("settings", {})
+        try:
+            tables = {name: self._opened(table, settings) for name, table in request["tables"].items()}
+        except OSError as error:
+            # A trap, which any reader that does not skip it runs into.
+            return {"error": f"OSError: {error}", "kind": "failed"}
+        plain = all(self._is_plain(table) for table in request["tables"].values())
+        return {"answers": [self._answer(question, tables, plain) for question in request["questions"]]}
+
+    def close(self) -> None:
+        """There is no process to end."""
+
+    def _is_plain(self, table: Json) -> bool:
+        return "blocks" in table and (self.hello.tables == "files" or table.get("statistics") is False)
+
+    def _opened(self, table: Json, settings: Mapping[str, str]) -> Table:
+        if self._is_plain(table):
+            return from_blocks(table, NOTHING)
+        opened = from_files(table) if "files" in table else from_blocks(table, Stated())
+        opened = kept(opened, settings.get("statistics", "all"))
+        transform = settings.get("partitions", "none")
+        _, type_ = next(iter(opened.schema.values()))
+        if shares(transform, type_):
+            opened = partitioned(opened, transform, self._partition_values(opened, transform, type_))
+        return opened
+
+    def _partition_values(self, table: Table, transform: str, type_: str) -> list[list[Value]]:
+        """The value of a transform of the first column, for each row of each group."""
+        return [
+            [self.rules.partition_value(transform, row[0], type_) for row in group.rows]
+            for group in table.groups
+        ]
+
+    def _answer(self, question: Json, tables: Mapping[str, Table], plain: bool) -> dict[str, Any]:
+        try:
+            rows = plainly(question, tables) if plain else self.rules.answer(question, tables)
+        except Exception as error:  # As a worker: what an engine raises is its answer.
+            return failure(error)
+        return {"rows": rows}
+
+
+def plainly(question: Json, tables: Mapping[str, Table]) -> list[list[Value]]:
+    """The answer from all rows of all tables."""
+    source, join = question["source"], question["join"]
+    if question["change"]:
+        table = tables[source["table"]]
+        return whole(question, table.rows, table.schema)
+    rows, schema = _plain_relation(source, tables)
+    if join is not None:
+        other, other_schema = _plain_relation(join["right"], tables)
+        rows, schema = joined(join, rows, other, (schema, other_schema))
+    return whole(question, rows, schema)
+
+
+def _plain_relation(relation: Json, tables: Mapping[str, Table]) -> Any:
+    table = tables[relation["table"]]
+    return related(relation, filtered(table.rows, relation["where"], table.schema), table.schema)

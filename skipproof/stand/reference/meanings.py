@@ -1,0 +1,231 @@
+"""Where engines mean something else than the reference, so that it has no opinion: a declared list.
+
+An entry is a class of questions, for the engines and versions that answer them otherwise on purpose. Of what
+it takes in, nothing is seen that an engine gets wrong in both forms alike, so that it takes in no more than
+is true: comparisons of integers, texts, dates and decimals, joins and LIMIT are never a matter of meaning.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from skipproof.stand.reference.cases import (
+    Case,
+    casts_beyond,
+    nan_compared,
+    nan_in_maximum,
+    nanoseconds_shown,
+    negative_divided,
+    negative_nan_compared,
+    null_listed_under_not,
+    null_sought_under_not,
+    null_tested_for_nan_under_not,
+    overflows,
+    zeros_compared,
+    zeros_looked_up,
+    zeros_ordered,
+)
+from skipproof.stand.workers.workers import Hello
+
+# An engine's worker says itself what it means otherwise.
+OWN = "the worker says that it differs"
+
+Applies: TypeAlias = Callable[[Case], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meaning:
+    """A class of questions that engines answer otherwise than the reference.
+
+    Attributes:
+        engines: Their names; empty for all but `agreeing`.
+        agreeing: The engines that mean what the reference means, or have entries of their own.
+        versions: Of the engines, as packages have them; empty for all.
+        applies: Whether a question is of the class.
+        reason: What the engines do.
+        source: Where they say so; empty where engines differ among themselves.
+    """
+
+    name: str
+    engines: tuple[str, ...] = ()
+    agreeing: tuple[str, ...] = ()
+    versions: str = ""
+    applies: Applies
+    reason: str
+    source: str = ""
+
+    def is_of(self, engine: str, version: str) -> bool:
+        """Whether a release answers otherwise; a version that is none of a package's may be any."""
+        if engine in self.agreeing or (self.engines and engine not in self.engines):
+            return False
+        try:
+            return SpecifierSet(self.versions).contains(Version(version), prereleases=True)
+        except InvalidVersion:
+            return True
+
+
+def of_pyarrow(
+    name: str, applies: Applies, *, engines: tuple[str, ...], reason: str, source: str
+) -> tuple[Meaning, Meaning]:
+    """What pyarrow means: whatever these engines are asked, but of a Delta table only what pyarrow reads."""
+
+    def read(case: Case) -> bool:
+        return not _is_changed(case) and _reader(case) != "query" and applies(case)
+
+    return (
+        Meaning(name=name, engines=engines, applies=applies, reason=reason, source=source),
+        Meaning(name=name, engines=("deltalake",), applies=read, reason=reason, source=source),
+    )
+
+
+def by_datafusion(applies: Applies) -> Applies:
+    """The same class, but of a Delta table only what DataFusion reads or changes."""
+    return lambda case: (_is_changed(case) or _reader(case) != "pyarrow") and applies(case)
+
+
+def _is_changed(case: Case) -> bool:
+    return case.question.area == "dml"
+
+
+def _reader(case: Case) -> str | None:
+    """Who reads a Delta table; pyarrow gives it neither an order nor joins."""
+    reader = case.settings.get("reader")
+    return "query" if reader and case.question.area in ("topk", "join") else reader
+
+
+# The engines of this package, of which the list says all that is known.
+KNOWN = (
+    "arrow", "datafusion", "deltalake", "duckdb", "duckdb-tables", "iceberg", "polars", "skipproof", "small",
+    "spark",
+)  # fmt: skip
+
+MEANINGS: tuple[Meaning, ...] = (
+    Meaning(
+        name="NaN",
+        agreeing=KNOWN,
+        applies=nan_compared,
+        reason="NaN is equal to nothing in many engines, and below all numbers in some.",
+    ),
+    *of_pyarrow(
+        "NaN by IEEE 754",
+        nan_compared,
+        engines=("arrow", "iceberg"),
+        reason="pyarrow compares by IEEE 754, where NaN is neither equal to anything nor above or below it.",
+        source="https://github.com/apache/arrow/issues/34162",
+    ),
+    Meaning(
+        name="NaN by IEEE 754",
+        engines=("polars",),
+        versions="<0.20",
+        applies=nan_compared,
+        reason="Polars compared by IEEE 754, where NaN is neither equal to anything nor above or below it.",
+        source="https://docs.pola.rs/releases/upgrade/0.20/",
+    ),
+    Meaning(
+        name="the sign of NaN",
+        engines=("datafusion", "deltalake"),
+        applies=by_datafusion(negative_nan_compared),
+        reason="arrow-rs orders by IEEE 754's totalOrder: NaN with its sign bit set is below all numbers.",
+        source="https://arrow.apache.org/rust/arrow_ord/cmp/fn.lt.html",
+    ),
+    Meaning(
+        name="the sign of zero",
+        agreeing=KNOWN,
+        applies=zeros_compared,
+        reason="-0.0 is below 0.0 in some engines, and has a hash of its own in others.",
+    ),
+    Meaning(
+        name="the sign of zero",
+        engines=("datafusion",),
+        versions="<55",
+        applies=zeros_compared,
+        reason="arrow-rs compared by IEEE 754's totalOrder, where -0.0 is below 0.0.",
+        source="https://github.com/apache/arrow-rs/pull/3510",
+    ),
+    Meaning(
+        name="the order of zeros",
+        engines=("datafusion", "deltalake"),
+        applies=by_datafusion(zeros_ordered),
+        reason="arrow-rs sorts by IEEE 754's totalOrder: -0.0 is below 0.0, which it equals in comparisons.",
+        source="https://arrow.apache.org/rust/arrow_ord/cmp/fn.lt.html",
+    ),
+    *of_pyarrow(
+        "zeros that are looked up",
+        zeros_looked_up,
+        engines=("arrow", "iceberg"),
+        reason="pyarrow's isin and joins compare floats by their bits, where -0.0 is not 0.0.",
+        source="https://github.com/apache/arrow/issues/21050",
+    ),
+    Meaning(
+        name="the maximum with NaN",
+        engines=("polars",),
+        applies=nan_in_maximum,
+        reason="max passes over NaN where there is a number.",
+        source="https://docs.pola.rs/api/python/stable/reference/expressions/api/polars.Expr.nan_max.html",
+    ),
+    Meaning(
+        name="integers beyond their type",
+        agreeing=("arrow", "deltalake", "iceberg", "polars", "skipproof", "small", "spark"),
+        applies=overflows,
+        reason="Engines raise an error, compute in a wider type, or move a constant across a comparison.",
+    ),
+    Meaning(
+        name="integers beyond their type",
+        engines=("deltalake",),
+        applies=by_datafusion(overflows),
+        reason="A literal of DataFusion's SQL is an int64, and an integer that it is added to becomes one.",
+        source="https://datafusion.apache.org/user-guide/sql/data_types.html",
+    ),
+    Meaning(
+        name="casts beyond a type",
+        agreeing=KNOWN,
+        applies=casts_beyond,
+        reason="Engines raise an error, give NULL, or give the nearest value.",
+    ),
+    Meaning(
+        name="the remainder of a negative integer",
+        agreeing=tuple(name for name in KNOWN if name != "polars"),
+        applies=negative_divided,
+        reason="% has the sign of the divisor in Polars, as in Python; in SQL that of the dividend.",
+        source="https://docs.pola.rs/api/python/stable/reference/expressions/api/polars.Expr.mod.html",
+    ),
+    Meaning(
+        name="not in a list with NULL",
+        engines=("polars",),
+        applies=null_listed_under_not,
+        reason="is_in is false of a value that the list has not, though the list has NULL.",
+        source="https://docs.pola.rs/api/python/stable/reference/expressions/api/polars.Expr.is_in.html",
+    ),
+    *of_pyarrow(
+        "NULL is not in a list",
+        null_sought_under_not,
+        engines=("arrow",),
+        reason="pyarrow's isin looks NULL up as a value, and is false where the list has none.",
+        source="https://arrow.apache.org/docs/python/generated/pyarrow.compute.is_in.html",
+    ),
+    Meaning(
+        name="NULL is not NaN",
+        engines=("skipproof", "spark"),
+        applies=null_tested_for_nan_under_not,
+        reason="isnan of NULL is false.",
+        source="https://spark.apache.org/docs/latest/api/sql/index.html#isnan",
+    ),
+    Meaning(
+        name="nanoseconds as microseconds",
+        engines=("duckdb", "duckdb-tables"),
+        applies=nanoseconds_shown,
+        reason="Python is given a datetime in whole microseconds, rounded toward 1970.",
+        source="https://duckdb.org/docs/stable/clients/python/conversion",
+    ),
+)
+
+
+def difference(hello: Hello, case: Case) -> str:
+    """The name of the first entry that a question belongs to; empty where the reference has an opinion."""
+    if hello.differs and hello.differs & case.words:
+        return OWN
+    entries = (entry for entry in MEANINGS if entry.is_of(hello.engine, hello.version))
+    return next((entry.name for entry in entries if entry.applies(case)), "")

@@ -1,0 +1,191 @@
+"""What values an expression may have on some rows, from what is known of its columns."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from skipproof.stand.reference.evaluating import ARITHMETIC, computed
+from skipproof.stand.reference.statistics import Facts, Writing
+from skipproof.stand.reference.values import NAN, Nan, Value, from_json, is_float, is_integer
+from strategies.engines.engine_values import integer_range
+from strategies.engines.questions import Json
+
+Lookup: TypeAlias = Callable[[str], Facts]
+
+TRUE, FALSE, NULL = 1, 2, 4
+ANY = TRUE | FALSE | NULL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Range:
+    """What values an expression may have; NaN counts as the greatest.
+
+    Attributes:
+        lower, upper: None is no bound.
+        exact: Whether both are values that occur.
+        nulls, values: Whether some row may be NULL, and whether some may not.
+    """
+
+    lower: Value = None
+    upper: Value = None
+    exact: bool = False
+    nulls: bool = True
+    values: bool = True
+
+
+class Ranging(Writing):
+    """Ranges of expressions; each part is a method that a mutant may replace."""
+
+    def range_of(self, term: Json, lookup: Lookup) -> Range:
+        """The range of an expression."""
+        if "column" in term:
+            return self.column_range(lookup(term["column"]))
+        if "literal" in term:
+            return self.point(from_json(term["literal"], term["type"]))
+        name, of = term["call"], term["of"]
+        if name in ARITHMETIC and "literal" in of[1]:
+            return self.arithmetic_range(name, self.range_of(of[0], lookup), of[1])
+        if name in ("cast", "try cast"):
+            return self.cast_range(term, self.range_of(of[0], lookup))
+        if name == "coalesce":
+            return self.coalesced(self.range_of(of[0], lookup), self.range_of(of[1], lookup))
+        if name == "if":
+            return self.chosen(term, lookup)
+        return Range()
+
+    def point(self, value: Value) -> Range:
+        """One value, or NULL."""
+        return Range(lower=value, upper=value, exact=True, nulls=value is None, values=value is not None)
+
+    def column_range(self, facts: Facts) -> Range:
+        """What the statistics of a column say."""
+        known = Range(nulls=self.may_be_null(facts), values=self.may_have_value(facts))
+        nan = self.may_be_nan(facts)
+        if nan and facts.nulls is not None and facts.nans == facts.rows - facts.nulls:
+            return replace(known, lower=NAN, upper=NAN, exact=True)
+        if not facts.bounded:
+            return known
+        upper = NAN if nan else facts.upper
+        return replace(known, lower=facts.lower, upper=upper, exact=facts.exact and facts.nans is not None)
+
+    def may_be_null(self, facts: Facts) -> bool:
+        """Whether some row may be NULL; an unknown count may be any."""
+        return facts.nulls is None or facts.nulls > 0
+
+    def may_have_value(self, facts: Facts) -> bool:
+        """Whether some row may be something else than NULL."""
+        return facts.nulls is None or facts.nulls < facts.rows
+
+    def may_be_nan(self, facts: Facts) -> bool:
+        """Whether some row may be NaN."""
+        return is_float(facts.type) and (facts.nans is None or facts.nans > 0)
+
+    def arithmetic_range(self, name: str, x: Range, operand: Json) -> Range:
+        """Of an integer and a small positive literal; what wraps around has no bounds."""
+        y, type_ = operand["literal"], operand["type"]
+        unbounded = replace(x, lower=None, upper=None, exact=False)
+        if not is_integer(type_) or x.lower is None or x.upper is None or y is None or y <= 0:
+            return unbounded
+        if name == "%":
+            return self.remainder_range(x, y)
+        ends = {
+            "+": (x.lower + y, x.upper + y),
+            "-": (x.lower - y, x.upper - y),
+            "*": (x.lower * y, x.upper * y),
+        }
+        lower, upper = ends[name]
+        if not self.fits(lower, upper, type_):
+            return unbounded
+        return replace(x, lower=computed(name, x.lower, y, type_), upper=computed(name, x.upper, y, type_))
+
+    def fits(self, lower: int, upper: int, type_: str) -> bool:
+        """Whether a type can hold all integers of a range."""
+        low, high = integer_range(type_)
+        return low <= lower and upper <= high
+
+    def remainder_range(self, x: Range, y: int) -> Range:
+        """The remainder has the sign of the dividend."""
+        lower = 0 if x.lower >= 0 else 1 - y
+        upper = 0 if x.upper <= 0 else y - 1
+        return replace(x, lower=lower, upper=upper, exact=False)
+
+    def cast_range(self, term: Json, x: Range) -> Range:
+        """Casts of integers keep the order, where all fit."""
+        type_ = term["type"]
+        unbounded = replace(
+            x, lower=None, upper=None, exact=False, nulls=x.nulls or term["call"] == "try cast"
+        )
+        if x.lower is None or x.upper is None or not self.keeps_order(type_):
+            return unbounded
+        if type_ == "float64":
+            return replace(x, lower=float(x.lower), upper=float(x.upper), exact=False)
+        return replace(x, exact=False) if self.fits(x.lower, x.upper, type_) else unbounded
+
+    def keeps_order(self, type_: str) -> bool:
+        """Whether integers are in the same order as values of a type; texts of them are not."""
+        return type_ != "string"
+
+    def coalesced(self, x: Range, y: Range) -> Range:
+        """The first, and the second where the first is NULL."""
+        return replace(self.union(x, y), nulls=y.nulls) if x.nulls else x
+
+    def chosen(self, term: Json, lookup: Lookup) -> Range:
+        """The second where the first is true, else the third."""
+        _, yes, no = term["of"]
+        return self.union(self.range_of(yes, lookup), self.range_of(no, lookup))
+
+    def union(self, x: Range, y: Range) -> Range:
+        """What is in either."""
+        if not x.values or not y.values:
+            return replace(y if not x.values else x, nulls=x.nulls or y.nulls, exact=False)
+        unbounded = None in (x.lower, x.upper, y.lower, y.upper)
+        return Range(
+            lower=None if unbounded else min(x.lower, y.lower),
+            upper=None if unbounded else max(x.upper, y.upper),
+            nulls=x.nulls or y.nulls,
+        )
+
+    def compared(self, name: str, x: Range, y: Range) -> int:
+        """The truth values that a comparison may have."""
+        found = NULL if x.nulls or y.nulls else 0
+        if not x.values or not y.values:
+            return found
+        if name in (">", ">="):
+            return found | self.compared_values(name.replace(">", "<"), y, x)
+        if name == "!=":
+            return found | self.swapped(self.compared_values("=", x, y))
+        return found | self.compared_values(name, x, y)
+
+    def compared_values(self, name: str, x: Range, y: Range) -> int:
+        """Of `=`, `<` and `<=` where both are values."""
+        if name == "=":
+            apart = self.below(x, y, strictly=True) or self.below(y, x, strictly=True)
+            return FALSE if apart else TRUE if self.one_value(x, y) else TRUE | FALSE
+        strictly = name == "<"
+        if self.below(x, y, strictly=strictly):
+            return TRUE
+        return FALSE if self.below(y, x, strictly=not strictly) else TRUE | FALSE
+
+    def below(self, x: Range, y: Range, *, strictly: bool) -> bool:
+        """Whether each value of one range is below each of another."""
+        if x.upper is None or y.lower is None:
+            return False
+        return bool(x.upper < y.lower if strictly else x.upper <= y.lower)
+
+    def one_value(self, x: Range, y: Range) -> bool:
+        """Whether both have one value, the same."""
+        ends: list[Any] = [x.lower, x.upper, y.lower, y.upper]
+        return None not in ends and all(end == ends[0] for end in ends)
+
+    def swapped(self, truths: int) -> int:
+        """NOT."""
+        return (truths & NULL) | (TRUE if truths & FALSE else 0) | (FALSE if truths & TRUE else 0)
+
+    def nan_tested(self, x: Range) -> int:
+        """IS NAN, which is NULL of NULL."""
+        found = NULL if x.nulls else 0
+        if not x.values:
+            return found
+        may = x.upper is None or isinstance(x.upper, Nan)
+        must = isinstance(x.lower, Nan)
+        return found | (TRUE if may else 0) | (0 if must else FALSE)

@@ -1,0 +1,1 @@
+"""Processes that ask one engine, and which engines there are."""

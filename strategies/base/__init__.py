@@ -1,0 +1,1 @@
+"""Values, tables and block metadata, and how they are saved."""

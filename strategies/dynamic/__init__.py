@@ -1,0 +1,1 @@
+"""Queries, contents and changes of dynamic tables."""

@@ -1,0 +1,1 @@
+"""Tables and questions for any engine."""

@@ -1,0 +1,324 @@
+"""Tables that engines are asked about, and how their files are laid out.
+
+Shrinks to: one column of small integers beside the row numbers, one block of one row, a plain layout.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import TypeAlias
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+
+from strategies.engines.engine_values import TYPES, clusters, neighbours, order
+from strategies.engines.questions import ROW_NUMBER, Column, Json, Row
+
+# Rows of a block are few, so that failures are small; some blocks repeat theirs, to fill several pages,
+# vectors of 2,048 rows, or row groups of an engine's least size.
+_MANY = 700
+REPEATS = (*(1,) * 17, 30, 30, _MANY)
+# A block of a table format is a file, and its log changes after some of them.
+_ROWS_MAX, _BLOCKS_MAX, _FILES_MAX = 4, 6, 8
+PYARROW = "pyarrow"
+# Options by name, with the values to try; who may write files, with the options of each.
+Options: TypeAlias = Mapping[str, Sequence[Json]]
+Writers: TypeAlias = Mapping[str, Options]
+# The writers where there is no other.
+ALONE: Writers = {PYARROW: {}}
+# Where the name of a column goes in a value of an option.
+_PLACE = re.compile(r"\{(\w+)\}")
+# Types whose values are spelt alike in the names of directories everywhere.
+PARTITION_TYPES = ("int32", "int64", "string")
+_OFTEN = (
+    "float64", "float64", "float64", "float32", "string", "string", "string", "int32", "int64",
+    "decimal(9,2)", "uint64", "uint32", "timestamp(us)",
+)  # fmt: skip
+# Names of directories are cut, or refused, where they are longer than about 255 bytes.
+_DIRECTORY_CHARACTERS_MAX = 50
+_ONE_IN_FOUR: st.SearchStrategy[bool] = st.sampled_from((False, False, False, True))
+_TWO_IN_THREE: st.SearchStrategy[bool] = st.sampled_from((False, True, True))
+_CONTENTS = ("mixed", "dense", "dense", "constant", "constant or null", "nulls")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """How the blocks of a table become files; each block is a row group.
+
+    Attributes:
+        writer: `pyarrow`, or the name of an engine whose worker writes.
+        statistics: The columns that have statistics; None is all of them.
+        files_without: Ordinals of files that have no statistics at all.
+        rows_per_page: Rows of a data page at most; None leaves it to the writer.
+        filters: The columns that get a bloom filter.
+        ballast: Whether files begin with a struct and a list that nobody asks for.
+        forgotten: Statistics that are taken out of the footer: `null_count`, `bounds` or `column_index`.
+        forgotten_in: The ordinals of the row groups that lose them in each file; None is all.
+        sorting: Whether files state the order of their rows by the first column, NULL first or last.
+        evolution: How each second file differs: its columns are `reordered`, the last column but the row
+            number is `missing` (and NULL), or columns are `narrowed` to a smaller type that holds them.
+        partitioned: Whether the first column is in the names of directories instead of the files.
+        format_options: What a table format, or a writer, is told, by the names that its engine has for it.
+    """
+
+    writer: str = PYARROW
+    blocks_per_file: int = 100
+    statistics: tuple[str, ...] | None = None
+    files_without: frozenset[int] = frozenset()
+    page_index: bool = False
+    rows_per_page: int | None = None
+    dictionary: bool = True
+    filters: tuple[str, ...] = ()
+    ballast: bool = False
+    forgotten: frozenset[str] = frozenset()
+    forgotten_in: frozenset[int] | None = None
+    sorting: str = ""
+    data_page: str = "1.0"
+    evolution: str = ""
+    partitioned: bool = False
+    format_options: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """A table in blocks, and the layout of its files; the last column is the row number."""
+
+    columns: tuple[Column, ...]
+    blocks: tuple[tuple[Row, ...], ...]
+    layout: Layout = Layout()
+
+    @property
+    def json(self) -> Json:
+        """The table as a worker is given it, as blocks."""
+        columns = [{"name": column.name, "type": column.type} for column in self.columns]
+        return {"columns": columns, "blocks": [[list(row) for row in block] for block in self.blocks]}
+
+    @property
+    def asked(self) -> tuple[Column, ...]:
+        """The columns but the row number."""
+        return self.columns[:-1]
+
+    def cells(self, name: str) -> list[Json]:
+        """The values of a column, row by row."""
+        position = [column.name for column in self.columns].index(name)
+        return [row[position] for block in self.blocks for row in block]
+
+
+def is_consistent(table: Stored) -> bool:
+    """Whether the layout is true of the rows, so that every reader owes the same answer."""
+    layout, firsts = table.layout, [[row[0] for row in block] for block in table.blocks]
+    if layout.partitioned:
+        own = all(len({repr(cell) for cell in cells}) <= 1 for cells in firsts)
+        if layout.blocks_per_file != 1 or table.columns[0].type not in PARTITION_TYPES or not own:
+            return False
+    if layout.evolution == "missing":
+        odd = [block for at, block in enumerate(table.blocks) if at // layout.blocks_per_file % 2]
+        if any(row[-2] is not None for block in odd for row in block):
+            return False
+    if not layout.sorting:
+        return True
+    rows = [(cell,) for cells in firsts for cell in cells]
+    nulls_first = layout.sorting == "nulls first"
+    return [
+        row for block in _sorted([rows], table.columns[0].type, nulls_first=nulls_first) for row in block
+    ] == rows
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A type, and the few values of it that the rows of a column and its literals share."""
+
+    type: str
+    values: tuple[Json, ...]
+
+
+@st.composite
+def lines(draw: DrawFn, *, without: frozenset[str] = frozenset()) -> Line:
+    """Lines of any type; floats and texts, where most goes wrong, more often.
+
+    Args:
+        without: Types that are left out, in full or by their word.
+    """
+    kinds = [
+        type_ for type_ in (*TYPES, *_OFTEN) if not without.intersection((type_, type_.partition("(")[0]))
+    ]
+    type_ = draw(st.sampled_from(kinds))
+    known = clusters(type_)
+    cluster = draw(st.sampled_from((known[0], *known, *known[1:])))
+    chosen = draw(st.lists(st.sampled_from(cluster), min_size=2, max_size=4))
+    if draw(st.booleans()):
+        chosen += neighbours(chosen[0], type_)
+    return Line(type_, tuple(chosen))
+
+
+@st.composite
+def stored(
+    draw: DrawFn,
+    lines: Sequence[Line],
+    *,
+    prefix: str = "",
+    repeats: Sequence[int] = REPEATS,
+    blocks_max: int | None = None,
+    writers: Writers = ALONE,
+    layouts: Options | None = None,
+) -> Stored:
+    """Tables whose columns a, b, ... have the values of the lines, in blocks of 0 to a few rows.
+
+    Args:
+        writers: Who may write files, and the options of each, with the values.
+        layouts: What may be told to a table format; None where there are files instead of one.
+    """
+    columns = tuple(Column(f"{prefix}{name}", line.type) for name, line in zip("abc", lines, strict=False))
+    most = blocks_max or (_BLOCKS_MAX if layouts is None else _FILES_MAX)
+    counts = draw(st.lists(st.integers(0, _ROWS_MAX), min_size=1, max_size=most))
+    blocks = [_block(draw, lines, count) for count in counts]
+    sorting = draw(st.sampled_from(("", "", "nulls first", "nulls last")))
+    if sorting:
+        blocks = _sorted(blocks, lines[0].type, nulls_first=sorting == "nulls first")
+    numbered = (*columns, Column(f"{prefix}{ROW_NUMBER}", "int64"))
+    if layouts is not None:
+        options = draw(format_options(numbered, layouts))
+        return Stored(columns=numbered, blocks=_numbered(blocks, 1), layout=Layout(format_options=options))
+    layout = _layout(draw, numbered, writers)
+    if layout.writer == PYARROW:
+        if sorting and _has_one_order(lines[0]) and not layout.ballast and draw(st.booleans()):
+            layout = replace(layout, sorting=sorting)
+        if draw(_ONE_IN_FOUR):
+            layout, blocks = _several_schemas(draw, layout, blocks)
+        elif lines[0].type in PARTITION_TYPES and draw(_ONE_IN_FOUR):
+            layout = replace(layout, blocks_per_file=1, partitioned=True, sorting="")
+            blocks = [_partition(draw, lines[0], block) for block in blocks]
+    # A writer may have been told to make row groups of one row.
+    repeat = draw(st.sampled_from([one for one in repeats if one < _MANY or not layout.format_options]))
+    return Stored(columns=numbered, blocks=_numbered(blocks, repeat), layout=layout)
+
+
+def _has_one_order(line: Line) -> bool:
+    """Whether everyone puts a line's values into one order: NaN and signed zeros have several."""
+    return not {"NaN", "-NaN", "-0.0"}.intersection(map(str, line.values))
+
+
+@st.composite
+def format_options(draw: DrawFn, columns: Sequence[Column], layouts: Options) -> dict[str, Json]:
+    """One to three options of a table format half of the time; columns stand for `{a}`, `{b}` and `{rid}`.
+
+    Shrinks to: none.
+    """
+    possible = {name: _possible(values, columns) for name, values in layouts.items()}
+    names = sorted(name for name, values in possible.items() if values)
+    if not names or not draw(st.booleans()):
+        return {}
+    some = draw(st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True))
+    return {name: draw(st.sampled_from(possible[name])) for name in some}
+
+
+def _possible(values: Sequence[Json], columns: Sequence[Column]) -> list[Json]:
+    """The values of an option that suit a table of these columns."""
+    letters = (*"abc"[: len(columns) - 1], ROW_NUMBER)
+    names = dict(zip(letters, (column.name for column in columns), strict=True))
+    word = columns[0].type.partition("(")[0]
+    suiting = []
+    for value in values:
+        if isinstance(value, dict) and "only" in value:
+            if word not in value["only"]:
+                continue
+            value = value["value"]
+        if names.keys() >= set(_PLACE.findall(str(value))):
+            suiting.append(_filled(value, names))
+    return suiting
+
+
+def _filled(value: Json, names: Mapping[str, str]) -> Json:
+    if isinstance(value, dict):
+        return {key: _filled(part, names) for key, part in value.items()}
+    return _PLACE.sub(lambda found: names[found[1]], value) if isinstance(value, str) else value
+
+
+def _several_schemas(draw: DrawFn, layout: Layout, blocks: list[list[Row]]) -> tuple[Layout, list[list[Row]]]:
+    evolution = draw(st.sampled_from(("reordered", "missing", "narrowed")))
+    per_file = draw(st.sampled_from((1, 2)))
+    if evolution == "missing":
+        odd = [ordinal // per_file % 2 == 1 for ordinal in range(len(blocks))]
+        blocks = [
+            [(*row[:-1], None) for row in block] if lacks else block
+            for block, lacks in zip(blocks, odd, strict=True)
+        ]
+    return replace(layout, evolution=evolution, blocks_per_file=per_file), blocks
+
+
+def _partition(draw: DrawFn, line: Line, block: list[Row]) -> list[Row]:
+    """The block's rows with one value in the first column."""
+    short = [value for value in line.values if len(str(value)) <= _DIRECTORY_CHARACTERS_MAX]
+    value = draw(st.sampled_from([*short, None]))
+    return [(value, *row[1:]) for row in block]
+
+
+def _block(draw: DrawFn, lines: Sequence[Line], count: int) -> list[Row]:
+    if not count:
+        return []
+    return list(zip(*(_cells(draw, line, count) for line in lines), strict=True))
+
+
+def _cells(draw: DrawFn, line: Line, count: int) -> list[Json]:
+    content = draw(st.sampled_from(_CONTENTS))
+    if content == "nulls":
+        return [None] * count
+    if content.startswith("constant"):
+        constant = draw(st.sampled_from(line.values))
+        if content == "constant":
+            return [constant] * count
+        return [constant if draw(st.booleans()) else None for _ in range(count)]
+    pool = line.values if content == "dense" else (*line.values, None)
+    return draw(st.lists(st.sampled_from(pool), min_size=count, max_size=count))
+
+
+def _sorted(blocks: Sequence[list[Row]], type_: str, *, nulls_first: bool) -> list[list[Row]]:
+    """The same rows, in the order of their first column, in blocks of the same sizes."""
+    rows = [row for block in blocks for row in block]
+    present = sorted((row for row in rows if row[0] is not None), key=lambda row: order(row[0], type_))
+    nulls = [row for row in rows if row[0] is None]
+    rows = nulls + present if nulls_first else present + nulls
+    ends = [0]
+    for block in blocks:
+        ends.append(ends[-1] + len(block))
+    return [rows[start:end] for start, end in pairwise(ends)]
+
+
+def _numbered(blocks: Sequence[list[Row]], repeat: int) -> tuple[tuple[Row, ...], ...]:
+    number = 0
+    numbered = []
+    for block in blocks:
+        rows = [row for row in block for _ in range(repeat)]
+        numbered.append(tuple((*row, number + ordinal) for ordinal, row in enumerate(rows)))
+        number += len(rows)
+    return tuple(numbered)
+
+
+def _layout(draw: DrawFn, columns: Sequence[Column], writers: Writers) -> Layout:
+    """A plain layout one time in three; else each oddity one time in a few."""
+    writer = draw(st.sampled_from(list(writers)))
+    blocks_per_file = draw(st.sampled_from((100, 100, 1, 2)))
+    if writer != PYARROW:
+        options = draw(format_options(columns, writers[writer]))
+        return Layout(writer=writer, blocks_per_file=blocks_per_file, format_options=options)
+    if not draw(_TWO_IN_THREE):
+        return Layout(blocks_per_file=blocks_per_file)
+    names = [column.name for column in columns]
+    few = st.lists(st.sampled_from(names), min_size=1, unique=True).map(tuple)
+    forgotten = st.sampled_from(("null_count", "bounds", "column_index"))
+    ordinals = st.lists(st.integers(0, 2), max_size=2).map(frozenset)
+    page_index = draw(st.booleans())
+    return Layout(
+        blocks_per_file=blocks_per_file,
+        statistics=draw(st.none() | st.none() | few),
+        files_without=draw(ordinals) if draw(_ONE_IN_FOUR) else frozenset(),
+        page_index=page_index,
+        rows_per_page=draw(st.sampled_from((1, 2, 3))) if page_index or draw(_ONE_IN_FOUR) else None,
+        dictionary=draw(st.booleans()),
+        filters=draw(st.just(tuple(names)) | few) if draw(_TWO_IN_THREE) else (),
+        ballast=draw(_ONE_IN_FOUR),
+        forgotten=frozenset([draw(forgotten)]) if draw(_ONE_IN_FOUR) else frozenset(),
+        forgotten_in=draw(st.none() | ordinals),
+        data_page=draw(st.sampled_from(("1.0", "2.0"))),
+    )

@@ -1,0 +1,153 @@
+"""Values for engines' questions, a line of them for each type: simple ones first, then where bugs sit.
+
+Some values of a type make a cluster: they are close to each other, or are told apart by what is often got
+wrong, so that a table and a question should have several of them. They are JSON as
+`strategies.engines.questions` says. Sources: the classes NAN, NEGZERO, STR, TRUNC, DECIMAL, TS, OVERFLOW and
+UINT of published pruning bugs.
+"""
+
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+from strategies.engines.questions import Json
+
+TYPES = (
+    "int32", "int64", "string", "float64", "float32", "date", "timestamp(us)", "decimal(9,2)", "boolean",
+    "int8", "int16", "uint64", "uint32", "uint16", "uint8", "binary", "decimal(18,6)", "decimal(38,10)",
+    "timestamp(ms)", "timestamp(ns)", "timestamp(us,UTC)",
+)  # fmt: skip
+
+_SMALL = (0, 1, 2, 3, 5, 7)
+_DOUBLES = (
+    0.0, 1.0, 2.0, 3.0, 5.0, "NaN", -1.0, -0.0, "-NaN", "Infinity", "-Infinity", 0.1, 5e-324, 1e308,
+    -1e308, 9007199254740992.0,
+)  # fmt: skip
+_FLOATS = (
+    0.0, 1.0, 2.0, 3.0, 5.0, "NaN", -1.0, -0.0, "-NaN", "Infinity", "-Infinity", 0.5, 2.0**-149,
+    16777216.0, -(2.0**100),
+)  # fmt: skip
+# Next to each other as writers truncate them: after 16, 32 and 64 characters, and after the last character.
+_TEXTS = (
+    "a", "b", "", "c", "aa", "ab", "A", "a ", " ", "a%", "a_b", "%", "_", "a\\b", "\t", "\x7f", "é", "中",
+    "\ud7ff", "\ue000", "\U0001f600", "\U0010ffff", "a" * 16, "a" * 16 + "b", "a" * 17, "a" * 33, "b" * 64,
+    "b" * 64 + "c", "\ud7ff" * 16 + "a", "\U0010ffff" * 17, "'", '"', "foo", "foobar", "z" * 300,
+)  # fmt: skip
+_TEXT_CLUSTERS = (
+    ("a%", "a_b", "a\\b", "a", "ab", "axb", "%", "_"),
+    ("foo", "foobar", "foo_bar", "foo%", "fop"),
+    ("a" * 16, "a" * 16 + "b", "a" * 17, "a" * 33, "b" * 64, "b" * 64 + "c"),
+    ("\U0010ffff" * 17, "\U0010ffff", "\ud7ff" * 16 + "a", "\ud7ff", "a" * 17),
+    ("\ud7ff", "\ue000", "\U0001f600", "\U0010ffff", "é", "a"),
+    ("a", "A", "a ", " ", "", "\t", "'"),
+)
+_FLOAT_CLUSTERS = (
+    ("NaN", 1.0, 2.0, 0.0), ("NaN", "-NaN", 1.0), (0.0, -0.0, 1.0),
+    ("NaN", "Infinity", "-Infinity", 1.0),
+)  # fmt: skip
+_BYTES = ("61", "62", "", "00", "7f", "80", "ff", "ffff", "61ff", "6100", "eda080", "61" * 16, "61" * 17)
+_DAYS = (0, 1, 2, 3, -1, 19_000, 19_001, -25_567, -141_428, -719_162, 2_932_896)
+_US = (
+    0, 1, 1_000, 2_000_000, -1, -999, -1_001, 1_500, 1_577_836_800_000_001, 1_577_836_800_000_999,
+    1_577_836_800_000_000, -2_208_988_800_000_001, -62_135_596_800_000_000, 253_402_300_799_999_999,
+    4_294_967_296_000_000,
+)  # fmt: skip
+_NS_MAX = 2**63 - 1
+_DAY = {"ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+
+
+@cache
+def values(type_: str) -> tuple[Json, ...]:
+    """The line of a type; nothing in it is NULL.
+
+    Raises:
+        ValueError: the type is none of `TYPES`.
+    """
+    word, _, inside = type_.partition("(")
+    if word.startswith(("int", "uint")):
+        return _integers(word)
+    fixed = {
+        "boolean": (False, True), "float32": _FLOATS, "float64": _DOUBLES, "string": _TEXTS,
+        "binary": _BYTES, "date": _DAYS,
+    }  # fmt: skip
+    if word in fixed:
+        return fixed[word]
+    if word == "decimal":
+        precision, scale = (int(part) for part in inside.rstrip(")").split(","))
+        return _decimals(precision, scale)
+    if word == "timestamp":
+        return _timestamps(inside[:2])
+    raise ValueError(f"no values of the type {type_}; there are {', '.join(TYPES)}")
+
+
+@cache
+def clusters(type_: str) -> tuple[tuple[Json, ...], ...]:
+    """The clusters of a type; the first is all its values."""
+    word = type_.partition("(")[0]
+    known = values(type_)
+    if word == "string":
+        return known, *_TEXT_CLUSTERS
+    if word.startswith("float"):
+        return known, *_FLOAT_CLUSTERS
+    if word.startswith("uint"):
+        high = integer_range(type_)[1]
+        return known, (0, 1, high // 2, high // 2 + 1, high)
+    if word == "timestamp":
+        day = _DAY[type_.partition("(")[2][:2]]
+        return known, (0, day, day + 1, day // 2, -1, -day)
+    return (known,)
+
+
+def order(value: Json, type_: str) -> Any:
+    """A key that sorts values of a type, NaN above every number; NULL has none."""
+    if type_.startswith("float"):
+        return (True, 0.0) if value in ("NaN", "-NaN") else (False, float(value))
+    if type_.startswith("decimal"):
+        return Decimal(value)
+    return value.encode("utf-8", "surrogatepass") if type_ == "string" else value
+
+
+def neighbours(value: Json, type_: str) -> tuple[Json, ...]:
+    """Values just below and above one, or a shorter text and a longer one; of other types none."""
+    if type_.startswith(("int", "uint")):
+        low, high = integer_range(type_)
+        return tuple(near for near in (value - 1, value + 1) if low <= near <= high)
+    if type_ == "date" or type_.startswith("timestamp"):
+        known = values(type_)
+        return tuple(near for near in (value - 1, value + 1) if min(known) <= near <= max(known))
+    if type_ == "string":
+        return value[:-1], value + "a"
+    return ()
+
+
+def integer_range(type_: str) -> tuple[int, int]:
+    """The least and the greatest value of an integer type."""
+    bits = int(type_.lstrip("uint"))
+    return (0, 2**bits - 1) if type_.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
+def _integers(word: str) -> tuple[Json, ...]:
+    low, high = integer_range(word)
+    signed = (-1, -2) if low else ()
+    middle = (high // 2 + 1, high // 2)
+    return (*_SMALL, *signed, high, high - 1, *middle, *((low, low + 1) if low else ()))
+
+
+def _decimals(precision: int, scale: int) -> tuple[Json, ...]:
+    limit = 10**precision - 1
+    digits = (0, 1, 2, 10**scale, 3 * 10**scale, -1, -(10**scale), limit, -limit, limit - 1)
+    return tuple(_decimal(one, scale) for one in digits)
+
+
+def _decimal(digits: int, scale: int) -> str:
+    padded = str(abs(digits)).rjust(scale + 1, "0")
+    text = f"{padded[:-scale]}.{padded[-scale:]}" if scale else padded
+    return f"-{text}" if digits < 0 else text
+
+
+def _timestamps(unit: str) -> tuple[Json, ...]:
+    if unit == "ms":
+        return tuple(dict.fromkeys(value // 1_000 for value in _US))
+    if unit == "ns":
+        return tuple(value * 1_000 + 1 for value in _US if abs(value) < _NS_MAX // 1_000 - 1)
+    return _US

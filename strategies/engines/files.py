@@ -1,0 +1,167 @@
+"""Writes the tables that engines are asked about, with pyarrow: a row group for each block."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+from struct import unpack
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from strategies.engines.engine_tables import Stored
+from strategies.engines.questions import Column, Json, Row
+
+_ARROW = {
+    "boolean": pa.bool_(), "int8": pa.int8(), "int16": pa.int16(), "int32": pa.int32(), "int64": pa.int64(),
+    "uint8": pa.uint8(), "uint16": pa.uint16(), "uint32": pa.uint32(), "uint64": pa.uint64(),
+    "float32": pa.float32(), "float64": pa.float64(), "string": pa.string(), "binary": pa.binary(),
+    "date": pa.date32(), "timestamp(ms)": pa.timestamp("ms"), "timestamp(us)": pa.timestamp("us"),
+    "timestamp(ns)": pa.timestamp("ns"), "timestamp(us,UTC)": pa.timestamp("us", tz="UTC"),
+}  # fmt: skip
+_NEGATIVE_NAN = unpack("<d", b"\0\0\0\0\0\0\xf8\xff")[0]
+_BLOOM = {"ndv": 64, "fpp": 0.01}
+_NARROWER = {pa.int64(): pa.int32(), pa.int32(): pa.int16()}
+# What engines of the Hive tradition call the partition of NULL.
+_NULL_DIRECTORY = "__HIVE_DEFAULT_PARTITION__"
+# What they escape in a name: these alone, so that text that is not ASCII stays as it is. Others escape more,
+# but read this; Spark reads no escape of more than one byte as they mean it.
+_ESCAPED = frozenset("\"#%'*/:=?\\{[]^\x7f").union(map(chr, range(1, 32)))
+_STRUCT = pa.struct([("a", pa.int32()), ("b", pa.string())])
+_LIST = pa.list_(pa.float64())
+
+
+def arrow_type(type_: str) -> pa.DataType:
+    """The Arrow type of a word of the language."""
+    if type_.startswith("decimal"):
+        precision, scale = (int(part) for part in type_[len("decimal(") : -1].split(","))
+        return pa.decimal128(precision, scale)
+    return _ARROW[type_]
+
+
+def arrow_array(type_: str, cells: Sequence[Json]) -> pa.Array:
+    """JSON values of a type as an Arrow array."""
+    target = arrow_type(type_)
+    if type_.startswith("float"):
+        return pa.array([_float(cell) for cell in cells], target)
+    if type_.startswith("decimal"):
+        return pa.array([None if cell is None else Decimal(cell) for cell in cells], target)
+    if type_ == "binary":
+        return pa.array([None if cell is None else bytes.fromhex(cell) for cell in cells], target)
+    if type_ == "date":
+        return pa.array(cells, pa.int32()).view(target)
+    if type_.startswith("timestamp"):
+        return pa.array(cells, pa.int64()).view(target)
+    return pa.array(cells, target)
+
+
+def arrow_table(columns: Sequence[Column], rows: Sequence[Row]) -> pa.Table:
+    """Rows as an Arrow table."""
+    cells = zip(*rows, strict=True) if rows else ([] for _ in columns)
+    arrays = [arrow_array(column.type, list(some)) for column, some in zip(columns, cells, strict=True)]
+    return pa.Table.from_arrays(arrays, names=[column.name for column in columns])
+
+
+def write_stored(table: Stored, directory: Path) -> list[Path]:
+    """Write a table's files into a directory, in order; nothing else may be in it."""
+    per_file = table.layout.blocks_per_file
+    paths: list[Path] = []
+    for first in range(0, len(table.blocks), per_file):
+        blocks = table.blocks[first : first + per_file]
+        place = directory / _partition_directory(table, blocks[0])
+        place.mkdir(exist_ok=True)
+        path = place / f"part-{len(paths):03}.parquet"
+        _write(table, blocks, path, ordinal=len(paths))
+        paths.append(path)
+    return paths
+
+
+def partitions(table: Stored) -> list[dict[str, str | None]]:
+    """For each file, the text of the partition column, None for NULL; nothing where there is none."""
+    if not table.layout.partitioned:
+        return []
+    name = table.columns[0].name
+    values = [block[0][0] if block else None for block in table.blocks]
+    return [{name: None if value is None else str(value)} for value in values]
+
+
+def _partition_directory(table: Stored, block: Sequence[Row]) -> str:
+    """As Hive and Spark name it; but the empty text, NULL to them, is empty, as others write it."""
+    if not table.layout.partitioned:
+        return "."
+    value = block[0][0] if block else None
+    text = "".join(f"%{ord(one):02X}" if one in _ESCAPED else one for one in str(value))
+    return f"{table.columns[0].name}={_NULL_DIRECTORY if value is None else text}"
+
+
+def _write(table: Stored, blocks: Sequence[Sequence[Row]], path: Path, *, ordinal: int) -> None:
+    tables = [
+        _with_ballast(table, _evolved(table, arrow_table(table.columns, block), ordinal)) for block in blocks
+    ]
+    schema = pa.unify_schemas([one.schema for one in tables], promote_options="permissive")
+    with pq.ParquetWriter(path, schema, **_options(table, schema.names, ordinal)) as writer:
+        for block in tables:
+            # One call is one row group, also of no rows at all.
+            writer.write_table(block.cast(schema), row_group_size=max(1, block.num_rows))
+
+
+def _evolved(table: Stored, rows: pa.Table, ordinal: int) -> pa.Table:
+    """A block as its file holds it."""
+    if table.layout.partitioned:
+        return rows.select(rows.column_names[1:])
+    if ordinal % 2 == 0 or not table.layout.evolution:
+        return rows
+    names = rows.column_names
+    if table.layout.evolution == "reordered":
+        return rows.select(names[::-1])
+    if table.layout.evolution == "missing":
+        return rows.select([*names[:-2], names[-1]])
+    narrow = [_NARROWER.get(field.type, field.type) for field in rows.schema]
+    try:
+        fields = [pa.field(name, type_) for name, type_ in zip(names, narrow, strict=True)]
+        return rows.cast(pa.schema(fields))
+    except pa.ArrowInvalid:
+        return rows
+
+
+def _options(table: Stored, names: Sequence[str], ordinal: int) -> dict[str, Any]:
+    layout = table.layout
+    statistics: Any = True
+    if layout.statistics is not None:
+        statistics = [name for name in layout.statistics if name in names]
+    options: dict[str, Any] = {
+        "write_statistics": False if ordinal in layout.files_without else statistics,
+        "write_page_index": layout.page_index,
+        "use_dictionary": layout.dictionary,
+        "compression": "none",
+        "data_page_version": layout.data_page,
+    }
+    first = table.columns[0].name
+    if layout.sorting and first in names:
+        nulls_first = layout.sorting == "nulls first"
+        options["sorting_columns"] = [pq.SortingColumn(names.index(first), nulls_first=nulls_first)]
+    if layout.rows_per_page is not None:
+        options |= {"max_rows_per_page": layout.rows_per_page, "write_batch_size": layout.rows_per_page}
+    # Parquet has no bloom filters of booleans.
+    kinds = {column.name: column.type for column in table.columns}
+    filters = [name for name in layout.filters if name in names and kinds[name] != "boolean"]
+    if filters:
+        options["bloom_filter_options"] = dict.fromkeys(filters, _BLOOM)
+    return options
+
+
+def _with_ballast(table: Stored, rows: pa.Table) -> pa.Table:
+    """Rows behind a struct whose fields are called like columns, and a list with NaN."""
+    if not table.layout.ballast:
+        return rows
+    count = rows.num_rows
+    structs = pa.array([None if at % 3 == 2 else {"a": at, "b": "x"} for at in range(count)], _STRUCT)
+    lists = pa.array([[float("nan"), at] for at in range(count)], _LIST)
+    names = ["ballast_struct", "ballast_list", *rows.column_names]
+    return pa.Table.from_arrays([structs, lists, *rows.columns], names=names)
+
+
+def _float(cell: Json) -> float | None:
+    if cell is None:
+        return None
+    return _NEGATIVE_NAN if cell == "-NaN" else float(cell)

@@ -1,0 +1,1 @@
+"""Plans of faults for simulated systems."""

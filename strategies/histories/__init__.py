@@ -1,0 +1,1 @@
+"""Histories of transactions, drawn or recorded by a small store."""

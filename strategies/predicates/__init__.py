@@ -1,0 +1,1 @@
+"""Predicates and the expressions that they are made of."""

@@ -1,0 +1,165 @@
+"""Binary arithmetic of a wanted type: its operands typed as Spark's analyser leaves them.
+
+Division by what may be zero and whatever may overflow are drawn only in modes that the scope has.
+"""
+
+from functools import lru_cache
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from pruning.expressions.trees import Arithmetic, Cast, Expression, Literal, Mode, Operator
+from pruning.expressions.types import DOUBLE, LONG, Kind, Type, decimal
+from strategies.base.values import DECIMALS, scaled
+from strategies.predicates.conversions import fitted
+from strategies.predicates.result_types import can_overflow, result_type
+from strategies.predicates.scope import Fits, ScalarShape, Scope
+
+# Decimals as people write them into a query: 3, 0.5, 12.5.
+SHORT_DECIMALS = (decimal(1, 0), decimal(1, 1), decimal(3, 1))
+
+_SUMS = (Operator.ADD, Operator.SUBTRACT)
+_RINGS = (*_SUMS, Operator.MULTIPLY)
+# -1 is left out: the least bigint `div` -1 overflows.
+_DIVISORS = (2, 3, 10, 7, -2, -3, 1)
+_FLOATING_DIVISORS = (2.0, 0.5, 10.0, -3.0, 0.1)
+
+
+def result_types(type_: Type) -> SearchStrategy[Type]:
+    """Types that arithmetic makes of a type; decimals become other decimals, or bigints."""
+    if type_.kind is not Kind.DECIMAL:
+        return st.just(type_)
+    others = (type_, *SHORT_DECIMALS, *DECIMALS)
+    # Sums and remainders often have a column's type; products and quotients are drawn for theirs.
+    operators = st.sampled_from((Operator.ADD, Operator.REMAINDER, *2 * (Operator.MULTIPLY, Operator.DIVIDE)))
+    made = st.builds(
+        lambda operator, other: result_type(operator, type_, other), operators, st.sampled_from(others)
+    )
+    return st.one_of(made, made, made, made, st.just(LONG))
+
+
+def _integral(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
+    left, right = scope.scalar(draw, scope, type_, leaves - 1), scope.scalar(draw, scope, type_, 1)
+    return _built(draw, draw(st.sampled_from(_RINGS)), left, right, type_, scope.overflowing)
+
+
+def _small(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
+    """A narrower column and a small number: no value can overflow, so any mode will do."""
+    left = Cast(draw(st.sampled_from(scope.narrower(type_))), type_, scope.session)
+    right = Literal(draw(st.integers(-3, 3)), type_)
+    return _built(draw, draw(st.sampled_from(_RINGS)), left, right, type_, scope.harmless)
+
+
+def _floating(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
+    left, right = scope.scalar(draw, scope, type_, leaves - 1), scope.scalar(draw, scope, type_, 1)
+    return _built(draw, draw(st.sampled_from(_RINGS)), left, right, type_, scope.harmless)
+
+
+def _decimal(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
+    operator, left, right = draw(st.sampled_from(_decimal_operands(scope, type_)))
+    overflows = can_overflow(operator, left, right)
+    if operator in (Operator.DIVIDE, Operator.REMAINDER):
+        return _divided(draw, scope, operator, (left, right), type_, leaves)
+    modes = scope.overflowing if overflows else scope.harmless
+    operands = scope.scalar(draw, scope, left, leaves - 1), scope.scalar(draw, scope, right, 1)
+    return _built(draw, operator, *operands, type_, modes)
+
+
+def _remainder(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
+    return _divided(draw, scope, Operator.REMAINDER, (type_, type_), type_, leaves)
+
+
+def _quotient(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
+    return _divided(draw, scope, Operator.DIVIDE, (type_, type_), type_, leaves)
+
+
+def _integral_quotient(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
+    operands = draw(st.sampled_from(((LONG, LONG), *_whole_operands(scope))))
+    return _divided(draw, scope, Operator.INTEGRAL_DIVIDE, operands, type_, leaves)
+
+
+def _divided(
+    draw: DrawFn, scope: Scope, operator: Operator, operands: tuple[Type, Type], type_: Type, leaves: int
+) -> Expression:
+    """By a constant that is not zero, or by anything in a mode that may meet zero."""
+    left, right = operands
+    risky = scope.modes_of(operator, scope.overflowing)
+    overflows = left.kind is Kind.DECIMAL and can_overflow(operator, left, right)
+    dividend = scope.scalar(draw, scope, left, leaves - 1)
+    if risky and (overflows or draw(st.booleans())):
+        zero = Literal(fitted(0.0, right), right)
+        divisor = draw(st.sampled_from((None, None, None, zero))) or scope.scalar(draw, scope, right, 1)
+        return _built(draw, operator, dividend, divisor, type_, risky)
+    modes = scope.modes_of(operator, scope.harmless)
+    return _built(draw, operator, dividend, draw(divisors(right)), type_, modes)
+
+
+def divisors(type_: Type) -> SearchStrategy[Literal]:
+    """Numbers of a type that are neither zero nor, where that could overflow, minus one."""
+    if type_.floating:
+        numbers = [fitted(number, type_) for number in _FLOATING_DIVISORS]
+    else:
+        fitting = [fitted(float(number), type_) for number in _DIVISORS]
+        numbers = [value for value in fitting if value is not None]
+        if not numbers:
+            numbers = [scaled(digits, type_.scale) for digits in _DIVISORS if abs(digits) < 10]
+    return st.sampled_from(numbers).map(lambda value: Literal(value, type_))
+
+
+def _built(
+    draw: DrawFn,
+    operator: Operator,
+    left: Expression,
+    right: Expression,
+    type_: Type,
+    modes: tuple[Mode, ...],
+) -> Expression:
+    return Arithmetic(operator, left, right, type_, draw(st.sampled_from(modes)))
+
+
+def _decimal_operands(scope: Scope, type_: Type) -> tuple[tuple[Operator, Type, Type], ...]:
+    """What gives a decimal of the wanted type, with a column's type on one side at least."""
+    own = tuple(dict.fromkeys(column.type for column in scope.of_kind(Kind.DECIMAL)))
+    return tuple(
+        (operator, left, right)
+        for operator, left, right in _decimal_results(own, type_)
+        if operator is not Operator.REMAINDER
+        or not can_overflow(operator, left, right)
+        or scope.modes_of(operator, scope.overflowing)
+    )
+
+
+@lru_cache(maxsize=1024)
+def _decimal_results(own: tuple[Type, ...], type_: Type) -> tuple[tuple[Operator, Type, Type], ...]:
+    others = (*own, *SHORT_DECIMALS, *DECIMALS)
+    pairs = [pair for one in own for other in others for pair in ((one, other), (other, one))]
+    return tuple(
+        (operator, left, right)
+        for left, right in dict.fromkeys(pairs)
+        for operator in (*_RINGS, Operator.DIVIDE, Operator.REMAINDER)
+        if result_type(operator, left, right) == type_
+    )
+
+
+def _whole_operands(scope: Scope) -> list[tuple[Type, Type]]:
+    """Pairs of decimal types, a column's first, whose `div` may be drawn."""
+    own = [column.type for column in scope.of_kind(Kind.DECIMAL)]
+    return [
+        (one, other)
+        for one in own
+        for other in (one, *SHORT_DECIMALS)
+        if scope.may_raise or not can_overflow(Operator.INTEGRAL_DIVIDE, one, other)
+    ]
+
+
+# Integers have four shapes, decimals one.
+WEIGHTS: dict[ScalarShape, int] = {_decimal: 4}
+SHAPES: dict[ScalarShape, Fits] = {
+    _integral: lambda scope, type_: type_.integral,
+    _small: lambda scope, type_: bool(scope.narrower(type_)),
+    _floating: lambda scope, type_: type_.floating,
+    _decimal: lambda scope, type_: type_.kind is Kind.DECIMAL and bool(_decimal_operands(scope, type_)),
+    _remainder: lambda scope, type_: type_.integral or type_.floating,
+    _quotient: lambda scope, type_: type_ == DOUBLE,
+    _integral_quotient: lambda scope, type_: type_ == LONG,
+}

@@ -1,0 +1,231 @@
+"""Well-typed predicates over a table's columns, of every node that the trees know but `Opaque`.
+
+Literals are mostly the table's own values and their neighbours, so that predicates are TRUE,
+FALSE and NULL on the same rows and bounds are touched. Values come from `strategies.predicates.scalars`.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+
+from pruning.expressions.trees import (
+    And,
+    Case,
+    Coalesce,
+    Compare,
+    Comparison,
+    Expression,
+    In,
+    IsNull,
+    Like,
+    Literal,
+    Mode,
+    Not,
+    Or,
+    StartsWith,
+)
+from pruning.expressions.types import BOOLEAN, BYTES, STRING, Kind, Type
+from strategies.base.tables import Table
+from strategies.predicates.scalars import (
+    case_shares,
+    column_of,
+    common_types,
+    computed,
+    literal,
+    scalar,
+    texts,
+)
+from strategies.predicates.scope import Scope
+
+Shape: TypeAlias = Callable[[DrawFn, Scope, int], Expression]
+
+_MEMBERS_MAX = 24  # Spark turns lists of more than ten members into a set
+_MEMBER_COUNTS = (1, 2, 3, 9, 10, 11, 20, _MEMBERS_MAX)
+_ESCAPES = ("\\", "/", "!", "a")
+
+
+@st.composite
+def predicates(
+    draw: DrawFn,
+    table: Table,
+    *,
+    max_leaves: int = 6,
+    modes: Sequence[Mode] = (Mode.TRY,),
+    try_remainders: bool = False,
+) -> Expression:
+    """Boolean expressions over the columns of a table.
+
+    Args:
+        max_leaves: Columns and literals at most, IN lists, CASTs and digits aside; at least 2.
+        modes: How arithmetic, functions and narrowing casts treat overflow and division by zero. TRY
+            never raises. ANSI raises, which fails the whole query; LEGACY wraps or is NULL and needs
+            a session with ANSI off. One predicate never has both of them. Without ANSI in `modes`, it
+            is used only where no value can overflow and no divisor is zero.
+        try_remainders: Whether `%` may have the mode TRY, which Spark knows since 4.0.
+
+    Shrinks to: a comparison of a column with a literal.
+    """
+    if not modes:
+        raise ValueError("modes is empty; name at least one of Mode.TRY, Mode.ANSI and Mode.LEGACY")
+    if max_leaves < 2:
+        raise ValueError(f"max_leaves is {max_leaves}; a comparison alone has 2 leaves")
+    scope = Scope.of(
+        table,
+        modes=tuple(modes),
+        session=draw(_sessions(modes)),
+        try_remainders=try_remainders,
+        condition=boolean,
+        scalar=scalar,
+    )
+    return boolean(draw, scope, max_leaves)
+
+
+def boolean(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
+    """A boolean expression of at most `leaves` leaves, IN lists aside."""
+    shapes = [shape for shape, leaves_min in SHAPES.items() if leaves_min <= leaves]
+    if _compare_computed in shapes:
+        shapes += [_compare_computed, _compare_computed]
+    if scope.of_kind(*BYTES):
+        shapes.append(_starts_with)
+    if scope.of_kind(Kind.STRING):
+        shapes += [_like, _like]
+    return draw(st.sampled_from(shapes))(draw, scope, leaves)
+
+
+def _sessions(modes: Sequence[Mode]) -> st.SearchStrategy[Mode]:
+    sessions = [mode for mode in (Mode.ANSI, Mode.LEGACY) if mode in modes]
+    return st.sampled_from(sessions or [Mode.ANSI])
+
+
+def _compare(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
+    operator = draw(st.sampled_from(Comparison))
+    type_ = draw(common_types(scope))
+    one = scalar(draw, scope, type_, leaves - 1)
+    other: Expression = literal(draw, scope, type_, one)
+    if draw(st.booleans()):
+        other = scalar(draw, scope, type_, max(1, leaves - 2))
+    return Compare(operator, one, other) if draw(st.booleans()) else Compare(operator, other, one)
+
+
+def _compare_computed(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
+    """Arithmetic, a function or CASE against a constant or a column."""
+    operator = draw(st.sampled_from(Comparison))
+    type_ = draw(common_types(scope))
+    one = computed(draw, scope, type_, leaves - 1)
+    other = literal(draw, scope, type_, one) if draw(st.booleans()) else scalar(draw, scope, type_, 1)
+    return Compare(operator, one, other)
+
+
+def _between(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
+    type_ = draw(common_types(scope))
+    # Spark writes the operand twice.
+    operand = scalar(draw, scope, type_, max(1, leaves // 2 - 1))
+    lower, upper = literal(draw, scope, type_, operand), literal(draw, scope, type_, operand)
+    return And((Compare(Comparison.AT_LEAST, operand, lower), Compare(Comparison.AT_MOST, operand, upper)))
+
+
+def _in(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
+    type_ = draw(common_types(scope))
+    operand = scalar(draw, scope, type_, leaves - 1)
+    count = draw(st.sampled_from(_MEMBER_COUNTS))
+    members: list[Expression] = [literal(draw, scope, type_, operand) for _ in range(count)]
+    if draw(st.booleans()) and leaves > 2:
+        members[0] = scalar(draw, scope, type_, 1)
+    return In(operand, tuple(members))
+
+
+def _is_null(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
+    if draw(st.booleans()) or leaves < 3:
+        return IsNull(scalar(draw, scope, draw(common_types(scope)), leaves))
+    return IsNull(boolean(draw, scope, leaves))
+
+
+def _not(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
+    return Not(boolean(draw, scope, leaves))
+
+
+def _truth_test(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
+    """`p IS [NOT] TRUE` and the like, as Spark writes them."""
+    truth = Literal(draw(st.sampled_from((True, False, None))), BOOLEAN)
+    return Compare(Comparison.NULL_SAFE_EQUAL, boolean(draw, scope, leaves - 1), truth)
+
+
+def _plain(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
+    as_column = bool(scope.of_kind(Kind.BOOLEAN)) and draw(st.booleans())
+    if as_column:
+        return column_of(draw, scope, BOOLEAN)
+    return Literal(draw(st.sampled_from((True, False, None))), BOOLEAN)
+
+
+def _and(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
+    return And(_operands(draw, scope, leaves))
+
+
+def _or(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
+    return Or(_operands(draw, scope, leaves))
+
+
+def _operands(draw: DrawFn, scope: Scope, leaves: int) -> tuple[Expression, ...]:
+    count = draw(st.integers(2, min(3, leaves)))
+    return tuple(boolean(draw, scope, max(1, leaves // count)) for _ in range(count))
+
+
+def _case(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
+    shares = case_shares(draw, leaves)
+    branches = [(boolean(draw, scope, condition), boolean(draw, scope, value)) for condition, value in shares]
+    otherwise = boolean(draw, scope, 1) if draw(st.booleans()) else Literal(None, BOOLEAN)
+    return Case(tuple(branches), otherwise)
+
+
+def _coalesce(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
+    return Coalesce(_operands(draw, scope, leaves))
+
+
+def _starts_with(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
+    type_ = draw(st.sampled_from([column.type for column in scope.of_kind(*BYTES)]))
+    return StartsWith(scalar(draw, scope, type_, leaves), draw(_prefixes(scope, type_)))
+
+
+def _like(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
+    operand = scalar(draw, scope, STRING, leaves)
+    escape = draw(st.sampled_from(_ESCAPES))
+    pieces = [_spelled(draw, draw(texts(scope)), escape)]
+    pieces.append(draw(st.sampled_from(("%", "", "_", "%_", "_%", "%%"))))
+    if draw(st.booleans()):
+        pieces += [_spelled(draw, draw(texts(scope)), escape), draw(st.sampled_from(("", "%")))]
+    return Like(operand, "".join(pieces).encode(), escape)
+
+
+def _spelled(draw: DrawFn, text: str, escape: str) -> str:
+    """A prefix of the text with its wildcards escaped, or, now and then, meant as wildcards."""
+    prefix = text[: draw(st.integers(0, len(text)))]
+    # The escape character itself must always be escaped: before any other one it is an error.
+    wild = {escape} if draw(st.booleans()) else {"%", "_", escape}
+    return "".join(escape + character if character in wild else character for character in prefix)
+
+
+def _prefixes(scope: Scope, type_: Type) -> st.SearchStrategy[bytes]:
+    ends = st.sampled_from((None, -1, 1, 0, 16))
+    if type_ == STRING:
+        return st.builds(lambda text, end: text[:end].encode(), texts(scope), ends)
+    known = [value for value in scope.values(type_) if isinstance(value, bytes)]
+    return st.builds(lambda value, end: value[:end], st.sampled_from(known or [b"a"]), ends)
+
+
+# How many leaves each shape needs at least; the first is what examples shrink to.
+SHAPES: dict[Shape, int] = {
+    _compare: 2,
+    _compare_computed: 3,
+    _in: 2,
+    _between: 4,
+    _is_null: 1,
+    _plain: 1,
+    _not: 2,
+    _truth_test: 2,
+    _and: 2,
+    _or: 2,
+    _case: 3,
+    _coalesce: 2,
+}

@@ -1,0 +1,134 @@
+"""Predicates on strings: patterns, functions of text, and comparisons of two string columns."""
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+
+from pruning.expressions.trees import (
+    Call,
+    Compare,
+    Comparison,
+    Contains,
+    EndsWith,
+    Expression,
+    Function,
+    Like,
+    Literal,
+    RLike,
+    StartsWith,
+)
+from pruning.expressions.types import INTEGER, STRING, Kind
+from strategies.base.texts import like_pattern, prefix_pattern, regular_expression
+from strategies.predicates.sources import Source, compared, drawn_column, text_in
+
+_PADS = (b" ", b" ", b"0", b"ab")
+_REMOVED = (b" 0", b"a", b"x ")
+
+
+def prefix_like(draw: DrawFn, source: Source) -> Expression:
+    """`LIKE 'abc%'` and `startswith`, of a column's own beginnings."""
+    column = drawn_column(draw, source, Kind.STRING)
+    text = text_in(draw, source, column)
+    if draw(st.booleans()):
+        return StartsWith(column, text[: draw(st.integers(0, len(text)))].encode())
+    return Like(column, *prefix_pattern(draw, text))
+
+
+def general_like(draw: DrawFn, source: Source) -> Expression:
+    """LIKE with wildcards anywhere, ILIKE as Spark writes it, `contains` and `endswith`."""
+    column = drawn_column(draw, source, Kind.STRING)
+    text = text_in(draw, source, column)
+    shape = draw(st.sampled_from(("like", "like", "like", "ilike", "contains", "endswith")))
+    if shape == "contains":
+        first, last = sorted(draw(st.integers(0, len(text))) for _ in range(2))
+        return Contains(column, text[first:last].encode())
+    if shape == "endswith":
+        return EndsWith(column, text[draw(st.integers(0, len(text))) :].encode())
+    if shape == "ilike":
+        lowered = "".join(letter.lower() if letter.isascii() else letter for letter in text)
+        return Like(Call(Function.LOWER, (column,), STRING), *like_pattern(draw, lowered))
+    return Like(column, *like_pattern(draw, text))
+
+
+def rlike(draw: DrawFn, source: Source) -> Expression:
+    """RLIKE of small regular expressions, many of them with a literal beginning."""
+    column = drawn_column(draw, source, Kind.STRING)
+    return RLike(column, regular_expression(draw, text_in(draw, source, column)))
+
+
+def text_function(draw: DrawFn, source: Source) -> Expression:
+    """A function of a string column against values that it takes; now and then one of another."""
+    column = drawn_column(draw, source, Kind.STRING)
+    operand, text = _called(draw, column, text_in(draw, source, column))
+    if draw(st.integers(0, 3)) == 0:
+        operand, text = _called(draw, operand, text)
+    shape = draw(st.sampled_from(("compare", "compare", "compare", "length", "like", "startswith")))
+    if shape == "length":
+        length = len(text)
+        return compared(draw, Call(Function.LENGTH, (operand,), INTEGER), INTEGER, [length, length + 1])
+    if shape == "like":
+        return Like(operand, *like_pattern(draw, text))
+    if shape == "startswith":
+        return StartsWith(operand, text[: draw(st.integers(0, len(text)))].encode())
+    others = [text_in(draw, source, column), text + "a", text[:-1]]
+    return compared(draw, operand, STRING, [text.encode(), *(other.encode() for other in others)])
+
+
+def two_texts(draw: DrawFn, source: Source) -> Expression:
+    """Functions of two string columns, or of one twice, against each other."""
+    one, other = drawn_column(draw, source, Kind.STRING), drawn_column(draw, source, Kind.STRING)
+    left: Expression = one
+    if draw(st.booleans()):
+        left = _called(draw, one, text_in(draw, source, one))[0]
+    right = _called(draw, other, text_in(draw, source, other))[0]
+    return Compare(draw(st.sampled_from(Comparison)), left, right)
+
+
+def _called(draw: DrawFn, operand: Expression, text: str) -> tuple[Expression, str]:
+    """A function of a text, and what it makes of one, or nearly."""
+    function = draw(st.sampled_from(_FUNCTIONS))
+    if function in _PLAIN:
+        return Call(function, (operand,), STRING), _ascii(function, text)
+    if function is Function.SUBSTRING:
+        return _substring(draw, operand, text)
+    if function is Function.RPAD:
+        length, pad = len(text) + draw(st.integers(-1, 3)), draw(st.sampled_from(_PADS))
+        padded = (text + pad.decode() * 4)[: max(length, 0)]
+        return Call(function, (operand, Literal(length, INTEGER), _text(pad)), STRING), padded
+    if function is Function.CONCAT:
+        before, after = draw(st.sampled_from((("", "!"), ("x", ""), ("a", "b"), ("", " "))))
+        parts = (_text(before.encode()), operand, _text(after.encode()))
+        kept = tuple(part for part in parts if not isinstance(part, Literal) or part.value)
+        return Call(function, kept, STRING), before + text + after
+    removed = draw(st.sampled_from(_REMOVED))
+    return Call(function, (operand, _text(removed)), STRING), text.strip(removed.decode())
+
+
+def _substring(draw: DrawFn, operand: Expression, text: str) -> tuple[Expression, str]:
+    position, length = draw(st.sampled_from((1, 1, 1, 0, 2, 3, -1, -2))), draw(st.sampled_from((1, 2, 3, 16)))
+    start = position - 1 if position > 0 else max(len(text) + position, 0) if position else 0
+    literals = (Literal(position, INTEGER), Literal(length, INTEGER))
+    return Call(Function.SUBSTRING, (operand, *literals), STRING), text[start : start + length]
+
+
+def _ascii(function: Function, text: str) -> str:
+    """What a function makes of a text's ASCII characters; others stay as they are."""
+    match function:
+        case Function.UPPER:
+            return "".join(letter.upper() if letter.isascii() else letter for letter in text)
+        case Function.LOWER:
+            return "".join(letter.lower() if letter.isascii() else letter for letter in text)
+        case Function.LTRIM:
+            return text.lstrip(" ")
+        case Function.RTRIM:
+            return text.rstrip(" ")
+        case _:
+            return text.strip(" ")
+
+
+def _text(value: bytes) -> Literal:
+    return Literal(value, STRING)
+
+
+_PLAIN = (Function.UPPER, Function.LOWER, Function.LTRIM, Function.RTRIM)
+# TRIM stands for itself and, with characters to remove, for the last of them.
+_FUNCTIONS = (*_PLAIN, Function.SUBSTRING, Function.SUBSTRING, Function.RPAD, Function.CONCAT, Function.TRIM)

@@ -1,0 +1,187 @@
+"""Predicates on dates and times: truncation, fields, arithmetic, casts under a zone, formats."""
+
+import datetime
+from collections.abc import Callable, Mapping
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+
+from pruning.expressions.trees import (
+    Call,
+    Cast,
+    Column,
+    Compare,
+    Comparison,
+    Expression,
+    Function,
+    Literal,
+    Mode,
+)
+from pruning.expressions.types import DATE, INTEGER, LONG, STRING, TIMESTAMP, TIMESTAMP_NTZ, Kind, Type, Value
+from strategies.base.zones import UNITS, US_PER_DAY, clock, instant, microseconds, start_of
+from strategies.predicates.sources import Source, cell, compared, drawn_column
+
+TIMES = (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ)
+_UNIT_NAMES = (*UNITS, "DD", "MON", "MM", "YY", "YYYY", "MICROSECOND")
+_DATE_UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "MM", "YYYY")
+_UNITS_MEANT = {
+    "DD": "DAY",
+    "MON": "MONTH",
+    "MM": "MONTH",
+    "YY": "YEAR",
+    "YYYY": "YEAR",
+    "MICROSECOND": "MILLISECOND",
+}
+_PATTERNS = {
+    "yyyy": "%Y", "yyyy-MM": "%Y-%m", "yyyy-MM-dd": "%Y-%m-%d", "yyyyMMdd": "%Y%m%d", "MM": "%m",
+    "HH:mm": "%H:%M", "yyyy-MM-dd HH": "%Y-%m-%d %H", "yyyy-MM-dd HH:mm:ss": "%Y-%m-%d %H:%M:%S",
+    "dd/MM/yyyy": "%d/%m/%Y",
+}  # fmt: skip
+_DATE_FIELDS: Mapping[Function, Callable[[datetime.date], int]] = {
+    Function.YEAR: lambda day: day.year,
+    Function.QUARTER: lambda day: (day.month + 2) // 3,
+    Function.MONTH: lambda day: day.month,
+    Function.DAY: lambda day: day.day,
+    Function.DAYOFWEEK: lambda day: day.isoweekday() % 7 + 1,
+    Function.WEEKDAY: lambda day: day.weekday(),
+    Function.DAYOFYEAR: lambda day: day.timetuple().tm_yday,
+    Function.WEEKOFYEAR: lambda day: day.isocalendar().week,
+}
+_CLOCK_FIELDS = (Function.HOUR, Function.MINUTE, Function.SECOND)
+_EPOCH, _LATE = datetime.datetime(1970, 1, 1), datetime.datetime(9999, 12, 30)
+
+
+def truncated_instant(draw: DrawFn, source: Source) -> Expression:
+    """`date_trunc(unit, t)` against the beginnings of units that hold the table's instants."""
+    column = drawn_column(draw, source, Kind.TIMESTAMP)
+    unit = draw(st.sampled_from(_UNIT_NAMES))
+    call = Call(Function.DATE_TRUNC, (Literal(unit.encode(), STRING), column), TIMESTAMP, zone=source.zone)
+    values: list[Value] = []
+    for _ in range(2):
+        at = int(cell(draw, source, column, 0))
+        local = clock(at, source.zone)
+        start = None if local is None else instant(start_of(_UNITS_MEANT.get(unit, unit), local), source.zone)
+        values += [at] if start is None else [start, start + draw(st.sampled_from((0, 0, 1, -1, US_PER_DAY)))]
+    return compared(draw, call, TIMESTAMP, values)
+
+
+def truncated_date(draw: DrawFn, source: Source) -> Expression:
+    """`trunc(d, unit)` and `last_day(d)` against the beginnings and ends of such units."""
+    operand, local = _date(draw, source)
+    unit = draw(st.sampled_from((*_DATE_UNITS, "DAY")))
+    start = start_of(_UNITS_MEANT.get(unit, unit), local)
+    start_day = microseconds(start) // US_PER_DAY
+    if draw(st.integers(0, 3)) == 0:
+        last = microseconds(start_of("MONTH", local)) // US_PER_DAY + draw(st.sampled_from((29, 30, 27, -1)))
+        return compared(draw, Call(Function.LAST_DAY, (operand,), DATE), DATE, [last, last + 1])
+    call = Call(Function.TRUNC, (operand, Literal(unit.encode(), STRING)), DATE)
+    return compared(draw, call, DATE, [start_day, start_day + draw(st.sampled_from((1, -1, 7, 31)))])
+
+
+def field_of_time(draw: DrawFn, source: Source) -> Expression:
+    """`year(d)`, `month(d)`, `hour(t)` ... against what they are on a row, and next to it."""
+    clocked = source.of_kind(Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ)
+    if clocked and draw(st.integers(0, 2)) == 0:
+        column, function = draw(st.sampled_from(clocked)), draw(st.sampled_from(_CLOCK_FIELDS))
+        local = _clock(draw, source, column)
+        value = getattr(local, function.value)
+        call = Call(function, (column,), INTEGER, zone=source.zone_of(column.type.kind))
+    else:
+        operand, local = _date(draw, source)
+        function = draw(st.sampled_from((*_DATE_FIELDS, Function.YEAR, Function.MONTH)))
+        value = _DATE_FIELDS[function](local.date())
+        call = Call(function, (operand,), INTEGER)
+    return compared(draw, call, INTEGER, [value, value + draw(st.sampled_from((0, 1, -1, 2)))])
+
+
+def date_arithmetic(draw: DrawFn, source: Source) -> Expression:
+    """Days and months added, days between, seconds since the epoch; also of two columns."""
+    operand, local = _date(draw, source)
+    day = microseconds(local) // US_PER_DAY
+    shape = draw(st.sampled_from(("add", "sub", "months", "between", "since", "two")))
+    if shape == "since" and source.of_kind(Kind.TIMESTAMP):
+        column = drawn_column(draw, source, Kind.TIMESTAMP)
+        seconds = int(cell(draw, source, column, 0)) // 1_000_000
+        return compared(draw, Call(Function.UNIX_TIMESTAMP, (column,), LONG), LONG, [seconds, seconds + 1])
+    if shape == "between":
+        start = day + draw(st.sampled_from((0, 1, -7, 30)))
+        sides = draw(st.permutations((operand, Literal(start, DATE))))
+        distance = abs(day - start)
+        return compared(draw, Call(Function.DATEDIFF, tuple(sides), INTEGER), INTEGER, [distance, -distance])
+    if shape == "two":
+        other, _ = _date(draw, source)
+        count = Literal(draw(st.sampled_from((1, 7, -3, 0))), INTEGER)
+        later = Call(Function.DATE_ADD, (other, count), DATE)
+        return Compare(draw(st.sampled_from(Comparison)), operand, later)
+    function = {"add": Function.DATE_ADD, "sub": Function.DATE_SUB}.get(shape, Function.ADD_MONTHS)
+    number = draw(st.sampled_from((1, 3, -1, 30, 12, 0)))
+    size = {"add": 1, "sub": -1}.get(shape, 30) * number
+    call = Call(function, (operand, Literal(number, INTEGER)), DATE)
+    return compared(draw, call, DATE, [day + size, day + size + draw(st.sampled_from((1, -1, 2)))])
+
+
+def cast_of_time(draw: DrawFn, source: Source) -> Expression:
+    """Casts among dates, instants, local times and texts, against literals and against columns."""
+    column = drawn_column(draw, source, *TIMES)
+    target = draw(st.sampled_from(_TARGETS[column.type.kind]))
+    zone = source.zone_of(column.type.kind, target.kind)
+    operand = Cast(column, target, Mode.ANSI, zone)
+    alike = [other for other in source.columns if other.type == target]
+    if alike and draw(st.integers(0, 1)) == 0:
+        return Compare(draw(st.sampled_from(Comparison)), operand, draw(st.sampled_from(alike)))
+    local = _clock(draw, source, column)
+    later = min(local, _LATE) + datetime.timedelta(hours=draw(st.sampled_from((0, 1))))
+    values = [value for each in (local, later) if (value := _literal(each, target, source.zone)) is not None]
+    if target == STRING:
+        values += [value[:end] for value in values if isinstance(value, bytes) for end in (4, 7, 10)]
+    return compared(draw, operand, target, values)
+
+
+def formatted_time(draw: DrawFn, source: Source) -> Expression:
+    """`date_format(t, pattern)` against what it is on a row; most patterns keep the order."""
+    column = drawn_column(draw, source, Kind.TIMESTAMP)
+    pattern = draw(st.sampled_from(tuple(_PATTERNS)))
+    call = Call(Function.DATE_FORMAT, (column, Literal(pattern.encode(), STRING)), STRING, zone=source.zone)
+    texts = [_written(_clock(draw, source, column), _PATTERNS[pattern]) for _ in range(2)]
+    return compared(draw, call, STRING, [*texts, texts[0][:-1]])
+
+
+def read_date(draw: DrawFn, source: Source) -> Expression:
+    """`try_cast(s AS date)` of a string column."""
+    column = drawn_column(draw, source, Kind.STRING)
+    operand = Cast(column, DATE, Mode.TRY)
+    return compared(draw, operand, DATE, [19_783, 19_782, 19_792])
+
+
+def _date(draw: DrawFn, source: Source) -> tuple[Expression, datetime.datetime]:
+    """A date, or the date of an instant, and the local time of a row there."""
+    column = drawn_column(draw, source, *TIMES)
+    operand: Expression = column
+    if column.type != DATE:
+        operand = Cast(column, DATE, Mode.ANSI, source.zone_of(column.type.kind))
+    return operand, _clock(draw, source, column)
+
+
+def _clock(draw: DrawFn, source: Source, column: Column) -> datetime.datetime:
+    at = int(cell(draw, source, column, 0))
+    at = at * US_PER_DAY if column.type == DATE else at
+    return clock(at, source.zone if column.type == TIMESTAMP else "UTC") or _EPOCH
+
+
+def _literal(local: datetime.datetime, target: Type, zone: str) -> Value | None:
+    if target == DATE:
+        return microseconds(local) // US_PER_DAY
+    if target == TIMESTAMP:
+        return instant(local, zone)
+    return microseconds(local) if target == TIMESTAMP_NTZ else str(local).encode()
+
+
+def _written(local: datetime.datetime, pattern: str) -> bytes:
+    return local.strftime(pattern).replace(f"{local.year}", f"{local.year:04}", 1).encode()
+
+
+_TARGETS: Mapping[Kind, tuple[Type, ...]] = {
+    Kind.DATE: (TIMESTAMP, TIMESTAMP_NTZ, STRING),
+    Kind.TIMESTAMP: (DATE, DATE, TIMESTAMP_NTZ, STRING),
+    Kind.TIMESTAMP_NTZ: (TIMESTAMP, DATE, STRING),
+}
