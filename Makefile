@@ -1,6 +1,7 @@
 # Needs make and Python 3.11, 3.12 or 3.13; everything else goes into .venv.
 #   make check   set up and run the demo      make test   set up and run the tests
 #   make lint    style, types and imports     make clean  remove what these made
+#   make release-check   build the distributions and try the wheel
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -13,7 +14,7 @@ FIND_PYTHON = for python in $(PYTHON) $(PYTHONS); do \
 	    >/dev/null 2>&1; then echo $$python; exit 0; fi; \
 	done
 
-.PHONY: check test lint clean
+.PHONY: check test lint release-check clean
 
 check: $(VENV)/.installed-all
 	$(BIN)/skipproof demo
@@ -27,8 +28,11 @@ lint: $(VENV)/.installed-lint
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+release-check: $(VENV)/.installed-release
+	$(BIN)/python -m tools.release_check
+
 clean:
-	rm -rf $(VENV) build *.egg-info
+	rm -rf $(VENV) build dist *.egg-info
 
 $(BIN)/python:
 	@python=$$($(FIND_PYTHON)); \
@@ -51,4 +55,8 @@ $(VENV)/.installed-tests: $(VENV)/.installed-all
 
 $(VENV)/.installed-lint: $(VENV)/.installed-all
 	$(PIP) install --group tests --group lint
+	@touch $@
+
+$(VENV)/.installed-release: pyproject.toml | $(BIN)/python
+	$(PIP) install --group release
 	@touch $@

@@ -1,74 +1,51 @@
 """The wheel, installed in an environment of its own: what hides one of its packages is named."""
 
-import os
-import shutil
 import subprocess
 import sys
-import sysconfig
-import venv
-from dataclasses import dataclass
+import zipfile
 from pathlib import Path
 
 import pytest
 from needs import needs_package
 
 from pruning.siblings import PACKAGES
+from tools.wheel import Environment, copy_sources, create_environment, shipped_packages, wheel_problems
 
-ROOT = Path(__file__).parents[2]
 BUILDING = "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])"
 OWN_TEST = "def test_own():\n    pass\n"
 
 pytest.importorskip("setuptools", "77", reason="builds the wheel; the group `tests` of pyproject.toml has it")
 
 
-@dataclass(frozen=True, slots=True)
-class Installed:
-    """An environment that has the wheel, and takes what the wheel depends on from the tests' environment."""
-
-    binaries: Path
-    library: Path
-
-    def run(
-        self, *arguments: str, cwd: Path, program: str = "python", path: Path | None = None
-    ) -> subprocess.CompletedProcess[str]:
-        """Run a program of the environment, with `path` as PYTHONPATH."""
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-        if path is not None:
-            environment["PYTHONPATH"] = str(path)
-        return subprocess.run(
-            [str(self.binaries / program), *arguments],
-            cwd=cwd,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the wheel is built from, in `source`, and the wheel."""
+    directory = tmp_path_factory.mktemp("wheel")
+    copy_sources(directory / "source")
+    subprocess.run(
+        [sys.executable, "-c", BUILDING, str(directory)],
+        cwd=directory / "source",
+        check=True,
+        capture_output=True,
+    )
+    return directory
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    """Build the wheel and install it, from a copy, so that the checkout stays as it is."""
-    directory = tmp_path_factory.mktemp("wheel")
-    source, home = directory / "source", directory / "environment"
-    source.mkdir()
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source)
-    for package in PACKAGES:
-        shutil.copytree(ROOT / package, source / package, ignore=shutil.ignore_patterns("__pycache__"))
-    subprocess.run(
-        [sys.executable, "-c", BUILDING, str(directory)], cwd=source, check=True, capture_output=True
-    )
+def wheel(directory: Path) -> Path:
+    """The wheel."""
     [wheel] = directory.glob("*.whl")
-    venv.create(home, with_pip=False)
-    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(home), "install")
-    alone = ("--no-deps", "--no-index", "--no-compile")
-    subprocess.run([*pip, *alone, str(wheel)], check=True, capture_output=True)
-    paths = {"base": str(home), "platbase": str(home)}
-    library = Path(sysconfig.get_path("purelib", "venv", paths))
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def installed(directory: Path, wheel: Path) -> Environment:
+    """An environment that has the wheel, and takes what the wheel depends on from the tests' environment."""
+    environment = create_environment(directory / "environment")
+    environment.install("--no-deps", "--no-index", str(wheel))
     others = [path for path in sys.path if Path(path).name in ("dist-packages", "site-packages")]
-    (library / "others.pth").write_text("\n".join(others), encoding="utf-8")
-    return Installed(Path(sysconfig.get_path("scripts", "venv", paths)), library)
+    (environment.library / "others.pth").write_text("\n".join(others), encoding="utf-8")
+    return environment
 
 
 @pytest.fixture
@@ -93,7 +70,28 @@ def sentence(folder: Path, library: Path) -> str:
     )
 
 
-def test_the_wheel_starts_beside_folders_that_are_no_packages(installed: Installed, project: Path) -> None:
+def test_the_wheel_holds_the_files_of_the_shipped_packages_alone(wheel: Path, directory: Path) -> None:
+    assert sorted(shipped_packages()) == sorted(PACKAGES)
+    assert wheel_problems(wheel, directory / "source") == []
+
+
+def test_a_file_that_must_not_ship_and_one_that_is_missing_are_named(tmp_path: Path) -> None:
+    """Otherwise the test above could hold of any wheel."""
+    (tmp_path / "sim").mkdir()
+    (tmp_path / "sim" / "small.toml").touch()
+    wheel = tmp_path / "skipproof.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for name in ("mutants/a.py", "sim/tests/b.py", "bench/c.py", "skipproof-0.1.0.dist-info/RECORD"):
+            archive.writestr(name, "")
+    assert wheel_problems(wheel, tmp_path) == [
+        "skipproof.whl holds mutants/a.py, which must not ship",
+        "skipproof.whl holds sim/tests/b.py, which must not ship",
+        "skipproof.whl holds bench/c.py, which is not of a shipped package",
+        "skipproof.whl lacks sim/small.toml",
+    ]
+
+
+def test_the_wheel_starts_beside_folders_that_are_no_packages(installed: Environment, project: Path) -> None:
     for package in PACKAGES:
         (project / package).mkdir()
     done = installed.run("--help", cwd=project, program="skipproof", path=project)
@@ -104,7 +102,7 @@ def test_the_wheel_starts_beside_folders_that_are_no_packages(installed: Install
 
 @pytest.mark.parametrize("package", [name for name in PACKAGES if name != "skipproof"])
 def test_the_command_line_names_the_folder_that_hides_a_package(
-    installed: Installed, project: Path, package: str
+    installed: Environment, project: Path, package: str
 ) -> None:
     folder = hide(project, package)
     done = installed.run("-m", "skipproof", "history", "nothing.jsonl", cwd=project)
@@ -114,7 +112,7 @@ def test_the_command_line_names_the_folder_that_hides_a_package(
 
 
 def test_the_installed_command_names_it_too_where_it_is_on_the_path(
-    installed: Installed, project: Path
+    installed: Environment, project: Path
 ) -> None:
     folder = hide(project, "sim")
     done = installed.run("--help", cwd=project, program="skipproof", path=project)
@@ -122,7 +120,7 @@ def test_the_installed_command_names_it_too_where_it_is_on_the_path(
     assert done.stderr.startswith(f"skipproof: {sentence(folder, installed.library)}")
 
 
-def test_a_file_hides_a_package_as_a_folder_does(installed: Installed, project: Path) -> None:
+def test_a_file_hides_a_package_as_a_folder_does(installed: Environment, project: Path) -> None:
     (project / "sim.py").touch()
     done = installed.run("-m", "skipproof", "--help", cwd=project)
     assert done.returncode == 2
@@ -131,7 +129,7 @@ def test_a_file_hides_a_package_as_a_folder_does(installed: Installed, project: 
     )
 
 
-def test_pruning_warns_and_works(installed: Installed, project: Path) -> None:
+def test_pruning_warns_and_works(installed: Environment, project: Path) -> None:
     """It needs none of the packages that may be hidden."""
     folders = [hide(project, name) for name in PACKAGES if name != "pruning"]
     code = (
@@ -145,7 +143,9 @@ def test_pruning_warns_and_works(installed: Installed, project: Path) -> None:
     assert done.stderr.count("UserWarning") == 1
 
 
-def test_a_hunt_in_pytest_names_the_folder_and_other_runs_go_on(installed: Installed, project: Path) -> None:
+def test_a_hunt_in_pytest_names_the_folder_and_other_runs_go_on(
+    installed: Environment, project: Path
+) -> None:
     folder = hide(project, "strategies")
     arguments = ("-m", "pytest", "-p", "no:cacheprovider", "-q")
     done = installed.run(*arguments, "--skipproof-engine", "arrow", cwd=project)
@@ -158,7 +158,7 @@ def test_a_hunt_in_pytest_names_the_folder_and_other_runs_go_on(installed: Insta
 
 @pytest.mark.parametrize("processes", ["0", "1"])
 def test_a_folder_that_collecting_puts_on_the_path_is_named_by_the_hunt(
-    installed: Installed, project: Path, processes: str
+    installed: Environment, project: Path, processes: str
 ) -> None:
     folder = hide(project, "oracles")
     arguments = ("-P", "-m", "pytest", "-p", "no:cacheprovider", "-q", "-n", processes)
@@ -168,7 +168,7 @@ def test_a_folder_that_collecting_puts_on_the_path_is_named_by_the_hunt(
     assert "Traceback" not in done.stdout
 
 
-def test_a_worker_names_the_folder_that_hides_pruning(installed: Installed, project: Path) -> None:
+def test_a_worker_names_the_folder_that_hides_pruning(installed: Environment, project: Path) -> None:
     needs_package("pyspark")
     folder = hide(project, "pruning")
     worker = installed.library / "skipproof" / "stand" / "workers" / "worker.py"
@@ -178,7 +178,7 @@ def test_a_worker_names_the_folder_that_hides_pruning(installed: Installed, proj
     assert done.stderr.count("\n") == 1
 
 
-def test_a_worker_and_its_engine_hide_no_module_of_each_other(installed: Installed, project: Path) -> None:
+def test_a_worker_and_its_engine_hide_no_module_of_each_other(installed: Environment, project: Path) -> None:
     """Adapters are found though the user has a package of that name; modules beside `worker.py` are not."""
     hide(project, "adapters")
     (project / "pyarrow.py").write_text("import adapters, report; raise SystemExit(report.__file__)")
