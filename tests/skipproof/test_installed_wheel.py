@@ -189,7 +189,7 @@ def test_a_worker_and_its_engine_hide_no_module_of_each_other(installed: Environ
 
 
 def test_the_installed_command_hunts_with_its_own_worker_and_writes_its_report(
-    installed: Installed, project: Path
+    installed: Environment, project: Path
 ) -> None:
     """Adapters, templates and the plugin are found by path, where no checkout is."""
     asked = ("check", "--engine", "arrow", "--examples", "2", "--report", "hunt.html", "--findings", "found")
@@ -212,7 +212,7 @@ def test_the_installed_command_hunts_with_its_own_worker_and_writes_its_report(
     assert done.returncode == 0, done.stdout
 
 
-def test_committed_sets_and_scenarios_are_installed(installed: Installed, project: Path) -> None:
+def test_committed_sets_and_scenarios_are_installed(installed: Environment, project: Path) -> None:
     code = (
         "from strategies.predicates.committed import read, TEXT_AND_TIME_PATH\n"
         "from strategies.queries.committed_queries import read_queries\n"
