@@ -3,7 +3,7 @@
 import os
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -86,3 +86,21 @@ def spark() -> Iterator[object]:
     }
     with spark_session(small) as session:
         yield session
+
+
+@pytest.fixture
+def run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    """A function that runs `skipproof ARGUMENTS` in this process and returns status, output and errors."""
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        from skipproof.commands import cli
+
+        monkeypatch.setattr(sys, "argv", ["skipproof", *arguments])
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+        shown = capsys.readouterr()
+        return int(left.value.code or 0), shown.out, shown.err
+
+    return run

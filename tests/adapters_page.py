@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "ADAPTERS.md"
+PAGE = Path(__file__).parents[1] / "docs" / "ADAPTERS.md"
 LINES_MAX = 40
 # What makes the program of the page lose rows: a bound is no longer taken for a value that may be there.
 SOUND, UNSOUND = "low <= literal <= high", "low < literal < high"
