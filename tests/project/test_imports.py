@@ -100,8 +100,6 @@ def imported_by(line: str) -> str:
     [statement] = [
         node for node in ast.walk(ast.parse(line)) if isinstance(node, ast.Import | ast.ImportFrom)
     ]
-        node for node in ast.walk(ast.parse(line)) if isinstance(node, ast.Import | ast.ImportFrom)
-    ]
     prefix = f"{statement.module}." if isinstance(statement, ast.ImportFrom) else ""
     return prefix + statement.names[0].name
 
