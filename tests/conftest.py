@@ -80,6 +80,8 @@ def spark() -> Iterator[object]:
     small = {
         "spark.master": "local[1]",
         "spark.driver.memory": "1g",
+        # Most queries of tests run once or twice: the second compiler takes more time than it saves.
+        "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.sql.shuffle.partitions": "1",
         # Each table that is broadcast takes a page, as long as its query is known.
         "spark.buffer.pageSize": "1m",
