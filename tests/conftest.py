@@ -4,6 +4,7 @@ import os
 import random
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from machine import worker_count
 
 from skipproof.sessions import spark_session
 
+os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).parent / "spark_conf"))
 SEED = "skipproof_hypothesis_seed"
 
 # Continuous integration draws the same examples every time and keeps no database of earlier failures.
@@ -80,8 +82,6 @@ def spark() -> Iterator[object]:
     small = {
         "spark.master": "local[1]",
         "spark.driver.memory": "1g",
-        # Most queries of tests run once or twice: the second compiler takes more time than it saves.
-        "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.sql.shuffle.partitions": "1",
         # Each table that is broadcast takes a page, as long as its query is known.
         "spark.buffer.pageSize": "1m",
