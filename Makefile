@@ -1,6 +1,7 @@
 # Needs make and Python 3.11, 3.12 or 3.13; everything else goes into .venv.
 #   make check   set up and run the demo      make test   set up and run the tests
 #   make lint    style, types and imports     make clean  remove what these made
+#   make test-fast   the tests without Spark  make test-times   the table of tests/TIMES.md
 #   make release-check   build the distributions and try the wheel
 
 VENV := .venv
@@ -14,13 +15,26 @@ FIND_PYTHON = for python in $(PYTHON) $(PYTHONS); do \
 	    >/dev/null 2>&1; then echo $$python; exit 0; fi; \
 	done
 
-.PHONY: check test lint release-check clean
+.PHONY: check test test-fast test-times lint release-check clean
 
 check: $(VENV)/.installed-all
 	$(BIN)/skipproof demo
 
-test: $(VENV)/.installed-tests
-	$(BIN)/python -m pytest -n auto $(PYTEST_ARGUMENTS)
+# The environment and the tests are timed apart.
+test:
+	@began=$$(date +%s) && $(MAKE) --no-print-directory $(VENV)/.installed-tests && \
+	echo "environment: $$(($$(date +%s) - began)) s"
+	@began=$$(date +%s); $(BIN)/python -m pytest -n auto $(PYTEST_ARGUMENTS); status=$$?; \
+	echo "tests: $$(($$(date +%s) - began)) s"; exit $$status
+
+# Without Spark, and without the tests that take more than a few seconds.
+test-fast: $(VENV)/.installed-tests
+	$(BIN)/python -m pytest -n auto -m 'not spark and not slow' $(PYTEST_ARGUMENTS)
+
+# The table of tests/TIMES.md, from a whole run.
+test-times: $(VENV)/.installed-tests
+	$(BIN)/python -m pytest -n auto --junitxml=build/times.xml
+	$(BIN)/python tools/test_times.py build/times.xml > tests/TIMES.md
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check .

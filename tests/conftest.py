@@ -58,8 +58,13 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse a test whose name differs between two processes: workers would not agree on what there is."""
+    """Mark the tests that use the session of Spark; refuse a test whose name differs between two processes.
+
+    Of such a name the workers would not agree on what there is.
+    """
     for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker("spark")
         if "frozenset(" in item.nodeid or " at 0x" in item.nodeid:
             raise pytest.UsageError(f"{item.nodeid}: this name depends on the process; give its cases ids")
 
