@@ -1,7 +1,8 @@
 # Needs make and Python 3.11, 3.12 or 3.13; everything else goes into .venv.
 #   make check   set up and run the demo      make test   set up and run the tests
-#   make lint    style, types and imports     make clean  remove what these made
+#   make lint    style, types and imports     make docs   build the documentation into site/
 #   make test-fast   the tests without Spark  make test-times   the table of tests/TIMES.md
+#   make clean   remove what these made
 #   make release-check   build the distributions and try the wheel
 
 VENV := .venv
@@ -15,7 +16,7 @@ FIND_PYTHON = for python in $(PYTHON) $(PYTHONS); do \
 	    >/dev/null 2>&1; then echo $$python; exit 0; fi; \
 	done
 
-.PHONY: check test test-fast test-times lint release-check clean
+.PHONY: check test test-fast test-times lint docs release-check clean
 
 check: $(VENV)/.installed-all
 	$(BIN)/skipproof demo
@@ -42,11 +43,16 @@ lint: $(VENV)/.installed-lint
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# A link that leads nowhere fails, and so does a page that asks another host for anything.
+docs: $(VENV)/.installed-docs
+	NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true $(BIN)/python -m mkdocs build --strict --quiet
+	$(BIN)/python tools/docs/check_site.py site
+
 release-check: $(VENV)/.installed-release
 	$(BIN)/python -m tools.release_check
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info
+	rm -rf $(VENV) build dist site *.egg-info
 
 $(BIN)/python:
 	@python=$$($(FIND_PYTHON)); \
@@ -65,6 +71,11 @@ $(VENV)/.installed-all: pyproject.toml | $(BIN)/python
 
 $(VENV)/.installed-tests: $(VENV)/.installed-all
 	$(PIP) install --group tests --group engines
+	@touch $@
+
+# Without Spark: pages are made of docstrings, commands and models, none of which needs it.
+$(VENV)/.installed-docs: pyproject.toml | $(BIN)/python
+	$(PIP) install --editable '.[histories,simulator]' --group docs
 	@touch $@
 
 $(VENV)/.installed-lint: $(VENV)/.installed-all

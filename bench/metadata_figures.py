@@ -159,7 +159,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--markdown", action="store_true", help="For docs/SIMULATOR.md.")
+    parser.add_argument("--markdown", action="store_true", help="For docs/explanation/simulator.md.")
     markdown = parser.parse_args().markdown
     head = ("what", "where it is from", "simulated", "published, or asked")
     rows = [*predictions(), *both_ways(), *task_sizes()]

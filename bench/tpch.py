@@ -141,7 +141,7 @@ def print_plain(outcomes: list[Outcome]) -> None:
 
 
 def print_markdown(outcomes: list[Outcome]) -> None:
-    """Print a table for `docs/TPCH.md`."""
+    """Print a table for `docs/reference/tpc-h.md`."""
     heading, *rows = rows_of(outcomes)
     for row in (heading, ("---:",) * len(heading), *rows):
         print(f"| {' | '.join(row)} |")

@@ -1,9 +1,9 @@
-"""The examples of `docs/ADAPTERS.md`."""
+"""The examples of `docs/how-to/bring-an-engine.md`."""
 
 import re
 from pathlib import Path
 
-PAGE = Path(__file__).parents[1] / "docs" / "ADAPTERS.md"
+PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "bring-an-engine.md"
 LINES_MAX = 40
 # What makes the program of the page lose rows: a bound is no longer taken for a value that may be there.
 SOUND, UNSOUND = "low <= literal <= high", "low < literal < high"
@@ -12,7 +12,7 @@ SOUND, UNSOUND = "low <= literal <= high", "low < literal < high"
 def blocks(language: str) -> list[str]:
     """The fenced blocks of a language, in order."""
     return re.findall(
-        rf"^```{language}\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+        rf"^```{language}(?: [^\n]*)?\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
     )
 
 

@@ -44,7 +44,7 @@ _OPERATIONS: Mapping[str, Callable[..., Operation]] = {
 
 
 def history_of(line: Mapping[str, Any]) -> History:
-    """The history that a line's object is; `docs/HISTORIES.md` has the notation."""
+    """The history that a line's object is; `docs/reference/histories.md` has the notation."""
     return History(
         id=line["id"],
         operations=tuple(_OPERATIONS[kind](*of) for kind, *of in line["ops"]),

@@ -1,7 +1,8 @@
 """The edges of the Direct Serialization Graph, extended through derivations.
 
 Source: Adya, Liskov, O'Neil, ICDE 2000, section 4.4; [D] section 4 for derivations. The rules are those of
-`docs/HISTORIES.md`; a derivation installs nothing, so that a transaction that only derives has no edge.
+`docs/reference/histories.md`; a derivation installs nothing, so that a transaction that only derives has no
+edge.
 """
 
 import enum

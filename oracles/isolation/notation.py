@@ -1,4 +1,4 @@
-"""Histories as JSON, one to a line; `docs/HISTORIES.md` has the notation."""
+"""Histories as JSON, one to a line; `docs/reference/histories.md` has the notation."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,7 @@
 """Histories as a table of integers, for those of millions of transactions.
 
-A row is an operation, an order, a predicate or a name; `docs/HISTORIES.md` says which columns each has.
-Histories of one file have different numbers in the column `history`, and each one's rows are together.
+A row is an operation, an order, a predicate or a name; `docs/reference/histories.md` says which columns each
+has. Histories of one file have different numbers in the column `history`, and each one's rows are together.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

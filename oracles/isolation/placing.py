@@ -2,7 +2,8 @@
 
 A derivation installs nothing, so that an order need not list the earlier derivations of a transaction, nor
 those of one that aborts. What is read of such a version is judged as if the order listed it as late as it
-can stand: before the first version that derives from anything newer. `docs/HISTORIES.md` has the rule.
+can stand: before the first version that derives from anything newer. `docs/reference/histories.md` has the
+rule.
 """
 
 import numpy as np

@@ -40,7 +40,7 @@ class Judgeable:
     Attributes:
         invariant: Which is violated if it does not satisfy the level; a measure too, named `lost_` and this.
         level: The isolation level that it has to satisfy.
-        history: A line of the notation of `docs/HISTORIES.md`, as it was read.
+        history: A line of the notation of `docs/reference/histories.md`, as it was read.
         required: Whether to lose the level is a violation; else it is counted only.
     """
 

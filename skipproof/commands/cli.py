@@ -280,7 +280,9 @@ def check(
 def history(
     file: Annotated[
         Path,
-        typer.Argument(metavar="FILE", help="JSON lines or Parquet; docs/HISTORIES.md has the notation."),
+        typer.Argument(
+            metavar="FILE", help="JSON lines or Parquet, as docs/reference/histories.md has them."
+        ),
     ],
     require: Annotated[
         list[str] | None,
@@ -339,7 +341,7 @@ def history(
 def simulate(
     file: Annotated[
         Path,
-        typer.Argument(metavar="FILE", help="A .toml file; docs/SIMULATOR.md has the keys."),
+        typer.Argument(metavar="FILE", help="A .toml file; docs/how-to/design-a-warehouse.md shows one."),
     ],
     seed: Annotated[
         int | None, typer.Option("--seed", min=0, help="One seed.", show_default="the scenario's own")

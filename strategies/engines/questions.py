@@ -5,7 +5,7 @@ date, timestamp(ms), timestamp(us), timestamp(ns) and timestamp(us,UTC). Values 
 decimals and for the floats that JSON lacks (NaN, -NaN, Infinity, -Infinity), hexadecimal digits for bytes,
 days since 1970 for dates, and counts of the unit since 1970 for timestamps.
 
-This module draws nothing; `docs/STAND.md` has the language in full.
+This module draws nothing; `docs/reference/stand.md` has the language in full.
 """
 
 from collections.abc import Iterator

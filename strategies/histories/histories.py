@@ -2,7 +2,7 @@
 
 The notation is Adya's (Generalized Isolation Level Definitions, ICDE 2000, section 4), with the derivations
 of Streaming Democratized (SIGMOD-Companion 2025, section 4): values computed purely from stored data. This
-module draws nothing and checks nothing; `docs/HISTORIES.md` has the notation in full.
+module draws nothing and checks nothing; `docs/reference/histories.md` has the notation in full.
 """
 
 from collections.abc import Mapping

@@ -2,7 +2,6 @@
 
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 from maintaining import TABLES, evaluated, maintained, query
@@ -388,12 +387,3 @@ def test_the_listing_of_delayed_trains_runs() -> None:
     arrived = backend.full(upstream, {"t1": {"1": event, "2": (2, "DEPARTURE", {})}})
     found = backend.full(downstream, {"t3": arrived, "t2": schedule})
     assert list(found.values()) == [(7, noon, 1)]
-
-
-def test_the_example_of_the_page_on_dynamic_tables_is_true() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "DYNAMIC_TABLES.md").read_text(encoding="utf-8")
-    *lines, last = page.split("```python\n")[1].split("```")[0].strip().splitlines()
-    call, _, told = last.partition("  # ")
-    names: dict[str, object] = {}
-    exec("\n".join(lines), names)
-    assert repr(eval(call, names)) == told

@@ -1,7 +1,6 @@
 """Known histories give the phenomena, levels and edges that follow from the definitions by hand."""
 
 import json
-from pathlib import Path
 
 import pytest
 from histories_in_short import history, operations
@@ -118,16 +117,3 @@ def test_corollary_2_has_a_gap(gap: str) -> None:
     with_derivation, without, more = GAPS[gap]
     edges = isolation.check(with_derivation).edges()
     assert edges - isolation.check(without).edges() == {more}
-
-
-PAGE = Path(__file__).parents[2] / "docs" / "HISTORIES.md"
-
-
-def test_the_page_shows_what_is_so() -> None:
-    """The histories of docs/HISTORIES.md are in the notation, and its witness is the first one's."""
-    blocks = [block.split("\n", 1) for block in PAGE.read_text(encoding="utf-8").split("```")[1::2]]
-    lines = [line for name, text in blocks if name == "json" for line in text.splitlines()]
-    stale, phantom = (isolation.check(loads(line)) for line in lines)
-    shown = [text.strip() for name, text in blocks if name == "text"]
-    assert shown == [str(stale.witness["G-single"])]
-    assert phantom.strongest == ("PL-2.99",)

@@ -294,11 +294,3 @@ def test_the_counts_of_a_hunt_are_of_one_run() -> None:
         own = [target for target in hunt if target.startswith("skipproof.md#")]
         assert sum(count.findings for count in hunt.values()) == int(findings), engine
         assert (len(hunt) - len(own), len(own)) == (int(of_engines), int(of_the_stand)), engine
-
-
-def test_the_hunt_that_the_readme_shows_can_be_repeated() -> None:
-    """By time alone, no two machines ask the same questions."""
-    page = (ROOT / "README.md").read_text(encoding="utf-8")
-    hunts = re.findall(r"^    \$ skipproof check .*", page, re.MULTILINE)
-    assert hunts
-    assert all("--examples" in hunt and "--seconds" not in hunt for hunt in hunts)

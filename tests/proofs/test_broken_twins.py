@@ -65,7 +65,7 @@ def test_each_rule_has_a_broken_twin() -> None:
 
 def test_the_documented_table_of_rules_is_complete() -> None:
     """Each rule's module, the number of its proofs, every twin by name, its properties and tightness."""
-    text = (Path(__file__).parents[2] / "docs" / "PROPERTIES.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "reference" / "properties.md").read_text(encoding="utf-8")
     claims, _, table = text.partition("## Rules")
     rows = [line.split("|")[1:-1] for line in table.splitlines() if line.startswith("| `")]
     documented = {cells[0].strip(" `"): cells for cells in rows}

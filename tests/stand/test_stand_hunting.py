@@ -189,7 +189,7 @@ def test_the_stand_tells_no_more_than_it_knows():
     """An error may be there without statistics too, and those in page headers are never taken out."""
     assert "statistics" not in Verdict.RAISED.value
     assert all("statistics in the footer" in one.value for one in Blame if "statistics" in one.value)
-    page = (Path(__file__).parents[2] / "docs" / "STAND.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "stand.md").read_text(encoding="utf-8")
     told = {line.split("|")[1].strip() for line in page.splitlines() if line.startswith("|")}
     assert {one.value for one in (*Verdict, *Blame)} <= told
 

@@ -58,7 +58,7 @@ _NOT_SCANNED = [
     "%", "try cast", "null in list", "limited relation", "distinct relation", "group by", "min", "max",
     "count",
 ]  # fmt: skip
-# What a table can be told, as `docs/FORMATS.md` has it.
+# What a table can be told, as `docs/reference/table-layouts.md` has it.
 _LAYOUTS = {
     "checkpoint_after": [1, 2, 4],
     "indexed_columns": ["0", "1"],

@@ -90,7 +90,7 @@ _TRANSFORMS = {
     "day": "DayTransform", "month": "MonthTransform", "year": "YearTransform", "hour": "HourTransform",
 }  # fmt: skip
 _ORDERED_TYPES = ["int32", "int64", "string", "date", "timestamp", "boolean"]
-# What a table can be told, as `docs/FORMATS.md` has it.
+# What a table can be told, as `docs/reference/table-layouts.md` has it.
 _LAYOUTS = {"metrics": ["none", "counts", "truncate(1)", "truncate(16)"]}
 _PARTITIONS: list[dict[str, Any]] = [
     {"only": _ORDERED_TYPES, "value": {"column": "{a}", "transform": "identity"}},

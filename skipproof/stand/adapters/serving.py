@@ -31,7 +31,7 @@ class Unsupported(Exception):
 
 
 class Adapter(abc.ABC):
-    """What an adapter does; `tables`, `settings` and `question` are JSON as `docs/STAND.md` has it."""
+    """What an adapter does; `tables`, `settings` and `question` are JSON, as in `docs/reference/stand.md`."""
 
     @abc.abstractmethod
     def hello(self) -> dict[str, Any]:
@@ -164,7 +164,7 @@ def failure(error: BaseException) -> dict[str, Any]:
 
 
 def to_json(value: Any) -> Any:
-    """A value that an engine gave, as `docs/STAND.md` writes it."""
+    """A value that an engine gave, as `docs/reference/stand.md` writes it."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):

@@ -53,7 +53,7 @@ class SmallEngine:
         )
 
     def ask(self, **request: Any) -> dict[str, Any]:
-        """The answers to a request, as `docs/STAND.md` has them."""
+        """The answers to a request, as `docs/reference/stand.md` has them."""
         settings = request.get("settings", {})
         try:
             tables = {name: self._opened(table, settings) for name, table in request["tables"].items()}

@@ -1,6 +1,6 @@
 """A process that asks one engine: it may be old, hang, or die, and none of it harms the stand.
 
-The protocol, JSON lines over standard input and output, is in `docs/STAND.md`.
+The protocol, JSON lines over standard input and output, is in `docs/reference/stand.md`.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ class TimedOut(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hello:
-    """What a worker says of its engine when it starts; `docs/STAND.md` has the fields."""
+    """What a worker says of its engine when it starts; `docs/reference/stand.md` has the fields."""
 
     engine: str
     version: str
@@ -59,7 +59,8 @@ class Hello:
             raise WorkerError(f"it speaks protocol {said.get('protocol')}; this stand speaks {PROTOCOL}")
         missing = [name for name in ("engine", "version", "areas") if name not in said]
         if missing:
-            raise WorkerError(f"its first line lacks {', '.join(missing)}; docs/STAND.md has the fields")
+            fields = ", ".join(missing)
+            raise WorkerError(f"its first line lacks {fields}; docs/reference/stand.md has the fields")
         without, differs = said.get("without", {}), said.get("differs", {})
         return cls(
             engine=said["engine"],
