@@ -144,8 +144,8 @@ def reads(spark: SparkSession, query: Query) -> Reads:
         return list(frame.collect())
 
     pruning.explain(spark.sql(query.text))
-    alone = metering.metered(spark, lambda: collected(spark.sql(query.text)))
-    pruned = metering.metered(spark, lambda: collected(pruning.prune(spark.sql(query.text))))
+    alone = metering.run_metered(spark, lambda: collected(spark.sql(query.text)))
+    pruned = metering.run_metered(spark, lambda: collected(pruning.prune(spark.sql(query.text))))
     return Reads(
         files_needed=_files_needed(spark, query),
         alone=alone,

@@ -100,8 +100,8 @@ def outcome(spark: SparkSession, bar: Bar, size: Size) -> Outcome:
     text = bar.query.text
     # Footers are known from here on.
     pruning.explain(spark.sql(text))
-    alone = metering.metered(spark, lambda: spark.sql(text).collect())
-    pruned = metering.metered(spark, lambda: pruning.prune(spark.sql(text)).collect())
+    alone = metering.run_metered(spark, lambda: spark.sql(text).collect())
+    pruned = metering.run_metered(spark, lambda: pruning.prune(spark.sql(text)).collect())
     (optimum,) = spark.sql(bar.optimum).first()
     return Outcome(
         name=bar.query.name,

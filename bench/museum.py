@@ -27,9 +27,9 @@ from rich.console import Console
 from rich.table import Table
 
 from oracles.answers.contradictions import Verdict
-from skipproof.stand.hunt.examining import Outcome, Write, examine
-from skipproof.stand.hunt.hunting import Finding, Hunt, Limits, able, hunt
-from skipproof.stand.hunt.writing import writers, writing
+from skipproof.stand.hunt.examining import QuestionResult, Write, examine
+from skipproof.stand.hunt.hunting import Finding, Hunt, Limits, capabilities, hunt
+from skipproof.stand.hunt.writing import available_writers, make_write
 from skipproof.stand.workers import engines
 from skipproof.stand.workers.workers import Worker, WorkerError
 from strategies.engines.engine_questions import World
@@ -89,8 +89,8 @@ class _Judge:
     def __init__(self, release: Release, old: Worker, current: Worker) -> None:
         self._release = release
         self._old, self._current = old, current
-        self._write_old = writing({release.engine: old})
-        self._write_current = writing({release.engine: current})
+        self._write_old = make_write({release.engine: old})
+        self._write_current = make_write({release.engine: current})
         self.state = Hunt()
         self.elsewhere: list[Finding] = []
         self.finding: Finding | None = None
@@ -98,7 +98,7 @@ class _Judge:
     def run(self, *, seed: int, seconds_max: float) -> Trial:
         """Hunt until it is convicted or the time is over."""
         workers = {self._release.engine: self._old}
-        what = able(self._old, writers=writers(workers))
+        what = capabilities(self._old, writers=available_writers(workers))
         with contextlib.suppress(_Convicted):
             hunt(
                 self._old,
@@ -117,7 +117,7 @@ class _Judge:
             seconds=self.finding.seconds if self.finding else self.state.seconds,
         )
 
-    def _is_right_now(self, world: World, _: Outcome) -> bool:
+    def _is_right_now(self, world: World, _: QuestionResult) -> bool:
         """Whether the current release answers a question, and rightly."""
         (outcome,) = examine(self._current, _known(world, self._current), write=self._write_current)
         return not outcome.refused and outcome.contradiction is None
@@ -177,7 +177,7 @@ def try_release(release: Release, environments: Path, *, seed: int, seconds_max:
 
 def _started(engine: str, python: str | None) -> Worker:
     # Some old releases hang; none of these takes as long for tables as small as these.
-    return Worker(engines.engine(engine, python=python).command, seconds_max=SECONDS_TO_ANSWER)
+    return Worker(engines.find_engine(engine, python=python).command, seconds_max=SECONDS_TO_ANSWER)
 
 
 def _current(package: str, environments: Path) -> str | None:

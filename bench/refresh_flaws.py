@@ -17,7 +17,7 @@ from sim.refreshes.events import Failed
 from sim.refreshes.histories import histories
 from sim.refreshes.run import Run
 from sim.refreshes.worlds import small_world
-from skipproof.simulations.judging import judged
+from skipproof.simulations.judging import judge_histories
 
 SEEDS = 60
 # A fourth is the project's own.
@@ -32,7 +32,7 @@ def validations(run: Run) -> int:
 def found(seed: int, cast: Cast) -> tuple[set[str], int]:
     """The promises that a run breaks, and how many refreshes were failed by validations."""
     run = small_world(seed).run(seed, cast)
-    _, wrong = judged(histories(run))
+    _, wrong = judge_histories(histories(run))
     return {one.invariant for one in (*violations(run), *wrong)}, validations(run)
 
 

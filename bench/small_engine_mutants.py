@@ -20,7 +20,7 @@ from rich.table import Table
 
 from mutants.small_engine.catalogue import MUTANTS
 from mutants.small_engine.mutating import Mutant
-from skipproof.stand.hunt.hunting import Limits, able, hunt
+from skipproof.stand.hunt.hunting import Limits, capabilities, hunt
 
 SECONDS_MAX = 300.0
 
@@ -41,7 +41,7 @@ def catch(mutant: Mutant, *, seed: int, seconds_max: float) -> Catch:
     """Hunt one mutant until it is caught, or the time is over."""
     engine = mutant.engine()
     limits = Limits(seconds=seconds_max, findings=1, worlds_to_shrink=0)
-    state = hunt(engine, able(engine), limits, seed_first=seed)
+    state = hunt(engine, capabilities(engine), limits, seed_first=seed)
     verdict, examples, seconds = "", state.examples, state.seconds
     for finding in state.findings:
         assert finding.outcome.contradiction is not None

@@ -1,1 +1,1 @@
-"""The composition root: the command line, the demo, and what starts Java and Spark for them."""
+"""The composition root: the command line, the demo, and the start of Java and Spark for them."""

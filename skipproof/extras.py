@@ -1,56 +1,49 @@
-"""What only some users need, and have installed; who has not is told in one sentence what to install."""
+"""The optional packages of some commands, and the sentence for a user who has not installed them."""
 
-import importlib
-from typing import Any
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from pruning.errors import InputError
-from pruning.requirements import require_pyspark
 
 
-def demo() -> Any:
-    """Return the module that runs the demo.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extra:
+    """An extra of the distribution, and the packages that one part of skipproof needs from it.
+
+    Attributes:
+        name: As in `pip install 'skipproof[NAME]'`.
+        packages: The top-level packages whose absence the sentence explains.
+        need: The start of the sentence: the part and the package it needs most.
+    """
+
+    name: str
+    packages: frozenset[str]
+    need: str
+
+
+STAND = Extra(name="testbed", packages=frozenset({"hypothesis"}), need="The stand needs Hypothesis")
+HISTORIES = Extra(name="histories", packages=frozenset({"scipy"}), need="Histories need SciPy")
+SIMULATOR = Extra(
+    name="simulator",
+    packages=frozenset({"msgspec", "scipy", "simpy", "sqlglot"}),
+    need="The simulator needs SimPy",
+)
+SIMULATION_REPORTS = Extra(
+    name="simulator", packages=frozenset({"matplotlib"}), need="Reports of simulations need Matplotlib"
+)
+
+
+@contextlib.contextmanager
+def importing(extra: Extra) -> Iterator[None]:
+    """Turn the import error of a missing package, raised within the block, into a sentence for the user.
 
     Raises:
-        MissingPackage: there is no PySpark.
+        InputError: a package of the extra is not installed.
     """
-    require_pyspark()
-    return importlib.import_module("skipproof.commands.demo")
-
-
-def stand() -> Any:
-    """The module that runs hunts."""
-    return _module("skipproof.commands.checking", {"hypothesis"}, "The stand needs Hypothesis", "testbed")
-
-
-def histories() -> Any:
-    """The module that judges histories."""
-    return _module("skipproof.histories.judging", {"scipy"}, "Histories need SciPy", "histories")
-
-
-def simulator() -> Any:
-    """The module that runs scenarios."""
-    return _module(
-        "skipproof.simulations.simulating",
-        {"msgspec", "scipy", "simpy", "sqlglot"},
-        "The simulator needs SimPy",
-        "simulator",
-    )
-
-
-def simulation_report() -> Any:
-    """The module that writes reports of simulations."""
-    return _module(
-        "skipproof.simulations.report",
-        {"matplotlib"},
-        "Reports of simulations need Matplotlib",
-        "simulator",
-    )
-
-
-def _module(name: str, packages: set[str], sentence: str, extra: str) -> Any:
     try:
-        return importlib.import_module(name)
+        yield
     except ImportError as error:
-        if error.name is None or error.name.partition(".")[0] not in packages:
+        if error.name is None or error.name.partition(".")[0] not in extra.packages:
             raise
-        raise InputError(f"{sentence}: run `pip install 'skipproof[{extra}]'`.") from error
+        raise InputError(f"{extra.need}: run `pip install 'skipproof[{extra.name}]'`.") from error

@@ -6,9 +6,9 @@ from pathlib import Path
 
 
 def hidden_package() -> str | None:
-    """Return a sentence that names what hides a package of skipproof; None where nothing does.
+    """Return a sentence that names the folder that hides a package of skipproof, or None.
 
-    `pruning` may be what is hidden, so its module that checks this is run from its place, and not imported.
+    `pruning` itself may be hidden, so its module that checks this is loaded from its path, not imported.
     """
     folder = Path(__file__).parents[1] / "pruning"
     spec = PathFinder.find_spec("siblings", [str(folder)])

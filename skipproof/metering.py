@@ -1,4 +1,4 @@
-"""What a Spark job really read: rows, bytes and time, from Spark's own task metrics."""
+"""The rows, bytes and time that a Spark job needed, from Spark's own task metrics."""
 
 import time
 import uuid
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-# A session's settings under which its count of bytes is what its queries needed.
+# The settings of a session in which Spark's count of bytes is the number that its queries needed.
 SETTINGS = {
     # Spark does not count what Parquet's vectored reads fetch.
     "spark.hadoop.parquet.hadoop.vectored.io.enabled": "false",
@@ -35,8 +35,8 @@ class Reading(Generic[Result]):
     seconds: float
 
 
-def metered(spark: "SparkSession", run: Callable[[], Result]) -> Reading[Result]:
-    """Run something on Spark and say what its jobs read.
+def run_metered(spark: "SparkSession", run: Callable[[], Result]) -> Reading[Result]:
+    """Run a function on Spark, and return its result with the rows, bytes and time of its jobs.
 
     `read_bytes` is complete only in a session with `SETTINGS`.
     """
@@ -50,14 +50,14 @@ def metered(spark: "SparkSession", run: Callable[[], Result]) -> Reading[Result]
     finally:
         context.setLocalProperty("spark.jobGroup.id", None)
         context.setLocalProperty("spark.job.description", None)
-    rows, read_bytes = _input_of(spark, group)
+    rows, read_bytes = _input_metrics(spark, group)
     return Reading(result=result, rows=rows, read_bytes=read_bytes, seconds=seconds)
 
 
-def _input_of(spark: "SparkSession", group: str) -> tuple[int, int]:
-    """Rows and bytes that the stages of a job group read."""
+def _input_metrics(spark: "SparkSession", group: str) -> tuple[int, int]:
+    """Return the rows and bytes that the stages of a job group read."""
     scala_context = spark.sparkContext._jsc.sc()
-    # Metrics arrive as events, after the job's result.
+    # Metrics arrive as events, after the result of the job.
     scala_context.listenerBus().waitUntilEmpty()
     tracker = spark.sparkContext.statusTracker()
     jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
@@ -66,8 +66,8 @@ def _input_of(spark: "SparkSession", group: str) -> tuple[int, int]:
     return sum(stage.inputRecords() for stage in metrics), sum(stage.inputBytes() for stage in metrics)
 
 
-def blocks_in(rows: int, *, block_rows: int, short: list[int]) -> int:
-    """How many blocks make up `rows`: full ones of `block_rows`, and some of the `short` ones.
+def block_count(rows: int, *, block_rows: int, short: list[int]) -> int:
+    """Return the number of blocks that have `rows` in all: full ones of `block_rows`, and some `short` ones.
 
     Raises:
         ValueError: no choice of blocks has that many rows.

@@ -1,4 +1,4 @@
-"""HTML pages of reports: escaped, each character visible, and never half there."""
+"""HTML pages of reports: escaped, with every character visible, and written atomically."""
 
 import os
 from collections.abc import Iterable
@@ -9,37 +9,37 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pruning.errors import InputError
 
 
-def environment(folder: Path) -> Environment:
-    """What renders the templates of a folder; whatever they print is escaped, and each character shows."""
+def template_environment(folder: Path) -> Environment:
+    """Return the environment of a folder's templates; it escapes output and makes each character visible."""
     return Environment(
         loader=FileSystemLoader(folder),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_finalized,
+        finalize=_visible_output,
     )
 
 
-def _finalized(value: object) -> object:
-    """All that a template prints passes here; what a macro returns has already."""
+def _visible_output(value: object) -> object:
+    """Make the text that a template prints visible; the output of a macro is visible already."""
     if not isinstance(value, str) or hasattr(value, "__html__"):
         return value
-    return visible(value)
+    return visible_text(value)
 
 
-def visible(value: str) -> str:
-    """A text in which each character shows, or breaks a line."""
+def visible_text(value: str) -> str:
+    """Return a text in which each character is visible or breaks the line."""
     return "".join(
         character if character.isprintable() or character in "\n\t\u2009" else f"\\u{{{ord(character):x}}}"
         for character in value
     )
 
 
-def prepare(path: Path) -> None:
-    """Make the folder that a file will lie in, and write and remove a file there.
+def check_writable(path: Path) -> None:
+    """Make the folder of a file, and check that a file can be written there.
 
-    A run calls it before it begins, so that a place that cannot be written does not cost the results.
+    Called before a run begins, so that its results are not lost because they cannot be written.
 
     Raises:
         InputError: no file can be written there.
@@ -48,15 +48,15 @@ def prepare(path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_dir():
             raise InputError(f"{path} cannot be written: it is a folder")
-        beside = _beside(path)
+        beside = _temporary_path(path)
         beside.touch()
         beside.unlink()
     except OSError as error:
         raise _unwritable(path, error) from error
 
 
-def write(page: str, path: Path) -> None:
-    """Write the page beside its place and rename it, so that none is ever half there.
+def write_page(page: str, path: Path) -> None:
+    """Write a page atomically, by renaming a temporary file beside it.
 
     Raises:
         InputError: it cannot be written there.
@@ -65,20 +65,20 @@ def write(page: str, path: Path) -> None:
 
 
 def write_lines(lines: Iterable[bytes], path: Path) -> None:
-    """Write lines, line ends included, beside the place of a file and rename it.
+    """Write lines, which include their line ends, atomically: rename a temporary file beside the file.
 
     Raises:
         InputError: they cannot be written there.
     """
-    prepare(path)
+    check_writable(path)
     try:
-        _replace(lines, path)
+        _write_and_rename(lines, path)
     except OSError as error:
         raise _unwritable(path, error) from error
 
 
-def _replace(lines: Iterable[bytes], path: Path) -> None:
-    beside = _beside(path)
+def _write_and_rename(lines: Iterable[bytes], path: Path) -> None:
+    beside = _temporary_path(path)
     try:
         with beside.open("wb") as file:
             file.writelines(lines)
@@ -88,7 +88,7 @@ def _replace(lines: Iterable[bytes], path: Path) -> None:
         raise
 
 
-def _beside(path: Path) -> Path:
+def _temporary_path(path: Path) -> Path:
     return path.with_name(f".{path.name}.new")
 
 

@@ -17,22 +17,22 @@ from skipproof.java import use_java
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Spark's condition for what no query should meet.
+# Spark's error condition for bugs of Spark itself.
 _INTERNAL = "INTERNAL_ERROR"
 _CAUSES_MAX = 50
-# How Java begins the text of an exception.
+# Java begins the text of an exception with its class.
 _JAVA_CLASS = re.compile(r"^(?:[\w$]+\.)+[\w$]+: ")
 
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.memory": "2g",
-    # Loopback: neither the machine's name nor its network matters to a local session.
+    # A local session needs only the loopback interface, not the machine's name or network.
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "2",
-    # What a parser has learnt from each text that it read would fill the heap, as thousands are asked.
+    # Bound the parser's cache, which grows with each text and would fill the heap after thousands of queries.
     "spark.sql.parser.manageParserCaches": "true",
     "spark.sql.parser.parserDfaCacheFlushThreshold": "10000",
 }
@@ -40,10 +40,9 @@ SETTINGS = {
 
 @contextlib.contextmanager
 def spark_session(settings: Mapping[str, str] | None = None) -> Iterator["SparkSession"]:
-    """A local session with `SETTINGS`, then `settings`; stopped at the end, its files removed.
+    """Start a local session with `SETTINGS`, then `settings`; at the end, stop it and remove its files.
 
-    What the Java process writes to its standard error goes to a file that is shown only if
-    Spark cannot start.
+    The standard error of the Java process goes to a file that is shown only if Spark cannot start.
 
     Raises:
         InputError: there is no PySpark, no Java 17 or 21, or Spark cannot start with it.
@@ -58,19 +57,19 @@ def spark_session(settings: Mapping[str, str] | None = None) -> Iterator["SparkS
             "spark.sql.warehouse.dir": f"{directory}/warehouse",
             "spark.driver.extraJavaOptions": f"-Dderby.system.home={directory}",
         }
-        spark = _start(
+        spark = _start_session(
             {**SETTINGS, **places, **(settings or {})}, home=home, log=Path(directory) / "java.log"
         )
         try:
             yield spark
         finally:
-            # A signal to the process group, or want of memory, may have ended the Java process.
+            # A signal to the process group, or a lack of memory, may have ended the Java process.
             with contextlib.suppress(Py4JError, OSError):
                 spark.stop()
 
 
 def spark_sentence(error: Exception) -> str | None:
-    """Return the first line of what Spark objects to; None for an error that is not Spark's."""
+    """Return the first line of Spark's error message; None for an error that is not Spark's."""
     if "py4j" not in sys.modules:
         return None
     from py4j.protocol import Py4JError, Py4JJavaError
@@ -80,7 +79,7 @@ def spark_sentence(error: Exception) -> str | None:
         try:
             text = str(error.java_exception.toString())
         except (Py4JError, OSError):
-            # The Java process has ended since, and took the text with it.
+            # The Java process has ended, so the text cannot be read.
             return None
     elif isinstance(error, PySparkException):
         text = str(error)
@@ -90,41 +89,41 @@ def spark_sentence(error: Exception) -> str | None:
     return _JAVA_CLASS.sub("", line)
 
 
-def is_of_the_query(error: Exception) -> bool:
-    """Return whether Spark lays an error to the query or its data; else Spark or its machine failed.
+def is_query_error(error: Exception) -> bool:
+    """Tell whether Spark blames an error on the query or its data; else Spark or its machine failed.
 
-    Spark gives a condition to what a user can mend, and `INTERNAL_ERROR` to what none should meet. Of errors
-    without a condition, `RuntimeException` itself is raised for values and files: by `raise_error` and by
-    the reader of Parquet.
+    Errors that a user can correct have a condition of Spark; Spark's own bugs have `INTERNAL_ERROR`. Of
+    errors without a condition, a plain `RuntimeException` is about values and files: `raise_error` and the
+    reader of Parquet raise it.
     """
     from py4j.protocol import Py4JJavaError
 
     if not isinstance(error, Py4JJavaError):
-        return not str(_condition(error)).startswith(_INTERNAL)
+        return not str(_error_condition(error)).startswith(_INTERNAL)
     causes: list[tuple[str, str | None]] = []
     cause = error.java_exception
     while cause is not None and len(causes) < _CAUSES_MAX:
-        causes.append((str(cause.getClass().getName()), _condition(cause)))
+        causes.append((str(cause.getClass().getName()), _error_condition(cause)))
         cause = cause.getCause()
     if any(name.endswith("Error") or str(condition).startswith(_INTERNAL) for name, condition in causes):
         return False
     return any(condition or name == "java.lang.RuntimeException" for name, condition in causes)
 
 
-def _condition(error: Any) -> str | None:
-    """Return the name of Spark's error condition, of an exception in Python or in Java."""
+def _error_condition(error: Any) -> str | None:
+    """Return the name of Spark's error condition, from an exception of Python or of Java."""
     for name in ("getCondition", "getErrorClass"):
-        # Java's objects seem to have every method until it is called.
+        # py4j's Java objects appear to have every method; a missing one raises when it is called.
         with contextlib.suppress(Exception):
             return cast(str | None, getattr(error, name)())
     return None
 
 
-def _start(settings: Mapping[str, str], *, home: Path, log: Path) -> "SparkSession":
+def _start_session(settings: Mapping[str, str], *, home: Path, log: Path) -> "SparkSession":
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     # Spark's Python workers must be this interpreter, not the first `python3` on PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    # PySpark reports each refused query as JSON on standard error; who catches the error has the sentence.
+    # PySpark logs each refused query as JSON on standard error, although it also raises the error.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
@@ -132,21 +131,21 @@ def _start(settings: Mapping[str, str], *, home: Path, log: Path) -> "SparkSessi
     builder = SparkSession.builder.master("local[*]").appName("skipproof")
     for name, value in settings.items():
         builder = builder.config(name, value)
-    with log.open("wb") as file, _standard_error_to(file):
+    with log.open("wb") as file, _redirect_standard_error(file):
         try:
             return builder.getOrCreate()
         except PySparkException as error:
             failure = error
-    said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    log_lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     raise InputError(
-        f"Spark could not start with the Java in {home} ({said[-1] if said else failure}): "
+        f"Spark could not start with the Java in {home} ({log_lines[-1] if log_lines else failure}): "
         "set JAVA_HOME to another Java 17 or 21."
     )
 
 
 @contextlib.contextmanager
-def _standard_error_to(file: BinaryIO) -> Iterator[None]:
-    """Processes started meanwhile write their standard error to `file`, as long as they live."""
+def _redirect_standard_error(file: BinaryIO) -> Iterator[None]:
+    """Let the processes that the block starts write their standard error to `file`, as long as they run."""
     sys.stderr.flush()
     kept = os.dup(2)
     os.dup2(file.fileno(), 2)

@@ -1,4 +1,4 @@
-"""Starts the command line once it is sure that no folder of the user's hides a package of skipproof."""
+"""The entry point: it checks that no folder hides a package of skipproof, then runs the command line."""
 
 import sys
 

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mutants.small_engine.mutating import mutant
-from skipproof.stand.reference.evaluating import COMPARISONS, spelt
+from skipproof.stand.reference.evaluating import COMPARISONS, pattern_characters
 from skipproof.stand.reference.pruning import Rules
 from skipproof.stand.reference.ranges import ANY, FALSE, NULL, TRUE, Lookup, Range
 from skipproof.stand.reference.statistics import WIDTH_TEXT, Facts
-from skipproof.stand.reference.values import Nan, wrapped
+from skipproof.stand.reference.values import Nan, wrap_integer
 from strategies.engines.questions import Json
 
 
@@ -22,7 +22,7 @@ def escapes_stay(self: Rules, pattern: str) -> str:
 
 
 @mutant(
-    "by_partition",
+    "partition_truths",
     "PART LIKE NEG",
     "apache/iceberg-go#1192",
     "A beginning longer than a partition's is cut, and then negated.",
@@ -30,22 +30,25 @@ def escapes_stay(self: Rules, pattern: str) -> str:
 def beginnings_are_cut(self: Rules, term: Json, facts: Facts) -> int:
     assert facts.partition is not None
     if term.get("call") in ("like", "starts with") and facts.partition.transform == "truncate":
-        start = spelt(term["of"][1]["literal"])[:WIDTH_TEXT]
+        start = pattern_characters(term["of"][1]["literal"])[:WIDTH_TEXT]
         if facts.partition.value == "".join(text for text, _ in start):
             return TRUE
-    return Rules.by_partition(self, term, facts)
+    return Rules.partition_truths(self, term, facts)
 
 
 @mutant(
-    "by_partition", "PART NEG", "duckdb/duckdb-delta#304", "!= of a partition is asked of a misread value."
+    "partition_truths",
+    "PART NEG",
+    "duckdb/duckdb-delta#304",
+    "!= of a partition is asked of a misread value.",
 )
 def partition_unequal(self: Rules, term: Json, facts: Facts) -> int:
-    found = Rules.by_partition(self, term, facts)
+    found = Rules.partition_truths(self, term, facts)
     return found & ~TRUE if term.get("call") == "!=" else found
 
 
 @mutant(
-    "by_ranges",
+    "range_truths",
     "OVERFLOW EXPR",
     "ClickHouse/ClickHouse#118392",
     "A literal is wrapped into the column's type.",
@@ -55,13 +58,13 @@ def literal_wraps(self: Rules, term: Json, lookup: Lookup) -> int:
     if term.get("call") in COMPARISONS and "column" in of[0] and "literal" in of[1]:
         type_, literal = lookup(of[0]["column"]).type, of[1]
         if type_.startswith("int") and literal["literal"] is not None:
-            of = [of[0], {"literal": wrapped(literal["literal"], type_), "type": type_}]
-            return Rules.by_ranges(self, term | {"of": of}, lookup)
-    return Rules.by_ranges(self, term, lookup)
+            of = [of[0], {"literal": wrap_integer(literal["literal"], type_), "type": type_}]
+            return Rules.range_truths(self, term | {"of": of}, lookup)
+    return Rules.range_truths(self, term, lookup)
 
 
 @mutant(
-    "by_ranges",
+    "range_truths",
     "TS",
     "pola-rs/polars#28609",
     "A literal with a zone is compared in another zone than the column.",
@@ -72,15 +75,18 @@ def literal_of_another_zone(self: Rules, term: Json, lookup: Lookup) -> int:
         return part | {"literal": part["literal"] + 3_600_000_000} if zoned else part
 
     if term.get("call") not in COMPARISONS:
-        return Rules.by_ranges(self, term, lookup)
-    return Rules.by_ranges(self, term | {"of": [moved(part) for part in term["of"]]}, lookup)
+        return Rules.range_truths(self, term, lookup)
+    return Rules.range_truths(self, term | {"of": [moved(part) for part in term["of"]]}, lookup)
 
 
 @mutant(
-    "by_ranges", "DECIMAL", "trinodb/trino#9338", "The digits of a decimal are compared with its precision."
+    "range_truths",
+    "DECIMAL",
+    "trinodb/trino#9338",
+    "The digits of a decimal are compared with its precision.",
 )
 def digits_overflow(self: Rules, term: Json, lookup: Lookup) -> int:
-    found = Rules.by_ranges(self, term, lookup)
+    found = Rules.range_truths(self, term, lookup)
     literals = [part for part in term.get("of", ()) if str(part.get("type")).startswith("decimal")]
     for part in literals:
         precision = int(part["type"].partition("(")[2].partition(",")[0])
@@ -117,73 +123,81 @@ def texts_of_numbers(self: Rules, term: Json, x: Range) -> Range:
 
 
 @mutant(
-    "among",
+    "in_truths",
     "IN NULLSAFE NEG",
     "ClickHouse/ClickHouse#112905",
     "A NULL among the members of a list is taken to be none.",
 )
 def null_is_no_member(self: Rules, x: Range, members: Sequence[Range]) -> int:
-    return Rules.among(self, x, [member for member in members if member.values])
+    return Rules.in_truths(self, x, [member for member in members if member.values])
 
 
 @mutant(
-    "among",
+    "in_truths",
     "IN NULLSAFE NOSTATS",
     "apache/parquet-java#3639",
     "A list with NULL drops what has no count of NULLs.",
 )
 def null_among_members(self: Rules, x: Range, members: Sequence[Range]) -> int:
-    return NULL if any(member.nulls for member in members) else Rules.among(self, x, members)
+    return NULL if any(member.nulls for member in members) else Rules.in_truths(self, x, members)
 
 
 @mutant(
-    "among", "IN NAN", "ClickHouse/ClickHouse#116927", "NaN among the members is looked for within bounds."
+    "in_truths",
+    "IN NAN",
+    "ClickHouse/ClickHouse#116927",
+    "NaN among the members is looked for within bounds.",
 )
 def nan_is_no_member(self: Rules, x: Range, members: Sequence[Range]) -> int:
     left = [member for member in members if not isinstance(member.lower, Nan)]
-    return Rules.among(self, x, left) if len(left) < len(members) else Rules.among(self, x, members)
+    return Rules.in_truths(self, x, left) if len(left) < len(members) else Rules.in_truths(self, x, members)
 
 
-@mutant("kleene", "OR IN", "facebookincubator/velox#14919", "A part of OR is asked as if it stood alone.")
+@mutant(
+    "combine_truths", "OR IN", "facebookincubator/velox#14919", "A part of OR is asked as if it stood alone."
+)
 def or_as_and(self: Rules, name: str, truths: Sequence[int]) -> int:
-    found = Rules.kleene(self, name, truths)
+    found = Rules.combine_truths(self, name, truths)
     return found & ~TRUE if name == "or" and not truths[0] & TRUE else found
 
 
 @mutant(
-    "kleene", "NULLSAFE TS", "delta-io/delta-kernel-rs#2086", "AND of what is unknown is taken to be false."
+    "combine_truths",
+    "NULLSAFE TS",
+    "delta-io/delta-kernel-rs#2086",
+    "AND of what is unknown is taken to be false.",
 )
 def unknown_is_false(self: Rules, name: str, truths: Sequence[int]) -> int:
-    found = Rules.kleene(self, name, truths)
+    found = Rules.combine_truths(self, name, truths)
     return found & ~TRUE if name == "and" and all(one == ANY for one in truths) else found
 
 
 @mutant(
-    "negated",
+    "not_truths",
     "NEG OR",
     "apache/spark#10344",
     "Of NOT over AND, the part that can be judged is negated alone.",
 )
 def part_is_negated(self: Rules, term: Json, lookup: Lookup) -> int:
     if term.get("call") != "and":
-        return Rules.negated(self, term, lookup)
+        return Rules.not_truths(self, term, lookup)
     parts = [self.truths(part, lookup) for part in term["of"]]
     decided = [one for one in parts if one & (TRUE | FALSE) != TRUE | FALSE]
-    return self.swapped(self.kleene("and", decided or parts))
+    return self.negate_truths(self.combine_truths("and", decided or parts))
 
 
 @mutant(
-    "negated",
+    "not_truths",
     "NEG EXPR OR",
     "ClickHouse/ClickHouse#112652",
     "What cannot be judged is taken for true, and negated.",
 )
 def unsupported_is_negated(self: Rules, term: Json, lookup: Lookup) -> int:
-    found = Rules.negated(self, term, lookup)
+    found = Rules.not_truths(self, term, lookup)
     return found & ~TRUE if self.truths(term, lookup) == ANY else found
 
 
-@mutant("below", "RANGE", "pola-rs/polars#2771", "The lower bound stands for the upper one.")
+@mutant("is_below", "RANGE", "pola-rs/polars#2771", "The lower bound stands for the upper one.")
 def lower_for_upper(self: Rules, x: Range, y: Range, *, strictly: bool) -> bool:
     if x.lower is None or y.lower is None:
         return False

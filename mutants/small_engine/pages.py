@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mutants.small_engine.mutating import mutant
-from skipproof.stand.reference.evaluating import columns_of, filtered
+from skipproof.stand.reference.evaluating import columns_of, filter_rows
 from skipproof.stand.reference.pruning import Rules
 from skipproof.stand.reference.statistics import Facts
 from skipproof.stand.reference.tables import Group, Table
@@ -36,7 +36,7 @@ def nulls_are_not_counted(self: Rules, facts: Facts, ordinal: int, start: int, e
     return range(start - missed, end - missed)
 
 
-@mutant("both", "PAGE", "apache/datafusion#4002", "A selection is applied to what another has left.")
+@mutant("intersect", "PAGE", "apache/datafusion#4002", "A selection is applied to what another has left.")
 def selections_one_after_another(self: Rules, parts: Sequence[set[int]]) -> set[int]:
     left = sorted(parts[0])
     for part in parts[1:]:
@@ -50,7 +50,9 @@ def selections_one_after_another(self: Rules, parts: Sequence[set[int]]) -> set[
 def stops_at_ruled_out_pages(self: Rules, table: Table, where: Json) -> list[Group]:
     found = []
     for group in Rules.groups(self, table, where):
-        if where is not None and not self.selected(where, self.lookup(table, group), len(group.rows)):
+        if where is not None and not self.matching_positions(
+            where, self.lookup(table, group), len(group.rows)
+        ):
             break
         found.append(group)
     return found
@@ -64,7 +66,7 @@ def partition_alone(self: Rules, table: Table, group: Group, where: Json) -> lis
     if where is None or where["call"] != "and" or not self.lookup(table, group)(name).partition:
         return Rules.read(self, table, group, where)
     asked = [part for part in where["of"] if columns_of(part) == {name}]
-    return filtered(group.rows, {"call": "and", "of": asked or where["of"]}, table.schema)
+    return filter_rows(group.rows, {"call": "and", "of": asked or where["of"]}, table.schema)
 
 
 @mutant(

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from mutants.small_engine.mutating import mutant
-from skipproof.stand.reference.answering import Rows, cut, ordered, shown
-from skipproof.stand.reference.evaluating import Schema, filtered
+from skipproof.stand.reference.answering import Rows, limit_rows, selected_values, sort_rows
+from skipproof.stand.reference.evaluating import Schema, filter_rows
 from skipproof.stand.reference.pruning import Rules
 from skipproof.stand.reference.ranges import FALSE, TRUE, Lookup
 from skipproof.stand.reference.statistics import Facts
@@ -14,7 +14,7 @@ from strategies.engines.questions import Json
 
 
 @mutant(
-    "top",
+    "top_rows",
     "TOPK PAGE",
     "apache/datafusion#24355",
     "The rows selected of a dropped group are taken of the next.",
@@ -24,7 +24,7 @@ def selection_of_the_dropped(self: Rules, relation: Json, table: Table) -> Rows:
     best: Rows = []
     for group in self.groups(table, relation["where"]):
         lookup, where = self.lookup(table, group), relation["where"]
-        chosen = None if where is None else self.selected(where, lookup, len(group.rows))
+        chosen = None if where is None else self.matching_positions(where, lookup, len(group.rows))
         if (
             needed
             and len(best) >= needed
@@ -33,24 +33,27 @@ def selection_of_the_dropped(self: Rules, relation: Json, table: Table) -> Rows:
             carried = chosen
             continue
         rows = [row for at, row in enumerate(group.rows) if carried is None or at in carried]
-        best = ordered([*best, *filtered(rows, where, table.schema)], relation["order"], table.schema)
-        best = cut(best, needed, 0)
-    return cut(best, relation["limit"], relation["offset"])
+        best = sort_rows([*best, *filter_rows(rows, where, table.schema)], relation["order"], table.schema)
+        best = limit_rows(best, needed, 0)
+    return limit_rows(best, relation["limit"], relation["offset"])
 
 
 @mutant(
-    "top", "TOPK", "duckdb/duckdb#16269", "Beside a condition that is always true, the others are not asked."
+    "top_rows",
+    "TOPK",
+    "duckdb/duckdb#16269",
+    "Beside a condition that is always true, the others are not asked.",
 )
 def filters_are_skipped(self: Rules, relation: Json, table: Table) -> Rows:
     where = relation["where"]
     if where is None or where.get("call") != "and":
-        return Rules.top(self, relation, table)
+        return Rules.top_rows(self, relation, table)
     rows: list[Row] = []
     for group in self.groups(table, where):
         lookup = self.lookup(table, group)
         true = any(self.truths(part, lookup) == TRUE for part in where["of"])
         rows += group.rows if true else self.read(table, group, where)
-    return cut(ordered(rows, relation["order"], table.schema), relation["limit"], relation["offset"])
+    return limit_rows(sort_rows(rows, relation["order"], table.schema), relation["limit"], relation["offset"])
 
 
 @mutant(
@@ -88,16 +91,16 @@ def unset_limit_is_zero(self: Rules, limit: int | None, offset: int) -> int | No
     return offset if limit is None and offset else Rules.rows_needed(self, limit, offset)
 
 
-@mutant("some", "LIMIT", "apache/spark#14583", "Rows are counted for a LIMIT before they are filtered.")
+@mutant("some_rows", "LIMIT", "apache/spark#14583", "Rows are counted for a LIMIT before they are filtered.")
 def limit_before_the_filter(self: Rules, table: Table, where: Json, needed: int) -> list[Row]:
     rows: list[Row] = []
     for group in self.groups(table, where):
-        rows += cut(group.rows, max(0, needed - len(rows)), 0)
-    return filtered(rows, where, table.schema)
+        rows += limit_rows(group.rows, max(0, needed - len(rows)), 0)
+    return filter_rows(rows, where, table.schema)
 
 
 @mutant(
-    "some",
+    "some_rows",
     "LIMIT RANGE",
     "apache/datafusion#21907",
     "Groups that match in part are counted as if they did fully.",
@@ -112,15 +115,15 @@ def part_counts_as_full(self: Rules, table: Table, where: Json, needed: int) -> 
     return rows
 
 
-@mutant("shown", "LIMIT", "apache/datafusion#14204", "A LIMIT above another is taken to be met by it.")
+@mutant("answer_rows", "LIMIT", "apache/datafusion#14204", "A LIMIT above another is taken to be met by it.")
 def inner_limit_is_enough(self: Rules, question: Json, rows: Rows, schema: Schema) -> list[list[Value]]:
     limited = question["source"]["limit"] is not None
-    return shown(question | ({"limit": None} if limited else {}), rows, schema)
+    return selected_values(question | ({"limit": None} if limited else {}), rows, schema)
 
 
-@mutant("limit_moves", "LIMIT JOIN", "apache/spark#19647", "A LIMIT moves below one side of a full join.")
+@mutant("does_limit_move", "LIMIT JOIN", "apache/spark#19647", "A LIMIT moves below one side of a full join.")
 def limit_below_a_full_join(self: Rules, question: Json) -> bool:
-    return question["join"]["kind"] == "full" or Rules.limit_moves(self, question)
+    return question["join"]["kind"] == "full" or Rules.does_limit_move(self, question)
 
 
 @mutant(
@@ -175,13 +178,18 @@ def null_meets_nothing(self: Rules, keys: frozenset[Value], join: Json) -> bool:
     return bool(join["kind"] == "not in")
 
 
-@mutant("known_extreme", "AGG NAN", "apache/iceberg#15069", "MAX is the upper bound, in which NaN is not.")
+@mutant(
+    "extreme_from_statistics",
+    "AGG NAN",
+    "apache/iceberg#15069",
+    "MAX is the upper bound, in which NaN is not.",
+)
 def extremes_without_nan(self: Rules, function: str, facts: Facts) -> tuple[bool, Value]:
     return facts.bounded and facts.exact, facts.lower if function == "min" else facts.upper
 
 
 @mutant(
-    "known_aggregate",
+    "aggregate_from_statistics",
     "AGG NOSTATS",
     "apache/datafusion#25239",
     "COUNT takes an absent count of NULLs for zero.",
@@ -189,7 +197,7 @@ def extremes_without_nan(self: Rules, function: str, facts: Facts) -> tuple[bool
 def count_without_nulls(self: Rules, function: str, facts: Facts | None, rows: int) -> tuple[bool, Value]:
     if function == "count" and facts is not None and facts.nulls is None:
         return True, rows
-    return Rules.known_aggregate(self, function, facts, rows)
+    return Rules.aggregate_from_statistics(self, function, facts, rows)
 
 
 @mutant(
@@ -202,13 +210,13 @@ def nothing_is_least(self: Rules, function: str, values: Sequence[Value]) -> Val
     return None if function == "min" and None in values else Rules.combined_aggregate(self, function, values)
 
 
-@mutant("known_part", "AGG", "pola-rs/polars#19236", "Bounds serve for what a filter has left.")
+@mutant("aggregates_of_full_group", "AGG", "pola-rs/polars#19236", "Bounds serve for what a filter has left.")
 def bounds_after_a_filter(self: Rules, question: Json, table: Table, group: Group) -> list[Value] | None:
-    return self.known_aggregates(question, group, self.lookup(table, group))
+    return self.aggregates_from_statistics(question, group, self.lookup(table, group))
 
 
 @mutant(
-    "changed",
+    "changed_table",
     "NULLS NEG",
     "apache/iceberg-python#3521",
     "A file of which no row is false is deleted.",
@@ -222,4 +230,4 @@ def deletes_what_is_never_false(self: Rules, question: Json, table: Table) -> li
         for group, lookup in zip(table.groups, lookups, strict=True)
         if question["change"] != "delete" or not group.rows or self.truths(where, lookup) & FALSE
     ]
-    return Rules.changed(self, question, Table(table.schema, kept))
+    return Rules.changed_table(self, question, Table(table.schema, kept))

@@ -92,42 +92,50 @@ def no_bounds_is_no_value(self: Rules, facts: Facts) -> bool:
 
 
 @mutant(
-    "nan_tested", "NAN", "pola-rs/polars#22289", "Whether there is NaN is told by bounds that leave it out."
+    "nan_test_truths",
+    "NAN",
+    "pola-rs/polars#22289",
+    "Whether there is NaN is told by bounds that leave it out.",
 )
 def nan_told_by_bounds(self: Rules, x: Range) -> int:
-    found = Rules.nan_tested(self, x)
+    found = Rules.nan_test_truths(self, x)
     return found if x.lower is None or isinstance(x.lower, Nan) else found & ~TRUE
 
 
-@mutant("compared", "NEG", "apache/datafusion#561", "!= asks that both bounds differ.")
+@mutant("comparison_truths", "NEG", "apache/datafusion#561", "!= asks that both bounds differ.")
 def both_bounds_differ(self: Rules, name: str, x: Range, y: Range) -> int:
-    found = Rules.compared(self, name, x, y)
+    found = Rules.comparison_truths(self, name, x, y)
     touches = x.lower is not None and y.lower in (x.lower, x.upper)
     return found & ~TRUE if name == "!=" and touches else found
 
 
 @mutant(
-    "compared", "NULLS NAN NEG", "apache/iceberg-python#3521", "What may hold NULL or NaN is taken to differ."
+    "comparison_truths",
+    "NULLS NAN NEG",
+    "apache/iceberg-python#3521",
+    "What may hold NULL or NaN is taken to differ.",
 )
 def nulls_differ(self: Rules, name: str, x: Range, y: Range) -> int:
     if name == "!=" and (x.nulls or isinstance(x.upper, Nan)):
         return TRUE
-    return Rules.compared(self, name, x, y)
+    return Rules.comparison_truths(self, name, x, y)
 
 
-@mutant("null_tested", "NULLS NULLSAFE", "apache/datafusion#9230", "IS NOT NULL asks for no NULL at all.")
+@mutant(
+    "null_test_truths", "NULLS NULLSAFE", "apache/datafusion#9230", "IS NOT NULL asks for no NULL at all."
+)
 def not_null_asks_for_none(self: Rules, name: str, x: Range) -> int:
-    return FALSE if name == "is not null" and x.nulls else Rules.null_tested(self, name, x)
+    return FALSE if name == "is not null" and x.nulls else Rules.null_test_truths(self, name, x)
 
 
-@mutant("null_tested", "NULLS NULLSAFE", "pola-rs/polars#11069", "IS NULL is told by the bounds.")
+@mutant("null_test_truths", "NULLS NULLSAFE", "pola-rs/polars#11069", "IS NULL is told by the bounds.")
 def null_told_by_bounds(self: Rules, name: str, x: Range) -> int:
-    return FALSE if name == "is null" and x.lower is not None else Rules.null_tested(self, name, x)
+    return FALSE if name == "is null" and x.lower is not None else Rules.null_test_truths(self, name, x)
 
 
-@mutant("null_tested", "NULLS NULLSAFE", "delta-io/delta-rs#1496", "IS NULL finds files of NULLs alone.")
+@mutant("null_test_truths", "NULLS NULLSAFE", "delta-io/delta-rs#1496", "IS NULL finds files of NULLs alone.")
 def null_asks_for_all(self: Rules, name: str, x: Range) -> int:
-    return FALSE if name == "is null" and x.values else Rules.null_tested(self, name, x)
+    return FALSE if name == "is null" and x.values else Rules.null_test_truths(self, name, x)
 
 
 @mutant(
@@ -162,7 +170,7 @@ def part_is_enough(self: Rules, where: Json, lookup: Lookup) -> bool:
 
 
 @mutant(
-    "of_partition",
+    "partition_facts",
     "PART NULLS",
     "facebookincubator/velox#9276",
     "The partition of NULL has nothing known of it.",
@@ -170,7 +178,7 @@ def part_is_enough(self: Rules, where: Json, lookup: Lookup) -> bool:
 def partition_without_null(self: Rules, facts: Facts, partition: Partition) -> Facts:
     if partition.value is None:
         return Facts(type=facts.type, rows=facts.rows, nulls=0, nans=0)
-    return Rules.of_partition(self, facts, partition)
+    return Rules.partition_facts(self, facts, partition)
 
 
 @mutant("groups", "RANGE", "delta-io/delta-rs#1063", "The files that cannot match are those that are read.")
@@ -207,16 +215,16 @@ def statistics_of_the_neighbour(self: Rules, table: Table, group: Group) -> Look
 )
 def statistics_by_place(self: Rules, group: Group, name: str, positions: Mapping[str, int]) -> Facts:
     if positions[name] >= len(group.chunks):
-        return self.missing(group)
-    return self.remembered(group, group.chunks[positions[name]])
+        return self.absent_column_facts(group)
+    return self.cached_facts(group, group.chunks[positions[name]])
 
 
 @mutant("facts_of", "NESTED NOSTATS", "delta-io/delta-rs#3173", "A field of a struct stands for the column.")
 def statistics_of_a_field(self: Rules, group: Group, name: str, positions: Mapping[str, int]) -> Facts:
     for chunk in group.chunks:
         if chunk.path.split(".")[-1] == name:
-            return self.remembered(group, chunk)
-    return self.missing(group)
+            return self.cached_facts(group, chunk)
+    return self.absent_column_facts(group)
 
 
 @mutant(
@@ -227,6 +235,10 @@ def place_in_the_first_file(self: Rules, table: Table, group: Group) -> Lookup:
 
     def found(name: str) -> Facts:
         at = places.get(name, len(group.chunks))
-        return self.remembered(group, group.chunks[at]) if at < len(group.chunks) else self.missing(group)
+        return (
+            self.cached_facts(group, group.chunks[at])
+            if at < len(group.chunks)
+            else self.absent_column_facts(group)
+        )
 
     return found

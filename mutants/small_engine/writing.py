@@ -10,7 +10,7 @@ from skipproof.stand.reference.pruning import Rules
 from skipproof.stand.reference.ranges import Range
 from skipproof.stand.reference.statistics import BLOOM_BITS, Facts
 from skipproof.stand.reference.tables import Chunk
-from skipproof.stand.reference.values import Nan, Value, wrapped
+from skipproof.stand.reference.values import Nan, Value, wrap_integer
 
 _MS, _MINUTE, _LAST_MOMENT = 1_000, 60_000_000, 253_402_300_799_999_999
 _1900 = -2_208_988_800_000_000
@@ -43,10 +43,13 @@ def nulls_beside_a_dictionary(self: Rules, cells: Sequence[Value]) -> int:
 
 
 @mutant(
-    "counted", "NAN BADSTATS", "apache/hudi#18754", "One NaN clears the bounds, which are then read as zeros."
+    "count_cells",
+    "NAN BADSTATS",
+    "apache/hudi#18754",
+    "One NaN clears the bounds, which are then read as zeros.",
 )
 def bounds_of_zero(self: Rules, type_: str, cells: Sequence[Value]) -> Facts:
-    facts = Rules.counted(self, type_, cells)
+    facts = Rules.count_cells(self, type_, cells)
     return replace(facts, nans=0, bounded=True, lower=0.0, upper=0.0) if facts.nans else facts
 
 
@@ -79,8 +82,8 @@ def decimals_without_sign(self: Rules, values: Sequence[Value], type_: str) -> t
 def unsigned_as_signed(self: Rules, values: Sequence[Value], type_: str) -> tuple[Value, Value]:
     if not type_.startswith("uint"):
         return Rules.extremes(self, values, type_)
-    signed = [wrapped(value, type_[1:]) for value in values]
-    return wrapped(min(signed), type_), wrapped(max(signed), type_)
+    signed = [wrap_integer(value, type_[1:]) for value in values]
+    return wrap_integer(min(signed), type_), wrap_integer(max(signed), type_)
 
 
 @mutant(
@@ -94,7 +97,7 @@ def signed_bytes(self: Rules, values: Sequence[Value], type_: str) -> tuple[Valu
         return Rules.extremes(self, values, type_)
 
     def key(value: str) -> list[int]:
-        return [wrapped(byte, "int8") for byte in value.encode()]
+        return [wrap_integer(byte, "int8") for byte in value.encode()]
 
     return min(values, key=key), max(values, key=key)
 
@@ -172,29 +175,32 @@ def timestamp_overflows(self: Rules, value: Value, type_: str) -> Value:
     return Rules.upper_bound(self, value, type_)
 
 
-@mutant("below", "NEGZERO BADSTATS", "apache/arrow#5375", "-0.0 is taken to be below 0.0.")
+@mutant("is_below", "NEGZERO BADSTATS", "apache/arrow#5375", "-0.0 is taken to be below 0.0.")
 def zeros_apart(self: Rules, x: Range, y: Range, *, strictly: bool) -> bool:
     if isinstance(x.upper, float) and isinstance(y.lower, float) and x.upper == y.lower == 0.0:
         return pack(">d", x.upper) > pack(">d", y.lower) or not strictly
-    return Rules.below(self, x, y, strictly=strictly)
+    return Rules.is_below(self, x, y, strictly=strictly)
 
 
-@mutant("encoded", "NAN BLOOM", "duckdb/duckdb#23921", "A bloom filter has the bytes of one NaN of many.")
+@mutant("encode", "NAN BLOOM", "duckdb/duckdb#23921", "A bloom filter has the bytes of one NaN of many.")
 def nan_as_it_is(self: Rules, value: Value, type_: str) -> bytes:
-    return pack("<d", value) if isinstance(value, Nan) else Rules.encoded(self, value, type_)
+    return pack("<d", value) if isinstance(value, Nan) else Rules.encode(self, value, type_)
 
 
-@mutant("encoded", "NEGZERO BLOOM", "apache/arrow#5375", "The two zeros have two hashes.")
+@mutant("encode", "NEGZERO BLOOM", "apache/arrow#5375", "The two zeros have two hashes.")
 def zeros_as_they_are(self: Rules, value: Value, type_: str) -> bytes:
-    return pack("<d", value) if isinstance(value, float) else Rules.encoded(self, value, type_)
+    return pack("<d", value) if isinstance(value, float) else Rules.encode(self, value, type_)
 
 
 @mutant(
-    "has", "BLOOM", "apache/parquet-java#3249", "A bloom filter is read in a length that it does not have."
+    "bloom_may_hold",
+    "BLOOM",
+    "apache/parquet-java#3249",
+    "A bloom filter is read in a length that it does not have.",
 )
 def bloom_of_another_length(self: Rules, facts: Facts, value: Value, type_: str) -> bool:
     assert facts.bloom is not None
-    return self.hashed(self.encoded(value, type_)) % (BLOOM_BITS // 2) in facts.bloom
+    return self.hash_value(self.encode(value, type_)) % (BLOOM_BITS // 2) in facts.bloom
 
 
 @mutant(
@@ -207,7 +213,7 @@ def hashes_of_the_stored_type(self: Rules, chunk: Chunk) -> frozenset[int]:
     if chunk.stored in (chunk.type, "") or not chunk.type.startswith("int"):
         return Rules.bloom(self, chunk)
     known = [cell for cell in chunk.cells if cell is not None]
-    return frozenset(self.hashed(cell.to_bytes(8, "little", signed=True)) for cell in known)
+    return frozenset(self.hash_value(cell.to_bytes(8, "little", signed=True)) for cell in known)
 
 
 @mutant(
@@ -240,13 +246,13 @@ def page_of_nulls_without_nulls(self: Rules, chunk: Chunk, cells: Sequence[Value
 
 
 @mutant(
-    "truncated",
+    "truncate",
     "PART OVERFLOW",
     "apache/iceberg#9767",
     "A truncated number below the least one wraps around.",
 )
 def truncation_wraps(self: Rules, value: int, type_: str) -> int:
-    return wrapped(Rules.truncated(self, value, type_), type_)
+    return wrap_integer(Rules.truncate(self, value, type_), type_)
 
 
 @mutant("partition_value", "PART", "apache/iceberg-python#173", "The bucket of 0 is that of NULL.")
@@ -255,8 +261,8 @@ def zero_is_null(self: Rules, transform: str, value: Value, type_: str) -> Value
 
 
 @mutant(
-    "of_identity", "PART TS", "duckdb/duckdb-iceberg#681", "The moment of a partition is read as its day."
+    "identity_facts", "PART TS", "duckdb/duckdb-iceberg#681", "The moment of a partition is read as its day."
 )
 def moments_as_days(self: Rules, known: Facts, value: Value) -> Facts:
     day = 24 * 60 * _MINUTE
-    return Rules.of_identity(self, known, value // day * day if _in_us(known.type) else value)
+    return Rules.identity_facts(self, known, value // day * day if _in_us(known.type) else value)

@@ -150,7 +150,7 @@ class Board:
         self.out: dict[int, Out] = {}
         self.waits = True
         # Waiting in a queue, and ever put there.
-        self._waiting, self._begun = np.zeros(plan.blocks, bool), np.zeros(plan.blocks, bool)
+        self._waiting, self._command_start = np.zeros(plan.blocks, bool), np.zeros(plan.blocks, bool)
 
     @property
     def boundary(self) -> Boundary | None:
@@ -185,7 +185,7 @@ class Board:
         """Let wait for a node what is to be read now and was not given yet."""
         if not self.waits:
             fresh = self.goal.next_blocks()
-            self._wait(fresh[~self._begun[fresh]])
+            self._wait(fresh[~self._command_start[fresh]])
 
     def give(self, node: int, count: int) -> tuple[np.ndarray, bool]:
         """The next blocks for a node, and whether they are another's."""
@@ -204,5 +204,5 @@ class Board:
 
     def _wait(self, blocks: np.ndarray) -> None:
         blocks = blocks[~self.settled[blocks]]
-        self._waiting[blocks] = self._begun[blocks] = True
+        self._waiting[blocks] = self._command_start[blocks] = True
         self.queues.put(map(int, blocks))

@@ -1,1 +1,1 @@
-"""The commands, what they take from the command line, and how they show what came of it."""
+"""The commands: their arguments, their work, and the printing of their results."""

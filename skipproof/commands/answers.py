@@ -12,30 +12,31 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
-# Sums of doubles depend on the order of their rows, and that on which files are read.
+# The sum of doubles depends on the order of its rows, and this order on the files that are read.
 RELATIVE_DIFFERENCE_MAX = 1e-9
-_CHOOSING = frozenset({"GlobalLimit", "LocalLimit", "Offset", "Sample"})
+_ROW_CHOOSING_NODES = frozenset({"GlobalLimit", "LocalLimit", "Offset", "Sample"})
 _PUSHDOWN = ("spark.sql.parquet.filterPushdown", "spark.sql.parquet.aggregatePushdown")
 _ROW_COUNT = "skipproof_row_count"
 _RANK = "skipproof_rank"
 _DOUBLES = ("float", "double")
-# Of a double's 53 bits, 17 are rounded away: to 1 part in 2**36, finer than `RELATIVE_DIFFERENCE_MAX`.
+# Doubles are rounded from 53 to 36 bits, which is finer than `RELATIVE_DIFFERENCE_MAX`.
 _BITS_ROUNDED = 17
-# Values that people choose, and their sums, do not lie halfway between two rounded multiples of this.
-_UNUSUAL = 0.7310585786300049
+# Rounding is unstable halfway between two rounded numbers. Values that people choose, and their sums, do
+# not lie there once they are multiplied by this factor.
+_UNUSUAL_FACTOR = 0.7310585786300049
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """How a pruned answer compares with the answer that skipped nothing."""
+    """The comparison of a pruned answer with the answer that skipped nothing."""
 
     same: bool
     rows_expected: int
     rows_found: int
     difference: str = ""
-    # The query leaves open which rows it answers with, so that only their number was compared.
+    # SQL allows several answers to the query, so only the number of rows was compared.
     open: bool = False
-    # Spark gives the wrong answer without pruning too: its own pushdown is at fault.
+    # Spark gives the same wrong answer without pruning: its own pushdown is at fault.
     spark_alone: bool = False
 
 
@@ -48,11 +49,11 @@ def first_rows(frame: "DataFrame", limit: int) -> tuple[list[Any], int]:
     from pyspark.sql import functions
 
     counted = frame.observe(_ROW_COUNT, functions.count(functions.lit(1)).alias(_ROW_COUNT))
-    # A LIMIT alone would end the run before all rows are counted. These numbers ascend with the
-    # partitions and within each, so the rows that come first are the ones that LIMIT would take.
+    # A LIMIT alone would end the run before all rows are counted. The sort reads all of them, and the ids
+    # ascend with the partitions and within each, so its first rows are the ones that LIMIT would take.
     first = counted.orderBy(functions.monotonically_increasing_id()).limit(max(limit, 1))
     rows = first.collect()
-    # Spark drops the count from the plan where it knows that there are no rows.
+    # The plan has no count where Spark's optimizer knows that there are no rows.
     count = first._jdf.queryExecution().observedMetrics().get(_ROW_COUNT)
     return rows[:limit], count.get().getLong(0) if count.isDefined() else 0
 
@@ -65,8 +66,8 @@ def materialize(frame: "DataFrame") -> "DataFrame":
 def verify(frame: "DataFrame", sql: str, answer: "DataFrame") -> Comparison:
     """Compare the pruned answer to a query with the answer that skips nothing.
 
-    Where they differ, Spark is asked alone as well, so that a row that its own pushdown loses is
-    not laid to the pruning.
+    Where they differ, Spark also runs the query alone, so that a row that its own pushdown loses is not
+    blamed on the pruning.
 
     Args:
         frame: The query, as it was pruned.
@@ -82,16 +83,16 @@ def verify(frame: "DataFrame", sql: str, answer: "DataFrame") -> Comparison:
     return replace(comparison, spark_alone=alone.same)
 
 
-def compare(found: "DataFrame", expected: "DataFrame", *, open_answer: bool) -> Comparison:
+def compare(answer: "DataFrame", expected: "DataFrame", *, open_answer: bool) -> Comparison:
     """Compare two answers as bags of rows, top-level doubles up to rounding.
 
     Args:
-        found: The materialized rows of the pruned answer.
+        answer: The materialized rows of the pruned answer.
         expected: Those of the answer that skipped nothing.
         open_answer: Whether SQL allows several answers of the same size; then only sizes count.
     """
-    rows_found, rows_expected = found.count(), expected.count()
-    difference = _difference(found, expected)
+    rows_found, rows_expected = answer.count(), expected.count()
+    difference = _difference(answer, expected)
     if difference and rows_found != rows_expected:
         difference += f"; {rows_found:,} rows instead of {rows_expected:,}"
     open_difference = open_answer and bool(difference) and rows_found == rows_expected
@@ -105,12 +106,12 @@ def compare(found: "DataFrame", expected: "DataFrame", *, open_answer: bool) -> 
 
 
 def is_open(frame: "DataFrame") -> bool:
-    """Whether SQL leaves open which rows the query answers with: LIMIT, OFFSET, or a random function."""
+    """Tell whether SQL allows several answers to the query: it has LIMIT, OFFSET or a random function."""
     plan = frame._jdf.queryExecution().optimizedPlan()
     pending = [plan]
     while pending:
         node = pending.pop()
-        if node.nodeName() in _CHOOSING:
+        if node.nodeName() in _ROW_CHOOSING_NODES:
             return True
         for below in (node.children(), node.subqueries()):
             pending.extend(below.apply(position) for position in range(below.size()))
@@ -118,7 +119,7 @@ def is_open(frame: "DataFrame") -> bool:
 
 
 def unpruned_rows(frame: "DataFrame", sql: str) -> "DataFrame":
-    """The materialized rows of a query when Spark skips no row group either.
+    """Return the materialized rows of a query that Spark runs without skipping row groups.
 
     Trusts   Spark's reader and expressions.
     Removes  skipping by statistics, dictionaries and bloom filters: Parquet pushdown is off meanwhile.
@@ -129,19 +130,19 @@ def unpruned_rows(frame: "DataFrame", sql: str) -> "DataFrame":
     try:
         for name in _PUSHDOWN:
             spark.conf.set(name, "false")
-        # Planned anew, for a planned query keeps the filters that it has pushed.
+        # Plan the query again: a query that was planned keeps its pushed filters.
         return materialize(spark.sql(sql))
     finally:
         for name, value in before.items():
             spark.conf.set(name, value or "true")
 
 
-def _difference(found: "DataFrame", expected: "DataFrame") -> str:
-    """Return what shows that two bags of rows differ; empty where they do not."""
-    types, others = ([field.dataType.simpleString() for field in side.schema] for side in (found, expected))
+def _difference(answer: "DataFrame", expected: "DataFrame") -> str:
+    """Return a sentence that names a row in which two bags differ; empty where they are equal."""
+    types, others = ([field.dataType.simpleString() for field in side.schema] for side in (answer, expected))
     if types != others:
         return f"columns of {', '.join(types)} were found where {', '.join(others)} were expected"
-    pair = unpaired_rows(found, expected).first()
+    pair = unpaired_rows(answer, expected).first()
     if pair is None:
         return ""
     row, other = (
@@ -157,7 +158,7 @@ def _difference(found: "DataFrame", expected: "DataFrame") -> str:
     return f"found {row!r} where {other!r} was expected"
 
 
-def unpaired_rows(found: "DataFrame", expected: "DataFrame") -> "DataFrame":
+def unpaired_rows(answer: "DataFrame", expected: "DataFrame") -> "DataFrame":
     """Return the pairs of rows in which two bags of rows differ.
 
     Rows that are equal but for their doubles are ranked by these on either side, and those of the same
@@ -169,14 +170,14 @@ def unpaired_rows(found: "DataFrame", expected: "DataFrame") -> "DataFrame":
     """
     from pyspark.sql import functions
 
-    here, there = _with_ranks(found, "found"), _with_ranks(expected, "expected")
+    here, there = _with_ranks(answer, "found"), _with_ranks(expected, "expected")
     doubles = [
-        position for position, field in enumerate(found.schema) if field.dataType.typeName() in _DOUBLES
+        position for position, field in enumerate(answer.schema) if field.dataType.typeName() in _DOUBLES
     ]
-    keys = [position for position in range(len(found.columns)) if position not in doubles]
+    keys = [position for position in range(len(answer.columns)) if position not in doubles]
     on = [here[f"found_{name}"].eqNullSafe(there[f"expected_{name}"]) for name in (_RANK, *keys)]
     both = [here[f"found_{_RANK}"].isNotNull(), there[f"expected_{_RANK}"].isNotNull()]
-    close = [_close(here[f"found_{position}"], there[f"expected_{position}"]) for position in doubles]
+    close = [_is_close(here[f"found_{position}"], there[f"expected_{position}"]) for position in doubles]
     return here.join(there, on=reduce(and_, on), how="full_outer").where(
         ~functions.coalesce(reduce(and_, (*both, *close)), functions.lit(False))
     )
@@ -192,7 +193,7 @@ def _with_ranks(frame: "DataFrame", side: str) -> "DataFrame":
     comparable = columns.select(*(_comparable(columns[name], types[name]).alias(name) for name in names))
     doubles = [name for name in names if types[name].typeName() in _DOUBLES]
     keys = [name for name in names if name not in doubles]
-    order = [_rounding(comparable[name]) for name in doubles] + [comparable[name] for name in doubles]
+    order = [_rounded_doubles(comparable[name]) for name in doubles] + [comparable[name] for name in doubles]
     window = Window.partitionBy(*(keys or [functions.lit(0)])).orderBy(*(order or [functions.lit(0)]))
     return comparable.withColumn(f"{side}_{_RANK}", functions.row_number().over(window))
 
@@ -216,7 +217,7 @@ def _comparable(column: "Column", type_: "DataType") -> "Column":
         return functions.when(column.isNotNull(), functions.struct(*fields))
     if type_.typeName() == "variant":
         return functions.to_json(column)
-    # Texts that a collation holds for equal differ in their bytes.
+    # Strings that are equal under a collation may still differ in their bytes: compare the bytes.
     return column.cast("binary" if type_.typeName() == "string" else "string")
 
 
@@ -232,20 +233,20 @@ def _is_comparable(type_: "DataType") -> bool:
     return not isinstance(type_, MapType) and type_.typeName() not in ("variant", "interval", "void")
 
 
-def _rounding(column: "Column") -> "Column":
+def _rounded_doubles(column: "Column") -> "Column":
     """Return doubles that order rows alike on both sides, though the last bits of some differ."""
-    scaled = column.cast("double") * _UNUSUAL
-    # Veltkamp's split, which leaves the upper bits.
+    scaled = column.cast("double") * _UNUSUAL_FACTOR
+    # Veltkamp's split keeps the upper bits.
     large = scaled * float(2**_BITS_ROUNDED + 1)
     return large - (large - scaled)
 
 
-def _close(here: "Column", there: "Column") -> "Column":
+def _is_close(here: "Column", there: "Column") -> "Column":
     """Compare two doubles up to rounding; NULL is equal to NULL and NaN to NaN."""
     from pyspark.sql import functions
 
     here, there = here.cast("double"), there.cast("double")
     largest = functions.greatest(functions.abs(here), functions.abs(there))
-    # NaN is above Infinity in Spark.
+    # Spark orders NaN above infinity, so this also excludes NaN.
     is_near = (largest < float("inf")) & (functions.abs(here - there) <= RELATIVE_DIFFERENCE_MAX * largest)
     return here.eqNullSafe(there) | functions.coalesce(is_near, functions.lit(False))

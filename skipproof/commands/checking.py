@@ -1,4 +1,4 @@
-"""`skipproof check`: hunts of several engines, what they print, and what they leave behind."""
+"""`skipproof check`: hunts of several engines, their printed reports and their folders of findings."""
 
 import contextlib
 import tempfile
@@ -16,24 +16,32 @@ from pruning.errors import InputError
 from skipproof.commands.showing import console, print_json
 from skipproof.stand.hunt.causes import cause
 from skipproof.stand.hunt.examining import Write
-from skipproof.stand.hunt.findings import Confirmed, asked, confirm_each, folder_names, place, save, summary
-from skipproof.stand.hunt.hunting import Hunt, Limits, able, hunt
-from skipproof.stand.hunt.writing import writers, writing
+from skipproof.stand.hunt.findings import (
+    ConfirmedFinding,
+    confirm_each,
+    engine_folder,
+    finding_summary,
+    folder_names,
+    question_dict,
+    save_finding,
+)
+from skipproof.stand.hunt.hunting import Hunt, Limits, capabilities, hunt
+from skipproof.stand.hunt.writing import available_writers, make_write
 from skipproof.stand.report.report import write_report
 from skipproof.stand.workers import engines
 from skipproof.stand.workers.workers import Hello, Worker, WorkerError
 
 SECONDS_BETWEEN = 2.0
-# An hour finds more than a minute does; three of each cause are kept at most.
+# High enough for hunts of hours; at most three findings of each cause are kept.
 FINDINGS_MAX = 300
 
-Say: TypeAlias = Callable[[str, int, int], None]
-Progress: TypeAlias = Callable[[], contextlib.AbstractContextManager[Say]]
+ProgressCallback: TypeAlias = Callable[[str, int, int], None]
+ProgressContext: TypeAlias = Callable[[], contextlib.AbstractContextManager[ProgressCallback]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """What `skipproof check` was told.
+class CheckRequest:
+    """The options of `skipproof check`.
 
     Attributes:
         examples: Questions for each engine at most; None is no limit.
@@ -54,17 +62,17 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
-    """The hunt of one engine."""
+class EngineHunt:
+    """The finished hunt of one engine."""
 
     hello: Hello
-    request: Request
+    request: CheckRequest
     areas: tuple[str, ...]
     hunt: Hunt
-    confirmed: tuple[Confirmed, ...]
+    confirmed: tuple[ConfirmedFinding, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """The hunt in JSON, with all that a report shows of its findings."""
+        """Return the hunt in JSON, with everything that a report shows of its findings."""
         names = folder_names(self.confirmed)
         return {
             "engine": self.hello.engine,
@@ -83,79 +91,84 @@ class Checked:
                 for family, count in sorted(self.hunt.skippable.items())
             ],
             "findings": [
-                _finding(self.hello, name, one) for name, one in zip(names, self.confirmed, strict=True)
+                _finding_dict(self.hello, name, confirmed)
+                for name, confirmed in zip(names, self.confirmed, strict=True)
             ],
         }
 
 
-def check_each(names: Sequence[str], request: Request, progress: Progress) -> Generator[Checked, None, None]:
-    """Put engines on the stand, one after the other; none after the one that is interrupted.
+def check_each(
+    names: Sequence[str], request: CheckRequest, progress: ProgressContext
+) -> Generator[EngineHunt, None, None]:
+    """Hunt in one engine after the other, and yield each hunt; stop after an interrupted one.
 
-    The folders of an engine's findings are written after its hunt was yielded, so that what cannot be
-    written does not cost the hunt.
+    The folders of an engine's findings are written after its hunt was yielded, so that an error of writing
+    does not lose the hunt.
 
     Args:
-        progress: Opened for each hunt, and closed before the hunt is yielded.
+        progress: The context manager that is opened for each hunt, and closed before the hunt is yielded.
     Raises:
         InputError: there is no such engine, it does not start, it has no such class of questions, or
             the findings cannot be written.
     """
     for name in names:
         with contextlib.ExitStack() as stack:
-            worker = stack.enter_context(_started(name, "--engine", python=request.python))
+            worker = stack.enter_context(_start_worker(name, "--engine", python=request.python))
             workers = {name: worker}
             for writer in request.writers:
                 if writer not in workers:
-                    workers[writer] = stack.enter_context(_started(writer, "--writer"))
+                    workers[writer] = stack.enter_context(_start_worker(writer, "--writer"))
                 if not workers[writer].hello.writes:
                     raise InputError(f"--writer {writer}: it does not write files")
             try:
                 with progress() as say:
                     checked = _check(worker, request, workers, say)
                 yield checked
-                _save_findings(worker, checked, write=writing(workers))
+                _save_findings(worker, checked, write=make_write(workers))
             except WorkerError as error:
                 raise InputError(f"--engine {name}: {error}") from error
         if checked.hunt.interrupted:
             break
 
 
-def print_each(names: Sequence[str], request: Request, progress: Progress, *, as_json: bool) -> list[Checked]:
-    """Put engines on the stand as `check_each` does, and print each hunt as soon as it ends.
+def print_each(
+    names: Sequence[str], request: CheckRequest, progress: ProgressContext, *, as_json: bool
+) -> list[EngineHunt]:
+    """Hunt in each engine as `check_each` does, and print each hunt as soon as it ends.
 
     Args:
-        as_json: Print all hunts together as JSON, also where a later one raises.
+        as_json: Print all hunts together as one JSON document, even if a later one raises.
     Returns:
         The hunts in the order of the engines.
     Raises:
         InputError: as `check_each`.
     """
-    hunts: list[Checked] = []
+    hunts: list[EngineHunt] = []
     try:
         with contextlib.closing(check_each(names, request, progress)) as ended:
             for checked in ended:
                 hunts.append(checked)
                 if not as_json:
-                    show(console(), checked)
+                    show_hunt(console(), checked)
     finally:
         if as_json and hunts:
             print_json([checked.to_dict() for checked in hunts])
     return hunts
 
 
-def _save_findings(worker: Worker, checked: Checked, *, write: Write) -> None:
+def _save_findings(worker: Worker, checked: EngineHunt, *, write: Write) -> None:
     if checked.request.findings is None:
         return
-    directory = place(checked.request.findings, checked.hello)
+    directory = engine_folder(checked.request.findings, checked.hello)
     try:
-        for name, one in zip(folder_names(checked.confirmed), checked.confirmed, strict=True):
-            save(worker, one, directory / name, write=write)
+        for name, confirmed in zip(folder_names(checked.confirmed), checked.confirmed, strict=True):
+            save_finding(worker, confirmed, directory / name, write=write)
     except OSError as error:
         raise _unwritable(directory, error) from error
 
 
 def prepare_findings(directory: Path) -> None:
-    """Make the directory of findings, and a folder in it that is removed again.
+    """Make the directory of findings, and check that a folder can be made in it.
 
     Raises:
         InputError: no folder can be made there.
@@ -172,66 +185,70 @@ def _unwritable(directory: Path, error: OSError) -> InputError:
     return InputError(f"--findings {directory}: it cannot be written: {error.strerror or error}")
 
 
-def _started(name: str, option: str, *, python: str | None = None) -> Worker:
+def _start_worker(name: str, option: str, *, python: str | None = None) -> Worker:
     try:
-        return Worker(engines.engine(name, python=python).command)
+        return Worker(engines.find_engine(name, python=python).command)
     except (engines.UnknownEngine, WorkerError) as error:
         raise InputError(f"{option} {name}: {error}") from error
 
 
-def _check(worker: Worker, request: Request, workers: Mapping[str, Worker], say: Say) -> Checked:
+def _check(
+    worker: Worker, request: CheckRequest, workers: Mapping[str, Worker], say: ProgressCallback
+) -> EngineHunt:
     areas = None if request.area is None else (request.area,)
-    what = able(worker, areas=areas, writers=writers(workers))
-    write = writing(workers)
-    if not what.areas:
+    answerable = capabilities(worker, areas=areas, writers=available_writers(workers))
+    write = make_write(workers)
+    if not answerable.areas:
         offered = ", ".join(sorted(worker.hello.areas))
         raise InputError(f"--class {request.area}: {worker.hello.engine} answers {offered}")
 
-    said = time.monotonic()
+    reported_at = time.monotonic()
 
     def progress(state: Hunt) -> None:
-        nonlocal said
-        if time.monotonic() < said + SECONDS_BETWEEN:
+        nonlocal reported_at
+        if time.monotonic() < reported_at + SECONDS_BETWEEN:
             return
-        said = time.monotonic()
+        reported_at = time.monotonic()
         total = request.examples or int(request.seconds or 0)
         done = state.examples if request.examples else int(state.seconds)
-        found = f"{len(state.findings)} findings" if state.findings else "nothing found"
-        say(f"{worker.hello.engine}: {state.examples} examples, {found}", done, total)
+        findings = f"{len(state.findings)} findings" if state.findings else "nothing found"
+        say(f"{worker.hello.engine}: {state.examples} examples, {findings}", done, total)
 
     result = hunt(
         worker,
-        what,
+        answerable,
         Limits(examples=request.examples, seconds=request.seconds, findings=FINDINGS_MAX),
         seed_first=request.seed,
         write=write,
         progress=progress,
     )
     if result.interrupted:
-        # A reply may still be due; what comes next is asked of new processes.
-        for asked_before in workers.values():
-            asked_before.close()
+        # A worker may still send the reply to the interrupted request: later requests need new processes.
+        for running_worker in workers.values():
+            running_worker.close()
     confirmed = confirm_each(worker, result, write=write)
-    return Checked(hello=worker.hello, request=request, areas=what.areas, hunt=result, confirmed=confirmed)
+    return EngineHunt(
+        hello=worker.hello, request=request, areas=answerable.areas, hunt=result, confirmed=confirmed
+    )
 
 
-def _finding(hello: Hello, name: str, one: Confirmed) -> dict[str, Any]:
+def _finding_dict(hello: Hello, name: str, confirmed: ConfirmedFinding) -> dict[str, Any]:
     return {
         "name": name,
-        **summary(hello, one),
-        **asked(one.finding.world),
-        "source": one.source,
-        "found": one.found,
-        "expected": one.expected,
+        **finding_summary(hello, confirmed),
+        **question_dict(confirmed.finding.world),
+        "source": confirmed.source,
+        "found": confirmed.actual,
+        "expected": confirmed.expected,
     }
 
 
-def report(checked: Sequence[Checked], path: Path) -> None:
-    """Write an HTML page of hunts."""
-    write_report([one.to_dict() for one in checked], path)
+def write_page(checked: Sequence[EngineHunt], path: Path) -> None:
+    """Write the HTML report of hunts."""
+    write_report([engine_hunt.to_dict() for engine_hunt in checked], path)
 
 
-def show(out: Console, checked: Checked) -> None:
+def show_hunt(out: Console, checked: EngineHunt) -> None:
     """Print a hunt for people."""
     state, hello = checked.hunt, checked.hello
     per_second = state.examples / max(state.seconds, 1e-9)
@@ -249,20 +266,20 @@ def show(out: Console, checked: Checked) -> None:
     if not checked.confirmed:
         out.print("nothing found")
         return
-    causes = {cause(one.finding.traits) for one in checked.confirmed}
+    causes = {cause(confirmed.finding.traits) for confirmed in checked.confirmed}
     out.print(f"{len(checked.confirmed)} findings of {len(causes)} causes, as far as their data tell")
     table = Table("finding", "what", "where it goes away", "traits", "examples", "seconds", "seen")
-    for name, one in zip(folder_names(checked.confirmed), checked.confirmed, strict=True):
-        finding = one.finding
+    for name, confirmed in zip(folder_names(checked.confirmed), checked.confirmed, strict=True):
+        finding = confirmed.finding
         assert finding.outcome.contradiction is not None
         table.add_row(
             name,
             escape(finding.outcome.contradiction.difference),
-            one.blame.value,
+            confirmed.blame.value,
             escape(", ".join(sorted(finding.traits))),
             f"{finding.examples:,}",
             f"{finding.seconds:.1f}",
-            f"{one.seen:,}",
+            f"{confirmed.count:,}",
         )
     out.print(table)
 

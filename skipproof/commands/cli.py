@@ -17,13 +17,14 @@ from typing import Annotated
 import typer
 
 from pruning.errors import InputError
+from pruning.requirements import require_pyspark
 from skipproof import extras, pages
 from skipproof.commands import showing
 from skipproof.commands.answers import first_rows, materialize, verify
 from skipproof.commands.endings import HELD, UNUSABLE, VIOLATED, Commands, run_to_status
 from skipproof.commands.indexes import parse_pair, show_index
 from skipproof.commands.inputs import NamedTable, query_over
-from skipproof.commands.progress import progress_of
+from skipproof.commands.progress import show_progress
 from skipproof.sessions import spark_session
 from strategies.engines.questions import AREAS
 
@@ -50,7 +51,7 @@ Runtime = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-def _positive(seconds: float | None) -> float | None:
+def _check_positive(seconds: float | None) -> float | None:
     """Refuse a duration that is no positive number.
 
     Raises:
@@ -62,7 +63,7 @@ def _positive(seconds: float | None) -> float | None:
 
 
 def main() -> None:
-    """Run the command line; what goes wrong becomes one sentence on standard error."""
+    """Run the command line; an error is printed as one sentence on standard error."""
     run_to_status(lambda: app(prog_name="skipproof"))
 
 
@@ -124,14 +125,14 @@ def describe(
     """Describe the metadata of files: what is missing, what is not believed, how blocks overlap."""
     from skipproof.commands import describing, showing_health
 
-    found = describing.describe(path, verified=verify)
+    description = describing.describe(path, verified=verify)
     if as_json:
-        showing.print_json(found.to_dict())
+        showing.print_json(description.to_dict())
     else:
-        showing_health.show_description(showing.console(), found)
-    if found.lies:
+        showing_health.show_description(showing.console(), description)
+    if description.lies:
         raise typer.Exit(VIOLATED)
-    if found.problems:
+    if description.problems:
         raise typer.Exit(UNUSABLE)
 
 
@@ -199,14 +200,16 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Ask real data eight questions in five layouts, pruned and unpruned, and compare every answer."""
-    run = extras.demo().run
-    with _directory(lake) as root, progress_of(quiet=as_json) as step:
+    require_pyspark()
+    from skipproof.commands.demo import run
+
+    with _lake_directory(lake) as root, show_progress(quiet=as_json) as step:
         report = run(root, examples=examples, step=step)
     if as_json:
         showing.print_json(report.to_dict())
     else:
         showing.show_demo(showing.console(), report)
-    raise typer.Exit(HELD if report.held else VIOLATED)
+    raise typer.Exit(HELD if report.all_held else VIOLATED)
 
 
 @app.command()
@@ -220,7 +223,9 @@ def check(
     seconds: Annotated[
         float | None,
         typer.Option(
-            "--seconds", callback=_positive, help="Time for each engine, more than 0; shrinking not counted."
+            "--seconds",
+            callback=_check_positive,
+            help="Time for each engine, more than 0; shrinking not counted.",
         ),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed draws the same questions.")] = 0,
@@ -251,10 +256,11 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Put engines on the stand: hunt for rows that their pruning loses."""
-    checking = extras.stand()
+    with extras.importing(extras.STAND):
+        from skipproof.commands import checking
     if area is not None and area not in AREAS:
         raise InputError(f"--class {area}: it is one of {', '.join(AREAS)}")
-    request = checking.Request(
+    request = checking.CheckRequest(
         examples=1_000 if examples is None and seconds is None else examples,
         seconds=seconds,
         seed=seed,
@@ -263,16 +269,16 @@ def check(
         findings=findings,
         writers=tuple(writer or ()),
     )
-    # A place that cannot be written is told before the hunt; what happens to it later costs no result.
+    # A folder or file that cannot be written is refused before the hunt, so that no result is lost.
     if findings is not None:
         checking.prepare_findings(findings)
     if report is not None:
-        pages.prepare(report)
+        pages.check_writable(report)
     checked = checking.print_each(
-        engine, request, functools.partial(progress_of, quiet=as_json), as_json=as_json
+        engine, request, functools.partial(show_progress, quiet=as_json), as_json=as_json
     )
     if report is not None:
-        checking.report(checked, report)
+        checking.write_page(checked, report)
     raise typer.Exit(VIOLATED if any(result.confirmed for result in checked) else HELD)
 
 
@@ -307,29 +313,30 @@ def history(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, a line for each history.")] = False,
 ) -> None:
     """Check recorded histories for isolation anomalies, also through derived data."""
-    histories = extras.histories()
+    with extras.importing(extras.HISTORIES):
+        from skipproof.histories import judging
     if convert is not None:
         if require or transactions is not None or literal or report is not None or as_json:
             raise InputError("--convert: it judges nothing; give it no other option")
-        count = histories.converted(file, convert)
+        count = judging.convert_file(file, convert)
         print(f"{count:,} {'history' if count == 1 else 'histories'} written to {convert}")
         return
-    request = histories.requested(require or (), transactions, literal=literal)
+    request = judging.parse_request(require or (), transactions, literal=literal)
     if report is not None:
-        pages.prepare(report)
+        pages.check_writable(report)
     kept, status = [], HELD
-    for one in histories.judged(file, request):
+    for judged in judging.judge_histories(file, request):
         if as_json:
-            print(json.dumps(one.result.to_dict(), ensure_ascii=False))
+            print(json.dumps(judged.result.to_dict(), ensure_ascii=False))
         else:
-            histories.show(showing.console(), one)
-        if one.result.problem is not None:
-            print(f"skipproof: {file}, {one.place}: {one.result.problem}", file=sys.stderr)
+            judging.show_history(showing.console(), judged)
+        if judged.result.problem is not None:
+            print(f"skipproof: {file}, {judged.place}: {judged.result.problem}", file=sys.stderr)
             status = UNUSABLE
-        elif one.failed:
+        elif judged.failed:
             status = max(status, VIOLATED)
         if report is not None:
-            kept.append(one)
+            kept.append(judged)
     if report is not None:
         from skipproof.histories.report import write_report
 
@@ -363,35 +370,42 @@ def simulate(
     as_json: Json = False,
 ) -> None:
     """Run a scenario in the simulator and check every trace."""
-    simulating = extras.simulator()
+    with extras.importing(extras.SIMULATOR):
+        from skipproof.simulations import simulating
     if seed is not None and seeds is not None:
         raise InputError("--seed and --seeds: give one of them")
     if trace is not None and seed is None:
         raise InputError("--trace: it is of one seed: give --seed N")
     if report is not None:
-        extras.simulation_report()
-    # What keeps them from being written is told before the first run.
+        with extras.importing(extras.SIMULATION_REPORTS):
+            from skipproof.simulations.report import write_report
+    # Files that cannot be written are refused before the first run.
     for path in (report, trace):
         if path is not None:
-            pages.prepare(path)
+            pages.check_writable(path)
     chosen = (
-        simulating.seeds_of(seeds) if seeds is not None else None if seed is None else range(seed, seed + 1)
+        simulating.parse_seeds(seeds)
+        if seeds is not None
+        else None
+        if seed is None
+        else range(seed, seed + 1)
     )
-    with progress_of(quiet=as_json) as step:
+    with show_progress(quiet=as_json) as step:
         simulated = simulating.simulate(file, chosen, only or [], step)
     if as_json:
         showing.print_json(simulated.to_dict())
     else:
-        simulating.show(showing.console(), simulated)
+        simulating.show_result(showing.console(), simulated)
     if trace is not None:
-        simulating.trace(file, seed, only or [], trace)
+        assert seed is not None, "a trace without a seed was refused above"
+        simulating.write_trace(file, seed, only or [], trace)
     if report is not None:
-        extras.simulation_report().write_report(simulated, report)
-    raise typer.Exit(HELD if simulated.held else VIOLATED)
+        write_report(simulated, report)
+    raise typer.Exit(HELD if simulated.all_held else VIOLATED)
 
 
 @contextlib.contextmanager
-def _directory(named: Path | None) -> Iterator[Path]:
+def _lake_directory(named: Path | None) -> Iterator[Path]:
     if named is not None:
         yield named
         return

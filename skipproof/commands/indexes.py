@@ -1,4 +1,4 @@
-"""How the command line shows an index: what is kept of each column, in how many blocks, and its size."""
+"""The command line's view of an index: the kinds of entries of each column, their blocks and their size."""
 
 from rich import box
 from rich.console import Console
@@ -10,7 +10,7 @@ from pruning.metadata.index.indexing import IndexReport
 
 
 def show_index(out: Console, report: IndexReport) -> None:
-    """Print a line for each column, what all of it takes, what did not fit, and what could not be indexed."""
+    """Print a line for each column, the size of the index, shortages, and files that could not be indexed."""
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("column", overflow="fold")
     table.add_column("type")
@@ -33,7 +33,7 @@ def show_index(out: Console, report: IndexReport) -> None:
 
 
 def parse_pair(text: str) -> tuple[str, str]:
-    """Return the columns of a latitude and a longitude that LAT,LON names.
+    """Return the two column names of LAT,LON: the latitude's and the longitude's.
 
     Raises:
         InputError: it does not name two columns.

@@ -1,4 +1,4 @@
-"""What a user names on the command line: tables, each a name and a Parquet path, and one query over them."""
+"""The inputs of the command line: tables, each a name and a Parquet path, and one query over them."""
 
 import glob
 import re
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-# Plans that change something when they are merely planned.
+# Statements that Spark executes as soon as it plans them.
 _COMMANDS = tuple(
     f"org.apache.spark.sql.catalyst.plans.logical.{name}" for name in ("Command", "ParsedStatement")
 )
@@ -46,7 +46,7 @@ class NamedTable:
 
 
 def query_over(spark: "SparkSession", tables: Sequence[NamedTable], sql: str) -> "DataFrame":
-    """The query as a DataFrame, with the tables as temporary views.
+    """Return the query as a DataFrame; its tables become temporary views.
 
     Raises:
         InputError: two tables share a name, or `sql` would do anything but read.
@@ -62,7 +62,7 @@ def query_over(spark: "SparkSession", tables: Sequence[NamedTable], sql: str) ->
 
 
 def _check_reads_only(spark: "SparkSession", sql: str) -> None:
-    """Refuse statements before they are planned: Spark runs a command as soon as it has a plan."""
+    """Refuse commands before they are planned, because Spark runs a command as soon as it has a plan."""
     jvm = spark.sparkContext._jvm
     assert jvm is not None, "a classic session has a JVM"
     plan = spark._jsparkSession.sessionState().sqlParser().parsePlan(sql)

@@ -10,8 +10,8 @@ from rich.progress import Progress
 
 
 @contextlib.contextmanager
-def progress_of(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """A function to call with what is done now, how many steps are done, and of how many."""
+def show_progress(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """Show progress; yield a function whose arguments are the current step, the steps done, and all steps."""
     out = Console(stderr=True, highlight=False)
     began = time.monotonic()
     if quiet or not out.is_terminal:

@@ -1,4 +1,4 @@
-"""How the command line shows what was found: tables for people, JSON for programs."""
+"""The output of the command line: tables for people, JSON for programs."""
 
 import errno
 import json
@@ -17,14 +17,14 @@ from skipproof.commands.answers import Comparison
 from skipproof.commands.flights import BLOCK_ROWS
 
 if TYPE_CHECKING:
-    from skipproof.commands.demo import DemoReport, Outcome
+    from skipproof.commands.demo import DemoReport, QueryOutcome
 
 PLAIN_WIDTH = 120
 FILE_WIDTH = 1_000_000
 
 
 class _Output(Console):
-    """Standard output, of which a reader that closes it early is an error like any other."""
+    """Standard output that raises where its reader closes it early."""
 
     def on_broken_pipe(self) -> None:
         """Raise the error; Rich would end the process with status 1, as if a violation had been found.
@@ -36,14 +36,14 @@ class _Output(Console):
 
 
 def console() -> Console:
-    """Standard output; as wide as the terminal, or `PLAIN_WIDTH` where it is none."""
-    shown = _Output(highlight=False)
-    return shown if shown.is_terminal else _Output(highlight=False, width=PLAIN_WIDTH)
+    """Return standard output, as wide as the terminal, or `PLAIN_WIDTH` if it is no terminal."""
+    output = _Output(highlight=False)
+    return output if output.is_terminal else _Output(highlight=False, width=PLAIN_WIDTH)
 
 
-def print_json(found: object) -> None:
-    """Print one JSON document; what JSON has no type for is printed as text."""
-    print(json.dumps(found, indent=2, default=str))
+def print_json(document: object) -> None:
+    """Print one JSON document; values without a JSON type are printed as text."""
+    print(json.dumps(document, indent=2, default=str))
 
 
 def show_rows(out: Console, columns: Sequence[str], rows: Sequence[Any], row_count: int) -> None:
@@ -54,7 +54,7 @@ def show_rows(out: Console, columns: Sequence[str], rows: Sequence[Any], row_cou
     for row in rows:
         table.add_row(*(escape("NULL" if value is None else str(value)) for value in row))
     if rows or not row_count:
-        # Programs that read this want a line for each row, however long.
+        # Programs that read the output need each row on one line, however long it is.
         out.print(table, width=None if out.is_terminal else FILE_WIDTH, crop=out.is_terminal)
     rest = f", the first {len(rows):,} of them shown" if len(rows) < row_count else ""
     out.print(f"{row_count:,} {'row' if row_count == 1 else 'rows'}{rest}")
@@ -63,7 +63,7 @@ def show_rows(out: Console, columns: Sequence[str], rows: Sequence[Any], row_cou
 def answer_dict(
     columns: Sequence[str], rows: Sequence[Any], row_count: int, comparison: Comparison | None
 ) -> dict[str, object]:
-    """An answer as JSON holds it: the first rows, how many there are, and the comparison if one was made."""
+    """Return an answer in JSON: its first rows, the number of all rows, and the comparison or None."""
     return {
         "columns": list(columns),
         "rows": [list(row) for row in rows],
@@ -104,10 +104,10 @@ def show_demo(out: Console, report: "DemoReport") -> None:
         out.print(_query_table(list(outcomes)))
     out.print()
     out.print(_examples_line(report), style="red" if report.examples.difference else "", soft_wrap=True)
-    out.print(summary_line(report), style="bold green" if report.held else "bold red", soft_wrap=True)
+    out.print(summary_line(report), style="bold green" if report.all_held else "bold red", soft_wrap=True)
 
 
-def _query_table(outcomes: list["Outcome"]) -> Table:
+def _query_table(outcomes: list["QueryOutcome"]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("layout", min_width=19)
     for name in ("blocks", "Spark reads", "pruned", "Spark KB", "pruned KB", "Spark ms", "pruned ms", "rows"):
@@ -140,9 +140,9 @@ def _examples_line(report: "DemoReport") -> str:
 
 
 def summary_line(report: "DemoReport") -> str:
-    """The demo in one line."""
+    """Return one line that sums up the demo."""
     wrong = sum(not outcome.same_rows for outcome in report.outcomes)
-    if not report.held:
+    if not report.all_held:
         return f"FAILED: {wrong} of {len(report.outcomes)} answers differ from the oracle's."
     blocks = sum(outcome.blocks for outcome in report.outcomes)
     alone = sum(outcome.blocks_read_alone for outcome in report.outcomes)

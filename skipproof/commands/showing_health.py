@@ -1,4 +1,4 @@
-"""How the command line shows the health of block metadata."""
+"""The command line's view of the health of block metadata."""
 
 from collections.abc import Sequence
 
@@ -8,54 +8,55 @@ from rich.markup import escape
 from rich.table import Table
 
 from pruning.metadata.views.verifying import Lie
-from skipproof.commands.describing import Clustering, ColumnHealth, Description, Doubted
+from skipproof.commands.describing import Clustering, ColumnHealth, Description, DoubtCount
 
 _BARS = "▁▂▃▄▅▆▇█"
 LIES_SHOWN = 50
 
 
-def show_description(out: Console, found: Description) -> None:
-    """Print what there is, a line for each column, what was not believed and why, and what is false."""
-    data = "unknown" if found.data_bytes is None else f"{found.data_bytes:,} bytes"
+def show_description(out: Console, description: Description) -> None:
+    """Print the sizes, a line for each column, the doubts, and the statistics that the data contradicts."""
+    data = "unknown" if description.data_bytes is None else f"{description.data_bytes:,} bytes"
     out.print(
-        f"{found.rows:,} rows in {found.blocks:,} row groups of {found.files:,} files; data {data}, "
-        f"footers {found.footer_bytes:,} bytes, block metadata {found.metadata_bytes:,} bytes.",
+        f"{description.rows:,} rows in {description.blocks:,} row groups of {description.files:,} files; "
+        f"data {data}, "
+        f"footers {description.footer_bytes:,} bytes, block metadata {description.metadata_bytes:,} bytes.",
         soft_wrap=True,
     )
-    out.print(_columns_table(found))
-    if any(column.clustering for column in found.columns):
+    out.print(_columns_table(description))
+    if any(column.clustering for column in description.columns):
         out.print(
             "depth: how many row groups hold a bound, on average; 1 is without overlap. "
             "overlap: how many hold a value, from the least to the greatest.",
             soft_wrap=True,
         )
-    if any(column.doubted for column in found.columns):
+    if any(column.doubted for column in description.columns):
         out.print("\nNot believed", style="bold")
-        out.print(_doubts_table(found.columns))
-    for name in found.left_out:
+        out.print(_doubts_table(description.columns))
+    for name in description.left_out:
         out.print(f"Left out: {escape(name)}, not read as a type with bounds.", soft_wrap=True)
-    for sentence in (*found.notes, *found.problems):
+    for sentence in (*description.notes, *description.problems):
         out.print(escape(sentence), style="yellow", soft_wrap=True)
-    if found.checked is not None:
-        _show_lies(out, found)
+    if description.checked is not None:
+        _show_lies(out, description)
 
 
-def _columns_table(found: Description) -> Table:
+def _columns_table(description: Description) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("column", overflow="fold")
     table.add_column("type")
     for name in ("bounds", "NULL counts", "depth"):
         table.add_column(name, justify="right")
     table.add_column("overlap", no_wrap=True)
-    for column in found.columns:
+    for column in description.columns:
         clustering = column.clustering
         table.add_row(
             escape(column.name),
             column.type,
-            _share(column.bounded, found.blocks),
-            _share(column.null_counted, found.blocks),
+            _share_text(column.bounded, description.blocks),
+            _share_text(column.null_counted, description.blocks),
             "" if clustering is None else f"{clustering.depth:,.1f}",
-            "" if clustering is None else _picture(clustering),
+            "" if clustering is None else _overlap_bars(clustering),
         )
     return table
 
@@ -66,29 +67,29 @@ def _doubts_table(columns: Sequence[ColumnHealth]) -> Table:
     table.add_column("row groups", justify="right")
     table.add_column("doubt")
     table.add_column("because", overflow="fold")
-    for column, doubted in _pairs(columns):
+    for column, doubted in _doubts_by_column(columns):
         table.add_row(escape(column), f"{doubted.blocks:,}", doubted.doubt, doubted.reason)
     return table
 
 
-def _pairs(columns: Sequence[ColumnHealth]) -> list[tuple[str, Doubted]]:
+def _doubts_by_column(columns: Sequence[ColumnHealth]) -> list[tuple[str, DoubtCount]]:
     return [(column.name, doubted) for column in columns for doubted in column.doubted]
 
 
-def _share(part: int, whole: int) -> str:
+def _share_text(part: int, whole: int) -> str:
     return "none" if part == 0 else "all" if part == whole else f"{100 * part / whole:.1f} %"
 
 
-def _picture(clustering: Clustering) -> str:
-    """A bar a value, the highest for the most row groups that hold one."""
+def _overlap_bars(clustering: Clustering) -> str:
+    """Return a bar for each value; its height is the number of row groups whose range contains the value."""
     most = max(max(clustering.picture), 1)
     return "".join(_BARS[(len(_BARS) - 1) * count // most] for count in clustering.picture)
 
 
-def _show_lies(out: Console, found: Description) -> None:
-    checked = found.checked or ()
-    claims = sum(each.claims for each in checked)
-    lies = [lie for each in checked for lie in each.lies]
+def _show_lies(out: Console, description: Description) -> None:
+    checked = description.checked or ()
+    claims = sum(file.claims for file in checked)
+    lies = [lie for file in checked for lie in file.lies]
     if not lies:
         out.print(f"{claims:,} statements compared with the data, and none is false.", style="bold green")
         return

@@ -1,1 +1,1 @@
-"""`skipproof history`: recorded histories, whether they are isolated, and what shows that they are not."""
+"""`skipproof history`: isolation checks of recorded histories, with witnesses of the anomalies."""

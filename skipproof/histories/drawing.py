@@ -1,4 +1,4 @@
-"""The graph of a witness, as a picture and as graphviz's text."""
+"""The graph of a witness, as a picture and in the language of graphviz."""
 
 import json
 import math
@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from oracles.isolation import Step, Witness
 
-# By what kind of edge: the class of its colour; colours are chosen to differ in lightness too.
+# The colour of each kind of edge; the colours differ in lightness too.
 COLOURS = {
     "ww": "#b3261e",
     "wr": "#7b2d8b",
@@ -22,11 +22,11 @@ DASHED = frozenset({"rw", "rwp", "time"})
 
 NODE_RADIUS, SPREAD_PER_NODE, SPREAD_MIN = 24.0, 34.0, 90.0
 MARGIN, CURVE, LABEL_SIZE, ARROW = 44.0, 0.22, 15.0, 11.0
-NODES_MAX = 60  # more could not be told apart
+NODES_MAX = 60  # more nodes could not be distinguished
 
 
 def dot(witness: Witness) -> str:
-    """The witness in the language of graphviz; each edge's reason is its tooltip."""
+    """Return the witness in the language of graphviz; each edge's reason is its tooltip."""
     lines = [f"digraph {json.dumps(witness.phenomenon)} {{", "  node [shape=circle];"]
     for step in witness.steps:
         style = "dashed" if step.kind in DASHED else "solid"
@@ -54,7 +54,7 @@ class _Point:
 
 
 def svg(witness: Witness) -> Markup | None:
-    """The witness as a circle of transactions, to be read clockwise; None if it has too many."""
+    """Return a picture of the witness as a circle, read clockwise; None if it has too many transactions."""
     nodes = list(dict.fromkeys(node for step in witness.steps for node in (step.tail, step.head)))
     if len(nodes) > NODES_MAX:
         return None
@@ -62,7 +62,7 @@ def svg(witness: Witness) -> Markup | None:
     radius = max(NODE_RADIUS, 5.5 * widest)
     spread = max(SPREAD_MIN, SPREAD_PER_NODE * len(nodes) * radius / NODE_RADIUS / 2)
     middle = spread + radius + MARGIN
-    places = _places(nodes, middle, spread)
+    places = _circle_points(nodes, middle, spread)
     height = 2 * middle if len(nodes) > 2 else 2 * (radius + MARGIN) + 20
     top = middle - height / 2
     parts = [
@@ -71,7 +71,14 @@ def svg(witness: Witness) -> Markup | None:
             'height="{:.0f}" role="img" font-family="system-ui, sans-serif" font-size="{}">'
             "<title>{}: {}</title>"
         ).format(
-            top, 2 * middle, height, 2 * middle, height, LABEL_SIZE, witness.phenomenon, _told(witness.steps)
+            top,
+            2 * middle,
+            height,
+            2 * middle,
+            height,
+            LABEL_SIZE,
+            witness.phenomenon,
+            _steps_text(witness.steps),
         ),
         *(_edge(step, places, radius, _Point(middle, middle)) for step in witness.steps),
         *(
@@ -87,11 +94,11 @@ def svg(witness: Witness) -> Markup | None:
     return Markup("\n").join(parts)
 
 
-def _told(steps: Sequence[Step]) -> str:
+def _steps_text(steps: Sequence[Step]) -> str:
     return ", ".join(f"T{step.tail} {step.kind} T{step.head}" for step in steps)
 
 
-def _places(nodes: Sequence[int], middle: float, spread: float) -> dict[int, _Point]:
+def _circle_points(nodes: Sequence[int], middle: float, spread: float) -> dict[int, _Point]:
     first = math.pi if len(nodes) == 2 else -math.pi / 2
     angles = [first + 2 * math.pi * place / len(nodes) for place in range(len(nodes))]
     return {
@@ -101,7 +108,7 @@ def _places(nodes: Sequence[int], middle: float, spread: float) -> dict[int, _Po
 
 
 def _edge(step: Step, places: dict[int, _Point], radius: float, centre: _Point) -> Markup:
-    """A curve that bends away from the circle's centre, so that both ways between two nodes can be told."""
+    """Return an edge that bends away from the circle's centre, so that opposite edges do not coincide."""
     tail, head = places[step.tail], places[step.head]
     bend = _Point(
         (tail.x + head.x) / 2 - CURVE * (tail.y - head.y), (tail.y + head.y) / 2 - CURVE * (head.x - tail.x)
@@ -112,7 +119,7 @@ def _edge(step: Step, places: dict[int, _Point], radius: float, centre: _Point) 
     peak = _Point((tail.x + head.x) / 4 + bend.x / 2, (tail.y + head.y) / 4 + bend.y / 2)
     away = math.hypot(peak.x - centre.x, peak.y - centre.y)
     label = centre.towards(peak, away + LABEL_SIZE)
-    # To the side a label needs half its width more.
+    # A label beside the circle needs half its width more than one above or below it.
     label = _Point(label.x + 0.3 * LABEL_SIZE * len(step.kind) * (peak.x - centre.x) / away, label.y)
     return Markup(
         '<g fill="{colour}"><title>{told}</title>'

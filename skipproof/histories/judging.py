@@ -1,4 +1,4 @@
-"""The histories of a file, judged one by one, and how they are shown."""
+"""The isolation checks of a file's histories, one by one, and their printed results."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,13 +15,13 @@ from pruning.errors import InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """What `skipproof history` was told.
+class HistoryRequest:
+    """The options of `skipproof history`.
 
     Attributes:
         required: Levels that each history has to satisfy.
         literal: Whether [D]'s clause on write-dependencies is taken as written.
-        transactions: The ones that alone are judged, or None for all.
+        transactions: The transactions to judge, or None for all.
     """
 
     required: tuple[str, ...] = ()
@@ -30,16 +30,16 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """One history of the file; `failed` are the required levels that it was not found to satisfy."""
+class JudgedHistory:
+    """The result of one history; `failed` has the required levels that are not VALID for it."""
 
     place: str
     result: Result
     failed: Mapping[str, Verdict]
 
 
-def requested(required: Sequence[str], transactions: str | None, *, literal: bool) -> Request:
-    """The request that the options are.
+def parse_request(required: Sequence[str], transactions: str | None, *, literal: bool) -> HistoryRequest:
+    """Return the options of the command line as a request.
 
     Raises:
         InputError: there is no such level, or a transaction is no number.
@@ -48,30 +48,30 @@ def requested(required: Sequence[str], transactions: str | None, *, literal: boo
         if level not in LEVELS:
             raise InputError(f"--require {level}: it is one of {', '.join(LEVELS)}")
     if transactions is None:
-        return Request(required=tuple(required), literal=literal)
+        return HistoryRequest(required=tuple(required), literal=literal)
     names = [name.strip().removeprefix("T") for name in transactions.split(",")]
     digits_max = len(str(NUMBER_MAX))
     if not all(name.isascii() and name.isdigit() and len(name) <= digits_max for name in names):
         raise InputError(f"--transactions {transactions}: give numbers, as 1,2,5")
-    return Request(
+    return HistoryRequest(
         required=tuple(required), literal=literal, transactions=frozenset(int(name) for name in names)
     )
 
 
-def judged(path: Path, request: Request) -> Iterator[Judged]:
-    """Judge the histories of a file in turn; one that cannot be judged is UNKNOWN and says why.
+def judge_histories(path: Path, request: HistoryRequest) -> Iterator[JudgedHistory]:
+    """Judge the histories of a file in turn; one that cannot be judged is UNKNOWN with a reason.
 
     Raises:
         InputError: the file cannot be read, or holds no history.
     """
     try:
         for entry in entries(path):
-            yield _judged(entry, request)
+            yield _judge_entry(entry, request)
     except UnusableFile as error:
         raise InputError(f"{path}: {error}") from error
 
 
-def _judged(entry: Entry, request: Request) -> Judged:
+def _judge_entry(entry: Entry, request: HistoryRequest) -> JudgedHistory:
     if entry.columns is None:
         result = unusable(entry.id, entry.problem or "")
     else:
@@ -82,11 +82,11 @@ def _judged(entry: Entry, request: Request) -> Judged:
     verdicts = {level: result.verdict(level) for level in request.required}
     failed = {level: verdict for level, verdict in verdicts.items() if verdict is not Verdict.VALID}
     place = entry.place if result.row is None else f"row {result.row + 1}"
-    return Judged(place, replace(result, id=entry.id, _graph=None), failed)
+    return JudgedHistory(place, replace(result, id=entry.id, _graph=None), failed)
 
 
-def converted(source: Path, target: Path) -> int:
-    """Write the histories of a file in the form that the target's name says; how many there are.
+def convert_file(source: Path, target: Path) -> int:
+    """Write the histories of a file in the format of the target's suffix; return their number.
 
     Raises:
         InputError: a history cannot be read, its names cannot be written, or the file cannot.
@@ -99,39 +99,39 @@ def converted(source: Path, target: Path) -> int:
         raise InputError(f"{target} cannot be written: {reason(error)}") from error
 
 
-def by_steps(result: Result) -> list[tuple[list[str], Witness]]:
-    """The witnesses, each with all the phenomena that it shows, the shortest first."""
+def witnesses_by_steps(result: Result) -> list[tuple[list[str], Witness]]:
+    """Return each distinct witness with all phenomena that it shows, the shortest first."""
     groups: dict[frozenset[object], list[str]] = {}
     for name, witness in result.witness.items():
         groups.setdefault(frozenset(witness.steps), []).append(name)
-    found = [(names, result.witness[names[0]]) for names in groups.values()]
-    return sorted(found, key=lambda group: len(group[1].steps))
+    grouped = [(names, result.witness[names[0]]) for names in groups.values()]
+    return sorted(grouped, key=lambda group: len(group[1].steps))
 
 
 def headline(result: Result) -> str:
-    """What a history satisfies and shows, in one line."""
+    """Return one line with a history's strongest levels and its phenomena."""
     if result.problem is not None:
         return f"{result.id}: unknown, because {result.problem}"
     levels = " and ".join(result.strongest) or "not even PL-1"
-    shown = ", ".join(result.phenomena) or "no phenomenon"
+    phenomena = ", ".join(result.phenomena) or "no phenomenon"
     undecided = f"; not decided: {', '.join(result.unknown)}" if result.unknown else ""
-    return f"{result.id}: {levels}; {shown}{undecided}"
+    return f"{result.id}: {levels}; {phenomena}{undecided}"
 
 
-def show(out: Console, one: Judged) -> None:
+def show_history(out: Console, judged_history: JudgedHistory) -> None:
     """Print a history for people."""
-    out.print(escape(headline(one.result)), soft_wrap=True)
-    for names, witness in by_steps(one.result):
-        first, *rest = steps_told(witness)
+    out.print(escape(headline(judged_history.result)), soft_wrap=True)
+    for names, witness in witnesses_by_steps(judged_history.result):
+        first, *rest = step_sentences(witness)
         out.print(escape(f"  {', '.join(names)}: {first}"), soft_wrap=True)
         for line in rest:
             out.print(escape(f"    {line}"), soft_wrap=True)
-    for level, verdict in one.failed.items():
+    for level, verdict in judged_history.failed.items():
         out.print(f"  {level} is required: {verdict.value}", soft_wrap=True)
 
 
-def steps_told(witness: Witness) -> list[str]:
-    """The steps of a witness as sentences; the last one of a cycle is the contradiction."""
+def step_sentences(witness: Witness) -> list[str]:
+    """Return the steps of a witness as sentences; the last step of a cycle is the contradiction."""
     if len(witness.steps) == 1:
         return [witness.steps[0].because]
     lines = [str(step) for step in witness.steps]

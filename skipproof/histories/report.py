@@ -1,4 +1,4 @@
-"""The report of histories as one HTML page: what each satisfies, and what shows that it is no more."""
+"""The report of histories as one HTML page: the levels of each history, and its witnesses."""
 
 import functools
 from collections.abc import Sequence
@@ -9,32 +9,32 @@ from jinja2 import Environment
 from oracles.isolation import LEVELS, PHENOMENA
 from skipproof import pages
 from skipproof.histories.drawing import dot, svg
-from skipproof.histories.judging import Judged, by_steps, steps_told
+from skipproof.histories.judging import JudgedHistory, step_sentences, witnesses_by_steps
 
 SHOWN_MAX = 300
 _TEMPLATE = "report.html.jinja"
 
 
-def write_report(found: Sequence[Judged], path: Path) -> None:
-    """Write the page of some histories."""
-    pages.write(render(found), path)
+def write_report(histories: Sequence[JudgedHistory], path: Path) -> None:
+    """Write the page of judged histories."""
+    pages.write_page(render(histories), path)
 
 
-def render(found: Sequence[Judged]) -> str:
-    """The page of some histories."""
-    witnessed = [one for one in found if one.result.witness or one.result.problem]
+def render(histories: Sequence[JudgedHistory]) -> str:
+    """Return the page of judged histories."""
+    witnessed = [history for history in histories if history.result.witness or history.result.problem]
     return (
         _environment()
         .get_template(_TEMPLATE)
         .render(
-            found=found[:SHOWN_MAX],
-            left=max(0, len(found) - SHOWN_MAX),
-            total=len(found),
+            histories=histories[:SHOWN_MAX],
+            left=max(0, len(histories) - SHOWN_MAX),
+            total=len(histories),
             witnessed=len(witnessed),
             levels=list(LEVELS),
             phenomena=PHENOMENA,
-            by_steps=by_steps,
-            steps_told=steps_told,
+            witnesses_by_steps=witnesses_by_steps,
+            step_sentences=step_sentences,
             dot=dot,
             svg=svg,
         )
@@ -43,4 +43,4 @@ def render(found: Sequence[Judged]) -> str:
 
 @functools.cache
 def _environment() -> Environment:
-    return pages.environment(Path(__file__).parent)
+    return pages.template_environment(Path(__file__).parent)

@@ -1,1 +1,1 @@
-"""Reports of simulations: one page with pictures of a scenario's runs."""
+"""`skipproof simulate`: runs of a scenario, and a page with pictures of them."""

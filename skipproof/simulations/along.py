@@ -1,4 +1,4 @@
-"""How a measure goes along what a scenario varies: a line for each combination of the other settings."""
+"""A measure along one setting that a scenario varies: a line for each combination of the other settings."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from sim.kernel.varying import spelled
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """A measure of several runs."""
+    """The least, median and greatest value of a measure in several runs."""
 
     least: float
     median: float
@@ -18,13 +18,13 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Along:
-    """Lines over the values of one key.
+class MeasureCurves:
+    """The lines of a measure over the values of one setting.
 
     Attributes:
-        key: Its path.
-        values: Those that it has, numbers in their order.
-        lines: By the other settings; for each value, None where nothing was measured.
+        key: The path of the setting.
+        values: The values of the setting; numbers are sorted.
+        lines: The measures by the text of the other settings; one for each value, None where there is none.
     """
 
     key: str
@@ -32,24 +32,24 @@ class Along:
     lines: Mapping[str, tuple[Spread | None, ...]]
 
     @property
-    def numeric(self) -> bool:
-        """Whether values have distances."""
-        return _numeric(self.values)
+    def is_numeric(self) -> bool:
+        """True if the values are numbers, so that an axis can show their distances."""
+        return _are_numbers(self.values)
 
 
-def along(found: Sequence[tuple[Mapping[str, Setting], float]]) -> Along:
-    """What was measured of runs with settings, along the key that has most values.
+def curves_along_setting(measured_runs: Sequence[tuple[Mapping[str, Setting], float]]) -> MeasureCurves:
+    """Return the measures of runs along the setting that has most values.
 
-    Of keys that vary, those whose values are numbers come before others.
+    A setting that varies and whose values are numbers is preferred.
     """
-    values = _values([settings for settings, _ in found])
-    key = max(values, key=lambda path: (len(values[path]) > 1, _numeric(values[path]), len(values[path])))
-    line = sorted(values[key], key=float) if _numeric(values[key]) else values[key]
+    values = _setting_values([settings for settings, _ in measured_runs])
+    key = max(values, key=lambda path: (len(values[path]) > 1, _are_numbers(values[path]), len(values[path])))
+    line = sorted(values[key], key=float) if _are_numbers(values[key]) else values[key]
     measured: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for settings, value in found:
-        name = _told(settings, [path for path in values if path != key and len(values[path]) > 1])
+    for settings, value in measured_runs:
+        name = _settings_text(settings, [path for path in values if path != key and len(values[path]) > 1])
         measured[name][line.index(settings[key])].append(value)
-    return Along(
+    return MeasureCurves(
         key=key,
         values=tuple(line),
         lines={
@@ -59,27 +59,29 @@ def along(found: Sequence[tuple[Mapping[str, Setting], float]]) -> Along:
     )
 
 
-def apart(found: Sequence[tuple[Mapping[str, Setting], float]]) -> dict[str, list[float]]:
-    """What was measured, by what tells the settings apart."""
-    values = _values([settings for settings, _ in found])
+def values_by_settings(
+    measured_runs: Sequence[tuple[Mapping[str, Setting], float]],
+) -> dict[str, list[float]]:
+    """Return the measures by the text of the settings that vary."""
+    values = _setting_values([settings for settings, _ in measured_runs])
     by_name: dict[str, list[float]] = defaultdict(list)
-    for settings, value in found:
-        by_name[_told(settings, [path for path in values if len(values[path]) > 1])].append(value)
+    for settings, value in measured_runs:
+        by_name[_settings_text(settings, [path for path in values if len(values[path]) > 1])].append(value)
     return dict(by_name)
 
 
-def _values(found: Sequence[Mapping[str, Setting]]) -> dict[str, list[Setting]]:
-    """Those of each key, in the order in which they come."""
+def _setting_values(runs_settings: Sequence[Mapping[str, Setting]]) -> dict[str, list[Setting]]:
+    """Return the distinct values of each setting, in their first order."""
     values: dict[str, list[Setting]] = defaultdict(list)
-    for settings in found:
+    for settings in runs_settings:
         for path, value in settings.items():
             if value not in values[path]:
                 values[path].append(value)
     return values
 
 
-def _told(settings: Mapping[str, Setting], paths: Sequence[str]) -> str:
-    """Some settings for people; a text says by itself what it is."""
+def _settings_text(settings: Mapping[str, Setting], paths: Sequence[str]) -> str:
+    """Return some settings as text; the name of a setting is left out if its value is a text."""
     return ", ".join(
         setting if isinstance(setting, str) else f"{path.rpartition('.')[2]} {spelled(setting)}"
         for path, setting in settings.items()
@@ -92,5 +94,5 @@ def _spread(values: Sequence[float]) -> Spread:
     return Spread(least=ordered[0], median=ordered[(len(ordered) - 1) // 2], most=ordered[-1])
 
 
-def _numeric(values: Sequence[Setting]) -> bool:
+def _are_numbers(values: Sequence[Setting]) -> bool:
     return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)

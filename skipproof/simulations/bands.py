@@ -1,4 +1,4 @@
-"""What timelines have in common: bands upon each other along one axis of time, with bars, boxes and marks."""
+"""Parts of timelines: stacked bands along one axis of time, with bars, boxes and marks."""
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ EDGE = "#8b949e"
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Where a lane lies, in points from the top."""
+    """The place of a lane, in points from the top."""
 
     label: str
     top: float
@@ -35,7 +35,7 @@ class Band:
 
     @property
     def bottom(self) -> float:
-        """Where it ends."""
+        """The lower edge, in points from the top."""
         return self.top + self.height
 
 
@@ -49,69 +49,70 @@ class Bar:
     until_us: int
 
 
-def timeline(
+def timeline_svg(
     name: str,
     *,
     until_us: int,
     above: tuple[str, Iterable[Bar]],
     rows: Iterable[tuple[str, float]],
     troubles: Iterable[tuple[int, Fault]],
-    within: Callable[[Axes, Sequence[Band], int], None],
+    draw_rows: Callable[[Axes, Sequence[Band], int], None],
     violations_us: Sequence[int],
     handles: Sequence[Patch | Line2D],
-    told: str,
+    description: str,
 ) -> Markup:
-    """The SVG of a run's timeline.
+    """Return the SVG of a run's timeline.
 
     Args:
         name: Its name in the page.
         until_us: When the run ended.
-        above: A label, and the bars above all rows: what users asked for.
+        above: The label and the bars above all rows: the requests of users.
         rows: Their labels and heights.
-        troubles: The places and the faults, which are bars below all rows.
-        within: Draws the rows into axes, given their bands and the microseconds in a unit of the axis.
-        violations_us: When an invariant was violated.
-        handles: What the marks of the rows mean.
-        told: The picture in words.
+        troubles: The faults, each with its ordinal; they are bars below all rows.
+        draw_rows: A function that draws the rows; its arguments are the axes, the bands of the rows, and the
+            microseconds in one unit of the axis.
+        violations_us: The times at which an invariant was violated.
+        handles: The legend of the marks in the rows.
+        description: The picture in words.
     """
-    asked, bars = above
-    placed = _in_rows(bars, until_us)
-    faults = _in_rows((_trouble(place, fault, until_us) for place, fault in troubles), until_us)
-    told_of = [(asked, BAR_ROW * _rows_of(placed)), *rows]
+    bars_label, bars = above
+    placed = _pack_into_rows(bars, until_us)
+    faults = _pack_into_rows((_fault_bar(place, fault, until_us) for place, fault in troubles), until_us)
+    labelled_heights = [(bars_label, BAR_ROW * _row_count(placed)), *rows]
     if faults:
-        told_of.append(("faults", BAR_ROW * _rows_of(faults)))
-    bands = _stacked(told_of)
+        labelled_heights.append(("faults", BAR_ROW * _row_count(faults)))
+    bands = _stack_bands(labelled_heights)
     explained = [*handles, *_violation_handles(violations_us)]
     legend = _legend_height(len(explained))
-    with look.paper(WIDTH, _height(bands, legend), font=FONT) as figure:
+    with look.new_figure(WIDTH, _figure_height(bands, legend), font=FONT) as figure:
         axes = _time_axes(figure, until_us, bands, legend=legend)
-        scale = look.unit_of(until_us)[1]
+        scale = look.time_unit(until_us)[1]
         _draw_bars(axes, bands[0], placed, scale)
-        within(axes, bands[1 : len(bands) - bool(faults)], scale)
+        draw_rows(axes, bands[1 : len(bands) - bool(faults)], scale)
         _draw_bars(axes, bands[-1], faults, scale)
         _draw_violations(axes, violations_us, scale)
         draw_legend(figure, explained)
-        return look.svg(figure, name=name, told=told)
+        return look.svg(figure, name=name, description=description)
 
 
-def _stacked(told: Iterable[tuple[str, float]]) -> list[Band]:
-    """Bands of these labels and heights, one below the other."""
+def _stack_bands(labelled_heights: Iterable[tuple[str, float]]) -> list[Band]:
+    """Return bands of these labels and heights, one below the other."""
     bands, top = [], GAP / 2
-    for name, height in told:
+    for name, height in labelled_heights:
         bands.append(Band(name, top, height))
         top += height + GAP
     return bands
 
 
-def _height(bands: Sequence[Band], legend: float) -> float:
-    """That of a figure with these bands."""
+def _figure_height(bands: Sequence[Band], legend: float) -> float:
+    """Return the height of a figure with these bands."""
     return TOP + bands[-1].bottom + BOTTOM + legend
 
 
 def _time_axes(figure: Figure, until_us: int, bands: Sequence[Band], *, legend: float) -> Axes:
-    """The axes of these bands, from the beginning of a run until then."""
+    """Return the axes of these bands, from the beginning of a run to `until_us`."""
     axes = look.axes_within(figure, left=LEFT, right=RIGHT, top=TOP, bottom=BOTTOM + legend)
-    unit, scale = look.unit_of(until_us)
+    unit, scale = look.time_unit(until_us)
     axes.set_xlim(0, until_us / scale)
     axes.set_ylim(bands[-1].bottom, 0)
     axes.set_yticks([band.top + band.height / 2 for band in bands], [band.label for band in bands])
@@ -123,11 +124,11 @@ def _time_axes(figure: Figure, until_us: int, bands: Sequence[Band], *, legend: 
     return axes
 
 
-def _in_rows(bars: Iterable[Bar], until_us: int) -> list[tuple[int, Bar]]:
-    """Bars and their rows, so few that no bar and no name lies upon another."""
+def _pack_into_rows(bars: Iterable[Bar], until_us: int) -> list[tuple[int, Bar]]:
+    """Return each bar with its row; there are as few rows as possible without overlaps of bars or names."""
     ends: list[float] = []
     placed = []
-    for bar in sorted(bars, key=lambda one: (one.from_us, one.until_us)):
+    for bar in sorted(bars, key=lambda bar: (bar.from_us, bar.until_us)):
         wide_us = (len(bar.name) * LETTER + 4) / (WIDTH - LEFT - RIGHT) * until_us
         begins = min(bar.from_us, until_us - wide_us)
         row = next((row for row, end in enumerate(ends) if end <= begins), len(ends))
@@ -136,13 +137,13 @@ def _in_rows(bars: Iterable[Bar], until_us: int) -> list[tuple[int, Bar]]:
     return placed
 
 
-def _rows_of(placed: Iterable[tuple[int, Bar]]) -> int:
-    """How many rows bars take."""
+def _row_count(placed: Iterable[tuple[int, Bar]]) -> int:
+    """Return the number of rows that the bars take."""
     return 1 + max((row for row, _ in placed), default=-1)
 
 
 def _draw_bars(axes: Axes, band: Band, bars: Iterable[tuple[int, Bar]], scale: int) -> None:
-    """Bars with their names at their beginnings."""
+    """Draw bars with their names at their left ends."""
     for row, bar in bars:
         top, first = band.top + BAR_ROW * row, bar.from_us / scale
         axes.add_patch(
@@ -169,9 +170,9 @@ def _draw_bars(axes: Axes, band: Band, bars: Iterable[tuple[int, Bar]], scale: i
         )
 
 
-def draw_state(axes: Axes, band: Band, first: float, last: float, look_of: tuple[str, str]) -> None:
-    """What lasts over the whole height of a band."""
-    colour, hatch = look_of
+def draw_state(axes: Axes, band: Band, first: float, last: float, style: tuple[str, str]) -> None:
+    """Draw a state, a box over the whole height of a band; `style` is its colour and hatch."""
+    colour, hatch = style
     axes.add_patch(
         Rectangle(
             (first, band.top),
@@ -188,7 +189,7 @@ def draw_state(axes: Axes, band: Band, first: float, last: float, look_of: tuple
 def draw_marks(
     axes: Axes, band: Band, marks: Sequence[Mark[Kind]], signs: Mapping[Kind, tuple[str, str]], scale: int
 ) -> None:
-    """Marks in the strip at the top of a band; of each sign there is the marker and the colour."""
+    """Draw marks in the strip at the top of a band; `signs` has the marker and colour of each kind."""
     for sign, (marker, colour) in signs.items():
         at = [mark.at_us / scale for mark in marks if mark.sign is sign]
         if at:
@@ -212,11 +213,11 @@ def draw_boxes(
     rows: int = 1,
     least: float = 1,
 ) -> None:
-    """Spans in so many rows below the strip of a band, each at least so many points wide.
+    """Draw spans in `rows` rows below the strip of a band, each at least `least` points wide.
 
-    What comes later in `colours` lies upon the rest.
+    Kinds that come later in `colours` are drawn over earlier ones.
     """
-    least_us, scale = least * until_us / (WIDTH - LEFT - RIGHT), look.unit_of(until_us)[1]
+    least_us, scale = least * until_us / (WIDTH - LEFT - RIGHT), look.time_unit(until_us)[1]
     for doing, colour in colours.items():
         chosen = [span for span in spans if span.doing is doing]
         if chosen:
@@ -225,9 +226,9 @@ def draw_boxes(
 
 
 def _boxes(spans: Sequence[Span[Kind]], top: float, row_height: float, least_us: float, scale: int) -> Path:
-    """The boxes of spans as one path: a thousand of them are one shape of the page."""
+    """Return the boxes of spans as one path, so that a thousand spans are one element of the page."""
     first = np.array([span.from_us for span in spans], float)
-    # A long bar ends a little early, so that it can be told from the next.
+    # A long box ends a little early, so that there is a gap before the next one.
     last = np.maximum(np.array([span.until_us for span in spans], float) - 0.7 * least_us, first + least_us)
     upper = top + row_height * np.array([span.row for span in spans], float)
     lower = upper + row_height * 0.85
@@ -243,24 +244,24 @@ def _boxes(spans: Sequence[Span[Kind]], top: float, row_height: float, least_us:
 
 
 def _draw_violations(axes: Axes, violations_us: Iterable[int], scale: int) -> None:
-    """When an invariant was violated."""
+    """Draw a vertical line for each violation of an invariant."""
     for at_us in violations_us:
         axes.axvline(at_us / scale, color=look.VERMILION, linewidth=1.6)
 
 
-def _trouble(place: int, fault: Fault, until_us: int) -> Bar:
-    """A fault as a bar."""
+def _fault_bar(place: int, fault: Fault, until_us: int) -> Bar:
+    """Return the bar of a fault."""
     kind = str(fault.__struct_config__.tag).replace("_", " ")
     return Bar(f"F{place + 1} {kind}", TROUBLE, fault.from_us, min(fault.until_us, until_us))
 
 
 def work_handles(colours: Mapping[Kind, str], there: Container[Kind]) -> list[Patch]:
-    """What those boxes mean that there are, for the legend."""
+    """Return the legend of the kinds of boxes that are in `there`."""
     return [Patch(facecolor=colour, label=kind.value) for kind, colour in colours.items() if kind in there]
 
 
 def state_handles(looks: Mapping[Kind, tuple[str, str]], there: Container[Kind], whose: str) -> list[Patch]:
-    """What those states mean that there are, for the legend."""
+    """Return the legend of the kinds of states that are in `there`."""
     return [
         Patch(facecolor=colour, hatch=hatch, edgecolor=EDGE, linewidth=0, label=f"{whose} {kind.value}")
         for kind, (colour, hatch) in looks.items()
@@ -269,7 +270,7 @@ def state_handles(looks: Mapping[Kind, tuple[str, str]], there: Container[Kind],
 
 
 def sign_handles(signs: Mapping[Kind, tuple[str, str]], there: Container[Kind]) -> list[Line2D]:
-    """What those marks mean that there are, for the legend."""
+    """Return the legend of the kinds of marks that are in `there`."""
     return [
         Line2D([], [], linestyle="none", marker=marker, color=colour, markersize=5, label=kind.value)
         for kind, (marker, colour) in signs.items()
@@ -278,18 +279,18 @@ def sign_handles(signs: Mapping[Kind, tuple[str, str]], there: Container[Kind]) 
 
 
 def _violation_handles(violations_us: Sequence[int]) -> list[Line2D]:
-    """What the line means, if there is one."""
+    """Return the legend of the lines of violations, empty if there are none."""
     line = Line2D([], [], color=look.VERMILION, linewidth=1.6, label="an invariant is violated")
     return [line] if violations_us else []
 
 
 def _legend_height(handles: int) -> float:
-    """That of a legend of so many."""
+    """Return the height of a legend with this number of handles."""
     return -(-handles // LEGEND_COLUMNS) * LEGEND_ROW
 
 
 def draw_legend(figure: Figure, handles: Sequence[Patch | Line2D], *, columns: int = LEGEND_COLUMNS) -> None:
-    """What the marks of a figure mean, below it."""
+    """Draw the legend below a figure."""
     figure.legend(
         handles=list(handles), loc="lower left", ncols=columns, columnspacing=1.4, handletextpad=0.6
     )

@@ -1,4 +1,4 @@
-"""The graph of a run's tables as a picture: what is read stands left of who reads it."""
+"""A picture of the graph of a run's tables: a table stands right of the tables that it reads."""
 
 from dataclasses import dataclass
 
@@ -25,75 +25,75 @@ TABLE, VIEW, EDGE = look.PALE, "#ffffff", "#8b949e"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Placed:
-    """Where a stop stands, in points from the upper left."""
+class Position:
+    """The position of a stop, in points from the upper left."""
 
     left: float
     right: float
     middle: float
 
 
-def graph_picture(given: Graph, *, seed: int) -> Picture:
-    """The graph; of a large one a part."""
-    graph = trimmed(given, nodes_max=NODES_MAX)
+def graph_picture(full_graph: Graph, *, seed: int) -> Picture:
+    """Return the picture of the graph; a large graph is trimmed to `NODES_MAX` nodes."""
+    graph = trimmed(full_graph, nodes_max=NODES_MAX)
     layout = layered(list(graph.nodes), graph.reads)
-    lines = {table: _lines(graph, table) for table in graph.nodes}
+    lines = {table: _box_lines(graph, table) for table in graph.nodes}
     box = 2 * PAD + LINE * max(map(len, lines.values()), default=1)
     rows = max(map(len, layout.layers), default=1)
     height = rows * (box + APART) + 2 * MARGIN + LEGEND
-    with look.paper(bands.WIDTH, height, font=bands.FONT) as figure:
+    with look.new_figure(bands.WIDTH, height, font=bands.FONT) as figure:
         axes = look.axes_within(figure, left=0, right=0, top=0, bottom=LEGEND)
         axes.set(xlim=(0, bands.WIDTH), ylim=(height - LEGEND, 0))
         axes.axis("off")
-        places = placed(layout, height=height - LEGEND)
+        places = stop_positions(layout, height=height - LEGEND)
         for route in layout.routes:
-            _edge(axes, [places[stop] for stop in route])
+            _draw_edge(axes, [places[stop] for stop in route])
         for table, stands in graph.nodes.items():
-            _box(axes, places[table], box, stands, lines[table])
-        bands.draw_legend(figure, _handles(graph), columns=5)
-        drawn = look.svg(figure, name="graph", told=_told(graph, seed))
-    left_out = len(given.nodes) - len(graph.nodes)
+            _draw_box(axes, places[table], box, stands, lines[table])
+        bands.draw_legend(figure, _legend_handles(graph), columns=5)
+        markup = look.svg(figure, name="graph", description=_description(graph, seed))
+    left_out = len(full_graph.nodes) - len(graph.nodes)
     return Picture(
         name="graph",
         title="Who reads whom",
         caption="All that stands at the end of the run; a table stands right of all that it reads. "
         "Of a dynamic table there are the target lag, the refresh mode, and what it is if it is not at rest."
         + (f" {left_out} more, at rest, are left out." if left_out else ""),
-        svg=drawn,
+        svg=markup,
         wide=True,
     )
 
 
-def placed(layout: Layout, *, height: float) -> dict[Stop, Placed]:
-    """Where each stop stands in a picture of such a height: layers side by side, each in the middle."""
+def stop_positions(layout: Layout, *, height: float) -> dict[Stop, Position]:
+    """Return the position of each stop: layers stand side by side, each centred in the height."""
     count = len(layout.layers)
     wide = min(BOX_MAX, (bands.WIDTH - 2 * MARGIN + BETWEEN_MIN) / max(count, 1) - BETWEEN_MIN)
     between = min(BETWEEN_MAX, (bands.WIDTH - 2 * MARGIN - count * wide) / max(count - 1, 1))
     first = (bands.WIDTH - count * wide - (count - 1) * between) / 2
-    found = {}
+    positions = {}
     for number, layer in enumerate(layout.layers):
         left = first + number * (wide + between)
         slot = (height - 2 * MARGIN) / max(len(layer), 1)
         for place, stop in enumerate(layer):
             middle = MARGIN + slot * (place + 0.5)
-            found[stop] = Placed(left=left, right=left + wide, middle=middle)
-    return found
+            positions[stop] = Position(left=left, right=left + wide, middle=middle)
+    return positions
 
 
-def _lines(graph: Graph, table: str) -> list[str]:
-    """What stands in a box."""
+def _box_lines(graph: Graph, table: str) -> list[str]:
+    """Return the lines of text in a table's box."""
     stands = graph.nodes[table]
     missing = sum(reader == table for _, reader in graph.missing)
     lacking = [f"{missing} {'name' if missing == 1 else 'names'} missing"] if missing else []
     if stands.mode is None:
         return [stands.name, stands.kind.value, *lacking]
-    lag = "DOWNSTREAM" if stands.lag is DOWNSTREAM or stands.lag is None else look.whole(stands.lag)
+    lag = "DOWNSTREAM" if stands.lag is DOWNSTREAM or stands.lag is None else look.exact_duration(stands.lag)
     condition = [] if stands.condition is None else [stands.condition.name.lower().replace("_", " ")]
     state = ", ".join([*condition, *(["late"] if stands.late else [])])
     return [stands.name, f"target {lag}", stands.mode.value, *lacking, *([state] if state else [])]
 
 
-def _box(axes: Axes, place: Placed, height: float, stands: Stands, lines: list[str]) -> None:
+def _draw_box(axes: Axes, place: Position, height: float, stands: Stands, lines: list[str]) -> None:
     wide = place.right - place.left
     axes.add_patch(
         FancyBboxPatch(
@@ -113,7 +113,7 @@ def _box(axes: Axes, place: Placed, height: float, stands: Stands, lines: list[s
         axes.text(
             place.left + wide / 2,
             first + LINE * number,
-            look.label(line, max(3, int((wide - PAD) / LETTER))),
+            look.short_label(line, max(3, int((wide - PAD) / LETTER))),
             ha="center",
             va="center",
             fontsize=bands.FONT if number == 0 else bands.FONT - 1,
@@ -128,8 +128,8 @@ def _colour(stands: Stands) -> str:
     return VIEW if stands.kind is Kind.VIEW else TABLE
 
 
-def _edge(axes: Axes, stops: list[Placed]) -> None:
-    """A line from the right of the first through the middle of the others to the left of the last."""
+def _draw_edge(axes: Axes, stops: list[Position]) -> None:
+    """Draw an arrow from the right of the first stop through the others to the left of the last."""
     points = [(stops[0].right, stops[0].middle)]
     for stop in stops[1:-1]:
         points += [(stop.left, stop.middle), (stop.right, stop.middle)]
@@ -149,26 +149,26 @@ def _edge(axes: Axes, stops: list[Placed]) -> None:
     axes.add_patch(PathPatch(head, facecolor=EDGE, edgecolor="none"))
 
 
-def _handles(graph: Graph) -> list[Patch]:
-    """What there is in the picture, each kind once."""
-    all_of = graph.nodes.values()
+def _legend_handles(graph: Graph) -> list[Patch]:
+    """Return the legend of the kinds of nodes that the picture has."""
+    nodes = graph.nodes.values()
     handles = []
-    if any(one.kind is Kind.TABLE for one in all_of):
+    if any(node.kind is Kind.TABLE for node in nodes):
         handles.append(Patch(facecolor=TABLE, edgecolor=EDGE, label="base table"))
-    if any(one.kind is Kind.VIEW for one in all_of):
+    if any(node.kind is Kind.VIEW for node in nodes):
         handles.append(Patch(facecolor=VIEW, edgecolor=EDGE, linestyle=(0, (2, 1)), label="view"))
     handles += [
         Patch(facecolor=colour, edgecolor=EDGE, label=f"dynamic table, {mode.value}")
         for mode, colour in COLOURS.items()
-        if any(one.mode is mode for one in all_of)
+        if any(node.mode is mode for node in nodes)
     ]
-    if not all(one.rests for one in all_of):
+    if not all(node.rests for node in nodes):
         handles.append(Patch(facecolor="none", edgecolor=look.VERMILION, label="not at rest, or late"))
     return handles
 
 
-def _told(graph: Graph, seed: int) -> str:
-    """The picture in words."""
-    names = {table: look.label(stands.name, 40) for table, stands in graph.nodes.items()}
+def _description(graph: Graph, seed: int) -> str:
+    """Return the picture in words."""
+    names = {table: look.short_label(stands.name, 40) for table, stands in graph.nodes.items()}
     reads = (f"{names[reader]} reads {names[source]}" for source, reader in graph.reads)
     return "; ".join([f"The graph at the end of the run of seed {seed}", *reads])

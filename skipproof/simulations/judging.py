@@ -1,4 +1,4 @@
-"""Histories that simulators recorded, judged by the checker of isolation, which shares no code with them."""
+"""Isolation checks of the histories that simulators record; the checker shares no code with simulators."""
 
 from collections.abc import Iterable, Iterator
 
@@ -6,25 +6,25 @@ from oracles.isolation import Verdict, check
 from sim.kernel.scenario_schema import Judgeable, Violation
 
 
-def lost(histories: Iterable[Judgeable]) -> Iterator[tuple[Judgeable, str]]:
-    """The histories that do not satisfy their level, or that cannot be judged, each with the reason."""
-    for one in histories:
-        result = check(one.history)
-        verdict = result.verdict(one.level)
+def lost_levels(histories: Iterable[Judgeable]) -> Iterator[tuple[Judgeable, str]]:
+    """Yield the histories that do not satisfy their level or cannot be judged, each with the reason."""
+    for history in histories:
+        result = check(history.history)
+        verdict = result.verdict(history.level)
         if verdict is not Verdict.VALID:
-            told = result.problem or ", ".join(
+            reason = result.problem or ", ".join(
                 f"{name}: {' '.join(str(witness).split())}" for name, witness in result.witness.items()
             )
-            yield one, f"{verdict.value} at {one.level}: {told}"
+            yield history, f"{verdict.value} at {history.level}: {reason}"
 
 
-def judged(histories: Iterable[Judgeable]) -> tuple[dict[str, float], list[Violation]]:
-    """How many levels were lost, by the invariant; and what of that must not be."""
+def judge_histories(histories: Iterable[Judgeable]) -> tuple[dict[str, float], list[Violation]]:
+    """Return the number of histories that lost their level, by measure, and the violations among them."""
     counts: dict[str, float] = {}
     wrong = []
-    for one, told in lost(histories):
-        name = f"lost_{one.invariant}"
+    for history, reason in lost_levels(histories):
+        name = f"lost_{history.invariant}"
         counts[name] = counts.get(name, 0) + 1
-        if one.required:
-            wrong.append(Violation(invariant=one.invariant, at_us=0, what=told))
+        if history.required:
+            wrong.append(Violation(invariant=history.invariant, at_us=0, what=reason))
     return counts, wrong

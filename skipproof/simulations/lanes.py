@@ -17,13 +17,13 @@ ROW, LANE_MIN = 5.0, 12.0
 ROWS_IN_ALL = 128
 
 WORK = {Doing.READING: look.BLUE, Doing.FOOTERS: look.SKY, Doing.PLANNING: look.PURPLE}
-# The colour and the hatching of what a node suffers.
+# The colour and the hatch of each state of a node.
 STATES = {
     Doing.DOWN: ("#c3c8ce", "xxx"),
     Doing.SLOW: ("#f9f3b0", ""),
     Doing.PARTED: ("#f6dcc8", "..."),
 }
-# The marker and the colour; markers differ in shape.
+# The marker and the colour of each sign; no two markers have the same shape.
 SIGNS = {
     Sign.CRASHED: ("X", look.BLACK),
     Sign.FAILED: ("v", look.VERMILION),
@@ -38,68 +38,69 @@ SIGNS = {
 ANSWERED, CANCELLED = look.GREEN, "#9aa4af"
 
 
-def rows_each(lanes: int) -> int:
-    """How many rows a lane may have where there are so many."""
+def rows_per_lane(lanes: int) -> int:
+    """Return the number of rows that each lane may have."""
     return max(1, min(8, ROWS_IN_ALL // max(lanes, 1)))
 
 
 def lanes_picture(line: Timeline, *, seed: int, violations_us: Sequence[int]) -> Picture:
-    """The timelines of a seed's run, and when it was found wrong."""
-    drawn = bands.timeline(
+    """Return the picture of the timelines of one run, with its violations."""
+    markup = bands.timeline_svg(
         "lanes",
         until_us=line.until_us,
-        above=("queries", (_asking(one, line.until_us) for one in line.asked)),
-        rows=[(_name(lane), max(LANE_MIN, ROW * lane.rows) + bands.STRIP) for lane in line.lanes],
+        above=("queries", (_query_bar(query, line.until_us) for query in line.asked)),
+        rows=[(_lane_name(lane), max(LANE_MIN, ROW * lane.rows) + bands.STRIP) for lane in line.lanes],
         troubles=line.troubles,
-        within=partial(_lanes, line),
+        draw_rows=partial(_draw_lanes, line),
         violations_us=violations_us,
-        handles=_handles(line),
-        told=_told(line, seed),
+        handles=_legend_handles(line),
+        description=_description(line, seed),
     )
-    return Picture(name="lanes", title="What each node did", caption=_caption(line), svg=drawn, wide=True)
+    return Picture(name="lanes", title="What each node did", caption=_caption(line), svg=markup, wide=True)
 
 
-def _name(lane: Lane) -> str:
+def _lane_name(lane: Lane) -> str:
     return "control plane" if lane.who is None else f"node {lane.who}"
 
 
-def _lanes(line: Timeline, axes: Axes, stacked: Sequence[Band], scale: int) -> None:
+def _draw_lanes(line: Timeline, axes: Axes, stacked: Sequence[Band], scale: int) -> None:
     for lane, band in zip(line.lanes, stacked, strict=True):
         for state in lane.states:
             until_us = min(state.until_us, line.until_us)
             bands.draw_state(axes, band, state.from_us / scale, until_us / scale, STATES[state.doing])
         bands.draw_boxes(axes, band, lane.work, WORK, until_us=line.until_us, rows=lane.rows)
         bands.draw_marks(axes, band, lane.marks, SIGNS, scale)
-    for one in line.asked:
-        if one.until_us is not None:
-            axes.axvline(one.until_us / scale, color=look.GREEN, linewidth=0.8, linestyle=(0, (2, 2)))
+    for query in line.asked:
+        if query.until_us is not None:
+            axes.axvline(query.until_us / scale, color=look.GREEN, linewidth=0.8, linestyle=(0, (2, 2)))
 
 
-def _handles(line: Timeline) -> list[Patch | Line2D]:
-    """What there is in a picture, each kind once."""
+def _legend_handles(line: Timeline) -> list[Patch | Line2D]:
+    """Return the legend of the kinds of marks that the picture has."""
     doing = {span.doing for lane in line.lanes for span in (*lane.work, *lane.states)}
     ended = Line2D([], [], color=look.GREEN, linewidth=0.8, linestyle=(0, (2, 2)), label="a query ends")
     return [
         *bands.work_handles(WORK, doing),
         *bands.state_handles(STATES, doing, "a node"),
         *bands.sign_handles(SIGNS, {mark.sign for lane in line.lanes for mark in lane.marks}),
-        *([ended] if any(one.until_us is not None for one in line.asked) else []),
+        *([ended] if any(query.until_us is not None for query in line.asked) else []),
     ]
 
 
-def _asking(one: Asking, until_us: int) -> Bar:
-    answered = one.until_us is not None and not one.cancelled
-    end_us = until_us if one.until_us is None else one.until_us
-    return Bar(one.query, ANSWERED if answered else CANCELLED, one.from_us, end_us)
+def _query_bar(query: Asking, until_us: int) -> Bar:
+    answered = query.until_us is not None and not query.cancelled
+    end_us = until_us if query.until_us is None else query.until_us
+    return Bar(query.query, ANSWERED if answered else CANCELLED, query.from_us, end_us)
 
 
-def _told(line: Timeline, seed: int) -> str:
-    """The picture in words."""
+def _description(line: Timeline, seed: int) -> str:
+    """Return the picture in words."""
     ends = [
-        f"{one.query} has no end"
-        if one.until_us is None
-        else f"{one.query} {'is cancelled' if one.cancelled else 'ends'} at {look.duration(one.until_us)}"
-        for one in line.asked
+        f"{query.query} has no end"
+        if query.until_us is None
+        else f"{query.query} {'is cancelled' if query.cancelled else 'ends'} "
+        f"at {look.duration(query.until_us)}"
+        for query in line.asked
     ]
     counts = [
         f"{sum(mark.count for lane in line.lanes for mark in lane.marks if mark.sign is sign)} times "
@@ -112,13 +113,13 @@ def _told(line: Timeline, seed: int) -> str:
 
 
 def _caption(line: Timeline) -> str:
-    told = [
+    sentences = [
         "A bar is a read, or several short ones with less than a pixel between them; a read that a crash cut "
         "short is not shown. A mark stands for all of its kind that it would cover."
     ]
     if any(lane.rows < lane.at_once for lane in line.lanes):
         most = max(lane.at_once for lane in line.lanes)
-        told.append(f"A node reads up to {most} things at once, of which several share a row here.")
+        sentences.append(f"A node reads up to {most} things at once, of which several share a row here.")
     if line.left_out:
-        told.append(f"{line.left_out} nodes are left out, idle ones before others.")
-    return " ".join(told)
+        sentences.append(f"{line.left_out} nodes are left out, idle ones before others.")
+    return " ".join(sentences)

@@ -1,4 +1,4 @@
-"""How long queries took over all runs, as a picture."""
+"""A picture of the latency of queries over all runs."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,31 +10,31 @@ from skipproof.simulations.look import Picture
 # Points.
 WIDTH, HEIGHT, LEGEND_ROW, FONT = 400.0, 250.0, 16.0, 10.5
 LEFT, RIGHT, TOP, BOTTOM = 46.0, 10.0, 10.0, 44.0
-# Of names that stand beside each other, and of one that stands alone.
+# The lengths of names in a legend of three columns, and of one column.
 SHORT, LABEL_MAX = 12, 60
-# Of fewer answers all lie within what is told.
+# With fewer answers, the least and the greatest latency are told instead of a percentile.
 FEW = 20
 
 
 def latency_picture(curves: Mapping[str, Sequence[float]], *, runs: int) -> Picture | None:
-    """Of each query, the share of its answers that came by then; None if there is no answer.
+    """Return the distribution of each query's latency as a picture; None if there is no answer.
 
     Args:
         curves: Latencies in us, by the name of a curve.
-        runs: Of how many runs they are.
+        runs: The number of runs.
     """
-    found = {name: np.sort(values) for name, values in curves.items() if len(values)}
-    if not found:
+    latencies = {name: np.sort(values) for name, values in curves.items() if len(values)}
+    if not latencies:
         return None
-    names = list(found)[: len(look.STYLES)]
-    least, most = min(found[name][0] for name in names), max(found[name][-1] for name in names)
-    unit, scale = look.unit_of(float(most))
+    names = list(latencies)[: len(look.STYLES)]
+    least, most = min(latencies[name][0] for name in names), max(latencies[name][-1] for name in names)
+    unit, scale = look.time_unit(float(most))
     columns = 3 if max(map(len, names)) <= SHORT else 1
     legend = LEGEND_ROW * -(-len(names) // columns)
-    with look.paper(WIDTH, HEIGHT + legend, font=FONT) as figure:
+    with look.new_figure(WIDTH, HEIGHT + legend, font=FONT) as figure:
         axes = look.axes_within(figure, left=LEFT, right=RIGHT, top=TOP, bottom=BOTTOM + legend)
         for name, (colour, dashes) in zip(names, look.STYLES, strict=False):
-            values = found[name]
+            values = latencies[name]
             at = np.concatenate([values[:1], values]) / scale
             share = np.linspace(0, 100, len(values) + 1)
             axes.plot(
@@ -43,12 +43,12 @@ def latency_picture(curves: Mapping[str, Sequence[float]], *, runs: int) -> Pict
                 drawstyle="steps-post",
                 color=colour,
                 linestyle=dashes,
-                label=look.label(name, LABEL_MAX),
+                label=look.short_label(name, LABEL_MAX),
             )
             if len(values) == 1:
                 axes.plot(at[-1:], share[-1:], marker="o", color=colour)
-        if look.multiplies([float(least), float(most)]):
-            look.multiply(axes.xaxis)
+        if look.is_logarithmic([float(least), float(most)]):
+            look.use_logarithmic_scale(axes.xaxis)
         else:
             if least < most / 2 or least == most:
                 axes.set_xlim(0, 1.05 * float(most) / scale or 1)
@@ -58,21 +58,21 @@ def latency_picture(curves: Mapping[str, Sequence[float]], *, runs: int) -> Pict
         axes.set_xlabel(f"from a query's beginning to its answer ({unit})")
         axes.set_ylabel("share of answers (%)")
         look.legend_below(figure, axes, columns)
-        told = "; ".join(f"{name} {_spread(found[name])}" for name in names)
-        drawn = look.svg(figure, name="latency", told=f"Latencies: {told}")
-    more = len(found) - len(names)
-    spreads = "; ".join(f"{name}: {_spread(found[name])}" for name in names)
+        texts = "; ".join(f"{name} {_spread_text(latencies[name])}" for name in names)
+        markup = look.svg(figure, name="latency", description=f"Latencies: {texts}")
+    more = len(latencies) - len(names)
+    spreads = "; ".join(f"{name}: {_spread_text(latencies[name])}" for name in names)
     return Picture(
         name="latency",
         title=f"Latency over {runs:,} {'run' if runs == 1 else 'runs'}",
         caption=f"The share of a query's answers that came within a time. {spreads}."
         + (f" {more} more are left out." if more else ""),
-        svg=drawn,
+        svg=markup,
     )
 
 
-def _spread(values: np.ndarray) -> str:
-    """Sorted latencies in words."""
+def _spread_text(values: np.ndarray) -> str:
+    """Return the median and the spread of sorted latencies as text."""
     middle, late = (look.duration(float(values[-(-len(values) * share // 100) - 1])) for share in (50, 95))
     if len(values) == 1:
         return middle

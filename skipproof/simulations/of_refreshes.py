@@ -7,21 +7,23 @@ from sim.refreshes.run import Run
 from sim.refreshes.sawtooths import sawtooths
 from sim.refreshes.timelines import Room, timeline
 from skipproof.simulations import look
-from skipproof.simulations.along import along
+from skipproof.simulations.along import curves_along_setting
 from skipproof.simulations.curves import Axis, curves_picture
 from skipproof.simulations.graphs import graph_picture
 from skipproof.simulations.lags import lags_picture, teeth_picture
 from skipproof.simulations.look import Picture
 from skipproof.simulations.refreshes import refreshes_picture
-from skipproof.simulations.simulating import Ran
+from skipproof.simulations.simulating import ScenarioRun
 
-# Of states of the catalog nearer to each other than this share of a run, a picture shows the last.
+# A run is divided into so many intervals; of the catalog's states in one interval a picture shows the last.
 NEAR = 1_000
 
 
-def of_run(run: Run, ran: Ran) -> list[Picture]:
-    """Those of one run; its checks tell of its end too, which no line marks."""
-    found_us = sorted({one.at_us for one in ran.violations if one.at_us < run.ended_us})
+def run_pictures(run: Run, ran: ScenarioRun) -> list[Picture]:
+    """Return the pictures of one run; violations found at the end of the run have no line."""
+    violations_us = sorted(
+        {violation.at_us for violation in ran.violations if violation.at_us < run.ended_us}
+    )
     lags = sawtooths(run, closer_us=run.ended_us // NEAR)
     pictures: list[Picture | None] = [graph_picture(graph(run), seed=ran.seed)]
     if lags:
@@ -29,15 +31,17 @@ def of_run(run: Run, ran: Ran) -> list[Picture]:
             lags_picture(lags, until_us=run.ended_us, seed=ran.seed),
             teeth_picture(lags[0], seed=ran.seed),
         ]
-    pictures.append(refreshes_picture(timeline(run, room=Room()), seed=ran.seed, violations_us=found_us))
+    pictures.append(refreshes_picture(timeline(run, room=Room()), seed=ran.seed, violations_us=violations_us))
     return [picture for picture in pictures if picture is not None]
 
 
-def of_all(runs: Sequence[Ran]) -> list[Picture]:
-    """How far behind tables came along what varies, where something does."""
+def summary_pictures(runs: Sequence[ScenarioRun]) -> list[Picture]:
+    """Return a picture of the greatest lag along a setting; none if the scenario varies nothing."""
     if len({ran.case.name for ran in runs}) == 1:
         return []
-    found = [(ran.case.settings, ran.measures["peak_us_max"]) for ran in runs]
-    unit, scale = look.unit_of(max(peak_us for _, peak_us in found))
+    peaks = [(ran.case.settings, ran.measures["peak_us_max"]) for ran in runs]
+    unit, scale = look.time_unit(max(peak_us for _, peak_us in peaks))
     axis = Axis(label=f"greatest lag of any table ({unit})", scale=scale)
-    return [curves_picture(along(found), axis, name="lag-along", title="Greatest lag by settings")]
+    return [
+        curves_picture(curves_along_setting(peaks), axis, name="lag-along", title="Greatest lag by settings")
+    ]

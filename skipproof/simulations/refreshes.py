@@ -1,4 +1,4 @@
-"""What became of each refresh of a run, as a picture: a row for each dynamic table."""
+"""A picture of the refreshes of a run: a row for each dynamic table."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -15,10 +15,11 @@ from skipproof.simulations.look import Picture
 
 # Points.
 ROW, LEAST = 9.0, 2.0
-# Statements that are nearer than that are told together; if there are many, those whose names would touch.
+# Statements nearer to each other than NEAR points share a bar; if there are more than MANY statements, those
+# nearer than NAME points do, so that names do not overlap.
 NEAR, NAME, MANY = 3.0, 40.0, 30
 NAME_MAX = 15
-# In this order one lies upon the other where there is no room beside.
+# Where bars overlap, later kinds are drawn over earlier ones.
 WORK = {
     RefreshAction.NO_DATA: "#9aa4af",
     RefreshAction.INCREMENTAL: look.BLUE,
@@ -38,45 +39,45 @@ SAID, REFUSED = look.SKY, look.VERMILION
 
 
 def refreshes_picture(line: Timeline, *, seed: int, violations_us: Sequence[int]) -> Picture:
-    """The rows of a seed's run, and when it was found wrong."""
-    drawn = bands.timeline(
+    """Return the picture of one run, with its violations."""
+    markup = bands.timeline_svg(
         "refreshes",
         until_us=line.until_us,
         above=("statements", statement_bars(line.said, line.until_us)),
-        rows=[(look.label(row.name, NAME_MAX), bands.STRIP + ROW) for row in line.rows],
+        rows=[(look.short_label(row.name, NAME_MAX), bands.STRIP + ROW) for row in line.rows],
         troubles=line.troubles,
-        within=partial(_rows, line),
+        draw_rows=partial(_draw_rows, line),
         violations_us=violations_us,
-        handles=_handles(line),
-        told=_told(line, seed),
+        handles=_legend_handles(line),
+        description=_description(line, seed),
     )
     return Picture(
         name="refreshes",
         title="What each table's refreshes did",
         caption=_caption(line),
-        svg=drawn,
+        svg=markup,
         wide=True,
     )
 
 
-def statement_bars(said: Sequence[Said], until_us: int) -> Iterable[Bar]:
-    """Statements as bars of no length, those together that are near each other."""
-    near = NEAR if len(said) <= MANY else NAME
+def statement_bars(statements: Sequence[Said], until_us: int) -> Iterable[Bar]:
+    """Yield statements as bars without length; statements near each other share a bar."""
+    near = NEAR if len(statements) <= MANY else NAME
     near_us = until_us * near / (bands.WIDTH - bands.LEFT - bands.RIGHT)
     together: list[list[Said]] = []
-    for one in said:
-        if together and one.at_us - together[-1][0].at_us < near_us:
-            together[-1].append(one)
+    for statement in statements:
+        if together and statement.at_us - together[-1][0].at_us < near_us:
+            together[-1].append(statement)
         else:
-            together.append([one])
+            together.append([statement])
     for group in together:
         first, last = group[0].place + 1, group[-1].place + 1
         name = f"S{first}" if first == last else f"S{first}–{last}"
-        colour = REFUSED if any(one.refused for one in group) else SAID
+        colour = REFUSED if any(statement.refused for statement in group) else SAID
         yield Bar(name, colour, group[0].at_us, group[-1].at_us)
 
 
-def _rows(line: Timeline, axes: Axes, stacked: Sequence[Band], scale: int) -> None:
+def _draw_rows(line: Timeline, axes: Axes, stacked: Sequence[Band], scale: int) -> None:
     for row, band in zip(line.rows, stacked, strict=True):
         for state in row.states:
             bands.draw_state(axes, band, state.from_us / scale, state.until_us / scale, STATES[state.doing])
@@ -84,8 +85,8 @@ def _rows(line: Timeline, axes: Axes, stacked: Sequence[Band], scale: int) -> No
         bands.draw_marks(axes, band, row.marks, SIGNS, scale)
 
 
-def _handles(line: Timeline) -> list[Patch | Line2D]:
-    """What there is in a picture, each kind once."""
+def _legend_handles(line: Timeline) -> list[Patch | Line2D]:
+    """Return the legend of the kinds of marks that the picture has."""
     return [
         *bands.work_handles(WORK, {span.doing for row in line.rows for span in row.work}),
         *bands.state_handles(STATES, {span.doing for row in line.rows for span in row.states}, "it is"),
@@ -93,8 +94,8 @@ def _handles(line: Timeline) -> list[Patch | Line2D]:
     ]
 
 
-def _told(line: Timeline, seed: int) -> str:
-    """The picture in words."""
+def _description(line: Timeline, seed: int) -> str:
+    """Return the picture in words."""
     marks = [mark for row in line.rows for mark in row.marks]
     counts = {sign: sum(mark.count for mark in marks if mark.sign is sign) for sign in SIGNS}
     return "; ".join(
@@ -107,11 +108,13 @@ def _told(line: Timeline, seed: int) -> str:
 
 
 def _caption(line: Timeline) -> str:
-    told = [
+    sentences = [
         "A bar goes from where a refresh has chosen its action to where it is committed or fails; it is at "
         "least as wide as can be seen, and one bar may be several that stand too near to be told apart. "
         "S and F are the numbers of statements and faults."
     ]
     if line.left_out:
-        told.append(f"{line.left_out} tables are left out, those first to which nothing of note happened.")
-    return " ".join(told)
+        sentences.append(
+            f"{line.left_out} tables are left out, those first to which nothing of note happened."
+        )
+    return " ".join(sentences)

@@ -1,7 +1,7 @@
-"""The report of a simulation as one HTML page: what was measured, what was violated, and pictures.
+"""The report of a simulation as one HTML page: measures, violations and pictures.
 
-The page asks nothing of the network and runs no script. The pictures of one run are those of the first seed
-that violates an invariant, else of the first one; it is run again for them, as traces are not kept.
+The page loads nothing from the network and runs no script. The pictures of one run show the first seed that
+violates an invariant, else the first seed; the seed is run again for them, because traces are not kept.
 """
 
 import functools
@@ -18,31 +18,31 @@ from sim.scans.scenario import Scanned, Scenario
 from skipproof import pages
 from skipproof.simulations import look, of_refreshes, of_scans
 from skipproof.simulations.look import Picture
-from skipproof.simulations.simulating import Ran, Simulated
-from skipproof.simulations.summaries import compared
+from skipproof.simulations.simulating import ScenarioRun, SimulationResult
+from skipproof.simulations.summaries import ratio_rows
 
 RUNS_TOLD_MAX, VIOLATIONS_TOLD_MAX, MISSED_TOLD_MAX = 50, 10, 100
 STATEMENTS_TOLD_MAX = 100
 _TEMPLATE = "report.html.jinja"
 
 
-def write_report(simulated: Simulated, path: Path) -> None:
+def write_report(simulated: SimulationResult, path: Path) -> None:
     """Write the page of a scenario's runs.
 
     Raises:
         InputError: it cannot be written there.
     """
-    pages.write(render(simulated), path)
+    pages.write_page(render(simulated), path)
 
 
-def render(simulated: Simulated) -> str:
-    """The page of a scenario's runs."""
+def render(simulated: SimulationResult) -> str:
+    """Return the page of a scenario's runs."""
     wrong = [ran for ran in simulated.runs if ran.violations]
     chosen = (wrong or simulated.runs)[0]
     scenario = chosen.case.scenario
     played = scenario.play(chosen.seed)
     run = played.run if isinstance(played, Scanned | Refreshes) else None
-    of_all, of_run = _pictures(played, simulated, chosen)
+    summary_pictures, run_pictures = _pictures(played, simulated, chosen)
     statements = said(played.trace)
     return (
         _environment()
@@ -55,30 +55,36 @@ def render(simulated: Simulated) -> str:
             violations_max=VIOLATIONS_TOLD_MAX,
             missed=simulated.missed[:MISSED_TOLD_MAX],
             summaries=simulated.summaries,
-            compared=list(compared(simulated.scenario, simulated.runs)),
+            ratios=list(ratio_rows(simulated.scenario, simulated.runs)),
             chosen=chosen,
             faults=[_fault(fault) for fault in run.faults] if run else [],
-            of_run=of_run,
-            of_all=of_all,
-            said=[(one, look.duration(one.at_us)) for one in statements[:STATEMENTS_TOLD_MAX]],
-            said_more=len(statements[STATEMENTS_TOLD_MAX:]),
-            asked=scenario.query if isinstance(scenario, Scenario) else [],
+            run_pictures=run_pictures,
+            summary_pictures=summary_pictures,
+            statements=[
+                (statement, look.duration(statement.at_us)) for statement in statements[:STATEMENTS_TOLD_MAX]
+            ],
+            statements_left=len(statements[STATEMENTS_TOLD_MAX:]),
+            queries=scenario.query if isinstance(scenario, Scenario) else [],
         )
     )
 
 
-def _pictures(played: Played, simulated: Simulated, chosen: Ran) -> tuple[list[Picture], list[Picture]]:
-    """Those of all runs, and those of one."""
+def _pictures(
+    played: Played, simulated: SimulationResult, chosen: ScenarioRun
+) -> tuple[list[Picture], list[Picture]]:
+    """Return the pictures of all runs, and the pictures of the chosen run."""
     if isinstance(played, Refreshes):
-        return of_refreshes.of_all(simulated.runs), of_refreshes.of_run(played.run, chosen)
+        return of_refreshes.summary_pictures(simulated.runs), of_refreshes.run_pictures(played.run, chosen)
     if isinstance(played, Scanned):
-        drawn = isinstance(simulated.scenario, Scenario) and simulated.scenario.drawn
-        return of_scans.of_all(simulated.runs, drawn=drawn), of_scans.of_run(played.run, chosen)
+        draws_queries = isinstance(simulated.scenario, Scenario) and simulated.scenario.drawn
+        return of_scans.summary_pictures(simulated.runs, draws_queries=draws_queries), of_scans.run_pictures(
+            played.run, chosen
+        )
     return [], []
 
 
 def _fault(fault: Fault) -> dict[str, str]:
-    """A fault for people: its kind, when it was, and what is not as by default."""
+    """Return a fault as texts: its kind, its times, and its parameters that have a value."""
     facts = msgspec.to_builtins(fault)
     kind, first, last = facts.pop("kind"), facts.pop("from_us"), facts.pop("until_us")
     return {
@@ -91,4 +97,4 @@ def _fault(fault: Fault) -> dict[str, str]:
 
 @functools.cache
 def _environment() -> Environment:
-    return pages.environment(Path(__file__).parent)
+    return pages.template_environment(Path(__file__).parent)

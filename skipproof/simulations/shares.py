@@ -1,4 +1,4 @@
-"""What became of blocks, as pictures: in one run as time goes by, and over all runs."""
+"""Pictures of the shares of blocks pruned and read: in one run over time, and over all runs."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,10 +10,10 @@ from sim.scans.prune_timeline import CANCELLED, READ, Settling
 from skipproof.simulations import bands, look
 from skipproof.simulations.look import Picture
 
-# Points; what is of one run is as wide as its timelines, and its times stand below theirs.
+# Points. The picture of one run is as wide as its timelines, so that their axes of time agree.
 WIDTH, HEIGHT, LEGEND_ROW, FONT = 400.0, 250.0, 16.0, 10.5
 LEFT, RIGHT, TOP, BOTTOM = 46.0, 12.0, 10.0, 44.0
-# More columns could not be told apart.
+# More columns could not be distinguished.
 RUNS_MAX = 400
 
 TECHNIQUES = {
@@ -23,53 +23,62 @@ TECHNIQUES = {
     "topk": look.GREEN,
 }
 READ_COLOUR = "#57606a"
-# What a node prunes is hatched; the control plane's is not.
+# Blocks pruned by nodes are hatched, those pruned by the control plane are not.
 HATCHED = {"node": "////"}
 
 
-def settling_picture(found: Settling, *, until_us: int, seed: int) -> Picture:
-    """The shares of blocks that were pruned, read, and open, by then."""
-    unit, scale = look.unit_of(until_us)
-    edges = np.array([*found.at_us, max(until_us, found.at_us[-1] + 1)]) / scale
-    shares = {name: 100 * np.array(blocks) / max(found.total, 1) for name, blocks in found.blocks.items()}
-    with look.paper(bands.WIDTH, _height(len(shares) + 1, columns=4), font=bands.FONT) as figure:
-        axes = _stacked(figure, shares, edges, rest="not settled", left=bands.LEFT, columns=4)
+def settling_picture(timeline: Settling, *, until_us: int, seed: int) -> Picture:
+    """Return a picture of the shares of blocks pruned, read and not settled, over the time of a run."""
+    unit, scale = look.time_unit(until_us)
+    edges = np.array([*timeline.at_us, max(until_us, timeline.at_us[-1] + 1)]) / scale
+    shares = {
+        name: 100 * np.array(blocks) / max(timeline.total, 1) for name, blocks in timeline.blocks.items()
+    }
+    with look.new_figure(bands.WIDTH, _height(len(shares) + 1, columns=4), font=bands.FONT) as figure:
+        axes = _draw_stacked_shares(figure, shares, edges, rest="not settled", left=bands.LEFT, columns=4)
         axes.set_xlim(0, until_us / scale)
         axes.set_xlabel(f"time since the beginning of the run ({unit})")
-        told = ", ".join(f"{_told(name)} {share[-1]:.3g} %" for name, share in shares.items())
-        drawn = look.svg(figure, name="settling", told=f"Shares of blocks at the end of seed {seed}: {told}")
+        texts = ", ".join(f"{_share_name(name)} {share[-1]:.3g} %" for name, share in shares.items())
+        markup = look.svg(
+            figure, name="settling", description=f"Shares of blocks at the end of seed {seed}: {texts}"
+        )
     return Picture(
         name="settling",
-        title=f"What became of {found.total:,} blocks",
+        title=f"What became of {timeline.total:,} blocks",
         caption="Blocks of the scans of all queries, by how they were settled until then: pruned, by "
         "technique and place, or read and taken by the control plane. Hatched is what nodes prune.",
-        svg=drawn,
+        svg=markup,
         wide=True,
     )
 
 
 def pruned_picture(runs: Sequence[Mapping[str, float]], *, left_out: int) -> Picture:
-    """The shares of pruned blocks in each run, in the order of their sums.
+    """Return a picture of the share of pruned blocks in each run, least pruned run first.
 
     Args:
-        runs: The measures of runs, of each of which the blocks are known.
+        runs: The measures of runs that have counted their blocks.
         left_out: How many more runs there are.
     """
-    shares = sorted((_shares(run) for run in runs), key=lambda one: (sum(one.values()), sorted(one.items())))
+    shares = sorted(
+        (_shares(run) for run in runs),
+        key=lambda run_shares: (sum(run_shares.values()), sorted(run_shares.items())),
+    )
     chosen = np.unique(np.linspace(0, len(shares) - 1, min(len(shares), RUNS_MAX)).astype(int))
-    names = sorted({name for one in shares for name in one})
+    names = sorted({name for run_shares in shares for name in run_shares})
     stacked = {name: np.array([shares[at].get(name, 0.0) for at in chosen]) for name in names}
-    sums = [sum(one.values()) for one in shares]
-    with look.paper(WIDTH, _height(len(names) + 1, columns=2), font=FONT) as figure:
+    sums = [sum(run_shares.values()) for run_shares in shares]
+    with look.new_figure(WIDTH, _height(len(names) + 1, columns=2), font=FONT) as figure:
         edges = np.linspace(0, 100, len(chosen) + 1)
-        axes = _stacked(figure, stacked, edges, rest="not pruned", left=LEFT, columns=2)
+        axes = _draw_stacked_shares(figure, stacked, edges, rest="not pruned", left=LEFT, columns=2)
         axes.set_xlim(0, 100)
         axes.set_xlabel("share of runs, least pruned first (%)")
-        told = (
+        description = (
             f"from {sums[0]:.3g} % to {sums[-1]:.3g} %, half of the runs {sums[len(sums) // 2]:.3g} % or more"
         )
-        drawn = look.svg(
-            figure, name="pruned", told=f"The pruned share of blocks over {len(runs)} runs: {told}"
+        markup = look.svg(
+            figure,
+            name="pruned",
+            description=f"The pruned share of blocks over {len(runs)} runs: {description}",
         )
     more = f" {left_out} runs in which a query has no end are left out." if left_out else ""
     return Picture(
@@ -77,7 +86,7 @@ def pruned_picture(runs: Sequence[Mapping[str, float]], *, left_out: int) -> Pic
         title=f"How much was pruned in {len(runs):,} {'run' if len(runs) == 1 else 'runs'}",
         caption="Each column is a run: the shares of its blocks that were pruned, by technique and place."
         f"{more}",
-        svg=drawn,
+        svg=markup,
     )
 
 
@@ -94,7 +103,7 @@ def _height(kinds: int, *, columns: int) -> float:
     return HEIGHT + LEGEND_ROW * -(-kinds // columns)
 
 
-def _stacked(
+def _draw_stacked_shares(
     figure: Figure,
     shares: Mapping[str, np.ndarray],
     edges: np.ndarray,
@@ -103,7 +112,7 @@ def _stacked(
     left: float,
     columns: int,
 ) -> Axes:
-    """Shares of blocks in steps, one upon the other."""
+    """Draw the shares of blocks as stacked steps, and return the axes."""
     axes = look.axes_within(
         figure,
         left=left,
@@ -114,7 +123,7 @@ def _stacked(
     below = np.zeros(len(edges) - 1)
     for name, share in shares.items():
         above = below + share
-        colour, hatch = _colour(name)
+        colour, hatch = _colour_and_hatch(name)
         axes.stairs(
             above,
             edges,
@@ -124,7 +133,7 @@ def _stacked(
             edgecolor="#ffffff",
             hatch=hatch,
             linewidth=0.4,
-            label=_told(name),
+            label=_share_name(name),
         )
         below = above
     axes.stairs(
@@ -143,7 +152,7 @@ def _stacked(
     return axes
 
 
-def _colour(name: str) -> tuple[str, str]:
+def _colour_and_hatch(name: str) -> tuple[str, str]:
     technique, _, where = name.partition(" at ")
     if name == READ:
         return READ_COLOUR, ""
@@ -152,7 +161,7 @@ def _colour(name: str) -> tuple[str, str]:
     return TECHNIQUES.get(technique, look.SKY), HATCHED.get(where, "")
 
 
-def _told(name: str) -> str:
+def _share_name(name: str) -> str:
     technique, at, where = name.partition(" at ")
     places = {"compile": "at compile time", "control": "by the control plane", "node": "by nodes"}
     return f"{technique}, {places.get(where, where)}" if at else name

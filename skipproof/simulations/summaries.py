@@ -1,4 +1,4 @@
-"""What was measured of each case of a scenario, and of cases held against each other, beside what was due."""
+"""Summaries of measures, by case and as ratios of cases, beside the scenario's expectations."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from sim.kernel.varying import listed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A measure of several runs, or the ratio of two, for people.
+    """A measure of several runs, or the ratio of two measures, as text.
 
     Attributes:
-        expected: In words.
-        met: Whether it is so; None where nothing is expected.
+        expected: The expectation in words, empty if there is none.
+        met: Whether the expectation is met; None if there is none.
     """
 
     measure: str
@@ -27,47 +27,53 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """The measures of one case; its name is empty where nothing varies."""
+    """The measures of one case; the name of the case is empty if the scenario varies nothing."""
 
     case: str
     rows: tuple[Row, ...]
 
 
-def summaries(given: Claimed, runs: Sequence[Measured], *, judged: bool) -> list[Summary]:
-    """What was measured, case by case, but for what was nowhere and is not expected.
+def case_summaries(scenario: Claimed, runs: Sequence[Measured], *, with_expectations: bool) -> list[Summary]:
+    """Return the measures of each case, without those that are 0 in all runs and not expected.
 
     Args:
-        judged: Whether expectations are asked of these runs.
+        with_expectations: Whether the runs are compared with the scenario's expectations.
     """
     by_case: dict[str, list[Measured]] = {}
     for run in runs:
         by_case.setdefault(run.case.name, []).append(run)
-    due = _due(given, runs) if judged else []
-    return [Summary(case=name, rows=tuple(_rows(name, of, due))) for name, of in by_case.items()]
+    expected = _expected_bounds(scenario, runs) if with_expectations else []
+    return [Summary(case=name, rows=tuple(_rows(name, of, expected))) for name, of in by_case.items()]
 
 
-def compared(given: Claimed, runs: Sequence[Measured]) -> Iterator[Row]:
-    """The ratios that are expected."""
-    for due in given.compare:
-        found = sorted(ratio for _, _, ratio in ratios(due, runs))
-        if not found:
+def ratio_rows(scenario: Claimed, runs: Sequence[Measured]) -> Iterator[Row]:
+    """Yield the ratios of measures that the scenario expects."""
+    for bounds in scenario.compare:
+        values = sorted(ratio for _, _, ratio in ratios(bounds, runs))
+        if not values:
             continue
-        where = f" where {listed(due.where)}" if due.where else ""
-        kept = (due.min is None or found[0] >= due.min) and (due.max is None or found[-1] <= due.max)
-        least, median, most = _ends(found)
+        where = f" where {listed(bounds.where)}" if bounds.where else ""
+        kept = (bounds.min is None or values[0] >= bounds.min) and (
+            bounds.max is None or values[-1] <= bounds.max
+        )
+        least, median, most = _least_median_most(values)
         yield Row(
-            measure=f"{due.measure} of {listed(due.of)} to {listed(due.to)}{where}",
+            measure=f"{bounds.measure} of {listed(bounds.of)} to {listed(bounds.to)}{where}",
             least=least,
             median=median,
             most=most,
-            expected=_told(due.min, due.max, None),
+            expected=_bounds_text(bounds.min, bounds.max, None),
             met=kept,
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Due:
-    """Bounds of a measure of some runs, and the cases that do not keep to them: all if one has no name."""
+class _ExpectedBounds:
+    """The expected bounds of a measure, for the cases with some settings.
+
+    Attributes:
+        missed: The names of the cases outside of the bounds; an empty name stands for all cases.
+    """
 
     measure: str
     bounds: Bounds
@@ -75,16 +81,18 @@ class _Due:
     missed: frozenset[str]
 
 
-def _due(given: Claimed, runs: Sequence[Measured]) -> list[_Due]:
-    parts = [({}, given.expect), *((part.settings, part.expect) for part in given.where)]
+def _expected_bounds(scenario: Claimed, runs: Sequence[Measured]) -> list[_ExpectedBounds]:
+    parts = [({}, scenario.expect), *((part.settings, part.expect) for part in scenario.where)]
     return [
-        _Due(
+        _ExpectedBounds(
             measure=measure,
             bounds=bounds,
             settings=settings,
             missed=frozenset(
-                one.case
-                for one in out_of_bounds({measure: bounds}, [run for run in runs if run.case.has(settings)])
+                outlier.case
+                for outlier in out_of_bounds(
+                    {measure: bounds}, [run for run in runs if run.case.has(settings)]
+                )
             ),
         )
         for settings, expect in parts
@@ -92,28 +100,30 @@ def _due(given: Claimed, runs: Sequence[Measured]) -> list[_Due]:
     ]
 
 
-def _rows(case: str, runs: Sequence[Measured], due: Sequence[_Due]) -> Iterator[Row]:
-    asked = [one for one in due if runs[0].case.has(one.settings)]
+def _rows(case: str, runs: Sequence[Measured], expected: Sequence[_ExpectedBounds]) -> Iterator[Row]:
+    of_case = [bound for bound in expected if runs[0].case.has(bound.settings)]
     for measure in sorted({*(measure for run in runs for measure in run.measures)}):
         values = sorted(run.measures.get(measure, 0) for run in runs)
-        of_it = [one for one in asked if one.measure == measure]
+        of_it = [bound for bound in of_case if bound.measure == measure]
         if not values[-1] and not of_it:
             continue
-        least, median, most = _ends(values)
+        least, median, most = _least_median_most(values)
         yield Row(
             measure=measure,
             least=least,
             median=median,
             most=most,
-            expected="; ".join(_told(one.bounds.min, one.bounds.max, one.bounds.some) for one in of_it),
-            met=not any({case, ""} & one.missed for one in of_it) if of_it else None,
+            expected="; ".join(
+                _bounds_text(bound.bounds.min, bound.bounds.max, bound.bounds.some) for bound in of_it
+            ),
+            met=not any({case, ""} & bound.missed for bound in of_it) if of_it else None,
         )
 
 
-def _ends(values: Sequence[float]) -> tuple[str, str, str]:
+def _least_median_most(values: Sequence[float]) -> tuple[str, str, str]:
     return number(values[0]), number(values[len(values) // 2]), number(values[-1])
 
 
-def _told(least: float | None, most: float | None, some: float | None) -> str:
+def _bounds_text(least: float | None, most: float | None, some: float | None) -> str:
     ends = ((least, "or more"), (most, "or less"), (some, "in some seed"))
     return ", ".join(f"{number(end)} {what}" for end, what in ends if end is not None)

@@ -1,1 +1,1 @@
-"""The stand: engines that prune are asked questions, beside themselves with nothing to prune by."""
+"""The stand asks an engine each question twice, over data that it can prune and over data that it cannot."""

@@ -1,6 +1,6 @@
-"""The hunt beside a project's own tests: `pytest --skipproof-engine duckdb` adds items that ask DuckDB.
+"""The pytest plugin: `pytest --skipproof-engine duckdb` adds test items that hunt in DuckDB.
 
-pytest imports this in every run, so that it imports nothing of the stand until an engine is named.
+pytest imports this module in every run, so it imports the stand only once an engine is named.
 """
 
 import importlib.util
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from skipproof.stand.workers.workers import Worker
 
 EXAMPLES_PER_ITEM = 100
-# A round of the hunt takes one seed, and an item as many rounds as it has findings and refusals for.
+# A round of the hunt takes one seed; the number of rounds of an item depends on its findings and refusals.
 SEEDS_PER_ITEM = 1_000
 
 
 class Contradicted(Exception):
-    """The engine contradicts itself, or cannot be asked; the message is for people."""
+    """The engine contradicts itself, or cannot be asked; the message is the report of the failure."""
 
 
 class Workers:
-    """The engines of a run by their labels, each started when it is first asked.
+    """The workers of a run's engines by label; each is started when it is first needed.
 
     Attributes:
-        commands: What starts each of them.
-        areas: The classes of questions that they are asked.
+        commands: The command that starts each worker.
+        areas: The classes of questions that the hunt asks.
     """
 
     def __init__(self, commands: dict[str, tuple[str, ...]], areas: Sequence[str]) -> None:
@@ -41,11 +41,11 @@ class Workers:
         self._started: dict[str, Worker] = {}
         self._stack = ExitStack()
 
-    def of(self, label: str) -> "Worker":
-        """The worker of an engine.
+    def worker(self, label: str) -> "Worker":
+        """Return the worker of an engine; start it if it is not running.
 
         Raises:
-            WorkerError: it does not start.
+            WorkerError: the worker does not start.
         """
         from skipproof.stand.workers.workers import Worker
 
@@ -54,7 +54,7 @@ class Workers:
         return self._started[label]
 
     def close(self) -> None:
-        """End all of them."""
+        """End all workers."""
         self._stack.close()
 
 
@@ -62,48 +62,48 @@ WORKERS = pytest.StashKey[Workers]()
 
 
 class HuntItem(pytest.Item):
-    """Some questions of one class to one engine."""
+    """A test item: a part of a hunt, with questions of one class for one engine."""
 
-    def __init__(self, *, part: "Part", **given: Any) -> None:
-        super().__init__(**given)
+    def __init__(self, *, part: "Part", **arguments: Any) -> None:
+        super().__init__(**arguments)
         self.part = part
         self.add_marker("skipproof")
 
     def runtest(self) -> None:
-        """Hunt, and fail with what is found.
+        """Hunt, and fail if there are findings.
 
         Raises:
-            Contradicted: something is found, or nothing could be asked.
+            Contradicted: there is a finding, or no question could be asked.
         """
-        # Collecting puts folders of tests on the path, after `pytest_configure` has looked.
+        # Collecting puts folders of tests on the path after `pytest_configure` has checked it.
         sentence = hidden_package()
         if sentence is not None:
             raise Contradicted(sentence)
-        from skipproof.stand.hunt.parts import UNASKED, hunted
+        from skipproof.stand.hunt.parts import UNASKED, hunt_part
         from skipproof.stand.workers.workers import WorkerError
 
         try:
-            told = hunted(self.config.stash[WORKERS].of(self.part.label), self.part)
+            report = hunt_part(self.config.stash[WORKERS].worker(self.part.label), self.part)
         except WorkerError as error:
             raise Contradicted(f"{self.part.label}: {error}") from error
-        if told is UNASKED:
+        if report is UNASKED:
             pytest.skip(f"{self.part.label} does not answer the class {self.part.area}")
-        if told:
-            raise Contradicted(f"{told}\nThe same again: {_again(self.part, self.config)}")
+        if report:
+            raise Contradicted(f"{report}\nThe same again: {_replay_command(self.part, self.config)}")
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """A finding is told without the stack that found it."""
+        """Return the report of a finding without the Python traceback."""
         if isinstance(excinfo.value, Contradicted):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        """What the head of a failure says."""
+        """Return the heading of a failure."""
         return self.path, None, self.nodeid
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options, none of which does anything without an engine."""
+    """Add the options; they have no effect unless an engine is named."""
     group = parser.getgroup("skipproof", "skipproof: hunts for what an engine's pruning gets wrong")
     group.addoption("--skipproof-engine", action="append", default=[], metavar="NAME", help="ask this engine")
     group.addoption(
@@ -127,10 +127,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Look for the engines that are named.
+    """Look up the engines that the options name.
 
     Raises:
-        pytest.UsageError: there is no such engine, or what the hunt needs is not installed or hidden.
+        pytest.UsageError: there is no such engine, or a package that the hunt needs is missing or hidden.
     """
     if not config.getoption("skipproof_engine") and not config.getoption("skipproof_command"):
         return
@@ -149,7 +149,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """End the workers."""
+    """End the workers of the hunt."""
     if WORKERS in config.stash:
         config.stash[WORKERS].close()
 
@@ -158,7 +158,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """Add the items of the hunt behind the others, before `-k` and `-m` choose among them."""
+    """Add the items of the hunt after all others, before `-k` and `-m` select among them."""
     if WORKERS not in config.stash:
         return
     for part in _parts(config):
@@ -167,12 +167,12 @@ def pytest_collection_modifyitems(
 
 
 def _commands(config: pytest.Config) -> dict[str, tuple[str, ...]]:
-    from skipproof.stand.workers.engines import UnknownEngine, engine
+    from skipproof.stand.workers.engines import UnknownEngine, find_engine
 
     commands: dict[str, tuple[str, ...]] = {}
     for name in config.getoption("skipproof_engine"):
         try:
-            commands[name] = engine(name).command
+            commands[name] = find_engine(name).command
         except UnknownEngine as error:
             raise pytest.UsageError(f"--skipproof-engine: {error}") from error
     for ordinal, command in enumerate(config.getoption("skipproof_command"), start=1):
@@ -200,8 +200,8 @@ def _parts(config: pytest.Config) -> Iterator["Part"]:
                 )
 
 
-def _again(part: "Part", config: pytest.Config) -> str:
-    """The command that runs one item alone."""
+def _replay_command(part: "Part", config: pytest.Config) -> str:
+    """Return the command that runs one item alone."""
     commands = config.stash[WORKERS].commands
     named = part.label in config.getoption("skipproof_engine")
     engine = ["--skipproof-engine", part.label]

@@ -15,7 +15,7 @@ from sim.kernel.expecting import Measured, missed
 from sim.kernel.varying import Case, cases
 from sim.scans.scenario import Scenario, scenario
 from skipproof.commands.cli import app
-from skipproof.simulations.simulating import ran
+from skipproof.simulations.simulating import run_case
 
 SCENARIOS = sorted((Path(__file__).parents[2] / "sim" / "scenarios").glob("*.toml"))
 NAMES = [path.stem for path in SCENARIOS]
@@ -40,7 +40,7 @@ def test_a_scenario_holds_and_shows_what_it_claims(path: Path, deep: bool) -> No
     found, chosen = [], [case for case in cases(given) if deep or _is_small(case)]
     for case in chosen:
         for seed in range(given.seeds.first, given.seeds.first + count):
-            run = ran(case, seed)
+            run = run_case(case, seed)
             assert run.violations == ()
             found.append(run)
     assert given.expect or given.where or given.compare

@@ -22,7 +22,7 @@ from sim.refreshes.measures import measures
 from sim.refreshes.model import Setup
 from sim.refreshes.run import run
 from sim.refreshes.worlds import SmallWorld, small_world
-from skipproof.simulations.judging import judged
+from skipproof.simulations.judging import judge_histories
 from strategies.faults.refresh_faults import refresh_fault_plans
 
 SEEDS_AT_ONCE = 25
@@ -34,7 +34,7 @@ ASSERTIONS = ("AssertionError", "MissingRow", "RepeatedRow", "DuplicateRowId")
 def wrong(world: SmallWorld, seed: int, cast: Cast = RIGHT) -> Iterable[Violation]:
     """What does not hold of a run, the isolation of its history included."""
     run = world.run(seed, cast)
-    return violations(run) or judged(histories(run))[1]
+    return violations(run) or judge_histories(histories(run))[1]
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -64,7 +64,7 @@ def test_isolation_alone_finds_tables_that_are_read_as_of_a_time() -> None:
     """DVS-14 and DVS-15 can fail, whatever else does."""
     cast, found = FLAWS["upstream by commit time"].cast, set[str]()
     for seed in range(SEEDS_TO_CATCH):
-        found |= {one.invariant for one in judged(histories(small_world(seed).run(seed, cast)))[1]}
+        found |= {one.invariant for one in judge_histories(histories(small_world(seed).run(seed, cast)))[1]}
         if found == {"DVS-14", "DVS-15"}:
             return
     pytest.fail(f"only {found} in {SEEDS_TO_CATCH} seeds")

@@ -12,7 +12,7 @@ from sim.kernel.expecting import Measured, missed
 from sim.kernel.varying import cases, cases_with
 from sim.scans.measures import measures
 from sim.scans.scenario import of_seed, scenario
-from skipproof.simulations.simulating import Ran, Simulated
+from skipproof.simulations.simulating import ScenarioRun, SimulationResult
 
 TEXT = """
 title = ""
@@ -99,9 +99,9 @@ def test_what_replays_a_run_names_its_case() -> None:
         "query.0.sql": ("SELECT * FROM t WHERE k = 1", "SELECT * FROM t"),
     }
     given = replace(scenario(TEXT), vary=vary)
-    simulated = Simulated(path=Path("x.toml"), scenario=given, only=(), runs=(), missed=())
+    simulated = SimulationResult(path=Path("x.toml"), scenario=given, only=(), runs=(), missed=())
     for case in cases(given):
-        run = Ran(case=case, seed=3, measures={}, latencies_us={}, violations=())
+        run = ScenarioRun(case=case, seed=3, measures={}, latencies_us={}, violations=())
         words = shlex.split(simulated.replay(run))
         only = [word for before, word in pairwise(words) if before == "--only"]
         assert [one.settings for one in cases_with(given, only)] == [case.settings]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from skipproof.commands.demo import QUERIES, DemoReport, Lake, outcomes, write_lakes
+from skipproof.commands.demo import QUERIES, DemoReport, Lake, query_outcomes, write_lakes
 from skipproof.commands.examples import Examples
 from skipproof.commands.flights import BLOCK_ROWS, flights
 from skipproof.commands.showing import console, show_demo, summary_line
@@ -22,7 +22,7 @@ def report(
     spark: Any, lakes: tuple[Lake, ...], prune: Callable[[Any], Any], queries: tuple[str, ...] = QUERIES
 ) -> DemoReport:
     table = flights().slice(0, ROWS)
-    found = tuple(outcomes(spark, table, lakes, prune=prune, queries=queries))
+    found = tuple(query_outcomes(spark, table, lakes, prune=prune, queries=queries))
     return DemoReport(spark=spark.version, rows=ROWS, outcomes=found, examples=Examples())
 
 
@@ -34,7 +34,7 @@ def test_every_layout_has_all_its_blocks(lakes: tuple[Lake, ...]) -> None:
 def test_a_pruner_that_skips_nothing_gives_every_query_its_rows(spark: Any, lakes: tuple[Lake, ...]) -> None:
     found = report(spark, lakes[:2], lambda frame: frame)
     assert len(found.outcomes) == len(QUERIES) * 2
-    assert found.held
+    assert found.all_held
     assert all(outcome.blocks_read == outcome.blocks_read_alone for outcome in found.outcomes)
     assert "lost no row" in summary_line(found)
 
@@ -52,14 +52,14 @@ def test_a_wrong_pruner_fails_the_demo(
     spark: Any, lakes: tuple[Lake, ...], wrong: Callable[[Any], Any]
 ) -> None:
     found = report(spark, lakes[:1], wrong, queries=("day = 1",))
-    assert not found.held
+    assert not found.all_held
     assert summary_line(found).startswith("FAILED: 1 of 1")
 
 
 def test_a_wrong_generated_verdict_fails_the_demo() -> None:
     wrong = Examples(examples=7, difference="block 0 is called NONE")
     found = DemoReport(spark="4", rows=0, outcomes=(), examples=wrong)
-    assert not found.held
+    assert not found.all_held
     assert summary_line(found).startswith("FAILED")
 
 

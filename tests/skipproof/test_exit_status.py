@@ -19,8 +19,8 @@ from mutants.small_engine.catalogue import MUTANTS
 from pruning.errors import InputError
 from skipproof import pages
 from skipproof.commands import checking, cli
-from skipproof.sessions import is_of_the_query, spark_sentence
-from skipproof.stand.hunt.hunting import Hunt, Limits, able, hunt
+from skipproof.sessions import is_query_error, spark_sentence
+from skipproof.stand.hunt.hunting import Hunt, Limits, capabilities, hunt
 from skipproof.stand.reference.engine import SmallEngine
 
 Run = Callable[..., tuple[int, str, str]]
@@ -54,7 +54,7 @@ def hunted() -> Hunt:
     """A hunt that found something."""
     wrong = WRONG.engine()
     limits = Limits(examples=300, findings=1, worlds_to_shrink=20)
-    state = hunt(wrong, able(wrong, areas=("filter",)), limits)
+    state = hunt(wrong, capabilities(wrong, areas=("filter",)), limits)
     assert state.findings
     return state
 
@@ -155,9 +155,9 @@ def test_spark_lays_an_error_to_the_query_or_it_failed_itself(spark: Any) -> Non
         error_of(lambda: spark._jvm.java.util.Optional.empty().get()),
     ]
     assert all(spark_sentence(error) for error in of_the_query + of_the_run)
-    assert [is_of_the_query(error) for error in of_the_query] == [True] * len(of_the_query)
-    assert [is_of_the_query(error) for error in of_the_run] == [False] * len(of_the_run)
-    assert is_of_the_query(PySparkException("as Spark Connect raises it"))
+    assert [is_query_error(error) for error in of_the_query] == [True] * len(of_the_query)
+    assert [is_query_error(error) for error in of_the_run] == [False] * len(of_the_run)
+    assert is_query_error(PySparkException("as Spark Connect raises it"))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -269,10 +269,10 @@ def test_a_place_that_cannot_be_written_is_told_before_the_run(
 
 def test_preparing_a_place_leaves_what_is_there(tmp_path: Path) -> None:
     page = tmp_path / "new" / "page.html"
-    pages.prepare(page)
+    pages.check_writable(page)
     assert list(page.parent.iterdir()) == []
     page.write_text("as it was", encoding="utf-8")
-    pages.prepare(page)
+    pages.check_writable(page)
     assert page.read_text(encoding="utf-8") == "as it was"
     with pytest.raises(InputError, match="it is a folder"):
-        pages.prepare(page.parent)
+        pages.check_writable(page.parent)

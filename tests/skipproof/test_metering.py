@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from skipproof.metering import blocks_in, metered
+from skipproof.metering import block_count, run_metered
 
 
 @pytest.fixture
@@ -25,15 +25,15 @@ def file(tmp_path: Path) -> str:
 def test_the_rows_of_the_row_groups_that_were_read_are_counted(
     spark: Any, file: str, predicate: str, rows: int
 ) -> None:
-    reading = metered(spark, lambda: spark.read.parquet(file).where(predicate).collect())
+    reading = run_metered(spark, lambda: spark.read.parquet(file).where(predicate).collect())
     assert reading.rows == rows
     assert len(reading.result) <= rows
 
 
 def test_one_run_is_not_charged_for_another(spark: Any, file: str) -> None:
-    first = metered(spark, spark.read.parquet(file).count)
+    first = run_metered(spark, spark.read.parquet(file).count)
     spark.read.parquet(file).collect()
-    second = metered(spark, lambda: None)
+    second = run_metered(spark, lambda: None)
     assert (first.result, first.seconds > 0) == (5_000, True)
     assert (second.rows, second.read_bytes) == (0, 0)
 
@@ -50,9 +50,9 @@ def test_one_run_is_not_charged_for_another(spark: Any, file: str) -> None:
     ],
 )
 def test_rows_are_told_as_blocks(rows: int, short: list[int], blocks: int) -> None:
-    assert blocks_in(rows, block_rows=2_000, short=short) == blocks
+    assert block_count(rows, block_rows=2_000, short=short) == blocks
 
 
 def test_rows_that_are_no_whole_blocks_are_refused() -> None:
     with pytest.raises(ValueError, match="123 rows"):
-        blocks_in(123, block_rows=2_000, short=[700])
+        block_count(123, block_rows=2_000, short=[700])

@@ -17,11 +17,11 @@ from sim.refreshes.layering import layered
 from sim.refreshes.sawtooths import Sawtooth
 from sim.refreshes.timelines import Said
 from skipproof.simulations import bands, look
-from skipproof.simulations.graphs import placed
+from skipproof.simulations.graphs import stop_positions
 from skipproof.simulations.lags import FEW, TABLES_MAX, lags_picture, teeth_picture
 from skipproof.simulations.refreshes import MANY, statement_bars
 from skipproof.simulations.report import render
-from skipproof.simulations.simulating import Simulated, simulate
+from skipproof.simulations.simulating import SimulationResult, simulate
 
 S = 1_000_000
 EVIL = "<b>$x^2$</b> & \x1b"
@@ -72,12 +72,12 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def simulated(file: Path) -> Simulated:
+def simulated(file: Path) -> SimulationResult:
     """Its runs."""
     return simulate(file, None, [], lambda what, done, total: None)
 
 
-def test_the_page_has_lags_timelines_and_the_graph(simulated: Simulated) -> None:
+def test_the_page_has_lags_timelines_and_the_graph(simulated: SimulationResult) -> None:
     rendered = render(simulated)
     page = Page(rendered)
     assert page.tags.count("figcaption") == page.tags.count("figure") == page.tags.count("svg") == 4
@@ -102,7 +102,9 @@ def test_the_page_has_lags_timelines_and_the_graph(simulated: Simulated) -> None
     assert "not at rest, or late" in page.text
 
 
-def test_statements_and_faults_are_told_with_the_numbers_that_pictures_have(simulated: Simulated) -> None:
+def test_statements_and_faults_are_told_with_the_numbers_that_pictures_have(
+    simulated: SimulationResult,
+) -> None:
     rendered = render(simulated)
     found = re.findall(r'<th scope="row">([SF]\d+)</th>', rendered)
     assert found == ["S1", "S2", "S3", "S4", "S5", "S6", "F1"]
@@ -110,7 +112,7 @@ def test_statements_and_faults_are_told_with_the_numbers_that_pictures_have(simu
     assert "slowdown = 100" in rendered
 
 
-def test_what_is_found_wrong_is_drawn_where_it_was_but_not_at_the_end(simulated: Simulated) -> None:
+def test_what_is_found_wrong_is_drawn_where_it_was_but_not_at_the_end(simulated: SimulationResult) -> None:
     first = simulated.runs[0]
 
     def page_with(at_us: int) -> str:
@@ -121,7 +123,7 @@ def test_what_is_found_wrong_is_drawn_where_it_was_but_not_at_the_end(simulated:
     assert "an invariant is violated" not in page_with(1_000 * S)
 
 
-def test_the_page_is_escaped_and_its_parts_have_names_of_their_own(simulated: Simulated) -> None:
+def test_the_page_is_escaped_and_its_parts_have_names_of_their_own(simulated: SimulationResult) -> None:
     rendered = render(simulated)
     page = Page(rendered)
     assert not {"b", "script"}.intersection(page.tags)
@@ -211,7 +213,7 @@ def test_layers_stand_side_by_side_and_boxes_apart() -> None:
     nodes = [f"n{at}" for at in range(9)]
     edges = [*pairwise(nodes[:7]), ("n0", "n7"), ("n0", "n8")]
     layout = layered(nodes, edges)
-    places = placed(layout, height=300)
+    places = stop_positions(layout, height=300)
     for layer, following in pairwise(layout.layers):
         assert max(places[stop].right for stop in layer) < min(places[stop].left for stop in following)
     for layer in layout.layers:
@@ -226,7 +228,7 @@ def test_layers_stand_side_by_side_and_boxes_apart() -> None:
     [(60 * S, "1 min"), (90 * S, "90 s"), (57_600 * S, "16 h"), (86_400 * S, "24 h"), (1_500, "1,500 µs")],
 )
 def test_a_chosen_time_is_told_exactly(us: int, told: str) -> None:
-    assert look.whole(us) == told
+    assert look.exact_duration(us) == told
 
 
 @pytest.mark.parametrize(
@@ -241,4 +243,4 @@ def test_a_chosen_time_is_told_exactly(us: int, told: str) -> None:
     ],
 )
 def test_long_times_are_told_in_long_units(us: int, unit: str) -> None:
-    assert look.unit_of(us)[0] == unit
+    assert look.time_unit(us)[0] == unit

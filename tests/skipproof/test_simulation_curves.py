@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.kernel.scenario_schema import Setting
-from skipproof.simulations.along import Along, Spread, along, apart
+from skipproof.simulations.along import MeasureCurves, Spread, curves_along_setting, values_by_settings
 from skipproof.simulations.curves import Axis, curves_picture
 from skipproof.simulations.latency import latency_picture
 from skipproof.simulations.shares import pruned_picture
@@ -15,7 +15,7 @@ NODES, KEEPING = "world.warehouse.nodes", "world.metadata.keeping"
 
 
 def test_the_key_with_most_numbers_is_the_axis_and_others_name_the_lines() -> None:
-    found = along(
+    found = curves_along_setting(
         [
             ({KEEPING: keeping, NODES: nodes, "table.t.blocks": 7}, nodes * weight + seed)
             for keeping, weight in (("footers", 100.0), ("columnar", 10.0))
@@ -37,11 +37,11 @@ def test_the_key_with_most_numbers_is_the_axis_and_others_name_the_lines() -> No
 
 
 def test_what_was_not_run_is_missing_and_one_line_has_no_name() -> None:
-    found = along([({KEEPING: "footers"}, 3.0), ({KEEPING: "columnar"}, 1.0)])
-    assert not found.numeric
+    found = curves_along_setting([({KEEPING: "footers"}, 3.0), ({KEEPING: "columnar"}, 1.0)])
+    assert not found.is_numeric
     assert found.values == ("footers", "columnar")
     assert list(found.lines) == [""]
-    partial = along([({NODES: 1, KEEPING: "a"}, 3.0), ({NODES: 2, KEEPING: "b"}, 1.0)])
+    partial = curves_along_setting([({NODES: 1, KEEPING: "a"}, 3.0), ({NODES: 2, KEEPING: "b"}, 1.0)])
     assert [line.count(None) for line in partial.lines.values()] == [1, 1]
 
 
@@ -51,7 +51,7 @@ def test_cases_are_told_apart_by_what_differs() -> None:
         for keeping in ("footers", "columnar")
         for nodes in (1, 2, 1)
     ]
-    assert apart(found) == {
+    assert values_by_settings(found) == {
         "nodes 1, footers": [1.0, 1.0],
         "nodes 2, footers": [2.0],
         "nodes 1, columnar": [1.0, 1.0],
@@ -72,7 +72,7 @@ def test_cases_are_told_apart_by_what_differs() -> None:
 )
 def test_no_run_is_lost(found: list[tuple[dict[str, Setting], float]]) -> None:
     """The least and the most of all lines are those of all runs."""
-    lines = along(found).lines
+    lines = curves_along_setting(found).lines
     spreads = [spread for line in lines.values() for spread in line if spread]
     assert min(spread.least for spread in spreads) == min(value for _, value in found)
     assert max(spread.most for spread in spreads) == max(value for _, value in found)
@@ -81,7 +81,7 @@ def test_no_run_is_lost(found: list[tuple[dict[str, Setting], float]]) -> None:
 
 def picture(values: tuple[Setting, ...], *lines: tuple[float, ...]) -> str:
     """The SVG of lines of which nothing varies but the one key."""
-    found = Along(
+    found = MeasureCurves(
         key=NODES,
         values=values,
         lines={
@@ -111,7 +111,7 @@ def test_text_of_a_scenario_is_escaped_and_cut() -> None:
 
 
 def test_values_too_long_for_an_axis_have_letters_there() -> None:
-    found = along([({KEEPING: "SELECT * FROM t"}, 3.0), ({KEEPING: "SELECT *"}, 1.0)])
+    found = curves_along_setting([({KEEPING: "SELECT * FROM t"}, 3.0), ({KEEPING: "SELECT *"}, 1.0)])
     drawn = curves_picture(found, Axis(label="latency (ms)"), name="x", title="Latency")
     assert drawn.caption.startswith("A: SELECT * FROM t. B: SELECT *. ")
     assert ">A<" in drawn.svg

@@ -1,5 +1,6 @@
 """A simulation's report: all of it on one page, escaped, the same each time, and never half there."""
 
+import importlib
 import json
 import re
 import subprocess
@@ -19,10 +20,10 @@ from sim.kernel.spans import Mark, Span, merged
 from sim.scans.timelines import Asking, Doing, Lane, Room, Sign, Timeline
 from skipproof import extras
 from skipproof.commands.cli import app
-from skipproof.simulations.lanes import lanes_picture, rows_each
+from skipproof.simulations.lanes import lanes_picture, rows_per_lane
 from skipproof.simulations.report import render, write_report
-from skipproof.simulations.simulating import Simulated, simulate
-from skipproof.simulations.summaries import compared
+from skipproof.simulations.simulating import SimulationResult, simulate
+from skipproof.simulations.summaries import ratio_rows
 
 EVIL = "<script>alert(1)</script> & $x^2$ \x1b"
 SCENARIO = f"""
@@ -74,13 +75,13 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def simulated(file: Path) -> Simulated:
+def simulated(file: Path) -> SimulationResult:
     """Its runs, which miss an expectation."""
     return simulate(file, None, [], lambda what, done, total: None)
 
 
 @pytest.fixture(scope="module")
-def wrong(simulated: Simulated) -> Simulated:
+def wrong(simulated: SimulationResult) -> SimulationResult:
     """The same, but for violations of the second run."""
     first, second = simulated.runs
     found = tuple(
@@ -90,7 +91,7 @@ def wrong(simulated: Simulated) -> Simulated:
     return replace(simulated, runs=(first, replace(second, violations=found)))
 
 
-def test_the_page_shows_claim_measures_and_pictures(simulated: Simulated) -> None:
+def test_the_page_shows_claim_measures_and_pictures(simulated: SimulationResult) -> None:
     page = Page(render(simulated))
     for shown in (
         "a claim that is <b>told</b>",
@@ -118,7 +119,7 @@ def test_the_page_shows_claim_measures_and_pictures(simulated: Simulated) -> Non
     assert page.tags.count("figcaption") == page.tags.count("figure") == 4
 
 
-def test_expectations_are_met_or_missed(simulated: Simulated) -> None:
+def test_expectations_are_met_or_missed(simulated: SimulationResult) -> None:
     page = render(simulated)
     verdicts = {
         name: re.findall(rf"<code>{name}</code></th>.*?<td class=\"(held|failed)\">", page, flags=re.DOTALL)[
@@ -129,7 +130,7 @@ def test_expectations_are_met_or_missed(simulated: Simulated) -> None:
     assert verdicts == {"crashes": "held", "stolen": "failed"}
 
 
-def test_violations_come_with_what_replays_them(wrong: Simulated) -> None:
+def test_violations_come_with_what_replays_them(wrong: SimulationResult) -> None:
     page = Page(render(wrong))
     assert "One run: seed 4" in page.text
     assert "<em>7000</em> is skipped" in page.text
@@ -171,14 +172,14 @@ max = 1.9
 
 
 @pytest.fixture(scope="module")
-def varied(tmp_path_factory: pytest.TempPathFactory) -> Simulated:
+def varied(tmp_path_factory: pytest.TempPathFactory) -> SimulationResult:
     """Runs of four cases."""
     path = tmp_path_factory.mktemp("varied") / "varied.toml"
     path.write_text(VARIED, encoding="utf-8")
     return simulate(path, None, [], lambda what, done, total: None)
 
 
-def test_each_case_is_summed_up_by_what_is_due_of_it(varied: Simulated) -> None:
+def test_each_case_is_summed_up_by_what_is_due_of_it(varied: SimulationResult) -> None:
     found = {
         (summary.case, row.measure): (row.expected, row.met)
         for summary in varied.summaries
@@ -197,7 +198,7 @@ def test_each_case_is_summed_up_by_what_is_due_of_it(varied: Simulated) -> None:
     }
 
 
-def test_of_some_cases_nothing_is_due(varied: Simulated) -> None:
+def test_of_some_cases_nothing_is_due(varied: SimulationResult) -> None:
     some = replace(varied, only=("blocks=4",))
     assert not any(row.expected for summary in some.summaries for row in summary.rows)
     assert some.command.endswith("varied.toml --only blocks=4 --seeds 5:2")
@@ -205,15 +206,15 @@ def test_of_some_cases_nothing_is_due(varied: Simulated) -> None:
     assert "2 expectations were missed" not in Page(render(some)).text
 
 
-def test_ratios_are_told_and_judged(varied: Simulated) -> None:
-    first, second = compared(varied.scenario, varied.runs)
+def test_ratios_are_told_and_judged(varied: SimulationResult) -> None:
+    first, second = ratio_rows(varied.scenario, varied.runs)
     assert first.measure == "requests of blocks 8 to blocks 4 where keeping footers"
     # Each block's footer, and the two blocks that hold the rows.
     assert (first.least, first.most, first.expected, first.met) == ("1.66667", "1.66667", "1.5 or more", True)
     assert (second.least, second.expected, second.met) == ("2", "1.9 or less", False)
 
 
-def test_a_page_of_cases_shows_curves_along_what_varies(varied: Simulated) -> None:
+def test_a_page_of_cases_shows_curves_along_what_varies(varied: SimulationResult) -> None:
     page = Page(render(varied))
     for shown in ("Latency by settings", "Pruned share by settings", "table.t.blocks", "footers", "ratio"):
         assert shown in page.text
@@ -227,7 +228,7 @@ def test_a_page_of_cases_shows_curves_along_what_varies(varied: Simulated) -> No
     assert f"varied.toml {only} --seed 6 --trace FILE" in told
 
 
-def test_what_a_page_quotes_is_escaped(wrong: Simulated) -> None:
+def test_what_a_page_quotes_is_escaped(wrong: SimulationResult) -> None:
     rendered = render(wrong)
     page = Page(rendered)
     assert not {"script", "b", "i", "u", "em"}.intersection(page.tags)
@@ -236,7 +237,7 @@ def test_what_a_page_quotes_is_escaped(wrong: Simulated) -> None:
     assert "\\u{1b}" in rendered
 
 
-def test_the_page_asks_for_nothing(wrong: Simulated) -> None:
+def test_the_page_asks_for_nothing(wrong: SimulationResult) -> None:
     rendered = render(wrong)
     page = Page(rendered)
     named = rendered.replace("http://www.w3.org/2000/svg", "").replace("http://www.w3.org/1999/xlink", "")
@@ -251,7 +252,7 @@ def test_the_page_asks_for_nothing(wrong: Simulated) -> None:
     assert "default-src 'none'; style-src 'unsafe-inline'" in page.named("content")
 
 
-def test_each_part_of_a_page_has_a_name_of_its_own(wrong: Simulated) -> None:
+def test_each_part_of_a_page_has_a_name_of_its_own(wrong: SimulationResult) -> None:
     """And what pictures refer to is there."""
     rendered = render(wrong)
     names = Page(rendered).named("id")
@@ -278,7 +279,7 @@ def test_the_same_runs_give_the_same_page_byte_for_byte(file: Path, tmp_path: Pa
 
 
 def test_a_report_is_never_half_there(
-    simulated: Simulated, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    simulated: SimulationResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "new" / "report.html"
     write_report(simulated, path)
@@ -324,11 +325,12 @@ def test_who_has_no_matplotlib_is_told_what_to_install(monkeypatch: pytest.Monke
     for name in [name for name in sys.modules if name.startswith("skipproof.simulations.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(InputError, match=r"need Matplotlib: run `pip install 'skipproof\[simulator\]'`"):
-        extras.simulation_report()
+    sentence = r"need Matplotlib: run `pip install 'skipproof\[simulator\]'`"
+    with pytest.raises(InputError, match=sentence), extras.importing(extras.SIMULATION_REPORTS):
+        importlib.import_module("skipproof.simulations.report")
 
 
-def test_many_runs_and_many_events_make_a_small_page(simulated: Simulated) -> None:
+def test_many_runs_and_many_events_make_a_small_page(simulated: SimulationResult) -> None:
     """10,000 runs, and 32 nodes of which each of 8 workers reads 20,000 times."""
     runs = tuple(
         replace(simulated.runs[0], seed=seed, latencies_us={"q0": 1_000 + seed}) for seed in range(10_000)
@@ -336,7 +338,7 @@ def test_many_runs_and_many_events_make_a_small_page(simulated: Simulated) -> No
     missed = tuple(Missed("stolen", "0, not 1 or more", seed) for seed in range(10_000))
     assert len(render(replace(simulated, runs=runs, missed=missed))) < 1_000_000
 
-    until_us, room = 100_000_000, Room(rows=rows_each(32))
+    until_us, room = 100_000_000, Room(rows=rows_per_lane(32))
     work = [
         Span(doing=Doing.READING, from_us=at, until_us=at + 2_500 + at // 10_000, row=row)
         for row in range(room.rows)

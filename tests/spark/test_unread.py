@@ -24,7 +24,7 @@ from pruning.metadata.table.comparable import comparable, with_comparable
 from pruning.metadata.table.schema import block_schema, column_types
 from pruning.spark.drive import unread
 from pruning.spark.drive.unread import PushedRange, pushed_ranges, unread_blocks
-from skipproof.metering import metered
+from skipproof.metering import run_metered
 from strategies.base.files import write_blocks, write_files
 from strategies.base.layouts import tables
 from strategies.base.tables import Table
@@ -269,7 +269,7 @@ def test_spark_reads_no_row_group_that_a_report_calls_skipped(
             unread_count = scan.files_total - scan.files_kept + scan.blocks_total - scan.blocks_read_max
             assert scan.requests_saved == unread_count
         together = functools.reduce(DataFrame.unionAll, queries)
-        read = metered(spark, together.collect).rows
+        read = run_metered(spark, together.collect).rows
         assert read <= ROWS * sum(scan.blocks_read_max for scan in scans)
 
 

@@ -26,7 +26,7 @@ def museum():
 def test_each_release_is_pinned_and_of_an_engine_that_can_be_asked(museum):
     assert len({one.name for one in museum.RELEASES}) == len(museum.RELEASES) == 14
     for release in museum.RELEASES:
-        assert release.engine in engines.names()
+        assert release.engine in engines.engine_names()
         package, _, version = release.name.rpartition("-")
         assert package == release.package
         assert museum.CURRENT[package][0].partition("[")[0] == package

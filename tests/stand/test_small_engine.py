@@ -7,7 +7,7 @@ import pytest
 
 from mutants.small_engine.catalogue import MUTANTS
 from mutants.small_engine.mutating import Mutant
-from skipproof.stand.hunt.hunting import Hunt, Limits, able, hunt
+from skipproof.stand.hunt.hunting import Hunt, Limits, capabilities, hunt
 from skipproof.stand.reference.engine import AREAS_OF_FILES, SmallEngine
 from skipproof.stand.reference.pruning import Rules
 
@@ -46,7 +46,7 @@ FAST = {
 
 
 def _hunted(engine: SmallEngine, area: str, examples_max: int) -> Hunt:
-    return hunt(engine, able(engine, areas=(area,)), Limits(examples=examples_max), seed_first=SEED)
+    return hunt(engine, capabilities(engine, areas=(area,)), Limits(examples=examples_max), seed_first=SEED)
 
 
 def _differences(found: Hunt) -> list[str]:
@@ -86,5 +86,5 @@ def test_the_hunt_kills_mutants(name: str) -> None:
     (mutant,) = (one for one in MUTANTS if one.name == name)
     engine = mutant.engine()
     limits = Limits(examples=1_000, findings=1, worlds_to_shrink=0)
-    found = hunt(engine, able(engine, areas=(FAST[name],)), limits, seed_first=SEED)
+    found = hunt(engine, capabilities(engine, areas=(FAST[name],)), limits, seed_first=SEED)
     assert found.findings

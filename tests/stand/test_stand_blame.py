@@ -12,10 +12,10 @@ import pytest
 from oracles.answers.contradictions import Contradiction, Oracle, Verdict
 from skipproof.stand.hunt.causes import traits
 from skipproof.stand.hunt.examining import examine
-from skipproof.stand.hunt.findings import Blame, Confirmed, confirm, described
+from skipproof.stand.hunt.findings import Blame, ConfirmedFinding, confirm, folder_texts
 from skipproof.stand.hunt.hunting import Finding
 from skipproof.stand.reference.engine import SmallEngine
-from skipproof.stand.workers.workers import Asked, TimedOut, Worker
+from skipproof.stand.workers.workers import EngineClient, TimedOut, Worker
 from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import Layout, Stored
 from strategies.engines.files import write_stored
@@ -56,7 +56,7 @@ class Losing(SmallEngine):
         return {"answers": [one | {"rows": one["rows"][first:], "source": source} for one in answers]}
 
 
-def confirmed(engine: Asked, question: Question = ALL, **layout: Any) -> Confirmed:
+def confirmed(engine: EngineClient, question: Question = ALL, **layout: Any) -> ConfirmedFinding:
     """What the stand says of the only wrong answer of a world of two blocks."""
     table = Stored(columns=(A, RID), blocks=(((1, 0),), ((2, 1),)), layout=Layout(**layout))
     world = World(tables={"t": table}, settings={}, questions=(question,))
@@ -67,7 +67,7 @@ def confirmed(engine: Asked, question: Question = ALL, **layout: Any) -> Confirm
     return confirm(engine, finding, write=write_stored)
 
 
-def wrong(one: Confirmed) -> Contradiction:
+def wrong(one: ConfirmedFinding) -> Contradiction:
     """What is wrong with the answer that a finding accuses."""
     assert one.finding.outcome.contradiction is not None
     return one.finding.outcome.contradiction
@@ -91,7 +91,7 @@ def test_the_form_with_nothing_to_prune_by_is_accused_where_it_alone_is_wrong(qu
     one = confirmed(Losing(lambda table: not is_pruned(table), tables="own"), question)
     assert one.blame is Blame.PLAIN
     assert (wrong(one).oracle, wrong(one).verdict) == (Oracle.REFERENCE, Verdict.LOST)
-    assert one.found["rows"] == [[2, 1]]
+    assert one.actual["rows"] == [[2, 1]]
     assert one.expected["rows"] == [[1, 0], [2, 1]]
     assert one.source == "plain"
 
@@ -131,7 +131,7 @@ def test_what_ends_the_worker_is_replayed_too(tmp_path: Path) -> None:
     (tmp_path / "worker.py").write_text(DYING)
     with Worker([sys.executable, str(tmp_path / "worker.py")]) as worker:
         one = confirmed(worker)
-        replay = described(worker, one)["replay.py"]
+        replay = folder_texts(worker, one)["replay.py"]
     assert wrong(one).verdict is Verdict.RAISED
     ran = subprocess.run([sys.executable, "-c", replay], capture_output=True, check=False)
     assert ran.returncode == 3

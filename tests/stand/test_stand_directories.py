@@ -7,7 +7,7 @@ import pytest
 from needs import needs_package
 
 from skipproof.stand.hunt.examining import pruned_form
-from skipproof.stand.workers.engines import engine
+from skipproof.stand.workers.engines import find_engine
 from skipproof.stand.workers.workers import Worker
 from strategies.engines.engine_tables import Layout, Stored
 from strategies.engines.files import write_stored
@@ -28,7 +28,7 @@ ENGINES = [
 
 def asked(name: str, table: Stored, directory: Path, *questions: Question) -> dict[str, Any]:
     """An engine's reply of a partitioned table."""
-    with Worker(engine(name).command, seconds_max=120.0) as worker:
+    with Worker(find_engine(name).command, seconds_max=120.0) as worker:
         form = pruned_form(worker, table, directory / "t", write_stored)
         return worker.ask(tables={"t": form}, settings={}, questions=[one.json() for one in questions])
 

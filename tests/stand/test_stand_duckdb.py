@@ -8,7 +8,7 @@ import pytest
 
 from skipproof.stand.adapters import serving
 from skipproof.stand.adapters.serving import Adapter, Unsupported, to_json
-from skipproof.stand.workers.engines import engine
+from skipproof.stand.workers.engines import find_engine
 from skipproof.stand.workers.workers import Worker
 from strategies.engines.questions import Aggregate, Call, Column, Join, Key, Literal, Question, Relation
 
@@ -124,7 +124,7 @@ def test_a_connection_that_answers_nothing_more_is_opened_anew(adapter, monkeypa
     exec(asked.start(), base)
     request = {"tables": TABLES, "questions": [one.json() for one in (COUNTED, ending, COUNTED)]}
     for _ in range(2):
-        first, failed, last = serving._answers(asked, request, base)["answers"]
+        first, failed, last = serving._answer_request(asked, request, base)["answers"]
         assert first == last == {"rows": [[4]]}
         assert failed["kind"] == "failed"
 
@@ -151,13 +151,13 @@ def test_files_in_a_directory_named_null_are_refused_where_that_is_a_text(monkey
 
 @pytest.mark.parametrize(("read", "missing"), [("TIMESTAMP", ["timestamp(ns)"]), ("TIMESTAMP_NS", [])])
 def test_nanoseconds_are_not_asked_for_where_files_give_microseconds(read, missing, monkeypatch):
-    monkeypatch.setattr(on_duckdb, "_copied", lambda *_: read)
+    monkeypatch.setattr(on_duckdb, "_first_value", lambda *_: read)
     assert on_duckdb.OnDuckDB().hello()["without"]["types"] == missing
     assert on_duckdb_tables.OnDuckDBTables().hello()["without"]["types"] == []
 
 
 def test_this_release_reads_files_as_they_were_written():
-    assert on_duckdb._copied("SELECT 7 AS b", "a=x/t.parquet", "a || b") == "x7"
+    assert on_duckdb._first_value("SELECT 7 AS b", "a=x/t.parquet", "a || b") == "x7"
 
 
 def test_a_script_over_duckdb_s_own_tables_runs_alone(tmp_path):
@@ -170,7 +170,7 @@ def test_a_script_over_duckdb_s_own_tables_runs_alone(tmp_path):
         gone = Question(
             area="dml", source=Relation(table="t", where=nulls), select=("a", "rid"), change="delete"
         )
-        with Worker(engine("duckdb-tables").command) as worker:
+        with Worker(find_engine("duckdb-tables").command) as worker:
             reply = worker.ask(
                 tables={"t": table | {"layout": layout}},
                 settings={},

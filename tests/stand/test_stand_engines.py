@@ -4,8 +4,8 @@ import pytest
 from needs import needs_package
 
 from skipproof.stand.hunt.findings import Blame, confirm
-from skipproof.stand.hunt.hunting import Limits, able, hunt
-from skipproof.stand.workers.engines import engine
+from skipproof.stand.hunt.hunting import Limits, capabilities, hunt
+from skipproof.stand.workers.engines import find_engine
 from skipproof.stand.workers.workers import Worker
 from strategies.engines.files import write_stored
 
@@ -27,8 +27,8 @@ def test_an_engine_is_asked_two_dozen_questions(name):
     """What is found, if anything, is found again when asked again."""
     package, share = ENGINES[name]
     needs_package(package)
-    with Worker(engine(name).command, seconds_max=60.0) as worker:
-        state = hunt(worker, able(worker), Limits(examples=24, findings=1, seconds_to_shrink=5.0))
+    with Worker(find_engine(name).command, seconds_max=60.0) as worker:
+        state = hunt(worker, capabilities(worker), Limits(examples=24, findings=1, seconds_to_shrink=5.0))
         blames = [confirm(worker, finding, write=write_stored).blame for finding in state.findings]
     assert state.examples >= 24 or state.findings
     assert state.examples >= share * (state.examples + sum(state.refused.values()))

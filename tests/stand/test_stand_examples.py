@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from adapters_page import LINES_MAX, PAGE, blocks, broken_program, module, program
 
-from skipproof.stand.hunt.hunting import Hunt, Limits, able, hunt
-from skipproof.stand.workers.engines import GROUP, engine, names
+from skipproof.stand.hunt.hunting import Hunt, Limits, capabilities, hunt
+from skipproof.stand.workers.engines import GROUP, engine_names, find_engine
 from skipproof.stand.workers.workers import Worker
 
 EXAMPLES = 30
@@ -19,7 +19,9 @@ EXAMPLES = 30
 def hunted(command: Sequence[str], *, examples: int = EXAMPLES) -> Hunt:
     with Worker(command) as worker:
         return hunt(
-            worker, able(worker), Limits(examples=examples, seconds=120, findings=1, seconds_to_shrink=2)
+            worker,
+            capabilities(worker),
+            Limits(examples=examples, seconds=120, findings=1, seconds_to_shrink=2),
         )
 
 
@@ -72,8 +74,8 @@ def test_the_hunt_finds_the_program_with_one_comparison_wrong(tmp_path: Path) ->
 
 @pytest.mark.usefixtures("installed")
 def test_the_class_is_found_by_its_entry_point_asked_and_sound() -> None:
-    assert "sqlite" in names()
-    found = hunted(engine("sqlite").command)
+    assert "sqlite" in engine_names()
+    found = hunted(find_engine("sqlite").command)
     assert found.findings == []
     assert found.examples >= EXAMPLES
 

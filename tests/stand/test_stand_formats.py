@@ -119,7 +119,7 @@ ANY = {
 def worker(request: pytest.FixtureRequest) -> Iterator[Worker]:
     """Each engine's worker."""
     pytest.importorskip(PACKAGES[request.param], reason=f"{PACKAGES[request.param]} is not installed")
-    with Worker(engines.engine(request.param).command, seconds_max=120) as worker:
+    with Worker(engines.find_engine(request.param).command, seconds_max=120) as worker:
         yield worker
 
 
@@ -132,7 +132,7 @@ SQL = pytest.mark.parametrize("worker", ["datafusion", "deltalake"], indirect=Tr
 def datafusion() -> Iterator[Worker]:
     """DataFusion's worker."""
     pytest.importorskip("datafusion", reason="datafusion is not installed")
-    with Worker(engines.engine("datafusion").command, seconds_max=120) as worker:
+    with Worker(engines.find_engine("datafusion").command, seconds_max=120) as worker:
         yield worker
 
 

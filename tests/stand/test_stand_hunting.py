@@ -15,10 +15,10 @@ from oracles.answers.contradictions import Contradiction, Verdict
 from skipproof.commands import checking
 from skipproof.commands.cli import app
 from skipproof.stand.hunt.causes import traits
-from skipproof.stand.hunt.findings import Blame, confirm, folder_names, save
-from skipproof.stand.hunt.hunting import Limits, able, hunt
+from skipproof.stand.hunt.findings import Blame, confirm, folder_names, save_finding
+from skipproof.stand.hunt.hunting import Limits, capabilities, hunt
 from skipproof.stand.reference.engine import SmallEngine
-from skipproof.stand.workers.engines import engine
+from skipproof.stand.workers.engines import find_engine
 from skipproof.stand.workers.workers import Worker
 from strategies.engines.files import write_stored
 from strategies.engines.questions import Call, Column, Question, Relation
@@ -36,7 +36,7 @@ def hunted():
     wrong = WRONG.engine()
     # How soon shrinking ends is not the machine's affair.
     limits = Limits(examples=400, findings=1, seconds_to_shrink=600.0, worlds_to_shrink=250)
-    return wrong, hunt(wrong, able(wrong, areas=("filter",)), limits)
+    return wrong, hunt(wrong, capabilities(wrong, areas=("filter",)), limits)
 
 
 def test_a_wrong_pruner_is_found_and_its_failure_made_small(hunted):
@@ -55,14 +55,14 @@ def test_a_wrong_pruner_is_found_and_its_failure_made_small(hunted):
 def test_the_same_seed_hunts_the_same(hunted):
     wrong, state = hunted
     again = hunt(
-        wrong, able(wrong, areas=("filter",)), Limits(examples=400, findings=1, seconds_to_shrink=0.0)
+        wrong, capabilities(wrong, areas=("filter",)), Limits(examples=400, findings=1, seconds_to_shrink=0.0)
     )
     assert [finding.examples for finding in again.findings] == [one.examples for one in state.findings]
 
 
 def test_a_sound_pruner_is_not_accused():
     sound = SmallEngine()
-    state = hunt(sound, able(sound), Limits(examples=300))
+    state = hunt(sound, capabilities(sound), Limits(examples=300))
     assert state.findings == []
     assert state.examples >= 300
 
@@ -84,7 +84,9 @@ def test_a_limit_that_is_forgotten_is_laid_to_the_engine_not_to_statistics(hunte
             return super().ask(**{**request, "questions": questions})
 
     deaf = Deaf()
-    state = hunt(deaf, able(deaf, areas=("limit",)), Limits(examples=100, findings=1, seconds_to_shrink=5.0))
+    state = hunt(
+        deaf, capabilities(deaf, areas=("limit",)), Limits(examples=100, findings=1, seconds_to_shrink=5.0)
+    )
     assert confirm(deaf, state.findings[0], write=write_stored).blame is Blame.ENGINE
 
 
@@ -102,7 +104,7 @@ def test_an_error_stays_the_same_error_while_it_is_made_small():
             return {"error": "TypeError: small" if is_small else "KeyError: large", "kind": "failed"}
 
     picky = Picky()
-    what = replace(able(picky, areas=("filter",)), types_missing=frozenset({"int32"}))
+    what = replace(capabilities(picky, areas=("filter",)), types_missing=frozenset({"int32"}))
     (finding,) = hunt(picky, what, Limits(examples=50, findings=1, worlds_to_shrink=100)).findings
     assert finding.outcome.contradiction is not None
     assert finding.outcome.contradiction.difference.startswith("KeyError")
@@ -122,7 +124,7 @@ def test_what_is_found_before_the_keyboard_interrupts_is_told(monkeypatch):
 
     monkeypatch.setattr(checking, "Worker", lambda command: contextlib.nullcontext(wrong))
     monkeypatch.setattr(checking, "hunt", interrupted)
-    request = checking.Request(examples=4_000, seconds=None, area="filter")
+    request = checking.CheckRequest(examples=4_000, seconds=None, area="filter")
     (checked,) = checking.check_each(["duckdb", "polars"], request, silent)
     assert checked.hunt.interrupted
     assert checked.hunt.examples < 4_000
@@ -139,12 +141,12 @@ def test_the_folder_of_a_finding_replays_it_with_the_engine_alone(tmp_path):
     """The script prints the wrong rows; here of a question that DuckDB answers rightly."""
     wrong = WRONG.engine()
     # DuckDB loses NaN itself.
-    what = replace(able(wrong, areas=("filter",)), types_missing=frozenset({"float32", "float64"}))
+    what = replace(capabilities(wrong, areas=("filter",)), types_missing=frozenset({"float32", "float64"}))
     (finding,) = hunt(wrong, what, Limits(examples=400, findings=1, worlds_to_shrink=50)).findings
-    with Worker(engine("duckdb").command) as worker:
+    with Worker(find_engine("duckdb").command) as worker:
         confirmed = confirm(worker, finding, write=write_stored)
         (name,) = folder_names([confirmed])
-        save(worker, replace(confirmed, blame=Blame.STATISTICS), tmp_path / name, write=write_stored)
+        save_finding(worker, replace(confirmed, blame=Blame.STATISTICS), tmp_path / name, write=write_stored)
     assert name.startswith("01-filter-rows-")
     folder = tmp_path / name
     assert {path.name for path in folder.iterdir()} >= {
@@ -173,10 +175,10 @@ def test_the_folder_of_an_error_replays_it(hunted, tmp_path):
             contradiction=Contradiction(Verdict.RAISED, "BinderException: of two\r\nlines"),
         ),
     )
-    with Worker(engine("duckdb").command) as worker:
+    with Worker(find_engine("duckdb").command) as worker:
         confirmed = confirm(worker, failed, write=write_stored)
         (name,) = folder_names([confirmed])
-        save(worker, confirmed, tmp_path / name, write=write_stored)
+        save_finding(worker, confirmed, tmp_path / name, write=write_stored)
     assert name == "01-filter-an-error-instead-of-rows"
     ran = subprocess.run(
         [sys.executable, "replay.py"], cwd=tmp_path / name, capture_output=True, text=True, check=False

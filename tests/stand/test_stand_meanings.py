@@ -16,14 +16,14 @@ from needs import needs_package
 
 from oracles.answers.contradictions import Oracle, contradiction, unlimited
 from skipproof.stand.hunt.causes import AGAINST_THE_REFERENCE
-from skipproof.stand.hunt.examining import Outcome, examine
-from skipproof.stand.hunt.findings import Blame, confirm, described
-from skipproof.stand.hunt.hunting import Hunt, Limits, able, hunt
+from skipproof.stand.hunt.examining import QuestionResult, examine
+from skipproof.stand.hunt.findings import Blame, confirm, folder_texts
+from skipproof.stand.hunt.hunting import Hunt, Limits, capabilities, hunt
 from skipproof.stand.reference import meanings
 from skipproof.stand.reference.engine import SmallEngine
-from skipproof.stand.reference.meanings import KNOWN, MEANINGS, OWN, Meaning
+from skipproof.stand.reference.meanings import DECLARED_ENGINES, MEANINGS, OWN, Meaning
 from skipproof.stand.reference.opinions import Opinion, Reference
-from skipproof.stand.workers.engines import engine
+from skipproof.stand.workers.engines import find_engine
 from skipproof.stand.workers.workers import Hello, Worker
 from strategies.engines.conditions import Able
 from strategies.engines.engine_questions import World, worlds
@@ -178,7 +178,9 @@ LIKE = world("string", ["foo_x", "foobar"], called("like", "string", "foo\\_%"))
 
 def hunted(asked: SmallEngine) -> Hunt:
     limits = Limits(examples=600, findings=1, seconds_to_shrink=600.0, worlds_to_shrink=200)
-    what = replace(able(asked, areas=("filter", "limit")), types_missing=frozenset(TYPES) - {"string"})
+    what = replace(
+        capabilities(asked, areas=("filter", "limit")), types_missing=frozenset(TYPES) - {"string"}
+    )
     return hunt(asked, what, limits, seed_first=3)
 
 
@@ -186,7 +188,7 @@ def hunted(asked: SmallEngine) -> Hunt:
 def started() -> Iterator[Callable[[str], Worker]]:
     """Engines by their names, each started once."""
     with contextlib.ExitStack() as stack:
-        yield cache(lambda name: stack.enter_context(Worker(engine(name).command, seconds_max=60.0)))
+        yield cache(lambda name: stack.enter_context(Worker(find_engine(name).command, seconds_max=60.0)))
 
 
 @pytest.fixture(scope="module")
@@ -225,7 +227,7 @@ def test_what_the_reference_finds_is_blamed_on_both_forms_and_told(convicted: Hu
     confirmed = confirm(worker, finding, write=write_stored)
     assert confirmed.blame is Blame.REFERENCE
     assert confirmed.expected == finding.outcome.reference
-    texts = described(worker, replace(confirmed, source="answer = []"))
+    texts = folder_texts(worker, replace(confirmed, source="answer = []"))
     assert json.loads(texts["finding.json"])["oracle"] == "the reference"
     assert f"# Right, by the reference: {json.dumps(confirmed.expected['rows'])}\n" in texts["replay.py"]
     assert confirm(SmallEngine(), finding, write=write_stored).blame is Blame.UNSTEADY
@@ -234,10 +236,10 @@ def test_what_the_reference_finds_is_blamed_on_both_forms_and_told(convicted: Hu
 def test_a_finding_of_each_oracle_is_never_taken_for_one_of_the_other(convicted: Hunt) -> None:
     (finding,) = convicted.findings
     state = Hunt(findings=[finding])
-    assert state.like(finding.traits) == 0
+    assert state.similar_finding(finding.traits) == 0
     itself = finding.traits - {AGAINST_THE_REFERENCE}
-    assert state.like(itself) is None
-    assert Hunt(findings=[replace(finding, traits=itself)]).like(finding.traits) is None
+    assert state.similar_finding(itself) is None
+    assert Hunt(findings=[replace(finding, traits=itself)]).similar_finding(finding.traits) is None
 
 
 def test_what_is_beyond_a_limit_is_judged_without_it() -> None:
@@ -253,7 +255,7 @@ def test_the_list_is_told_in_sentences_and_is_of_known_engines() -> None:
     for entry in MEANINGS:
         assert re.fullmatch(r"[^.].*\.", entry.reason), entry
         assert re.match(r"https://", entry.source or "https://"), entry
-        assert {*entry.engines, *entry.agreeing} <= set(KNOWN)
+        assert {*entry.engines, *entry.agreeing} <= set(DECLARED_ENGINES)
         assert not (entry.engines and entry.agreeing)
 
 
@@ -299,7 +301,7 @@ def test_an_entry_is_still_true(
     assert _differs(outcome, shown)
 
 
-def _differs(outcome: Outcome, shown: World) -> bool:
+def _differs(outcome: QuestionResult, shown: World) -> bool:
     right = Reference(shown).answer(unlimited(outcome.question))
     assert right is not None
     return contradiction(outcome.question, outcome.without["rows"], right) is not None
@@ -315,7 +317,7 @@ def test_the_reference_has_an_opinion_next_to_what_is_declared(name: str) -> Non
         "NOT IN": world("int32", [1, 3], Call("not", (called("in", "int32", 1, 2),))),
     }
     (outcome,) = examine(SmallEngine(), worlds[name])
-    for engine_name in (*KNOWN, "unknown"):
+    for engine_name in (*DECLARED_ENGINES, "unknown"):
         hello = replace(SmallEngine().hello, engine=engine_name)
         opinion = Reference(worlds[name]).opinion(hello, outcome.question, outcome.without["rows"])
         assert (opinion.none, opinion.contradiction) == ("", None), engine_name
@@ -323,19 +325,19 @@ def test_the_reference_has_an_opinion_next_to_what_is_declared(name: str) -> Non
 
 def test_differences_are_words_of_the_first_line() -> None:
     said = {"protocol": 1, "engine": "e", "version": "1", "areas": []}
-    assert Hello.of(said).differs == frozenset()
+    assert Hello.from_message(said).differs == frozenset()
     differs = {"functions": ["like"], "types": ["float64"], "joins": ["not in"]}
-    assert Hello.of({**said, "differs": differs}).differs == {"like", "float64", "not in"}
+    assert Hello.from_message({**said, "differs": differs}).differs == {"like", "float64", "not in"}
 
 
 @pytest.mark.slow
 def test_the_reference_means_what_spark_means() -> None:
     """Where Spark answers, the reference differs of nothing: NaN, zeros, NULL, texts, times and joins."""
-    with Worker(engine("spark").command, seconds_max=120.0) as worker:
+    with Worker(find_engine("spark").command, seconds_max=120.0) as worker:
         (outcome,) = examine(worker, NULL_IS_NOT_NAN)
         assert (outcome.refused, outcome.no_opinion) == ("", "NULL is not NaN")
         assert _differs(outcome, NULL_IS_NOT_NAN)
-        judged = [_judged(worker, drawn) for drawn in _drawn(able(worker))]
+        judged = [_judged(worker, drawn) for drawn in _drawn(capabilities(worker))]
     opinions = [opinion for each in judged for opinion in each]
     assert [str(one) for one in opinions if one.contradiction is not None] == []
     assert {one.none for one in opinions} <= {"", "NULL is not NaN"}

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from skipproof.stand.workers.engines import UnknownEngine, engine
+from skipproof.stand.workers.engines import UnknownEngine, find_engine
 from skipproof.stand.workers.workers import Worker
 from strategies.engines.files import arrow_table
 from strategies.engines.questions import (
@@ -231,7 +231,7 @@ CASES["polars"] = {
 def worker(request: pytest.FixtureRequest) -> Iterator[Worker]:
     """An engine, where its package is installed."""
     try:
-        chosen = engine(request.param)
+        chosen = find_engine(request.param)
     except UnknownEngine as error:
         pytest.skip(str(error))
     with Worker(chosen.command, seconds_max=60) as started:

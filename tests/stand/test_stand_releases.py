@@ -90,13 +90,13 @@ def test_polars_offers_the_ways_to_read_that_it_takes(polars):
 
 def test_polars_streams_by_the_argument_that_it_takes(polars, monkeypatch):
     monkeypatch.setattr(polars, "works", lambda _: False)
-    polars._streams.cache_clear()
+    polars._streaming_argument.cache_clear()
     monkeypatch.setattr(polars, "keyword", lambda *_: "streaming")
-    assert polars._streams() == "streaming=True"
-    polars._streams.cache_clear()
+    assert polars._streaming_argument() == "streaming=True"
+    polars._streaming_argument.cache_clear()
     monkeypatch.setattr(polars, "keyword", lambda *_: None)
-    assert polars._streams() is None
-    polars._streams.cache_clear()
+    assert polars._streaming_argument() is None
+    polars._streaming_argument.cache_clear()
 
 
 def test_datafusion_names_the_types_of_directories_as_the_release_takes_them(monkeypatch):

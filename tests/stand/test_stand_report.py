@@ -147,7 +147,7 @@ def test_the_heat_map_has_its_numbers_in_its_cells(tally: tuple[str, int, int], 
 
 
 def test_the_colour_never_falls_as_the_share_grows() -> None:
-    steps = [report.Share(skipped, 100).step for skipped in range(101)]
+    steps = [report.SkippedShare(skipped, 100).step for skipped in range(101)]
     assert steps == sorted(steps)
     assert [steps[0], steps[1], steps[25], steps[50], steps[75], steps[99], steps[100]] == [
         0,

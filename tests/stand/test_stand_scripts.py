@@ -7,7 +7,7 @@ import sys
 import pytest
 from needs import needs_package
 
-from skipproof.stand.workers.engines import engine
+from skipproof.stand.workers.engines import find_engine
 from skipproof.stand.workers.workers import Worker
 from strategies.engines.questions import Question, Relation
 
@@ -51,7 +51,7 @@ print(json.dumps([[to_json(cell) for cell in row] for row in answer]))
 def test_a_script_makes_the_rows_that_no_file_holds(name, tmp_path):
     """Of every type that the engine takes, with NULLs and what is hard to quote."""
     needs_package(PACKAGES[name])
-    with Worker(engine(name).command, seconds_max=120.0) as worker:
+    with Worker(find_engine(name).command, seconds_max=120.0) as worker:
         lacks = worker.hello.types_missing
         given = {n: of for n, of in COLUMNS.items() if name not in FLAT or n not in NESTED}
         taken = {n: of for n, of in given.items() if not {of[0], of[0].partition("(")[0]} & lacks}

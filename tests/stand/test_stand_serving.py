@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from skipproof.stand.adapters import serving
-from skipproof.stand.adapters.serving import Adapter, Unsupported, fields, nested
+from skipproof.stand.adapters.serving import Adapter, Unsupported, parse_nested_type, struct_fields
 
 
 class Recorder(Adapter):
@@ -38,7 +38,7 @@ def answers(adapter: Recorder, *texts: str, sources: bool | str = False) -> list
     request: dict[str, Any] = {"tables": {}, "questions": asked, "sources": sources}
     base: dict[str, Any] = {}
     exec(adapter.start(), base)
-    return list(serving._answers(adapter, request, base)["answers"])
+    return list(serving._answer_request(adapter, request, base)["answers"])
 
 
 def test_all_questions_become_texts_before_the_tables_are_opened() -> None:
@@ -102,8 +102,8 @@ def test_tables_that_cannot_be_opened_have_a_source_that_fails_alike() -> None:
 
     request = {"tables": {}, "questions": [{"text": "answer = []"}] * 2}
     error = {"error": "OSError: shut", "kind": "failed"}
-    assert serving._answers(Shut(), request, {}) == error
-    assert serving._answers(Shut(), request | {"sources": True}, {}) == error | {
+    assert serving._answer_request(Shut(), request, {}) == error
+    assert serving._answer_request(Shut(), request | {"sources": True}, {}) == error | {
         "source": "started = 1\nraise OSError('shut')\n"
     }
 
@@ -138,11 +138,11 @@ def test_an_error_is_told_without_the_stack_of_the_engine(message: str, error: s
     ],
 )
 def test_a_type_is_taken_apart_at_its_outermost_parentheses(type_: str, word: str, inside: list[str]) -> None:
-    assert nested(type_) == (word, inside)
+    assert parse_nested_type(type_) == (word, inside)
 
 
 def test_a_struct_has_named_fields_of_any_type() -> None:
-    assert fields("struct(x decimal(9,2), y struct(z list(string)))") == [
+    assert struct_fields("struct(x decimal(9,2), y struct(z list(string)))") == [
         ("x", "decimal(9,2)"),
         ("y", "struct(z list(string))"),
     ]
@@ -179,4 +179,4 @@ def test_an_engine_that_ended_while_tables_were_opened_is_started_again_for_the_
     exec(adapter.start(), base)
     base["engine"]["over"] = True
     request = {"tables": {}, "questions": [{"text": "1"}]}
-    assert serving._answers(adapter, request, base) == {"answers": [{"rows": [[2]]}]}
+    assert serving._answer_request(adapter, request, base) == {"answers": [{"rows": [[2]]}]}

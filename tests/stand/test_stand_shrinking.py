@@ -6,8 +6,8 @@ import pytest
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
-from skipproof.stand.hunt.examining import Outcome
-from skipproof.stand.hunt.shrinking import smaller
+from skipproof.stand.hunt.examining import QuestionResult
+from skipproof.stand.hunt.shrinking import smaller_worlds
 from strategies.engines.conditions import Able
 from strategies.engines.engine_questions import World, worlds
 from strategies.engines.engine_tables import Layout, Stored, is_consistent
@@ -35,10 +35,10 @@ WHERE = Call(
 def least(world: World, fails) -> World:
     """The last of the smaller worlds."""
 
-    def asked(candidate: World) -> Outcome | None:
-        return Outcome(question=candidate.questions[0]) if fails(candidate) else None
+    def asked(candidate: World) -> QuestionResult | None:
+        return QuestionResult(question=candidate.questions[0]) if fails(candidate) else None
 
-    for one, _ in smaller(world, asked, tries_max=10_000):
+    for one, _ in smaller_worlds(world, asked, tries_max=10_000):
         world = one
     return world
 

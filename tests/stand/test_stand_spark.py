@@ -12,7 +12,7 @@ import pyspark
 import pytest
 
 from skipproof.stand.adapters.serving import to_python
-from skipproof.stand.workers.engines import engine
+from skipproof.stand.workers.engines import find_engine
 from skipproof.stand.workers.workers import Worker
 from strategies.engines.questions import Aggregate, Call, Column, Join, Key, Literal, Question, Relation
 
@@ -165,7 +165,7 @@ def _value(value: Any, type_: str) -> Any:
 
 @pytest.fixture(scope="module", params=["spark", "skipproof"])
 def worker(request: pytest.FixtureRequest) -> Iterator[Worker]:
-    with Worker(engine(request.param).command, seconds_max=SECONDS_MAX) as started:
+    with Worker(find_engine(request.param).command, seconds_max=SECONDS_MAX) as started:
         yield started
 
 

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from skipproof.stand.hunt.examining import examine
-from skipproof.stand.hunt.tightness import FULL, Tightness, measured
+from skipproof.stand.hunt.tightness import FULL, Tightness, measure_tightness
 from skipproof.stand.workers.workers import PROTOCOL, Hello
 from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import Layout, Stored
@@ -27,7 +27,7 @@ class Reader:
 
     def __init__(self, *, prunes: bool) -> None:
         self.prunes = prunes
-        self.hello = Hello.of(
+        self.hello = Hello.from_message(
             {"protocol": PROTOCOL, "engine": "reader", "version": "1", "tables": "files", "areas": ["filter"]}
         )
 
@@ -100,7 +100,7 @@ def tightness(question: Question, *, prunes: bool) -> list[Tightness]:
     reader = Reader(prunes=prunes)
     (outcome,) = examine(reader, world(question))
     assert outcome.contradiction is None
-    return list(measured(reader, world(question), outcome, write=write_stored))
+    return list(measure_tightness(reader, world(question), outcome, write=write_stored))
 
 
 def at_least(value: int) -> Call:

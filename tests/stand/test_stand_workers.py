@@ -8,7 +8,7 @@ from textwrap import dedent
 
 import pytest
 
-from skipproof.stand.workers.engines import UnknownEngine, engine, names
+from skipproof.stand.workers.engines import UnknownEngine, engine_names, find_engine
 from skipproof.stand.workers.workers import Died, TimedOut, Worker, WorkerError
 
 HELLO = {"protocol": 1, "engine": "odd", "version": "1", "areas": ["filter"]}
@@ -144,6 +144,6 @@ def test_a_program_that_does_not_start_is_refused_in_one_sentence(tmp_path):
 
 def test_an_unknown_engine_is_refused_with_the_names_of_those_there_are():
     with pytest.raises(UnknownEngine, match=r"there is no engine nosuch; there are .*duckdb.*spark"):
-        engine("nosuch")
-    assert "polars" in names()
-    assert engine("duckdb", python="/opt/old/bin/python").command[0] == "/opt/old/bin/python"
+        find_engine("nosuch")
+    assert "polars" in engine_names()
+    assert find_engine("duckdb", python="/opt/old/bin/python").command[0] == "/opt/old/bin/python"

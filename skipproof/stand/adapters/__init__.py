@@ -1,1 +1,1 @@
-"""What each engine's worker runs. Modules here import the standard library, one engine, and each other."""
+"""The adapters that workers run. Modules here import the standard library, one engine, and each other."""

@@ -1,15 +1,15 @@
-"""Arrow's types, values, tables and expressions as Python text; nothing is imported to write it.
+"""Arrow's types, values, tables and expressions as Python text, without importing pyarrow.
 
-The texts name `pa`, `pc`, `Decimal`, `nan` and `inf`; `ROWS` brings all of them but `pc`.
+The texts use the names `pa`, `pc`, `Decimal`, `nan` and `inf`; `ROWS` defines all of them but `pc`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from .serving import Unsupported, fields, nested, parsed
+from .serving import Unsupported, parse_nested_type, parse_type, struct_fields
 
-# What texts start with: rows of Arrow batches, with dates and times as the counts that they are.
+# The start of programs: functions that return the rows of Arrow batches, with dates and times as counts.
 ROWS = """\
 import pyarrow as pa
 from decimal import Decimal
@@ -35,7 +35,7 @@ _TYPES = {
     "date": "date32", "int8": "int8", "int16": "int16", "int32": "int32", "int64": "int64", "uint8": "uint8",
     "uint16": "uint16", "uint32": "uint32", "uint64": "uint64",
 }  # fmt: skip
-# The types that a plain Python value has for pyarrow.
+# The types that pyarrow gives to plain Python values.
 _PLAIN_LITERALS = ("boolean", "int64", "float64", "string")
 _INFIX = {
     "=": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "+": "+", "-": "-", "*": "*",
@@ -45,12 +45,12 @@ _FUNCTIONS = {"abs": "abs", "is nan": "is_nan"}
 
 
 def arrow_type(type_: str) -> str:
-    """A type."""
-    word, inside = nested(type_)
+    """Return the text of a type."""
+    word, inside = parse_nested_type(type_)
     if word == "list":
         return f"pa.list_({arrow_type(inside[0])})"
     if word == "struct":
-        typed = ", ".join(f"({name!r}, {arrow_type(part)})" for name, part in fields(type_))
+        typed = ", ".join(f"({name!r}, {arrow_type(part)})" for name, part in struct_fields(type_))
         return f"pa.struct([{typed}])"
     if word == "decimal":
         precision, scale = inside
@@ -63,18 +63,18 @@ def arrow_type(type_: str) -> str:
 
 
 def arrow_schema(columns: list[dict[str, str]]) -> str:
-    """A schema."""
+    """Return the text of a schema."""
     typed = ", ".join(f"({column['name']!r}, {arrow_type(column['type'])})" for column in columns)
     return f"pa.schema([{typed}])"
 
 
 def arrow_table(columns: list[dict[str, str]], rows: list[list[Any]], schema: str) -> str:
-    """A table; `schema` is the text of its schema, or the name that it has there."""
+    """Return the text of a table; `schema` is the text of its schema, or a variable's name."""
     return f"pa.table({arrow_arrays(columns, rows)}, schema={schema})"
 
 
 def arrow_arrays(columns: list[dict[str, str]], rows: list[list[Any]]) -> str:
-    """A list of arrays, one for each column."""
+    """Return the text of a list of arrays, one for each column."""
     arrays = (_array([row[at] for row in rows], column["type"]) for at, column in enumerate(columns))
     return f"[{', '.join(arrays)}]"
 
@@ -84,14 +84,14 @@ def _array(cells: list[Any], type_: str) -> str:
 
 
 def arrow_cell(value: Any, type_: str) -> str:
-    """A value from which Arrow makes one of the type; dates and times stay counts."""
-    word, inside = nested(type_)
+    """Return the text of a value from which Arrow makes one of the type; dates and times stay counts."""
+    word, inside = parse_nested_type(type_)
     if value is None:
         return "None"
     if word == "list":
         return f"[{', '.join(arrow_cell(part, inside[0]) for part in value)}]"
     if word == "struct":
-        parts = (f"{name!r}: {arrow_cell(value[name], part)}" for name, part in fields(type_))
+        parts = (f"{name!r}: {arrow_cell(value[name], part)}" for name, part in struct_fields(type_))
         return f"{{{', '.join(parts)}}}"
     if word in ("float32", "float64"):
         return "-nan" if value == "-NaN" else repr(float(value))
@@ -101,7 +101,7 @@ def arrow_cell(value: Any, type_: str) -> str:
 
 
 def arrow_expression(term: dict[str, Any]) -> str:
-    """An expression, to which a method's call can be appended."""
+    """Return the text of an expression, to which a method call can be appended."""
     if "column" in term:
         return f"pc.field({term['column']!r})"
     if "literal" in term:
@@ -110,8 +110,8 @@ def arrow_expression(term: dict[str, Any]) -> str:
 
 
 def _scalar(value: Any, type_: str) -> str:
-    """A constant of exactly its type."""
-    word, _ = parsed(type_)
+    """Return the text of a constant of exactly its type."""
+    word, _ = parse_type(type_)
     if value is None:
         return f"pa.scalar(None, {arrow_type(type_)})"
     text = arrow_cell(value, type_)
@@ -119,12 +119,12 @@ def _scalar(value: Any, type_: str) -> str:
 
 
 def _operand(term: dict[str, Any]) -> str:
-    """A right operand: literals as they are."""
+    """Return the text of a right operand; literals are not wrapped in an expression."""
     return _scalar(term["literal"], term["type"]) if "literal" in term else arrow_expression(term)
 
 
 def _call(function: str, of: list[Any], term: dict[str, Any]) -> str:
-    """A function's call."""
+    """Return the text of a function call."""
     first = arrow_expression(of[0])
     if function in _INFIX:
         return f"({first} {_INFIX[function]} {_operand(of[1])})"
@@ -157,7 +157,7 @@ def _call(function: str, of: list[Any], term: dict[str, Any]) -> str:
 
 
 def _same(left: str, right: str, negated: bool) -> str:
-    """Equality to which NULL is a value, by the logic of three values."""
+    """Return the text of NULL-safe equality, in terms of comparisons and NULL tests."""
     valid = f"{left}.is_valid() & {right}.is_valid()"
     text = f"((({left} == {right}) & {valid}) | ({left}.is_null() & {right}.is_null()))"
     return f"(~{text})" if negated else text
@@ -168,7 +168,7 @@ def _true(condition: str) -> str:
 
 
 def _values(literals: list[dict[str, Any]]) -> str:
-    """What isin is given; to it a NULL in the list equals NULL, which the question does not mean."""
+    """Return the text of isin's list; a NULL in it is refused, because isin would find NULL equal to it."""
     if any(term.get("literal") is None for term in literals):
         raise Unsupported("IN with NULL, or with other terms than literals")
     type_ = literals[0]["type"]

@@ -1,6 +1,6 @@
-"""pyarrow.dataset on the stand: datasets of Parquet files, datasets of tables in memory as their twins.
+"""The adapter of pyarrow.dataset; the pruned form is a dataset of files, the plain form one of memory.
 
-It orders nothing by pruning, so that it is asked no top-k.
+It does not prune by an order, so it is asked no top-k questions.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _MISSING = (
 
 
 class OnArrow(Adapter):
-    """Asks datasets, with the expressions of `pyarrow.compute`."""
+    """Runs questions on datasets, with expressions of `pyarrow.compute`."""
 
     def __init__(self) -> None:
         self.options = ""
         self.columns: dict[str, list[str]] = {}
 
     def hello(self) -> dict[str, Any]:
-        """What pyarrow can be asked."""
+        """Return the version and the abilities of pyarrow."""
         return {
             "engine": "arrow",
             "version": pa.__version__,
@@ -49,7 +49,7 @@ class OnArrow(Adapter):
         }
 
     def setup(self, tables: dict[str, Any], settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
-        """A dataset for each table, of its files or of its rows."""
+        """Return text that makes a dataset for each table, of its files or of its rows."""
         self.options = ""
         if "use_threads" in settings:
             self.options += f", use_threads={settings['use_threads'] == 'true'}"
@@ -62,7 +62,7 @@ class OnArrow(Adapter):
         return text, {}
 
     def ask(self, question: dict[str, Any]) -> str:
-        """A scan, whose dataset and condition remain for `read`; or a join of two scans."""
+        """Return text of a scan, whose dataset and condition `read` uses, or of a join of two scans."""
         if question["change"]:
             raise Unsupported("changes of Parquet files")
         if question["order"] or question["group"]:
@@ -72,7 +72,7 @@ class OnArrow(Adapter):
         if question["aggregates"] and (question["limit"] is not None or question["offset"]):
             raise Unsupported("a limit of one row")
         if question["join"]:
-            return f"answer = {self._joined(question)}\n"
+            return f"answer = {self._join_text(question)}\n"
         if question["where"] is not None:
             raise Unsupported("a condition on a subquery")
         source = question["source"]
@@ -81,21 +81,21 @@ class OnArrow(Adapter):
         lines = [
             f"dataset = {source['table']}",
             f"condition = {where}",
-            f"answer = {self._scanned(question)}",
+            f"answer = {self._scan_text(question)}",
         ]
         return "\n".join(lines) + "\n"
 
-    def _scanned(self, question: dict[str, Any]) -> str:
+    def _scan_text(self, question: dict[str, Any]) -> str:
         if question["aggregates"]:
             counts = [f"dataset.count_rows(filter=condition{self.options})"] * len(question["aggregates"])
             return f"[[{', '.join(counts)}]]"
-        given = f"columns={question['select']!r}, filter=condition{self.options}"
+        arguments = f"columns={question['select']!r}, filter=condition{self.options}"
         offset, limit = question["offset"], question["limit"]
-        scan = f"to_table({given})" if limit is None else f"head({limit + offset}, {given})"
+        scan = f"to_table({arguments})" if limit is None else f"head({limit + offset}, {arguments})"
         return f"rows(dataset.{scan}{f'.slice({offset})' if offset else ''}.to_batches())"
 
-    def _joined(self, question: dict[str, Any]) -> str:
-        """A join in memory of what two scans leave; a dataset's own join reads every column of its files."""
+    def _join_text(self, question: dict[str, Any]) -> str:
+        """Return text that joins two scans in memory, since a dataset's own join reads every column."""
         join = question["join"]
         if join["kind"] not in _JOINS:
             raise Unsupported("the join " + join["kind"])
@@ -119,7 +119,7 @@ class OnArrow(Adapter):
         return f"{relation['table']}.to_table(columns={columns!r}{where}{self.options})"
 
     def read(self, names: dict[str, Any]) -> dict[str, int] | None:
-        """The row groups that a scan's condition leaves of files; None for joins and for rows in memory."""
+        """Return the number of row groups that a scan of files reads; None for joins and rows in memory."""
         dataset, condition = names.get("dataset"), names.get("condition")
         if condition is None or not isinstance(dataset, ds.FileSystemDataset):
             return None
@@ -137,7 +137,7 @@ class OnArrow(Adapter):
 
 
 def _dataset(table: dict[str, Any]) -> str:
-    """A dataset of files, or of one table; its schema is told only where the first file does not tell it."""
+    """Return the text of a dataset; it has a schema only if the first file does not determine it."""
     columns = table["columns"]
     if "files" not in table:
         return f"ds.dataset({arrow_table(columns, flattened(table), schema=arrow_schema(columns))})"

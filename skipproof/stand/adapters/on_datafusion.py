@@ -1,6 +1,7 @@
-"""DataFusion on the stand: Parquet files by listing tables, record batches in memory as their twins.
+"""The adapter of DataFusion; the pruned form is a listing table, the plain form record batches in memory.
 
-What has DataFusion inside uses this module's dialect and switches, so it imports DataFusion only to ask it.
+Adapters of engines that contain DataFusion use this module's dialect and settings, so functions import
+DataFusion only when they run it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from importlib.metadata import version
 from typing import Any, ClassVar
 
 from .arrow_text import ROWS, arrow_arrays, arrow_schema, arrow_type
-from .serving import Adapter, Unsupported, parsed
+from .serving import Adapter, Unsupported, parse_type
 from .sql_text import Dialect
 
 _PARQUET = "datafusion.execution.parquet."
@@ -29,13 +30,13 @@ _SETTINGS = {
     "datafusion.optimizer.prefer_hash_join": ("true", "false"),
     "datafusion.optimizer.repartition_file_scans": ("true", "false"),
 }
-# One partition unless more are asked for, so that answers do not depend on the machine.
+# One partition by default, so that answers do not depend on the machine.
 PARTITIONS = "datafusion.execution.target_partitions"
 DEFAULTS = "SELECT name, value FROM information_schema.df_settings"
 
 
 class DataFusion(Dialect):
-    """DataFusion's dialect, in which a backslash escapes in every LIKE."""
+    """The dialect of DataFusion, in which a backslash escapes in every LIKE."""
 
     types: ClassVar[dict[str, str]] = dict(
         Dialect.types, uint8="TINYINT UNSIGNED", uint16="SMALLINT UNSIGNED", uint32="INT UNSIGNED",
@@ -45,8 +46,8 @@ class DataFusion(Dialect):
     like_escape = ""
 
     def cast(self, text: str, type_: str, word: str = "CAST") -> str:
-        """Types that SQL cannot name are named as Arrow does."""
-        word_of_type, inside = parsed(type_)
+        """Return a cast; types without a name in SQL have Arrow's."""
+        word_of_type, inside = parse_type(type_)
         if word_of_type != "timestamp":
             return super().cast(text, type_, word)
         if word != "CAST":
@@ -56,11 +57,11 @@ class DataFusion(Dialect):
         return f"arrow_cast({text}, 'Timestamp({unit}, {zone})')"
 
     def literal(self, value: Any, type_: str) -> str:
-        """NULL is cast as everything else is."""
+        """Return a constant; NULL is cast like any other type."""
         return self.cast("NULL", type_) if value is None else super().literal(value, type_)
 
 
-# How files are written.
+# The options of written files.
 _LAYOUTS: dict[str, list[Any]] = {
     "bloom_filter_on_write": [True],
     "max_row_group_size": [1, 2, 3],
@@ -74,20 +75,20 @@ _LAYOUTS: dict[str, list[Any]] = {
 
 
 class OnDataFusion(Adapter):
-    """Asks a new session each time."""
+    """Runs each request in a new session."""
 
     def __init__(self) -> None:
         self.sql = DataFusion()
 
     def hello(self) -> dict[str, Any]:
-        """What DataFusion can be asked, with the switches that this version has."""
+        """Return the version and the abilities of DataFusion, with the settings that this version has."""
         from datafusion import SessionContext
 
         ctx = SessionContext()
         ctx.sql("SET datafusion.catalog.information_schema = 'true'")
-        found = [batch.to_pydict() for batch in ctx.sql(DEFAULTS).collect()]
+        parts = [batch.to_pydict() for batch in ctx.sql(DEFAULTS).collect()]
         values = {
-            name: value for part in found for name, value in zip(part["name"], part["value"], strict=True)
+            name: value for part in parts for name, value in zip(part["name"], part["value"], strict=True)
         }
         return {
             "engine": "datafusion",
@@ -95,13 +96,13 @@ class OnDataFusion(Adapter):
             "tables": "files",
             "areas": ["filter", "limit", "topk", "join", "aggregate"],
             "without": {"functions": [], "types": [], "joins": []},
-            "settings": switches(values),
+            "settings": settings_to_try(values),
             "writes": True,
             "layouts": {name: tried for name, tried in _LAYOUTS.items() if _PARQUET + name in values},
         }
 
     def setup(self, tables: dict[str, Any], settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
-        """A listing table for each table of files, a table in memory for each of rows."""
+        """Return text that makes a listing table for each table of files, a table in memory for others."""
         text = ROWS + "from datafusion import SessionContext\n\nctx = SessionContext()\n"
         for name, value in dict({PARTITIONS: "1"}, **settings).items():
             statement = f"SET {name} = '{value}'"
@@ -114,13 +115,13 @@ class OnDataFusion(Adapter):
         return text, {}
 
     def ask(self, question: dict[str, Any]) -> str:
-        """One statement."""
+        """Return text that runs one statement."""
         if question["change"]:
             raise Unsupported("changes of Parquet files")
         return f"answer = rows(ctx.sql({self.sql.select(question)!r}).collect())\n"
 
     def write(self, table: dict[str, Any], path: str, options: dict[str, Any]) -> None:
-        """Rows by COPY; options are those of `datafusion.execution.parquet`."""
+        """Write a file by COPY; options are those of `datafusion.execution.parquet`."""
         settings = {_PARQUET + name: _option(value) for name, value in options.items() if value is not None}
         text, names = self.setup({"t": table}, settings)
         exec(text, names)
@@ -128,8 +129,8 @@ class OnDataFusion(Adapter):
         names["ctx"].sql(copy).collect()
 
 
-def switches(values: dict[str, str]) -> dict[str, list[str]]:
-    """The settings to try, of a version's settings and their defaults."""
+def settings_to_try(values: dict[str, str]) -> dict[str, list[str]]:
+    """Return the settings to try with their values, from a version's settings and their defaults."""
     tried = {
         name: [values[name], *(value for value in both if value != values[name])]
         for name, both in _SETTINGS.items()
@@ -143,7 +144,7 @@ def _option(value: Any) -> str:
 
 
 def _in_memory(name: str, columns: list[dict[str, str]], blocks: list[list[list[Any]]]) -> str:
-    """A batch for each block, and for no block an empty one, which has the schema too."""
+    """Return text that registers a batch for each block; an empty one if there is none, for its schema."""
     batches = (
         f"pa.RecordBatch.from_arrays({arrow_arrays(columns, rows)}, schema=schema)" for rows in blocks or [[]]
     )
@@ -152,16 +153,19 @@ def _in_memory(name: str, columns: list[dict[str, str]], blocks: list[list[list[
 
 
 def _listing(name: str, table: dict[str, Any], *, is_pruned: bool) -> str:
-    """The directory of a table, which must hold its files alone; what Python registers heeds no switch."""
+    """Return text that registers a table's directory, which must hold only its files.
+
+    Tables that Python registers ignore the setting of pruning, so `is_pruned` is passed along.
+    """
     files, partitions = table["files"], table.get("partitions") or []
     types = {column["name"]: column["type"] for column in table["columns"]}
     in_directories = list(partitions[0]) if partitions else []
     base = files[0] if len(files) == 1 and not partitions else _directory(files, len(in_directories))
     if not partitions and not table.get("schemas_differ"):
-        # A table that SQL makes knows the statistics of its files, if the session collects them.
+        # A table made by SQL has the statistics of its files, if the session collects them.
         place = base if len(files) == 1 else base.rstrip("/") + "/"
-        made = f"CREATE EXTERNAL TABLE {name} STORED AS PARQUET LOCATION '{place}'"
-        return f"ctx.sql({made!r})\n"
+        statement = f"CREATE EXTERNAL TABLE {name} STORED AS PARQUET LOCATION '{place}'"
+        return f"ctx.sql({statement!r})\n"
     arguments = [repr(name), repr(base)]
     if partitions:
         _check_directories(files, partitions)
@@ -177,7 +181,7 @@ def _listing(name: str, table: dict[str, Any], *, is_pruned: bool) -> str:
 
 
 def _check_directories(files: list[str], partitions: list[dict[str, str | None]]) -> None:
-    """Directories have no name for NULL, and until version 55 no escapes."""
+    """Refuse NULL in names of directories, and before version 55 characters that need escapes."""
     for path, values in zip(files, partitions, strict=True):
         parts = path.split(os.sep)
         for column, text in values.items():
@@ -188,7 +192,7 @@ def _check_directories(files: list[str], partitions: list[dict[str, str | None]]
 
 
 def _directory(files: list[str], levels: int) -> str:
-    """The directory that the files lie in, so many levels of partitions above them."""
+    """Return the directory of a table, so many levels of partitions above its files."""
     base = os.path.dirname(files[0])
     for _ in range(levels):
         base = os.path.dirname(base)
@@ -199,7 +203,7 @@ def _directory(files: list[str], levels: int) -> str:
 
 
 def _partition_type(type_: str) -> str:
-    """An Arrow type, or the word that early releases take in its place."""
+    """Return the text of an Arrow type, or the word that early releases need instead."""
     words = {"string": "'string'", "int32": "'int'", "int64": "'long'"}
     text = next(
         (text for text in (arrow_type(type_), words.get(type_)) if text and _partitions_by(text)), None
@@ -211,7 +215,7 @@ def _partition_type(type_: str) -> str:
 
 @functools.cache
 def _partitions_by(type_: str) -> bool:
-    """Whether a table of directories can be registered with this type of its names."""
+    """Tell whether a table can be registered with directories whose values are of a type."""
     import pyarrow as pa
     from datafusion import SessionContext
 
@@ -222,7 +226,7 @@ def _partitions_by(type_: str) -> bool:
             SessionContext().register_parquet(
                 "t", directory + os.sep, table_partition_cols=columns, schema=schema
             )
-        except Exception:  # Whatever a release raises, no such directories are asked for.
+        except Exception:  # Releases raise different errors for a type that they do not support.
             return False
     return True
 

@@ -1,4 +1,4 @@
-"""delta-rs on the stand: one append for each block, with statistics or without; two ways to read a table."""
+"""The adapter of delta-rs, which appends each block to a table, and reads by queries or by pyarrow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import deltalake
 import pyarrow as pa
 
 from .arrow_text import ROWS, arrow_expression, arrow_schema, arrow_table
-from .on_datafusion import DEFAULTS, PARTITIONS, DataFusion, switches
+from .on_datafusion import DEFAULTS, PARTITIONS, DataFusion, settings_to_try
 from .serving import Adapter, Unsupported
 
 _OPEN = """\
@@ -49,16 +49,16 @@ _NO_STATISTICS_RUST = (
     "default_column_properties=ColumnProperties(statistics_enabled='NONE'))"
 )
 _NO_STATISTICS_ARROW = "file_options=ds.ParquetFileFormat().make_write_options(write_statistics=False)"
-# Types that Delta has not: what is written as one of them is another when it is read.
-_LACKED = ["uint8", "uint16", "uint32", "uint64", "timestamp(ns)"]
-# Types that Delta has in some versions only, with a cell of each.
-_DOUBTFUL = {"int8": 1, "int16": 1, "timestamp(ms)": 1, "timestamp(us)": 1, "timestamp(us,UTC)": 1}
-# What a scan of pyarrow's does not answer, where there is nothing else to ask.
+# Types that Delta does not have: it reads columns of them back as other types.
+_TYPES_MISSING = ["uint8", "uint16", "uint32", "uint64", "timestamp(ns)"]
+# Types that only some versions have, with a cell of each.
+_TYPES_TO_TRY = {"int8": 1, "int16": 1, "timestamp(ms)": 1, "timestamp(us)": 1, "timestamp(us,UTC)": 1}
+# Functions that a scan by pyarrow does not support, for versions that read only by pyarrow.
 _NOT_SCANNED = [
     "%", "try cast", "null in list", "limited relation", "distinct relation", "group by", "min", "max",
     "count",
 ]  # fmt: skip
-# What a table can be told, as `docs/reference/table-layouts.md` has it.
+# The options of tables; `docs/reference/table-layouts.md` defines them.
 _LAYOUTS = {
     "checkpoint_after": [1, 2, 4],
     "indexed_columns": ["0", "1"],
@@ -70,7 +70,7 @@ _LAYOUTS = {
 
 
 class OnDeltaLake(Adapter):
-    """Makes the tables of each request anew, in a directory that lasts as long as their names."""
+    """Makes new tables for each request, in a directory that exists until the next request."""
 
     def __init__(self) -> None:
         self.sql = DataFusion()
@@ -81,7 +81,7 @@ class OnDeltaLake(Adapter):
         self.reader = "query" if self.builder else "pyarrow"
 
     def hello(self) -> dict[str, Any]:
-        """What this version of delta-rs can be asked."""
+        """Return the version and the abilities of delta-rs."""
         areas = ["filter", "limit", "aggregate"]
         areas += ["topk", "join"] if self.builder else []
         areas += ["dml"] if self.changes else []
@@ -94,7 +94,11 @@ class OnDeltaLake(Adapter):
             "version": version("deltalake"),
             "tables": "own",
             "areas": areas,
-            "without": {"functions": functions, "types": _LACKED + self._lacked(), "joins": []},
+            "without": {
+                "functions": functions,
+                "types": _TYPES_MISSING + self._types_not_read(),
+                "joins": [],
+            },
             "settings": settings,
             "layouts": _LAYOUTS,
             "writes": False,
@@ -103,20 +107,20 @@ class OnDeltaLake(Adapter):
     def _configurable(self) -> bool:
         return self.builder is not None and "session_config" in inspect.signature(self.builder).parameters
 
-    def _lacked(self) -> list[str]:
-        """The types of which no table of two appends can be made and read."""
-        lacked = []
-        for type_, cell in _DOUBTFUL.items():
+    def _types_not_read(self) -> list[str]:
+        """Return the types of which this version cannot make and read a table of two appends."""
+        missing = []
+        for type_, cell in _TYPES_TO_TRY.items():
             table = {"columns": [{"name": "a", "type": type_}], "blocks": [[[cell]], [[None]]]}
             text, names = self.setup({"t": table}, {})
             try:
                 exec(text + "read = tables['t'].to_pyarrow_table()", names)
-            except Exception:  # Whatever a version raises, such a type is not asked for.
-                lacked.append(type_)
-        return lacked
+            except Exception:  # Versions raise different errors for a type that they do not support.
+                missing.append(type_)
+        return missing
 
     def setup(self, tables: dict[str, Any], settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
-        """A Delta table of as many appends as there are blocks; those of the last request are removed."""
+        """Return text that makes Delta tables, an append for each block; remove the last request's tables."""
         if "directory" in self.names:
             self.names["directory"].cleanup()
         self.names = {}
@@ -126,26 +130,26 @@ class OnDeltaLake(Adapter):
         for name, table in tables.items():
             if "files" in table:
                 raise Unsupported("Parquet files that are no Delta table")
-            text += _created(name, table)
+            text += _creation_text(name, table)
         if self.builder:
-            given = dict({PARTITIONS: "1"}, **settings) if self._configurable() else ""
-            text += f"query = QueryBuilder({given})\n"
+            configuration = dict({PARTITIONS: "1"}, **settings) if self._configurable() else ""
+            text += f"query = QueryBuilder({configuration})\n"
             text += "".join(f"query.register({name!r}, tables[{name!r}])\n" for name in tables)
         return text, self.names
 
     def ask(self, question: dict[str, Any]) -> str:
-        """One statement, one scan of pyarrow's, or one change and a scan of all that it leaves.
+        """Return text of one statement, one scan by pyarrow, or one change and a scan of the table after it.
 
-        An order and a join are asked of the query builder whoever reads.
+        Orders and joins always go to the query builder.
         """
         if question["change"]:
-            return self._changed(question)
+            return self._change_text(question)
         if not self.builder or (self.reader == "pyarrow" and question["area"] not in ("topk", "join")):
-            return _scanned(question)
+            return _scan_text(question)
         return f"answer = rows(batches(query.execute({self.sql.select(question)!r})))\n"
 
-    def _changed(self, question: dict[str, Any]) -> str:
-        """The change goes to a copy of the table's directory."""
+    def _change_text(self, question: dict[str, Any]) -> str:
+        """Return text that changes a copy of a table and reads it."""
         if not self.changes:
             raise Unsupported("DELETE and UPDATE")
         source = question["source"]
@@ -163,7 +167,7 @@ class OnDeltaLake(Adapter):
         return text + f"answer = rows(dataset.to_table({selected}).to_batches())\n"
 
     def read(self, names: dict[str, Any]) -> dict[str, int] | None:
-        """The files that statistics leave to pyarrow's scan, and all of them."""
+        """Return the number of files that a scan by pyarrow reads, and of all files."""
         if "condition" not in names:
             return None
         kept = names["dataset"].get_fragments(filter=names["condition"])
@@ -171,14 +175,14 @@ class OnDeltaLake(Adapter):
 
 
 def _switches() -> dict[str, list[str]]:
-    """The settings of the DataFusion inside."""
+    """Return the settings of the DataFusion that delta-rs contains."""
     query = deltalake.QueryBuilder({"datafusion.catalog.information_schema": "true"})
     values = {row["name"]: row["value"] for row in pa.table(query.execute(DEFAULTS)).to_pylist()}
-    return switches(values)
+    return settings_to_try(values)
 
 
-def _created(name: str, table: dict[str, Any]) -> str:
-    """The text that makes a table; an empty block makes no file unless all are."""
+def _creation_text(name: str, table: dict[str, Any]) -> str:
+    """Return text that makes a table; an empty block makes no file unless all blocks are empty."""
     columns = table["columns"]
     held = [block for block in table["blocks"] if block] or [[]]
     blocks = "".join(f"    {arrow_table(columns, block, schema='schema')},\n" for block in held)
@@ -186,13 +190,13 @@ def _created(name: str, table: dict[str, Any]) -> str:
     bytes_ = {column["name"] for column in columns if column["type"] == "binary"}
     if layout.get("stats_columns") in bytes_ and not _has_statistics_of_bytes():
         raise Unsupported("statistics of bytes")
-    options = _laid_out(layout) if table.get("statistics", True) else _without_statistics()
+    options = _layout_arguments(layout) if table.get("statistics", True) else _arguments_without_statistics()
     text = f"schema = {arrow_schema(columns)}\nblocks = [\n{blocks}]\n"
     return text + f"tables[{name!r}] = create({', '.join([repr(name), 'blocks', *options])})\n"
 
 
-def _laid_out(layout: dict[str, Any]) -> list[str]:
-    """The arguments that a layout adds."""
+def _layout_arguments(layout: dict[str, Any]) -> list[str]:
+    """Return the arguments that a layout adds."""
     configuration, options = {}, []
     if layout.get("indexed_columns") is not None:
         configuration["delta.dataSkippingNumIndexedCols"] = str(layout["indexed_columns"])
@@ -209,31 +213,31 @@ def _laid_out(layout: dict[str, Any]) -> list[str]:
 
 @functools.cache
 def _has_statistics_of_bytes() -> bool:
-    """Whether a table may name a column of bytes among those that have statistics."""
+    """Tell whether a column of bytes can be among the columns with statistics."""
     with tempfile.TemporaryDirectory() as directory:
-        told = {"delta.dataSkippingStatsColumns": "a"}
+        configuration = {"delta.dataSkippingStatsColumns": "a"}
         try:
-            deltalake.write_deltalake(directory, pa.table({"a": [b"a"]}), configuration=told)
+            deltalake.write_deltalake(directory, pa.table({"a": [b"a"]}), configuration=configuration)
             return deltalake.DeltaTable(directory).to_pyarrow_dataset() is not None
-        except Exception:  # Whatever a version raises, it is not asked for.
+        except Exception:  # Versions raise different errors for it.
             return False
 
 
-def _without_statistics() -> list[str]:
-    """Neither the log nor the files have any; nor partitions or checkpoints, which may err themselves."""
-    return ["configuration={'delta.dataSkippingNumIndexedCols': '0'}", _no_statistics()]
+def _arguments_without_statistics() -> list[str]:
+    """Return arguments for a table without statistics, partitions or checkpoints, which may be wrong too."""
+    return ["configuration={'delta.dataSkippingNumIndexedCols': '0'}", _writer_without_statistics()]
 
 
-def _no_statistics() -> str:
-    """How this version writes Parquet files without statistics."""
+def _writer_without_statistics() -> str:
+    """Return the argument that makes this version write files without statistics."""
     properties = getattr(deltalake, "ColumnProperties", None)
     if properties and "statistics_enabled" in inspect.signature(properties).parameters:
         return _NO_STATISTICS_RUST
     return _NO_STATISTICS_ARROW
 
 
-def _scanned(question: dict[str, Any]) -> str:
-    """A scan of the dataset that pyarrow makes of the table."""
+def _scan_text(question: dict[str, Any]) -> str:
+    """Return text that scans pyarrow's dataset of a table."""
     source = question["source"]
     if question["join"] or question["order"] or question["group"] or question["where"] is not None:
         raise Unsupported("anything but filters, limits and counts")
@@ -247,13 +251,13 @@ def _scanned(question: dict[str, Any]) -> str:
         if question["limit"] is not None or question["offset"]:
             raise Unsupported("a limit of one row")
         return text + f"answer = [[dataset.count_rows(filter=condition)] * {len(question['aggregates'])}]\n"
-    given = f"columns={question['select']!r}, filter=condition"
+    arguments = f"columns={question['select']!r}, filter=condition"
     if question["limit"] is None:
-        found = f"dataset.to_table({given})"
+        scan = f"dataset.to_table({arguments})"
     else:
-        found = f"dataset.head({question['limit'] + question['offset']}, {given})"
+        scan = f"dataset.head({question['limit'] + question['offset']}, {arguments})"
     cut = f".slice({question['offset']})" if question["offset"] else ""
-    return text + f"answer = rows({found}{cut}.to_batches())\n"
+    return text + f"answer = rows({scan}{cut}.to_batches())\n"
 
 
 ADAPTER = OnDeltaLake

@@ -1,4 +1,4 @@
-"""DuckDB's own tables on the stand: a row group for each block, in a database on disk."""
+"""The adapter of DuckDB's own tables: a row group for each block, in a database on disk."""
 
 from __future__ import annotations
 
@@ -10,70 +10,72 @@ from typing import Any
 
 import duckdb
 
-from .on_duckdb import OnDuckDB, counted
+from .on_duckdb import OnDuckDB, zoned_columns
 from .serving import Unsupported
 
-# The fewest rows that a row group may be told to have, and how many it has where it is told nothing.
+# The smallest size of row groups that can be configured, and the default size.
 ROWS_PER_GROUP = 2048
 _ROWS_UNTOLD = 122_880
 
 
 class OnDuckDBTables(OnDuckDB):
-    """Fills up each row group with copies of its first row, which are deleted then: few rows are asked for.
+    """Pads each row group with copies of its first row, and deletes them, so that a block may have few rows.
 
-    Tables without statistics are in memory, where a row group holds all of them.
+    Tables without statistics are in memory, where one row group holds all rows.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        # Of each table of the present request.
+        # The qualified name of each table of the current request.
         self.places: dict[str, str] = {}
 
     def hello(self) -> dict[str, Any]:
-        """What DuckDB can be asked of tables that it may change."""
-        said = super().hello()
+        """Return the version and the abilities of DuckDB with tables that it may change."""
+        hello = super().hello()
         return dict(
-            said,
+            hello,
             engine="duckdb-tables",
             tables="own",
-            areas=[*said["areas"], "dml"],
-            without=dict(said["without"], types=[]),
+            areas=[*hello["areas"], "dml"],
+            without=dict(hello["without"], types=[]),
             layouts={"checkpoint": ["before deleting", "after deleting"]},
             writes=False,
         )
 
     def start(self) -> str:
-        """A database on disk beside the one in memory."""
-        told = f" (ROW_GROUP_SIZE {rows_per_group()})" if rows_per_group() == ROWS_PER_GROUP else ""
+        """Return text that opens a database on disk beside the one in memory."""
+        option = f" (ROW_GROUP_SIZE {rows_per_group()})" if rows_per_group() == ROWS_PER_GROUP else ""
         return (
             super().start() + "import tempfile\ndirectory = tempfile.TemporaryDirectory()\n"
-            f'con.execute("ATTACH \'" + directory.name + "/stand.db\' AS disk{told}")\n'
+            f'con.execute("ATTACH \'" + directory.name + "/stand.db\' AS disk{option}")\n'
         )
 
     def setup(self, tables: dict[str, Any], settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
-        """A view of each table, wherever that is."""
+        """Return text that makes each table, on disk or in memory, and a view of it."""
         if any("files" in table for table in tables.values()):
             raise Unsupported("Parquet files")
         text, names = super().setup({}, settings)
-        self.sql.counted = counted(tables)
+        self.sql.epoch_columns = zoned_columns(tables)
         text += "con.execute('DROP SCHEMA IF EXISTS disk.stand CASCADE')\n"
         text += "con.execute('CREATE SCHEMA disk.stand')\n"
         self.places = {}
         for name, table in tables.items():
             if table.get("statistics", True):
                 self.places[name] = f"disk.stand.{self.sql.name(name)}"
-                text += "".join(f"con.execute({one!r})\n" for one in self._in_groups(name, table))
+                text += "".join(f"con.execute({statement!r})\n" for statement in self._in_groups(name, table))
             else:
                 self.places[name] = self.sql.name(name)
-                text += "".join(f"con.execute({one!r})\n" for one in self.filled(name, table))
+                text += "".join(
+                    f"con.execute({statement!r})\n" for statement in self.table_statements(name, table)
+                )
         return text, names
 
     def _in_groups(self, name: str, table: dict[str, Any]) -> Iterator[str]:
-        """The statements that make a table, so that a script needs nothing of the worker's."""
+        """Yield the statements that make a table on disk with a row group for each block."""
         quoted = [self.sql.name(column["name"]) for column in table["columns"]]
         types = [self.sql.type(column["type"]) for column in table["columns"]]
         full = self.places[name]
-        columns = ", ".join(f"{one} {type_}" for one, type_ in zip(quoted, types, strict=True))
+        columns = ", ".join(f"{name_text} {type_}" for name_text, type_ in zip(quoted, types, strict=True))
         yield f"CREATE TABLE {full} ({columns}, kept BOOLEAN)"
         for block in table["blocks"]:
             if block:
@@ -93,7 +95,7 @@ class OnDuckDBTables(OnDuckDB):
         return ", ".join(self.cell(v, c["type"]) for v, c in zip(row, table["columns"], strict=True))
 
     def ask(self, question: dict[str, Any]) -> str:
-        """One statement, or a change that is taken back when its table has been read."""
+        """Return text of one statement, or of a change that is rolled back after its table was read."""
         if not question["change"]:
             return super().ask(question)
         source = question["source"]
@@ -104,12 +106,12 @@ class OnDuckDBTables(OnDuckDB):
         else:
             value = self.sql.literal(question["to"]["literal"], question["to"]["type"])
             change = f"UPDATE {place} SET {self.sql.name(question['change'])} = {value}{where}"
-        shown = ", ".join(map(self.sql.shown, question["select"])) or "1"
+        columns = ", ".join(map(self.sql.answer_column, question["select"])) or "1"
         return (
             "con.execute('BEGIN')\n"
             "try:\n"
             f"    con.execute({change!r})\n"
-            f"    answer = con.execute({f'SELECT {shown} FROM {place}'!r}).fetchall()\n"
+            f"    answer = con.execute({f'SELECT {columns} FROM {place}'!r}).fetchall()\n"
             "finally:\n"
             "    con.execute('ROLLBACK')\n"
         )
@@ -117,7 +119,7 @@ class OnDuckDBTables(OnDuckDB):
 
 @functools.cache
 def rows_per_group() -> int:
-    """How many rows a row group gets; early releases cannot be told."""
+    """Return the number of rows in a row group; early releases cannot configure it."""
     with tempfile.TemporaryDirectory() as directory:
         attach = f"ATTACH '{Path(directory, 't.db')}' AS t (ROW_GROUP_SIZE {ROWS_PER_GROUP})"
         try:

@@ -1,4 +1,4 @@
-"""PyIceberg on the stand: one append for each block, with metrics or without."""
+"""The adapter of PyIceberg, which appends each block to a table, with metrics or without."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pyiceberg.transforms import parse_transform
 from pyiceberg.types import DateType, IntegerType
 
 from .arrow_text import ROWS, arrow_cell, arrow_schema, arrow_table
-from .serving import Adapter, Unsupported, parsed
+from .serving import Adapter, Unsupported, parse_type
 
 _IMPORTS = """\
 from pyiceberg.expressions import *
@@ -72,25 +72,25 @@ _TYPES = {
     "float64": "DoubleType()", "string": "StringType()", "binary": "BinaryType()", "date": "DateType()",
     "timestamp(us)": "TimestampType()", "timestamp(us,UTC)": "TimestamptzType()",
 }  # fmt: skip
-_LACKED_TYPES = ["int8", "int16", "uint8", "uint16", "uint32", "uint64", "timestamp(ms)", "timestamp(ns)"]
-_LACKED_FUNCTIONS = [
+_TYPES_MISSING = ["int8", "int16", "uint8", "uint16", "uint32", "uint64", "timestamp(ms)", "timestamp(ns)"]
+_FUNCTIONS_MISSING = [
     "is not distinct from", "is distinct from", "is true", "like", "+", "-", "*", "%", "abs", "cast",
     "try cast", "coalesce", "if", "column comparison", "null in list", "limited relation",
     "distinct relation", "update",
 ]  # fmt: skip
-_LACKED_JOINS = ["inner", "left", "right", "full", "semi", "anti", "not in"]
+_JOINS_MISSING = ["inner", "left", "right", "full", "semi", "anti", "not in"]
 _COMPARISONS = {
     "=": "EqualTo", "!=": "NotEqualTo", "<": "LessThan", "<=": "LessThanOrEqual", ">": "GreaterThan",
     ">=": "GreaterThanOrEqual",
 }  # fmt: skip
-_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 _TESTS = {"is null": "IsNull", "is not null": "NotNull", "is nan": "IsNaN"}
 _TRANSFORMS = {
     "identity": "IdentityTransform", "bucket": "BucketTransform", "truncate": "TruncateTransform",
     "day": "DayTransform", "month": "MonthTransform", "year": "YearTransform", "hour": "HourTransform",
 }  # fmt: skip
 _ORDERED_TYPES = ["int32", "int64", "string", "date", "timestamp", "boolean"]
-# What a table can be told, as `docs/reference/table-layouts.md` has it.
+# The options of tables; `docs/reference/table-layouts.md` defines them.
 _LAYOUTS = {"metrics": ["none", "counts", "truncate(1)", "truncate(16)"]}
 _PARTITIONS: list[dict[str, Any]] = [
     {"only": _ORDERED_TYPES, "value": {"column": "{a}", "transform": "identity"}},
@@ -102,30 +102,30 @@ _PARTITIONS: list[dict[str, Any]] = [
 
 
 class OnIceberg(Adapter):
-    """Keeps one catalog, and makes the tables of each request anew in it."""
+    """Makes new tables for each request, in one catalog."""
 
     def __init__(self) -> None:
-        made: dict[str, Any] = {}
-        exec(_IMPORTS + _CATALOG, made)
-        self.catalog = made["catalog"]
+        names: dict[str, Any] = {}
+        exec(_IMPORTS + _CATALOG, names)
+        self.catalog = names["catalog"]
         self.numbers = itertools.count()
         self.names: dict[str, Any] = {}
 
     def hello(self) -> dict[str, Any]:
-        """What PyIceberg can be asked: a column and a literal, and what combines such."""
+        """Return the version and the abilities of PyIceberg, which tests columns against literals."""
         return {
             "engine": "iceberg",
             "version": version("pyiceberg"),
             "tables": "own",
             "areas": ["filter", "limit", *(["dml"] if hasattr(Table, "delete") else [])],
-            "without": {"functions": _LACKED_FUNCTIONS, "types": _LACKED_TYPES, "joins": _LACKED_JOINS},
+            "without": {"functions": _FUNCTIONS_MISSING, "types": _TYPES_MISSING, "joins": _JOINS_MISSING},
             "settings": {},
             "layouts": dict(_LAYOUTS, partition=_partitions()),
             "writes": False,
         }
 
     def setup(self, tables: dict[str, Any], settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
-        """A table of as many appends as there are blocks; a text that replays alone makes a catalog first."""
+        """Return text that makes a table with an append for each block; a replay makes a catalog first."""
         if "directory" in self.names:
             self.names["directory"].cleanup()
         self.names = {"catalog": self.catalog}
@@ -136,27 +136,27 @@ class OnIceberg(Adapter):
         for name, table in tables.items():
             if "files" in table:
                 raise Unsupported("Parquet files that are no Iceberg table")
-            text += _created(name, f"{name}_{next(self.numbers)}", table)
+            text += _creation_text(name, f"{name}_{next(self.numbers)}", table)
         return text, self.names
 
     def ask(self, question: dict[str, Any]) -> str:
-        """One scan, or one delete and a scan of all that it leaves."""
+        """Return text of one scan, or of one delete and a scan of the table after it."""
         if question["change"]:
-            return self._changed(question)
-        return _scanned(question, _condition(question), _limit(question))
+            return self._change_text(question)
+        return _scan_text(question, _condition(question), _limit(question))
 
-    def _changed(self, question: dict[str, Any]) -> str:
-        """The delete goes to a second table that starts as the first."""
+    def _change_text(self, question: dict[str, Any]) -> str:
+        """Return text that deletes from a copy of a table and reads it."""
         if question["change"] != "delete":
             raise Unsupported("updates")
         source = question["source"]
         name, location = f"n.changed_{next(self.numbers)}", f"tables[{source['table']!r}].metadata_location"
         text = f"table = catalog.register_table({name!r}, {location})\n"
         text += f"table.delete({_condition(question) or 'AlwaysTrue()'})\n"
-        return text + _scanned(question, None, None, of="table")
+        return text + _scan_text(question, None, None, of="table")
 
     def read(self, names: dict[str, Any]) -> dict[str, int] | None:
-        """The data files that the last scan planned, and all of them."""
+        """Return the number of data files that the last scan planned, and of all files."""
         if "table" in names:
             return None
         snapshot = names["of"].current_snapshot()
@@ -164,26 +164,33 @@ class OnIceberg(Adapter):
         return {"files": len(list(names["scan"].plan_files())), "of": files}
 
 
-# Early releases have none, and raise ImportError.
+# Early releases do not have this error, and raise ImportError.
 _NOT_INSTALLED: type[Exception] = getattr(exceptions, "NotInstalledError", ImportError)
 
 
 def _partitions() -> list[Any]:
-    """The partitions that this release writes; early ones write none, or not by all transforms."""
-    return [one for one in _PARTITIONS if hasattr(Transaction, "append") and _writes_by(one)]
+    """Return the partitions that this release can write; early releases lack all or some transforms."""
+    return [
+        partition for partition in _PARTITIONS if hasattr(Transaction, "append") and _writes_by(partition)
+    ]
 
 
 def _writes_by(partition: dict[str, Any]) -> bool:
     transform = parse_transform(partition["value"]["transform"].replace("(", "[").replace(")", "]"))
     try:
         transform.pyarrow_transform(IntegerType() if "int32" in partition["only"] else DateType())
-    except (ImportError, NotImplementedError, ValueError, _NOT_INSTALLED):  # each says that it is lacking
+    except (
+        ImportError,
+        NotImplementedError,
+        ValueError,
+        _NOT_INSTALLED,
+    ):  # the errors for a transform that is not supported
         return False
     return bool(getattr(transform, "supports_pyarrow_transform", True))
 
 
-def _created(name: str, full_name: str, table: dict[str, Any]) -> str:
-    """The text that makes a table; an empty block makes no file."""
+def _creation_text(name: str, full_name: str, table: dict[str, Any]) -> str:
+    """Return text that makes a table; an empty block makes no file."""
     columns, layout = table["columns"], table.get("layout") or {}
     blocks = [arrow_table(columns, block, schema="schema") for block in table["blocks"] if block]
     fields = ", ".join(
@@ -202,7 +209,7 @@ def _created(name: str, full_name: str, table: dict[str, Any]) -> str:
 
 
 def _type(type_: str) -> str:
-    word, inside = parsed(type_)
+    word, inside = parse_type(type_)
     if word == "decimal":
         return f"DecimalType({', '.join(inside)})"
     if type_.replace(" ", "") not in _TYPES:
@@ -211,7 +218,7 @@ def _type(type_: str) -> str:
 
 
 def _spec(partition: dict[str, str], columns: list[str]) -> str:
-    word, inside = parsed(partition["transform"])
+    word, inside = parse_type(partition["transform"])
     if word not in _TRANSFORMS:
         raise Unsupported("the transform " + word)
     transform = f"{_TRANSFORMS[word]}({', '.join(inside)})"
@@ -220,7 +227,7 @@ def _spec(partition: dict[str, str], columns: list[str]) -> str:
 
 
 def _condition(question: dict[str, Any]) -> str | None:
-    """The expression of a question that only filters; anything else is refused."""
+    """Return the expression of a question that only filters; refuse other questions."""
     source = question["source"]
     if question["join"] or question["aggregates"] or question["group"] or question["order"]:
         raise Unsupported("anything but filters and limits")
@@ -235,11 +242,11 @@ def _condition(question: dict[str, Any]) -> str | None:
 
 
 def _limit(question: dict[str, Any]) -> int | None:
-    limits = [each for each in (question["source"]["limit"], question["limit"]) if each is not None]
+    limits = [limit for limit in (question["source"]["limit"], question["limit"]) if limit is not None]
     return min(limits) + question["offset"] if limits else None
 
 
-def _scanned(
+def _scan_text(
     question: dict[str, Any], condition: str | None, limit: int | None, of: str | None = None
 ) -> str:
     arguments = [] if condition is None else [f"row_filter={condition}"]
@@ -257,7 +264,7 @@ def _scanned(
 
 
 def expression(term: dict[str, Any]) -> str:
-    """The text of a PyIceberg expression."""
+    """Return the text of a PyIceberg expression."""
     if "column" in term:
         return f"EqualTo({term['column']!r}, True)"
     if "literal" in term:
@@ -276,12 +283,12 @@ def expression(term: dict[str, Any]) -> str:
     if function in _COMPARISONS:
         left, right = of
         if "literal" in left:
-            left, right, function = right, left, _TURNED[function]
+            left, right, function = right, left, _MIRRORED[function]
         return f"{_COMPARISONS[function]}({_column(left)}, {_literal(right)})"
-    return _of_many(function, of)
+    return _many_operands(function, of)
 
 
-def _of_many(function: str, of: list[Any]) -> str:
+def _many_operands(function: str, of: list[Any]) -> str:
     column = _column(of[0])
     if function == "in":
         return f"In({column}, [{', '.join(map(_literal, of[1:]))}])"
@@ -300,26 +307,26 @@ def _column(term: dict[str, Any]) -> str:
 
 
 def _literal(term: dict[str, Any]) -> str:
-    """A literal as PyIceberg takes it: dates and times as Python's own."""
+    """Return the text of a literal; dates and times are Python's own."""
     if "literal" not in term:
         raise Unsupported("anything but a literal beside a column")
     value, type_ = term["literal"], term["type"]
-    word, inside = parsed(type_)
+    word, inside = parse_type(type_)
     if value is None or value in ("NaN", "-NaN"):
         raise Unsupported("NULL and NaN as literals")
     if word == "date":
-        return _timed(f"datetime.date(1970, 1, 1) + datetime.timedelta({value})")
+        return _time_text(f"datetime.date(1970, 1, 1) + datetime.timedelta({value})")
     if word == "timestamp":
         zone = ", tzinfo=datetime.timezone.utc" if len(inside) > 1 else ""
         if inside[0] == "ns":
             raise Unsupported("nanoseconds")
         micros = value * 1_000 if inside[0] == "ms" else value
-        return _timed(f"datetime.datetime(1970, 1, 1{zone}) + datetime.timedelta(microseconds={micros})")
+        return _time_text(f"datetime.datetime(1970, 1, 1{zone}) + datetime.timedelta(microseconds={micros})")
     return arrow_cell(value, type_)
 
 
-def _timed(text: str) -> str:
-    """A date or a time as this release takes it; early ones take texts of them."""
+def _time_text(text: str) -> str:
+    """Return the text of a date or a time; early releases need a string."""
     return text if _takes_times() else f"({text}).isoformat()"
 
 

@@ -1,7 +1,7 @@
-"""Polars on the stand: Parquet files by `scan_parquet`, frames in memory as their twins.
+"""The adapter of Polars; the pruned form is read by `scan_parquet`, the plain form is a frame in memory.
 
-Its interface changed often. What this version has is found out by looking at signatures and by asking frames
-of a few rows, and what it lacks is said.
+The interface of Polars changed often. The abilities of a version are found by looking at signatures and by
+running small frames.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from .polars_chains import chain, joins_missing, null_safe_missing
+from .polars_chains import chain_text, joins_missing, null_safe_missing
 from .polars_terms import functions_missing
 from .polars_types import (
     check_types,
@@ -37,7 +37,7 @@ _UNIFIES = keyword(_SCAN, "missing_columns") is not None and keyword(_SCAN, "ext
 _WRITE = "write_parquet" if hasattr(pl.DataFrame, "write_parquet") else "to_parquet"
 
 
-# How files are written.
+# The options of written files.
 _LAYOUTS: dict[str, list[Any]] = {
     "row_group_size": [1, 2, 3],
     "statistics": [False, True],
@@ -47,13 +47,13 @@ _LAYOUTS: dict[str, list[Any]] = {
 
 
 class OnPolars(Adapter):
-    """Asks lazy frames; a table's columns stand in the text of a question by their names alone."""
+    """Runs questions as chains of calls on lazy frames."""
 
     def __init__(self) -> None:
         self.collect = "collect()"
 
     def hello(self) -> dict[str, Any]:
-        """What this version of Polars can be asked."""
+        """Return the version and the abilities of Polars."""
         return {
             "engine": "polars",
             "version": pl.__version__,
@@ -70,7 +70,7 @@ class OnPolars(Adapter):
         }
 
     def setup(self, tables: dict[str, Any], settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
-        """A lazy frame for each table, of its files or of its rows."""
+        """Return text that makes a lazy frame for each table, of its files or of its rows."""
         self.collect = _collect(settings.get("streaming") == "true")
         lines = ["import datetime", "from decimal import Decimal", "import polars as pl"]
         lines.append('nan, inf = float("nan"), float("inf")')
@@ -81,32 +81,32 @@ class OnPolars(Adapter):
         return "\n".join(lines) + "\n", {}
 
     def ask(self, question: dict[str, Any]) -> str:
-        """One chain of calls."""
+        """Return text of one chain of calls."""
         if question["change"]:
             raise Unsupported("changes of Parquet files")
-        return f"answer = {chain(question)}.{self.collect}.rows()\n"
+        return f"answer = {chain_text(question)}.{self.collect}.rows()\n"
 
     def write(self, table: dict[str, Any], path: str, options: dict[str, Any]) -> None:
-        """Rows by `write_parquet`, in the order of their blocks."""
-        given = {name: value for name, value in options.items() if value is not None}
-        for name in given:
+        """Write a file by `write_parquet`, with rows in the order of their blocks."""
+        arguments = {name: value for name, value in options.items() if value is not None}
+        for name in arguments:
             if not _writes_with(name):
                 raise Unsupported("writing with " + name)
         check_types(table)
-        getattr(frame(table), _WRITE)(path, **given)
+        getattr(frame(table), _WRITE)(path, **arguments)
 
 
 def _writes_with(option: str) -> bool:
-    """Whether this version writes files with an option."""
+    """Tell whether this version has an option of written files."""
     return keyword(getattr(pl.DataFrame, _WRITE), option) is not None
 
 
 def _settings() -> dict[str, list[str]]:
-    """The switches that this version has."""
+    """Return the settings that this version has, with their values."""
     settings = {}
     if isinstance(inspect.signature(_SCAN).parameters["parallel"].default, str):
         settings["parallel"] = _strategies()
-    if _streams() is not None:
+    if _streaming_argument() is not None:
         settings["streaming"] = ["false", "true"]
     if keyword(_SCAN, "use_statistics"):
         settings["use_statistics"] = ["true", "false"]
@@ -116,12 +116,12 @@ def _settings() -> dict[str, list[str]]:
 def _collect(streaming: bool) -> str:
     if not streaming:
         return "collect()"
-    return f"collect({_streams()})"
+    return f"collect({_streaming_argument()})"
 
 
 @functools.cache
-def _streams() -> str | None:
-    """The argument by which this version streams."""
+def _streaming_argument() -> str | None:
+    """Return the argument that makes this version stream, or None."""
     small = pl.DataFrame({"a": [1]}).lazy()
     if works(lambda: small.collect(engine="streaming").rows() == [(1,)]):
         return "engine='streaming'"
@@ -130,7 +130,7 @@ def _streams() -> str | None:
 
 @functools.cache
 def _strategies() -> list[str]:
-    """The ways to read a file in parallel that this version takes, the default first."""
+    """Return the parallel strategies that this version has, the default first."""
     with tempfile.TemporaryDirectory() as directory:
         path = str(Path(directory, "t.parquet"))
         getattr(pl.DataFrame({"a": [1]}), _WRITE)(path)
@@ -138,12 +138,12 @@ def _strategies() -> list[str]:
         def reads(strategy: str) -> bool:
             return bool(_SCAN(path, parallel=strategy).collect().rows() == [(1,)])
 
-        known = ("auto", "prefiltered", "row_groups", "columns", "none")
-        return [strategy for strategy in known if works(functools.partial(reads, strategy))]
+        strategies = ("auto", "prefiltered", "row_groups", "columns", "none")
+        return [strategy for strategy in strategies if works(functools.partial(reads, strategy))]
 
 
 def _scan(table: dict[str, Any], settings: dict[str, str]) -> str:
-    """The files of a table, as one scan where the version has that."""
+    """Return the text that scans a table's files, as one scan if the version supports it."""
     options = []
     if "parallel" in settings:
         options.append(f"parallel={settings['parallel']!r}")
@@ -152,45 +152,46 @@ def _scan(table: dict[str, Any], settings: dict[str, str]) -> str:
     files = table["files"]
     lacks_hive = table.get("partitions") and keyword(_SCAN, "hive_schema") is None
     if lacks_hive or (table.get("schemas_differ") and not _UNIFIES):
-        scans = _by_hand(files, table, _given(options))
+        scans = _aligned_scans(files, table, _arguments_text(options))
     elif _SCANS_LISTS:
-        return f"pl.scan_parquet({files!r}{_given(options + _hive(table) + _unified(table))})"
+        options += _hive_options(table) + _schema_options(table)
+        return f"pl.scan_parquet({files!r}{_arguments_text(options)})"
     else:
-        scans = [f"pl.scan_parquet({path!r}{_given(options)})" for path in files]
+        scans = [f"pl.scan_parquet({path!r}{_arguments_text(options)})" for path in files]
     return scans[0] if len(scans) == 1 else f"pl.concat([{', '.join(scans)}])"
 
 
-def _given(options: list[str]) -> str:
+def _arguments_text(options: list[str]) -> str:
     return "".join(", " + option for option in options)
 
 
-def _by_hand(files: list[str], table: dict[str, Any], given: str) -> list[str]:
-    """Scans that are made alike one by one: columns cast, or added by what a directory is named."""
+def _aligned_scans(files: list[str], table: dict[str, Any], arguments: str) -> list[str]:
+    """Return a scan of each file, with columns cast to the table's types or added from directory names."""
     if keyword(_SCAN, "hive_partitioning") is not None:
-        given += ", hive_partitioning=False"
+        arguments += ", hive_partitioning=False"
     columns, scans = table["columns"], []
     for path, named in zip(files, table.get("partitions") or [{}] * len(files), strict=True):
         held = pl.read_parquet_schema(path)
-        terms = ", ".join(_filled(column, column["name"] in held, named) for column in columns)
+        terms = ", ".join(_column_text(column, column["name"] in held, named) for column in columns)
         names = [column["name"] for column in columns]
-        scans.append(f"pl.scan_parquet({path!r}{given}).with_columns([{terms}]).select({names!r})")
+        scans.append(f"pl.scan_parquet({path!r}{arguments}).with_columns([{terms}]).select({names!r})")
     return scans
 
 
-def _filled(column: dict[str, str], is_held: bool, named: dict[str, str | None]) -> str:
+def _column_text(column: dict[str, str], is_held: bool, named: dict[str, str | None]) -> str:
     name, type_ = column["name"], dtype_text(column["type"])
     if is_held:
         return f"pl.col({name!r}).cast({type_})"
     return f"pl.lit({named.get(name)!r}).cast({type_}).alias({name!r})"
 
 
-def _hive(table: dict[str, Any]) -> list[str]:
+def _hive_options(table: dict[str, Any]) -> list[str]:
     if not table.get("partitions"):
         return []
     return ["hive_partitioning=True", "hive_schema=" + schema_text(table, set(table["partitions"][0]))]
 
 
-def _unified(table: dict[str, Any]) -> list[str]:
+def _schema_options(table: dict[str, Any]) -> list[str]:
     if not table.get("schemas_differ"):
         return []
     held = {column["name"] for column in table["columns"]}.difference(*(table.get("partitions") or [{}])[:1])

@@ -1,4 +1,4 @@
-"""This project's pruning on the stand: what Spark is asked, after `pruning.prune`."""
+"""The adapter of this project: Spark runs each query after `pruning.prune`."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import pruning
 
 from .on_spark import OnSpark
 
-# Whether `prune` may run small parts of a query to prune more.
+# The setting that lets `prune` run small parts of a query to prune more.
 _RUNTIME = "runtime"
-# Where Spark reads by its second interface to files, no query is pruned.
+# Settings that make Spark read files by its second interface, which is not pruned.
 _UNPRUNED = {"spark.sql.sources.useV1SourceList", "spark.sql.parquet.aggregatePushdown"}
 
 
 class OnSkipproof(OnSpark):
-    """Asks Spark the pruned query; rows in memory have nothing to prune by."""
+    """Runs pruned queries in Spark."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -26,42 +26,45 @@ class OnSkipproof(OnSpark):
         self._runtime = True
 
     def start(self) -> str:
-        """As for Spark."""
+        """Return text that imports `pruning` and starts Spark."""
         return "import pruning\n" + super().start()
 
     def hello(self) -> dict[str, Any]:
-        """What Spark can be asked."""
-        said = super().hello()
-        settings = {name: values for name, values in said["settings"].items() if name not in _UNPRUNED}
+        """Return the version of skipproof and the abilities of Spark."""
+        hello = super().hello()
+        settings = {name: values for name, values in hello["settings"].items() if name not in _UNPRUNED}
         settings[_RUNTIME] = ["true", "false"]
-        return dict(said, engine="skipproof", version=version("skipproof"), settings=settings)
+        return dict(hello, engine="skipproof", version=version("skipproof"), settings=settings)
 
     def setup(self, tables: dict[str, Any], settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
-        """As for Spark."""
+        """Return text that makes a view for each table, as for Spark."""
         self._runtime = settings.get(_RUNTIME, "true") == "true"
         of_spark = {name: value for name, value in settings.items() if name != _RUNTIME}
         return super().setup(tables, of_spark)
 
     def ask(self, question: dict[str, Any]) -> str:
-        """One statement, pruned."""
+        """Return text that runs one pruned statement."""
         runtime = "" if self._runtime else ", runtime=False"
         sql = f"spark.sql({self._statement(question)!r})"
         return f"frame = pruning.prune({sql}{runtime})\nanswer = rows(frame)\n"
 
     def read(self, names: dict[str, Any]) -> dict[str, int] | None:
-        """The row groups that may hold a needed row; Spark may still read others of the same files."""
+        """Return the number of row groups kept; Spark may still read others of the same files."""
         scans = pruning.explain(names["frame"], runtime=False).scans
         counts = [(scan.blocks_kept, scan.blocks_total) for scan in scans]
-        known = [(kept, total) for kept, total in counts if kept is not None and total is not None]
-        if not known or len(known) < len(counts):
+        known_counts = [(kept, total) for kept, total in counts if kept is not None and total is not None]
+        if not known_counts or len(known_counts) < len(counts):
             return None
-        return {"row_groups": sum(kept for kept, _ in known), "of": sum(total for _, total in known)}
+        return {
+            "row_groups": sum(kept for kept, _ in known_counts),
+            "of": sum(total for _, total in known_counts),
+        }
 
 
 def _check_place() -> None:
-    """End the worker where `pruning` is not the one that lies beside the installed skipproof.
+    """End the worker if `pruning` is not the package beside the installed skipproof.
 
-    No question would be answered by it, and a hunt that is refused everything finds nothing.
+    Otherwise every question would be refused, and the hunt would end without a finding.
     """
     own = find_spec("skipproof")
     assert own is not None

@@ -1,4 +1,4 @@
-"""Spark on the stand: Parquet files by its own reader, rows held in its memory as their twins."""
+"""The adapter of Spark; the pruned form is read by its own reader, the plain form is in its memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 import pyspark
 from pyspark.sql import SparkSession
 
-from .serving import Adapter, Unsupported, fields, flattened, nested, python_text, to_python
+from .serving import Adapter, Unsupported, flattened, parse_nested_type, python_text, struct_fields, to_python
 from .sql_text import Dialect
 
 _SESSION = {
@@ -26,14 +26,14 @@ _SESSION = {
     "spark.driver.host": "127.0.0.1",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "1",
-    # A text with ${...} in it is a text.
+    # Do not substitute ${...} in texts.
     "spark.sql.variable.substitute": "false",
-    # Days and moments before 1900 are neither moved nor refused, and moments keep their statistics.
+    # Do not shift or refuse dates and timestamps before 1900, and write timestamps that have statistics.
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
-# How files are written.
+# The options of written files.
 _LAYOUTS: dict[str, list[Any]] = {
     "parquet.bloom.filter.enabled": ["true"],
     "parquet.enable.dictionary": ["false"],
@@ -60,8 +60,8 @@ _SETTINGS = {
     "spark.sql.autoBroadcastJoinThreshold": ["10485760b", "-1"],
     "spark.sql.adaptive.enabled": ["true", "false"],
 }
-# A switch that does nothing but under another one.
-_NEEDED = {
+# Settings that have an effect only with another setting.
+_REQUIRED_SETTINGS = {
     ("spark.sql.parquet.aggregatePushdown", "true"): ("spark.sql.sources.useV1SourceList", ""),
     ("spark.sql.parquet.recordLevelFilter.enabled", "true"): (
         "spark.sql.parquet.enableVectorizedReader",
@@ -72,7 +72,8 @@ _TYPES_MISSING = ["uint8", "uint16", "uint32", "uint64", "timestamp(ns)"]
 _TYPES = dict(Dialect.types, int32="INT", float32="FLOAT", string="STRING", binary="BINARY")
 _DISTINCT = dict(Dialect.distinct, **{"is not distinct from": "<=>"})
 _MAJOR = int(pyspark.__version__.partition(".")[0])
-# What start defines for later texts. Java's pickler gives a small decimal more zeros than its type has.
+# The functions that `start` defines for later texts. Java's pickler gives small decimals more zeros than
+# their type has, so decimals are quantized.
 _ROWS = """\
 import datetime
 from decimal import Context, Decimal
@@ -101,48 +102,48 @@ _IN_GLOBS = re.compile(r"[\\{}\[\]*?]")
 
 
 class Spark(Dialect):
-    """Spark's dialect."""
+    """The dialect of Spark."""
 
     quote = "`"
     types = _TYPES
     distinct = _DISTINCT
     semi, anti = "LEFT SEMI JOIN", "LEFT ANTI JOIN"
-    # A backslash, as it is in the questions.
+    # A backslash escapes by default, as in questions.
     like_escape = ""
     starts_with = "startswith"
 
     def text(self, text: str) -> str:
-        """Spark unescapes backslashes in literals; a doubled quote would end one and begin another."""
+        """Return a string literal; Spark unescapes backslashes, and a doubled quote begins a new literal."""
         return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
     def literal(self, value: Any, type_: str) -> str:
-        """Small integers with the letter of their type; without it they are INTs, which overflow later."""
+        """Return a constant; small integers have a suffix, without which they would be INTs."""
         text = super().literal(value, type_)
         return text if value is None else text + _SUFFIXES.get(type_, "")
 
     def type(self, type_: str) -> str:
-        """Nested types too."""
-        word, inside = nested(type_)
+        """Return the name of a type, which may be nested."""
+        word, inside = parse_nested_type(type_)
         if word == "list":
             return f"ARRAY<{self.type(inside[0])}>"
         if word == "struct":
-            typed = (f"{self.name(name)}: {self.type(of)}" for name, of in fields(type_))
+            typed = (f"{self.name(name)}: {self.type(of)}" for name, of in struct_fields(type_))
             return f"STRUCT<{', '.join(typed)}>"
         return super().type(type_)
 
     def timestamp(self, unit: str, zone: str | None = None) -> str:
-        """One unit, with a zone and without."""
+        """Return the type of timestamps, with a zone or without."""
         if unit == "ns":
             raise Unsupported("timestamps in nanoseconds")
         return "TIMESTAMP_NTZ" if zone is None else "TIMESTAMP"
 
     def columns(self, columns: list[dict[str, str]]) -> str:
-        """A table's columns and their types."""
+        """Return a table's columns and their types as a schema."""
         return ", ".join(f"{self.name(c['name'])} {self.type(c['type'])}" for c in columns)
 
 
 class OnSpark(Adapter):
-    """Asks one session, which forgets an earlier request's settings and tables."""
+    """Runs questions in one session; each request resets the settings and views of the last one."""
 
     def __init__(self) -> None:
         self.sql = Spark()
@@ -152,7 +153,7 @@ class OnSpark(Adapter):
         logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
 
     def start(self) -> str:
-        """A session of one thread, in UTC."""
+        """Return text that starts a session of one thread, in UTC."""
         lines = [
             "import os, time",
             "from pyspark.sql import SparkSession",
@@ -164,7 +165,7 @@ class OnSpark(Adapter):
         return _ROWS + "\n".join([*lines, "spark = builder.getOrCreate()"]) + "\n"
 
     def hello(self) -> dict[str, Any]:
-        """What Spark can be asked, of the session that was started."""
+        """Return the version and the abilities of Spark, and keep the session that was started."""
         self.spark = SparkSession.builder.getOrCreate()
         self.spark.sparkContext.setLogLevel("FATAL")
         return {
@@ -179,14 +180,14 @@ class OnSpark(Adapter):
         }
 
     def setup(self, tables: dict[str, Any], settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
-        """A view for each table; rows are held in memory without statistics."""
+        """Return text that makes a view for each table; rows are held in memory without statistics."""
         self._forget()
         lines = []
-        for name, value in _with_needed(settings).items():
+        for name, value in _with_required_settings(settings).items():
             lines.append(f"spark.conf.set({name!r}, {value!r})")
             self._set.add(name)
         for name, table in tables.items():
-            frame = self._read(table) if "files" in table else self._held(table)
+            frame = self._files_text(table) if "files" in table else self._in_memory_text(table)
             lines.append(f"{frame}.createOrReplaceTempView({name!r})")
             self._views.add(name)
         return "\n".join(lines) + "\n", {}
@@ -204,25 +205,25 @@ class OnSpark(Adapter):
         else:
             self.spark.conf.unset(name)
 
-    def _read(self, table: dict[str, Any]) -> str:
+    def _files_text(self, table: dict[str, Any]) -> str:
         schema = self.sql.columns(table["columns"])
         partitions = table.get("partitions")
         reader = "spark.read"
         if partitions:
             if any("" in texts.values() for texts in partitions):
                 raise Unsupported("an empty text as the name of a directory")
-            # The file, and a directory for each column.
+            # The base path is above the file and one directory for each column.
             base = Path(table["files"][0]).parents[len(partitions[0])]
             reader += f".option('basePath', {str(base)!r})"
         if partitions or table.get("schemas_differ"):
             reader += f".schema({schema!r})"
         files = [_IN_GLOBS.sub(r"\\\g<0>", path) for path in table["files"]]
         if table.get("schemas_differ") and _MAJOR < 4:
-            self._refuse_narrower(files, schema)
+            self._refuse_widening(files, schema)
         return f"{reader}.parquet({', '.join(map(repr, files))})"
 
-    def _refuse_narrower(self, files: list[str], schema: str) -> None:
-        """Before version 4 Spark widens decimals alone."""
+    def _refuse_widening(self, files: list[str], schema: str) -> None:
+        """Refuse files with narrower types, of which Spark before version 4 widens only decimals."""
         wanted = {field.name: field.dataType for field in self.spark.createDataFrame([], schema).schema}
         for path in files:
             for field in self.spark.read.parquet(path).schema:
@@ -230,7 +231,7 @@ class OnSpark(Adapter):
                 if field.dataType != type_ and "decimal" not in type_.simpleString():
                     raise Unsupported(f"{field.dataType.simpleString()} read as {type_.simpleString()}")
 
-    def _held(self, table: dict[str, Any]) -> str:
+    def _in_memory_text(self, table: dict[str, Any]) -> str:
         schema = self.sql.columns(table["columns"])
         return f"spark.createDataFrame({python_text(self._rows(table))}, {schema!r}).localCheckpoint()"
 
@@ -239,7 +240,7 @@ class OnSpark(Adapter):
         return [tuple(map(_cell, row, types)) for row in flattened(table)]
 
     def ask(self, question: dict[str, Any]) -> str:
-        """One statement."""
+        """Return text that runs one statement."""
         return f"answer = rows(spark.sql({self._statement(question)!r}))\n"
 
     def _statement(self, question: dict[str, Any]) -> str:
@@ -248,7 +249,7 @@ class OnSpark(Adapter):
         return self.sql.select(question)
 
     def write(self, table: dict[str, Any], path: str, options: dict[str, Any]) -> None:
-        """Rows in the order of their blocks; options that are settings of the session are set meanwhile."""
+        """Write a file with rows in the order of their blocks; settings of the session are reset after it."""
         self._forget()
         frame = self.spark.createDataFrame(self._rows(table), self.sql.columns(table["columns"]))
         with tempfile.TemporaryDirectory() as directory, contextlib.ExitStack() as after:
@@ -265,10 +266,10 @@ class OnSpark(Adapter):
 
 
 def _use_java() -> None:
-    """The Java that skipproof would take, where the worker's interpreter has skipproof."""
+    """Use the Java that skipproof would choose, if the worker's interpreter has skipproof."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    # By it Java reads and writes the names of files.
+    # Java reads and writes names of files in this locale's encoding.
     os.environ["LC_ALL"] = "C.UTF-8"
     try:
         from skipproof.java import use_java
@@ -277,18 +278,20 @@ def _use_java() -> None:
     use_java()
 
 
-def _with_needed(settings: dict[str, str]) -> dict[str, str]:
-    needed = dict(_NEEDED[setting] for setting in settings.items() if setting in _NEEDED)
+def _with_required_settings(settings: dict[str, str]) -> dict[str, str]:
+    needed = dict(
+        _REQUIRED_SETTINGS[setting] for setting in settings.items() if setting in _REQUIRED_SETTINGS
+    )
     return {**needed, **settings}
 
 
 def _cell(value: Any, type_: str) -> Any:
-    """A JSON value as Spark takes it from Python."""
-    word, inside = nested(type_)
+    """Return a JSON value as the Python value that Spark needs."""
+    word, inside = parse_nested_type(type_)
     if value is not None and word == "list":
         return [_cell(part, inside[0]) for part in value]
     if value is not None and word == "struct":
-        return tuple(_cell(value[name], of) for name, of in fields(type_))
+        return tuple(_cell(value[name], of) for name, of in struct_fields(type_))
     return to_python(value, type_)
 
 

@@ -1,4 +1,4 @@
-"""Questions as chains of a lazy frame's calls, in the words that this version of Polars has for them."""
+"""Questions as chains of calls on lazy frames, with the names that this version of Polars has."""
 
 from __future__ import annotations
 
@@ -27,41 +27,41 @@ _SLICES_TO_THE_END = inspect.signature(pl.LazyFrame.slice).parameters["length"].
 _HAS_NULLS_LAST = keyword(pl.LazyFrame.sort, "nulls_last") is not None
 
 
-def chain(question: dict[str, Any]) -> str:
-    """The text of a lazy frame that gives a question's answer."""
-    text = _relation(question["source"])
+def chain_text(question: dict[str, Any]) -> str:
+    """Return the text of a lazy frame that gives the answer to a question."""
+    text = _relation_text(question["source"])
     if question["join"]:
-        text = _joined(text, question)
+        text = _join_text(text, question)
     if question["where"] is not None:
         text += f".filter({term_text(question['where'])})"
     if question["aggregates"] or question["group"]:
-        return text + _aggregated(question) + _tail(question)
-    return text + _tail(question) + f".select({question['select']!r})"
+        return text + _aggregation_text(question) + _tail_text(question)
+    return text + _tail_text(question) + f".select({question['select']!r})"
 
 
 def joins_missing() -> list[str]:
-    """The kinds of joins that this version lacks."""
-    return [*(kind for kind in _HOW if _how(kind) is None), "not in"]
+    """Return the kinds of joins that this version lacks."""
+    return [*(kind for kind in _HOW if _join_word(kind) is None), "not in"]
 
 
 def null_safe_missing() -> bool:
-    """Whether this version has no join in which NULL equals NULL."""
+    """Tell whether this version has no join in which NULL equals NULL."""
     return _NULLS_EQUAL is None and not _joins_nulls()
 
 
-def _relation(relation: dict[str, Any]) -> str:
-    """A table, or what a subquery makes of it."""
+def _relation_text(relation: dict[str, Any]) -> str:
+    """Return the text of a relation, a table or a subquery of it."""
     text = str(relation["table"])
     if relation["where"] is not None:
         text += f".filter({term_text(relation['where'])})"
     if relation["distinct"]:
         text += f".select([{relation['distinct']!r}]).{_UNIQUE}()"
-    return text + _tail(relation)
+    return text + _tail_text(relation)
 
 
-def _tail(of: dict[str, Any]) -> str:
-    """What ORDER BY, LIMIT and OFFSET are."""
-    text = _sorted(of["order"]) if of["order"] else ""
+def _tail_text(of: dict[str, Any]) -> str:
+    """Return the calls for ORDER BY, LIMIT and OFFSET."""
+    text = _sort_text(of["order"]) if of["order"] else ""
     if of["offset"]:
         if of["limit"] is None and not _SLICES_TO_THE_END:
             raise Unsupported("an offset without a limit")
@@ -70,20 +70,20 @@ def _tail(of: dict[str, Any]) -> str:
     return text if of["limit"] is None else f"{text}.head({of['limit']})"
 
 
-def _sorted(keys: list[dict[str, Any]]) -> str:
+def _sort_text(keys: list[dict[str, Any]]) -> str:
     descending = tuple(key["descending"] for key in keys)
     nulls_last = tuple(not key["nulls_first"] for key in keys)
     by = [term_text(key["by"]) for key in keys]
     if _sorts(descending, nulls_last):
-        return _sort(by, descending, nulls_last)
-    # Where NULL cannot stand as asked, whether there is one is a key of its own, before the other.
+        return _sort_call(by, descending, nulls_last)
+    # If NULL cannot be placed as asked, sort by whether the key is NULL first, and then by the key.
     by = [text for term in by for text in (f"{term}.is_null().cast(pl.Int32)", term)]
     firsts = [(not last, down) for last, down in zip(nulls_last, descending, strict=True)]
-    return _sort(by, tuple(itertools.chain.from_iterable(firsts)), (False,) * len(by))
+    return _sort_call(by, tuple(itertools.chain.from_iterable(firsts)), (False,) * len(by))
 
 
-def _sort(by: list[str], descending: tuple[bool, ...], nulls_last: tuple[bool, ...]) -> str:
-    """Switches as one value where all keys have the same, which early versions need."""
+def _sort_call(by: list[str], descending: tuple[bool, ...], nulls_last: tuple[bool, ...]) -> str:
+    """Return a call of sort; options are one value if all keys have the same, for early versions."""
     last = nulls_last[0] if len(set(nulls_last)) == 1 else list(nulls_last)
     nulls = f", nulls_last={last}" if _HAS_NULLS_LAST else ""
     if len(by) == 1:
@@ -93,7 +93,7 @@ def _sort(by: list[str], descending: tuple[bool, ...], nulls_last: tuple[bool, .
 
 @functools.cache
 def _sorts(descending: tuple[bool, ...], nulls_last: tuple[bool, ...]) -> bool:
-    """Whether a frame of a few rows comes in the order that was asked for."""
+    """Tell whether a small frame is sorted right with these options."""
     rows = list(itertools.product((2, None, 1), repeat=len(descending)))
     columns = [f"k{at}" for at in range(len(descending))]
 
@@ -104,13 +104,13 @@ def _sorts(descending: tuple[bool, ...], nulls_last: tuple[bool, ...]) -> bool:
     small = pl.DataFrame(
         [pl.Series(name, cells) for name, cells in zip(columns, zip(*rows, strict=True), strict=True)]
     )
-    text = "small.lazy()" + _sort([f"pl.col({name!r})" for name in columns], descending, nulls_last)
+    text = "small.lazy()" + _sort_call([f"pl.col({name!r})" for name in columns], descending, nulls_last)
     return works(lambda: eval(text, {"pl": pl, "small": small}).collect().rows() == sorted(rows, key=rank))
 
 
-def _aggregated(question: dict[str, Any]) -> str:
+def _aggregation_text(question: dict[str, Any]) -> str:
     aggregates = enumerate(question["aggregates"])
-    parts = ", ".join(f"{_aggregate(one)}.alias('aggregate {at}')" for at, one in aggregates)
+    parts = ", ".join(f"{_aggregate(aggregate)}.alias('aggregate {at}')" for at, aggregate in aggregates)
     if question["group"]:
         return f".{_GROUP_BY}({question['group']!r}).agg([{parts}])"
     return f".select([{parts}])"
@@ -127,17 +127,17 @@ def _aggregate(aggregate: dict[str, Any]) -> str:
 
 @functools.cache
 def _counts_values() -> bool:
-    """Whether `count` leaves out NULL, which early versions counted."""
+    """Tell whether `count` ignores NULL, which early versions counted."""
     return bool(pl.DataFrame({"a": [1, None]}).select([pl.col("a").count()]).rows() == [(1,)])
 
 
-def _joined(left: str, question: dict[str, Any]) -> str:
-    """A join whose two keys both remain wherever the question asks for them."""
+def _join_text(left: str, question: dict[str, Any]) -> str:
+    """Return the text of a join that keeps both keys if the question uses them."""
     join = question["join"]
-    kind, how = join["kind"], _how(join["kind"])
+    kind, how = join["kind"], _join_word(join["kind"])
     if how is None:
         raise Unsupported("the join " + kind)
-    right, left_key, right_key = _relation(join["right"]), join["left_key"], join["right_key"]
+    right, left_key, right_key = _relation_text(join["right"]), join["left_key"], join["right_key"]
     options = f", how={how!r}"
     if join["null_safe"] and not _joins_nulls():
         if _NULLS_EQUAL is None:
@@ -148,7 +148,7 @@ def _joined(left: str, question: dict[str, Any]) -> str:
             raise Unsupported("full joins in which NULL differs from NULL")
         right += f".filter(pl.col({right_key!r}).is_not_null())"
     dropped = {"inner": {right_key}, "left": {right_key}, "right": {left_key}, "full": {left_key, right_key}}
-    if dropped.get(kind, set()) & _used(question):
+    if dropped.get(kind, set()) & _columns_after_join(question):
         if _HAS_COALESCE:
             options += ", coalesce=False"
         else:
@@ -159,8 +159,8 @@ def _joined(left: str, question: dict[str, Any]) -> str:
 
 
 @functools.cache
-def _how(kind: str) -> str | None:
-    """This version's word for a kind of join."""
+def _join_word(kind: str) -> str | None:
+    """Return this version's name for a kind of join, or None."""
     left, right = (pl.DataFrame({name: [1, 2]}).lazy() for name in "ab")
 
     def joins(how: str) -> bool:
@@ -171,13 +171,13 @@ def _how(kind: str) -> str | None:
 
 @functools.cache
 def _joins_nulls() -> bool:
-    """Whether NULL equals NULL in a join that says nothing of it, as in early versions."""
+    """Tell whether NULL equals NULL in joins by default, as in early versions."""
     left, right = (pl.DataFrame({name: [1, None]}).lazy() for name in "ab")
     return len(left.join(right, left_on="a", right_on="b", how="inner").collect().rows()) == 2
 
 
-def _used(question: dict[str, Any]) -> set[str]:
-    """The columns that a question needs after its join."""
+def _columns_after_join(question: dict[str, Any]) -> set[str]:
+    """Return the columns that a question needs after its join."""
     used = {*question["select"], question["group"], *(part["of"] for part in question["aggregates"])}
     terms = [question["where"], *(key["by"] for key in question["order"])]
     while terms:

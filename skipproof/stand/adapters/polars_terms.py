@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from .polars_types import dtype_text, keyword, series, works
-from .serving import Unsupported, parsed, to_python
+from .serving import Unsupported, parse_type, to_python
 
 _INFIX = {
     "=": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "+": "+", "-": "-", "*": "*", "%": "%",
@@ -18,15 +18,15 @@ _METHODS = {
     "is nan": "is_nan()", "abs": "abs()",
 }  # fmt: skip
 _MISSING_EQUAL = {"is not distinct from": "eq_missing", "is distinct from": "ne_missing"}
-# What is_between gives in early versions has a name of its own, which hides it from statistics.
+# The result of is_between has its own name in early versions, which therefore do not prune by it.
 _HAS_IS_BETWEEN = keyword(pl.Expr.is_between, "closed") is not None
-# The characters that mean something in a pattern of Rust's `regex`.
+# The special characters of patterns of Rust's `regex`.
 _META = frozenset("\\.+*?()|[]{}^$#&-~")
 
 
 @functools.cache
 def functions_missing() -> tuple[str, ...]:
-    """The functions that this version lacks."""
+    """Return the functions that this version lacks."""
     column = pl.col("a")
     missing = [function for function, method in _MISSING_EQUAL.items() if not hasattr(column, method)]
     if not hasattr(pl, "coalesce"):
@@ -37,7 +37,7 @@ def functions_missing() -> tuple[str, ...]:
 
 
 def term_text(term: dict[str, Any]) -> str:
-    """An expression, to which a method's call can be appended."""
+    """Return the text of an expression, to which a method call can be appended."""
     if "column" in term:
         return f"pl.col({term['column']!r})"
     if "literal" in term:
@@ -62,12 +62,11 @@ def _has_large_literals() -> bool:
 
 
 def _plain(value: Any, type_: str) -> str | None:
-    """The Python value that a user would write, or None where it would not mean the type.
+    """Return the text of the Python value that a user would write; None if it would not have the type.
 
-    Unsigned ones are written with their type; without it early versions compare in another one, and prune
-    nothing by it.
+    Unsigned integers need their type, because early versions would compare in another type and not prune.
     """
-    word, inside = parsed(type_)
+    word, inside = parse_type(type_)
     nanoseconds = word == "timestamp" and inside[0] == "ns"
     if value is None or nanoseconds or word.startswith("uint"):
         return None
@@ -80,13 +79,13 @@ def _plain(value: Any, type_: str) -> str | None:
 
 
 def _operand(term: dict[str, Any]) -> str:
-    """A right operand: literals as plain values."""
+    """Return the text of a right operand; literals are plain values if possible."""
     plain = _plain(term["literal"], term["type"]) if "literal" in term else None
     return term_text(term) if plain is None else plain
 
 
 def _call(function: str, of: list[Any], term: dict[str, Any]) -> str:
-    """A function's call."""
+    """Return the text of a function call."""
     first = term_text(of[0])
     if function in _INFIX:
         return f"({first} {_INFIX[function]} {_operand(of[1])})"
@@ -118,7 +117,7 @@ def _call(function: str, of: list[Any], term: dict[str, Any]) -> str:
 
 
 def _values(literals: list[dict[str, Any]]) -> str:
-    """What is_in is given: a list, or a series where plain values would not mean their type."""
+    """Return the text of is_in's list, or of a series if plain values would not have the type."""
     if any("literal" not in term for term in literals):
         raise Unsupported("IN with other terms than literals")
     values, type_ = [term["literal"] for term in literals], literals[0]["type"]
@@ -126,7 +125,7 @@ def _values(literals: list[dict[str, Any]]) -> str:
     texts = ", ".join(map(str, plain))
     if None not in plain and _is_in_takes(type_):
         return f"[{texts}]"
-    if parsed(type_)[0] == "decimal":
+    if parse_type(type_)[0] == "decimal":
         return f"pl.Series([{texts}], dtype={dtype_text(type_)})"
     if type_.startswith("uint"):
         return f"pl.Series({values!r}, dtype={dtype_text(type_)})"
@@ -135,14 +134,14 @@ def _values(literals: list[dict[str, Any]]) -> str:
 
 @functools.cache
 def _is_in_takes(type_: str) -> bool:
-    """Whether plain decimals and moments are found among values of a type, as not in every version."""
-    word = parsed(type_)[0]
+    """Tell whether is_in finds plain decimals and timestamps of a type; not every version does."""
+    word = parse_type(type_)[0]
     if word not in ("decimal", "timestamp"):
         return True
     small = pl.DataFrame([series("x", [{"decimal": "0.5", "timestamp": 0}[word]], type_)])
     plain = small.rows()[0][0] if word == "decimal" else to_python(0, type_)
-    asked = small.lazy().filter(pl.col("x").is_in([plain]))
-    return works(lambda: len(asked.collect().rows()) == 1)
+    filtered = small.lazy().filter(pl.col("x").is_in([plain]))
+    return works(lambda: len(filtered.collect().rows()) == 1)
 
 
 def _text(term: dict[str, Any]) -> str:
@@ -152,7 +151,7 @@ def _text(term: dict[str, Any]) -> str:
 
 
 def _pattern(like: str) -> str:
-    """A LIKE pattern as one of Rust's `regex`."""
+    """Return a LIKE pattern as a pattern of Rust's `regex`."""
     text, characters = "", iter(like)
     for character in characters:
         if character in "%_":

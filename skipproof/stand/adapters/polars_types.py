@@ -1,4 +1,4 @@
-"""Types, frames and values as this version of Polars has them, and what it lacks."""
+"""Types, frames and values as text for this version of Polars, and the types that it lacks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,15 @@ from typing import Any
 
 import polars as pl
 
-from .serving import Unsupported, fields, flattened, nested, parsed, python_text, to_python
+from .serving import (
+    Unsupported,
+    flattened,
+    parse_nested_type,
+    parse_type,
+    python_text,
+    struct_fields,
+    to_python,
+)
 
 VERSION = tuple(int(part) for part in re.findall(r"\d+", pl.__version__)[:3])
 _PLAIN_TYPES = {
@@ -31,13 +39,13 @@ _PARAMETERS = {"decimal": "(9,2)", "list": "(int64)", "struct": "(x int64)"}
 
 
 def keyword(function: Any, *names: str) -> str | None:
-    """The first of these names that a function has as a parameter."""
+    """Return the first of these names that a function has as a parameter, or None."""
     parameters = inspect.signature(function).parameters
     return next((name for name in names if name in parameters), None)
 
 
 def frame_text(table: dict[str, Any]) -> str:
-    """A table that is given as blocks, as the Python text of one frame."""
+    """Return a table of blocks as the Python text of one frame."""
     rows, columns = flattened(table), table["columns"]
     held = (
         series_text(column["name"], [row[at] for row in rows], column["type"])
@@ -47,8 +55,8 @@ def frame_text(table: dict[str, Any]) -> str:
 
 
 def series_text(name: str, values: list[Any], type_: str) -> str:
-    """Dates and moments from their counts, so that those which Python lacks can be told too."""
-    word, _ = parsed(type_)
+    """Return the text of a series; dates and timestamps are cast from counts, as Python lacks some."""
+    word, _ = parse_type(type_)
     if word in ("date", "timestamp"):
         counts = "pl.Int32" if word == "date" else "pl.Int64"
         return f"pl.Series({name!r}, {values!r}, dtype={counts}).cast({dtype_text(type_)})"
@@ -57,30 +65,30 @@ def series_text(name: str, values: list[Any], type_: str) -> str:
 
 
 def frame(table: dict[str, Any]) -> Any:
-    """What `frame_text` makes."""
+    """Return the frame that `frame_text` describes."""
     return eval(frame_text(table), dict(_NAMES))
 
 
 def series(name: str, values: list[Any], type_: str) -> Any:
-    """What `series_text` makes."""
+    """Return the series that `series_text` describes."""
     return eval(series_text(name, values, type_), dict(_NAMES))
 
 
 def _python(value: Any, type_: str) -> Any:
-    """A cell as Python's own value."""
-    word, inside = nested(type_)
+    """Return a cell as Python's own value."""
+    word, inside = parse_nested_type(type_)
     if value is None:
         return None
     if word == "list":
         return [_python(part, inside[0]) for part in value]
     if word == "struct":
-        return {name: _python(value[name], part) for name, part in fields(type_)}
+        return {name: _python(value[name], part) for name, part in struct_fields(type_)}
     return to_python(value, type_)
 
 
 def dtype_text(type_: str) -> str:
-    """A type as Python text."""
-    word, inside = nested(type_)
+    """Return a type as Python text."""
+    word, inside = parse_nested_type(type_)
     if word == "decimal":
         return f"pl.Decimal({', '.join(inside)})"
     if word == "timestamp":
@@ -88,7 +96,7 @@ def dtype_text(type_: str) -> str:
     if word == "list":
         return f"pl.List({dtype_text(inside[0])})"
     if word == "struct":
-        typed = (f"pl.Field({name!r}, {dtype_text(part)})" for name, part in fields(type_))
+        typed = (f"pl.Field({name!r}, {dtype_text(part)})" for name, part in struct_fields(type_))
         return f"pl.Struct([{', '.join(typed)}])"
     if word not in _PLAIN_TYPES:
         raise Unsupported("the type " + type_)
@@ -96,14 +104,14 @@ def dtype_text(type_: str) -> str:
 
 
 def schema_text(table: dict[str, Any], names: set[str]) -> str:
-    """The columns of these names and their types, as Python text."""
+    """Return the columns of these names and their types as Python text."""
     held = (column for column in table["columns"] if column["name"] in names)
     typed = (f"{column['name']!r}: {dtype_text(column['type'])}" for column in held)
     return f"{{{', '.join(typed)}}}"
 
 
 def works(rows_are_right: Callable[[], bool]) -> bool:
-    """Whether a few rows come out right; panics of Rust, which are no `Exception`, are wrong too."""
+    """Tell whether a function returns true; its errors count as false, including Rust's panics."""
     try:
         return bool(rows_are_right())
     except (KeyboardInterrupt, SystemExit):
@@ -114,19 +122,19 @@ def works(rows_are_right: Callable[[], bool]) -> bool:
 
 @functools.cache
 def types_missing() -> tuple[str, ...]:
-    """The types that this version lacks, or holds wrongly."""
-    return tuple(word for word in _SAMPLES if not _holds(word))
+    """Return the types that this version lacks or changes."""
+    return tuple(word for word in _SAMPLES if not _keeps_values(word))
 
 
 def check_types(table: dict[str, Any]) -> None:
     """Refuse a table with a column of a type that this version lacks."""
     for column in table["columns"]:
-        if {column["type"], nested(column["type"])[0]}.intersection(types_missing()):
+        if {column["type"], parse_nested_type(column["type"])[0]}.intersection(types_missing()):
             raise Unsupported("the type " + column["type"])
 
 
-def _holds(word: str) -> bool:
-    """Whether a series of a type gives back what was put in; early decimals are not to be relied on."""
+def _keeps_values(word: str) -> bool:
+    """Tell whether a series of a type returns the values put in; early decimals are not reliable."""
     type_, sample = word + _PARAMETERS.get(word, ""), _SAMPLES[word]
     if word == "decimal" and VERSION < (1,):
         return False

@@ -1,8 +1,8 @@
-"""The loop that every Python adapter runs in: JSON lines in, JSON lines out; the standard library alone.
+"""The loop that serves the requests of every Python adapter, as JSON lines.
 
-It runs under the interpreter of the engine, from Python 3.10 on, and imports nothing else of skipproof. An
-adapter is a class with a few methods (`Adapter` below); the same Python text that answers a question is
-what a finding replays.
+It runs under the interpreter of the engine, from Python 3.10 on, and imports only the standard library. An
+adapter is a class with a few methods (`Adapter` below); a finding replays the same Python text that answered
+its question.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PROTOCOL = 1
 _EPOCH = datetime.datetime(1970, 1, 1)
 _UTC = datetime.timezone.utc  # noqa: UP017 - `datetime.UTC` is of Python 3.11
 _MICROSECOND = datetime.timedelta(microseconds=1)
-# The line of a message below which an engine tells its own stack, in DuckDB, Rust and Spark.
+# The line of a message after which an engine prints its own stack, in DuckDB, Rust and Spark.
 _STACK = re.compile(r"^\s*(stack trace|(stack )?backtrace|jvm stacktrace):", re.IGNORECASE | re.MULTILINE)
 
 
@@ -31,39 +31,39 @@ class Unsupported(Exception):
 
 
 class Adapter(abc.ABC):
-    """What an adapter does; `tables`, `settings` and `question` are JSON, as in `docs/reference/stand.md`."""
+    """The interface of adapters; `docs/reference/stand.md` defines the JSON of its arguments."""
 
     @abc.abstractmethod
     def hello(self) -> dict[str, Any]:
-        """The engine's name and version, and what it can be asked."""
+        """Return the first message: the engine's name, version and abilities."""
 
     def start(self) -> str:
-        """Python text that starts the engine; it runs once, and what it names is there for later texts."""
+        """Return Python text that starts the engine; it runs once, and later texts can use its names."""
         return ""
 
     @abc.abstractmethod
     def setup(self, tables: dict[str, Any], settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
-        """Python text that opens the tables anew, and objects by name that it uses; it adds what it names."""
+        """Return Python text that opens the tables, and the objects by name that it uses and adds to."""
 
     @abc.abstractmethod
     def ask(self, question: dict[str, Any]) -> str:
-        """Python text that runs after it and leaves rows, each a sequence, in `answer`."""
+        """Return Python text that runs after the setup and assigns rows, each a sequence, to `answer`."""
 
     def write(self, table: dict[str, Any], path: str, options: dict[str, Any]) -> None:
-        """Write a table as one Parquet file; engines that cannot need no such method."""
+        """Write a table as one Parquet file; engines that cannot write need not override it."""
         raise Unsupported("writing")
 
     def read(self, names: dict[str, Any]) -> dict[str, int] | None:
-        """What the last question read, from the names that its text has made; None where it is not told."""
+        """Return the number of units that the last question read, from its text's names; None if unknown."""
         return None
 
     def is_over(self, names: dict[str, Any]) -> bool:
-        """Whether the engine that `start` has named answers nothing more until it is started again."""
+        """Tell whether the engine must be started again before it can answer."""
         return False
 
 
 def main(adapter: Adapter) -> None:
-    """Serve until standard input ends; what the engine prints goes to standard error."""
+    """Serve until standard input ends; the engine's own output goes to standard error."""
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 
@@ -77,40 +77,45 @@ def main(adapter: Adapter) -> None:
     for line in sys.stdin:
         request = json.loads(line)
         try:
-            message = _write(adapter, request) if "write" in request else _answers(adapter, request, base)
+            message = (
+                _write_file(adapter, request)
+                if "write" in request
+                else _answer_request(adapter, request, base)
+            )
         except BaseException as error:
             message = failure(error)
         reply(dict(message, id=request["id"]))
 
 
-def _write(adapter: Adapter, request: dict[str, Any]) -> dict[str, Any]:
+def _write_file(adapter: Adapter, request: dict[str, Any]) -> dict[str, Any]:
     written = request["write"]
     adapter.write(written["table"], written["path"], written.get("options", {}))
     return {"written": True}
 
 
-def _answers(adapter: Adapter, request: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
-    """The setup runs only where a question can be asked, and again where the engine must start again.
+def _answer_request(adapter: Adapter, request: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
+    """Answer the questions of a request.
 
-    Where only the programs are asked for, nothing runs.
+    The setup runs only if a question is supported, and runs again if the engine was started again. Nothing
+    runs if the request asks only for programs.
     """
     if adapter.is_over(base):
         exec(adapter.start(), base)
     setup, names = adapter.setup(request["tables"], request.get("settings", {}))
-    texts = [_text(adapter, question) for question in request["questions"]]
+    texts = [_question_text(adapter, question) for question in request["questions"]]
     for name, value in base.items():
         names.setdefault(name, value)
     before = adapter.start() + setup if request.get("sources") else None
     if before is not None and request["sources"] == "only":
-        return {"answers": [_source(before, text) if isinstance(text, str) else text for text in texts]}
+        return {"answers": [_source_entry(before, text) if isinstance(text, str) else text for text in texts]}
     if any(isinstance(text, str) for text in texts):
         try:
             exec(setup, names)
         except BaseException as error:
-            return failure(error) | _source(before)
+            return failure(error) | _source_entry(before)
     answers = []
     for text in texts:
-        answers.append(_answer(adapter, text, names, before))
+        answers.append(_run_text(adapter, text, names, before))
         if answers[-1].get("kind") == "failed" and adapter.is_over(base):
             exec(adapter.start(), base)
             names.update(base)
@@ -118,18 +123,18 @@ def _answers(adapter: Adapter, request: dict[str, Any], base: dict[str, Any]) ->
     return {"answers": answers}
 
 
-def _text(adapter: Adapter, question: dict[str, Any]) -> str | dict[str, Any]:
-    """What answers a question, or the error that is its answer."""
+def _question_text(adapter: Adapter, question: dict[str, Any]) -> str | dict[str, Any]:
+    """Return the text that answers a question, or the error that is its answer."""
     try:
         return adapter.ask(question)
     except BaseException as error:
         return failure(error)
 
 
-def _answer(
+def _run_text(
     adapter: Adapter, text: str | dict[str, Any], names: dict[str, Any], before: str | None
 ) -> dict[str, Any]:
-    """Run a question's text; `before` is what a replay runs first, None where none is asked for."""
+    """Run a question's text; `before` is the text that a replay runs first, or None."""
     if not isinstance(text, str):
         return text
     try:
@@ -138,22 +143,24 @@ def _answer(
         answer: dict[str, Any] = {"rows": [[to_json(cell) for cell in row] for row in scope["answer"]]}
         read = adapter.read(scope)
     except BaseException as error:
-        return failure(error) | _source(before, text)
+        return failure(error) | _source_entry(before, text)
     if read is not None:
         answer["read"] = read
-    return answer | _source(before, text)
+    return answer | _source_entry(before, text)
 
 
-def _source(before: str | None, text: str = "") -> dict[str, Any]:
-    """What an answer says of the program that was run, whether it failed or not."""
+def _source_entry(before: str | None, text: str = "") -> dict[str, Any]:
+    """Return the entry of an answer with its program, empty if none is asked for."""
     return {} if before is None else {"source": before + text}
 
 
 def failure(error: BaseException) -> dict[str, Any]:
-    """An answer that is an error, in one line without the engine's stack; panics of Rust are no `Exception`.
+    """Return the answer for an error, in one line without the engine's stack.
+
+    Rust's panics are no `Exception`, so every error is accepted.
 
     Raises:
-        KeyboardInterrupt, SystemExit: as they were given.
+        KeyboardInterrupt, SystemExit: the error is one of these.
     """
     if isinstance(error, (KeyboardInterrupt, SystemExit)):
         raise error
@@ -164,7 +171,7 @@ def failure(error: BaseException) -> dict[str, Any]:
 
 
 def to_json(value: Any) -> Any:
-    """A value that an engine gave, as `docs/reference/stand.md` writes it."""
+    """Return an engine's value in JSON, as `docs/reference/stand.md` defines it."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):
@@ -190,14 +197,14 @@ def to_json(value: Any) -> Any:
     raise Unsupported(f"values of {type(value).__name__}")
 
 
-def parsed(type_: str) -> tuple[str, list[str]]:
-    """A type's word and what stands in its parentheses: `decimal(9,2)` is ("decimal", ["9", "2"])."""
+def parse_type(type_: str) -> tuple[str, list[str]]:
+    """Return a type's word and its parameters: `decimal(9,2)` is ("decimal", ["9", "2"])."""
     word, _, rest = type_.partition("(")
     return word, [part.strip() for part in rest.rstrip(")").split(",")] if rest else []
 
 
-def nested(type_: str) -> tuple[str, list[str]]:
-    """A type's word and the parts of its outermost parentheses: `list(decimal(9,2))` holds `decimal(9,2)`."""
+def parse_nested_type(type_: str) -> tuple[str, list[str]]:
+    """Return a type's word and its outermost parameters: of `list(decimal(9,2))`, `decimal(9,2)`."""
     word, _, rest = type_.partition("(")
     parts, depth = [""], 0
     for character in rest[:-1]:
@@ -209,19 +216,19 @@ def nested(type_: str) -> tuple[str, list[str]]:
     return word, [part.strip() for part in parts] if rest else []
 
 
-def fields(type_: str) -> list[tuple[str, str]]:
-    """The names and types of a struct's fields."""
-    pairs = (part.partition(" ") for part in nested(type_)[1])
+def struct_fields(type_: str) -> list[tuple[str, str]]:
+    """Return the names and types of a struct's fields."""
+    pairs = (part.partition(" ") for part in parse_nested_type(type_)[1])
     return [(name, type_of_field.strip()) for name, _, type_of_field in pairs]
 
 
 def to_python(value: Any, type_: str) -> Any:
-    """A JSON value of a type as Python's own; timestamps in ns stay integers."""
-    word, inside = parsed(type_)
+    """Return a JSON value as a Python value of its type; timestamps in ns stay integers."""
+    word, inside = parse_type(type_)
     if value is None:
         return None
     if word in ("float32", "float64"):
-        # The quiet NaN whose sign bit is set compares like any other, but has other bytes.
+        # -NaN is the quiet NaN whose sign bit is set: it compares like NaN, but has other bytes.
         return struct.unpack("<d", b"\0\0\0\0\0\0\xf8\xff")[0] if value == "-NaN" else float(value)
     if word == "decimal":
         return decimal.Decimal(value)
@@ -237,9 +244,9 @@ def to_python(value: Any, type_: str) -> Any:
 
 
 def python_text(value: Any) -> str:
-    """A value that `to_python` gives, or lists, tuples and dicts of such, as Python text.
+    """Return a value of `to_python`, or a list, tuple or dict of such values, as Python text.
 
-    It names `datetime`, `Decimal`, `nan` and `inf`.
+    The text uses the names `datetime`, `Decimal`, `nan` and `inf`.
     """
     if isinstance(value, float):
         return "-nan" if math.isnan(value) and math.copysign(1, value) < 0 else repr(value)
@@ -253,5 +260,5 @@ def python_text(value: Any) -> str:
 
 
 def flattened(table: dict[str, Any]) -> list[list[Any]]:
-    """All rows of a table that is given as blocks."""
+    """Return all rows of a table of blocks."""
     return [row for block in table["blocks"] for row in block]

@@ -1,11 +1,11 @@
-"""Questions as SQL text, in the dialects of the engines that speak it; the standard library alone."""
+"""Questions as SQL text, in the dialects of engines."""
 
 from __future__ import annotations
 
 import datetime
 from typing import Any, ClassVar
 
-from .serving import Unsupported, parsed
+from .serving import Unsupported, parse_type
 
 _INFIX = {
     "=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "+": "+", "-": "-", "*": "*", "%": "%",
@@ -16,7 +16,7 @@ _EPOCH = datetime.datetime(1970, 1, 1)
 
 
 class Dialect:
-    """Standard SQL; an engine that differs overrides what differs."""
+    """Standard SQL; the dialect of an engine overrides the differences."""
 
     quote = '"'
     types: ClassVar[dict[str, str]] = {
@@ -33,16 +33,16 @@ class Dialect:
     no_limit = ""
 
     def name(self, name: str) -> str:
-        """An identifier."""
+        """Return an identifier."""
         return self.quote + name.replace(self.quote, self.quote * 2) + self.quote
 
     def text(self, text: str) -> str:
-        """A string literal."""
+        """Return a string literal."""
         return "'" + text.replace("'", "''") + "'"
 
     def type(self, type_: str) -> str:
-        """The engine's word for a type."""
-        word, inside = parsed(type_)
+        """Return the engine's name of a type."""
+        word, inside = parse_type(type_)
         if word == "decimal":
             return f"DECIMAL({', '.join(inside)})"
         if word == "timestamp":
@@ -52,18 +52,18 @@ class Dialect:
         return self.types[word]
 
     def timestamp(self, unit: str, zone: str | None = None) -> str:
-        """The engine's word for a timestamp."""
+        """Return the engine's name of a type of timestamps."""
         if zone is not None:
             raise Unsupported("timestamps with a zone")
         return "TIMESTAMP"
 
     def binary(self, digits: str) -> str:
-        """A literal of bytes."""
+        """Return a literal of bytes."""
         return "X'" + digits + "'"
 
     def literal(self, value: Any, type_: str) -> str:
-        """A constant: numbers and texts as users write them, everything else as a cast."""
-        word, inside = parsed(type_)
+        """Return a constant: numbers and texts as users write them, other values as casts."""
+        word, inside = parse_type(type_)
         if value is None:
             return f"CAST(NULL AS {self.type(type_)})"
         if word == "boolean":
@@ -74,14 +74,14 @@ class Dialect:
             return self.binary(value)
         if word in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"):
             return str(value) if value > -(2**63) else self.cast(self.text(str(value)), type_)
-        return self.cast(self.text(written(value, word, inside)), type_)
+        return self.cast(self.text(cast_text(value, word, inside)), type_)
 
     def cast(self, text: str, type_: str, word: str = "CAST") -> str:
-        """A cast."""
+        """Return a cast."""
         return f"{word}({text} AS {self.type(type_)})"
 
     def term(self, term: dict[str, Any]) -> str:
-        """An expression, in parentheses where it is not atomic."""
+        """Return an expression, in parentheses unless it is atomic."""
         if "column" in term:
             return self.name(term["column"])
         if "literal" in term:
@@ -89,7 +89,7 @@ class Dialect:
         return self.call(term["call"], term["of"], term)
 
     def call(self, function: str, of: list[Any], term: dict[str, Any]) -> str:
-        """A function's call."""
+        """Return a function call."""
         parts = [self.term(part) for part in of]
         if function in _INFIX:
             return f"({f' {_INFIX[function]} '.join(parts)})"
@@ -115,12 +115,12 @@ class Dialect:
         return f"{named[function]}({', '.join(parts)})"
 
     def key(self, key: dict[str, Any]) -> str:
-        """An ORDER BY key, with nothing left to defaults."""
+        """Return a key of ORDER BY, with its direction and its place of NULL."""
         direction = "DESC" if key["descending"] else "ASC"
         return f"{self.term(key['by'])} {direction} NULLS {'FIRST' if key['nulls_first'] else 'LAST'}"
 
     def tail(self, of: dict[str, Any]) -> str:
-        """ORDER BY, LIMIT and OFFSET."""
+        """Return ORDER BY, LIMIT and OFFSET."""
         text = ""
         if of["order"]:
             text += " ORDER BY " + ", ".join(self.key(key) for key in of["order"])
@@ -131,7 +131,7 @@ class Dialect:
         return text + (f" OFFSET {of['offset']}" if of["offset"] else "")
 
     def relation(self, relation: dict[str, Any]) -> str:
-        """What stands after FROM."""
+        """Return a relation of FROM, a table or a subquery."""
         table, filtered = self.name(relation["table"]), relation["where"] is not None
         plain = not (filtered or relation["order"] or relation["distinct"] or relation["offset"])
         if plain and relation["limit"] is None:
@@ -140,8 +140,8 @@ class Dialect:
         where = " WHERE " + self.term(relation["where"]) if filtered else ""
         return f"(SELECT {what} FROM {table}{where}{self.tail(relation)}) AS {table}"
 
-    def joined(self, question: dict[str, Any]) -> tuple[str, list[str]]:
-        """The FROM clause, and the conditions that go to WHERE."""
+    def from_clause(self, question: dict[str, Any]) -> tuple[str, list[str]]:
+        """Return the FROM clause, and the conditions of the join that go to WHERE."""
         join = question["join"]
         left = self.relation(question["source"])
         if join is None:
@@ -155,22 +155,22 @@ class Dialect:
         equal = self.distinct["is not distinct from"] if join["null_safe"] else "="
         return f"{left} {word} {right} ON {left_key} {equal} {right_key}", []
 
-    def shown(self, name: str) -> str:
-        """A column of an answer."""
+    def answer_column(self, name: str) -> str:
+        """Return a column of an answer."""
         return self.name(name)
 
     def aggregate(self, aggregate: dict[str, Any]) -> str:
-        """One aggregate."""
+        """Return one aggregate."""
         of = "*" if aggregate["of"] is None else self.name(aggregate["of"])
         return f"{aggregate['function']}({of})"
 
     def select(self, question: dict[str, Any]) -> str:
-        """A question that changes nothing, as one statement."""
-        what = [self.shown(name) for name in question["select"]]
+        """Return a question without a change as one SELECT."""
+        what = [self.answer_column(name) for name in question["select"]]
         if question["group"]:
-            what.append(self.shown(question["group"]))
+            what.append(self.answer_column(question["group"]))
         what += [self.aggregate(aggregate) for aggregate in question["aggregates"]]
-        source, conditions = self.joined(question)
+        source, conditions = self.from_clause(question)
         if question["where"] is not None:
             conditions = [*conditions, self.term(question["where"])]
         text = f"SELECT {', '.join(what)} FROM {source}"
@@ -181,8 +181,8 @@ class Dialect:
         return text + self.tail(question)
 
 
-def written(value: Any, word: str, inside: list[str]) -> str:
-    """A value as the text that a cast reads."""
+def cast_text(value: Any, word: str, inside: list[str]) -> str:
+    """Return a value as the text that a cast reads."""
     if word in ("float32", "float64"):
         return "NaN" if value == "-NaN" else str(value)
     if word == "date":

@@ -1,1 +1,1 @@
-"""The hunt: worlds are examined, failures made small, confirmed and kept."""
+"""The hunt: it examines worlds, and shrinks, confirms and saves the failures."""

@@ -1,4 +1,4 @@
-"""What a failure is made of, coarsely enough that two failures of one cause look alike."""
+"""The traits of a failure, coarse enough that two failures of one cause have the same."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -8,7 +8,7 @@ from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import PYARROW, Stored
 from strategies.engines.questions import Call, Column, Literal, Question, Relation, Term, subterms
 
-# Functions and types that share the code which prunes by them.
+# Functions and types of one family are pruned by the same code of an engine.
 _FAMILIES = {
     "<": "ordering", "<=": "ordering", ">": "ordering", ">=": "ordering", "between": "ordering",
     "=": "equality", "in": "equality", "!=": "inequality", "is null": "null test", "is not null": "null test",
@@ -23,32 +23,32 @@ _TYPES = {
 
 AGAINST_THE_REFERENCE = "against the reference"
 _ERROR, _WORDS = "error: ", 12
-# What of the data and its files can be at fault.
+# The traits of data and files that can be the cause of a failure.
 _ODD = frozenset({"NaN", "NULL", "signed zero", "a bloom filter", "a page index", "partial statistics"})
 
 
 def traits(world: World, question: Question, wrong: Contradiction) -> frozenset[str]:
-    """The traits of one failure."""
+    """Return the traits of one failure."""
     return frozenset(_traits(world, question, wrong))
 
 
-def cause(found: frozenset[str]) -> frozenset[str]:
-    """What failures of one cause have in common: what is odd about the data and its files, and their types.
+def cause(failure_traits: frozenset[str]) -> frozenset[str]:
+    """Return the traits that failures of one cause have in common.
 
-    Of errors it is what they say. Where nothing is odd, the traits themselves: the question is what matters.
-    So it is where both forms are wrong.
+    These are the odd traits of data and files, with the types; for an error, its words. If no trait is odd,
+    or if the answers of both forms are wrong, the question matters, and the cause is all traits.
     """
-    if AGAINST_THE_REFERENCE in found:
-        return found
-    said = frozenset(trait for trait in found if trait.startswith(_ERROR))
-    if said:
-        return said
-    odd = {trait for trait in found if trait in _ODD or trait.startswith(("written by", "with "))}
-    return frozenset(odd | (found & set(_TYPES.values()))) if odd else found
+    if AGAINST_THE_REFERENCE in failure_traits:
+        return failure_traits
+    error_traits = frozenset(trait for trait in failure_traits if trait.startswith(_ERROR))
+    if error_traits:
+        return error_traits
+    odd = {trait for trait in failure_traits if trait in _ODD or trait.startswith(("written by", "with "))}
+    return frozenset(odd | (failure_traits & set(_TYPES.values()))) if odd else failure_traits
 
 
-def said(wrong: Contradiction) -> str:
-    """What an error says, without values and names, which differ each time; empty if it is none."""
+def error_words(wrong: Contradiction) -> str:
+    """Return the words of an error without its values and names, which vary; empty if it is no error."""
     if wrong.verdict is not Verdict.RAISED:
         return ""
     words = re.sub(r"\W+", " ", re.sub(r"[\"'`(\[].*?[\"'`)\]]|[\d.]+|/\S+", " ", wrong.difference))
@@ -56,7 +56,7 @@ def said(wrong: Contradiction) -> str:
 
 
 def family(term: Term) -> str:
-    """The family of the outermost function of a condition, for tallies."""
+    """Return the family of the outermost function of a condition."""
     if isinstance(term, Call):
         return _FAMILIES.get(term.function, term.function)
     return "column" if isinstance(term, Column) else "literal"
@@ -68,36 +68,38 @@ def _traits(world: World, question: Question, wrong: Contradiction) -> Iterator[
     if not in_files:
         yield AGAINST_THE_REFERENCE
     if wrong.verdict is Verdict.RAISED:
-        yield f"{_ERROR}{said(wrong)}"
+        yield f"{_ERROR}{error_words(wrong)}"
     if question.join is not None:
         yield f"{question.join.kind} join"
-        yield from (f"join of {shape}" for relation in question.relations for shape in _shapes(relation))
+        yield from (
+            f"join of {shape}" for relation in question.relations for shape in _relation_traits(relation)
+        )
     if question.limit is not None or question.offset:
         yield "LIMIT" if question.limit is not None else "OFFSET alone"
     if question.group:
         yield "GROUP BY"
     for term in question.terms:
-        yield from _of_condition(term)
-    for name in _named(question):
+        yield from _condition_traits(term)
+    for name in _deciding_columns(question):
         for table in world.tables.values():
             if name in [column.name for column in table.columns]:
-                yield from _of_column(table, name)
-                yield from _of_statistics(table, name) if in_files else ()
+                yield from _column_traits(table, name)
+                yield from _statistics_traits(table, name) if in_files else ()
     for table in world.tables.values() if in_files else ():
-        yield from _of_files(table)
+        yield from _file_traits(table)
     for name, value in world.settings.items():
         if value:
             yield f"set {name}={value}"
 
 
-def _shapes(relation: Relation) -> Iterator[str]:
+def _relation_traits(relation: Relation) -> Iterator[str]:
     if relation.limit is not None:
         yield "a limited relation"
     if relation.distinct:
         yield "a distinct relation"
 
 
-def _of_condition(term: Term) -> Iterator[str]:
+def _condition_traits(term: Term) -> Iterator[str]:
     for part in subterms(term):
         if isinstance(part, Call):
             yield _FAMILIES.get(part.function, part.function)
@@ -108,8 +110,8 @@ def _of_condition(term: Term) -> Iterator[str]:
                 yield "a NaN literal"
 
 
-def _named(question: Question) -> Iterable[str]:
-    """The columns that decide which rows are in the answer."""
+def _deciding_columns(question: Question) -> Iterable[str]:
+    """Return the columns that decide which rows are in the answer."""
     terms = [part for term in question.terms for part in subterms(term)]
     columns = [part.name for part in terms if isinstance(part, Column)]
     keys = [question.join.left_key, question.join.right_key] if question.join is not None else []
@@ -117,7 +119,7 @@ def _named(question: Question) -> Iterable[str]:
     return dict.fromkeys([*columns, *keys, *counted])
 
 
-def _of_column(table: Stored, name: str) -> Iterator[str]:
+def _column_traits(table: Stored, name: str) -> Iterator[str]:
     kind = next(column.type for column in table.columns if column.name == name)
     cells = table.cells(name)
     yield _TYPES[kind.partition("(")[0].rstrip("0123456789")]
@@ -129,7 +131,7 @@ def _of_column(table: Stored, name: str) -> Iterator[str]:
         yield "NULL"
 
 
-def _of_statistics(table: Stored, name: str) -> Iterator[str]:
+def _statistics_traits(table: Stored, name: str) -> Iterator[str]:
     layout = table.layout
     if name in layout.filters:
         yield "a bloom filter"
@@ -139,8 +141,8 @@ def _of_statistics(table: Stored, name: str) -> Iterator[str]:
         yield "partial statistics"
 
 
-def _of_files(table: Stored) -> Iterator[str]:
-    """What the files of a table have that a question meets without naming a column."""
+def _file_traits(table: Stored) -> Iterator[str]:
+    """Yield the traits of a table's files that do not depend on a column."""
     layout = table.layout
     if layout.partitioned:
         yield "partitioned files"

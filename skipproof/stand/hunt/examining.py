@@ -1,4 +1,8 @@
-"""Puts one world to one engine: writes its files, asks both forms, and compares, with the reference too."""
+"""Examines one world: asks an engine every question in both forms, and compares the answers.
+
+The pruned form of a table has files or statistics; the plain form gives the engine nothing to prune by. The
+answers are also compared with those of the reference.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,13 +13,13 @@ from typing import Any, Literal, TypeAlias
 from oracles.answers.contradictions import Contradiction, Verdict, contradiction, is_open, unlimited
 from oracles.files.counterfactual_files import forgetful
 from skipproof.stand.reference.opinions import Reference
-from skipproof.stand.workers.workers import Asked, Died, Hello, TimedOut
+from skipproof.stand.workers.workers import Died, EngineClient, Hello, TimedOut
 from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import Layout, Stored
 from strategies.engines.files import partitions, write_stored
 from strategies.engines.questions import Json, Question
 
-# What an answer calls the end of a worker; findings keep these words.
+# The words for the end of a worker in an answer; saved findings contain them.
 _ENDS = {Died: "Died", TimedOut: "TimedOut"}
 _NOT_ASKED = {"error": "not asked after a question that took too long", "kind": "unsupported"}
 
@@ -23,16 +27,16 @@ Write: TypeAlias = Callable[[Stored, Path], list[Path]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What came of one question.
+class QuestionResult:
+    """The result of one question.
 
     Attributes:
-        question: What was asked; without LIMIT and OFFSET where the reference contradicts.
-        contradiction: What is wrong, None where nothing is.
-        refused: Why the engine could not be compared with itself, empty where it could.
-        with_statistics, without: The answers that were compared.
-        reference: The reference's answer, where it contradicts both.
-        no_opinion: Why the reference was not asked of an answer that it could judge, empty where it was.
+        question: The question; without LIMIT and OFFSET if the reference contradicts the answer.
+        contradiction: The contradiction between the answers, or None.
+        refused: The reason why the two answers could not be compared, or empty.
+        with_statistics, without: The answers over the pruned form and over the plain form.
+        reference: The reference's answer, if it contradicts the engine.
+        no_opinion: The reason why the reference did not judge the answer, or empty.
     """
 
     question: Question
@@ -45,14 +49,14 @@ class Outcome:
 
     @property
     def expected(self) -> Json:
-        """The whole answer that the engine's is compared with."""
+        """The right answer, without LIMIT and OFFSET."""
         return self.without if self.reference is None else self.reference
 
 
-def examine(worker: Asked, world: World, *, write: Write = write_stored) -> list[Outcome]:
-    """Ask every question of a world twice: with files, or a table, that can be pruned, and without.
+def examine(worker: EngineClient, world: World, *, write: Write = write_stored) -> list[QuestionResult]:
+    """Ask every question of a world over its pruned form and over its plain form, and compare the answers.
 
-    The reference is asked too: first whether the answer without is right, by which the other is measured.
+    The reference first judges the answer over the plain form, because the other answer is compared with it.
 
     Raises:
         WorkerError: the engine ended and does not start again.
@@ -62,27 +66,27 @@ def examine(worker: Asked, world: World, *, write: Write = write_stored) -> list
             name: pruned_form(worker, table, Path(directory) / name, write)
             for name, table in world.tables.items()
         }
-        found = ask_each(worker, pruned, world, world.questions)
+        actual = ask_each(worker, pruned, world, world.questions)
         plain = {name: plain_form(worker, table) for name, table in world.tables.items()}
         whole = [unlimited(question) for question in world.questions]
         expected = ask_each(worker, plain, world, whole)
     outcomes = [
-        _outcome(question, one, other)
-        for question, one, other in zip(world.questions, found, expected, strict=True)
+        _compare_answers(question, answer, whole_answer)
+        for question, answer, whole_answer in zip(world.questions, actual, expected, strict=True)
     ]
     reference = Reference(world)
-    return [_judged(outcome, worker.hello, reference) for outcome in outcomes]
+    return [_compare_with_reference(outcome, worker.hello, reference) for outcome in outcomes]
 
 
-def pruned_form(worker: Asked, table: Stored, directory: Path, write: Write) -> Json:
-    """The form of a table that the engine may prune; its files are written into a new directory."""
+def pruned_form(worker: EngineClient, table: Stored, directory: Path, write: Write) -> Json:
+    """Return the form of a table that the engine may prune; its files are written into a new directory."""
     if worker.hello.tables == "own":
         options = dict(table.layout.format_options)
         return table.json | ({"layout": options} if options else {})
     directory.mkdir()
     paths = write(table, directory)
     if table.layout.forgotten:
-        paths = [_forgetful(path, table.layout) for path in paths]
+        paths = [_drop_statistics(path, table.layout) for path in paths]
     form: dict[str, Json] = {"columns": table.json["columns"], "files": [str(path) for path in paths]}
     if table.layout.evolution:
         form["schemas_differ"] = True
@@ -91,29 +95,29 @@ def pruned_form(worker: Asked, table: Stored, directory: Path, write: Write) -> 
     return form
 
 
-def _forgetful(path: Path, layout: Layout) -> Path:
-    """Take statistics out of a file's footer, in its place."""
+def _drop_statistics(path: Path, layout: Layout) -> Path:
+    """Replace a file by one whose footer lacks some statistics."""
     beside = path.with_suffix(".new")
     return forgetful(path, beside, layout.forgotten, row_groups=layout.forgotten_in).replace(path)
 
 
-def plain_form(worker: Asked, table: Stored) -> Json:
-    """The form of a table with nothing to prune by."""
+def plain_form(worker: EngineClient, table: Stored) -> Json:
+    """Return the form of a table that gives the engine nothing to prune by."""
     return table.json | ({"statistics": False} if worker.hello.tables == "own" else {})
 
 
 def ask_each(
-    worker: Asked,
+    worker: EngineClient,
     tables: Mapping[str, Json],
     world: World,
     questions: Sequence[Question],
     *,
     sources: bool | Literal["only"] = False,
 ) -> list[dict[str, Any]]:
-    """An answer for each question; where the engine dies of one of them, the others are asked alone.
+    """Ask questions together, and return an answer for each; if the worker ends, ask each question alone.
 
-    After one that alone takes too long the rest is not asked: an engine that hangs often would take the
-    hunt's time with it.
+    After a question that alone takes too long, the remaining ones are not asked, so that an engine that hangs
+    often does not use up the time of the hunt.
     """
     try:
         reply = worker.ask(
@@ -135,29 +139,31 @@ def ask_each(
     return answers + [_NOT_ASKED] * (len(questions) - len(answers))
 
 
-def is_of_the_end(answer: Mapping[str, Any]) -> bool:
-    """Whether an answer is that the worker ended, or was ended, so that it says nothing of its own."""
+def is_worker_end(answer: Mapping[str, Any]) -> bool:
+    """Tell whether an answer says that the worker ended, so that it has no program or rows."""
     return str(answer.get("error")).startswith(tuple(f"{name}: " for name in _ENDS.values()))
 
 
-def _outcome(question: Question, found: dict[str, Any], whole: dict[str, Any]) -> Outcome:
+def _compare_answers(question: Question, actual: dict[str, Any], whole: dict[str, Any]) -> QuestionResult:
     if "rows" not in whole:
-        return Outcome(
-            question=question, refused=str(whole.get("error")), with_statistics=found, without=whole
+        return QuestionResult(
+            question=question, refused=str(whole.get("error")), with_statistics=actual, without=whole
         )
-    if "rows" in found:
-        wrong = contradiction(question, found["rows"], whole["rows"])
-    elif found.get("kind") == "unsupported":
-        return Outcome(question=question, refused=found["error"], with_statistics=found, without=whole)
+    if "rows" in actual:
+        wrong = contradiction(question, actual["rows"], whole["rows"])
+    elif actual.get("kind") == "unsupported":
+        return QuestionResult(
+            question=question, refused=actual["error"], with_statistics=actual, without=whole
+        )
     else:
-        wrong = Contradiction(Verdict.RAISED, found["error"])
-    return Outcome(question=question, contradiction=wrong, with_statistics=found, without=whole)
+        wrong = Contradiction(Verdict.RAISED, actual["error"])
+    return QuestionResult(question=question, contradiction=wrong, with_statistics=actual, without=whole)
 
 
-def _judged(outcome: Outcome, hello: Hello, reference: Reference) -> Outcome:
-    """The same outcome, or what the reference has against the answer that skipped nothing.
+def _compare_with_reference(outcome: QuestionResult, hello: Hello, reference: Reference) -> QuestionResult:
+    """Return the result itself, or a new one if the reference contradicts the answer over the plain form.
 
-    Where it has, that answer is no measure of the other's rows, whether they agree or not.
+    In that case the plain answer is no measure for the pruned answer, whether the two agree or not.
     """
     wrong = outcome.contradiction
     if outcome.refused or (wrong is not None and wrong.verdict is Verdict.RAISED):
@@ -165,9 +171,10 @@ def _judged(outcome: Outcome, hello: Hello, reference: Reference) -> Outcome:
     opinion = reference.opinion(hello, outcome.question, outcome.without["rows"])
     if opinion.contradiction is None:
         return outcome if wrong is not None else replace(outcome, no_opinion=opinion.none)
-    # What is wrong may be beyond the LIMIT.
+    # The wrong rows may lie beyond the LIMIT, so both forms are known to be wrong only if LIMIT leaves no
+    # choice.
     is_both = wrong is None and not is_open(outcome.question)
-    return Outcome(
+    return QuestionResult(
         question=opinion.question,
         contradiction=opinion.contradiction,
         with_statistics=outcome.with_statistics if is_both else outcome.without,

@@ -1,4 +1,4 @@
-"""Findings as folders: the file, the question, both answers, and a script that asks the engine alone."""
+"""Findings as folders: the files, the question, both answers, and a script that runs the engine alone."""
 
 import enum
 import json
@@ -12,9 +12,9 @@ from typing import Any
 from oracles.answers.contradictions import Oracle, contradiction, is_open
 from oracles.files.counterfactual_files import stripped
 from skipproof.stand.hunt.causes import cause
-from skipproof.stand.hunt.examining import Write, ask_each, is_of_the_end, plain_form, pruned_form
+from skipproof.stand.hunt.examining import Write, ask_each, is_worker_end, plain_form, pruned_form
 from skipproof.stand.hunt.hunting import Finding, Hunt
-from skipproof.stand.workers.workers import Asked, Hello
+from skipproof.stand.workers.workers import EngineClient, Hello
 from strategies.engines.engine_questions import World
 from strategies.engines.questions import Json
 
@@ -26,8 +26,8 @@ _SCRIPT = """\
 for row in answer:
     print(row)
 """
-# Who says what is right, as a script calls it.
-_CALLED = {
+# The names of oracles in scripts.
+_ORACLE_NAMES = {
     Oracle.ITSELF: "the engine with nothing to prune by, before LIMIT and OFFSET",
     Oracle.REFERENCE: "the reference",
 }
@@ -35,7 +35,7 @@ _RIGHT_CHARACTERS_MAX = 1_000
 
 
 class Blame(enum.Enum):
-    """Where a contradiction goes away; the value is how it is called in a report."""
+    """The condition under which a contradiction goes away; the value is its text in a report."""
 
     STATISTICS = "right without statistics in the footer"
     FILE = "wrong without statistics in the footer too, right in memory"
@@ -47,22 +47,22 @@ class Blame(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Confirmed:
-    """A finding, asked again in every form."""
+class ConfirmedFinding:
+    """A finding whose question was asked again in every form; `count` is the number of failures like it."""
 
     finding: Finding
     blame: Blame
     source: str
-    found: Json
+    actual: Json
     expected: Json
-    seen: int
+    count: int
 
 
-def confirm(worker: Asked, finding: Finding, *, seen: int = 1, write: Write) -> Confirmed:
-    """Ask a finding's question again: of what can be pruned, of what cannot, of files with a bare footer.
+def confirm(worker: EngineClient, finding: Finding, *, count: int = 1, write: Write) -> ConfirmedFinding:
+    """Ask a finding's question again over the pruned form, the plain form, and files without statistics.
 
     Args:
-        seen: How many questions of the hunt failed like this.
+        count: The number of questions of the hunt that failed like this.
     """
     world, question = finding.world, finding.outcome.question
     with TemporaryDirectory(prefix="skipproof-") as directory:
@@ -71,36 +71,36 @@ def confirm(worker: Asked, finding: Finding, *, seen: int = 1, write: Write) -> 
             for name, table in world.tables.items()
         }
         plain = {name: plain_form(worker, table) for name, table in world.tables.items()}
-        found, whole = (
+        actual, whole = (
             ask_each(worker, tables, world, [question], sources=True)[0] for tables in (pruned, plain)
         )
-        blame = _blame(worker, finding, pruned, found=found, whole=whole)
-        tables, wrong = (plain, whole) if blame is Blame.PLAIN else (pruned, found)
-        if is_of_the_end(wrong):
-            # The program ended with it.
+        blame = _find_blame(worker, finding, pruned, actual=actual, whole=whole)
+        tables, wrong = (plain, whole) if blame is Blame.PLAIN else (pruned, actual)
+        if is_worker_end(wrong):
+            # The answer has no program, because the worker ended: ask for the program alone.
             wrong = ask_each(worker, tables, world, [question], sources="only")[0]
-    return Confirmed(
+    return ConfirmedFinding(
         finding=finding,
         blame=blame,
         source=wrong.get("source", "").replace(f"{directory}/", ""),
-        found=finding.outcome.with_statistics,
+        actual=finding.outcome.with_statistics,
         expected=finding.outcome.expected,
-        seen=seen,
+        count=count,
     )
 
 
-def _blame(
-    worker: Asked,
+def _find_blame(
+    worker: EngineClient,
     finding: Finding,
     pruned: Mapping[str, Json],
     *,
-    found: Mapping[str, Any],
+    actual: Mapping[str, Any],
     whole: Mapping[str, Any],
 ) -> Blame:
-    """Where a contradiction goes away.
+    """Return the condition under which a contradiction goes away.
 
     Args:
-        found, whole: What the engine says now of the pruned form, and of the plain one.
+        actual, whole: The engine's new answers over the pruned form and over the plain form.
     """
     world, question = finding.world, finding.outcome.question
     expected = finding.outcome.expected["rows"]
@@ -109,14 +109,14 @@ def _blame(
         return "rows" in answer and contradiction(question, answer["rows"], expected) is None
 
     if _oracle(finding) is Oracle.REFERENCE and not is_right(whole):
-        return Blame.PLAIN if is_right(found) else Blame.REFERENCE
-    if is_right(found) or _oracle(finding) is Oracle.REFERENCE:
+        return Blame.PLAIN if is_right(actual) else Blame.REFERENCE
+    if is_right(actual) or _oracle(finding) is Oracle.REFERENCE:
         return Blame.UNSTEADY
     if is_open(question) and not is_right(whole):
         return Blame.ENGINE
     if worker.hello.tables == "own":
         return Blame.TABLE
-    bare = ask_each(worker, _stripped(pruned), world, [question])[0]
+    bare = ask_each(worker, _strip_statistics(pruned), world, [question])[0]
     return Blame.STATISTICS if is_right(bare) else Blame.FILE
 
 
@@ -125,16 +125,16 @@ def _oracle(finding: Finding) -> Oracle:
     return finding.outcome.contradiction.oracle
 
 
-def confirm_each(worker: Asked, hunt: Hunt, *, write: Write) -> tuple[Confirmed, ...]:
-    """The findings of a hunt, each asked again."""
+def confirm_each(worker: EngineClient, hunt: Hunt, *, write: Write) -> tuple[ConfirmedFinding, ...]:
+    """Confirm each finding of a hunt."""
     return tuple(
-        confirm(worker, finding, seen=1 + hunt.again[ordinal], write=write)
+        confirm(worker, finding, count=1 + hunt.again[ordinal], write=write)
         for ordinal, finding in enumerate(hunt.findings)
     )
 
 
-def _stripped(pruned: Mapping[str, Json]) -> dict[str, Json]:
-    """The same tables with no statistics in the footers of their files, which lie beside the others."""
+def _strip_statistics(pruned: Mapping[str, Json]) -> dict[str, Json]:
+    """Write the tables' files again without statistics in their footers; return the tables of these files."""
     without = {}
     for name, table in pruned.items():
         levels = len(table["partitions"][0]) if table.get("partitions") else 0
@@ -148,33 +148,33 @@ def _stripped(pruned: Mapping[str, Json]) -> dict[str, Json]:
     return without
 
 
-def save(worker: Asked, confirmed: Confirmed, folder: Path, *, write: Write) -> None:
-    """Write a finding's folder, beside its place first, so that none is ever half there."""
+def save_finding(worker: EngineClient, confirmed: ConfirmedFinding, folder: Path, *, write: Write) -> None:
+    """Write the folder of a finding atomically, by renaming a temporary folder beside it."""
     beside = folder.with_name(f".{folder.name}.new")
     shutil.rmtree(beside, ignore_errors=True)
     beside.mkdir(parents=True)
     world = confirmed.finding.world
     for name, table in world.tables.items():
         pruned_form(worker, table, beside / name, write)
-    for name, content in described(worker, confirmed).items():
+    for name, content in folder_texts(worker, confirmed).items():
         (beside / name).write_text(content, encoding="utf-8")
     shutil.rmtree(folder, ignore_errors=True)
     beside.rename(folder)
 
 
-def place(directory: Path, hello: Hello) -> Path:
-    """Where the findings of an engine are kept."""
+def engine_folder(directory: Path, hello: Hello) -> Path:
+    """Return the folder of an engine's findings."""
     return directory / f"{hello.engine}-{hello.version}"
 
 
-def described(worker: Asked, confirmed: Confirmed) -> dict[str, str]:
-    """The texts of a finding's folder, by file name."""
+def folder_texts(worker: EngineClient, confirmed: ConfirmedFinding) -> dict[str, str]:
+    """Return the texts of a finding's folder by file name."""
     finding = confirmed.finding
     texts = {
-        "finding.json": _json(summary(worker.hello, confirmed)),
-        "question.json": _json(asked(finding.world)),
-        "actual.json": _json(confirmed.found),
-        "expected.json": _json(confirmed.expected),
+        "finding.json": _json_text(finding_summary(worker.hello, confirmed)),
+        "question.json": _json_text(question_dict(finding.world)),
+        "actual.json": _json_text(confirmed.actual),
+        "expected.json": _json_text(confirmed.expected),
     }
     if confirmed.source:
         assert finding.outcome.contradiction is not None
@@ -183,15 +183,15 @@ def described(worker: Asked, confirmed: Confirmed) -> dict[str, str]:
             version=worker.hello.version,
             verdict=finding.outcome.contradiction.verdict.value,
             difference=" ".join(finding.outcome.contradiction.difference.splitlines()),
-            oracle=_CALLED[_oracle(finding)],
-            right=_in_one_line(confirmed.expected["rows"]),
+            oracle=_ORACLE_NAMES[_oracle(finding)],
+            right=_one_line(confirmed.expected["rows"]),
             source=confirmed.source,
         )
     return texts
 
 
-def summary(hello: Hello, confirmed: Confirmed) -> dict[str, Any]:
-    """A finding in JSON, without its rows."""
+def finding_summary(hello: Hello, confirmed: ConfirmedFinding) -> dict[str, Any]:
+    """Return a finding in JSON, without its rows."""
     finding = confirmed.finding
     assert finding.outcome.contradiction is not None
     return {
@@ -207,13 +207,13 @@ def summary(hello: Hello, confirmed: Confirmed) -> dict[str, Any]:
         "seed": finding.seed,
         "examples": finding.examples,
         "seconds": round(finding.seconds, 1),
-        "seen": confirmed.seen,
+        "seen": confirmed.count,
         "settings": dict(finding.world.settings),
     }
 
 
-def asked(world: World) -> dict[str, Any]:
-    """What a finding was asked, in JSON."""
+def question_dict(world: World) -> dict[str, Any]:
+    """Return the question of a finding, its tables and its settings in JSON."""
     return {
         "question": world.questions[0].json(),
         "tables": {name: table.json for name, table in world.tables.items()},
@@ -222,23 +222,23 @@ def asked(world: World) -> dict[str, Any]:
     }
 
 
-def _in_one_line(rows: Sequence[Json]) -> str:
+def _one_line(rows: Sequence[Json]) -> str:
     text = json.dumps(rows)
     return text if len(text) <= _RIGHT_CHARACTERS_MAX else f"{text[:_RIGHT_CHARACTERS_MAX]} ..."
 
 
-def _json(content: object) -> str:
+def _json_text(content: object) -> str:
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
-def folder_names(found: Sequence[Confirmed]) -> list[str]:
-    """A name for the folder of each finding."""
+def folder_names(findings: Sequence[ConfirmedFinding]) -> list[str]:
+    """Return the name of the folder of each finding."""
     return [
-        f"{ordinal:02}-{one.finding.outcome.question.area}-{_verdict(one).replace(' ', '-')}"
-        for ordinal, one in enumerate(found, start=1)
+        f"{ordinal:02}-{finding.finding.outcome.question.area}-{_verdict_text(finding).replace(' ', '-')}"
+        for ordinal, finding in enumerate(findings, start=1)
     ]
 
 
-def _verdict(confirmed: Confirmed) -> str:
+def _verdict_text(confirmed: ConfirmedFinding) -> str:
     assert confirmed.finding.outcome.contradiction is not None
     return confirmed.finding.outcome.contradiction.verdict.value

@@ -1,10 +1,9 @@
-"""The hunt: worlds are drawn, an engine is asked, and what contradicts itself is made as small as it gets.
+"""The hunt: draws worlds with Hypothesis, asks an engine their questions, and shrinks each contradiction.
 
-Hypothesis draws. A failure is shrunk, until each of its traits is needed. If they then include all traits of
-an earlier finding, it is taken for another case of that, and only counted; so is one that has all that the
-findings of a cause have in common, once there are a few of these. Once a finding has been met a few times,
-most failures that look like it are counted as they are. Thus one loud cause takes little time, and does not
-hide the others.
+A shrunk failure whose traits are a superset of a known finding's is a duplicate: it is counted and not kept.
+So is a failure that has all traits of a cause which has `FINDINGS_PER_CAUSE` findings already. After the
+first few duplicates of a finding, most failures like it are counted without being shrunk, so that a frequent
+cause takes little time and does not hide others.
 """
 
 import time
@@ -15,36 +14,37 @@ from typing import TypeAlias
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from skipproof.stand.hunt.causes import AGAINST_THE_REFERENCE, cause, said, traits
-from skipproof.stand.hunt.examining import Outcome, Write, examine
-from skipproof.stand.hunt.shrinking import smaller
-from skipproof.stand.hunt.tightness import measured
-from skipproof.stand.workers.workers import Asked
+from skipproof.stand.hunt.causes import AGAINST_THE_REFERENCE, cause, error_words, traits
+from skipproof.stand.hunt.examining import QuestionResult, Write, examine
+from skipproof.stand.hunt.shrinking import smaller_worlds
+from skipproof.stand.hunt.tightness import measure_tightness
+from skipproof.stand.workers.workers import EngineClient
 from strategies.engines.conditions import Able
 from strategies.engines.engine_questions import World, worlds
 from strategies.engines.engine_tables import ALONE, Writers
 from strategies.engines.files import write_stored
 
-# Of more than ten, Hypothesis makes most by varying the first ones, and of ten or more some are kept small.
+# Hypothesis draws the first examples of a run independently: beyond ten it mostly varies earlier ones, and
+# from ten on it keeps some of them small.
 ROUND = 9
 WORLDS_PER_TWIN = 3
 FINDINGS_PER_CAUSE = 3
-# How many failures that look like a finding are shrunk to be sure; of those after them, one in so many.
-_LOOKS, _LOOKS_ONE_IN = 3, 10
+# Of the failures like a finding, the first `_SHRUNK_FIRST` are shrunk, then one in `_SHRUNK_ONE_IN`.
+_SHRUNK_FIRST, _SHRUNK_ONE_IN = 3, 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One way in which an engine contradicts itself, as small as it got.
+    """A shrunk contradiction of an engine.
 
     Attributes:
         world: The tables, the settings and the one question.
-        seed: Of the round that drew it.
-        examples, seconds: How long the hunt had been on when it was first seen; shrinking is not counted.
+        seed: The seed of the round that drew it.
+        examples, seconds: The length of the hunt before the finding, without the time for shrinking.
     """
 
     world: World
-    outcome: Outcome
+    outcome: QuestionResult
     traits: frozenset[str]
     seed: int
     examples: int
@@ -53,14 +53,14 @@ class Finding:
 
 @dataclass(kw_only=True)
 class Hunt:
-    """What a hunt has come to.
+    """The state of a hunt.
 
     Attributes:
-        refused: Why questions could not be compared, and how many.
-        no_opinion: Why the reference could not judge what was compared, and how many.
-        again: How many failures were taken for another case of a finding, by its ordinal.
-        skippable, skipped: Row groups by the family of the condition; `tightness` has the meaning.
-        interrupted: Whether it ended by the keyboard, before a limit.
+        refused: The number of questions whose answers could not be compared, by the reason.
+        no_opinion: The number of answers that the reference could not judge, by the reason.
+        again: The number of duplicates of each finding, by the ordinal of the finding.
+        skippable, skipped: Numbers of row groups by the family of the condition; `tightness` defines them.
+        interrupted: Whether the keyboard ended the hunt before a limit.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -75,31 +75,33 @@ class Hunt:
     skipped: Counter[str] = field(default_factory=Counter)
     interrupted: bool = False
 
-    def like(self, found: frozenset[str]) -> int | None:
-        """The ordinal of a finding that a failure of these traits is taken for; None for a new one."""
+    def similar_finding(self, failure_traits: frozenset[str]) -> int | None:
+        """Return the ordinal of the finding of which a failure with these traits is a duplicate, or None."""
         causes = Counter(cause(finding.traits) for finding in self.findings)
         for ordinal, finding in enumerate(self.findings):
             common = cause(finding.traits)
-            if (AGAINST_THE_REFERENCE in finding.traits) != (AGAINST_THE_REFERENCE in found):
+            if (AGAINST_THE_REFERENCE in finding.traits) != (AGAINST_THE_REFERENCE in failure_traits):
                 continue
-            if finding.traits <= found or (common <= found and causes[common] >= FINDINGS_PER_CAUSE):
+            if finding.traits <= failure_traits or (
+                common <= failure_traits and causes[common] >= FINDINGS_PER_CAUSE
+            ):
                 return ordinal
         return None
 
 
-Progress: TypeAlias = Callable[[Hunt], None]
-Sought: TypeAlias = Callable[[World, Outcome], bool]
+ReportState: TypeAlias = Callable[[Hunt], None]
+IsSought: TypeAlias = Callable[[World, QuestionResult], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """When a hunt ends, whichever comes first; None is no limit.
+    """The limits of a hunt, which ends when it reaches one of them; None is no limit.
 
     Attributes:
-        examples: Questions, each asked with statistics and without.
-        seconds: Time, shrinking not counted.
-        findings: How many are enough.
-        seconds_to_shrink, worlds_to_shrink: For making one failure small.
+        examples: The number of questions, each asked in both forms.
+        seconds: The time, without shrinking.
+        findings: The number of findings.
+        seconds_to_shrink, worlds_to_shrink: The limits for shrinking one failure.
     """
 
     examples: int | None = None
@@ -108,8 +110,8 @@ class Limits:
     seconds_to_shrink: float = 30.0
     worlds_to_shrink: int = 300
 
-    def reached(self, state: Hunt) -> bool:
-        """Whether a hunt is over."""
+    def are_reached(self, state: Hunt) -> bool:
+        """Tell whether a hunt has reached one of the limits."""
         return (
             len(state.findings) >= self.findings
             or (self.seconds is not None and state.seconds >= self.seconds)
@@ -117,16 +119,16 @@ class Limits:
         )
 
 
-def able(
-    worker: Asked,
+def capabilities(
+    worker: EngineClient,
     *,
     areas: tuple[str, ...] | None = None,
     writers: Writers = ALONE,
 ) -> Able:
-    """What can be asked of a worker's engine.
+    """Return the questions, types and layouts that a worker's engine supports.
 
     Args:
-        writers: Who may write its files, with the options of each.
+        writers: The engines that may write its files, with the options of each.
     """
     hello = worker.hello
     return Able(
@@ -141,29 +143,38 @@ def able(
 
 
 def hunt(
-    worker: Asked,
+    worker: EngineClient,
     able: Able,
     limits: Limits,
     *,
     seed_first: int = 0,
     write: Write = write_stored,
-    progress: Progress = lambda _: None,
-    sought: Sought = lambda world, outcome: True,
+    progress: ReportState = lambda _: None,
+    sought: IsSought = lambda world, outcome: True,
 ) -> Hunt:
-    """Ask an engine until a limit is reached, or the keyboard interrupts: what is found by then is kept.
+    """Hunt until a limit is reached or the keyboard interrupts; findings until then are kept.
 
     Args:
-        seed_first: Of the first round; each round has the next one.
-        sought: Whether a contradiction counts, of a world with that question alone. Others are passed over,
-            so that what they have in common with it does not hide what is sought.
+        seed_first: The seed of the first round; each round takes the next seed.
+        sought: A predicate of a world with one question, and its result. Contradictions for which it is false
+            are ignored, so that they do not count as findings like the one that is sought.
     Raises:
         WorkerError: the engine ended and does not start again.
     """
     state = Hunt()
     number = seed_first
     try:
-        while not limits.reached(state):
-            _Round(worker, able, state, number, limits, write, progress, sought).run()
+        while not limits.are_reached(state):
+            _Round(
+                worker,
+                state,
+                able=able,
+                number=number,
+                limits=limits,
+                write=write,
+                progress=progress,
+                sought=sought,
+            ).run()
             progress(state)
             number += 1
     except KeyboardInterrupt:
@@ -172,79 +183,81 @@ def hunt(
 
 
 class _Round:
-    """Examples of one seed; what fails is shrunk, and kept if it is not like an earlier finding."""
+    """The examples of one seed; a failure is shrunk, and kept unless it is a duplicate."""
 
     def __init__(
         self,
-        worker: Asked,
-        able: Able,
+        worker: EngineClient,
         state: Hunt,
+        *,
+        able: Able,
         number: int,
         limits: Limits,
         write: Write,
-        progress: Progress,
-        sought: Sought,
+        progress: ReportState,
+        sought: IsSought,
     ) -> None:
         self._worker, self._able, self._state, self._number = worker, able, state, number
         self._limits, self._write, self._progress, self._sought = limits, write, progress, sought
         self._since = time.monotonic()
 
     def run(self) -> None:
-        """Draw, and keep what is found in the state."""
-        test = given(worlds(self._able))(self._one)
+        """Draw worlds, and add the findings to the state of the hunt."""
+        test = given(worlds(self._able))(self._examine_world)
         test = settings(
             max_examples=ROUND,
             phases=(Phase.generate,),
             database=None,
             deadline=None,
             report_multiple_bugs=False,
-            # They judge tests that draw and throw away; here each world is asked, and how long that takes, or
-            # how large a world is, is the engine's and the hunt's affair.
+            # Health checks judge the speed and size of examples; here these depend on the engine and the
+            # hunt.
             suppress_health_check=list(HealthCheck),
         )(test)
         seed(self._number)(test)()
 
-    def _one(self, world: World) -> None:
-        if self._limits.reached(self._state):
+    def _examine_world(self, world: World) -> None:
+        if self._limits.are_reached(self._state):
             return
         outcomes = examine(self._worker, world, write=self._write)
         self._count(world, outcomes)
         for outcome in outcomes:
-            if outcome.contradiction is not None and not self._limits.reached(self._state):
-                self._look(replace(world, questions=(outcome.question,)), outcome)
+            if outcome.contradiction is not None and not self._limits.are_reached(self._state):
+                self._handle_failure(replace(world, questions=(outcome.question,)), outcome)
 
-    def _look(self, alone: World, outcome: Outcome) -> None:
-        """Keep a failure, made small, if none of the findings is like it."""
-        known = self._known(alone, outcome)
-        if known is not None and not self._looks_again(known):
-            self._state.again[known] += 1
+    def _handle_failure(self, alone: World, outcome: QuestionResult) -> None:
+        """Shrink and keep a failure, or count it if it is a duplicate."""
+        ordinal = self._similar_finding(alone, outcome)
+        if ordinal is not None and not self._is_shrunk_again(ordinal):
+            self._state.again[ordinal] += 1
         elif self._sought(alone, outcome):
-            self._keep(*self._shrunk(alone, outcome))
+            self._keep(*self._shrink(alone, outcome))
 
-    def _known(self, alone: World, outcome: Outcome) -> int | None:
+    def _similar_finding(self, alone: World, outcome: QuestionResult) -> int | None:
         assert outcome.contradiction is not None
-        return self._state.like(traits(alone, outcome.question, outcome.contradiction))
+        return self._state.similar_finding(traits(alone, outcome.question, outcome.contradiction))
 
-    def _looks_again(self, known: int) -> bool:
-        """Whether what is like a finding is shrunk all the same: it may fail for another reason too."""
-        times = self._state.again[known]
-        return times < _LOOKS or times % _LOOKS_ONE_IN == 0
+    def _is_shrunk_again(self, ordinal: int) -> bool:
+        """Tell whether to shrink a failure like a finding too, because it may have another cause."""
+        times = self._state.again[ordinal]
+        return times < _SHRUNK_FIRST or times % _SHRUNK_ONE_IN == 0
 
-    def _shrunk(self, alone: World, outcome: Outcome) -> tuple[World, Outcome]:
-        """The same failure, made small; where the keyboard interrupts, what is smallest by then is kept."""
+    def _shrink(self, alone: World, outcome: QuestionResult) -> tuple[World, QuestionResult]:
+        """Shrink a failure; if the keyboard interrupts, keep the smallest world until then."""
         until = time.monotonic() + self._limits.seconds_to_shrink
 
-        def fails(candidate: World) -> Outcome | None:
+        def fails(candidate: World) -> QuestionResult | None:
             if time.monotonic() > until:
                 return None
-            (found,) = examine(self._worker, candidate, write=self._write)
-            alike = found.contradiction is not None and _way(found) == _way(outcome)
-            return found if alike and self._sought(candidate, found) else None
+            (result,) = examine(self._worker, candidate, write=self._write)
+            alike = result.contradiction is not None and _failure_kind(result) == _failure_kind(outcome)
+            return result if alike and self._sought(candidate, result) else None
 
         smallest = alone, outcome
         try:
-            for one in smaller(alone, fails, tries_max=self._limits.worlds_to_shrink):
-                smallest = one
+            tries_max = self._limits.worlds_to_shrink
+            for smaller in smaller_worlds(alone, fails, tries_max=tries_max):
+                smallest = smaller
         except KeyboardInterrupt:
             self._keep(*smallest)
             raise
@@ -254,12 +267,12 @@ class _Round:
             self._since = now
         return smallest
 
-    def _keep(self, world: World, outcome: Outcome) -> None:
-        # The reference judges a question without its LIMIT.
+    def _keep(self, world: World, outcome: QuestionResult) -> None:
+        # If the reference contradicts, the result's question has no LIMIT.
         world = replace(world, questions=(outcome.question,))
-        known = self._known(world, outcome)
-        if known is not None:
-            self._state.again[known] += 1
+        ordinal = self._similar_finding(world, outcome)
+        if ordinal is not None:
+            self._state.again[ordinal] += 1
             return
         assert outcome.contradiction is not None
         self._state.findings.append(
@@ -273,7 +286,7 @@ class _Round:
             )
         )
 
-    def _count(self, world: World, outcomes: list[Outcome]) -> None:
+    def _count(self, world: World, outcomes: list[QuestionResult]) -> None:
         state, now = self._state, time.monotonic()
         took, self._since = now - self._since, now
         state.seconds += took
@@ -285,21 +298,23 @@ class _Round:
             self._measure(world, outcomes)
         self._progress(state)
 
-    def _measure(self, world: World, outcomes: list[Outcome]) -> None:
-        """By the first question that tells something."""
+    def _measure(self, world: World, outcomes: list[QuestionResult]) -> None:
+        """Add the tightness of the first question for which it can be measured."""
         for outcome in outcomes:
-            found = [
-                one for one in measured(self._worker, world, outcome, write=self._write) if one.skippable
+            measures = [
+                measure
+                for measure in measure_tightness(self._worker, world, outcome, write=self._write)
+                if measure.skippable
             ]
-            for one in found:
-                self._state.skippable[one.family] += one.skippable
-                self._state.skipped[one.family] += one.skipped
-            if found:
+            for measure in measures:
+                self._state.skippable[measure.family] += measure.skippable
+                self._state.skipped[measure.family] += measure.skipped
+            if measures:
                 return
 
 
-def _way(outcome: Outcome) -> tuple[str, ...]:
-    """How it fails; what is smaller must fail in the same way."""
+def _failure_kind(outcome: QuestionResult) -> tuple[str, ...]:
+    """Return the kind of a failure; a smaller world must fail in the same way."""
     assert outcome.contradiction is not None
     wrong = outcome.contradiction
-    return outcome.question.area, wrong.verdict.value, wrong.oracle.value, said(wrong)
+    return outcome.question.area, wrong.verdict.value, wrong.oracle.value, error_words(wrong)

@@ -6,15 +6,15 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """What one item asks.
+    """The part of a hunt that one test item runs.
 
     Attributes:
-        label: The engine, as items and the command line call it.
+        label: The name of the engine in items and on the command line.
         area: The class of questions.
-        ordinal: Of the item among those of its engine and class.
-        examples: How many questions.
-        seed: Of the first round.
-        findings: Where a folder is made for each finding; None makes none.
+        ordinal: The number of the item among those of its engine and class.
+        examples: The number of questions.
+        seed: The seed of the first round.
+        findings: The directory in which a folder is made for each finding, or None.
     """
 
     label: str

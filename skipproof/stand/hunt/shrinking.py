@@ -1,15 +1,15 @@
-"""Shrinks a failure: what it does not need is left out, part by part; what is left tells its cause.
+"""Shrinks a failure: removes the parts of its world that it does not need, until its cause is visible.
 
 This is delta debugging (Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", IEEE TSE
-2002) on worlds instead of texts: the parts are settings, layouts, conditions, blocks, rows and columns. At
-last types become integers, and values the plainest of their type.
+2002) on worlds instead of texts: the parts are settings, layouts, conditions, blocks, rows and columns.
+Finally types become integers, and values become the simplest of their type.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any, TypeAlias
 
-from skipproof.stand.hunt.examining import Outcome
+from skipproof.stand.hunt.examining import QuestionResult
 from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import Layout, Stored, is_consistent
 from strategies.engines.engine_values import order, values
@@ -26,23 +26,23 @@ from strategies.engines.questions import (
     subterms,
 )
 
-# Asks again: the outcome of a world that fails in the same way, None of one that does not.
-Fails: TypeAlias = Callable[[World], Outcome | None]
-# Functions of two arguments or more, with the ordinal of the first that can be left out.
+# Examines a world: returns its result if it fails in the same way as the original, else None.
+Fails: TypeAlias = Callable[[World], QuestionResult | None]
+# Functions of two arguments or more, with the ordinal of the first argument that can be removed.
 _VARIADIC = {"and": 0, "or": 0, "in": 1, "coalesce": 1}
 _ROWS_SINGLY_MAX = 8
 _PLAIN_VALUES = 3
 _PLAIN_TYPE = "int32"
-# Functions whose operands have the types that they have.
+# Functions whose operands cannot have another type.
 _OF_ONE_TYPE = frozenset({"like", "starts with", "is nan"})
 
 
-def smaller(world: World, fails: Fails, *, tries_max: int) -> Iterator[tuple[World, Outcome]]:
-    """Ever smaller worlds that fail in the same way, until nothing can be left out, with what came of each.
+def smaller_worlds(world: World, fails: Fails, *, tries_max: int) -> Iterator[tuple[World, QuestionResult]]:
+    """Yield smaller and smaller worlds that fail in the same way, each with its result.
 
     Args:
-        world: With one question.
-        tries_max: How many worlds are asked at most.
+        world: The failing world, with one question.
+        tries_max: The maximum number of worlds to examine.
     """
     tries, changed = 0, True
     while changed:
@@ -55,11 +55,11 @@ def smaller(world: World, fails: Fails, *, tries_max: int) -> Iterator[tuple[Wor
                 if tries == tries_max:
                     return
                 tries += 1
-                found = fails(candidate)
-                if found is not None:
+                outcome = fails(candidate)
+                if outcome is not None:
                     world, changed = candidate, True
                     candidates = simpler(world)
-                    yield world, found
+                    yield world, outcome
 
 
 def _fewer_settings(world: World) -> Iterator[World]:
@@ -73,12 +73,12 @@ def _fewer_settings(world: World) -> Iterator[World]:
 
 def _plainer_layouts(world: World) -> Iterator[World]:
     for name, table in world.tables.items():
-        for layout in _plainer(table.layout):
+        for layout in _simpler_layouts(table.layout):
             yield _with_table(world, name, replace(table, layout=layout))
 
 
-def _plainer(layout: Layout) -> Iterator[Layout]:
-    """The plain layout, and those with one thing more as it is there."""
+def _simpler_layouts(layout: Layout) -> Iterator[Layout]:
+    """Yield the plain layout, then the layout with one field reset to its default."""
     plain = Layout()
     if layout == plain:
         return
@@ -88,11 +88,15 @@ def _plainer(layout: Layout) -> Iterator[Layout]:
     for name in layout.format_options:
         others = {other: value for other, value in layout.format_options.items() if other != name}
         yield replace(layout, format_options=others)
-    for one in fields(Layout):
-        # Options are the writer's.
-        if one.name != "format_options" and getattr(layout, one.name) != getattr(plain, one.name):
-            options = {} if one.name == "writer" else layout.format_options
-            yield replace(layout, **{one.name: getattr(plain, one.name)}, format_options=options)
+    for layout_field in fields(Layout):
+        # The options belong to the writer, so they are reset with it.
+        if layout_field.name != "format_options" and getattr(layout, layout_field.name) != getattr(
+            plain, layout_field.name
+        ):
+            options = {} if layout_field.name == "writer" else layout.format_options
+            yield replace(
+                layout, **{layout_field.name: getattr(plain, layout_field.name)}, format_options=options
+            )
 
 
 def _fewer_blocks(world: World) -> Iterator[World]:
@@ -115,11 +119,11 @@ def _fewer_rows(world: World) -> Iterator[World]:
 
 def _fewer_columns(world: World) -> Iterator[World]:
     (question,) = world.questions
-    named = _names(question)
+    named = _column_names(question)
     for name, table in world.tables.items():
         layout = table.layout
         for position, column in enumerate(table.asked):
-            # The options of formats name columns, and which column files lack goes by its place.
+            # Options of formats name columns, and the column that files lack depends on its position.
             bound = layout.format_options or layout.evolution or (layout.partitioned and position == 0)
             if column.name in named or bound or len(table.asked) == 1:
                 continue
@@ -128,23 +132,25 @@ def _fewer_columns(world: World) -> Iterator[World]:
 
 def _without_column(table: Stored, position: int) -> Stored:
     name, layout = table.columns[position].name, table.layout
-    known = layout.statistics
+    columns_with_statistics = layout.statistics
     return replace(
         table,
         columns=table.columns[:position] + table.columns[position + 1 :],
         blocks=tuple(tuple(row[:position] + row[position + 1 :] for row in block) for block in table.blocks),
         layout=replace(
             layout,
-            statistics=None if known is None else tuple(one for one in known if one != name),
-            filters=tuple(one for one in layout.filters if one != name),
-            # It is of the first column.
+            statistics=None
+            if columns_with_statistics is None
+            else tuple(column for column in columns_with_statistics if column != name),
+            filters=tuple(column for column in layout.filters if column != name),
+            # Files are sorted by the first column.
             sorting=layout.sorting if position else "",
         ),
     )
 
 
-def _names(question: Question) -> set[str]:
-    """Every column that a question names, shown ones too."""
+def _column_names(question: Question) -> set[str]:
+    """Return every column that a question names, including selected ones."""
     terms = [part for term in question.terms for part in subterms(term)]
     named = {*question.select, *(part.name for part in terms if isinstance(part, Column))}
     named.update(aggregate.of for aggregate in question.aggregates if aggregate.of)
@@ -162,7 +168,7 @@ def _simpler_questions(world: World) -> Iterator[World]:
 
 def _simpler_question(question: Question) -> Iterator[Question]:
     for source in _simpler_relation(question.source):
-        # A change without a condition is not in the language.
+        # The language of questions has no change without a condition.
         if question.change is None or source.where is not None:
             yield replace(question, source=source)
     if question.join is not None:
@@ -199,7 +205,7 @@ def _simpler_condition(where: Term | None) -> Iterator[Term | None]:
 
 
 def _simpler_terms(term: Term) -> Iterator[Term]:
-    """The term without one of its parts: a part in its place, or one argument less; the outermost first."""
+    """Yield terms with one part less: an operand instead of its call, or one argument less."""
     if not isinstance(term, Call):
         return
     yield from (part for part in term.of if part.type == term.type)
@@ -212,20 +218,20 @@ def _simpler_terms(term: Term) -> Iterator[Term]:
 
 
 def _plainer_types(world: World) -> Iterator[World]:
-    """Each type replaced everywhere by integers in the same order: the failure may not be of the type."""
+    """Yield worlds with a type replaced by integers in the same order, since the type may not matter."""
     for type_ in _types(world):
-        if _is_free(world, type_):
+        if _may_be_integer(world, type_):
             ranks: dict[str, int] = {}
             keys: list[Any] = []
-            for value in sorted(_values_of(world, type_), key=lambda value: order(value, type_)):
+            for value in sorted(_distinct_values(world, type_), key=lambda value: order(value, type_)):
                 if not keys or keys[-1] != order(value, type_):
                     keys.append(order(value, type_))
                 ranks[repr(value)] = len(keys) - 1
             yield _with_values(world, type_, ranks, _PLAIN_TYPE)
 
 
-def _is_free(world: World, type_: str) -> bool:
-    """Whether integers may stand for a type: no function asks for it, and it is no condition itself."""
+def _may_be_integer(world: World, type_: str) -> bool:
+    """Tell whether integers may replace a type: no function needs the type, and it is not boolean."""
     (question,) = world.questions
     calls = [part for term in question.terms for part in subterms(term) if isinstance(part, Call)]
     bound = {operand.type for call in calls if call.function in _OF_ONE_TYPE for operand in call.of}
@@ -233,9 +239,9 @@ def _is_free(world: World, type_: str) -> bool:
 
 
 def _plainer_values(world: World) -> Iterator[World]:
-    """Each value of a type replaced everywhere by a plainer one, and the NULLs of a column by a value."""
+    """Yield worlds with a value replaced by a simpler one, or the NULLs of a column by a value."""
     for type_ in _types(world):
-        for old in _values_of(world, type_):
+        for old in _distinct_values(world, type_):
             for new in values(type_)[:_PLAIN_VALUES]:
                 if repr(new) == repr(old):
                     break
@@ -250,19 +256,19 @@ def _types(world: World) -> list[str]:
     return list(dict.fromkeys(column.type for table in world.tables.values() for column in table.asked))
 
 
-def _values_of(world: World, type_: str) -> list[Json]:
-    """The different values of a type in cells and literals, of zeros both; without NULL."""
+def _distinct_values(world: World, type_: str) -> list[Json]:
+    """Return the distinct values of a type in cells and literals, with both zeros and without NULL."""
     (question,) = world.questions
     literals = [part for term in question.terms for part in subterms(term) if isinstance(part, Literal)]
-    found = [literal.value for literal in (*literals, question.to) if literal and literal.type == type_]
+    type_values = [literal.value for literal in (*literals, question.to) if literal and literal.type == type_]
     for table in world.tables.values():
         for column in table.asked:
-            found += table.cells(column.name) if column.type == type_ else []
-    return list({repr(value): value for value in found if value is not None}.values())
+            type_values += table.cells(column.name) if column.type == type_ else []
+    return list({repr(value): value for value in type_values if value is not None}.values())
 
 
 def _with_values(world: World, type_: str, others: Mapping[str, Json], to: str) -> World:
-    """The world with other values, by the text of each, for those of a type; they are of type `to`."""
+    """Return the world with other values of type `to` for those of a type; `others` has them by `repr`."""
 
     def of_value(value: Json) -> Json:
         return None if value is None else others.get(repr(value), value)
@@ -272,7 +278,7 @@ def _with_values(world: World, type_: str, others: Mapping[str, Json], to: str) 
             return Literal(of_value(term.value), to) if term.type == type_ else term
         if isinstance(term, Call):
             term = replace(term, of=tuple(map(of_term, term.of)))
-        return replace(term, type=to) if term.type == type_ and _is_asked(term) else term
+        return replace(term, type=to) if term.type == type_ and _is_no_row_number(term) else term
 
     def of_table(table: Stored) -> Stored:
         mine = [column.type == type_ for column in table.asked]
@@ -305,13 +311,13 @@ def _with_values(world: World, type_: str, others: Mapping[str, Json], to: str) 
     )
 
 
-def _is_asked(term: Term) -> bool:
-    """Whether a term is not a row number, whose type stays."""
+def _is_no_row_number(term: Term) -> bool:
+    """Tell whether a term is no row number, whose type must stay."""
     return not isinstance(term, Column) or not term.name.endswith(ROW_NUMBER)
 
 
 def _with_terms(question: Question, of_term: Callable[[Term], Term]) -> Question:
-    """The question with every term replaced, those inside of its relations too."""
+    """Return the question with `of_term` applied to every term, including those of its relations."""
 
     def of_keys(keys: tuple[Key, ...]) -> tuple[Key, ...]:
         return tuple(replace(key, by=of_term(key.by)) for key in keys)
@@ -349,7 +355,7 @@ def _with_table(world: World, name: str, table: Stored) -> World:
     return replace(world, tables={**world.tables, name: table})
 
 
-# What is left out first takes most with it.
+# The steps that remove most come first.
 _STEPS = (
     _fewer_settings, _plainer_layouts, _simpler_questions, _fewer_blocks, _fewer_columns, _fewer_rows,
     _plainer_types, _plainer_values,

@@ -1,11 +1,12 @@
-"""How much of what could be skipped an engine skips: it need not tell itself.
+"""Measures the tightness of an engine, the share of skippable row groups that it skips, from answers alone.
 
-*Skippable* by a filter is a row group with rows of which none satisfies the condition; no pruner can skip
-more, and one that knows minima and maxima alone may know less. It is *skipped* if a canary, whose rows all
-satisfy the condition, gives no row of it. Where all rows of a row group satisfy the condition, the filter may
-be left out: it is if a twin of rows none of which satisfies it gives rows. By a LIMIT, an order or a join,
-skippable is a row group with rows of which none is in the answer, and it is skipped if the answer comes
-although the row group is a trap.
+A filter may skip a row group if none of its rows satisfies the condition; a pruner that knows only minima and
+maxima may skip fewer. To see whether it is skipped, the engine queries a canary: a file with the original's
+footer and rows that all satisfy the condition. A row group without rows in the answer was skipped. If all
+rows of a row group satisfy the condition, the engine may drop the filter; it has if a canary whose rows do
+not satisfy the condition has rows in the answer. A LIMIT, an order or a join may skip a row group without
+rows in the answer; it is skipped if the engine answers although the row group is a trap, whose bytes cannot
+be read.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -17,56 +18,60 @@ from typing import TypeAlias
 from oracles.files.canaries import canary, none_match
 from oracles.files.counterfactual_files import trapped
 from skipproof.stand.hunt.causes import family
-from skipproof.stand.hunt.examining import Outcome, Write, ask_each, pruned_form
-from skipproof.stand.workers.workers import Asked
+from skipproof.stand.hunt.examining import QuestionResult, Write, ask_each, pruned_form
+from skipproof.stand.workers.workers import EngineClient
 from strategies.engines.engine_questions import LEFT, World
 from strategies.engines.engine_tables import PYARROW, Stored
 from strategies.engines.files import arrow_array, arrow_table
 from strategies.engines.questions import ROW_NUMBER, Call, Question, Relation, Row
 
 FULL = "all rows match"
-_Twin: TypeAlias = Callable[..., Path]
+_WriteCanary: TypeAlias = Callable[..., Path]
 _COMPOUND = frozenset({"and", "or", "not"})
-# The joins that leave out rows of the left side that meet none.
-_MUST_MEET = ("inner", "semi")
+# The joins that drop rows of the left side without a partner.
+_DROPPING_JOINS = ("inner", "semi")
 
 
 @dataclass(frozen=True, slots=True)
 class Tightness:
-    """Row groups that a question of one family lets skip, and those of them that were skipped."""
+    """The number of row groups that questions of one family may skip, and of those that were skipped."""
 
     family: str
     skippable: int
     skipped: int
 
 
-def measured(worker: Asked, world: World, outcome: Outcome, *, write: Write) -> Iterator[Tightness]:
-    """Ask twins of the files that a question of the world was asked of; nothing where these cannot tell."""
+def measure_tightness(
+    worker: EngineClient, world: World, outcome: QuestionResult, *, write: Write
+) -> Iterator[Tightness]:
+    """Ask a question again over canaries or traps; yield its tightness if it can be measured."""
     if worker.hello.tables != "files" or outcome.refused or "rows" not in outcome.with_statistics:
         return
     if outcome.question.area == "filter":
-        yield from _by_canaries(worker, world, outcome, write)
+        yield from _measure_by_canaries(worker, world, outcome, write)
     elif _leaves_rows_out(outcome.question) and world.tables[LEFT].layout.writer == PYARROW:
-        # Others choose themselves what a row group is.
-        yield _by_traps(worker, world, outcome, write)
+        # Other writers choose their own row groups.
+        yield _measure_by_traps(worker, world, outcome, write)
 
 
 def _leaves_rows_out(question: Question) -> bool:
-    """Whether nothing but a LIMIT, an order or a join leaves rows out."""
+    """Tell whether only a LIMIT, an order or a join drops rows."""
     if any(part.where is not None or part.limit is not None for part in question.relations):
         return False
     if question.join is not None:
-        return question.join.kind in _MUST_MEET and question.where is None and ROW_NUMBER in question.select
+        return (
+            question.join.kind in _DROPPING_JOINS and question.where is None and ROW_NUMBER in question.select
+        )
     return question.limit is not None and question.area in ("limit", "topk")
 
 
-def _by_traps(worker: Asked, world: World, outcome: Outcome, write: Write) -> Tightness:
-    """Spoil one row group of the left table after the other, and ask again."""
+def _measure_by_traps(worker: EngineClient, world: World, outcome: QuestionResult, write: Write) -> Tightness:
+    """Ask again once for each row group of the left table, with this row group made unreadable."""
     question, table = outcome.question, world.tables[LEFT]
     position = question.select.index(ROW_NUMBER)
     answered = {row[position] for row in outcome.with_statistics["rows"]}
     skippable = skipped = 0
-    if all(answered & _numbers(block) for block in table.blocks if block):
+    if all(answered & _row_numbers(block) for block in table.blocks if block):
         return Tightness(question.area, 0, 0)
     with TemporaryDirectory(prefix="skipproof-") as directory:
         form = {
@@ -74,7 +79,7 @@ def _by_traps(worker: Asked, world: World, outcome: Outcome, write: Write) -> Ti
             for name, stored in world.tables.items()
         }
         for path, ordinal, block in _row_groups(table, form[LEFT]["files"]):
-            if answered & _numbers(block):
+            if answered & _row_numbers(block):
                 continue
             original = path.read_bytes()
             beside = Path(directory) / "trap"
@@ -89,49 +94,58 @@ def _by_traps(worker: Asked, world: World, outcome: Outcome, write: Write) -> Ti
 
 
 def _row_groups(table: Stored, files: Iterable[str]) -> Iterator[tuple[Path, int, tuple[Row, ...]]]:
-    """The row groups that hold rows: their file, their ordinal in it, and their rows."""
+    """Yield the row groups that have rows: the file, the ordinal in it, and the rows."""
     per_file = table.layout.blocks_per_file
     for number, file in enumerate(files):
         blocks = table.blocks[number * per_file : (number + 1) * per_file]
         yield from ((Path(file), ordinal, block) for ordinal, block in enumerate(blocks) if block)
 
 
-def _by_canaries(worker: Asked, world: World, outcome: Outcome, write: Write) -> Iterator[Tightness]:
-    """What is skipped, and where the filter is left out.
+def _measure_by_canaries(
+    worker: EngineClient, world: World, outcome: QuestionResult, write: Write
+) -> Iterator[Tightness]:
+    """Ask again over canaries; yield the row groups skipped, and those without the filter.
 
-    They tell only of a condition that is one test, and that one row of the table satisfies, or another does
-    not: their row lies outside of bounds, and an engine that simplifies a condition by these judges it by
-    what is left.
+    Canaries need a condition of one test, and a row of the table that satisfies it, or that does not. The row
+    of a canary lies outside of bounds, so an engine that simplifies a compound condition by these bounds
+    would evaluate another condition.
     """
     (name, table), *others = world.tables.items()
     where = outcome.question.source.where
-    # A canary is stored as pyarrow stores the original's columns.
+    # A canary can only be written for files in pyarrow's own form.
     strange = table.layout.ballast or table.layout.writer != PYARROW
     if others or strange or not isinstance(where, Call) or where.function in _COMPOUND:
         return
-    matching = _row_numbers(outcome)
+    matching = _matching_rows(outcome)
     for twin, kind, of in ((canary, family(where), True), (none_match, FULL, False)):
         sample = next((row for block in table.blocks for row in block if (row[-1] in matching) == of), None)
-        groups = [_numbers(block) for block in table.blocks if block]
-        decided = [one for one in groups if (not matching & one if of else one <= matching)]
+        groups = [_row_numbers(block) for block in table.blocks if block]
+        decided = [group for group in groups if (not matching & group if of else group <= matching)]
         if sample is None or not decided:
             continue
-        read = _read(worker, world, name, where, sample, twin, write)
+        read = _returned_rows(worker, world, name=name, where=where, sample=sample, twin=twin, write=write)
         if read is None:
             continue
         yield Tightness(kind, len(decided), sum(bool(read & numbers) != of for numbers in decided))
 
 
-def _row_numbers(outcome: Outcome) -> set[int]:
-    """The rows that satisfy the condition, as the engine says that skips nothing."""
+def _matching_rows(outcome: QuestionResult) -> set[int]:
+    """Return the numbers of the rows that satisfy the condition, from the answer over the plain form."""
     position = outcome.question.select.index("rid")
     return {row[position] for row in outcome.without["rows"]}
 
 
-def _read(
-    worker: Asked, world: World, name: str, where: Call, sample: Row, twin: _Twin, write: Write
+def _returned_rows(
+    worker: EngineClient,
+    world: World,
+    *,
+    name: str,
+    where: Call,
+    sample: Row,
+    twin: _WriteCanary,
+    write: Write,
 ) -> set[int] | None:
-    """The numbers of the rows that come back from a table whose every row is `sample`."""
+    """Return the row numbers in the answer over canaries, files whose every row is `sample`."""
     table = world.tables[name]
     question = Question(area="filter", source=Relation(table=name, where=where), select=("rid",))
     with TemporaryDirectory(prefix="skipproof-") as directory:
@@ -139,7 +153,7 @@ def _read(
         originals.mkdir()
         canaries.mkdir()
         try:
-            files = _canaries(table, write(table, originals), canaries, sample, twin)
+            files = _write_canaries(table, write(table, originals), canaries, sample, twin)
         except (ValueError, OverflowError):
             return None
         form = {name: {"columns": table.json["columns"], "files": files}}
@@ -147,7 +161,9 @@ def _read(
     return {row[0] for row in answer["rows"]} if "rows" in answer else None
 
 
-def _canaries(table: Stored, originals: Iterable[Path], into: Path, sample: Row, twin: _Twin) -> list[str]:
+def _write_canaries(
+    table: Stored, originals: Iterable[Path], into: Path, sample: Row, twin: _WriteCanary
+) -> list[str]:
     schema = arrow_table(table.columns, []).schema
     row = {
         column.name: arrow_array(column.type, [cell])[0].as_py()
@@ -160,5 +176,5 @@ def _canaries(table: Stored, originals: Iterable[Path], into: Path, sample: Row,
     return files
 
 
-def _numbers(block: Iterable[Row]) -> set[int]:
+def _row_numbers(block: Iterable[Row]) -> set[int]:
     return {row[-1] for row in block}

@@ -1,26 +1,26 @@
-"""Files by several writers: the layout of a table names who writes them, pyarrow or an engine's worker."""
+"""Writing of files by pyarrow or an engine's worker, which the layout of a table names."""
 
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 from skipproof.stand.hunt.examining import Write
-from skipproof.stand.workers.workers import Asked, Died, TimedOut
+from skipproof.stand.workers.workers import Died, EngineClient, TimedOut
 from strategies.engines.engine_tables import ALONE, Stored, Writers
 from strategies.engines.files import write_stored
 
 
 class NotWritten(Exception):
-    """The worker did not write a file; the message is its own."""
+    """The worker did not write a file; the message is the worker's."""
 
 
-def writing(workers: Mapping[str, Asked]) -> Write:
-    """A function that writes the files of a table.
+def make_write(workers: Mapping[str, EngineClient]) -> Write:
+    """Return a function that writes the files of a table.
 
-    What a worker does not write, pyarrow does: that an engine cannot write a table is not what is hunted for.
+    pyarrow writes a table that a worker does not write, because failures to write are not hunted.
 
     Args:
-        workers: Who writes, by the names that layouts have for them.
+        workers: The workers that write, by their names in layouts.
     """
 
     def write(table: Stored, directory: Path) -> list[Path]:
@@ -28,7 +28,7 @@ def writing(workers: Mapping[str, Asked]) -> Write:
         if worker is None:
             return write_stored(table, directory)
         try:
-            return written_by(worker, table, directory)
+            return write_with_worker(worker, table, directory)
         except NotWritten:
             shutil.rmtree(directory)
             directory.mkdir()
@@ -37,16 +37,16 @@ def writing(workers: Mapping[str, Asked]) -> Write:
     return write
 
 
-def writers(workers: Mapping[str, Asked]) -> Writers:
-    """Who may write, in order, with the options of its files; pyarrow is the first."""
-    found = dict(ALONE)
+def available_writers(workers: Mapping[str, EngineClient]) -> Writers:
+    """Return the writers with the options of their files; pyarrow is the first."""
+    options = dict(ALONE)
     for name, worker in workers.items():
         if worker.hello.writes:
-            found[name] = worker.hello.layouts if worker.hello.tables == "files" else {}
-    return found
+            options[name] = worker.hello.layouts if worker.hello.tables == "files" else {}
+    return options
 
 
-def written_by(worker: Asked, table: Stored, directory: Path) -> list[Path]:
+def write_with_worker(worker: EngineClient, table: Stored, directory: Path) -> list[Path]:
     """Write a table's files through a worker, one request for each file.
 
     Raises:

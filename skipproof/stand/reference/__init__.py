@@ -1,1 +1,1 @@
-"""The reference: a small correct engine, and where engines mean something else."""
+"""The reference: a small correct engine, and the declared differences of other engines."""

@@ -1,24 +1,24 @@
-"""What a question's answer is, from rows: nothing here knows of statistics."""
+"""Answers to questions from rows alone, without statistics."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from skipproof.stand.reference.evaluating import Schema, compiled, filtered, type_of
-from skipproof.stand.reference.values import Row, Value, from_json, is_shown_as_held, to_answer
+from skipproof.stand.reference.evaluating import Schema, compile_term, filter_rows, type_of
+from skipproof.stand.reference.values import Row, Value, from_json, is_answer_value, to_answer
 from strategies.engines.questions import Json
 
 Rows: TypeAlias = Sequence[Row]
 
-# The aggregates of values of which there is one at least.
+# The aggregates of a sequence of at least one value.
 FOLDS: dict[str, Callable[[Sequence[Value]], Value]] = {"min": min, "max": max, "sum": sum}
 _ONE_SIDED = ("semi", "anti", "not in")
 
 
-def ordered(rows: Rows, order: Sequence[Json], schema: Schema) -> list[Row]:
-    """Rows in an order, the last key first, since sorting keeps what was equal in place."""
+def sort_rows(rows: Rows, order: Sequence[Json], schema: Schema) -> list[Row]:
+    """Sort rows, by the last key first, because sorting is stable."""
     result = list(rows)
     for key in reversed(order):
-        value = compiled(key["by"], schema)
+        value = compile_term(key["by"], schema)
         nulls = [row for row in result if value(row) is None]
         present = [row for row in result if value(row) is not None]
         present.sort(key=value, reverse=key["descending"])
@@ -26,22 +26,24 @@ def ordered(rows: Rows, order: Sequence[Json], schema: Schema) -> list[Row]:
     return result
 
 
-def cut(rows: Rows, limit: int | None, offset: int) -> Rows:
-    """The rows after the first `offset`, at most `limit` of them."""
+def limit_rows(rows: Rows, limit: int | None, offset: int) -> Rows:
+    """Return the rows after the first `offset`, at most `limit` of them."""
     return rows[offset : None if limit is None else offset + limit]
 
 
-def related(relation: Json, rows: Rows, schema: Schema) -> tuple[Rows, Schema]:
-    """What a relation makes of the filtered rows of its table."""
+def apply_relation(relation: Json, rows: Rows, schema: Schema) -> tuple[Rows, Schema]:
+    """Apply DISTINCT, ORDER BY, LIMIT and OFFSET of a relation to the filtered rows of its table."""
     if relation["distinct"]:
         position, type_ = schema[relation["distinct"]]
         rows = [(value,) for value in dict.fromkeys(row[position] for row in rows)]
         schema = {relation["distinct"]: (0, type_)}
-    return cut(ordered(rows, relation["order"], schema), relation["limit"], relation["offset"]), schema
+    return limit_rows(
+        sort_rows(rows, relation["order"], schema), relation["limit"], relation["offset"]
+    ), schema
 
 
-def joined(join: Json, left: Rows, right: Rows, schemas: tuple[Schema, Schema]) -> tuple[Rows, Schema]:
-    """The rows of two relations, and where their columns are."""
+def join_rows(join: Json, left: Rows, right: Rows, schemas: tuple[Schema, Schema]) -> tuple[Rows, Schema]:
+    """Join the rows of two relations; return the rows and their schema."""
     at_left, at_right = schemas[0][join["left_key"]][0], schemas[1][join["right_key"]][0]
     partners: dict[Value, list[Row]] = {}
     for row in right:
@@ -49,7 +51,7 @@ def joined(join: Json, left: Rows, right: Rows, schemas: tuple[Schema, Schema]) 
             partners.setdefault(row[at_right], []).append(row)
     if join["kind"] in _ONE_SIDED:
         keys = [row[at_right] for row in right]
-        return [row for row in left if _kept(join["kind"], row[at_left], partners, keys)], schemas[0]
+        return [row for row in left if _is_kept(join["kind"], row[at_left], partners, keys)], schemas[0]
     width = len(schemas[0])
     shifted = {name: (position + width, type_) for name, (position, type_) in schemas[1].items()}
     rows = [(*row, *other) for row in left for other in partners.get(row[at_left], ())]
@@ -62,8 +64,8 @@ def joined(join: Json, left: Rows, right: Rows, schemas: tuple[Schema, Schema]) 
     return rows, {**schemas[0], **shifted}
 
 
-def _kept(kind: str, key: Value, partners: dict[Value, list[Row]], keys: Sequence[Value]) -> bool:
-    """Whether a row of the left side stays; a NULL among the right keys leaves NOT IN unknown."""
+def _is_kept(kind: str, key: Value, partners: dict[Value, list[Row]], keys: Sequence[Value]) -> bool:
+    """Tell whether a semi, anti or NOT IN join keeps a left row; a NULL right key makes NOT IN unknown."""
     if kind == "semi":
         return key in partners
     if kind == "anti":
@@ -71,8 +73,8 @@ def _kept(kind: str, key: Value, partners: dict[Value, list[Row]], keys: Sequenc
     return not keys or (key is not None and None not in keys and key not in partners)
 
 
-def aggregated(aggregate: Json, rows: Rows, schema: Schema) -> Value:
-    """One aggregate of some rows."""
+def aggregate_value(aggregate: Json, rows: Rows, schema: Schema) -> Value:
+    """Return one aggregate of some rows."""
     if aggregate["of"] is None:
         return len(rows)
     position = schema[aggregate["of"]][0]
@@ -82,59 +84,59 @@ def aggregated(aggregate: Json, rows: Rows, schema: Schema) -> Value:
     return FOLDS[aggregate["function"]](values) if values else None
 
 
-def aggregates(question: Json, rows: Rows, schema: Schema) -> list[list[Value]]:
-    """The values of all aggregates, for each value of the grouping column."""
+def grouped_aggregates(question: Json, rows: Rows, schema: Schema) -> list[list[Value]]:
+    """Return the values of all aggregates, one row for each value of the grouping column."""
     if question["group"] is None:
-        return [[aggregated(one, rows, schema) for one in question["aggregates"]]]
+        return [[aggregate_value(aggregate, rows, schema) for aggregate in question["aggregates"]]]
     position = schema[question["group"]][0]
     groups: dict[Value, list[Row]] = {}
     for row in rows:
         groups.setdefault(row[position], []).append(row)
     return [
-        [key, *(aggregated(one, some, schema) for one in question["aggregates"])]
+        [key, *(aggregate_value(aggregate, some, schema) for aggregate in question["aggregates"])]
         for key, some in groups.items()
     ]
 
 
-def changed(question: Json, rows: Rows, schema: Schema) -> list[Row]:
-    """What a delete or an update leaves of some rows."""
-    holds = compiled(question["source"]["where"], schema)
+def changed_rows(question: Json, rows: Rows, schema: Schema) -> list[Row]:
+    """Return the rows after a delete or an update."""
+    holds = compile_term(question["source"]["where"], schema)
     if question["change"] == "delete":
         return [row for row in rows if holds(row) is not True]
-    return [updated(question, row, schema) if holds(row) is True else row for row in rows]
+    return [updated_row(question, row, schema) if holds(row) is True else row for row in rows]
 
 
-def updated(question: Json, row: Row, schema: Schema) -> Row:
-    """A row after an update that meets it."""
+def updated_row(question: Json, row: Row, schema: Schema) -> Row:
+    """Return a row with the updated value."""
     position = schema[question["change"]][0]
     value = from_json(question["to"]["literal"], question["to"]["type"])
     return (*row[:position], value, *row[position + 1 :])
 
 
-def whole(question: Json, rows: Rows, schema: Schema) -> list[list[Value]]:
-    """The answer, from the rows of a source that is joined where it should be, but not yet filtered after."""
+def answer_of_source(question: Json, rows: Rows, schema: Schema) -> list[list[Value]]:
+    """Return the answer from the joined rows of a question's source; WHERE is not applied to them yet."""
     if question["change"]:
-        return shown(question, changed(question, rows, schema), schema)
-    rows = filtered(rows, question["where"], schema)
+        return selected_values(question, changed_rows(question, rows, schema), schema)
+    rows = filter_rows(rows, question["where"], schema)
     if question["aggregates"]:
-        return typed(question, aggregates(question, rows, schema), schema)
-    return shown(question, ordered(rows, question["order"], schema), schema)
+        return typed_values(question, grouped_aggregates(question, rows, schema), schema)
+    return selected_values(question, sort_rows(rows, question["order"], schema), schema)
 
 
-def shown(question: Json, rows: Rows, schema: Schema) -> list[list[Value]]:
-    """The selected columns of the rows that LIMIT and OFFSET leave."""
+def selected_values(question: Json, rows: Rows, schema: Schema) -> list[list[Value]]:
+    """Return the selected columns of the rows that LIMIT and OFFSET leave."""
     columns = [schema[name] for name in question["select"]]
-    some = cut(rows, question["limit"], question["offset"])
-    if any(not is_shown_as_held(type_) for _, type_ in columns):
+    some = limit_rows(rows, question["limit"], question["offset"])
+    if any(not is_answer_value(type_) for _, type_ in columns):
         return [[to_answer(row[position], type_) for position, type_ in columns] for row in some]
     return [[row[position] for position, _ in columns] for row in some]
 
 
-def typed(question: Json, rows: Rows, schema: Schema) -> list[list[Value]]:
-    """Rows of aggregates as an answer has them."""
+def typed_values(question: Json, rows: Rows, schema: Schema) -> list[list[Value]]:
+    """Return rows of aggregates with each value in the form of an answer."""
     names = [question["group"]] if question["group"] is not None else []
     types = [schema[name][1] for name in names]
-    for one in question["aggregates"]:
-        counts = one["function"] == "count"
-        types.append("int64" if counts else type_of({"column": one["of"]}, schema))
+    for aggregate in question["aggregates"]:
+        counts = aggregate["function"] == "count"
+        types.append("int64" if counts else type_of({"column": aggregate["of"]}, schema))
     return [[to_answer(value, type_) for value, type_ in zip(row, types, strict=True)] for row in rows]

@@ -1,4 +1,4 @@
-"""What a question compares, and with which values: what the entries of `meanings` look at."""
+"""The comparisons of a question and their values, for the predicates of the entries in `meanings`."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,37 +18,39 @@ NANS = ("NaN", "-NaN")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A question, and what it is asked of.
+    """A question, its tables and its settings.
 
     Attributes:
-        settings: Every switch of the engine, with the value that it has.
-        found: The values of a column by its name, each once, as far as they were looked for.
+        settings: The value of every setting of the engine.
+        cells_by_column: A cache of the distinct values of columns, by their names.
     """
 
     question: Question
     tables: Mapping[str, Stored]
     settings: Mapping[str, str] = field(default_factory=dict)
-    found: dict[str, tuple[Json, ...]] = field(default_factory=dict)
+    cells_by_column: dict[str, tuple[Json, ...]] = field(default_factory=dict)
 
     def column(self, name: str) -> Column:
-        """A column of any of the tables."""
+        """Return the column of a name, from any of the tables."""
         columns = (column for table in self.tables.values() for column in table.columns)
         return next(column for column in columns if column.name == name)
 
     def cells(self, name: str) -> tuple[Json, ...]:
-        """The values of a column, each once; both zeros, every NaN, and NULL where a join may put it."""
-        if name not in self.found:
+        """Return the distinct values of a column: both zeros, every NaN, and NULL if a join may add it."""
+        if name not in self.cells_by_column:
             holder, table = next(
-                (holder, one) for holder, one in self.tables.items() if name in [c.name for c in one.columns]
+                (holder, table)
+                for holder, table in self.tables.items()
+                if name in [c.name for c in table.columns]
             )
             cells = {repr(cell): cell for cell in table.cells(name)}
             if self._is_extended(holder):
                 cells[repr(None)] = None
-            self.found[name] = tuple(cells.values())
-        return self.found[name]
+            self.cells_by_column[name] = tuple(cells.values())
+        return self.cells_by_column[name]
 
     def _is_extended(self, table: str) -> bool:
-        """Whether a join keeps rows of the other side without a partner in this table."""
+        """Tell whether a join keeps rows of the other side without a partner in this table."""
         join = self.question.join
         if join is None:
             return False
@@ -56,7 +58,7 @@ class Case:
         return join.kind in extending
 
     def values(self, term: Term) -> tuple[Json, ...]:
-        """The values that a term may have, or more than these; integers may be beyond their type."""
+        """Return a superset of the values that a term may have; integers may exceed their type."""
         if isinstance(term, Column):
             return self.cells(term.name)
         if isinstance(term, Literal):
@@ -73,13 +75,13 @@ class Case:
 
     @property
     def calls(self) -> Iterator[Call]:
-        """Every call of a function."""
+        """Every function call of the question."""
         for term in self.question.terms:
             yield from (part for part in subterms(term) if isinstance(part, Call))
 
     @property
-    def compared(self) -> Iterator[tuple[str, tuple[Term, ...]]]:
-        """What is compared with what: by functions, by orders, by keys, and among the values of a column."""
+    def comparisons(self) -> Iterator[tuple[str, tuple[Term, ...]]]:
+        """Every comparison, as its kind and operands: by functions, orders, join keys, and within columns."""
         question = self.question
         yield from ((call.function, call.of) for call in self.calls if call.function in COMPARING)
         for order in (question.order, *(relation.order for relation in question.relations)):
@@ -97,44 +99,44 @@ class Case:
 
     @property
     def words(self) -> frozenset[str]:
-        """The functions, types and kinds of joins that a question has; types in full and by their word."""
+        """The functions, types and kinds of joins of the question; types in full and without parameters."""
         functions = {call.function for call in self.calls}
         functions |= {aggregate.function for aggregate in self.question.aggregates}
         kinds = {self.question.join.kind} if self.question.join is not None else set()
         terms = [part for term in self.question.terms for part in subterms(term)]
-        terms += [term for _, operands in self.compared for term in operands]
+        terms += [term for _, operands in self.comparisons for term in operands]
         types = {term.type for term in terms} | {self.column(name).type for name in self.question.select}
         return frozenset({*functions, *kinds, *types, *(type_.partition("(")[0] for type_ in types)})
 
 
 def nan_compared(case: Case) -> bool:
-    """Whether a NaN is compared with anything, or put in an order."""
-    return any(_may_be(case, operands, NANS) for _, operands in case.compared)
+    """Tell whether a NaN is compared or ordered."""
+    return any(_may_be(case, operands, NANS) for _, operands in case.comparisons)
 
 
 def nan_in_maximum(case: Case) -> bool:
-    """Whether a NaN is among the values of a maximum."""
-    return any(how == "max" and _may_be(case, operands, NANS) for how, operands in case.compared)
+    """Tell whether a maximum may be over a NaN."""
+    return any(how == "max" and _may_be(case, operands, NANS) for how, operands in case.comparisons)
 
 
 def negative_nan_compared(case: Case) -> bool:
-    """Whether a NaN whose sign bit is set is compared with anything, or put in an order."""
-    return any(_may_be(case, operands, ("-NaN",)) for _, operands in case.compared)
+    """Tell whether a NaN whose sign bit is set is compared or ordered."""
+    return any(_may_be(case, operands, ("-NaN",)) for _, operands in case.comparisons)
 
 
 def null_listed_under_not(case: Case) -> bool:
-    """Whether it matters that a value which no list has may still be a NULL that one has."""
+    """Tell whether NOT is over an IN whose list may have NULL."""
     lists = _under_not(case, "in")
     return any(None in case.values(member) for call in lists for member in call.of[1:])
 
 
 def null_sought_under_not(case: Case) -> bool:
-    """Whether it matters that NULL may be in any list."""
+    """Tell whether NOT is over an IN whose left operand may be NULL."""
     return any(None in case.values(call.of[0]) for call in _under_not(case, "in"))
 
 
 def null_tested_for_nan_under_not(case: Case) -> bool:
-    """Whether it matters that NULL may be NaN."""
+    """Tell whether NOT is over a NaN test whose operand may be NULL."""
     return any(None in case.values(call.of[0]) for call in _under_not(case, "is nan"))
 
 
@@ -146,15 +148,15 @@ def _under_not(case: Case, function: str) -> Iterator[Call]:
 
 
 def negative_divided(case: Case) -> bool:
-    """Whether the remainder of a negative integer is taken."""
+    """Tell whether the dividend of a remainder may be negative."""
     divided = (call.of[0] for call in case.calls if call.function == "%")
     return any(value < 0 for term in divided for value in case.values(term) if value is not None)
 
 
 def nanoseconds_shown(case: Case) -> bool:
-    """Whether an answer may have a moment before 1970 that is not a whole number of microseconds."""
+    """Tell whether an answer may have a timestamp before 1970 that is no whole number of microseconds."""
     question = case.question
-    names = {*question.select, question.group, *(one.of for one in question.aggregates)} - {None}
+    names = {*question.select, question.group, *(aggregate.of for aggregate in question.aggregates)} - {None}
     cells = [case.cells(name) for name in names if name and case.column(name).type == "timestamp(ns)"]
     if question.to is not None and question.to.type == "timestamp(ns)":
         cells.append((question.to.value,))
@@ -162,24 +164,24 @@ def nanoseconds_shown(case: Case) -> bool:
 
 
 def zeros_compared(case: Case) -> bool:
-    """Whether both zeros meet, in a comparison or among values that are ordered or made distinct."""
+    """Tell whether one comparison of any kind may involve both zeros."""
     return _zeros_meet(case, None)
 
 
 def zeros_ordered(case: Case) -> bool:
-    """Whether both zeros are among the values of an order."""
+    """Tell whether an order may have both zeros."""
     return _zeros_meet(case, ("order",))
 
 
 def zeros_looked_up(case: Case) -> bool:
-    """Whether both zeros meet in a list, or as keys of a join."""
+    """Tell whether both zeros may meet in an IN, or as keys of a join."""
     return _zeros_meet(case, ("in", "join"))
 
 
 def _zeros_meet(case: Case, ways: tuple[str, ...] | None) -> bool:
     return any(
         _may_be(case, operands, ("-0.0",)) and _may_be(case, operands, ("0.0",))
-        for how, operands in case.compared
+        for how, operands in case.comparisons
         if ways is None or how in ways
     )
 
@@ -190,13 +192,13 @@ def _may_be(case: Case, operands: tuple[Term, ...], texts: tuple[str, ...]) -> b
 
 
 def overflows(case: Case) -> bool:
-    """Whether a sum, difference, product or absolute value of integers may be beyond its type."""
+    """Tell whether a sum, difference, product or absolute value of integers may exceed its type."""
     computed = (call for call in case.calls if call.function in (*_EXACT, "abs"))
     return any(not _fits(case.values(call), call.type) for call in computed)
 
 
 def casts_beyond(case: Case) -> bool:
-    """Whether an integer may be cast to a type that does not hold it."""
+    """Tell whether an integer may be cast to a type that cannot hold it."""
     casts = (call for call in case.calls if "cast" in call.function and call.type.startswith(("int", "uint")))
     return any(not _fits(case.values(call), call.type) for call in casts)
 

@@ -1,21 +1,21 @@
-"""The small engine, asked as a worker is, but in the process of the stand."""
+"""The small engine, a client like a worker but in the process of the stand."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from skipproof.stand.adapters.serving import failure
-from skipproof.stand.reference.answering import joined, related, whole
-from skipproof.stand.reference.evaluating import filtered
+from skipproof.stand.reference.answering import answer_of_source, apply_relation, join_rows
+from skipproof.stand.reference.evaluating import filter_rows
 from skipproof.stand.reference.pruning import Rules
 from skipproof.stand.reference.tables import (
     NOTHING,
-    Stated,
+    AvailableStatistics,
     Table,
     from_blocks,
     from_files,
-    kept,
-    partitioned,
-    shares,
+    has_transform,
+    split_by_partition,
+    with_statistics,
 )
 from skipproof.stand.reference.values import Value
 from skipproof.stand.workers.workers import PROTOCOL, Hello
@@ -32,8 +32,8 @@ class SmallEngine:
     """The small engine.
 
     Args:
-        rules: How it prunes; correctly by default.
-        version: Its version, as a worker would give it.
+        rules: The pruning rules; the correct ones by default.
+        version: The version in its first message.
         tables: `files` answers every area but dml; `own` answers only that.
     """
 
@@ -41,7 +41,7 @@ class SmallEngine:
         self, rules: Rules | None = None, *, version: str = "correct", tables: str = "files"
     ) -> None:
         self.rules = rules or Rules()
-        self.hello = Hello.of(
+        self.hello = Hello.from_message(
             {
                 "protocol": PROTOCOL,
                 "engine": "small",
@@ -53,35 +53,35 @@ class SmallEngine:
         )
 
     def ask(self, **request: Any) -> dict[str, Any]:
-        """The answers to a request, as `docs/reference/stand.md` has them."""
+        """Answer a request; `docs/reference/stand.md` defines both."""
         settings = request.get("settings", {})
         try:
-            tables = {name: self._opened(table, settings) for name, table in request["tables"].items()}
+            tables = {name: self._open_table(table, settings) for name, table in request["tables"].items()}
         except OSError as error:
-            # A trap, which any reader that does not skip it runs into.
+            # The row group is a trap, which fails every reader that does not skip it.
             return {"error": f"OSError: {error}", "kind": "failed"}
         plain = all(self._is_plain(table) for table in request["tables"].values())
         return {"answers": [self._answer(question, tables, plain) for question in request["questions"]]}
 
     def close(self) -> None:
-        """There is no process to end."""
+        """Do nothing, because there is no process to end."""
 
     def _is_plain(self, table: Json) -> bool:
         return "blocks" in table and (self.hello.tables == "files" or table.get("statistics") is False)
 
-    def _opened(self, table: Json, settings: Mapping[str, str]) -> Table:
+    def _open_table(self, table: Json, settings: Mapping[str, str]) -> Table:
         if self._is_plain(table):
             return from_blocks(table, NOTHING)
-        opened = from_files(table) if "files" in table else from_blocks(table, Stated())
-        opened = kept(opened, settings.get("statistics", "all"))
+        opened = from_files(table) if "files" in table else from_blocks(table, AvailableStatistics())
+        opened = with_statistics(opened, settings.get("statistics", "all"))
         transform = settings.get("partitions", "none")
         _, type_ = next(iter(opened.schema.values()))
-        if shares(transform, type_):
-            opened = partitioned(opened, transform, self._partition_values(opened, transform, type_))
+        if has_transform(transform, type_):
+            opened = split_by_partition(opened, transform, self._partition_values(opened, transform, type_))
         return opened
 
     def _partition_values(self, table: Table, transform: str, type_: str) -> list[list[Value]]:
-        """The value of a transform of the first column, for each row of each group."""
+        """Return the value of a transform of the first column, for each row of each group."""
         return [
             [self.rules.partition_value(transform, row[0], type_) for row in group.rows]
             for group in table.groups
@@ -89,25 +89,25 @@ class SmallEngine:
 
     def _answer(self, question: Json, tables: Mapping[str, Table], plain: bool) -> dict[str, Any]:
         try:
-            rows = plainly(question, tables) if plain else self.rules.answer(question, tables)
-        except Exception as error:  # As a worker: what an engine raises is its answer.
+            rows = answer_from_all_rows(question, tables) if plain else self.rules.answer(question, tables)
+        except Exception as error:  # Like a worker: an error of the engine is its answer.
             return failure(error)
         return {"rows": rows}
 
 
-def plainly(question: Json, tables: Mapping[str, Table]) -> list[list[Value]]:
-    """The answer from all rows of all tables."""
+def answer_from_all_rows(question: Json, tables: Mapping[str, Table]) -> list[list[Value]]:
+    """Return the answer from all rows of all tables, without pruning."""
     source, join = question["source"], question["join"]
     if question["change"]:
         table = tables[source["table"]]
-        return whole(question, table.rows, table.schema)
+        return answer_of_source(question, table.rows, table.schema)
     rows, schema = _plain_relation(source, tables)
     if join is not None:
         other, other_schema = _plain_relation(join["right"], tables)
-        rows, schema = joined(join, rows, other, (schema, other_schema))
-    return whole(question, rows, schema)
+        rows, schema = join_rows(join, rows, other, (schema, other_schema))
+    return answer_of_source(question, rows, schema)
 
 
 def _plain_relation(relation: Json, tables: Mapping[str, Table]) -> Any:
     table = tables[relation["table"]]
-    return related(relation, filtered(table.rows, relation["where"], table.schema), table.schema)
+    return apply_relation(relation, filter_rows(table.rows, relation["where"], table.schema), table.schema)

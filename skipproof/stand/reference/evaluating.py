@@ -1,4 +1,4 @@
-"""What an expression is for a row: SQL's three truth values are True, False and None."""
+"""Evaluation of expressions over rows; SQL's three truth values are True, False and None."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Any, TypeAlias
 
 from skipproof.stand.adapters.serving import Unsupported
-from skipproof.stand.reference.values import Nan, Row, Value, from_json, is_integer, wrapped
+from skipproof.stand.reference.values import Nan, Row, Value, from_json, is_integer, wrap_integer
 from strategies.engines.engine_values import integer_range
 from strategies.engines.questions import Json
 
@@ -24,11 +24,11 @@ COMPARISONS: dict[str, Callable[[Value, Value], bool]] = {
     ">=": lambda x, y: bool(x >= y),
 }
 ARITHMETIC = ("+", "-", "*", "%")
-_MANY = 100
+_ROWS_WITHOUT_CACHE = 100
 
 
-def compiled(term: Json, schema: Schema) -> Evaluate:
-    """The function that evaluates an expression.
+def compile_term(term: Json, schema: Schema) -> Evaluate:
+    """Return a function that evaluates an expression for a row.
 
     Raises:
         Unsupported: the engine has no such function.
@@ -38,7 +38,7 @@ def compiled(term: Json, schema: Schema) -> Evaluate:
     if "literal" in term:
         value = from_json(term["literal"], term["type"])
         return lambda row: value
-    parts = [compiled(part, schema) for part in term["of"]]
+    parts = [compile_term(part, schema) for part in term["of"]]
     call = function(term, schema)
     if len(parts) == 1:
         (only,) = parts
@@ -50,17 +50,17 @@ def compiled(term: Json, schema: Schema) -> Evaluate:
 
 
 def function(term: Json, schema: Schema) -> Callable[..., Value]:
-    """The function of a call, of the values of its operands."""
+    """Return the function of a call, which takes the values of its operands."""
     name = term["call"]
     if name in COMPARISONS:
         compare = COMPARISONS[name]
         return lambda x, y: None if x is None or y is None else compare(x, y)
     if name in ARITHMETIC:
         type_ = type_of(term, schema)
-        return lambda x, y: None if x is None or y is None else computed(name, x, y, type_)
+        return lambda x, y: None if x is None or y is None else compute_integer(name, x, y, type_)
     if name == "abs":
         type_ = type_of(term, schema)
-        return lambda x: None if x is None else computed("*", x, -1 if x < 0 else 1, type_)
+        return lambda x: None if x is None else compute_integer("*", x, -1 if x < 0 else 1, type_)
     if name in ("cast", "try cast"):
         return lambda x: None if x is None else cast(x, term["type"], fails=name == "cast")
     if name not in _FUNCTIONS:
@@ -69,7 +69,7 @@ def function(term: Json, schema: Schema) -> Callable[..., Value]:
 
 
 def type_of(term: Json, schema: Schema) -> str:
-    """The type of an expression."""
+    """Return the type of an expression."""
     if "column" in term:
         return schema[term["column"]][1]
     if "type" in term:
@@ -80,7 +80,7 @@ def type_of(term: Json, schema: Schema) -> str:
 
 
 def columns_of(term: Json) -> frozenset[str]:
-    """The columns that an expression names."""
+    """Return the columns that an expression names."""
     return frozenset(_columns_of(term))
 
 
@@ -91,8 +91,8 @@ def _columns_of(term: Json) -> Iterator[str]:
         yield from _columns_of(part)
 
 
-def computed(name: str, x: int, y: int, type_: str) -> int | None:
-    """Arithmetic of integers, which wraps around; the remainder has the sign of the dividend.
+def compute_integer(name: str, x: int, y: int, type_: str) -> int | None:
+    """Compute with integers, which wrap around; the remainder has the sign of the dividend.
 
     Raises:
         Unsupported: the type is no integer.
@@ -101,11 +101,11 @@ def computed(name: str, x: int, y: int, type_: str) -> int | None:
         raise Unsupported("arithmetic of " + type_)
     if name == "%":
         return None if y == 0 else (abs(x) % abs(y)) * (-1 if x < 0 else 1)
-    return wrapped({"+": x + y, "-": x - y, "*": x * y}[name], type_)
+    return wrap_integer({"+": x + y, "-": x - y, "*": x * y}[name], type_)
 
 
 def cast(value: Value, type_: str, *, fails: bool) -> Value:
-    """An integer in another type; where it does not fit, it wraps around, or gives NULL if that is tried.
+    """Cast an integer to another type; if it does not fit, it wraps around, or is NULL for TRY_CAST.
 
     Raises:
         Unsupported: there is no such cast.
@@ -119,16 +119,16 @@ def cast(value: Value, type_: str, *, fails: bool) -> Value:
     low, high = integer_range(type_)
     if low <= value <= high:
         return value
-    return wrapped(value, type_) if fails else None
+    return wrap_integer(value, type_) if fails else None
 
 
 def conjunction(*values: Value) -> bool | None:
-    """AND of three values."""
+    """Return AND in the logic of three values."""
     return False if False in values else None if None in values else True
 
 
 def disjunction(*values: Value) -> bool | None:
-    """OR of three values."""
+    """Return OR in the logic of three values."""
     return True if True in values else None if None in values else False
 
 
@@ -146,7 +146,7 @@ def _between(value: Value, low: Value, high: Value) -> bool | None:
     return conjunction(above, below)
 
 
-def _same(x: Value, y: Value) -> bool:
+def _is_not_distinct(x: Value, y: Value) -> bool:
     return x is y if x is None or y is None else bool(x == y)
 
 
@@ -156,20 +156,23 @@ def _like(text: str | None, pattern: str | None) -> bool | None:
 
 @cache
 def matcher(pattern: str) -> re.Pattern[str]:
-    """The regular expression of a LIKE pattern."""
-    parts = (re.escape(text) if literal else {"%": ".*", "_": "."}[text] for text, literal in spelt(pattern))
+    """Return the regular expression of a LIKE pattern."""
+    parts = (
+        re.escape(text) if literal else {"%": ".*", "_": "."}[text]
+        for text, literal in pattern_characters(pattern)
+    )
     return re.compile("".join(parts), re.DOTALL)
 
 
-def spelt(pattern: str) -> list[tuple[str, bool]]:
-    """The characters of a LIKE pattern, each with whether it stands for itself."""
-    found, at = [], 0
+def pattern_characters(pattern: str) -> list[tuple[str, bool]]:
+    """Return the characters of a LIKE pattern, each with whether it is literal and not a wildcard."""
+    characters, at = [], 0
     while at < len(pattern):
         escaped = pattern[at] == "\\" and at + 1 < len(pattern)
         at += escaped
-        found.append((pattern[at], escaped or pattern[at] not in "%_"))
+        characters.append((pattern[at], escaped or pattern[at] not in "%_"))
         at += 1
-    return found
+    return characters
 
 
 def _coalesce(*values: Value) -> Value:
@@ -184,8 +187,8 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "is not null": lambda value: value is not None,
     "is true": lambda value: value is True,
     "is nan": lambda value: None if value is None else isinstance(value, Nan),
-    "is not distinct from": _same,
-    "is distinct from": lambda x, y: not _same(x, y),
+    "is not distinct from": _is_not_distinct,
+    "is distinct from": lambda x, y: not _is_not_distinct(x, y),
     "in": _in,
     "between": _between,
     "like": _like,
@@ -195,20 +198,20 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
 }
 
 
-def filtered(rows: Sequence[Row], where: Json, schema: Schema) -> list[Row]:
-    """The rows for which a condition is true."""
+def filter_rows(rows: Sequence[Row], where: Json, schema: Schema) -> list[Row]:
+    """Return the rows for which a condition is true."""
     if where is None:
         return list(rows)
-    holds: Callable[[Row], Any] = compiled(where, schema)
+    holds: Callable[[Row], Any] = compile_term(where, schema)
     positions = sorted(schema[name][0] for name in columns_of(where))
-    if len(rows) < _MANY or not positions:
+    if len(rows) < _ROWS_WITHOUT_CACHE or not positions:
         return [row for row in rows if holds(row) is True]
-    # Of many rows most are alike in the columns that a condition names.
-    decisive, known, found = itemgetter(*positions), dict[Value, bool](), []
+    # Many rows have few distinct values in the columns of a condition, so its results are cached.
+    decisive, verdicts, kept_rows = itemgetter(*positions), dict[Value, bool](), []
     for row in rows:
         key = decisive(row)
-        if key not in known:
-            known[key] = holds(row) is True
-        if known[key]:
-            found.append(row)
-    return found
+        if key not in verdicts:
+            verdicts[key] = holds(row) is True
+        if verdicts[key]:
+            kept_rows.append(row)
+    return kept_rows

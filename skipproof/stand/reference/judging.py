@@ -1,4 +1,4 @@
-"""Which truth values a condition may have on some rows, by all that is known of these."""
+"""The truth values that a condition may have on some rows, from the facts about the rows."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -6,12 +6,12 @@ from itertools import product
 from skipproof.stand.reference.evaluating import (
     COMPARISONS,
     columns_of,
-    compiled,
+    compile_term,
     conjunction,
     disjunction,
-    spelt,
+    pattern_characters,
 )
-from skipproof.stand.reference.ranges import ANY, FALSE, NULL, TRUE, Lookup, Range, Ranging
+from skipproof.stand.reference.ranges import ANY, FALSE, NULL, TRUE, Lookup, Range, RangeRules
 from skipproof.stand.reference.statistics import Facts
 from skipproof.stand.reference.values import Value, from_json
 from strategies.engines.questions import Json
@@ -20,204 +20,208 @@ _TRUTHS: dict[int, bool | None] = {TRUE: True, FALSE: False, NULL: None}
 _BITS = {truth: bit for bit, truth in _TRUTHS.items()}
 
 
-class Judging(Ranging):
-    """Verdicts; each part is a method that a mutant may replace."""
+class TruthRules(RangeRules):
+    """The rules for truth values; a mutant replaces one of the methods."""
 
     def may_match(self, where: Json, lookup: Lookup, rows: int) -> bool:
-        """Whether some row may be in the answer."""
+        """Tell whether some row may satisfy a condition."""
         return rows > 0 and (where is None or bool(self.truths(where, lookup) & TRUE))
 
     def matches_fully(self, where: Json, lookup: Lookup) -> bool:
-        """Whether every row is in the answer."""
+        """Tell whether every row satisfies a condition."""
         return where is None or not self.truths(where, lookup) & (FALSE | NULL)
 
     def truths(self, term: Json, lookup: Lookup) -> int:
-        """The truth values that a condition may have; more than it has, never fewer."""
+        """Return a superset of the truth values that a condition has."""
         name = term.get("call")
         if name in ("and", "or"):
-            return self.combined(name, term["of"], lookup)
+            return self.connective_truths(name, term["of"], lookup)
         if name == "not":
-            return self.negated(term["of"][0], lookup)
-        found = self.by_ranges(term, lookup)
+            return self.not_truths(term["of"][0], lookup)
+        possible = self.range_truths(term, lookup)
         columns = columns_of(term)
         if len(columns) == 1:
             (column,) = columns
-            found &= self.by_column(term, column, lookup(column), lookup)
-        return found
+            possible &= self.column_truths(term, column, lookup(column), lookup)
+        return possible
 
-    def combined(self, name: str, of: Sequence[Json], lookup: Lookup) -> int:
-        """AND and OR of all that the parts may be."""
-        return self.kleene(name, [self.truths(part, lookup) for part in of])
+    def connective_truths(self, name: str, of: Sequence[Json], lookup: Lookup) -> int:
+        """Return the truth values of AND or OR of some terms."""
+        return self.combine_truths(name, [self.truths(part, lookup) for part in of])
 
-    def kleene(self, name: str, truths: Sequence[int]) -> int:
-        """AND or OR of each choice of truth values."""
+    def combine_truths(self, name: str, truths: Sequence[int]) -> int:
+        """Combine each choice of the operands' truth values by AND or OR."""
         combine = conjunction if name == "and" else disjunction
-        choices = [[truth for bit, truth in _TRUTHS.items() if bit & one] for one in truths]
-        found = 0
+        choices = [[truth for bit, truth in _TRUTHS.items() if bit & bits] for bits in truths]
+        possible = 0
         for choice in product(*choices):
-            found |= _BITS[combine(*choice)]
-        return found
+            possible |= _BITS[combine(*choice)]
+        return possible
 
-    def negated(self, term: Json, lookup: Lookup) -> int:
-        """NOT."""
-        return self.swapped(self.truths(term, lookup))
+    def not_truths(self, term: Json, lookup: Lookup) -> int:
+        """Return the truth values of NOT."""
+        return self.negate_truths(self.truths(term, lookup))
 
-    def by_ranges(self, term: Json, lookup: Lookup) -> int:
-        """What the ranges of the operands say."""
+    def range_truths(self, term: Json, lookup: Lookup) -> int:
+        """Return the truth values of a call, from the ranges of its operands."""
         name, of = term.get("call"), term.get("of", ())
         if name in COMPARISONS:
-            return self.compared(name, self.range_of(of[0], lookup), self.range_of(of[1], lookup))
+            return self.comparison_truths(name, self.range_of(of[0], lookup), self.range_of(of[1], lookup))
         if name in ("is null", "is not null"):
-            return self.null_tested(name, self.range_of(of[0], lookup))
+            return self.null_test_truths(name, self.range_of(of[0], lookup))
         if name in ("is not distinct from", "is distinct from"):
-            return self.null_safe(name, self.range_of(of[0], lookup), self.range_of(of[1], lookup))
+            return self.null_safe_truths(name, self.range_of(of[0], lookup), self.range_of(of[1], lookup))
         if name == "in":
-            return self.among(self.range_of(of[0], lookup), [self.range_of(one, lookup) for one in of[1:]])
+            return self.in_truths(
+                self.range_of(of[0], lookup), [self.range_of(operand, lookup) for operand in of[1:]]
+            )
         if name == "between":
-            return self.between(*(self.range_of(one, lookup) for one in of))
+            return self.between_truths(*(self.range_of(operand, lookup) for operand in of))
         if name == "is nan":
-            return self.nan_tested(self.range_of(of[0], lookup))
+            return self.nan_test_truths(self.range_of(of[0], lookup))
         if name in ("like", "starts with"):
-            return self.matched(name, self.range_of(of[0], lookup), of[1])
+            return self.pattern_truths(name, self.range_of(of[0], lookup), of[1])
         return ANY
 
-    def null_tested(self, name: str, x: Range) -> int:
-        """IS NULL and IS NOT NULL."""
-        found = (TRUE if x.nulls else 0) | (FALSE if x.values else 0)
-        return found if name == "is null" else self.swapped(found)
+    def null_test_truths(self, name: str, x: Range) -> int:
+        """Return the truth values of IS NULL or IS NOT NULL."""
+        possible = (TRUE if x.nulls else 0) | (FALSE if x.values else 0)
+        return possible if name == "is null" else self.negate_truths(possible)
 
-    def null_safe(self, name: str, x: Range, y: Range) -> int:
-        """IS NOT DISTINCT FROM and its opposite, which are never NULL."""
-        found = self.compared("=", x, y) & (TRUE | FALSE)
+    def null_safe_truths(self, name: str, x: Range, y: Range) -> int:
+        """Return the truth values of IS [NOT] DISTINCT FROM, which is never NULL."""
+        possible = self.comparison_truths("=", x, y) & (TRUE | FALSE)
         if x.nulls and y.nulls:
-            found |= TRUE
+            possible |= TRUE
         if (x.nulls and y.values) or (x.values and y.nulls):
-            found |= FALSE
-        return found if name == "is not distinct from" else self.swapped(found)
+            possible |= FALSE
+        return possible if name == "is not distinct from" else self.negate_truths(possible)
 
-    def among(self, x: Range, members: Sequence[Range]) -> int:
-        """IN is OR of equalities."""
-        found = FALSE
+    def in_truths(self, x: Range, members: Sequence[Range]) -> int:
+        """Return the truth values of IN, an OR of equalities."""
+        possible = FALSE
         for member in members:
-            found = self.kleene("or", [found, self.compared("=", x, member)])
-        return found
+            possible = self.combine_truths("or", [possible, self.comparison_truths("=", x, member)])
+        return possible
 
-    def between(self, x: Range, low: Range, high: Range) -> int:
-        """BETWEEN is AND of two comparisons."""
-        return self.kleene("and", [self.compared(">=", x, low), self.compared("<=", x, high)])
+    def between_truths(self, x: Range, low: Range, high: Range) -> int:
+        """Return the truth values of BETWEEN, an AND of two comparisons."""
+        return self.combine_truths(
+            "and", [self.comparison_truths(">=", x, low), self.comparison_truths("<=", x, high)]
+        )
 
-    def matched(self, name: str, x: Range, literal: Json) -> int:
-        """LIKE and STARTS WITH, by the beginning that a text must have."""
+    def pattern_truths(self, name: str, x: Range, literal: Json) -> int:
+        """Return the truth values of LIKE or STARTS WITH, from the prefix that a text must have."""
         text = literal["literal"]
         start = self.pattern_start(text) if name == "like" else text
         everything = name == "starts with" or (self.is_prefix(text))
         if not x.values:
             return NULL
-        found = (NULL if x.nulls else 0) | TRUE | FALSE
+        possible = (NULL if x.nulls else 0) | TRUE | FALSE
         if x.lower is None or x.upper is None:
-            return found
-        if self.outside(start, x):
-            found &= ~TRUE
-        elif everything and self.all_start(start, x):
-            found &= ~FALSE
-        return found
+            return possible
+        if self.is_outside(start, x):
+            possible &= ~TRUE
+        elif everything and self.all_start_with(start, x):
+            possible &= ~FALSE
+        return possible
 
     def pattern_start(self, pattern: str) -> str:
-        """What stands before the first wildcard."""
+        """Return the literal text before the first wildcard."""
         start = ""
-        for text, literal in spelt(pattern):
+        for text, literal in pattern_characters(pattern):
             if not literal:
                 break
             start += text
         return start
 
     def is_prefix(self, pattern: str) -> bool:
-        """Whether only the last character is a wildcard, for anything."""
-        wild = [(text, at) for at, (text, literal) in enumerate(spelt(pattern)) if not literal]
-        return wild == [("%", len(spelt(pattern)) - 1)]
+        """Tell whether the only wildcard of a pattern is a % at its end."""
+        wild = [(text, at) for at, (text, literal) in enumerate(pattern_characters(pattern)) if not literal]
+        return wild == [("%", len(pattern_characters(pattern)) - 1)]
 
-    def outside(self, start: str, x: Range) -> bool:
-        """Whether no text within bounds begins like that."""
+    def is_outside(self, start: str, x: Range) -> bool:
+        """Tell whether no text within bounds has a prefix."""
         return bool(x.upper < start or x.lower[: len(start)] > start)
 
-    def all_start(self, start: str, x: Range) -> bool:
-        """Whether each text within bounds begins like that."""
+    def all_start_with(self, start: str, x: Range) -> bool:
+        """Tell whether each text within bounds has a prefix."""
         return bool(x.lower.startswith(start) and x.upper.startswith(start))
 
-    def by_column(self, term: Json, column: str, facts: Facts, lookup: Lookup) -> int:
-        """What the dictionary, the bloom filter and the partition of the only column say."""
-        found = ANY
+    def column_truths(self, term: Json, column: str, facts: Facts, lookup: Lookup) -> int:
+        """Return the truth values from the dictionary, bloom filter and partition of the only column."""
+        possible = ANY
         if facts.dictionary is not None:
-            found &= self.by_dictionary(term, column, facts)
+            possible &= self.dictionary_truths(term, column, facts)
         if facts.bloom is not None:
-            found &= self.by_bloom(term, facts)
+            possible &= self.bloom_truths(term, facts)
         if facts.partition is not None:
-            found &= self.by_partition(term, facts)
-        return found
+            possible &= self.partition_truths(term, facts)
+        return possible
 
-    def by_dictionary(self, term: Json, column: str, facts: Facts) -> int:
-        """The truth values that the condition has of each value, and of NULL."""
+    def dictionary_truths(self, term: Json, column: str, facts: Facts) -> int:
+        """Return the truth values of a condition for each value of a dictionary, and for NULL."""
         assert facts.dictionary is not None
         values = self.dictionary_values(facts)
-        evaluate = compiled(term, {column: (0, facts.type)})
-        found = 0
+        evaluate = compile_term(term, {column: (0, facts.type)})
+        possible = 0
         for value in values:
-            found |= _BITS[evaluate((value,))]
-        return found
+            possible |= _BITS[evaluate((value,))]
+        return possible
 
     def dictionary_values(self, facts: Facts) -> list[Value]:
-        """The values of a dictionary, in which NULL is not."""
+        """Return the values of a dictionary, and NULL if the column may be NULL."""
         assert facts.dictionary is not None
         return [*facts.dictionary, *([None] if self.may_be_null(facts) else [])]
 
-    def by_bloom(self, term: Json, facts: Facts) -> int:
-        """That an equality with a literal is never true, if no value has its hash."""
-        wanted = self.wanted(term)
-        if wanted is None or any(self.has(facts, *one) for one in wanted):
+    def bloom_truths(self, term: Json, facts: Facts) -> int:
+        """Return the truth values without TRUE if the bloom filter has none of the values sought."""
+        wanted = self.sought_values(term)
+        if wanted is None or any(self.bloom_may_hold(facts, *pair) for pair in wanted):
             return ANY
         return ANY & ~TRUE
 
-    def has(self, facts: Facts, value: Value, type_: str) -> bool:
-        """Whether the bloom filter may hold a value."""
+    def bloom_may_hold(self, facts: Facts, value: Value, type_: str) -> bool:
+        """Tell whether the bloom filter may hold a value."""
         assert facts.bloom is not None
-        return self.hashed(self.probed(value, type_)) in facts.bloom
+        return self.hash_value(self.probe_bytes(value, type_)) in facts.bloom
 
-    def probed(self, value: Value, type_: str) -> bytes:
-        """The bytes that are looked up."""
-        return self.encoded(value, type_)
+    def probe_bytes(self, value: Value, type_: str) -> bytes:
+        """Return the bytes of a value to look up in a bloom filter."""
+        return self.encode(value, type_)
 
-    def wanted(self, term: Json) -> list[tuple[Value, str]] | None:
-        """The values of which a column must have one for the condition to be true; None if it is no such."""
+    def sought_values(self, term: Json) -> list[tuple[Value, str]] | None:
+        """Return the values of which the column must have one; None if the condition is no equality or IN."""
         name, of = term.get("call"), term.get("of", ())
         if name not in ("=", "in", "is not distinct from") or "column" not in of[0]:
             return None
-        if not all("literal" in one for one in of[1:]):
+        if not all("literal" in operand for operand in of[1:]):
             return None
         if name == "is not distinct from" and of[1]["literal"] is None:
             return None
-        literals = [(from_json(one["literal"], one["type"]), one["type"]) for one in of[1:]]
-        return [one for one in literals if one[0] is not None]
+        literals = [(from_json(literal["literal"], literal["type"]), literal["type"]) for literal in of[1:]]
+        return [literal for literal in literals if literal[0] is not None]
 
-    def by_partition(self, term: Json, facts: Facts) -> int:
-        """What the value of the partition says."""
+    def partition_truths(self, term: Json, facts: Facts) -> int:
+        """Return the truth values from the value of the partition."""
         assert facts.partition is not None
-        inside = self.of_partition(facts, facts.partition)
-        found = self.by_ranges(term, lambda name: inside)
+        inside = self.partition_facts(facts, facts.partition)
+        possible = self.range_truths(term, lambda name: inside)
         if facts.partition.transform == "bucket" and facts.partition.value is not None:
-            found &= self.by_bucket(term, facts)
-        return found
+            possible &= self.bucket_truths(term, facts)
+        return possible
 
-    def by_bucket(self, term: Json, facts: Facts) -> int:
-        """That an equality with a literal of another bucket is never true."""
+    def bucket_truths(self, term: Json, facts: Facts) -> int:
+        """Return the truth values without TRUE if the values sought are in other buckets."""
         assert facts.partition is not None
-        wanted = self.wanted(term)
+        wanted = self.sought_values(term)
         if wanted is None:
             return ANY
         buckets = [self.partition_value("bucket", value, type_) for value, type_ in wanted]
         return ANY if facts.partition.value in buckets else ANY & ~TRUE
 
     def may_equal(self, facts: Facts, value: Value) -> bool:
-        """Whether a column may have a value, which is not NULL."""
-        if not self.compared("=", self.column_range(facts), self.point(value)) & TRUE:
+        """Tell whether a column may have a value other than NULL."""
+        if not self.comparison_truths("=", self.column_range(facts), self.point(value)) & TRUE:
             return False
         return facts.dictionary is None or value in facts.dictionary

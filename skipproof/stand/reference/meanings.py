@@ -1,8 +1,8 @@
-"""Where engines mean something else than the reference, so that it has no opinion: a declared list.
+"""The declared differences in meaning between engines and the reference.
 
-An entry is a class of questions, for the engines and versions that answer them otherwise on purpose. Of what
-it takes in, nothing is seen that an engine gets wrong in both forms alike, so that it takes in no more than
-is true: comparisons of integers, texts, dates and decimals, joins and LIMIT are never a matter of meaning.
+An entry is a class of questions that some engines and versions answer differently on purpose; the reference
+does not judge such questions. An error that an engine makes in both forms is then not seen, so each entry is
+as narrow as possible: comparisons of integers, texts, dates and decimals, joins and LIMIT are never declared.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ from skipproof.stand.reference.cases import (
 )
 from skipproof.stand.workers.workers import Hello
 
-# An engine's worker says itself what it means otherwise.
+# The name of a difference that the engine's worker itself declares.
 OWN = "the worker says that it differs"
 
 Applies: TypeAlias = Callable[[Case], bool]
@@ -38,15 +38,15 @@ Applies: TypeAlias = Callable[[Case], bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meaning:
-    """A class of questions that engines answer otherwise than the reference.
+    """A class of questions that engines answer differently from the reference.
 
     Attributes:
-        engines: Their names; empty for all but `agreeing`.
-        agreeing: The engines that mean what the reference means, or have entries of their own.
-        versions: Of the engines, as packages have them; empty for all.
-        applies: Whether a question is of the class.
-        reason: What the engines do.
-        source: Where they say so; empty where engines differ among themselves.
+        engines: The names of the engines; empty for all but `agreeing`.
+        agreeing: The engines that agree with the reference, or have entries of their own.
+        versions: The versions of the engines as a specifier; empty for all.
+        applies: A predicate that tells whether a case is in the class.
+        reason: The behaviour of the engines.
+        source: Their documentation of it; empty if engines differ among themselves.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Meaning:
     source: str = ""
 
     def is_of(self, engine: str, version: str) -> bool:
-        """Whether a release answers otherwise; a version that is none of a package's may be any."""
+        """Tell whether a release differs; a version that cannot be parsed may be any."""
         if engine in self.agreeing or (self.engines and engine not in self.engines):
             return False
         try:
@@ -70,7 +70,7 @@ class Meaning:
 def of_pyarrow(
     name: str, applies: Applies, *, engines: tuple[str, ...], reason: str, source: str
 ) -> tuple[Meaning, Meaning]:
-    """What pyarrow means: whatever these engines are asked, but of a Delta table only what pyarrow reads."""
+    """Return the entries of a difference of pyarrow: for engines, and for Delta tables that it reads."""
 
     def read(case: Case) -> bool:
         return not _is_changed(case) and _reader(case) != "query" and applies(case)
@@ -82,7 +82,7 @@ def of_pyarrow(
 
 
 def by_datafusion(applies: Applies) -> Applies:
-    """The same class, but of a Delta table only what DataFusion reads or changes."""
+    """Restrict a class of questions to Delta tables that DataFusion reads or changes."""
     return lambda case: (_is_changed(case) or _reader(case) != "pyarrow") and applies(case)
 
 
@@ -91,13 +91,13 @@ def _is_changed(case: Case) -> bool:
 
 
 def _reader(case: Case) -> str | None:
-    """Who reads a Delta table; pyarrow gives it neither an order nor joins."""
+    """Return the reader of a Delta table; orders and joins are never read by pyarrow."""
     reader = case.settings.get("reader")
     return "query" if reader and case.question.area in ("topk", "join") else reader
 
 
-# The engines of this package, of which the list says all that is known.
-KNOWN = (
+# The engines of this package, whose differences are all in the list.
+DECLARED_ENGINES = (
     "arrow", "datafusion", "deltalake", "duckdb", "duckdb-tables", "iceberg", "polars", "skipproof", "small",
     "spark",
 )  # fmt: skip
@@ -105,7 +105,7 @@ KNOWN = (
 MEANINGS: tuple[Meaning, ...] = (
     Meaning(
         name="NaN",
-        agreeing=KNOWN,
+        agreeing=DECLARED_ENGINES,
         applies=nan_compared,
         reason="NaN is equal to nothing in many engines, and below all numbers in some.",
     ),
@@ -133,7 +133,7 @@ MEANINGS: tuple[Meaning, ...] = (
     ),
     Meaning(
         name="the sign of zero",
-        agreeing=KNOWN,
+        agreeing=DECLARED_ENGINES,
         applies=zeros_compared,
         reason="-0.0 is below 0.0 in some engines, and has a hash of its own in others.",
     ),
@@ -181,13 +181,13 @@ MEANINGS: tuple[Meaning, ...] = (
     ),
     Meaning(
         name="casts beyond a type",
-        agreeing=KNOWN,
+        agreeing=DECLARED_ENGINES,
         applies=casts_beyond,
         reason="Engines raise an error, give NULL, or give the nearest value.",
     ),
     Meaning(
         name="the remainder of a negative integer",
-        agreeing=tuple(name for name in KNOWN if name != "polars"),
+        agreeing=tuple(name for name in DECLARED_ENGINES if name != "polars"),
         applies=negative_divided,
         reason="% has the sign of the divisor in Polars, as in Python; in SQL that of the dividend.",
         source="https://docs.pola.rs/api/python/stable/reference/expressions/api/polars.Expr.mod.html",
@@ -224,7 +224,7 @@ MEANINGS: tuple[Meaning, ...] = (
 
 
 def difference(hello: Hello, case: Case) -> str:
-    """The name of the first entry that a question belongs to; empty where the reference has an opinion."""
+    """Return the name of the first entry that applies; empty if the reference judges the question."""
     if hello.differs and hello.differs & case.words:
         return OWN
     entries = (entry for entry in MEANINGS if entry.is_of(hello.engine, hello.version))

@@ -1,4 +1,4 @@
-"""The reference: what the generated values alone make of a question, as the stand's small engine tells it."""
+"""The reference: the small engine's answers from the generated values, and their use to judge engines."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ from typing import TypeAlias
 from oracles.answers.contradictions import Contradiction, Oracle, Rows, contradiction, unlimited
 from skipproof.stand.adapters.serving import Unsupported
 from skipproof.stand.reference.cases import Case
-from skipproof.stand.reference.engine import plainly
+from skipproof.stand.reference.engine import answer_from_all_rows
 from skipproof.stand.reference.meanings import difference
 from skipproof.stand.reference.tables import Group, Table
 from skipproof.stand.reference.values import Value, from_json
@@ -17,7 +17,7 @@ from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import Stored
 from strategies.engines.questions import Column, Json, Question
 
-# Why there is no opinion where no engine's meaning is to blame.
+# The reason of an opinion for a question that the small engine cannot answer.
 NOT_KNOWN = "the reference lacks it"
 
 Answer: TypeAlias = list[list[object]]
@@ -25,13 +25,13 @@ Answer: TypeAlias = list[list[object]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opinion:
-    """What the reference says of one whole answer.
+    """The judgement of the reference on one whole answer.
 
     Attributes:
-        question: What was asked, without LIMIT and OFFSET.
-        none: Why it says nothing; empty where it does.
-        rows: Its own answer.
-        contradiction: What is wrong with the engine's, None where nothing is.
+        question: The question, without LIMIT and OFFSET.
+        none: The reason why there is no judgement, or empty.
+        rows: The reference's own answer.
+        contradiction: The contradiction of the engine's answer with it, or None.
     """
 
     question: Question
@@ -41,30 +41,32 @@ class Opinion:
 
 
 class Reference:
-    """Answers the questions of one world; nothing is computed before it is asked for."""
+    """Answers the questions of one world; its tables are only made when they are needed."""
 
     def __init__(self, world: World) -> None:
         self._world = world
 
     def opinion(self, hello: Hello, question: Question, whole: Rows) -> Opinion:
-        """Judge an engine's whole answer, where what the engine means is what the reference means."""
-        asked = unlimited(question)
+        """Judge an engine's whole answer, unless a declared difference in meaning applies."""
+        whole_question = unlimited(question)
         defaults = {name: values[0] for name, values in hello.settings.items()}
-        none = difference(hello, Case(asked, self._world.tables, {**defaults, **self._world.settings}))
+        none = difference(
+            hello, Case(whole_question, self._world.tables, {**defaults, **self._world.settings})
+        )
         if none:
-            return Opinion(question=asked, none=none)
-        rows = self.answer(asked)
+            return Opinion(question=whole_question, none=none)
+        rows = self.answer(whole_question)
         if rows is None:
-            return Opinion(question=asked, none=NOT_KNOWN)
-        wrong = contradiction(asked, whole, rows)
+            return Opinion(question=whole_question, none=NOT_KNOWN)
+        wrong = contradiction(whole_question, whole, rows)
         if wrong is not None:
             wrong = replace(wrong, oracle=Oracle.REFERENCE)
-        return Opinion(question=asked, rows=rows, contradiction=wrong)
+        return Opinion(question=whole_question, rows=rows, contradiction=wrong)
 
     def answer(self, question: Question) -> Answer | None:
-        """All rows of the answer; None of a question that the small engine cannot be asked."""
+        """Return all rows of the answer; None if the small engine does not support the question."""
         try:
-            return plainly(question.json(), self._tables)
+            return answer_from_all_rows(question.json(), self._tables)
         except Unsupported:
             return None
 
@@ -74,15 +76,15 @@ class Reference:
 
 
 def _table(table: Stored) -> Table:
-    """The rows of a table, of which nothing else is known."""
+    """Return a table of the small engine without statistics."""
     places = {column.name: (at, column.type) for at, column in enumerate(table.columns)}
     return Table(places, [Group(_rows(block, table.columns), ()) for block in table.blocks if block])
 
 
 def _rows(block: Sequence[Sequence[Json]], columns: Sequence[Column]) -> list[tuple[Value, ...]]:
-    """A block's rows; what is there many times is read once."""
+    """Return the rows of a block; each distinct value is converted once."""
     read = []
     for column, cells in zip(columns, zip(*block, strict=True), strict=True):
-        known = {cell: from_json(cell, column.type) for cell in set(cells)}
-        read.append([known[cell] for cell in cells])
+        values = {cell: from_json(cell, column.type) for cell in set(cells)}
+        read.append([values[cell] for cell in cells])
     return list(zip(*read, strict=True))

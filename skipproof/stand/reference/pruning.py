@@ -1,4 +1,4 @@
-"""Whole questions with pruning: what of a question moves into the scans, and what statistics answer alone."""
+"""Pruning of whole questions: by LIMIT, order, joins and changes, and aggregates from statistics alone."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,74 +6,74 @@ from typing import Any
 from skipproof.stand.reference.answering import (
     FOLDS,
     Rows,
-    aggregated,
-    changed,
-    cut,
-    joined,
-    ordered,
-    related,
-    shown,
-    typed,
-    updated,
-    whole,
+    aggregate_value,
+    answer_of_source,
+    apply_relation,
+    changed_rows,
+    join_rows,
+    limit_rows,
+    selected_values,
+    sort_rows,
+    typed_values,
+    updated_row,
 )
-from skipproof.stand.reference.evaluating import Schema, columns_of, compiled
+from skipproof.stand.reference.evaluating import Schema, columns_of, compile_term
 from skipproof.stand.reference.ranges import Lookup, Range
-from skipproof.stand.reference.selecting import Allowed, Selecting
+from skipproof.stand.reference.selecting import Allowed, ScanRules
 from skipproof.stand.reference.statistics import Facts
 from skipproof.stand.reference.tables import Group, Table
 from skipproof.stand.reference.values import Row, Value, is_float
 from strategies.engines.questions import Json
 
 KEYS_MAX = 10
-# The kinds of joins that a condition on the left side may move below; the kinds that leave out rows of one
-# side that meet no row of the other.
+# The joins below which a condition on the left side may move, and the joins that drop rows of the left or the
+# right side without a partner.
 _KEEPS_LEFT_WHERE = ("inner", "left", "semi", "anti", "not in")
 _LEFT_MUST_MEET = ("inner", "right", "semi")
 _RIGHT_MUST_MEET = ("left", "anti", "not in")
 
 
-class Rules(Selecting):
-    """The correct engine; a mutant is a subclass."""
+class Rules(ScanRules):
+    """The rules of the correct engine; a mutant is a subclass."""
 
     def answer(self, question: Json, tables: Mapping[str, Table]) -> list[list[Value]]:
-        """The answer, from as few rows as can be proved to be enough."""
+        """Return the answer, from as few rows as are proved to be enough."""
         table = tables[question["source"]["table"]]
         if question["change"]:
-            return shown(question, self.changed(question, table), table.schema)
+            return selected_values(question, self.changed_table(question, table), table.schema)
         if question["join"] is not None:
             rows, schema = self.join(question, tables)
-            return whole(question, rows, schema)
+            return answer_of_source(question, rows, schema)
         if question["aggregates"]:
             return self.aggregates(question, table)
         if question["order"]:
             whole_source = question["source"] | {"order": question["order"], "limit": question["limit"]}
-            rows = self.top(whole_source | {"offset": question["offset"]}, table)
-            return shown(question | {"limit": None, "offset": 0}, rows, table.schema)
+            rows = self.top_rows(whole_source | {"offset": question["offset"]}, table)
+            return selected_values(question | {"limit": None, "offset": 0}, rows, table.schema)
         needed = self.rows_needed(question["limit"], question["offset"])
         rows, schema = self.relation(question["source"], table, needed=needed)
-        return self.shown(question, rows, schema)
+        return self.answer_rows(question, rows, schema)
 
-    def shown(self, question: Json, rows: Rows, schema: Schema) -> list[list[Value]]:
-        """The rows that LIMIT and OFFSET leave."""
-        return shown(question, rows, schema)
+    def answer_rows(self, question: Json, rows: Rows, schema: Schema) -> list[list[Value]]:
+        """Return the answer's rows that LIMIT and OFFSET leave."""
+        return selected_values(question, rows, schema)
 
     def relation(
         self, relation: Json, table: Table, *, allowed: Allowed | None = None, needed: int | None = None
     ) -> tuple[Rows, Schema]:
-        """The rows of a relation, or as many of them as are needed."""
+        """Return the rows of a relation, or as many of them as are needed."""
         if relation["order"] and relation["limit"] is not None and not relation["distinct"]:
-            return self.top(relation, table), table.schema
+            return self.top_rows(relation, table), table.schema
         if needed is not None and relation["limit"] is None and not relation["distinct"]:
-            return self.some(table, relation["where"], needed), table.schema
-        return related(relation, self.scan(table, relation["where"], allowed), table.schema)
+            return self.some_rows(table, relation["where"], needed), table.schema
+        return apply_relation(relation, self.scan(table, relation["where"], allowed), table.schema)
 
     def rows_needed(self, limit: int | None, offset: int) -> int | None:
-        """How many rows LIMIT and OFFSET look at; None is all."""
+        """Return the number of rows that LIMIT and OFFSET need; None is all."""
         return None if limit is None else limit + offset
 
-    def some(self, table: Table, where: Json, needed: int) -> list[Row]:
-        """Some rows that satisfy a condition: of groups that match fully, if these have enough."""
+    def some_rows(self, table: Table, where: Json, needed: int) -> list[Row]:
+        """Return `needed` or more matching rows, from fully matching groups alone if they have enough."""
         if needed == 0:
             return []
         groups = self.groups(table, where)
@@ -88,11 +88,11 @@ class Rules(Selecting):
         return rows
 
     def counted_rows(self, groups: Sequence[Group]) -> int:
-        """How many rows there are in groups."""
+        """Return the number of rows in groups."""
         return sum(len(group.rows) for group in groups)
 
-    def top(self, relation: Json, table: Table) -> Rows:
-        """The first rows of an order; groups are left out that can only hold rows after these."""
+    def top_rows(self, relation: Json, table: Table) -> Rows:
+        """Return the first rows of an order; skip groups whose rows all come after those already held."""
         needed = self.rows_needed(relation["limit"], relation["offset"])
         best: Rows = []
         for group in self.groups(table, relation["where"]):
@@ -102,87 +102,87 @@ class Rules(Selecting):
             if full and self.comes_after(relation["order"], lookup, best[-1], table.schema):
                 self.saved["row groups by an order"] += 1
                 continue
-            found = self.read(table, group, relation["where"])
-            best = cut(ordered([*best, *found], relation["order"], table.schema), needed, 0)
-        return cut(best, relation["limit"], relation["offset"])
+            matching = self.read(table, group, relation["where"])
+            best = limit_rows(sort_rows([*best, *matching], relation["order"], table.schema), needed, 0)
+        return limit_rows(best, relation["limit"], relation["offset"])
 
     def comes_after(self, order: Sequence[Json], lookup: Lookup, last: Row, schema: Schema) -> bool:
-        """Whether each row of a group comes after a row, by the first key; equal keys leave it open."""
+        """Tell whether the first key puts each row of a group strictly after a row."""
         key = order[0]
-        known = self.range_of(key["by"], lookup)
-        value = compiled(key["by"], schema)(last)
-        extreme = self.first_of(known, key)
-        if known.values and (extreme is None or not self.before(value, extreme, key)):
+        range_ = self.range_of(key["by"], lookup)
+        value = compile_term(key["by"], schema)(last)
+        extreme = self.first_bound(range_, key)
+        if range_.values and (extreme is None or not self.is_before(value, extreme, key)):
             return False
-        return not known.nulls or self.before(value, None, key)
+        return not range_.nulls or self.is_before(value, None, key)
 
-    def first_of(self, known: Range, key: Json) -> Value:
-        """The value of a range that an order puts first."""
-        return known.upper if key["descending"] else known.lower
+    def first_bound(self, range_: Range, key: Json) -> Value:
+        """Return the bound of a range that an order puts first."""
+        return range_.upper if key["descending"] else range_.lower
 
-    def before(self, x: Value, y: Value, key: Json) -> bool:
-        """Whether an order puts one value strictly before another."""
+    def is_before(self, x: Value, y: Value, key: Json) -> bool:
+        """Tell whether an order puts one value strictly before another."""
         if x is None or y is None:
             return (x is None) != (y is None) and (x is None) == key["nulls_first"]
         return bool(x > y if key["descending"] else x < y)
 
     def join(self, question: Json, tables: Mapping[str, Table]) -> tuple[Rows, Schema]:
-        """The rows of a join; the side whose rows must meet others is scanned last, by their keys."""
+        """Return the rows of a join; the side that drops rows without a partner is scanned last, by keys."""
         left = tables[question["source"]["table"]]
         join, source = self.joined_sources(question, left.schema)
         right = tables[join["right"]["table"]]
         if join["kind"] in self.kinds_that_prune_left() and self.may_be_pruned(source):
             right_rows, right_schema = self.relation(join["right"], right)
             keys = self.keys(right_rows, right_schema[join["right_key"]][0])
-            allowed = self.allowed(keys, join, join["left_key"])
+            allowed = self.group_filter(keys, join, join["left_key"])
             left_rows, left_schema = self.relation(source, left, allowed=allowed)
         else:
-            needed = question["limit"] if self.limit_moves(question) else None
+            needed = question["limit"] if self.does_limit_move(question) else None
             left_rows, left_schema = self.relation(source, left, needed=needed)
             keys = self.keys(left_rows, left_schema[join["left_key"]][0])
             prunes = join["kind"] in _RIGHT_MUST_MEET and self.may_be_pruned(join["right"])
-            allowed = self.allowed(keys, join, join["right_key"])
+            allowed = self.group_filter(keys, join, join["right_key"])
             right_rows, right_schema = self.relation(
                 join["right"], right, allowed=allowed if prunes else None
             )
-        return joined(join, left_rows, right_rows, (left_schema, right_schema))
+        return join_rows(join, left_rows, right_rows, (left_schema, right_schema))
 
-    def limit_moves(self, question: Json) -> bool:
-        """Whether as many rows of the left side as the LIMIT has are enough: each gives a row at least."""
+    def does_limit_move(self, question: Json) -> bool:
+        """Tell whether LIMIT may apply to the left side, each row of which gives at least one row."""
         return question["join"]["kind"] == "left" and question["where"] is None and not question["order"]
 
     def kinds_that_prune_left(self) -> tuple[str, ...]:
-        """The joins that leave out rows of the left side that meet no other."""
+        """Return the joins that drop rows of the left side without a partner."""
         return _LEFT_MUST_MEET
 
     def joined_sources(self, question: Json, schema: Schema) -> tuple[Json, Json]:
-        """The join and its left side, into which a condition on it moves where that changes nothing."""
+        """Return the join and its left side, with a condition on the left side moved into it if possible."""
         join, source, where = question["join"], question["source"], question["where"]
-        if where is None or not columns_of(where) <= schema.keys() or not self.where_moves(join, source):
+        if where is None or not columns_of(where) <= schema.keys() or not self.does_where_move(join, source):
             return join, source
         both = where if source["where"] is None else {"call": "and", "of": [source["where"], where]}
         return join, source | {"where": both}
 
-    def where_moves(self, join: Json, source: Json) -> bool:
-        """Whether a condition after a join may be asked before it: never below a LIMIT."""
+    def does_where_move(self, join: Json, source: Json) -> bool:
+        """Tell whether a condition may move below a join; it never moves below a LIMIT."""
         return join["kind"] in _KEEPS_LEFT_WHERE and self.may_be_pruned(source)
 
     def may_be_pruned(self, relation: Json) -> bool:
-        """Whether rows may be left out of a relation's table: not where others would take their place."""
+        """Tell whether a relation has no LIMIT or OFFSET, so that dropped rows are not replaced by others."""
         return relation["limit"] is None and not relation["offset"]
 
     def keys(self, rows: Rows, position: int) -> frozenset[Value]:
-        """The keys of the side that was scanned first, NULL among them."""
+        """Return the keys of the side that was scanned first, including NULL."""
         return frozenset(row[position] for row in rows)
 
-    def allowed(self, keys: frozenset[Value], join: Json, name: str) -> Allowed:
-        """Whether a row group may hold a row that meets one of some keys."""
+    def group_filter(self, keys: frozenset[Value], join: Json, name: str) -> Allowed:
+        """Return a predicate that tells whether a row group may hold a partner of one of the keys."""
         return lambda lookup: self.may_meet(keys, join, lookup(name))
 
     def may_meet(self, keys: frozenset[Value], join: Json, facts: Facts) -> bool:
-        """Whether a column may have one of some keys; a NULL decides NOT IN, else it meets NULL only."""
+        """Tell whether a column may have a partner of a key; for NOT IN, also a NULL that decides it."""
         if join["kind"] == "not in" and None in keys:
-            # NULL NOT IN nothing is true, so that any row of the other side decides it.
+            # NULL NOT IN an empty side is true, so every row of the other side matters.
             return True
         if self.null_may_meet(keys, join) and self.may_be_null(facts):
             return True
@@ -190,61 +190,61 @@ class Rules(Selecting):
         if not values:
             return False
         if len(values) > KEYS_MAX:
-            known = Range(lower=min(values), upper=max(values), nulls=False)
-            return bool(self.compared("=", self.column_range(facts), known) & 1)
+            key_range = Range(lower=min(values), upper=max(values), nulls=False)
+            return bool(self.comparison_truths("=", self.column_range(facts), key_range) & 1)
         return any(self.may_equal(facts, value) for value in values)
 
     def null_may_meet(self, keys: frozenset[Value], join: Json) -> bool:
-        """Whether a NULL key changes the answer."""
+        """Tell whether a NULL key matters to the answer."""
         return join["kind"] == "not in" or (join["null_safe"] and None in keys)
 
     def aggregates(self, question: Json, table: Table) -> list[list[Value]]:
-        """Aggregates, of groups that match fully by their statistics."""
+        """Return the aggregates; groups that match fully are answered by their statistics if possible."""
         where, schema = question["source"]["where"], table.schema
         if question["group"] is not None:
-            return whole(question, self.scan(table, where), schema)
+            return answer_of_source(question, self.scan(table, where), schema)
         parts = []
         for group in self.groups(table, where):
-            part = self.known_part(question, table, group)
+            part = self.aggregates_of_full_group(question, table, group)
             if part is None:
                 rows = self.read(table, group, where)
-                part = [aggregated(one, rows, schema) for one in question["aggregates"]]
+                part = [aggregate_value(aggregate, rows, schema) for aggregate in question["aggregates"]]
             else:
                 self.saved["row groups by aggregates"] += 1
             parts.append(part)
         combined = [
-            self.combined_aggregate(one["function"], [part[at] for part in parts])
-            for at, one in enumerate(question["aggregates"])
+            self.combined_aggregate(aggregate["function"], [part[at] for part in parts])
+            for at, aggregate in enumerate(question["aggregates"])
         ]
-        return typed(question, [combined], schema)
+        return typed_values(question, [combined], schema)
 
-    def known_part(self, question: Json, table: Table, group: Group) -> list[Value] | None:
-        """What statistics say of a group all of whose rows are counted."""
+    def aggregates_of_full_group(self, question: Json, table: Table, group: Group) -> list[Value] | None:
+        """Return the aggregates of a group from statistics; None if a row may not match."""
         lookup = self.lookup(table, group)
         if not self.matches_fully(question["source"]["where"], lookup):
             return None
-        return self.known_aggregates(question, group, lookup)
+        return self.aggregates_from_statistics(question, group, lookup)
 
     def combined_aggregate(self, function: str, values: Sequence[Value]) -> Value:
-        """One aggregate, of those of the groups."""
-        known = [value for value in values if value is not None]
+        """Combine one aggregate of all groups."""
+        present = [value for value in values if value is not None]
         if function == "count":
-            return sum(known)
-        return FOLDS[function](known) if known else None
+            return sum(present)
+        return FOLDS[function](present) if present else None
 
-    def known_aggregates(self, question: Json, group: Group, lookup: Lookup) -> list[Value] | None:
-        """What statistics say of all aggregates; None where they do not."""
-        found = []
-        for one in question["aggregates"]:
-            facts = None if one["of"] is None else lookup(one["of"])
-            is_known, value = self.known_aggregate(one["function"], facts, len(group.rows))
+    def aggregates_from_statistics(self, question: Json, group: Group, lookup: Lookup) -> list[Value] | None:
+        """Return all aggregates of a group from its statistics; None if one is unknown."""
+        values = []
+        for aggregate in question["aggregates"]:
+            facts = None if aggregate["of"] is None else lookup(aggregate["of"])
+            is_known, value = self.aggregate_from_statistics(aggregate["function"], facts, len(group.rows))
             if not is_known:
                 return None
-            found.append(value)
-        return found
+            values.append(value)
+        return values
 
-    def known_aggregate(self, function: str, facts: Facts | None, rows: int) -> tuple[bool, Value]:
-        """What statistics say of one aggregate, and whether they do."""
+    def aggregate_from_statistics(self, function: str, facts: Facts | None, rows: int) -> tuple[bool, Value]:
+        """Return whether statistics determine one aggregate, and its value."""
         if facts is None:
             return True, rows
         if facts.nulls is None:
@@ -253,17 +253,17 @@ class Rules(Selecting):
             return True, rows - facts.nulls
         if facts.nulls == rows:
             return True, None
-        return self.known_extreme(function, facts) if function in ("min", "max") else (False, None)
+        return self.extreme_from_statistics(function, facts) if function in ("min", "max") else (False, None)
 
-    def known_extreme(self, function: str, facts: Facts) -> tuple[bool, Value]:
-        """MIN or MAX, which only bounds that occur can tell; NaN is the greatest."""
+    def extreme_from_statistics(self, function: str, facts: Facts) -> tuple[bool, Value]:
+        """Return whether statistics determine MIN or MAX, and its value; only exact bounds do."""
         if is_float(facts.type) and facts.nans is None:
             return False, None
-        known = self.column_range(facts)
-        return known.exact, known.lower if function == "min" else known.upper
+        range_ = self.column_range(facts)
+        return range_.exact, range_.lower if function == "min" else range_.upper
 
-    def changed(self, question: Json, table: Table) -> list[Row]:
-        """The table after a change: files that cannot match stay, those that match fully go as a whole."""
+    def changed_table(self, question: Json, table: Table) -> list[Row]:
+        """Return the table after a change; files that cannot match, or match fully, are not read."""
         where = question["source"]["where"]
         rows: list[Row] = []
         for group in table.groups:
@@ -272,9 +272,9 @@ class Rules(Selecting):
                 self.saved["files kept"] += 1
                 rows += group.rows
             elif not self.matches_fully(where, lookup):
-                rows += changed(question, group.rows, table.schema)
+                rows += changed_rows(question, group.rows, table.schema)
             else:
                 self.saved["files dropped"] += 1
                 if question["change"] != "delete":
-                    rows += [updated(question, row, table.schema) for row in group.rows]
+                    rows += [updated_row(question, row, table.schema) for row in group.rows]
         return rows

@@ -1,11 +1,11 @@
-"""What values an expression may have on some rows, from what is known of its columns."""
+"""The range of values that an expression may have on some rows, from the facts about its columns."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from skipproof.stand.reference.evaluating import ARITHMETIC, computed
-from skipproof.stand.reference.statistics import Facts, Writing
+from skipproof.stand.reference.evaluating import ARITHMETIC, compute_integer
+from skipproof.stand.reference.statistics import Facts, StatisticsRules
 from skipproof.stand.reference.values import NAN, Nan, Value, from_json, is_float, is_integer
 from strategies.engines.engine_values import integer_range
 from strategies.engines.questions import Json
@@ -18,12 +18,12 @@ ANY = TRUE | FALSE | NULL
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Range:
-    """What values an expression may have; NaN counts as the greatest.
+    """The values that an expression may have; NaN is the greatest.
 
     Attributes:
-        lower, upper: None is no bound.
-        exact: Whether both are values that occur.
-        nulls, values: Whether some row may be NULL, and whether some may not.
+        lower, upper: The bounds; None is no bound.
+        exact: Whether both bounds are values of rows.
+        nulls, values: Whether some row may be NULL, and whether some row may be another value.
     """
 
     lower: Value = None
@@ -33,11 +33,11 @@ class Range:
     values: bool = True
 
 
-class Ranging(Writing):
-    """Ranges of expressions; each part is a method that a mutant may replace."""
+class RangeRules(StatisticsRules):
+    """The rules for ranges of expressions; a mutant replaces one of the methods."""
 
     def range_of(self, term: Json, lookup: Lookup) -> Range:
-        """The range of an expression."""
+        """Return the range of an expression."""
         if "column" in term:
             return self.column_range(lookup(term["column"]))
         if "literal" in term:
@@ -48,40 +48,40 @@ class Ranging(Writing):
         if name in ("cast", "try cast"):
             return self.cast_range(term, self.range_of(of[0], lookup))
         if name == "coalesce":
-            return self.coalesced(self.range_of(of[0], lookup), self.range_of(of[1], lookup))
+            return self.coalesce_range(self.range_of(of[0], lookup), self.range_of(of[1], lookup))
         if name == "if":
-            return self.chosen(term, lookup)
+            return self.if_range(term, lookup)
         return Range()
 
     def point(self, value: Value) -> Range:
-        """One value, or NULL."""
+        """Return the range of one value or NULL."""
         return Range(lower=value, upper=value, exact=True, nulls=value is None, values=value is not None)
 
     def column_range(self, facts: Facts) -> Range:
-        """What the statistics of a column say."""
-        known = Range(nulls=self.may_be_null(facts), values=self.may_have_value(facts))
+        """Return the range of a column from its statistics."""
+        range_ = Range(nulls=self.may_be_null(facts), values=self.may_have_value(facts))
         nan = self.may_be_nan(facts)
         if nan and facts.nulls is not None and facts.nans == facts.rows - facts.nulls:
-            return replace(known, lower=NAN, upper=NAN, exact=True)
+            return replace(range_, lower=NAN, upper=NAN, exact=True)
         if not facts.bounded:
-            return known
+            return range_
         upper = NAN if nan else facts.upper
-        return replace(known, lower=facts.lower, upper=upper, exact=facts.exact and facts.nans is not None)
+        return replace(range_, lower=facts.lower, upper=upper, exact=facts.exact and facts.nans is not None)
 
     def may_be_null(self, facts: Facts) -> bool:
-        """Whether some row may be NULL; an unknown count may be any."""
+        """Tell whether some row may be NULL; an unknown count may be any."""
         return facts.nulls is None or facts.nulls > 0
 
     def may_have_value(self, facts: Facts) -> bool:
-        """Whether some row may be something else than NULL."""
+        """Tell whether some row may have a value other than NULL."""
         return facts.nulls is None or facts.nulls < facts.rows
 
     def may_be_nan(self, facts: Facts) -> bool:
-        """Whether some row may be NaN."""
+        """Tell whether some row may be NaN."""
         return is_float(facts.type) and (facts.nans is None or facts.nans > 0)
 
     def arithmetic_range(self, name: str, x: Range, operand: Json) -> Range:
-        """Of an integer and a small positive literal; what wraps around has no bounds."""
+        """Return the range of arithmetic with a positive literal; it has no bounds if it may wrap around."""
         y, type_ = operand["literal"], operand["type"]
         unbounded = replace(x, lower=None, upper=None, exact=False)
         if not is_integer(type_) or x.lower is None or x.upper is None or y is None or y <= 0:
@@ -96,21 +96,23 @@ class Ranging(Writing):
         lower, upper = ends[name]
         if not self.fits(lower, upper, type_):
             return unbounded
-        return replace(x, lower=computed(name, x.lower, y, type_), upper=computed(name, x.upper, y, type_))
+        return replace(
+            x, lower=compute_integer(name, x.lower, y, type_), upper=compute_integer(name, x.upper, y, type_)
+        )
 
     def fits(self, lower: int, upper: int, type_: str) -> bool:
-        """Whether a type can hold all integers of a range."""
+        """Tell whether a type can hold all integers of a range."""
         low, high = integer_range(type_)
         return low <= lower and upper <= high
 
     def remainder_range(self, x: Range, y: int) -> Range:
-        """The remainder has the sign of the dividend."""
+        """Return the range of a remainder, which has the sign of the dividend."""
         lower = 0 if x.lower >= 0 else 1 - y
         upper = 0 if x.upper <= 0 else y - 1
         return replace(x, lower=lower, upper=upper, exact=False)
 
     def cast_range(self, term: Json, x: Range) -> Range:
-        """Casts of integers keep the order, where all fit."""
+        """Return the range of a cast, which keeps the order of integers if all of them fit."""
         type_ = term["type"]
         unbounded = replace(
             x, lower=None, upper=None, exact=False, nulls=x.nulls or term["call"] == "try cast"
@@ -122,20 +124,20 @@ class Ranging(Writing):
         return replace(x, exact=False) if self.fits(x.lower, x.upper, type_) else unbounded
 
     def keeps_order(self, type_: str) -> bool:
-        """Whether integers are in the same order as values of a type; texts of them are not."""
+        """Tell whether a cast to a type keeps the order of integers; a cast to text does not."""
         return type_ != "string"
 
-    def coalesced(self, x: Range, y: Range) -> Range:
-        """The first, and the second where the first is NULL."""
+    def coalesce_range(self, x: Range, y: Range) -> Range:
+        """Return the range of COALESCE of two operands."""
         return replace(self.union(x, y), nulls=y.nulls) if x.nulls else x
 
-    def chosen(self, term: Json, lookup: Lookup) -> Range:
-        """The second where the first is true, else the third."""
+    def if_range(self, term: Json, lookup: Lookup) -> Range:
+        """Return the range of IF, of either branch."""
         _, yes, no = term["of"]
         return self.union(self.range_of(yes, lookup), self.range_of(no, lookup))
 
     def union(self, x: Range, y: Range) -> Range:
-        """What is in either."""
+        """Return a range that contains both ranges."""
         if not x.values or not y.values:
             return replace(y if not x.values else x, nulls=x.nulls or y.nulls, exact=False)
         unbounded = None in (x.lower, x.upper, y.lower, y.upper)
@@ -145,47 +147,47 @@ class Ranging(Writing):
             nulls=x.nulls or y.nulls,
         )
 
-    def compared(self, name: str, x: Range, y: Range) -> int:
-        """The truth values that a comparison may have."""
-        found = NULL if x.nulls or y.nulls else 0
+    def comparison_truths(self, name: str, x: Range, y: Range) -> int:
+        """Return the truth values that a comparison may have."""
+        possible = NULL if x.nulls or y.nulls else 0
         if not x.values or not y.values:
-            return found
+            return possible
         if name in (">", ">="):
-            return found | self.compared_values(name.replace(">", "<"), y, x)
+            return possible | self.value_comparison_truths(name.replace(">", "<"), y, x)
         if name == "!=":
-            return found | self.swapped(self.compared_values("=", x, y))
-        return found | self.compared_values(name, x, y)
+            return possible | self.negate_truths(self.value_comparison_truths("=", x, y))
+        return possible | self.value_comparison_truths(name, x, y)
 
-    def compared_values(self, name: str, x: Range, y: Range) -> int:
-        """Of `=`, `<` and `<=` where both are values."""
+    def value_comparison_truths(self, name: str, x: Range, y: Range) -> int:
+        """Return the truth values of `=`, `<` or `<=` for operands that are not NULL."""
         if name == "=":
-            apart = self.below(x, y, strictly=True) or self.below(y, x, strictly=True)
-            return FALSE if apart else TRUE if self.one_value(x, y) else TRUE | FALSE
+            apart = self.is_below(x, y, strictly=True) or self.is_below(y, x, strictly=True)
+            return FALSE if apart else TRUE if self.is_one_value(x, y) else TRUE | FALSE
         strictly = name == "<"
-        if self.below(x, y, strictly=strictly):
+        if self.is_below(x, y, strictly=strictly):
             return TRUE
-        return FALSE if self.below(y, x, strictly=not strictly) else TRUE | FALSE
+        return FALSE if self.is_below(y, x, strictly=not strictly) else TRUE | FALSE
 
-    def below(self, x: Range, y: Range, *, strictly: bool) -> bool:
-        """Whether each value of one range is below each of another."""
+    def is_below(self, x: Range, y: Range, *, strictly: bool) -> bool:
+        """Tell whether each value of one range is below each value of another."""
         if x.upper is None or y.lower is None:
             return False
         return bool(x.upper < y.lower if strictly else x.upper <= y.lower)
 
-    def one_value(self, x: Range, y: Range) -> bool:
-        """Whether both have one value, the same."""
+    def is_one_value(self, x: Range, y: Range) -> bool:
+        """Tell whether both ranges consist of the same single value."""
         ends: list[Any] = [x.lower, x.upper, y.lower, y.upper]
         return None not in ends and all(end == ends[0] for end in ends)
 
-    def swapped(self, truths: int) -> int:
-        """NOT."""
+    def negate_truths(self, truths: int) -> int:
+        """Return the truth values of NOT: TRUE and FALSE swapped."""
         return (truths & NULL) | (TRUE if truths & FALSE else 0) | (FALSE if truths & TRUE else 0)
 
-    def nan_tested(self, x: Range) -> int:
-        """IS NAN, which is NULL of NULL."""
-        found = NULL if x.nulls else 0
+    def nan_test_truths(self, x: Range) -> int:
+        """Return the truth values of IS NAN, which is NULL for NULL."""
+        possible = NULL if x.nulls else 0
         if not x.values:
-            return found
+            return possible
         may = x.upper is None or isinstance(x.upper, Nan)
         must = isinstance(x.lower, Nan)
-        return found | (TRUE if may else 0) | (0 if must else FALSE)
+        return possible | (TRUE if may else 0) | (0 if must else FALSE)

@@ -1,4 +1,4 @@
-"""What the small engine writes down of rows; each part is a method that a mutant may replace."""
+"""The statistics that the small engine collects from rows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,14 +20,14 @@ SURROGATES = range(0xD800, 0xE000)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What is known of a column of some rows; None is unknown.
+    """The facts about a column of some rows; None is unknown.
 
     Attributes:
-        lower, upper: Of the values that are neither NULL nor NaN; not set where `bounded` is false.
-        exact: Whether the bounds are values that occur.
-        dictionary: The values that are not NULL.
-        bloom: The hashes that some value has.
-        pages: Where each page begins and ends, and what is known of it.
+        lower, upper: The bounds of values other than NULL and NaN; not set if `bounded` is false.
+        exact: Whether the bounds are values of rows.
+        dictionary: The distinct values other than NULL.
+        bloom: The hashes of the values.
+        pages: The first row of each page, the row after its last, and the facts about it.
     """
 
     type: str
@@ -44,26 +44,26 @@ class Facts:
     partition: Partition | None = None
 
 
-class Writing:
-    """Statistics of rows."""
+class StatisticsRules:
+    """The rules for statistics; a mutant replaces one of the methods."""
 
     def facts(self, chunk: Chunk) -> Facts:
-        """What is written down of a chunk."""
-        known = self.counted(chunk.type, chunk.cells)
+        """Return the facts about a chunk."""
+        counts = self.count_cells(chunk.type, chunk.cells)
         stated = chunk.stated
         return replace(
-            known,
-            nulls=known.nulls if stated.nulls else None,
-            nans=known.nans if stated.nans else None,
-            bounded=known.bounded and stated.bounds,
+            counts,
+            nulls=counts.nulls if stated.nulls else None,
+            nans=counts.nans if stated.nans else None,
+            bounded=counts.bounded and stated.bounds,
             dictionary=self.dictionary(chunk.cells) if stated.dictionary else None,
             bloom=self.bloom(chunk) if stated.bloom and chunk.type != "boolean" else None,
             pages=self.pages(chunk) if stated.pages else (),
             partition=chunk.partition,
         )
 
-    def counted(self, type_: str, cells: Sequence[Value]) -> Facts:
-        """Counts and bounds of some cells."""
+    def count_cells(self, type_: str, cells: Sequence[Value]) -> Facts:
+        """Return the counts and bounds of some cells."""
         numbers = [cell for cell in cells if cell is not None and not isinstance(cell, Nan)]
         facts = Facts(type=type_, rows=len(cells), nulls=self.null_count(cells), nans=self.nan_count(cells))
         if not numbers:
@@ -74,29 +74,29 @@ class Writing:
         return replace(facts, bounded=stored[1] is not None, lower=stored[0], upper=stored[1], exact=exact)
 
     def null_count(self, cells: Sequence[Value]) -> int:
-        """How many cells are NULL."""
+        """Return the number of cells that are NULL."""
         return sum(cell is None for cell in cells)
 
     def nan_count(self, cells: Sequence[Value]) -> int:
-        """How many cells are NaN."""
+        """Return the number of cells that are NaN."""
         return sum(isinstance(cell, Nan) for cell in cells)
 
     def extremes(self, values: Sequence[Value], type_: str) -> tuple[Value, Value]:
-        """The least and the greatest of values without NaN."""
+        """Return the least and the greatest of values without NaN."""
         return min(values), max(values)
 
     def lower_bound(self, value: Value, type_: str) -> Value:
-        """The value, or the beginning of a long one."""
+        """Return the value, or the prefix of a long one."""
         return value[:BOUND_CHARACTERS_MAX] if isinstance(value, str | bytes) else value
 
     def upper_bound(self, value: Value, type_: str) -> Value:
-        """The value, or one of few characters that is above a long one; None where there is none."""
+        """Return the value, or a short one above a long one; None if there is none."""
         if not isinstance(value, str | bytes) or len(value) <= BOUND_CHARACTERS_MAX:
             return value
         return self.successor(value[:BOUND_CHARACTERS_MAX])
 
     def successor(self, start: str | bytes) -> str | bytes | None:
-        """The least value above all that begin so: the last part that can be is made greater."""
+        """Return the least value above all values with a prefix; None if there is none."""
         if isinstance(start, bytes):
             left = start.rstrip(bytes([LAST_BYTE]))
             return left[:-1] + bytes([left[-1] + 1]) if left else None
@@ -104,26 +104,26 @@ class Writing:
         return text[:-1] + self.next_character(text[-1]) if text else None
 
     def next_character(self, character: str) -> str:
-        """The next character; those of UTF-16 that stand for no character are passed over."""
+        """Return the next character; the surrogates of UTF-16 are skipped."""
         following = ord(character) + 1
         return chr(SURROGATES.stop if following in SURROGATES else following)
 
     def dictionary(self, cells: Sequence[Value]) -> frozenset[Value] | None:
-        """The distinct values, where they are few."""
+        """Return the distinct values, or None if there are many."""
         values = frozenset(cell for cell in cells if cell is not None)
         return values if len(values) <= DICTIONARY_SIZE_MAX else None
 
     def bloom(self, chunk: Chunk) -> frozenset[int]:
-        """The hashes of the values."""
-        values = {self.encoded(cell, chunk.type) for cell in chunk.cells if cell is not None}
-        return frozenset(self.hashed(value) for value in values)
+        """Return the hashes of the values."""
+        values = {self.encode(cell, chunk.type) for cell in chunk.cells if cell is not None}
+        return frozenset(self.hash_value(value) for value in values)
 
-    def hashed(self, value: bytes) -> int:
-        """The bit of a value in a bloom filter."""
+    def hash_value(self, value: bytes) -> int:
+        """Return the bit of a value in a bloom filter."""
         return crc32(value) % BLOOM_BITS
 
-    def encoded(self, value: Value, type_: str) -> bytes:
-        """The bytes of a value, the same for equal ones."""
+    def encode(self, value: Value, type_: str) -> bytes:
+        """Return the bytes of a value, the same for equal values."""
         if isinstance(value, float):
             return pack("<d", NAN if isinstance(value, Nan) else value + 0.0)
         if isinstance(value, str):
@@ -131,73 +131,73 @@ class Writing:
         return value if isinstance(value, bytes) else str(value).encode()
 
     def pages(self, chunk: Chunk) -> tuple[tuple[int, int, Facts], ...]:
-        """Pages of a few rows, whose sizes differ from page to page and from column to column."""
+        """Return the pages of a chunk; their sizes differ between pages and between columns."""
         size, start = max(1, len(chunk.cells) // PAGES), 0
-        found: list[tuple[int, int, Facts]] = []
+        pages: list[tuple[int, int, Facts]] = []
         while start < len(chunk.cells):
-            end = min(start + size + (chunk.ordinal + len(found)) % 2, len(chunk.cells))
-            found.append((start, end, self.page(chunk, chunk.cells[start:end])))
+            end = min(start + size + (chunk.ordinal + len(pages)) % 2, len(chunk.cells))
+            pages.append((start, end, self.page(chunk, chunk.cells[start:end])))
             start = end
-        return tuple(found)
+        return tuple(pages)
 
     def page(self, chunk: Chunk, cells: Sequence[Value]) -> Facts:
-        """What is known of a page: what is known of its chunk, of fewer rows."""
-        known = self.counted(chunk.type, cells)
+        """Return the facts about a page, of the kinds that its chunk has."""
+        counts = self.count_cells(chunk.type, cells)
         stated = chunk.stated
         return replace(
-            known,
-            nulls=known.nulls if stated.nulls else None,
-            nans=known.nans if stated.nans else None,
-            bounded=known.bounded and stated.bounds,
+            counts,
+            nulls=counts.nulls if stated.nulls else None,
+            nans=counts.nans if stated.nans else None,
+            bounded=counts.bounded and stated.bounds,
         )
 
     def partition_value(self, transform: str, value: Value, type_: str) -> Value:
-        """The value of a transform, NULL of NULL."""
+        """Return the value of a transform; NULL for NULL."""
         if value is None or transform == "identity":
             return value
         if transform == "bucket":
-            return crc32(self.encoded(value, type_)) % BUCKETS
-        return value[:WIDTH_TEXT] if isinstance(value, str) else self.truncated(value, type_)
+            return crc32(self.encode(value, type_)) % BUCKETS
+        return value[:WIDTH_TEXT] if isinstance(value, str) else self.truncate(value, type_)
 
-    def truncated(self, value: int, type_: str) -> int:
-        """The greatest multiple of the width that is no greater."""
+    def truncate(self, value: int, type_: str) -> int:
+        """Return the greatest multiple of the width that is not above the value."""
         return value // WIDTH_INTEGER * WIDTH_INTEGER
 
-    def of_partition(self, facts: Facts, partition: Partition) -> Facts:
-        """What the partition's value says of its rows."""
-        value, known = partition.value, Facts(type=facts.type, rows=facts.rows)
+    def partition_facts(self, facts: Facts, partition: Partition) -> Facts:
+        """Return the facts that follow from the value of a partition."""
+        value, facts_of_rows = partition.value, Facts(type=facts.type, rows=facts.rows)
         if value is None:
-            return replace(known, nulls=facts.rows, nans=0)
-        known = replace(known, nulls=0)
+            return replace(facts_of_rows, nulls=facts.rows, nans=0)
+        facts_of_rows = replace(facts_of_rows, nulls=0)
         if partition.transform == "identity":
-            return self.of_identity(known, value)
+            return self.identity_facts(facts_of_rows, value)
         if partition.transform == "bucket":
-            return known
+            return facts_of_rows
         upper = self.successor(value) if isinstance(value, str) else value + WIDTH_INTEGER - 1
         if isinstance(value, str) and len(value) < WIDTH_TEXT:
             upper = value
-        return replace(known, nans=0, bounded=upper is not None, lower=value, upper=upper)
+        return replace(facts_of_rows, nans=0, bounded=upper is not None, lower=value, upper=upper)
 
-    def of_identity(self, known: Facts, value: Value) -> Facts:
-        """All rows have one value."""
-        if is_float(known.type) and isinstance(value, Nan):
-            return replace(known, nans=known.rows)
-        return replace(known, nans=0, bounded=True, lower=value, upper=value, exact=True)
+    def identity_facts(self, without_value: Facts, value: Value) -> Facts:
+        """Return the facts about rows that all have one value."""
+        if is_float(without_value.type) and isinstance(value, Nan):
+            return replace(without_value, nans=without_value.rows)
+        return replace(without_value, nans=0, bounded=True, lower=value, upper=value, exact=True)
 
     def facts_of(self, group: Group, name: str, positions: Mapping[str, int]) -> Facts:
-        """What is known of a column of a group, by its name."""
+        """Return the facts about a column of a group, by its name."""
         for chunk in group.chunks:
             if chunk.path == name:
-                return self.remembered(group, chunk)
-        return self.missing(group)
+                return self.cached_facts(group, chunk)
+        return self.absent_column_facts(group)
 
-    def missing(self, group: Group) -> Facts:
-        """A column that the group does not hold is NULL in all rows."""
+    def absent_column_facts(self, group: Group) -> Facts:
+        """Return the facts about a column that a group does not hold: it is NULL in all rows."""
         return Facts(type="", rows=len(group.rows), nulls=len(group.rows), nans=0)
 
-    def remembered(self, group: Group, chunk: Chunk) -> Facts:
-        """The facts of a chunk, collected once."""
+    def cached_facts(self, group: Group, chunk: Chunk) -> Facts:
+        """Return the facts about a chunk, which are collected once."""
         if chunk.ordinal not in group.facts:
             group.facts[chunk.ordinal] = self.facts(chunk)
-        known: Facts = group.facts[chunk.ordinal]
-        return known
+        facts: Facts = group.facts[chunk.ordinal]
+        return facts

@@ -1,4 +1,4 @@
-"""Tables of the small engine: row groups in memory, and what their files state."""
+"""The tables of the small engine: row groups in memory, and the statistics that their files have."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,8 +15,8 @@ _BALLAST = {"a": "int32", "b": "string"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stated:
-    """Which statistics there are of a column of a row group."""
+class AvailableStatistics:
+    """The kinds of statistics that a column of a row group has."""
 
     bounds: bool = True
     nulls: bool = True
@@ -26,30 +26,32 @@ class Stated:
     pages: bool = True
 
 
-NOTHING = Stated(bounds=False, nulls=False, nans=False, dictionary=False, bloom=False, pages=False)
+NOTHING = AvailableStatistics(
+    bounds=False, nulls=False, nans=False, dictionary=False, bloom=False, pages=False
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """What all rows of a group share: the transform of the first column has one value."""
+    """The partition of a group: the value of a transform of the first column, the same for all rows."""
 
     transform: str
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
     """A leaf column of a row group.
 
     Attributes:
-        ordinal: Its place in the file.
-        stored: The type that the file has, if it is narrower.
+        ordinal: The position of the column in the file.
+        stored: The type in the file, which may be narrower; empty for a field of a struct or no file.
     """
 
     path: str
     type: str
     cells: Sequence[Value]
-    stated: Stated
+    stated: AvailableStatistics
     ordinal: int
     stored: str = ""
     partition: Partition | None = None
@@ -66,24 +68,24 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table in row groups."""
+    """A table as a sequence of row groups."""
 
     schema: Schema
     groups: Sequence[Group]
 
     @property
     def rows(self) -> list[Row]:
-        """All rows."""
+        """All rows of the table."""
         return [row for group in self.groups for row in group.rows]
 
 
 def schema_of(table: Json) -> dict[str, tuple[int, str]]:
-    """Where the columns of a request's table are in its rows."""
+    """Return the position and the type of each column of a request's table."""
     return {column["name"]: (at, column["type"]) for at, column in enumerate(table["columns"])}
 
 
-def from_blocks(table: Json, stated: Stated) -> Table:
-    """A table of blocks, each of them a row group."""
+def from_blocks(table: Json, stated: AvailableStatistics) -> Table:
+    """Return a table whose row groups are the blocks of a request's table."""
     types = [column["type"] for column in table["columns"]]
     groups = []
     for block in table["blocks"]:
@@ -96,15 +98,16 @@ def _columns(table: Json) -> Iterable[tuple[int, Json]]:
     return enumerate(table["columns"])
 
 
-def _chunk(rows: Sequence[Row], column: Json, at: int, stated: Stated) -> Chunk:
-    return Chunk(column["name"], column["type"], [row[at] for row in rows], stated, at)
+def _chunk(rows: Sequence[Row], column: Json, at: int, stated: AvailableStatistics) -> Chunk:
+    cells = [row[at] for row in rows]
+    return Chunk(path=column["name"], type=column["type"], cells=cells, stated=stated, ordinal=at)
 
 
 def from_files(table: Json) -> Table:
-    """A table of Parquet files, with the row groups of these."""
+    """Return a table of Parquet files, with their row groups."""
     groups: list[Group] = []
-    given = table.get("partitions") or [{} for _ in table["files"]]
-    for path, texts in zip(table["files"], given, strict=True):
+    partitions = table.get("partitions") or [{} for _ in table["files"]]
+    for path, texts in zip(table["files"], partitions, strict=True):
         types = {column["name"]: column["type"] for column in table["columns"]}
         values = {name: _from_text(text, types[name]) for name, text in texts.items()}
         with pq.ParquetFile(path) as file:
@@ -113,19 +116,28 @@ def from_files(table: Json) -> Table:
 
 
 def _from_text(text: str | None, type_: str) -> Value:
-    """The value of a partition that a directory names."""
+    """Return the value of a partition that a directory names."""
     return text if text is None or type_ == "string" else int(text)
 
 
 def _read(file: pq.ParquetFile, at: int, types: Mapping[str, str], values: Mapping[str, Value]) -> Group:
-    """A row group; what the file does not hold is NULL, or the value of its partition."""
+    """Read a row group; a column that the file lacks is NULL, or the value of its partition."""
     columns = file.read_row_group(at, use_threads=False)
     held = {name: from_arrow(columns[name], types[name]) for name in types if name in columns.column_names}
     cells = {name: held.get(name, [values.get(name)] * columns.num_rows) for name in types}
     chunks = _chunks(columns, file.metadata.row_group(at), cells, types)
     for name, value in values.items():
         partition = Partition("identity", value)
-        chunks.append(Chunk(name, types[name], cells[name], NOTHING, len(chunks), partition=partition))
+        chunks.append(
+            Chunk(
+                path=name,
+                type=types[name],
+                cells=cells[name],
+                stated=NOTHING,
+                ordinal=len(chunks),
+                partition=partition,
+            )
+        )
     return Group(list(zip(*cells.values(), strict=True)), chunks)
 
 
@@ -137,23 +149,32 @@ def _chunks(
         path = facts.column(ordinal).path_in_schema
         leaf, type_ = (cells[path], types[path]) if path in cells else _ballast(columns, path)
         stored = str(columns.schema.field(path).type) if path in cells else ""
-        chunks.append(Chunk(path, type_, leaf, _stated(facts.column(ordinal)), ordinal, stored))
+        chunks.append(
+            Chunk(
+                path=path,
+                type=type_,
+                cells=leaf,
+                stated=_available_statistics(facts.column(ordinal)),
+                ordinal=ordinal,
+                stored=stored,
+            )
+        )
     return chunks
 
 
 def _ballast(columns: pa.Table, path: str) -> tuple[list[Value], str]:
-    """The cells of a field of a struct, or none of a list, which has no statistics here."""
+    """Return the cells and the type of a field of a struct; none for a list, which has no statistics."""
     column, _, inside = path.partition(".")
     if inside not in _BALLAST:
         return [], ""
     whole = columns[column].to_pylist()
-    return [None if one is None else one[inside] for one in whole], _BALLAST[inside]
+    return [None if cell is None else cell[inside] for cell in whole], _BALLAST[inside]
 
 
-def _stated(column: Any) -> Stated:
-    """What the file states; bloom filters and pages of its own the engine always has."""
+def _available_statistics(column: Any) -> AvailableStatistics:
+    """Return the kinds of statistics in a file; bloom filters and pages are always made by the engine."""
     statistics = column.statistics
-    return Stated(
+    return AvailableStatistics(
         bounds=statistics is not None and statistics.has_min_max,
         nulls=statistics is not None and statistics.has_null_count,
         nans=statistics is not None,
@@ -161,19 +182,22 @@ def _stated(column: Any) -> Stated:
     )
 
 
-def kept(table: Table, statistics: str) -> Table:
-    """The same table with some kinds of statistics only."""
+def with_statistics(table: Table, statistics: str) -> Table:
+    """Return the table with only the kinds of statistics that a setting allows."""
     if statistics == "all":
         return table
     return Table(
         table.schema,
-        [Group(group.rows, [_less(chunk, statistics) for chunk in group.chunks]) for group in table.groups],
+        [
+            Group(group.rows, [_with_fewer_statistics(chunk, statistics) for chunk in group.chunks])
+            for group in table.groups
+        ],
     )
 
 
-def _less(chunk: Chunk, statistics: str) -> Chunk:
+def _with_fewer_statistics(chunk: Chunk, statistics: str) -> Chunk:
     counted, stated = statistics != "no counts", chunk.stated
-    few = Stated(
+    few = AvailableStatistics(
         bounds=stated.bounds and statistics != "no bounds",
         nulls=stated.nulls and counted,
         nans=stated.nans and counted,
@@ -184,17 +208,17 @@ def _less(chunk: Chunk, statistics: str) -> Chunk:
     return replace(chunk, stated=few)
 
 
-def partitioned(table: Table, transform: str, values: Sequence[Sequence[Value]]) -> Table:
-    """The same rows in a row group for each value of a transform, given for the rows of each group."""
+def split_by_partition(table: Table, transform: str, values: Sequence[Sequence[Value]]) -> Table:
+    """Split each group by the values of a transform, which are given for each row of each group."""
     name, groups = next(iter(table.schema)), []
     for group, some in zip(table.groups, values, strict=True):
         distinct = dict.fromkeys(some)
-        groups += [_part(group, some, Partition(transform, value), name) for value in distinct]
+        groups += [_partition_group(group, some, Partition(transform, value), name) for value in distinct]
     return Table(table.schema, groups)
 
 
-def _part(group: Group, values: Sequence[Value], partition: Partition, name: str) -> Group:
-    """The rows of a group that have one value."""
+def _partition_group(group: Group, values: Sequence[Value], partition: Partition, name: str) -> Group:
+    """Return the group of the rows that have a partition's value."""
     positions = [at for at, value in enumerate(values) if value == partition.value]
     chunks = []
     for chunk in group.chunks:
@@ -204,8 +228,8 @@ def _part(group: Group, values: Sequence[Value], partition: Partition, name: str
     return Group([group.rows[at] for at in positions], chunks)
 
 
-def shares(transform: str, type_: str) -> bool:
-    """Whether values of a type have this transform."""
+def has_transform(transform: str, type_: str) -> bool:
+    """Tell whether values of a type have a transform."""
     if transform == "truncate":
         return type_.startswith("int") or type_ == "string"
     return transform in ("identity", "bucket")

@@ -1,4 +1,4 @@
-"""Values of the small engine: Python's own, and one NaN that has a place in the order."""
+"""The values of the small engine: Python's own, and a NaN that is ordered."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -45,17 +45,17 @@ NAN = Nan("nan")
 
 
 def is_float(type_: str) -> bool:
-    """Whether a type has NaN."""
+    """Tell whether a type is floating point, so that it has NaN."""
     return type_.startswith("float")
 
 
 def is_integer(type_: str) -> bool:
-    """Whether a type is one of integers, whose values wrap around."""
+    """Tell whether a type is an integer type, whose values wrap around."""
     return type_.startswith(("int", "uint"))
 
 
 def from_json(value: Value, type_: str) -> Value:
-    """A JSON value of a type; dates and timestamps stay counts."""
+    """Return the value of a JSON value; dates and timestamps stay counts."""
     if value is None or type_.startswith(("date", "timestamp")):
         return value
     python = to_python(value, type_)
@@ -63,7 +63,7 @@ def from_json(value: Value, type_: str) -> Value:
 
 
 def from_arrow(cells: pa.ChunkedArray, type_: str) -> list[Value]:
-    """The cells of a column that was read."""
+    """Return the values of an Arrow column."""
     if type_ == "date":
         return list(cells.cast(pa.int32()).to_pylist())
     if type_.startswith("timestamp"):
@@ -74,13 +74,13 @@ def from_arrow(cells: pa.ChunkedArray, type_: str) -> list[Value]:
     return values
 
 
-def is_shown_as_held(type_: str) -> bool:
-    """Whether the values of a type are in an answer what they are here."""
+def is_answer_value(type_: str) -> bool:
+    """Tell whether values of a type have the same form in an answer."""
     return is_integer(type_) or type_ in ("string", "boolean", "date")
 
 
 def to_answer(value: Value, type_: str) -> Value:
-    """A value as an answer has it: NaN without a sign, timestamps in microseconds."""
+    """Return a value in the form of an answer: NaN without its sign, timestamps in microseconds."""
     if value is None:
         return None
     if type_.startswith("timestamp"):
@@ -98,7 +98,7 @@ def _finite(value: float) -> Value:
     return infinite.get(value, value)
 
 
-def wrapped(value: int, type_: str) -> int:
-    """An integer in a type that may be too narrow for it."""
+def wrap_integer(value: int, type_: str) -> int:
+    """Wrap an integer around in a type that may be too narrow for it."""
     low, high = integer_range(type_)
     return (value - low) % (high - low + 1) + low

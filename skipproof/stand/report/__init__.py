@@ -1,1 +1,1 @@
-"""Reports of a hunt as HTML."""
+"""The report of hunts as one HTML page."""

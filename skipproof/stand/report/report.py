@@ -1,7 +1,7 @@
-"""The report of a check as one HTML page: engines side by side, what they skip, and each finding.
+"""The report of `skipproof check` as one HTML page: engines side by side, their tightness, each finding.
 
-The page asks nothing of the network and runs no script. What comes from an engine is escaped, and characters
-that show nothing are written as `\\u{...}`.
+The page loads nothing from the network and runs no script. The output of an engine is escaped, and invisible
+characters are written as `\\u{...}`.
 """
 
 import functools
@@ -29,8 +29,8 @@ _TEMPLATE = "report.html.jinja"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
-    """The first blocks of a table, or the one block of an answer, and how much was left out.
+class TableExcerpt:
+    """The first blocks of a table, or the one block of an answer, and the number of rows left out.
 
     Attributes:
         alone: For each row of an answer, whether the other answer lacks it.
@@ -44,22 +44,22 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """What was skipped of what could be."""
+class SkippedShare:
+    """The number of row groups that were skipped, and of those that could be."""
 
     skipped: int
     skippable: int
 
     @property
     def step(self) -> int:
-        """The step of the colour scale: 0 for nothing, 5 for everything, quarters between."""
+        """The step on the colour scale: 0 for nothing skipped, 5 for everything, quarters between."""
         if self.skipped >= self.skippable:
             return 5
         return 1 + 4 * self.skipped // self.skippable if self.skipped else 0
 
     @property
     def percent(self) -> str:
-        """The share, by which only nothing is 0 and only everything is 100."""
+        """The share in percent; 0 and 100 are shown only if they are exact."""
         rounded = round(100 * self.skipped / self.skippable)
         if 0 < self.skipped < self.skippable and rounded in (0, 100):
             return "<1\u2009%" if rounded == 0 else ">99\u2009%"
@@ -67,12 +67,12 @@ class Share:
 
 
 def write_report(results: Sequence[Result], path: Path) -> None:
-    """Write the page beside its place and rename it, so that none is ever half there."""
-    pages.write(render(results), path)
+    """Write the page of hunts atomically."""
+    pages.write_page(render(results), path)
 
 
 def render(results: Sequence[Result]) -> str:
-    """The page of what `skipproof check --json` says of each engine."""
+    """Return the page; each result is the output of `skipproof check --json` for one engine."""
     return (
         _environment()
         .get_template(_TEMPLATE)
@@ -89,13 +89,13 @@ def render(results: Sequence[Result]) -> str:
 
 @functools.cache
 def _environment() -> Environment:
-    environment = pages.environment(Path(__file__).parent)
+    environment = pages.template_environment(Path(__file__).parent)
     environment.filters |= {
-        "answer": _answer,
-        "by_verdict": _by_verdict,
+        "answer": _answer_excerpt,
+        "by_verdict": _counts_by_verdict,
         "cell": _cell,
-        "count": _count,
-        "cut": _cut,
+        "count": _counted_noun,
+        "cut": _shortened_text,
         "first_blocks": _first_blocks,
         "first_lines": _first_lines,
         "speed": _speed,
@@ -104,23 +104,25 @@ def _environment() -> Environment:
 
 
 def _verdicts(results: Iterable[Result]) -> list[str]:
-    """The verdicts there are, and then any that this version does not know."""
-    known = [verdict.value for verdict in Verdict]
-    found = {finding["verdict"] for result in results for finding in result["findings"]}
-    return known + sorted(found.difference(known))
+    """Return all verdicts, then those of the results that this version does not know."""
+    ordered = [verdict.value for verdict in Verdict]
+    present = {finding["verdict"] for result in results for finding in result["findings"]}
+    return ordered + sorted(present.difference(ordered))
 
 
-def _by_verdict(result: Result) -> Counter[str]:
+def _counts_by_verdict(result: Result) -> Counter[str]:
     return Counter(finding["verdict"] for finding in result["findings"])
 
 
-def _shares(result: Result) -> dict[str, Share]:
-    return {tally["family"]: Share(tally["skipped"], tally["skippable"]) for tally in result["tightness"]}
+def _shares(result: Result) -> dict[str, SkippedShare]:
+    return {
+        tally["family"]: SkippedShare(tally["skipped"], tally["skippable"]) for tally in result["tightness"]
+    }
 
 
-def _count(number: int, one: str, many: str = "") -> str:
-    """A number and its noun, as `1 row` and `2,000 rows`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+def _counted_noun(number: int, singular: str, plural: str = "") -> str:
+    """Return a number and its noun, as `1 row` and `2,000 rows`."""
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
 def _speed(result: Result) -> str:
@@ -128,50 +130,55 @@ def _speed(result: Result) -> str:
 
 
 def _cell(value: object) -> str:
-    """A cell as the protocol writes it, cut where it is long."""
-    return _cut(_cell_text(value), CELL_CHARACTERS_MAX)
+    """Return a cell as the protocol writes it, shortened if it is long."""
+    return _shortened_text(_cell_text(value), CELL_CHARACTERS_MAX)
 
 
-def _cut(text: str, characters_max: int = TEXT_CHARACTERS_MAX) -> str:
-    """The start of a text, and how much was left out."""
+def _shortened_text(text: str, characters_max: int = TEXT_CHARACTERS_MAX) -> str:
+    """Return the start of a long text, and the number of characters left out."""
     left = len(text) - characters_max
-    return text if left <= 0 else f"{text[:characters_max]}… ({_count(left, 'character')} left out)"
+    return text if left <= 0 else f"{text[:characters_max]}… ({_counted_noun(left, 'character')} left out)"
 
 
 def _cell_text(value: object) -> str:
     return "NULL" if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
-def _first_blocks(blocks: Sequence[Sequence[Sequence[object]]]) -> Shown:
-    shown: list[Sequence[Sequence[object]]] = []
+def _first_blocks(blocks: Sequence[Sequence[Sequence[object]]]) -> TableExcerpt:
+    first_rows: list[Sequence[Sequence[object]]] = []
     room = ROWS_MAX
     for block in blocks[:BLOCKS_MAX]:
         if block and not room:
             break
-        shown.append(block[:room])
-        room -= len(shown[-1])
+        first_rows.append(block[:room])
+        room -= len(first_rows[-1])
     rows = sum(map(len, blocks))
-    return Shown(
-        blocks=shown,
+    return TableExcerpt(
+        blocks=first_rows,
         rows=rows,
-        rows_left=rows - sum(map(len, shown)),
-        blocks_left=len(blocks) - len(shown),
+        rows_left=rows - sum(map(len, first_rows)),
+        blocks_left=len(blocks) - len(first_rows),
     )
 
 
-def _answer(rows: Sequence[Sequence[object]], other: Mapping[str, Any]) -> Shown:
-    """The first rows of an answer, each marked if the other answer lacks it; an error lacks none."""
+def _answer_excerpt(rows: Sequence[Sequence[object]], other: Mapping[str, Any]) -> TableExcerpt:
+    """Return the first rows of an answer, each marked if the other answer lacks it.
+
+    If the other answer is an error, no row is marked.
+    """
     first = rows[:ROWS_MAX]
-    spare = Counter(_key(row) for row in other.get("rows", rows))
+    spare = Counter(_row_key(row) for row in other.get("rows", rows))
     alone = []
     for row in first:
-        alone.append(not spare[_key(row)])
-        spare[_key(row)] -= not alone[-1]
-    return Shown(blocks=[first], rows=len(rows), rows_left=len(rows) - len(first), blocks_left=0, alone=alone)
+        alone.append(not spare[_row_key(row)])
+        spare[_row_key(row)] -= not alone[-1]
+    return TableExcerpt(
+        blocks=[first], rows=len(rows), rows_left=len(rows) - len(first), blocks_left=0, alone=alone
+    )
 
 
-def _key(row: Iterable[object]) -> tuple[object, ...]:
-    """A row that can be counted; 1 is 1.0, and true is not 1."""
+def _row_key(row: Iterable[object]) -> tuple[object, ...]:
+    """Return a hashable key of a row, in which 1 equals 1.0 and true does not equal 1."""
     return tuple(
         cell if isinstance(cell, int | float) and not isinstance(cell, bool) else _cell_text(cell)
         for cell in row
@@ -179,6 +186,6 @@ def _key(row: Iterable[object]) -> tuple[object, ...]:
 
 
 def _first_lines(text: str) -> tuple[str, int]:
-    """The first lines of a script, and how many were left out."""
+    """Return the first lines of a script, and the number of lines left out."""
     lines = text.strip("\n").split("\n")
-    return "\n".join(map(_cut, lines[:LINES_MAX])), max(0, len(lines) - LINES_MAX)
+    return "\n".join(map(_shortened_text, lines[:LINES_MAX])), max(0, len(lines) - LINES_MAX)

@@ -1,1 +1,1 @@
-"""Processes that ask one engine, and which engines there are."""
+"""The processes that run engines, and the list of engines."""

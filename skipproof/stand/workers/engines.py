@@ -1,4 +1,4 @@
-"""The engines that can be put on the stand: those of this package, and those of installed entry points."""
+"""The engines of the stand: those of this package, and those of installed entry points."""
 
 import importlib.util
 import sys
@@ -21,12 +21,12 @@ _BUILT_IN = {
     "skipproof": "pyspark",
     "spark": "pyspark",
 }
-# What installs a module in the release that the adapters know, where that is not the package of its name.
+# The requirement that installs a module, where it is not the package of the same name.
 _EXTRAS = {"pyspark": "skipproof[spark]"}
 
 
 class UnknownEngine(ValueError):
-    """No engine has that name, or its package is missing; the message names what there is."""
+    """No engine has that name, or its package is missing; the message names the engines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +37,18 @@ class Engine:
     command: tuple[str, ...]
 
 
-def names() -> tuple[str, ...]:
-    """The names of all engines, in order."""
+def engine_names() -> tuple[str, ...]:
+    """Return the names of all engines, sorted."""
     return tuple(sorted({*_BUILT_IN, *(point.name for point in entry_points(group=GROUP))}))
 
 
-def engine(name: str, *, python: str | None = None) -> Engine:
-    """The engine of a name.
+def find_engine(name: str, *, python: str | None = None) -> Engine:
+    """Return the engine of a name.
 
     Args:
-        python: The interpreter that its worker runs under, by default this one; only for engines of this
-            package.
+        python: The interpreter of its worker, by default this one; only for engines of this package.
     Raises:
-        UnknownEngine: there is none of that name, or it is not installed here.
+        UnknownEngine: there is no engine of that name, or it is not installed here.
     """
     if name in _BUILT_IN:
         if python is None and importlib.util.find_spec(_BUILT_IN[name]) is None:
@@ -62,12 +61,12 @@ def engine(name: str, *, python: str | None = None) -> Engine:
         return Engine(name, (python or sys.executable, str(_WORKER), name))
     for point in entry_points(group=GROUP):
         if point.name == name:
-            return Engine(name, tuple(_command(point.load())))
-    raise UnknownEngine(f"there is no engine {name}; there are {', '.join(names())}")
+            return Engine(name, tuple(_entry_point_command(point.load())))
+    raise UnknownEngine(f"there is no engine {name}; there are {', '.join(engine_names())}")
 
 
-def _command(loaded: object) -> Sequence[str]:
-    """An entry point names a list of a program and its arguments, or a function that gives one."""
+def _entry_point_command(loaded: object) -> Sequence[str]:
+    """Return the command of an entry point, which is a list of strings or a function that returns one."""
     command = loaded() if callable(loaded) else loaded
     if isinstance(command, str) or not isinstance(command, Sequence):
         raise UnknownEngine(f"its entry point gives {command!r}; it must give a list: program, arguments")

@@ -5,12 +5,12 @@ import importlib.util
 import sys
 from pathlib import Path
 
-# A name that no environment of an engine has; adapters import each other relatively.
+# A package name that no engine's environment has; adapters import each other relatively.
 ADAPTERS = "skipproof_adapters"
 
 if __name__ == "__main__":
     if not getattr(sys.flags, "safe_path", False):
-        # Python has put this file's folder first, where modules like `report` would hide the engine's.
+        # Python has put this folder first on the path, where its modules could hide an engine's modules.
         del sys.path[0]
     folder = Path(__file__).parents[1] / "adapters"
     spec = importlib.util.spec_from_file_location(

@@ -1,4 +1,4 @@
-"""A process that asks one engine: it may be old, hang, or die, and none of it harms the stand.
+"""A process that runs one engine, so that an engine that hangs or crashes does not harm the stand.
 
 The protocol, JSON lines over standard input and output, is in `docs/reference/stand.md`.
 """
@@ -17,7 +17,7 @@ from typing import Any, Protocol, Self
 PROTOCOL = 1
 SECONDS_TO_START = 120.0
 SECONDS_TO_END = 5.0
-_STDERR_SHOWN = 300
+_STDERR_CHARACTERS_MAX = 300
 
 
 class WorkerError(Exception):
@@ -25,16 +25,16 @@ class WorkerError(Exception):
 
 
 class Died(Exception):
-    """The worker ended, or said something that is no reply, while it was asked."""
+    """The worker ended, or wrote something that is no reply, during a request."""
 
 
 class TimedOut(Exception):
-    """The worker did not answer in time, and was ended."""
+    """The worker did not reply in time, and was ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hello:
-    """What a worker says of its engine when it starts; `docs/reference/stand.md` has the fields."""
+    """The first message of a worker, about its engine; `docs/reference/stand.md` defines the fields."""
 
     engine: str
     version: str
@@ -49,36 +49,36 @@ class Hello:
     layouts: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, said: Mapping[str, Any]) -> Self:
-        """Read the first line that a worker writes.
+    def from_message(cls, message: Mapping[str, Any]) -> Self:
+        """Read the first message of a worker.
 
         Raises:
-            WorkerError: it speaks another version of the protocol, or leaves out what it must say.
+            WorkerError: it has another version of the protocol, or lacks a field.
         """
-        if said.get("protocol") != PROTOCOL:
-            raise WorkerError(f"it speaks protocol {said.get('protocol')}; this stand speaks {PROTOCOL}")
-        missing = [name for name in ("engine", "version", "areas") if name not in said]
+        if message.get("protocol") != PROTOCOL:
+            raise WorkerError(f"it speaks protocol {message.get('protocol')}; this stand speaks {PROTOCOL}")
+        missing = [name for name in ("engine", "version", "areas") if name not in message]
         if missing:
             fields = ", ".join(missing)
             raise WorkerError(f"its first line lacks {fields}; docs/reference/stand.md has the fields")
-        without, differs = said.get("without", {}), said.get("differs", {})
+        without, differs = message.get("without", {}), message.get("differs", {})
         return cls(
-            engine=said["engine"],
-            version=said["version"],
-            tables=said.get("tables", "files"),
-            areas=frozenset(said["areas"]),
+            engine=message["engine"],
+            version=message["version"],
+            tables=message.get("tables", "files"),
+            areas=frozenset(message["areas"]),
             functions_missing=frozenset(without.get("functions", ())),
             types_missing=frozenset(without.get("types", ())),
             joins_missing=frozenset(without.get("joins", ())),
             differs=frozenset(word for words in differs.values() for word in words),
-            settings=said.get("settings", {}),
-            writes=bool(said.get("writes", False)),
-            layouts=said.get("layouts", {}),
+            settings=message.get("settings", {}),
+            writes=bool(message.get("writes", False)),
+            layouts=message.get("layouts", {}),
         )
 
 
-class Asked(Protocol):
-    """What the stand asks: an engine's worker, or an engine in the same process."""
+class EngineClient(Protocol):
+    """A client of an engine: its worker, or an engine in the same process."""
 
     hello: Hello
 
@@ -87,19 +87,19 @@ class Asked(Protocol):
 
 
 class Worker:
-    """One engine's process; started anew after it died. What it leaves in its `TMPDIR` is removed with it.
+    """The process of one engine; it is started again after it ended, and its `TMPDIR` is removed.
 
     Args:
         command: The program and its arguments.
-        seconds_max: How long a reply may take.
+        seconds_max: The time limit of a reply.
     Raises:
-        WorkerError: it does not start, or its first line is not as it should be.
+        WorkerError: it does not start, or its first line is no valid message.
     """
 
     def __init__(self, command: Sequence[str], *, seconds_max: float = 30.0) -> None:
         self._command = list(command)
         self._seconds_max = seconds_max
-        self._asked = 0
+        self._request_count = 0
         self._start()
 
     def __enter__(self) -> Self:
@@ -112,26 +112,26 @@ class Worker:
         """Send one request and wait for its reply.
 
         Raises:
-            Died, TimedOut: and the next request goes to a new process.
+            Died, TimedOut: there is no reply; the next request starts a new process.
         """
         if self._process.poll() is not None:
             self.close()
             self._start()
-        self._asked += 1
+        self._request_count += 1
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write(json.dumps({"id": self._asked, **request}) + "\n")
+            self._process.stdin.write(json.dumps({"id": self._request_count, **request}) + "\n")
             self._process.stdin.flush()
         except OSError as error:
-            # It reads no more, so that it is about to end; its status says why.
+            # The process reads no more, so it is about to end: wait for its status, which the error contains.
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(SECONDS_TO_END)
             self.close()
             raise Died(self._last_words()) from error
         reply = self._next_line(self._seconds_max)
-        if reply.get("id") != self._asked:
+        if reply.get("id") != self._request_count:
             self.close()
-            raise Died(f"a reply to {reply.get('id')} where one to {self._asked} was due")
+            raise Died(f"a reply to {reply.get('id')} where one to {self._request_count} was due")
         return reply
 
     def close(self) -> None:
@@ -141,15 +141,15 @@ class Worker:
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
             assert pipe is not None
-            # What the process did not read is still to be written.
+            # Closing flushes input that the process has not read.
             with contextlib.suppress(BrokenPipeError):
                 pipe.close()
         self._directory.cleanup()
 
     def _start(self) -> None:
-        # Open for as long as the process may write into it.
+        # The file stays open as long as the process may write into it.
         self._errors = tempfile.TemporaryFile(mode="w+", errors="replace")  # noqa: SIM115
-        # The engine's own children may still write while it is removed.
+        # Processes that the engine started may still write while the directory is removed.
         self._directory = tempfile.TemporaryDirectory(prefix="skipproof-", ignore_cleanup_errors=True)
         try:
             self._process = subprocess.Popen(
@@ -159,16 +159,16 @@ class Worker:
                 stderr=self._errors,
                 encoding="utf-8",
                 env=os.environ | {"TMPDIR": self._directory.name},
-                # The keyboard interrupts the stand, which then ends its workers.
+                # In a session of its own the worker gets no Ctrl-C; the stand ends it.
                 start_new_session=True,
             )
         except OSError as error:
             self._directory.cleanup()
             raise WorkerError(f"{self._command[0]} cannot be started: {error}") from error
         self._lines: queue.Queue[str] = queue.Queue()
-        threading.Thread(target=_copy, args=(self._process.stdout, self._lines), daemon=True).start()
+        threading.Thread(target=_copy_lines, args=(self._process.stdout, self._lines), daemon=True).start()
         try:
-            self.hello = Hello.of(self._next_line(SECONDS_TO_START))
+            self.hello = Hello.from_message(self._next_line(SECONDS_TO_START))
         except (Died, TimedOut, WorkerError) as error:
             self.close()
             raise WorkerError(f"{' '.join(self._command)}: {error}") from error
@@ -183,23 +183,23 @@ class Worker:
             self._process.wait()
             raise Died(self._last_words())
         try:
-            said = json.loads(line)
+            message = json.loads(line)
         except ValueError as error:
             self.close()
             raise Died(f"a line that is no JSON: {line[:80]!r}") from error
-        if not isinstance(said, dict):
+        if not isinstance(message, dict):
             self.close()
             raise Died(f"a line that is no JSON object: {line[:80]!r}")
-        return said
+        return message
 
     def _last_words(self) -> str:
         self._errors.seek(0)
-        words = " ".join(self._errors.read().split())[-_STDERR_SHOWN:]
+        words = " ".join(self._errors.read().split())[-_STDERR_CHARACTERS_MAX:]
         return f"it ended with status {self._process.poll()}{': ' + words if words else ''}"
 
 
-def _copy(lines: Any, into: queue.Queue[str]) -> None:
-    """Pass lines on, and an empty one at the end."""
+def _copy_lines(lines: Any, into: queue.Queue[str]) -> None:
+    """Put lines into a queue, and an empty line at the end."""
     for line in lines:
         into.put(line)
     into.put("")
