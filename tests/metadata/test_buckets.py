@@ -59,9 +59,9 @@ def _pool(type_: Type) -> list[Value]:
 
 
 def _scaled(unit: int, type_: Type) -> Value:
-    from pruning.rules.sets.decimals import scaled
+    from pruning.rules.sets.decimals import decimal_from_units
 
-    return scaled(unit, type_.scale)
+    return decimal_from_units(unit, type_.scale)
 
 
 @given(numbers=st.lists(st.integers(-(2**31), 2**31 - 1), min_size=1, max_size=30, unique=True))

@@ -25,7 +25,7 @@ from pruning.metadata.table.coverings import (
     may_be_inside,
     with_coverings,
 )
-from pruning.rules.sets.regions import EARTH_RADIUS_METERS, Box, Cap, Interval, Pair, Region
+from pruning.rules.sets.regions import EARTH_RADIUS_METERS, Box, Cap, CoordinatePair, Interval, Region
 
 Row = tuple[float | None, float | None]
 
@@ -334,7 +334,12 @@ def test_block_metadata_keeps_coverings_by_the_names_of_both_columns() -> None:
     """Whatever the names are; other fields there are left alone."""
     metadata = pa.table({"row_count": [1, 2]})
     lists = pa.array([[1, 3], None], LISTS)
-    pairs = [Pair("lat", "lon"), Pair("a`,`b", "c,d"), Pair("`s`.`lat`", "`s`.`lon`"), Pair("", "`")]
+    pairs = [
+        CoordinatePair("lat", "lon"),
+        CoordinatePair("a`,`b", "c,d"),
+        CoordinatePair("`s`.`lat`", "`s`.`lon`"),
+        CoordinatePair("", "`"),
+    ]
     table = with_coverings(metadata, dict.fromkeys(pairs, lists))
     assert coverings_of(table) == dict.fromkeys(pairs, lists)
     halves = pa.concat_tables([table.slice(1), table.slice(0, 1)])

@@ -174,7 +174,7 @@ POINTS: list[tuple[Type, Any, Any]] = [
     (types.BOOLEAN, cuts.of_values([False], types.BOOLEAN), (False,)),
     (types.BOOLEAN, cuts.FULL, (False, True)),
     (types.STRING, cuts.of_values([b"", b"a", b"a\0"], types.STRING), (b"", b"a", b"a\0")),
-    (types.STRING, cuts.prefixed(b"a", types.STRING), None),
+    (types.STRING, cuts.with_prefix(b"a", types.STRING), None),
     (types.STRING, cuts.above(b"a", types.STRING, inclusive=True), None),
     (types.DOUBLE, cuts.of_values([-0.0, 1.5], types.DOUBLE), (0.0, 1.5)),
     (types.DOUBLE, cuts.between(1.0, 1.5, types.DOUBLE), None),

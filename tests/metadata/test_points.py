@@ -15,10 +15,10 @@ from pruning.metadata.table import coverings
 from pruning.metadata.table.blocks import Shard
 from pruning.metadata.table.coverings import LISTS, NO_POINTS, coverings_of, with_coverings
 from pruning.metadata.table.points import attach, file_coverings, without
-from pruning.rules.sets.regions import Pair
+from pruning.rules.sets.regions import CoordinatePair
 from pruning.verdicts.classification import classify_blocks
 
-PAIR, OTHER = Pair("lat", "lon"), Pair("x", "y")
+PAIR, OTHER = CoordinatePair("lat", "lon"), CoordinatePair("x", "y")
 PARIS, YORK, SYDNEY = (48.85, 2.35), (40.7, -74.0), (-33.9, 151.2)
 
 
@@ -38,7 +38,7 @@ def write(file: Path, blocks: list[list[tuple[float | None, float | None]]]) -> 
     return str(file)
 
 
-def shard(metadata: pa.Table, lists: dict[Pair, pa.ListArray]) -> Shard:
+def shard(metadata: pa.Table, lists: dict[CoordinatePair, pa.ListArray]) -> Shard:
     files = tuple(dict.fromkeys(metadata["file"].to_pylist()))
     return Shard(files, with_coverings(metadata.select(["file", "row_group", "row_count"]), lists))
 
@@ -47,7 +47,7 @@ def shard(metadata: pa.Table, lists: dict[Pair, pa.ListArray]) -> Shard:
 def test_a_file_has_a_covering_for_each_row_group(tmp_path: Path) -> None:
     """Null where the columns are no pair of doubles, and where one is not there."""
     file = write(tmp_path / "a.parquet", [[PARIS, PARIS], [YORK, (None, 1.0)], [SYDNEY, (99.0, 0.0)]])
-    missing, strange = Pair("lat", "longitude"), Pair("id", "lon")
+    missing, strange = CoordinatePair("lat", "longitude"), CoordinatePair("id", "lon")
     found = file_coverings(file, [PAIR, OTHER, missing, strange], cells_max=8)
     paris, york, others = found[PAIR].to_pylist()
     assert (len(paris), len(york), len(others)) == (1, 1, 2)

@@ -30,7 +30,7 @@ from pruning.rules.interpreters.solver.steps import step_of
 from pruning.rules.interpreters.solver.theory import Theory
 from pruning.rules.sets.primitives import MICROS_PER_DAY
 from pruning.rules.time.cycles import CYCLES
-from pruning.rules.time.steps import Action, Bend, Step
+from pruning.rules.time.steps import Action, Envelope, Step
 
 ZONE = "America/St_Johns"
 HOUR = 3_600_000_000
@@ -145,7 +145,7 @@ def _meaning_of(node: Expression) -> Callable[..., Outcome] | None:
 
 
 def _step(theory: Theory, action: Action, value: Any, **parts: Any) -> Any:
-    return step_of(theory, Step(action, **parts), Bend.HERE, value)
+    return step_of(theory, Step(action, **parts), Envelope.HERE, value)
 
 
 def _local(theory: Theory, value: Any) -> Any:

@@ -38,7 +38,7 @@ from pruning.rules.text import (
     preimages,
     regular_expressions,
 )
-from pruning.rules.text.characters import language
+from pruning.rules.text.characters import byte_language
 
 Sets = tuple[Values, Values]
 VALUES = [
@@ -102,17 +102,17 @@ def of_text(meaning: Callable[[str], str | int]) -> Callable[[bytes], Any]:
 def changed(module: Any, name: str, value: object) -> Iterator[None]:
     """A module with something else in it, and nothing remembered."""
     cached = (
-        letter_case.becoming,
-        letter_case._changes,
+        letter_case.case_preimage,
+        letter_case._case_changes,
         letter_case._image_moves,
-        ascii_case.becoming_roughly,
-        regular_expressions.matches,
+        ascii_case.case_preimage_over_ascii,
+        regular_expressions.match_sets,
     )
     with mock.patch.object(module, name, value):
-        for function in (*cached, preimages.trimmed, preimages.cut_out, patterns._searched):
+        for function in (*cached, preimages.trim_preimage, preimages.substring_preimage, patterns._searched):
             function.cache_clear()
         yield
-    for function in (*cached, preimages.trimmed, preimages.cut_out, patterns._searched):
+    for function in (*cached, preimages.trim_preimage, preimages.substring_preimage, patterns._searched):
         function.cache_clear()
 
 
@@ -164,9 +164,9 @@ def _wildcard_is_a_byte(pattern: bytes) -> Sets:
 
 def _whole_match(pattern: bytes) -> Sets:
     """RLIKE taken to match the whole text."""
-    found = java_patterns.found_in(b"^(" + pattern + b")$")
+    found = java_patterns.parse_search(b"^(" + pattern + b")$")
     assert found is not None
-    matched = regular_expressions.matches(found)
+    matched = regular_expressions.match_sets(found)
     assert matched is not None
     return matched.true, matched.false
 
@@ -174,7 +174,9 @@ def _whole_match(pattern: bytes) -> Sets:
 def _faults_match_nothing() -> Sets:
     """Strings that are not UTF-8 taken for strings that no pattern matches."""
     with changed(
-        regular_expressions, "language", lambda machine: language(replace(machine, faulty=lambda _: False))
+        regular_expressions,
+        "byte_language",
+        lambda machine: byte_language(replace(machine, accepts_malformed=lambda _: False)),
     ):
         return patterns.like_sets(b"a_%", "\\")
 
@@ -185,8 +187,8 @@ def _length_in_bytes(wanted: Any) -> Language | None:
 
 def _only_shorter(wanted: Any) -> Values:
     """RPAD taken to pad, not to cut."""
-    padded = preimages.padded(wanted, 2, " ")
-    short = preimages.of_length(cuts.below(2, INTEGER, inclusive=True))
+    padded = preimages.pad_preimage(wanted, 2, " ")
+    short = preimages.length_preimage(cuts.below(2, INTEGER, inclusive=True))
     assert padded is not None
     assert short is not None
     return value_sets.intersection(padded, short)
@@ -206,7 +208,7 @@ def _unambiguous(function: Function, *letters: str) -> dict[Function, dict[str, 
 
 
 def _becoming(function: Function) -> Callable[[Any], Language | None]:
-    return lambda wanted: letter_case.becoming(function, wanted)
+    return lambda wanted: letter_case.case_preimage(function, wanted)
 
 
 def _final_sigma(value: bytes) -> bytes | None:
@@ -251,8 +253,8 @@ TWINS: Mapping[str, Predicate | Preimage] = {
         under(
             java_patterns,
             "_END",
-            regular_expressions.Either(
-                (regular_expressions.EMPTY, regular_expressions.Letters(((10, 10), (13, 13))))
+            regular_expressions.Alternation(
+                (regular_expressions.EMPTY, regular_expressions.CharacterClass(((10, 10), (13, 13))))
             ),
             found_in(b"\r$"),
         ),
@@ -266,7 +268,7 @@ TWINS: Mapping[str, Predicate | Preimage] = {
     "RLIKE of the whole": Predicate(found_in(b"a"), lambda: _whole_match(b"a"), rlike(Regex("a", "a"))),
     "contains as prefix": Predicate(
         lambda: patterns._searched(b"b", at_end=False),
-        lambda: exactly(cuts.prefixed(b"b", STRING)),
+        lambda: exactly(cuts.with_prefix(b"b", STRING)),
         lambda value: b"b" in value,
     ),
     "endswith as contains": Predicate(
@@ -287,7 +289,7 @@ TWINS: Mapping[str, Predicate | Preimage] = {
     "UPPER character for character": Preimage(
         language_of(b"SS", "SSÉ".encode()),
         _becoming(Function.UPPER),
-        under(letter_case, "changed", _simple, _becoming(Function.UPPER)),
+        under(letter_case, "python_case", _simple, _becoming(Function.UPPER)),
         of_text(str.upper),
     ),
     "LOWER without final sigma": Preimage(
@@ -310,70 +312,73 @@ TWINS: Mapping[str, Predicate | Preimage] = {
     ),
     "letters without case": Preimage(
         language_of("É".encode()),
-        lambda wanted: ascii_case.becoming_roughly(Function.UPPER, wanted),
+        lambda wanted: ascii_case.case_preimage_over_ascii(Function.UPPER, wanted),
         under(
             ascii_case,
             "_OTHER_CHARACTERS",
             (),
-            lambda wanted: ascii_case.becoming_roughly(Function.UPPER, wanted),
+            lambda wanted: ascii_case.case_preimage_over_ascii(Function.UPPER, wanted),
         ),
         of_text(str.upper),
     ),
     "TRIM of tabs too": Preimage(
         language_of(b"a\t", b"\ta", b"\t"),
-        lambda wanted: preimages.trimmed(wanted, " ", leading=True, trailing=True),
-        lambda wanted: preimages.trimmed(wanted, " \t", leading=True, trailing=True),
+        lambda wanted: preimages.trim_preimage(wanted, " ", leading=True, trailing=True),
+        lambda wanted: preimages.trim_preimage(wanted, " \t", leading=True, trailing=True),
         of_text(lambda s: s.strip(" ")),
     ),
     "LTRIM as TRIM": Preimage(
         A_SPACE,
-        lambda wanted: preimages.trimmed(wanted, " ", leading=True, trailing=False),
-        lambda wanted: preimages.trimmed(wanted, " ", leading=True, trailing=True),
+        lambda wanted: preimages.trim_preimage(wanted, " ", leading=True, trailing=False),
+        lambda wanted: preimages.trim_preimage(wanted, " ", leading=True, trailing=True),
         of_text(lambda s: s.lstrip(" ")),
     ),
     "SUBSTRING by bytes": Preimage(
         cuts.of_values(["éa".encode(), "aé".encode()], STRING),
-        lambda wanted: interval_preimages.starting(wanted, 2),
+        lambda wanted: interval_preimages.truncation_preimage(wanted, 2),
         under(
-            interval_preimages, "_WIDTHS", (1,) * 256, lambda wanted: interval_preimages.starting(wanted, 2)
+            interval_preimages,
+            "_WIDTHS",
+            (1,) * 256,
+            lambda wanted: interval_preimages.truncation_preimage(wanted, 2),
         ),
         of_text(lambda s: substring(s, 1, 2)),
     ),
     "SUBSTRING reads to the end alone": Preimage(
         cuts.of_values(["é".encode(), "aé".encode()], STRING),
-        lambda wanted: interval_preimages.starting(wanted, 2),
+        lambda wanted: interval_preimages.truncation_preimage(wanted, 2),
         under(
             interval_preimages,
             "_is_broken",
             lambda *_: False,
-            lambda wanted: interval_preimages.starting(wanted, 2),
+            lambda wanted: interval_preimages.truncation_preimage(wanted, 2),
         ),
         _reads_on,
     ),
     "SUBSTRING from 0 loses one": Preimage(
         language_of(b"ab"),
-        lambda wanted: preimages.cut_out(wanted, 0, 2),
-        lambda wanted: preimages.cut_out(wanted, 1, 1),
+        lambda wanted: preimages.substring_preimage(wanted, 0, 2),
+        lambda wanted: preimages.substring_preimage(wanted, 1, 1),
         of_text(lambda s: substring(s, 0, 2)),
     ),
     "SUBSTRING from the end stays inside": Preimage(
         language_of(b"a"),
-        lambda wanted: preimages.cut_out(wanted, -3, 2),
-        lambda wanted: preimages.surrounded(wanted, b"", b"b"),
+        lambda wanted: preimages.substring_preimage(wanted, -3, 2),
+        lambda wanted: preimages.concat_preimage(wanted, b"", b"b"),
         of_text(lambda s: substring(s, -3, 2)),
     ),
     "CONCAT forgets its end": Preimage(
         language_of(b"ab"),
-        lambda wanted: preimages.surrounded(wanted, b"", b"b"),
-        lambda wanted: preimages.surrounded(wanted, b"", b""),
+        lambda wanted: preimages.concat_preimage(wanted, b"", b"b"),
+        lambda wanted: preimages.concat_preimage(wanted, b"", b""),
         of_text(lambda s: s + "b"),
     ),
     "LENGTH in bytes": Preimage(
-        cuts.of_values([1], INTEGER), preimages.of_length, _length_in_bytes, of_text(len)
+        cuts.of_values([1], INTEGER), preimages.length_preimage, _length_in_bytes, of_text(len)
     ),
     "RPAD never cuts": Preimage(
         language_of(b"ab"),
-        lambda wanted: preimages.padded(wanted, 2, " "),
+        lambda wanted: preimages.pad_preimage(wanted, 2, " "),
         _only_shorter,
         of_text(lambda s: rpad(s, 2, " ")),
     ),

@@ -73,17 +73,17 @@ FACTS: Mapping[str, tuple[Callable[[], Any], Any, tuple[Any, str, Any]]] = {
     "a gap that is left backward": (
         lambda: _value(Action.INSTANT, _micros(2024, 3, 10, 2, 30), zone=NEW_YORK),
         _micros(2024, 3, 10, 7, 30),
-        (steps, "known_zone", lambda step: replace(_zone(), earliest=_backward())),
+        (steps, "zone_of", lambda step: replace(_zone(), earliest=_backward())),
     ),
     "the later instant of an overlap": (
         lambda: _value(Action.INSTANT, _micros(2024, 11, 3, 1, 30), zone=NEW_YORK),
         _micros(2024, 11, 3, 5, 30),
-        (steps, "known_zone", lambda step: replace(_zone(), earliest=_zone().latest)),
+        (steps, "zone_of", lambda step: replace(_zone(), earliest=_zone().latest)),
     ),
     "an hour truncated at another offset than its own": (
         lambda: _value(Action.TRUNCATE, _micros(2024, 11, 3, 6, 30), number=3_600_000_000, zone=NEW_YORK),
         _micros(2024, 11, 3, 6),
-        (zones.Zone, "resolved", lambda zone, local, offset: zone.earliest.at(local)),
+        (zones.Zone, "instant_at_offset", lambda zone, local, offset: zone.earliest.at(local)),
     ),
     "before 1970 toward zero": (
         lambda: _value(Action.INDEX, -500_000, number=1_000_000),
@@ -104,7 +104,7 @@ def _zone() -> zones.Zone:
     return found
 
 
-def _backward() -> zones.Shifts:
+def _backward() -> zones.PiecewiseShift:
     """Of a local time that is skipped the instant at the offset after the gap."""
     starts = tuple(start - 3_600_000_000 for start in _zone().latest.starts)
     return replace(_zone().earliest, starts=starts)

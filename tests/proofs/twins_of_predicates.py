@@ -26,11 +26,9 @@ from pruning.rules.families import (
     boolean,
     comparison,
     conditional,
+    conditions,
     leaves,
-    membership,
-    null_test,
     order,
-    quantifiers,
 )
 from pruning.rules.program.operations import Flag
 from pruning.rules.sets import cuts
@@ -83,13 +81,13 @@ def _not_swaps_null(analysis: Analysis, node: Any) -> Outcomes:
 
 def _null_test_ignores_nan(analysis: Analysis, node: Any) -> Outcomes:
     """IS NOT NULL needs a value inside the bounds; NaN is one outside."""
-    return replace(null_test.outcomes(analysis, node), false=NUMBERS)
+    return replace(conditions.null_outcomes(analysis, node), false=NUMBERS)
 
 
 def _in_ignores_null_member(analysis: Analysis, node: Any) -> Outcomes | None:
     """IN (..., NULL) taken as FALSE where nothing matches; it is NULL."""
     members = tuple(member for member in node.members if getattr(member, "value", 0) is not None)
-    return membership.outcomes(analysis, In(node.operand, members))
+    return conditions.in_outcomes(analysis, In(node.operand, members))
 
 
 def _constant_is_above_nan(analysis: Analysis, node: Any) -> Outcomes | None:
@@ -171,7 +169,7 @@ def _exists_is_never_true_of_some(
 ) -> Flag:
     """exists read as forall: every element must satisfy the body."""
     build = analysis.build
-    flag = quantifiers.may(analysis, node, environment, truth)
+    flag = conditions.may_hold_of_elements(analysis, node, environment, truth)
     if truth is not Truths.TRUE:
         return flag
     return build.and_(flag, build.not_(analysis.may(node.body, environment, Truths.FALSE)))
@@ -191,7 +189,7 @@ def _element_narrowed(analysis: Analysis, node: Any, environment: Environment, t
 
 def _elements_are_not_null(analysis: Analysis, node: Any, environment: Environment) -> Range:
     """Elements taken never to be NULL."""
-    return ranges.not_null(analysis.build, quantifiers.element_range(analysis, node, environment))
+    return ranges.not_null(analysis.build, conditions.element_range(analysis, node, environment))
 
 
 def _literal_null_is_value(analysis: Analysis, node: Any, environment: Environment) -> Range:
@@ -263,7 +261,7 @@ TWINS: Mapping[str, Twin] = {
     "no empty arrays": Twin(trees.Quantified, Rule(may=_empty_arrays_are_forgotten), "quantifiers", "exists"),
     "one element for all": Twin(
         trees.Quantified,
-        replace(quantifiers.QUANTIFIED, assume=_element_narrowed),
+        replace(conditions.QUANTIFIED, assume=_element_narrowed),
         "quantifiers",
         "two elements",
     ),

@@ -15,7 +15,7 @@ from pruning.expressions.types import DOUBLE
 from pruning.metadata.views.lanes import Blocks
 from pruning.rules.interpreters import adaptive, exact
 from pruning.rules.interpreters.exact import Cell
-from pruning.rules.program.flag_trees import Join, Leaf, Tree, conjoined, leaves, tree_of
+from pruning.rules.program.flag_trees import Connective, Leaf, Tree, implied_flags, leaves, tree_of
 from pruning.rules.program.operations import Input, Op, Program
 from pruning.rules.sets.truths import Match
 from pruning.verdicts.classification import classify_blocks, classify_within, compile_predicate
@@ -145,7 +145,7 @@ def test_a_tree_has_the_value_of_its_flags(case: Case) -> None:
     """ADAPT-3. Also where what the first flag implies is left out; and it is no larger than its program."""
     program = compile_predicate(case.predicate)
     may_true, *others = program.outputs
-    implied = conjoined(program, may_true)
+    implied = implied_flags(program, may_true)
     first, rest = tree_of(program, may_true), tree_of(program, *others, true=implied)
     assert sum(1 for _ in (*leaves(first), *leaves(rest))) <= 4 * len(program.operations)
     inputs = Blocks.of(case.metadata).inputs(program, 0, case.metadata.num_rows)
@@ -168,7 +168,7 @@ def _joined_wrongly(tree: Tree) -> Tree:
     """A twin: an AND is asked as if any child could decide that it holds."""
     if isinstance(tree, Leaf):
         return tree
-    return Join(Op.OR, tuple(map(_joined_wrongly, tree.children)))
+    return Connective(Op.OR, tuple(map(_joined_wrongly, tree.children)))
 
 
 @pytest.mark.parametrize("twin", ["the rest asked first", "everything implied", "any for all"])
@@ -179,7 +179,7 @@ def test_broken_twins_are_found(twin: str, monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setattr(adaptive, "tree_of", lambda program, *flags, true=(): build(program, *flags[:1]))
     elif twin == "everything implied":
         monkeypatch.setattr(
-            adaptive, "conjoined", lambda program, flag: frozenset(range(len(program.operations)))
+            adaptive, "implied_flags", lambda program, flag: frozenset(range(len(program.operations)))
         )
     else:
         monkeypatch.setattr(

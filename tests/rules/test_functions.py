@@ -48,7 +48,7 @@ def lanes(held: list[Value | None], type_: Type) -> pa.Array:
 @given(st.data())
 def test_arrow_casts_as_the_exact_primitive_does(data: st.DataObject) -> None:
     source, target = data.draw(st.sampled_from(TYPES)), data.draw(st.sampled_from(NUMBERS))
-    assume(source != target and primitives.order_keeping(source, target))
+    assume(source != target and primitives.keeps_order(source, target))
     held = data.draw(st.lists(st.none() | numbers(source), min_size=1, max_size=12))
     expected = [None if value is None else primitives.cast(value, source, target) for value in held]
     found = arrow_functions.cast(lanes(held, source), source, target, interpreter.lane_type(target))
@@ -103,7 +103,7 @@ def test_rounding_lies_between_its_sides_and_is_right_where_python_and_java_writ
 
 @given(st.data(), st.sampled_from(NUMBERS), st.sampled_from(NUMBERS))
 def test_limits_are_the_last_values_that_fit(data: st.DataObject, source: Type, target: Type) -> None:
-    assume(source != target and primitives.order_keeping(source, target) and not target.floating)
+    assume(source != target and primitives.keeps_order(source, target) and not target.floating)
     least, greatest = fitting.limits(lambda value: primitives.cast(value, source, target), source)
     value = data.draw(numbers(source))
     inside = (least is None or least <= value) and (greatest is None or value <= greatest)

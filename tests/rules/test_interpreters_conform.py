@@ -128,7 +128,7 @@ def storable(cells: list[Any], type_: Type) -> pa.Array:
 def draw_case(data: st.DataObject) -> tuple[str, Type, Type, list[Row], list[Value]]:
     """An operation, its type, the target of a cast, rows, and the members of a list."""
     operation, type_ = data.draw(st.sampled_from(OPERATIONS)), data.draw(st.sampled_from(TYPES))
-    targets = [target for target in TYPES if primitives.order_keeping(type_, target)]
+    targets = [target for target in TYPES if primitives.keeps_order(type_, target)]
     target = data.draw(st.sampled_from(targets))
     rows = data.draw(lanes(type_))
     pool = {row[1] for row in rows if row[1] is not None}

@@ -221,7 +221,7 @@ def _by_signed_bytes(self: Language, state: int, lower: bytes) -> bool:
         if any(self._may_follow(state, other) for other in greater):
             return True
         state = self.automaton.step(state, byte)
-    return self._live(state)
+    return self._can_accept(state)
 
 
 def _always_live(self: Language, state: int) -> bool:
@@ -235,7 +235,7 @@ TWINS: dict[str, tuple[str, Any]] = {
     "bytes are signed": ("_at_least", _by_signed_bytes),
     "no start of the upper bound is a member": ("_at_most", _no_start),
     "the upper bound is no member": ("_at_most", _below_only),
-    "every state is live": ("_live", _always_live),
+    "every state is live": ("_can_accept", _always_live),
 }
 
 
@@ -279,7 +279,7 @@ def test_the_hull_of(case: str) -> None:
 
 
 def test_the_hull_of_a_prefix_is_its_interval() -> None:
-    having = of_cuts(cuts.prefixed(b"ab\xff", BINARY))
+    having = of_cuts(cuts.with_prefix(b"ab\xff", BINARY))
     assert having is not None
     assert having.hull() == (b"ab\xff", b"ac")
 
@@ -334,7 +334,7 @@ def test_bytes_that_are_said_to_be_alike_are_stepped_once() -> None:
         return byte
 
     odd = bytes(byte % 2 for byte in range(256))
-    language = languages.from_automaton(2, step, lambda state: state == 1, alike=odd)
+    language = languages.from_automaton(2, step, lambda state: state == 1, byte_classes=odd)
     assert set(asked) == {0, 1}
     assert language is not None
     assert [language.holds(bytes([byte])) for byte in (0, 1, 254, 255)] == [False, True, False, True]

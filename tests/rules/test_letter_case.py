@@ -102,8 +102,8 @@ def test_no_locale_makes_a_text_what_is_not_in_the_sets(spark, locale: str) -> N
 def becoming(function: Function, wanted: languages.Language) -> list[languages.Language]:
     """What is said of each letter, and what of ASCII alone."""
     both = (
-        letter_case.becoming(function, wanted),
-        ascii_case.becoming_roughly(function, wanted),
+        letter_case.case_preimage(function, wanted),
+        ascii_case.case_preimage_over_ascii(function, wanted),
     )
     return [found for found in both if found is not None]
 
@@ -119,7 +119,7 @@ def test_many_wildcards_under_a_case_are_exact_in_ascii(function: Function, data
     for sets in patterns.like_sets(shape.encode(), "\\"):
         wanted = value_sets.as_language(sets)
         assert wanted is not None
-        found = ascii_case.becoming_roughly(function, wanted)
+        found = ascii_case.case_preimage_over_ascii(function, wanted)
         assert found is not None
         if value.isascii() or not set(value) & set("Ii"):
             assert found.holds(value.encode()) is wanted.holds(changed.encode())
@@ -131,7 +131,7 @@ def test_a_long_pattern_under_a_case_is_decided_by_its_beginning() -> None:
     """It takes too many states for each letter to be known, and is no less tight in ASCII."""
     wanted = patterns.like_sets(b"warehouse/n______________1", "\\")[0]
     assert isinstance(wanted, languages.Language)
-    assert letter_case.becoming(Function.LOWER, wanted) is None
+    assert letter_case.case_preimage(Function.LOWER, wanted) is None
     found = preimage(call(Function.LOWER), wanted)
     assert not value_sets.meets(b"Warehouse/s", b"Warehouse/t", found)
     assert value_sets.meets(b"Warehouse/n", b"Warehouse/o", found)

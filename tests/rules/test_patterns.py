@@ -137,7 +137,7 @@ def test_of_a_malformed_pattern_only_its_start_is_used(pattern: bytes, escape: s
 
 @given(regexes(), st.lists(st.sampled_from(SHORT + WRONG), max_size=30))
 def test_rlike_agrees_with_its_meaning(regex: Regex, values: list[bytes]) -> None:
-    assert java_patterns.found_in(regex.java.encode()) is not None
+    assert java_patterns.parse_search(regex.java.encode()) is not None
     check(RLike(S, regex.java.encode()), rlike(regex), values)
 
 
@@ -148,7 +148,7 @@ def test_rlike_agrees_with_its_meaning(regex: Regex, values: list[bytes]) -> Non
      "(" * 99 + ")" * 99],
 )  # fmt: skip
 def test_of_a_pattern_that_is_not_known_nothing_is_guessed(pattern: str) -> None:
-    assert java_patterns.found_in(pattern.encode()) is None
+    assert java_patterns.parse_search(pattern.encode()) is None
     found = outcomes(RLike(S, pattern.encode()))
     assert found.true.cuts.full
     assert found.false.cuts.full

@@ -87,7 +87,7 @@ def test_step_leaves_nothing_between(data: st.DataObject, type_: Type, sign: int
 
 @given(st.data(), st.sampled_from(TYPES), st.sampled_from(TYPES))
 def test_casts_keep_the_order(data: st.DataObject, source: Type, target: Type) -> None:
-    assume(primitives.order_keeping(source, target))
+    assume(primitives.keeps_order(source, target))
     low, high = sorted((data.draw(finite(source)), data.draw(finite(source))))
     casts = primitives.cast(low, source, target), primitives.cast(high, source, target)
     assert None in casts or primitives.at_most(*casts)

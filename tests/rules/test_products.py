@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pruning.expressions.types import BYTE, DOUBLE, FLOAT, INTEGER, LONG, SHORT, Type, Value, decimal
 from pruning.rules.interpreters import exact
 from pruning.rules.interpreters.arrow import interpreter
-from pruning.rules.program import products
+from pruning.rules.program import exact_arithmetic
 from pruning.rules.program.builder import Builder
 from pruning.rules.program.exact_arithmetic import ARITHMETIC
 from pruning.rules.program.operations import Aspect, Input, Op, Program
@@ -157,13 +157,13 @@ def test_doubles_at_the_edges(op: Op, left: float, right: float, result: float |
 @pytest.mark.parametrize(
     ("operate", "left", "right", "result"),
     [
-        (products.quotient, -7, 2, -3),
-        (products.remainder, -7, 2, -1),
-        (products.remainder, 7, -2, 1),
-        (products.quotient, -(2**63), -1, None),
-        (products.remainder, -(2**63), -1, 0),
-        (products.multiply, 2**32, 2**31, None),
-        (products.multiply, -(2**32), 2**31, -(2**63)),
+        (exact_arithmetic.quotient, -7, 2, -3),
+        (exact_arithmetic.remainder, -7, 2, -1),
+        (exact_arithmetic.remainder, 7, -2, 1),
+        (exact_arithmetic.quotient, -(2**63), -1, None),
+        (exact_arithmetic.remainder, -(2**63), -1, 0),
+        (exact_arithmetic.multiply, 2**32, 2**31, None),
+        (exact_arithmetic.multiply, -(2**32), 2**31, -(2**63)),
     ],
 )
 def test_bigints_at_the_edges(operate: Callable[..., Any], left: int, right: int, result: int | None) -> None:

@@ -16,10 +16,10 @@ from pruning.rules.sets.regions import (
     INTERVALS_MAX,
     Box,
     Cap,
+    CoordinatePair,
     Interval,
-    Pair,
-    asked,
-    turned,
+    longitude_intervals,
+    region_queries,
 )
 
 HALF_WAY_METERS = math.pi * EARTH_RADIUS_METERS
@@ -130,13 +130,18 @@ def past_the_meridian(cap: Cap) -> Box:
 def past_the_pole(cap: Cap) -> Box:
     """The twin that forgets what lies on the pole's other side."""
     box = cap.box()
-    return Box(latitudes=box.latitudes, longitudes=turned(cap.longitude - 90, cap.longitude + 90))
+    return Box(
+        latitudes=box.latitudes, longitudes=longitude_intervals(cap.longitude - 90, cap.longitude + 90)
+    )
 
 
 def box_of(cap: Cap, angle: float, aside: float) -> Box:
     degrees, turn = math.degrees(angle), math.degrees(aside)
     north, south = min(cap.latitude + degrees, 90.0), max(cap.latitude - degrees, -90.0)
-    return Box(latitudes=((south, north),), longitudes=turned(cap.longitude - turn, cap.longitude + turn))
+    return Box(
+        latitudes=((south, north),),
+        longitudes=longitude_intervals(cap.longitude - turn, cap.longitude + turn),
+    )
 
 
 @pytest.mark.parametrize(
@@ -181,10 +186,10 @@ def test_longitudes_turn_at_the_meridian_180(
     west: float, east: float, expected: tuple[Interval, ...]
 ) -> None:
     """Whatever is beyond it is on the other side."""
-    assert turned(west, east) == expected
+    assert longitude_intervals(west, east) == expected
 
 
-PAIR = Pair("lat", "lon")
+PAIR = CoordinatePair("lat", "lon")
 
 
 def between(low: float | None, high: float | None) -> ValueSet:
@@ -217,7 +222,7 @@ def test_a_conjunction_asks_for_the_box_of_its_values(
 ) -> None:
     """Worked cases."""
     box = Box(latitudes=latitudes, longitudes=longitudes, no_points=no_points)
-    ((pair, inside),) = asked([PAIR], {"lat": latitude, "lon": longitude})
+    ((pair, inside),) = region_queries([PAIR], {"lat": latitude, "lon": longitude})
     assert (pair, inside.longitude, inside.region) == (PAIR, "lon", box)
 
 
@@ -234,7 +239,7 @@ def test_a_conjunction_asks_for_the_box_of_its_values(
 )
 def test_nothing_is_asked_where_a_coordinate_may_be_null_or_anything(true: dict[str, ValueSet]) -> None:
     """A row with NULL is in no covering."""
-    assert asked([PAIR], true) == []
+    assert region_queries([PAIR], true) == []
 
 
 ENDS = st.sampled_from([-200.0, -180.0, -90.0, -1.0, 0.0, 1.0, 90.0, 180.0, 200.0, None])
@@ -261,7 +266,7 @@ def test_a_row_that_satisfies_the_conjunction_is_in_the_region(
 ) -> None:
     """GEO-2. As a point of the box, or as one that is no point."""
     inside = within(latitudes, latitude) and within(longitudes, longitude)
-    for _, found in asked([PAIR], {"lat": latitudes, "lon": longitudes}):
+    for _, found in region_queries([PAIR], {"lat": latitudes, "lon": longitudes}):
         assert isinstance(found.region, Box)
         is_point = abs(latitude) <= 90 and abs(longitude) <= 180
         in_region = holds(found.region, (latitude, longitude)) if is_point else found.region.no_points
@@ -276,6 +281,6 @@ def within(values: ValueSet, value: float) -> bool:
 def test_many_intervals_are_asked_for_as_one() -> None:
     """So that a region stays small."""
     many = ValueSet(cuts.of_values(map(float, range(2 * INTERVALS_MAX)), DOUBLE))
-    ((_, inside),) = asked([PAIR], {"lat": many, "lon": FIVE})
+    ((_, inside),) = region_queries([PAIR], {"lat": many, "lon": FIVE})
     assert isinstance(inside.region, Box)
     assert inside.region.latitudes == ((0.0, 2.0 * INTERVALS_MAX - 1),)

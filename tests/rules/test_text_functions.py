@@ -146,7 +146,7 @@ def test_truncation_keeps_the_order_of_all_bytes(bound: bytes, values: list[byte
     for one, other in itertools.pairwise(sorted([*values, bound])):
         assert start(one, length) <= start(other, length)
     for wanted in (cuts.above(bound, STRING, inclusive=True), cuts.of_values([bound, *values[:2]], STRING)):
-        found = interval_preimages.starting(wanted, length)
+        found = interval_preimages.truncation_preimage(wanted, length)
         for value in [*values, bound, bound[:-1], bound + b"\0", start(bound, length) + b"\xff"]:
             longer = [start(value + b"\0\0\0", count) for count in range(length + 1)]
             if any(len(less) < len(value) < len(more) for less, more in itertools.pairwise(longer)):
@@ -169,7 +169,7 @@ def test_constants_before_a_text_keep_intervals(
 ) -> None:
     bounds += [before + bound for bound in bounds]
     for wanted in (cuts.above(bounds[0], STRING, inclusive=False), cuts.of_values(bounds, STRING)):
-        found = interval_preimages.following(wanted, before)
+        found = interval_preimages.prefix_preimage(wanted, before)
         assert all(found.holds(value) is wanted.holds(before + value) for value in [*values, *bounds])
         assert found.first or b"" not in [point for point, _ in found.points[:1]] or found.holds(b"")
 

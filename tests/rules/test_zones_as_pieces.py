@@ -14,7 +14,7 @@ from pruning.rules.sets.cuts import Cuts
 from pruning.rules.sets.primitives import MICROS_PER_DAY
 from pruning.rules.time import zone_rules, zones
 from pruning.rules.time.steps import MICROS_MAX
-from pruning.rules.time.zones import PERIOD_MICROS, Shifts
+from pruning.rules.time.zones import PERIOD_MICROS, PiecewiseShift
 
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 NAMED = tuple(name for name in ZONES if "/" in name)
@@ -67,7 +67,7 @@ def test_an_instant_has_the_local_time_it_came_from_or_the_gap_is_added(
 def test_the_least_later_and_the_greatest_earlier_value_enclose_and_never_decrease(
     data: st.DataObject, name: str, which: str
 ) -> None:
-    shifts: Shifts = getattr(known(name), which)
+    shifts: PiecewiseShift = getattr(known(name), which)
     low, high = sorted(data.draw(st.tuples(drawn_instants(name), drawn_instants(name))))
     near = low + data.draw(st.integers(0, 3 * HOUR))
     for one, other in ((low, high), (low, near)):
@@ -81,7 +81,7 @@ def test_the_least_later_and_the_greatest_earlier_value_enclose_and_never_decrea
 @pytest.mark.parametrize("which", SHIFTS)
 def test_the_least_later_and_the_greatest_earlier_value_are_attained(name: str, which: str) -> None:
     """No bound is looser than it must be: some number within two days has it."""
-    shifts: Shifts = getattr(known(name), which)
+    shifts: PiecewiseShift = getattr(known(name), which)
     for number in instants(name)[::7]:
         ends = [end for _, end, _ in shifts.pieces(number, number + zones.REACH_MICROS) if end is not None]
         assert shifts.least_from(number) == min(shifts.at(place) for place in (number, *ends))
@@ -97,7 +97,7 @@ def test_the_least_later_and_the_greatest_earlier_value_are_attained(name: str, 
 def test_below_holds_exactly_the_numbers_on_which_the_function_is_below(
     data: st.DataObject, name: str, which: str
 ) -> None:
-    shifts: Shifts = getattr(known(name), which)
+    shifts: PiecewiseShift = getattr(known(name), which)
     value = data.draw(drawn_locals(name))
     number = data.draw(drawn_instants(name) | st.integers(value - 30 * HOUR, value + 30 * HOUR))
     below: Cuts = shifts.below(value)
@@ -180,11 +180,11 @@ def test_other_names_are_not_known(name: str) -> None:
 
 
 def test_a_footer_without_meaning_makes_a_zone_unknown() -> None:
-    assert zone_rules._footer("EST5EDT") is None
-    assert zone_rules._footer("<-02>2<-01>,M3.5.0/-1,M10.5.0/0") == zone_rules.YearlyRule(
+    assert zone_rules._parse_footer("EST5EDT") is None
+    assert zone_rules._parse_footer("<-02>2<-01>,M3.5.0/-1,M10.5.0/0") == zone_rules.YearlyRule(
         standard=-7200, daylight=-3600, starts=("M3.5.0", -3600), ends=("M10.5.0", 0)
     )
-    assert zone_rules._footer("<+0545>-5:45") == 20_700
+    assert zone_rules._parse_footer("<+0545>-5:45") == 20_700
 
 
 @pytest.mark.parametrize(("date", "expected"), [("J60", 60), ("59", 59), ("J59", 58)])

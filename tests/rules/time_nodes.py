@@ -19,7 +19,7 @@ from pruning.expressions.types import (
 )
 from pruning.rules.time import steps
 from pruning.rules.time.cycles import CYCLES, OF_TIME
-from pruning.rules.time.step_chains import Chain, chain
+from pruning.rules.time.step_chains import StepChain, step_chain
 
 T, D, N = Column("t", TIMESTAMP), Column("d", DATE), Column("n", TIMESTAMP_NTZ)
 UNITS = ("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
@@ -75,8 +75,8 @@ def operand(node: Expression) -> Column:
 
 
 @cache
-def chain_of(node: Expression) -> Chain:
-    found = chain(node)
+def chain_of(node: Expression) -> StepChain:
+    found = step_chain(node)
     assert found is not None
     return found
 

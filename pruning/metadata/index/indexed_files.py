@@ -25,7 +25,7 @@ from pruning.metadata.table.memberships import FIELD
 from pruning.metadata.table.points import file_coverings
 from pruning.metadata.table.reading import Outcome, to_bytes
 from pruning.metadata.table.structs import field_of, made_of
-from pruning.rules.sets.regions import Pair
+from pruning.rules.sets.regions import CoordinatePair
 
 _LOCATORS = ("file", "row_group", "row_count")
 _UNFITTING = b"skipproof.unfitting"
@@ -56,7 +56,7 @@ class _File:
     locators: pa.Table
     types: dict[str, Type]
     found: list[dict[str, Distinct | None]] | list[dict[str, Filter]]
-    coverings: Mapping[Pair, pa.ListArray]
+    coverings: Mapping[CoordinatePair, pa.ListArray]
 
 
 def index_files(
@@ -74,7 +74,7 @@ def index_files(
     """
     failures: dict[str, str] = {}
     budget = Budget(bytes_per_block, bits_per_value)
-    pairs = [Pair(*names) for names in points]
+    pairs = [CoordinatePair(*names) for names in points]
     cells_max = min(CELLS_MAX, bytes_per_block // CELL_BYTES)
     alike: dict[tuple[tuple[str, Type], ...], list[_File]] = {}
     for file in files:
@@ -99,7 +99,7 @@ def unfitting(table: pa.Table) -> dict[str, Unfitting]:
 def _read(
     file: str,
     columns: Sequence[str] | None,
-    coverings: Mapping[Pair, pa.ListArray],
+    coverings: Mapping[CoordinatePair, pa.ListArray],
     budget: Budget | None,
 ) -> _File:
     """Summarize a file's values; without a budget for its data, take the filters that it brings along."""

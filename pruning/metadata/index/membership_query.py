@@ -28,7 +28,7 @@ from pruning.rules.interpreters.arrow import kernels
 from pruning.rules.interpreters.arrow.interpreter import lane_type
 from pruning.rules.sets import primitives
 from pruning.rules.sets.cuts import Cut, Cuts
-from pruning.rules.sets.decimals import scaled
+from pruning.rules.sets.decimals import decimal_from_units
 from pruning.rules.sets.languages import Language
 
 # A program looks for no more values than this one by one.
@@ -105,7 +105,7 @@ def _least(type_: Type) -> Value:
     if type_.kind is Kind.BOOLEAN:
         return False
     if type_.kind is Kind.DECIMAL:
-        return scaled(1 - 10**type_.precision, type_.scale)
+        return decimal_from_units(1 - 10**type_.precision, type_.scale)
     if type_.integer_range is not None:
         return type_.integer_range[0]
     return float("-inf") if type_.floating else b""

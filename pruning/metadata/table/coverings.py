@@ -36,10 +36,10 @@ from pruning.rules.sets.regions import (
     POLAR_DEGREES,
     Box,
     Cap,
+    CoordinatePair,
     Interval,
-    Pair,
     Region,
-    turned,
+    longitude_intervals,
 )
 
 FIELD = "coverings"
@@ -105,7 +105,7 @@ def may_be_inside(coverings: pa.ListArray, region: Region, start: int, size: int
     return pc.or_(pa.array(np.diff(counts) > 0), lists.is_null())
 
 
-def with_coverings(metadata: pa.Table, lists: Mapping[Pair, pa.ListArray]) -> pa.Table:
+def with_coverings(metadata: pa.Table, lists: Mapping[CoordinatePair, pa.ListArray]) -> pa.Table:
     """Block metadata with the coverings of its blocks, a list for each, and no others."""
     names = [_key(pair) for pair in lists]
     if FIELD in metadata.column_names:
@@ -116,7 +116,7 @@ def with_coverings(metadata: pa.Table, lists: Mapping[Pair, pa.ListArray]) -> pa
     return metadata.append_column(FIELD, struct)
 
 
-def coverings_of(metadata: pa.Table) -> dict[Pair, pa.ListArray]:
+def coverings_of(metadata: pa.Table) -> dict[CoordinatePair, pa.ListArray]:
     """The coverings that block metadata has, each in one piece."""
     if FIELD not in metadata.column_names:
         return {}
@@ -125,12 +125,12 @@ def coverings_of(metadata: pa.Table) -> dict[Pair, pa.ListArray]:
     for field in struct.type:
         names = _KEY.fullmatch(field.name)
         if names is not None and field.type == LISTS:
-            pair = Pair(*(name.replace("``", "`") for name in names.groups()))
+            pair = CoordinatePair(*(name.replace("``", "`") for name in names.groups()))
             found[pair] = field_of(struct, field.name)
     return found
 
 
-def _key(pair: Pair) -> str:
+def _key(pair: CoordinatePair) -> str:
     return ",".join(map(quoted_name, (pair.latitude, pair.longitude)))
 
 
@@ -194,7 +194,9 @@ def _rectangles(box: Box) -> Iterator[tuple[Interval, Interval]]:
     meridians -180 and 180 are one.
     """
     longitudes = [
-        part for west, east in _padded(box.longitudes, LONGITUDE_MAX) for part in turned(west, east)
+        part
+        for west, east in _padded(box.longitudes, LONGITUDE_MAX)
+        for part in longitude_intervals(west, east)
     ]
     for low, high in _padded(box.latitudes, LATITUDE_MAX) if longitudes else ():
         south, north = max(low, -LATITUDE_MAX), min(high, LATITUDE_MAX)

@@ -9,15 +9,15 @@ from pruning.metadata.files.locations import locate
 from pruning.metadata.table.blocks import Shard
 from pruning.metadata.table.coverings import CELLS_MAX, LISTS, covering, coverings_of, with_coverings
 from pruning.metadata.table.structs import whole
-from pruning.rules.sets.regions import Pair
+from pruning.rules.sets.regions import CoordinatePair
 
 # A block of which one of these differs is another block.
 _LOCATORS = ["file", "row_group", "row_count"]
 
 
 def file_coverings(
-    file: str, pairs: Iterable[Pair], *, cells_max: int = CELLS_MAX
-) -> dict[Pair, pa.ListArray]:
+    file: str, pairs: Iterable[CoordinatePair], *, cells_max: int = CELLS_MAX
+) -> dict[CoordinatePair, pa.ListArray]:
     """The coverings of a file's row groups; null for a pair that is not two of its columns of doubles.
 
     Args:
@@ -33,7 +33,7 @@ def file_coverings(
         return {pair: pa.array(_lists(reader, pair, cells_max), LISTS) for pair in pairs}
 
 
-def _lists(reader: pq.ParquetFile, pair: Pair, cells_max: int) -> Sequence[list[int] | None]:
+def _lists(reader: pq.ParquetFile, pair: CoordinatePair, cells_max: int) -> Sequence[list[int] | None]:
     schema, names = reader.schema_arrow, (pair.latitude, pair.longitude)
     if any(len(schema.get_all_field_indices(name)) != 1 for name in names):
         return [None] * reader.num_row_groups

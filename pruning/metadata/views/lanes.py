@@ -14,7 +14,7 @@ from pruning.metadata.table.schema import arrow_type, sql_type
 from pruning.metadata.table.structs import field_of, has_field, whole
 from pruning.rules.interpreters.arrow.interpreter import to_lanes
 from pruning.rules.program.operations import Aspect, Input, Program
-from pruning.rules.sets.regions import Inside, Pair
+from pruning.rules.sets.regions import CoordinatePair, RegionQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Blocks:
     row_count: pa.Array
     columns: pa.StructArray
     holdings: Holdings | None = None
-    coverings: Mapping[Pair, pa.ListArray] = field(default_factory=dict)
+    coverings: Mapping[CoordinatePair, pa.ListArray] = field(default_factory=dict)
     _parts: dict[tuple[str, str], pa.Array | None] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
@@ -110,8 +110,8 @@ class _Inputs(Mapping[Input, pa.Array]):
 
     def _may_be_inside(self, input_: Input) -> pa.Array:
         """Points that nothing is known of may be anywhere."""
-        assert isinstance(input_.asked, Inside)
-        coverings = self.blocks.coverings.get(Pair(input_.column, input_.asked.longitude))
+        assert isinstance(input_.asked, RegionQuery)
+        coverings = self.blocks.coverings.get(CoordinatePair(input_.column, input_.asked.longitude))
         if coverings is None:
             return pa.repeat(True, self.size)
         return may_be_inside(coverings, input_.asked.region, self.start, self.size)

@@ -33,7 +33,7 @@ from pruning.rules.program.operations import Aspect, Flag
 from pruning.rules.sets import value_sets
 from pruning.rules.sets.cuts import FULL
 from pruning.rules.sets.outcomes import Outcomes, ValueSet, of_boolean
-from pruning.rules.sets.regions import Pair
+from pruning.rules.sets.regions import CoordinatePair
 from pruning.rules.sets.truths import Truths
 
 
@@ -77,7 +77,7 @@ class Beyond:
     """
 
     indexed: frozenset[str] = frozenset()
-    points: tuple[Pair, ...] = ()
+    points: tuple[CoordinatePair, ...] = ()
 
 
 BOUNDS_ALONE = Beyond()

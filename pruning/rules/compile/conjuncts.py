@@ -10,7 +10,7 @@ from pruning.rules.analysis.evaluation import BOUNDS_ALONE, Analysis, Beyond, Ru
 from pruning.rules.compile.canonical import canonical
 from pruning.rules.compile.verdicts import truth_flags
 from pruning.rules.families.boolean import neutral_flags
-from pruning.rules.program.flag_trees import conjoined
+from pruning.rules.program.flag_trees import implied_flags
 from pruning.rules.program.operations import Flag, Program
 from pruning.rules.sets.truths import Truths
 
@@ -62,5 +62,5 @@ def _flags(
     for (operand, _), place in zip(asked, places, strict=True):
         parts = operand.operands if isinstance(operand, And) else ()
         if operand is form or any(part is form for part in parts):
-            found |= conjoined(program, place)
+            found |= implied_flags(program, place)
     return frozenset(found)

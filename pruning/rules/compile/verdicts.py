@@ -44,12 +44,12 @@ def truth_flags(analysis: Analysis, predicate: Expression) -> tuple[Flag, ...]:
 
 
 def _inside(analysis: Analysis, predicate: Expression) -> Iterator[Flag]:
-    """Whether rows may be in the regions that a conjunction asks for (`regions.asked`)."""
+    """Whether rows may be in the regions that a conjunction asks for (`regions.region_queries`)."""
     true: dict[str, ValueSet] = {}
     for conjunct in predicate.operands if isinstance(predicate, And) else (predicate,):
         found = analysis.outcomes(conjunct)
         if isinstance(found.subject, Column) and found.subject.type == DOUBLE:
             name = found.subject.name
             true[name] = true.get(name, EVERYTHING) & found.true
-    for pair, inside in regions.asked(analysis.beyond.points, true):
+    for pair, inside in regions.region_queries(analysis.beyond.points, true):
         yield analysis.build.flag_input(Aspect.MAY_BE_INSIDE, pair.latitude, DOUBLE, inside)

@@ -17,9 +17,9 @@ from pruning.rules.program.functions import Apply, Side
 from pruning.rules.program.operations import Bound, Flag
 from pruning.rules.sets import decimals, primitives
 from pruning.rules.sets.outcomes import ValueSet
-from pruning.rules.sets.primitives import ZONE_OFFSET_MICROS_MAX, order_keeping
-from pruning.rules.time.step_chains import chain
-from pruning.rules.time.text_casts import reads_times, text_preimage
+from pruning.rules.sets.primitives import ZONE_OFFSET_MICROS_MAX, keeps_order
+from pruning.rules.time.step_chains import step_chain
+from pruning.rules.time.text_casts import is_text_to_time, text_preimage
 
 _DOUBLE_DIGITS = 15  # a decimal of no more lies no nearer to an integer than doubles do
 _SATURATED = (Kind.INTEGER, Kind.LONG)  # narrower integers are cut out of an int
@@ -29,7 +29,7 @@ def cast_range(analysis: Analysis, node: Expression, environment: Environment) -
     """The operand's range in the other type.
 
     Claim     Each row's cast value lies in the range; rows on which the cast raises have none.
-    Premises  The cast keeps order (`primitives.order_keeping`); no zone is further than 18 hours
+    Premises  The cast keeps order (`primitives.keeps_order`); no zone is further than 18 hours
               from UTC (axiom ZONE, the limit of java.time.ZoneOffset).
     Proof     (1) lower <= v <= upper gives cast(lower) <= cast(v) <= cast(upper).
               (2) The values that fit in the type lie between two limits, because the cast keeps
@@ -45,7 +45,7 @@ def cast_range(analysis: Analysis, node: Expression, environment: Environment) -
     assert isinstance(node, Cast)
     build, known = analysis.build, analysis.range(node.operand, environment)
     source, target = known.type, node.type
-    if chain(node) is not None:
+    if step_chain(node) is not None:
         return time_range(analysis, node, environment)
     if _through_a_zone(source, target):
         return _zoned(build, known, target)  # (6)
@@ -53,7 +53,7 @@ def cast_range(analysis: Analysis, node: Expression, environment: Environment) -
         return _is_not_zero(build, known)
     if source.floating and target.kind is Kind.DECIMAL:
         return _by_text(build, known, target, node.mode)
-    if not order_keeping(source, target):
+    if not keeps_order(source, target):
         return ranges.anything(build, target)
     if _through_a_double(source, target) and node.mode is not Mode.LEGACY:
         return _rounded_first(build, known, target, node.mode)  # (5)
@@ -168,7 +168,7 @@ def _is_not_zero(build: Builder, known: Range) -> Range:
     """A number is FALSE where it is zero and TRUE elsewhere, NaN included."""
     zero = build.bound(_ZEROS.get(known.type.kind, 0), known.type)
     if known.type.kind is Kind.DECIMAL:
-        zero = build.bound(decimals.scaled(0, known.type.scale), known.type)
+        zero = build.bound(decimals.decimal_from_units(0, known.type.scale), known.type)
     not_zero = build.or_(build.maybe_less(known.lower, zero), build.maybe_less(zero, known.upper))
     is_zero = build.and_(build.maybe_at_most(known.lower, zero), build.maybe_at_most(zero, known.upper))
     return ranges.of_truths(
@@ -256,7 +256,7 @@ def _zoned(build: Builder, known: Range, target: Type) -> Range:
 
 def cast_preimage(node: Expression, values: ValueSet) -> tuple[Expression, ValueSet] | None:
     """Of dates and times, and of text that is cast to them, the values whose cast is in a set."""
-    if isinstance(node, Cast) and reads_times(node):
+    if isinstance(node, Cast) and is_text_to_time(node):
         return text_preimage(node, values)
     return time_preimage(node, values)
 

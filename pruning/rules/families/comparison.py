@@ -25,7 +25,7 @@ from pruning.rules.sets.outcomes import (
     NUMBERS,
     Outcomes,
     ValueSet,
-    mapped,
+    map_truths,
 )
 from pruning.rules.sets.truths import Truths
 
@@ -86,7 +86,7 @@ def outcomes(analysis: Analysis, node: Expression) -> Outcomes | None:
     if isinstance(right, Literal) and type_of(right) == type_:
         if type_ == BOOLEAN:
             table = {truth: _compare_booleans(operator, truth, right.value) for truth in Truths.ANY.members()}
-            return mapped(analysis.outcomes(left), table)
+            return map_truths(analysis.outcomes(left), table)
         return _with_constant(left, operator, right.value)
     if left == right and repeatable(left):
         return _with_itself(left, operator)

@@ -7,7 +7,7 @@ from pruning.rules.analysis.environment import Environment
 from pruning.rules.analysis.evaluation import Analysis, Rule
 from pruning.rules.analysis.ranges import Range
 from pruning.rules.families.choices import split
-from pruning.rules.sets.outcomes import Outcomes, choice, constant, mapped
+from pruning.rules.sets.outcomes import Outcomes, choice, constant, map_truths
 from pruning.rules.sets.truths import Truths
 
 
@@ -112,7 +112,7 @@ def coalesce_outcomes(analysis: Analysis, node: Expression) -> Outcomes | None:
     if type_of(node) != BOOLEAN:
         return None
     parts = [_boolean(analysis, operand) for operand in node.operands]
-    return choice([(mapped(part, _IS_NOT_NULL), part) for part in parts[:-1]], parts[-1])
+    return choice([(map_truths(part, _IS_NOT_NULL), part) for part in parts[:-1]], parts[-1])
 
 
 _IS_NOT_NULL = {Truths.TRUE: Truths.TRUE, Truths.FALSE: Truths.TRUE, Truths.NULL: Truths.FALSE}

@@ -9,7 +9,7 @@ from pruning.expressions.types import Kind, Type, Value
 from pruning.rules.analysis.ranges import Range, within
 from pruning.rules.program.builder import Builder
 from pruning.rules.program.operations import Bound, Flag
-from pruning.rules.sets.decimals import scaled
+from pruning.rules.sets.decimals import decimal_from_units
 from pruning.rules.sets.primitives import less
 
 Place: TypeAlias = Callable[[Value], Value | None]
@@ -81,7 +81,7 @@ def type_limits(build: Builder, type_: Type) -> tuple[Bound, Bound]:
 def _ordinals(type_: Type) -> tuple[Callable[[int], Value], int]:
     """The values of a type by their place from zero, and the greatest place on either side."""
     if type_.kind is Kind.DECIMAL:
-        return (lambda units: scaled(units, type_.scale)), 10**type_.precision - 1
+        return (lambda units: decimal_from_units(units, type_.scale)), 10**type_.precision - 1
     if type_.kind is Kind.DOUBLE:
         return (lambda place: _float_at(place, "<q", "<d")), _place(math.inf, "<d", "<q")
     if type_.kind is Kind.FLOAT:

@@ -12,7 +12,7 @@ from pruning.rules.families.operands import unbounded_where, zero
 from pruning.rules.program.builder import Builder
 from pruning.rules.program.functions import Apply
 from pruning.rules.program.operations import Bound, Flag
-from pruning.rules.sets.decimals import scaled
+from pruning.rules.sets.decimals import decimal_from_units
 
 _NEGATED_DIGITS_MAX = 34  # of java.math.MathContext.DECIMAL128
 
@@ -90,7 +90,9 @@ def _in_context(build: Builder, known: Range) -> Range:
     if known.type.kind is not Kind.DECIMAL or known.type.precision <= _NEGATED_DIGITS_MAX:
         return known
     units = 10**_NEGATED_DIGITS_MAX
-    least, greatest = (build.bound(scaled(sign * units, known.type.scale), known.type) for sign in (-1, 1))
+    least, greatest = (
+        build.bound(decimal_from_units(sign * units, known.type.scale), known.type) for sign in (-1, 1)
+    )
     rounded = build.or_(build.maybe_less(known.lower, least), build.maybe_less(greatest, known.upper))
     return unbounded_where(build, known, rounded)
 

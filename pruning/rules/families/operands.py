@@ -8,7 +8,7 @@ from pruning.expressions.types import Kind, Type, Value
 from pruning.rules.analysis.ranges import Range
 from pruning.rules.program.builder import Builder
 from pruning.rules.program.operations import Bound, Flag
-from pruning.rules.sets.decimals import scaled
+from pruning.rules.sets.decimals import decimal_from_units
 
 
 def fitted(build: Builder, exact: Range, mode: Mode) -> Range:
@@ -49,7 +49,7 @@ def number(units: int, type_: Type) -> Value:
     """An integer as a float, or as that many of the smallest units of an integer or decimal type."""
     if type_.floating:
         return float(units)
-    return scaled(units, type_.scale) if type_.kind is Kind.DECIMAL else units
+    return decimal_from_units(units, type_.scale) if type_.kind is Kind.DECIMAL else units
 
 
 def never_negative(build: Builder, bound: Bound) -> Flag:

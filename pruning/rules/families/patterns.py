@@ -16,7 +16,7 @@ from pruning.rules.sets.outcomes import NULL_ONLY, NUMBERS, Outcomes, ValueSet
 from pruning.rules.sets.value_sets import Values
 from pruning.rules.text import java_patterns, like_patterns
 from pruning.rules.text.characters import REPLACEMENT
-from pruning.rules.text.regular_expressions import Pattern, matches
+from pruning.rules.text.regular_expressions import Pattern, match_sets
 
 _Sets = tuple[Values, Values]
 _UNKNOWN: _Sets = (FULL, FULL)
@@ -93,23 +93,25 @@ def like_sets(pattern: bytes, escape: str) -> _Sets:
         return _prefixed(prefix)
     # Spark may make a pattern an equality, or a startswith, which compare bytes.
     by_bytes = chr(REPLACEMENT).encode() in pattern
-    return _matched(like_patterns.parsed(pattern, escape), prefix, by_bytes=by_bytes)  # (2)
+    return _matched(like_patterns.parse(pattern, escape), prefix, by_bytes=by_bytes)  # (2)
 
 
 def rlike_sets(pattern: bytes) -> _Sets:
     """The texts in which Java finds a pattern, and those in which it does not."""
-    return _matched(java_patterns.found_in(pattern), java_patterns.certain_prefix(pattern), by_bytes=False)
+    return _matched(
+        java_patterns.parse_search(pattern), java_patterns.certain_prefix(pattern), by_bytes=False
+    )
 
 
 def _matched(pattern: Pattern | None, prefix: bytes, *, by_bytes: bool) -> _Sets:
-    found = None if pattern is None else matches(pattern, by_bytes=by_bytes)
+    found = None if pattern is None else match_sets(pattern, by_bytes=by_bytes)
     if found is None:
-        return cuts.prefixed(prefix, BINARY), FULL
+        return cuts.with_prefix(prefix, BINARY), FULL
     return _simplest(found.true), _simplest(found.false)
 
 
 def _prefixed(prefix: bytes) -> _Sets:
-    return _exactly(cuts.prefixed(prefix, BINARY))
+    return _exactly(cuts.with_prefix(prefix, BINARY))
 
 
 def _exactly(values: Values) -> _Sets:
@@ -136,7 +138,7 @@ def _searched(part: bytes, *, at_end: bool) -> _Sets:
         return state + (part[state] == byte)
 
     found = languages.from_automaton(
-        0, step, lambda state: state == len(part), alike=_named(part), states_max=STATES_MAX
+        0, step, lambda state: state == len(part), byte_classes=_named(part), states_max=STATES_MAX
     )
     return _UNKNOWN if found is None else _exactly(found)
 

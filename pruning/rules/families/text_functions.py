@@ -26,14 +26,14 @@ _SPACE = b" "
 
 
 def case_preimage(node: Expression, values: ValueSet) -> _Preimage | None:
-    """UPPER and LOWER: `letter_case.becoming`, or `ascii_case` where that takes too many states."""
+    """UPPER and LOWER: `letter_case.case_preimage`, or `ascii_case` where that takes too many states."""
     assert isinstance(node, Call)
     if not _on_text(node):
         return None
 
     def becoming(wanted: Language) -> Language | None:
-        found = letter_case.becoming(node.function, wanted)
-        return ascii_case.becoming_roughly(node.function, wanted) if found is None else found
+        found = letter_case.case_preimage(node.function, wanted)
+        return ascii_case.case_preimage_over_ascii(node.function, wanted) if found is None else found
 
     return _of_operand(node.operands[0], values, becoming)
 
@@ -51,7 +51,7 @@ def trim_preimage(node: Expression, values: ValueSet) -> _Preimage | None:
     if removed is None:
         return None
     sides = {"leading": node.function is not Function.RTRIM, "trailing": node.function is not Function.LTRIM}
-    return _of_operand(operand, values, lambda wanted: preimages.trimmed(wanted, removed, **sides))
+    return _of_operand(operand, values, lambda wanted: preimages.trim_preimage(wanted, removed, **sides))
 
 
 def substring_preimage(node: Expression, values: ValueSet) -> _Preimage | None:
@@ -67,8 +67,8 @@ def substring_preimage(node: Expression, values: ValueSet) -> _Preimage | None:
     assert isinstance(position, int)
     assert isinstance(length, int)
     if isinstance(values.cuts, Cuts) and position in (0, 1):
-        return operand, _with(values, interval_preimages.starting(values.cuts, length))
-    return _of_operand(operand, values, lambda wanted: preimages.cut_out(wanted, position, length))
+        return operand, _with(values, interval_preimages.truncation_preimage(values.cuts, length))
+    return _of_operand(operand, values, lambda wanted: preimages.substring_preimage(wanted, position, length))
 
 
 def concat_preimage(node: Expression, values: ValueSet) -> _Preimage | None:
@@ -84,8 +84,8 @@ def concat_preimage(node: Expression, values: ValueSet) -> _Preimage | None:
         return _always_null(operand, values)
     before, after = b"".join(texts[: places[0]]), b"".join(texts[places[0] :])
     if isinstance(values.cuts, Cuts) and not after:
-        return operand, _with(values, interval_preimages.following(values.cuts, before))
-    return _of_operand(operand, values, lambda wanted: preimages.surrounded(wanted, before, after))
+        return operand, _with(values, interval_preimages.prefix_preimage(values.cuts, before))
+    return _of_operand(operand, values, lambda wanted: preimages.concat_preimage(wanted, before, after))
 
 
 def pad_preimage(node: Expression, values: ValueSet) -> _Preimage | None:
@@ -102,7 +102,7 @@ def pad_preimage(node: Expression, values: ValueSet) -> _Preimage | None:
     text = _decoded(pad)
     if text is None:
         return None
-    return _of_operand(operand, values, lambda wanted: preimages.padded(wanted, length, text))
+    return _of_operand(operand, values, lambda wanted: preimages.pad_preimage(wanted, length, text))
 
 
 def length_preimage(node: Expression, values: ValueSet) -> _Preimage | None:
@@ -113,7 +113,7 @@ def length_preimage(node: Expression, values: ValueSet) -> _Preimage | None:
         return None
     if values.cuts.full or values.cuts.empty:
         return operand, values
-    return operand, _with(values, _simplest(preimages.of_length(values.cuts)))
+    return operand, _with(values, _simplest(preimages.length_preimage(values.cuts)))
 
 
 def _on_text(node: Call) -> bool:

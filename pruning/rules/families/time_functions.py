@@ -19,7 +19,7 @@ from pruning.rules.program.functions import Apply, Side
 from pruning.rules.program.operations import Bound
 from pruning.rules.sets.cuts import Cuts, complement, union
 from pruning.rules.sets.outcomes import EVERYTHING, NOTHING, ValueSet
-from pruning.rules.time.step_chains import Chain, always_null, chain
+from pruning.rules.time.step_chains import StepChain, always_null, step_chain
 from pruning.rules.time.step_preimages import preimage
 from pruning.rules.time.steps import Action, Step
 
@@ -40,7 +40,7 @@ def time_preimage(node: Expression, values: ValueSet) -> tuple[Expression, Value
     if always_null(node):
         operand = _nullable_operand(node)
         return operand, EVERYTHING if values.null else NOTHING
-    found = chain(node)
+    found = step_chain(node)
     if found is None or not isinstance(values.cuts, Cuts) or len(values.cuts.points) > CUTS_MAX:
         return None
     cuts = pulled_back(found.steps, values.cuts)  # (1)
@@ -66,7 +66,7 @@ def _nullable_operand(node: Expression) -> Expression:
     return next((operand for operand in node.operands if not isinstance(operand, Literal)), node.operands[0])
 
 
-def _in_type(cuts: Cuts, found: Chain) -> Cuts:
+def _in_type(cuts: Cuts, found: StepChain) -> Cuts:
     """The same set of the type's own values."""
     limits = type_of(found.operand).integer_range
     assert limits is not None
@@ -94,7 +94,7 @@ def time_range(analysis: Analysis, node: Expression, environment: Environment) -
         return ranges.only_null(
             build, replace(ranges.anything(build, node.type), may_null=ranges.exists(build, known))
         )
-    found = chain(node)
+    found = step_chain(node)
     if found is None:
         return ranges.anything(build, node.type)
     known = analysis.range(found.operand, environment)
@@ -125,7 +125,7 @@ _BETWEEN = {Action.INDEX: DATE, Action.UNIT_START: DATE}
 def sum_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:
     """A date and so many days, a literal number of them or not."""
     assert isinstance(node, Call)
-    if chain(node) is not None or always_null(node):
+    if step_chain(node) is not None or always_null(node):
         return time_range(analysis, node, environment)
     first, second = (analysis.range(operand, environment) for operand in node.operands)
     sign = -1 if node.function is Function.DATE_SUB else 1

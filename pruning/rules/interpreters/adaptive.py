@@ -16,7 +16,16 @@ import pyarrow.compute as pc
 from pruning.rules.interpreters.arrow.interpreter import Prepared, prepare, step
 from pruning.rules.interpreters.arrow.kernels import Lanes
 from pruning.rules.interpreters.ranking import RANKED_CHUNKS, Ranking, Tally, spread
-from pruning.rules.program.flag_trees import ALWAYS, Join, Leaf, Tree, conjoined, grouped, owners, tree_of
+from pruning.rules.program.flag_trees import (
+    ALWAYS,
+    Connective,
+    Leaf,
+    Tree,
+    exclusive_leaves,
+    group_children,
+    implied_flags,
+    tree_of,
+)
 from pruning.rules.program.operations import Input, Op, Operation, Program
 from pruning.rules.sets.truths import Match
 
@@ -74,10 +83,12 @@ def run(
     """
     size = chunk_lanes or _chunk_lanes(program)
     may_true, *others = program.outputs
-    skips, homes = grouped(tree_of(program, may_true), groups)
-    fails = tree_of(program, *others, true=conjoined(program, may_true))
+    skips, homes = group_children(tree_of(program, may_true), groups)
+    fails = tree_of(program, *others, true=implied_flags(program, may_true))
     work = len(program.operations) / max(1, len(program.inputs))
-    asking = _Asking(prepare(program), clock, owners(program, Join(Op.AND, (skips, fails))), work)
+    asking = _Asking(
+        prepare(program), clock, exclusive_leaves(program, Connective(Op.AND, (skips, fails))), work
+    )
     root, rest = _Node.of(skips), _Node.of(fails)
     spared = [child for child in range(len(root.children)) if not (homes and homes[child])]
     verdicts = np.zeros(lanes, np.int8)
@@ -109,7 +120,9 @@ class _Node:
 
     @classmethod
     def of(cls, tree: Tree, *, top: bool = True) -> "_Node":
-        children = [cls.of(child, top=False) for child in tree.children] if isinstance(tree, Join) else []
+        children = (
+            [cls.of(child, top=False) for child in tree.children] if isinstance(tree, Connective) else []
+        )
         return cls(tree, children, Ranking(len(children)), top)
 
     def rerank(self) -> None:

@@ -18,7 +18,7 @@ from pruning.rules.program.operations import Aspect, Bound, Flag, Input, Op, Ope
 from pruning.rules.sets import primitives
 from pruning.rules.sets.cuts import Cut, Interval, above, below
 from pruning.rules.sets.languages import Language
-from pruning.rules.sets.regions import Inside
+from pruning.rules.sets.regions import RegionQuery
 from pruning.rules.sets.value_sets import Values, intersection, meets
 
 # A set of fewer places is compared with one by one; a search costs as much as a few comparisons.
@@ -53,7 +53,7 @@ class Builder:
         aspect: Aspect,
         column: str = "",
         type_: Type | None = None,
-        asked: Values | Inside | None = None,
+        asked: Values | RegionQuery | None = None,
     ) -> Flag:
         """A flag that the block's metadata gives; `asked` is that of `Input`."""
         return self._flag(Operation(Op.FLAG_INPUT, payload=Input(aspect, column, type_, asked)))
@@ -200,7 +200,7 @@ class Builder:
         return self._step(Op.PREVIOUS, bound)
 
     def cast(self, bound: Bound, type_: Type) -> Bound:
-        """The bound cast by one of the casts of `primitives.order_keeping`."""
+        """The bound cast by one of the casts of `primitives.keeps_order`."""
         if bound.type == type_:
             return bound
         value = self._constant(bound)

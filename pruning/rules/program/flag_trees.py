@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from pruning.rules.program.operations import Op, Program
 
-Tree: TypeAlias = "Leaf | Join"
-_JOINS = (Op.AND, Op.OR)
+Tree: TypeAlias = "Leaf | Connective"
+_CONNECTIVES = (Op.AND, Op.OR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class Join:
+class Connective:
     """All (`Op.AND`) or any (`Op.OR`) of the children; `index` is that of its operation, if it is one."""
 
     op: Op
@@ -27,8 +27,8 @@ class Join:
     index: int | None = None
 
 
-ALWAYS = Join(Op.AND, ())
-NEVER = Join(Op.OR, ())
+ALWAYS = Connective(Op.AND, ())
+NEVER = Connective(Op.OR, ())
 
 
 def tree_of(program: Program, *flags: int, true: Collection[int] = ()) -> Tree:
@@ -42,33 +42,36 @@ def tree_of(program: Program, *flags: int, true: Collection[int] = ()) -> Tree:
         return NEVER
     if any(_constant(program, flag) for flag in flags):
         return ALWAYS
-    shared = {index for index, users in _users(program, flags).items() if users > 1}
+    shared = {index for index, users in _use_counts(program, flags).items() if users > 1}
     root = Op.OR if len(flags) > 1 else program.operations[flags[0]].op
-    if root not in _JOINS:
+    if root not in _CONNECTIVES:
         return ALWAYS if flags[0] in true else Leaf(flags[0])
-    return _join(program, root, flags, frozenset(true), shared, at_root=True)
+    return _connective(program, root, flags, frozenset(true), shared, at_root=True)
 
 
-def conjoined(program: Program, flag: int) -> frozenset[int]:
+def implied_flags(program: Program, flag: int) -> frozenset[int]:
     """Every flag that holds wherever this one does, because it is an AND of them: itself included."""
-    return frozenset(_chain(program, Op.AND, (flag,), frozenset()))
+    return frozenset(_connected_flags(program, Op.AND, (flag,), frozenset()))
 
 
-def grouped(tree: Tree, groups: Sequence[frozenset[int]]) -> tuple[Tree, tuple[frozenset[int], ...]]:
+def group_children(tree: Tree, groups: Sequence[frozenset[int]]) -> tuple[Tree, tuple[frozenset[int], ...]]:
     """The tree with those children of its AND that belong to the same groups of flags as one child.
 
     Returns:
         The tree, and for each child the ordinals of its groups; none where its root is no AND.
     """
-    if not (isinstance(tree, Join) and tree.op is Op.AND):
+    if not (isinstance(tree, Connective) and tree.op is Op.AND):
         return tree, ()
     together: dict[frozenset[int], list[Tree]] = {}
     for child in tree.children:
         homes = frozenset(ordinal for ordinal, flags in enumerate(groups) if child.index in flags)
         together.setdefault(homes, []).append(child)
     loose = together.pop(frozenset(), [])
-    joined = [found[0] if len(found) == 1 else Join(Op.AND, tuple(found)) for found in together.values()]
-    return Join(Op.AND, (*loose, *joined)), (*(frozenset() for _ in loose), *together)
+    joined = [
+        children[0] if len(children) == 1 else Connective(Op.AND, tuple(children))
+        for children in together.values()
+    ]
+    return Connective(Op.AND, (*loose, *joined)), (*(frozenset() for _ in loose), *together)
 
 
 def leaves(tree: Tree) -> Iterator[int]:
@@ -80,7 +83,7 @@ def leaves(tree: Tree) -> Iterator[int]:
         yield from leaves(child)
 
 
-def owners(program: Program, tree: Tree) -> dict[int, int]:
+def exclusive_leaves(program: Program, tree: Tree) -> dict[int, int]:
     """The leaf to which each operation belongs alone; what several leaves need is left out."""
     owner: dict[int, int | None] = {}
     for index in leaves(tree):
@@ -98,7 +101,7 @@ def _constant(program: Program, flag: int) -> object:
     return step.payload if step.op is Op.FLAG else None
 
 
-def _users(program: Program, flags: tuple[int, ...]) -> Counter[int]:
+def _use_counts(program: Program, flags: tuple[int, ...]) -> Counter[int]:
     users: Counter[int] = Counter()
     reached = set(flags)
     for position in range(max(flags), -1, -1):
@@ -109,21 +112,21 @@ def _users(program: Program, flags: tuple[int, ...]) -> Counter[int]:
     return users
 
 
-def _chain(program: Program, op: Op, flags: tuple[int, ...], closed: Collection[int]) -> list[int]:
+def _connected_flags(program: Program, op: Op, flags: tuple[int, ...], closed: Collection[int]) -> list[int]:
     """The flags that `op` joins, chains opened up to `closed`, with the chains' own links."""
-    found: dict[int, None] = {}
+    links: dict[int, None] = {}
     pending = list(reversed(flags))
     while pending:
         index = pending.pop()
-        if index in found:
+        if index in links:
             continue
-        found[index] = None
+        links[index] = None
         if program.operations[index].op is op and (index in flags or index not in closed):
             pending.extend(reversed(program.operations[index].operands))
-    return list(found)
+    return list(links)
 
 
-def _join(
+def _connective(
     program: Program,
     op: Op,
     flags: tuple[int, ...],
@@ -133,7 +136,7 @@ def _join(
     at_root: bool = False,
 ) -> Tree:
     closed = frozenset() if at_root else shared
-    linked = _chain(program, op, flags, closed)
+    linked = _connected_flags(program, op, flags, closed)
     if op is Op.OR and not true.isdisjoint(linked):
         return ALWAYS
     children: list[Tree] = []
@@ -141,14 +144,14 @@ def _join(
         inner = program.operations[index].op
         if index in true or (inner is op and (index in flags or index not in closed)):
             continue
-        opened = inner in _JOINS and index not in shared
-        child = _join(program, inner, (index,), true, shared) if opened else Leaf(index)
+        opened = inner in _CONNECTIVES and index not in shared
+        child = _connective(program, inner, (index,), true, shared) if opened else Leaf(index)
         if child == ALWAYS and op is Op.OR:
             return ALWAYS
-        children.extend(child.children if isinstance(child, Join) and child.op is op else [child])
+        children.extend(child.children if isinstance(child, Connective) and child.op is op else [child])
     distinct = tuple(dict.fromkeys(children))
     if not distinct:
         return ALWAYS  # an AND of what is known to hold
     if len(distinct) == 1:
         return distinct[0]
-    return Join(op, distinct, flags[0] if len(flags) == 1 else None)
+    return Connective(op, distinct, flags[0] if len(flags) == 1 else None)

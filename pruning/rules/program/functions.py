@@ -19,7 +19,7 @@ from pruning.expressions.types import Kind, Type, Value
 from pruning.rules.sets import decimals
 from pruning.rules.sets.primitives import nearest_float, representable
 from pruning.rules.time import steps
-from pruning.rules.time.steps import Bend, Step
+from pruning.rules.time.steps import Envelope, Step
 
 DIGITS_MAX = 400  # rounding a double to more digits changes nothing, to fewer than as many below zero all
 # Axiom LIBM: Spark's and numpy's values of an elementary function are within half of this of the true one:
@@ -67,7 +67,7 @@ def apply(call: Apply, values: tuple[Value, ...], source: Type, target: Type) ->
     value = values[0]
     assert not isinstance(value, bytes)
     if isinstance(call.function, Step):
-        return stepped(call.function, int(value), call.side, target)
+        return step_value(call.function, int(value), call.side, target)
     if call.function in ROUNDING:
         return round_to(call, value, source, target)
     numbers = tuple(float(number) for number in values)
@@ -81,13 +81,17 @@ def apply(call: Apply, values: tuple[Value, ...], source: Type, target: Type) ->
 
 
 # The way in which a step that comes back on itself encloses a function on either side.
-BENDS: Mapping[Side, Bend] = {Side.BELOW: Bend.LOW, Side.VALUE: Bend.HERE, Side.ABOVE: Bend.HIGH}
+ENVELOPES: Mapping[Side, Envelope] = {
+    Side.BELOW: Envelope.LOW,
+    Side.VALUE: Envelope.HERE,
+    Side.ABOVE: Envelope.HIGH,
+}
 
 
-def stepped(step: Step, number: int, side: Side, target: Type) -> Value | None:
+def step_value(step: Step, number: int, side: Side, target: Type) -> Value | None:
     """A step of a date or time, or what encloses it on one side, in `target`."""
-    found = steps.value(step, number, BENDS[side])
-    return representable(found, target) if isinstance(found, int) else found
+    result = steps.value(step, number, ENVELOPES[side])
+    return representable(result, target) if isinstance(result, int) else result
 
 
 def elementary(call: Apply, *values: np.ndarray) -> np.ndarray:
@@ -95,37 +99,39 @@ def elementary(call: Apply, *values: np.ndarray) -> np.ndarray:
     exact: np.ndarray | np.bool_
     least: float | np.ndarray
     if call.function is Function.POWER:
-        found = np.power(*values)
+        results = np.power(*values)
         exact, least = np.False_, np.where(values[0] < 0, -math.inf, 0.0)
     elif call.function is Function.LOG:
-        found = np.log(values[1]) / np.log(values[0])
+        results = np.log(values[1]) / np.log(values[0])
         exact, least = values[1] == 1, -math.inf
     else:
-        function, argument, _ = ELEMENTARY[named(call)]
-        found = function(values[0])
-        found = np.where(np.isneginf(found), np.nan, found)  # at a logarithm's asymptote
+        function, argument, _ = ELEMENTARY[number_function(call)]
+        results = function(values[0])
+        results = np.where(np.isneginf(results), np.nan, results)  # at a logarithm's asymptote
         exact = values[0] == argument
         least = 0.0 if call.function is Function.EXP else -math.inf
-    return _outward(found, exact | _infinite(values), call.side, least)
+    return _move_outward(results, exact | _any_infinite(values), call.side, least)
 
 
-def named(call: Apply) -> Function:
+def number_function(call: Apply) -> Function:
     """The function of numbers that is called."""
     assert isinstance(call.function, Function)
     return call.function
 
 
-def _infinite(values: tuple[np.ndarray, ...]) -> np.ndarray:
+def _any_infinite(values: tuple[np.ndarray, ...]) -> np.ndarray:
     """Where a function's value is a limit: infinite or 0 in every library."""
     infinite: np.ndarray = np.logical_or.reduce([np.isinf(value) for value in values])
     return infinite
 
 
-def _outward(found: np.ndarray, exact: np.ndarray, side: Side, least: float | np.ndarray) -> np.ndarray:
-    finite = np.clip(found, -np.finfo(np.float64).max, np.finfo(np.float64).max)
+def _move_outward(
+    results: np.ndarray, exact: np.ndarray, side: Side, least: float | np.ndarray
+) -> np.ndarray:
+    finite = np.clip(results, -np.finfo(np.float64).max, np.finfo(np.float64).max)
     margin = np.abs(finite) * LIBM_RELATIVE + LIBM_ABSOLUTE
     moved = finite - margin if side is Side.BELOW else finite + margin
-    enclosed: np.ndarray = np.where(exact, found, np.maximum(moved, least))
+    enclosed: np.ndarray = np.where(exact, results, np.maximum(moved, least))
     return enclosed
 
 
@@ -138,7 +144,7 @@ def round_to(call: Apply, value: bool | int | float | Decimal, source: Type, tar
     if isinstance(value, float) and math.isinf(value):
         return _infinity(call, value, target)
     digits = max(-DIGITS_MAX, min(call.digits, DIGITS_MAX))
-    half = HALVES[named(call)]
+    half = ROUNDERS[number_function(call)]
     if isinstance(value, float) and call.function in (Function.ROUND, Function.BROUND):
         units = text_units(value, digits, half, call.side)
     else:
@@ -159,7 +165,7 @@ def in_type(value: Fraction, target: Type, *, saturated: bool = False) -> Value 
         return nearest_float(value, target)
     if target.kind is Kind.DECIMAL:
         units = value * 10**target.scale
-        return None if units.denominator != 1 else decimals.fitted(units.numerator, target)
+        return None if units.denominator != 1 else decimals.decimal_in_type(units.numerator, target)
     limits = target.integer_range
     assert limits is not None
     number = value.numerator // value.denominator
@@ -212,7 +218,7 @@ def half_even(value: Fraction) -> int:
     return round(value)
 
 
-HALVES: Mapping[Function, Callable[[Fraction], int]] = {
+ROUNDERS: Mapping[Function, Callable[[Fraction], int]] = {
     Function.FLOOR: _floor,
     Function.CEIL: _ceil,
     Function.ROUND: half_up,

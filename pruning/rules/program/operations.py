@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pruning.expressions.trees import Column
 from pruning.expressions.types import Type, Value
 from pruning.rules.program.functions import Apply
-from pruning.rules.sets.regions import Inside
+from pruning.rules.sets.regions import RegionQuery
 from pruning.rules.sets.value_sets import Values
 
 
@@ -71,7 +71,7 @@ class Input:
     aspect: Aspect
     column: str
     type: Type | None
-    asked: Values | Inside | None = None
+    asked: Values | RegionQuery | None = None
 
 
 @dataclass(frozen=True, slots=True)

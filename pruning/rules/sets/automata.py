@@ -1,9 +1,9 @@
-"""Deterministic automata over bytes, and the one smallest automaton of each language.
+"""Deterministic finite automata (DFAs) over bytes, and the minimal one of each language.
 
-States are numbered from the start, 0, in the order in which a search by breadth, bytes ascending,
-finds them; bytes that no state tells apart are one *class*, and classes are in the order of their
-first bytes. So of all automata of a language that are smallest, one is written so: equal languages
-are equal automata.
+The start state is 0; the others are numbered in the order in which a breadth-first search visits
+them, bytes ascending. Bytes that every state treats alike form one *byte class*; classes are in the
+order of their first bytes. This makes the minimal automaton of a language canonical: two languages
+are equal if and only if their automata are.
 """
 
 from collections.abc import Callable, Hashable
@@ -13,60 +13,60 @@ from typing import TypeAlias, TypeVar
 State = TypeVar("State", bound=Hashable)
 Step: TypeAlias = Callable[[State, int], State]
 
-# Each byte alone: what is known of an automaton of which nothing is known.
-DISTINCT = bytes(range(256))
+# A byte class for each byte, for automata whose byte classes are not known.
+DISTINCT_BYTES = bytes(range(256))
 
 
 @dataclass(frozen=True, slots=True)
 class Automaton:
-    """The class of each byte; per state and class the next state; whether each state accepts."""
+    """A complete DFA: a byte class per byte, a row of next states per state, and the accepting states."""
 
     classes: bytes
     moves: tuple[tuple[int, ...], ...]
     accepting: tuple[bool, ...]
 
     def step(self, state: int, byte: int) -> int:
-        """The state after one more byte."""
+        """Return the state after one more byte."""
         return self.moves[state][self.classes[byte]]
 
-    def settled(self, state: int) -> bool:
-        """Whether no byte leads out of a state: of a smallest automaton, all that follows fares alike."""
+    def is_sink(self, state: int) -> bool:
+        """Tell whether every byte leads from a state back to itself."""
         return all(following == state for following in self.moves[state])
 
 
-def explored(
-    start: State, step: Step[State], accepts: Callable[[State], bool], *, alike: bytes, states_max: int
+def explore(
+    start: State, step: Step[State], accepts: Callable[[State], bool], *, byte_classes: bytes, states_max: int
 ) -> Automaton | None:
-    """The states that are reached from the start; None if they are more than `states_max`.
+    """Return the automaton of the states reachable from the start; None if there are over `states_max`.
 
     Args:
         start: The state before the first byte.
-        step: The state after one more byte.
-        accepts: Whether what leads to a state is in the language.
-        alike: A number for each byte; bytes of one number lead from each state to the same.
-        states_max: How many states may be looked at.
+        step: Returns the state after one more byte.
+        accepts: Tells whether the strings that lead to a state are in the language.
+        byte_classes: A number for each byte; bytes of equal numbers lead from each state to the same state.
+        states_max: The number of states at which to give up.
     """
-    classes, firsts = _classes(alike)
+    classes, firsts = _byte_classes(byte_classes)
     ordinals: dict[State, int] = {start: 0}
-    found, moves = [start], []
-    for state in found:
+    states, moves = [start], []
+    for state in states:
         row = []
         for byte in firsts:
             following = step(state, byte)
-            ordinal = ordinals.setdefault(following, len(found))
-            if ordinal == len(found):
+            ordinal = ordinals.setdefault(following, len(states))
+            if ordinal == len(states):
                 if ordinal == states_max:
                     return None
-                found.append(following)
+                states.append(following)
             row.append(ordinal)
         moves.append(tuple(row))
-    return Automaton(classes, tuple(moves), tuple(map(accepts, found)))
+    return Automaton(classes, tuple(moves), tuple(map(accepts, states)))
 
 
-def smallest(automaton: Automaton) -> Automaton:
-    """The smallest automaton of the same language, as it alone is written."""
-    folded = _folded(automaton)
-    block_of = _blocks(folded)
+def minimize(automaton: Automaton) -> Automaton:
+    """Return the minimal automaton of the same language, in its canonical form."""
+    folded = _merge_classes(automaton)
+    block_of = _state_blocks(folded)
     ordinals, leaders = {block_of[0]: 0}, [0]
     moves = []
     for leader in leaders:
@@ -78,32 +78,32 @@ def smallest(automaton: Automaton) -> Automaton:
             row.append(ordinal)
         moves.append(tuple(row))
     accepting = tuple(folded.accepting[leader] for leader in leaders)
-    return _folded(Automaton(folded.classes, tuple(moves), accepting))
+    return _merge_classes(Automaton(folded.classes, tuple(moves), accepting))
 
 
-def _classes(alike: bytes) -> tuple[bytes, list[int]]:
-    """Classes in the order of their first bytes, and those bytes."""
+def _byte_classes(byte_classes: bytes) -> tuple[bytes, list[int]]:
+    """Return the class of each byte, numbered in the order of first bytes, and those first bytes."""
     ordinals: dict[int, int] = {}
     firsts: list[int] = []
-    for byte, number in enumerate(alike):
+    for byte, number in enumerate(byte_classes):
         if number not in ordinals:
             ordinals[number] = len(firsts)
             firsts.append(byte)
-    return bytes(ordinals[number] for number in alike), firsts
+    return bytes(ordinals[number] for number in byte_classes), firsts
 
 
-def _folded(automaton: Automaton) -> Automaton:
-    """The same, with classes that no state tells apart as one."""
+def _merge_classes(automaton: Automaton) -> Automaton:
+    """Return the same automaton with the byte classes merged that every state treats alike."""
     columns: dict[tuple[int, ...], int] = {}
     of_class = [columns.setdefault(column, len(columns)) for column in zip(*automaton.moves, strict=True)]
     classes = bytes(of_class[class_] for class_ in automaton.classes)
     return Automaton(classes, tuple(zip(*columns, strict=True)), automaton.accepting)
 
 
-def _blocks(automaton: Automaton) -> list[int]:
-    """Of each state its block: states of one block accept the same rests (Hopcroft's algorithm)."""
+def _state_blocks(automaton: Automaton) -> list[int]:
+    """Return the block of each state; states of one block accept the same suffixes (Hopcroft's algorithm)."""
     letters = range(len(automaton.moves[0]))
-    before = _before(automaton)
+    before = _predecessors(automaton)
     block_of = [int(accepts) for accepts in automaton.accepting]
     blocks = [{state for state, block in enumerate(block_of) if block == wanted} for wanted in (0, 1)]
     pending = {(wanted, letter) for wanted in (0, 1) for letter in letters}
@@ -120,13 +120,16 @@ def _blocks(automaton: Automaton) -> list[int]:
             smaller = block if len(blocks[block]) < len(part) else len(blocks)
             for state in part:
                 block_of[state] = len(blocks)
-            pending |= {(len(blocks) if (block, each) in pending else smaller, each) for each in letters}
+            pending |= {
+                (len(blocks) if (block, other_letter) in pending else smaller, other_letter)
+                for other_letter in letters
+            }
             blocks.append(part)
     return block_of
 
 
-def _before(automaton: Automaton) -> list[dict[int, list[int]]]:
-    """Per class and state, the states from which that class leads to it."""
+def _predecessors(automaton: Automaton) -> list[dict[int, list[int]]]:
+    """Return, for each byte class, a map from each state to the states that the class leads to it from."""
     before: list[dict[int, list[int]]] = [{} for _ in automaton.moves[0]]
     for state, row in enumerate(automaton.moves):
         for letter, following in enumerate(row):

@@ -1,8 +1,8 @@
-"""Sets of values of one ordered type, written as the places where membership changes.
+"""Sets of values of one ordered type, represented by the points at which membership changes.
 
 A *cut* lies just before or just after a value. Between two neighbouring cuts a set holds every
-value or none, so that any boolean combination of comparisons with constants is such a set
-([M] 5.3.4), and union and intersection are one merge.
+value or none, so it is a finite union of intervals. Every boolean combination of comparisons with
+constants is such a set ([M] 5.3.4), and union and intersection are merges of sorted cuts.
 """
 
 import heapq
@@ -14,46 +14,46 @@ from typing import TypeAlias
 from pruning.expressions.types import Kind, Type, Value
 from pruning.rules.sets import primitives
 
-# A value, and whether the cut is after it; tuples are in the order of the places.
+# A value, and whether the cut lies after it; the order of the tuples is the order of the cuts.
 Cut: TypeAlias = tuple[Value, bool]
-# Two cuts; None is the type's end.
+# The cuts around an interval; None is the end of the type.
 Interval: TypeAlias = tuple[Cut | None, Cut | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Cuts:
-    """A set: whether it holds the values below every cut, and the cuts, ascending and distinct."""
+    """A set of values: whether it holds those below every cut, and its cuts, ascending and distinct."""
 
     first: bool
     points: tuple[Cut, ...] = ()
 
     @property
     def empty(self) -> bool:
-        """Whether it holds nothing."""
+        """True if the set holds no value."""
         return not self.first and not self.points
 
     @property
     def full(self) -> bool:
-        """Whether it holds every value."""
+        """True if the set holds every value."""
         return self.first and not self.points
 
     def holds(self, value: Value) -> bool:
-        """Whether a value, not NaN, is in the set."""
-        return self.first is (self.beyond(value) % 2 == 0)
+        """Tell whether a value, not NaN, is in the set."""
+        return self.first is (self.cuts_below(value) % 2 == 0)
 
-    def beyond(self, value: Value) -> int:
-        """How many cuts the value is beyond."""
+    def cuts_below(self, value: Value) -> int:
+        """Return the number of cuts below the value."""
         return _first_at_or_above(self.points, (value, True))
 
     def intervals(self) -> Iterator[Interval]:
-        """The maximal runs of values that it holds, ascending."""
+        """Yield the maximal intervals of the set, ascending."""
         starts: list[Cut | None] = [None] if self.first else []
         edges = [*starts, *self.points]
         for position in range(0, len(edges), 2):
             yield edges[position], edges[position + 1] if position + 1 < len(edges) else None
 
     def hull(self) -> tuple[Value | None, Value | None]:
-        """A least and a greatest value between which all of it lies; None where there is no such end."""
+        """Return a lower and an upper bound of the set's values; None where it is unbounded."""
         if self.empty:
             return None, None
         unbounded = self.first is (len(self.points) % 2 == 0)
@@ -67,6 +67,7 @@ EMPTY, FULL = Cuts(False), Cuts(True)
 
 
 def _first_at_or_above(points: tuple[Cut, ...], place: Cut) -> int:
+    """Return the index of the first cut at or above a place, by binary search."""
     low, high = 0, len(points)
     while low < high:
         middle = (low + high) // 2
@@ -75,59 +76,62 @@ def _first_at_or_above(points: tuple[Cut, ...], place: Cut) -> int:
 
 
 def meets(lower: Value | None, upper: Value | None, cuts: Cuts) -> bool:
-    """Whether [lower, upper] may hold a value of the set; None is unbounded, lower <= upper."""
-    position = 0 if lower is None else cuts.beyond(lower)
+    """Tell whether [lower, upper] may hold a value of the set; None is unbounded, lower <= upper."""
+    position = 0 if lower is None else cuts.cuts_below(lower)
     inside = cuts.first is (position % 2 == 0)
-    return inside or (len(cuts.points) if upper is None else cuts.beyond(upper)) > position
+    return inside or (len(cuts.points) if upper is None else cuts.cuts_below(upper)) > position
 
 
 def union(left: Cuts, right: Cuts) -> Cuts:
-    """The values of either."""
-    return _merge(left, right, lambda one, other: one or other)
+    """Return the values that are in either set."""
+    return _merge(left, right, lambda in_left, in_right: in_left or in_right)
 
 
 def intersection(left: Cuts, right: Cuts) -> Cuts:
-    """The values of both."""
-    return _merge(left, right, lambda one, other: one and other)
+    """Return the values that are in both sets."""
+    return _merge(left, right, lambda in_left, in_right: in_left and in_right)
 
 
 def complement(cuts: Cuts) -> Cuts:
-    """Every other value."""
+    """Return all values that are not in the set."""
     return Cuts(not cuts.first, cuts.points)
 
 
 def above(value: Value, type_: Type, *, inclusive: bool) -> Cuts:
-    """The values above one that is not NaN, itself if `inclusive`."""
-    return _normal(False, [(value, not inclusive)], type_)
+    """Return the values above one that is not NaN; `inclusive` adds that value."""
+    return _canonical_cuts(False, [(value, not inclusive)], type_)
 
 
 def below(value: Value, type_: Type, *, inclusive: bool) -> Cuts:
-    """The values below one that is not NaN, itself if `inclusive`."""
-    return _normal(True, [(value, inclusive)], type_)
+    """Return the values below one that is not NaN; `inclusive` adds that value."""
+    return _canonical_cuts(True, [(value, inclusive)], type_)
 
 
 def between(lower: Value | None, upper: Value | None, type_: Type) -> Cuts:
-    """The values of [lower, upper]; None is unbounded."""
+    """Return the values in [lower, upper]; None is unbounded."""
     start = FULL if lower is None else above(lower, type_, inclusive=True)
     end = FULL if upper is None else below(upper, type_, inclusive=True)
     return intersection(start, end)
 
 
 def of_values(values: Iterable[Value], type_: Type) -> Cuts:
-    """Exactly these values, none of them NaN."""
-    return _normal(False, [(value, after) for value in sorted(set(values)) for after in (False, True)], type_)
+    """Return the set of exactly these values, none of them NaN."""
+    return _canonical_cuts(
+        False, [(value, after) for value in sorted(set(values)) for after in (False, True)], type_
+    )
 
 
-def prefixed(prefix: bytes, type_: Type) -> Cuts:
-    """The byte strings that start so (axiom PREFIX)."""
+def with_prefix(prefix: bytes, type_: Type) -> Cuts:
+    """Return the byte strings that start with a prefix (axiom PREFIX)."""
     end = primitives.prefix_end(prefix)
-    return _normal(False, [(prefix, False), *([] if end is None else [(end, False)])], type_)
+    return _canonical_cuts(False, [(prefix, False), *([] if end is None else [(end, False)])], type_)
 
 
 def _merge(left: Cuts, right: Cuts, combine: Callable[[bool, bool], bool]) -> Cuts:
-    one, other = left.first, right.first
-    held = combine(one, other)
-    first, points = held, []
+    """Combine two sets value by value, by one pass over both lists of cuts."""
+    in_left, in_right = left.first, right.first
+    inside = combine(in_left, in_right)
+    first, points = inside, []
     marked = heapq.merge(
         ((point, 0) for point in left.points),
         ((point, 1) for point in right.points),
@@ -135,18 +139,18 @@ def _merge(left: Cuts, right: Cuts, combine: Callable[[bool, bool], bool]) -> Cu
     )
     for point, sides in itertools.groupby(marked, key=lambda mark: mark[0]):
         for _, side in sides:
-            one, other = (one ^ (side == 0), other ^ (side == 1))
-        if combine(one, other) is not held:
-            held = not held
+            in_left, in_right = (in_left ^ (side == 0), in_right ^ (side == 1))
+        if combine(in_left, in_right) is not inside:
+            inside = not inside
             points.append(point)
     return Cuts(first, tuple(points))
 
 
-def _normal(first: bool, points: Iterable[Cut], type_: Type) -> Cuts:
-    """Ascending cuts, each place written in one way; two at the same place cancel."""
+def _canonical_cuts(first: bool, points: Iterable[Cut], type_: Type) -> Cuts:
+    """Make a set from ascending cuts, each in its canonical form; equal cuts cancel in pairs."""
     normal: list[Cut] = []
     for value, after in points:
-        place = _place(0.0 if isinstance(value, float) and value == 0 else value, after, type_)
+        place = _canonical_cut(0.0 if isinstance(value, float) and value == 0 else value, after, type_)
         if place is None:
             continue
         if not after and _is_least(place[0], type_):
@@ -158,8 +162,8 @@ def _normal(first: bool, points: Iterable[Cut], type_: Type) -> Cuts:
     return Cuts(first, tuple(normal))
 
 
-def _place(value: Value, after: bool, type_: Type) -> Cut | None:
-    """A cut after a value that has a successor is one before that; None beyond the type's end."""
+def _canonical_cut(value: Value, after: bool, type_: Type) -> Cut | None:
+    """Return the canonical form of a cut: before the next value, if there is one; None at the type's end."""
     if not after:
         return value, False
     if type_.kind is Kind.BOOLEAN:
@@ -173,6 +177,7 @@ def _place(value: Value, after: bool, type_: Type) -> Cut | None:
 
 
 def _is_least(value: Value, type_: Type) -> bool:
+    """Tell whether a value is the least of its type."""
     if type_.kind is Kind.BOOLEAN:
         return value is False
     if isinstance(value, bytes):

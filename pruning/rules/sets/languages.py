@@ -1,8 +1,8 @@
-"""Regular languages: sets of byte strings that an automaton tells, beside the unions of intervals.
+"""Regular languages: sets of byte strings that a finite automaton accepts, such as those of a LIKE.
 
-`LIKE '%b_'`, `upper(s) = 'X'` and `RLIKE '[0-9]+$'` are each a language. What a block needs to be
-asked, whether a member lies between two bounds, is exact: along what the bounds have in common the
-automaton has no choice, and from where they part every rest between them is free.
+The texts of `LIKE '%b_'`, `upper(s) = 'X'` and `RLIKE '[0-9]+$'` are each a regular language. Whether a
+member lies between two bounds is decided exactly: the automaton follows the common prefix of the
+bounds, and where the bounds differ any suffix between them is possible.
 """
 
 from collections.abc import Callable
@@ -11,18 +11,18 @@ from functools import lru_cache
 
 from pruning.expressions.types import Value
 from pruning.rules.sets import primitives
-from pruning.rules.sets.automata import DISTINCT, Automaton, State, Step, explored, smallest
+from pruning.rules.sets.automata import DISTINCT_BYTES, Automaton, State, Step, explore, minimize
 from pruning.rules.sets.cuts import Cuts
 
-# A pattern of a thousand characters; what takes more is answered loosely.
+# Enough for a pattern of a thousand characters; sets that need more states are approximated.
 STATES_MAX = 2_048
-# Of bounds around all members, more bytes would seldom decide more.
+# Bounds around all members are cut to this length; longer ones would seldom decide more.
 _HULL_BYTES_MAX = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """A set of byte strings, by its smallest automaton: equal languages are equal."""
+    """A set of byte strings, held as its minimal automaton, so that equal languages compare equal."""
 
     automaton: Automaton
     _hash: int = field(init=False, compare=False, repr=False)
@@ -35,21 +35,21 @@ class Language:
 
     @property
     def empty(self) -> bool:
-        """Whether it holds nothing."""
+        """True if the language has no member."""
         return self.automaton.accepting == (False,)
 
     @property
     def full(self) -> bool:
-        """Whether it holds every string."""
+        """True if every byte string is a member."""
         return self.automaton.accepting == (True,)
 
     @property
     def states(self) -> int:
-        """How many states its automaton has."""
+        """The number of states of the automaton."""
         return len(self.automaton.moves)
 
     def holds(self, value: Value) -> bool:
-        """Whether a byte string is in it."""
+        """Tell whether a byte string is a member."""
         assert isinstance(value, bytes)
         state = 0
         for byte in value:
@@ -57,14 +57,14 @@ class Language:
         return self.automaton.accepting[state]
 
     def complement(self) -> "Language":
-        """Every other string."""
+        """Return the language of all other byte strings."""
         accepting = tuple(not accepts for accepts in self.automaton.accepting)
         return Language(Automaton(self.automaton.classes, self.automaton.moves, accepting))
 
     def meets(self, lower: bytes | None, upper: bytes | None) -> bool:
-        """Whether a member lies in [lower, upper]; None is unbounded, lower <= upper.
+        """Tell whether a member lies in [lower, upper]; None is unbounded, lower <= upper.
 
-        Claim     It says so if and only if there is one.
+        Claim     It returns True if and only if there is such a member.
         Proof     By what the rest of a member is compared with, the rests of the bounds.
                   (1) While both start with the same byte, a rest between them does too. Once every
                       rest is accepted, or none, those of the bounds are as well.
@@ -86,20 +86,20 @@ class Language:
                     or self._at_most(self.automaton.step(state, upper[place]), upper[place + 1 :])
                 )
             state = self.automaton.step(state, byte)  # (1)
-            if self.automaton.settled(state):
+            if self.automaton.is_sink(state):
                 return self.automaton.accepting[state]
         return self._at_most(state, upper[len(lower) :])  # (3)
 
     def hull(self) -> tuple[bytes | None, bytes | None]:
-        """Two strings between which every member lies, up to some length; None where there is no such end."""
+        """Return two strings that all members lie between, cut to some length; None where unbounded."""
         if self.empty:
             return None, None
-        least, _ = self._outermost(range(256), stops=True)
-        greatest, whole = self._outermost(range(255, -1, -1), stops=False)
+        least, _ = self._extreme_member_start(range(256), stops=True)
+        greatest, whole = self._extreme_member_start(range(255, -1, -1), stops=False)
         return least or None, greatest if whole else primitives.prefix_end(greatest)
 
     def members(self, limit: int) -> tuple[bytes, ...] | None:
-        """Its strings, the shorter first; None if there are more than `limit`.
+        """Return the members, shorter ones first; None if there are more than `limit`.
 
         Claim     What is returned is all of the language.
         Proof     (1) Each start that is kept goes on to a member of its own, so more of them than the
@@ -107,37 +107,37 @@ class Language:
                   (2) A member as long as there are states comes by one of them twice, and so there
                       are members without end.
         """
-        found: list[bytes] = []
-        starts = [(b"", 0)] if self._live(0) else []
-        onward: dict[int, list[tuple[int, int]]] = {}
+        members: list[bytes] = []
+        starts = [(b"", 0)] if self._can_accept(0) else []
+        extensions: dict[int, list[tuple[int, int]]] = {}
         for _ in range(self.states):
-            found += [start for start, state in starts if self.automaton.accepting[state]]
+            members += [start for start, state in starts if self.automaton.accepting[state]]
             following = []
             for start, state in starts:
-                if state not in onward:
-                    onward[state] = self._onward(state)
-                following += [(start + bytes([byte]), after) for byte, after in onward[state]]
+                if state not in extensions:
+                    extensions[state] = self._extensions(state)
+                following += [(start + bytes([byte]), after) for byte, after in extensions[state]]
             starts = following
-            if len(found) + len(starts) > limit:  # (1)
+            if len(members) + len(starts) > limit:  # (1)
                 return None
-        return None if starts else tuple(found)  # (2)
+        return None if starts else tuple(members)  # (2)
 
-    def _onward(self, state: int) -> list[tuple[int, int]]:
-        """The bytes that may follow in a state, and the states after them."""
+    def _extensions(self, state: int) -> list[tuple[int, int]]:
+        """Return the bytes that may follow in a state, each with the state that it leads to."""
         return [
             (byte, self.automaton.step(state, byte)) for byte in range(256) if self._may_follow(state, byte)
         ]
 
     def _at_least(self, state: int, lower: bytes) -> bool:
-        """Whether a rest that is accepted from a state is at or above another."""
+        """Tell whether some suffix accepted from a state is at or above a string."""
         for byte in lower:
             if any(self._may_follow(state, other) for other in range(byte + 1, 256)):
                 return True
             state = self.automaton.step(state, byte)
-        return self._live(state)
+        return self._can_accept(state)
 
     def _at_most(self, state: int, upper: bytes) -> bool:
-        """Whether a rest that is accepted from a state is at or below another."""
+        """Tell whether some suffix accepted from a state is at or below a string."""
         for byte in upper:
             if self.automaton.accepting[state] or any(
                 self._may_follow(state, other) for other in range(byte)
@@ -147,16 +147,17 @@ class Language:
         return self.automaton.accepting[state]
 
     def _may_follow(self, state: int, byte: int) -> bool:
-        return self._live(self.automaton.step(state, byte))
+        """Tell whether a byte leads from a state to one from which some suffix is accepted."""
+        return self._can_accept(self.automaton.step(state, byte))
 
-    def _live(self, state: int) -> bool:
-        """Whether any rest is accepted: a smallest automaton has one state at most where none is."""
-        return self.automaton.accepting[state] or not self.automaton.settled(state)
+    def _can_accept(self, state: int) -> bool:
+        """Tell whether some suffix is accepted; in a minimal automaton only one state may accept none."""
+        return self.automaton.accepting[state] or not self.automaton.is_sink(state)
 
-    def _outermost(self, order: range, *, stops: bool) -> tuple[bytes, bool]:
-        """How the first member starts by an order of bytes, and whether that is all of it.
+    def _extreme_member_start(self, order: range, *, stops: bool) -> tuple[bytes, bool]:
+        """Return how the first member by an order of bytes starts, and whether that is all of it.
 
-        `stops` is whether a member goes before those that it starts.
+        `stops` tells whether a member comes before the longer members that start with it.
         """
         start, state = bytearray(), 0
         while len(start) < _HULL_BYTES_MAX:
@@ -177,65 +178,69 @@ def from_automaton(
     step: Step[State],
     accepts: Callable[[State], bool],
     *,
-    alike: bytes = DISTINCT,
+    byte_classes: bytes = DISTINCT_BYTES,
     states_max: int = STATES_MAX,
 ) -> Language | None:
-    """What an automaton accepts; None if more than `states_max` of its states are reached.
+    """Return the language of an automaton; None if more than `states_max` of its states are reachable.
 
     Args:
-        start: The state before the first byte; states are hashable, equal ones are one.
-        step: The state after one more byte.
-        accepts: Whether a string that leads to the state is in the language.
-        alike: A number for each of the 256 bytes; only the first byte of each number is ever stepped.
-        states_max: How many states may be looked at.
+        start: The state before the first byte; states are hashable, and equal ones are the same state.
+        step: Returns the state after one more byte.
+        accepts: Tells whether the strings that lead to a state are in the language.
+        byte_classes: A number for each of the 256 bytes; `step` sees only the first byte of each.
+        states_max: The number of states at which to give up.
     """
-    automaton = explored(start, step, accepts, alike=alike, states_max=states_max)
-    return None if automaton is None else Language(smallest(automaton))
+    automaton = explore(start, step, accepts, byte_classes=byte_classes, states_max=states_max)
+    return None if automaton is None else Language(minimize(automaton))
 
 
 @lru_cache(maxsize=256)
 def intersection(left: Language, right: Language) -> Language | None:
-    """The strings of both; None if that takes too many states."""
-    one, other = left.automaton, right.automaton
+    """Return the strings that are in both languages; None if that takes too many states."""
+    first_automaton, second_automaton = left.automaton, right.automaton
 
     def step(state: tuple[int, int] | None, byte: int) -> tuple[int, int] | None:
         if state is None:
             return None
-        return both(one.step(state[0], byte), other.step(state[1], byte))
+        return both(first_automaton.step(state[0], byte), second_automaton.step(state[1], byte))
 
     def both(first: int, second: int) -> tuple[int, int] | None:
-        """None where one of the two will never accept."""
-        dead = (one.settled(first) and not one.accepting[first]) or (
-            other.settled(second) and not other.accepting[second]
+        """Return the state of the product automaton; None where one of the two will never accept."""
+        dead = (first_automaton.is_sink(first) and not first_automaton.accepting[first]) or (
+            second_automaton.is_sink(second) and not second_automaton.accepting[second]
         )
         return None if dead else (first, second)
 
-    pairs = dict.fromkeys(zip(one.classes, other.classes, strict=True))
+    pairs = dict.fromkeys(zip(first_automaton.classes, second_automaton.classes, strict=True))
     numbers = {pair: number for number, pair in enumerate(pairs)}
     return from_automaton(
         both(0, 0),
         step,
-        lambda state: state is not None and one.accepting[state[0]] and other.accepting[state[1]],
-        alike=bytes(numbers[pair] for pair in zip(one.classes, other.classes, strict=True)),
+        lambda state: (
+            state is not None and first_automaton.accepting[state[0]] and second_automaton.accepting[state[1]]
+        ),
+        byte_classes=bytes(
+            numbers[pair] for pair in zip(first_automaton.classes, second_automaton.classes, strict=True)
+        ),
     )
 
 
 def union(left: Language, right: Language) -> Language | None:
-    """The strings of either; None if that takes too many states."""
+    """Return the strings that are in either language; None if that takes too many states."""
     neither = intersection(left.complement(), right.complement())
     return None if neither is None else neither.complement()
 
 
 @lru_cache(maxsize=256)
 def of_cuts(cuts: Cuts) -> Language | None:
-    """A union of intervals of strings; None if that takes too many states.
+    """Return the language of a union of intervals; None if that takes too many states.
 
-    A state is the cuts that are not yet passed or missed: those of [start, stop) that begin with what
-    was read, `depth` bytes, and are longer. Every cut before `start` is at or below the string.
+    A state is (start, stop, depth): the cuts in [start, stop) begin with the `depth` bytes read so far and
+    are longer, so they are still undecided. Every cut before `start` is at or below the string.
     """
     values = [value for value, _ in cuts.points if isinstance(value, bytes)]
     assert len(values) == len(cuts.points)
-    assert not any(after for _, after in cuts.points)  # the next string is known: see `cuts`
+    assert not any(after for _, after in cuts.points)  # every byte string has a successor, so none is after
 
     def step(state: tuple[int, int, int], byte: int) -> tuple[int, int, int]:
         start, stop, depth = state
@@ -254,12 +259,12 @@ def of_cuts(cuts: Cuts) -> Language | None:
         (start, len(values), 0) if start < len(values) else (start % 2, start % 2, 0),
         step,
         lambda state: cuts.first is (state[0] % 2 == 0),
-        alike=_gaps(named),
+        byte_classes=_byte_classes(named),
     )
 
 
-def _gaps(named: set[int]) -> bytes:
-    """Each named byte alone, and the bytes between two of them together."""
+def _byte_classes(named: set[int]) -> bytes:
+    """Number the bytes so that each given byte is alone and the bytes between two given ones are together."""
     numbers, number = [], 0
     for byte in range(256):
         number += byte > 0 and (byte in named or byte - 1 in named)

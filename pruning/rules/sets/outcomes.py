@@ -1,12 +1,12 @@
-"""A predicate on one expression, as the values of that expression on which it is TRUE, FALSE and NULL.
+"""A predicate on one expression, as the sets of its values on which it is TRUE, FALSE and NULL.
 
-`a < 5`, `a IN (1, 9) AND NOT a <=> 1` and `a + b IS NULL OR a + b > 3` say nothing of a row but through
-one expression, their *subject*. Whichever way such predicates are combined, three sets of the
-subject's values tell all: a union of intervals or a language each, NULL and NaN beside. So what a
-block can give is exact where the subject's range is.
+`a < 5`, `a IN (1, 9) AND NOT a <=> 1` and `a + b IS NULL OR a + b > 3` depend on a row only through the
+value of one expression, their *subject*. Any combination of such predicates is described by three sets
+of the subject's values, each a union of intervals or a language, with NULL and NaN as extra members.
+The verdict on a block is therefore exact wherever the range of the subject is.
 
-The sets may be too large (a pattern that no rule knows), never too small, so connectives are made of
-unions and intersections alone.
+The sets may be too large (for a pattern that no rule knows) but never too small, so connectives use
+unions and intersections only, no complements.
 """
 
 import operator
@@ -24,7 +24,7 @@ from pruning.rules.sets.value_sets import Values
 
 @dataclass(frozen=True, slots=True)
 class ValueSet:
-    """A set of values, NULL and NaN among them or not."""
+    """A set of values, in which NULL and NaN may be members."""
 
     cuts: Values = EMPTY
     null: bool = False
@@ -46,7 +46,7 @@ class ValueSet:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is in it."""
+        """True if the set has no member."""
         return self.cuts.empty and not self.null and not self.nan
 
 
@@ -60,7 +60,10 @@ EVERYTHING = ValueSet(FULL, null=True, nan=True)
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """On which values of the subject a predicate is TRUE, FALSE, NULL; without subject, on all or none."""
+    """The values of the subject on which a predicate is TRUE, FALSE and NULL.
+
+    A predicate without subject has the same truth value on every row: one set is full, the others empty.
+    """
 
     subject: Expression | None
     true: ValueSet
@@ -68,31 +71,31 @@ class Outcomes:
     null: ValueSet
 
     def of(self, truths: Truths) -> ValueSet:
-        """The values on which it takes one of these truth values."""
-        each = {Truths.TRUE: self.true, Truths.FALSE: self.false, Truths.NULL: self.null}
-        return union(each[truth] for truth in truths.members())
+        """Return the values on which the predicate takes one of these truth values."""
+        sets = {Truths.TRUE: self.true, Truths.FALSE: self.false, Truths.NULL: self.null}
+        return union(sets[truth] for truth in truths.members())
 
 
 def union(parts: Iterable[ValueSet]) -> ValueSet:
-    """What is in any of them."""
-    return _in_pairs(operator.or_, list(parts) or [NOTHING])
+    """Return the union of the sets."""
+    return _combine_pairwise(operator.or_, list(parts) or [NOTHING])
 
 
 def intersection(parts: Iterable[ValueSet]) -> ValueSet:
-    """What is in all of them."""
-    return _in_pairs(operator.and_, list(parts) or [EVERYTHING])
+    """Return the intersection of the sets."""
+    return _combine_pairwise(operator.and_, list(parts) or [EVERYTHING])
 
 
-def _in_pairs(combine: Callable[[ValueSet, ValueSet], ValueSet], parts: list[ValueSet]) -> ValueSet:
-    """The parts combined like with like in size: one after the other, many take quadratic time."""
+def _combine_pairwise(combine: Callable[[ValueSet, ValueSet], ValueSet], parts: list[ValueSet]) -> ValueSet:
+    """Combine the parts pairwise, so that their sizes stay alike; one after another takes quadratic time."""
     while len(parts) > 1:
-        pairs = [combine(one, other) for one, other in zip(parts[0::2], parts[1::2], strict=False)]
+        pairs = [combine(first, second) for first, second in zip(parts[0::2], parts[1::2], strict=False)]
         parts = pairs + parts[len(parts) - len(parts) % 2 :]
     return parts[0]
 
 
 def constant(value: object) -> Outcomes:
-    """Of a boolean literal."""
+    """Return the outcomes of a boolean literal."""
     return Outcomes(
         None,
         true=EVERYTHING if value is True else NOTHING,
@@ -102,37 +105,38 @@ def constant(value: object) -> Outcomes:
 
 
 def of_boolean(subject: Expression) -> Outcomes:
-    """Of a boolean about which nothing else is known: it is what it is."""
+    """Return the outcomes of a boolean expression as its own subject."""
     true, false = (of_values([value], BOOLEAN) for value in (True, False))
     return Outcomes(subject, true=ValueSet(true), false=ValueSet(false), null=NULL_ONLY)
 
 
 def common_subject(parts: Iterable[Outcomes]) -> tuple[bool, Expression | None]:
-    """Whether all parts have one subject, those aside that have none; and that subject."""
+    """Tell whether all parts that have a subject have the same one, and return that subject."""
     subjects = [part.subject for part in parts if part.subject is not None]
     if not subjects:
         return True, None
     first, *others = subjects
-    alike = all(other is first or (other == first and repeatable(first)) for other in others)
-    return alike, first
+    is_common = all(other is first or (other == first and repeatable(first)) for other in others)
+    return is_common, first
 
 
 def negation(part: Outcomes) -> Outcomes:
-    """NOT swaps TRUE and FALSE."""
+    """Return the outcomes of NOT: TRUE and FALSE change places."""
     return Outcomes(part.subject, true=part.false, false=part.true, null=part.null)
 
 
 def connective(parts: list[Outcomes], *, decides: Truths) -> Outcomes | None:
-    """AND (FALSE decides) and OR (TRUE decides) of predicates on one subject; None of several ones.
+    """Return the outcomes of AND (FALSE decides) or OR (TRUE decides); None if the subjects differ.
 
-    It is decided where a part is; neutral where all are; NULL where one is and none decides.
+    The result is decided where a part is, neutral where all parts are, and NULL where a part is NULL and
+    none decides.
     """
-    alike, subject = common_subject(parts)
-    if not alike:
+    is_common, subject = common_subject(parts)
+    if not is_common:
         return None
     if any(part.subject is None and not part.of(decides).empty for part in parts):
         return constant(decides is Truths.TRUE)  # even where the subject raises
-    neutral = decides.negated()
+    neutral = decides.negation()
     all_neutral = intersection(part.of(neutral) for part in parts)
     none_decides = intersection(part.of(neutral | Truths.NULL) for part in parts)
     decided = union(part.of(decides) for part in parts)
@@ -143,12 +147,15 @@ def connective(parts: list[Outcomes], *, decides: Truths) -> Outcomes | None:
 
 
 def choice(branches: list[tuple[Outcomes, Outcomes]], otherwise: Outcomes) -> Outcomes | None:
-    """A boolean CASE on one subject: a branch is taken where the conditions before it are not TRUE."""
+    """Return the outcomes of a boolean CASE on one subject; None if the subjects differ.
+
+    A branch is taken where its condition is TRUE and the conditions before it are not.
+    """
     branches = [branch for branch in branches if not _never_taken(branch[0])]
     if branches and branches[0][0].subject is None:
         return branches[0][1]  # even where a later condition raises
-    alike, subject = common_subject([part for branch in branches for part in branch] + [otherwise])
-    if not alike:
+    is_common, subject = common_subject([part for branch in branches for part in branch] + [otherwise])
+    if not is_common:
         return None
     taken = dict.fromkeys(Truths.ANY.members(), NOTHING)
     reached = EVERYTHING
@@ -161,11 +168,12 @@ def choice(branches: list[tuple[Outcomes, Outcomes]], otherwise: Outcomes) -> Ou
 
 
 def _never_taken(condition: Outcomes) -> bool:
+    """Tell whether a condition is constant and not TRUE."""
     return condition.subject is None and condition.true.empty
 
 
-def mapped(part: Outcomes, table: dict[Truths, Truths]) -> Outcomes:
-    """A function of a truth value, such as IS TRUE: `table` says what each becomes."""
+def map_truths(part: Outcomes, table: dict[Truths, Truths]) -> Outcomes:
+    """Return the outcomes of a function of a truth value, such as IS TRUE, given as a table."""
 
     def where(wanted: Truths) -> ValueSet:
         return union(part.of(truth) for truth, becomes in table.items() if becomes is wanted)

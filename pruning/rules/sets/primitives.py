@@ -1,7 +1,7 @@
-"""What each operation on values means, on single exact Python values.
+"""The meaning of each operation on single values, in exact Python.
 
-This is the reference that every interpreter must enclose: an answer of None is "unknown", and an
-interpreter may always answer "unknown" where this module knows more, never the other way round.
+This is the reference that every interpreter must agree with. None means "unknown". An interpreter may
+answer "unknown" where this module gives a value, never the other way round.
 """
 
 import math
@@ -18,17 +18,17 @@ ZONE_OFFSET_MICROS_MAX = 18 * 3_600_000_000
 
 
 def less(left: Value, right: Value) -> bool:
-    """`left < right` of two values of one type, neither NaN; -0.0 is not less than 0.0."""
+    """Tell whether `left < right`, of two values of one type, neither NaN; -0.0 is not less than 0.0."""
     return left < right  # type: ignore[operator]
 
 
 def at_most(left: Value, right: Value) -> bool:
-    """`left <= right` of two values of one type, neither NaN."""
+    """Tell whether `left <= right`, of two values of one type, neither NaN."""
     return left <= right  # type: ignore[operator]
 
 
 def representable(value: int | float, type_: Type) -> Value | None:
-    """`value` as a value of a floating or integer type, or None where that type has no such value."""
+    """Return a number as a value of a floating or integer type; None where that type has no such value."""
     if type_.kind in FLOATING:
         return None if math.isnan(value) else float(value)
     bounds = type_.integer_range
@@ -38,27 +38,27 @@ def representable(value: int | float, type_: Type) -> Value | None:
 
 
 def has_sums(type_: Type) -> bool:
-    """Whether `add` is defined."""
+    """Tell whether `add` is defined for a type."""
     return type_.floating or has_steps(type_)
 
 
 def add(left: Value, right: Value, type_: Type, *, sign: int = 1) -> Value | None:
-    """`left + sign * right` in `type_`; None if it does not fit or is NaN.
+    """Return `left + sign * right` in `type_`; None if it does not fit or is NaN.
 
     Decimals may have different scales: the exact sum is rounded half up to that of the type.
     """
     if not has_sums(type_) or isinstance(left, bytes) or isinstance(right, bytes):
         return None
     if isinstance(left, Decimal) and isinstance(right, Decimal):
-        left_digits, right_digits, scale = decimals.aligned(left, right)
-        return decimals.rescaled(left_digits + sign * right_digits, scale, type_)
+        left_digits, right_digits, scale = decimals.common_scale(left, right)
+        return decimals.rescale(left_digits + sign * right_digits, scale, type_)
     total = left + sign * right  # type: ignore[operator]
     assert not isinstance(total, Decimal)
     return representable(to_float32(float(total)) if type_.kind is Kind.FLOAT else total, type_)
 
 
 def to_float32(value: float) -> float:
-    """The 32-bit float nearest to `value`, beyond the greatest one infinity."""
+    """Return the 32-bit float nearest to `value`; an infinity beyond the greatest one."""
     try:
         rounded: float = struct.unpack("<f", struct.pack("<f", value))[0]
     except OverflowError:
@@ -67,26 +67,26 @@ def to_float32(value: float) -> float:
 
 
 def step(value: Value, type_: Type, *, sign: int) -> Value | None:
-    """The next value above (sign 1) or below (sign -1) in a type whose values are a sequence.
+    """Return the next value above (sign 1) or below (sign -1), in a type whose values are a sequence.
 
-    None at the type's end, and for types where no next value is kept: floats and strings.
+    None at the type's end, and for floats and strings, whose next values are not used.
     """
     if type_.kind is Kind.DECIMAL:
-        return add(value, decimals.scaled(1, type_.scale), type_, sign=sign)
+        return add(value, decimals.decimal_from_units(1, type_.scale), type_, sign=sign)
     if type_.integer_range is None or isinstance(value, bytes):
         return None
     return representable(int(value) + sign, type_)
 
 
 def has_steps(type_: Type) -> bool:
-    """Whether `step` is defined: between two neighbours there is no other value."""
+    """Tell whether `step` is defined for a type: no value lies between two neighbours."""
     return type_.kind is Kind.DECIMAL or type_.integer_range is not None
 
 
 def cast(value: Value, source: Type, target: Type) -> Value | None:
-    """The value Spark's cast gives, for the casts `order_keeping` names; None if it has none.
+    """Return the value that Spark's cast gives, for the casts of `keeps_order`; None if it gives none.
 
-    Between timestamp and timestamp_ntz the number stays as it is: the zone is the rule's affair.
+    Between timestamp and timestamp_ntz the number stays as it is; the rule of CAST applies the zone.
     """
     if target.kind in BYTES or source == target:
         return value
@@ -106,7 +106,7 @@ def cast(value: Value, source: Type, target: Type) -> Value | None:
 
 
 def nearest_float(value: Fraction, type_: Type) -> float:
-    """A number rounded once to a floating type, half to even; beyond the greatest infinity."""
+    """Return a number rounded once to a floating type, half to even; an infinity beyond the greatest one."""
     try:
         near = float(value)
     except OverflowError:
@@ -120,8 +120,8 @@ def nearest_float(value: Fraction, type_: Type) -> float:
     return to_float32(near)
 
 
-def order_keeping(source: Type, target: Type) -> bool:
-    """Whether `cast` is defined: a <= b implies cast(a) <= cast(b), and NULL only from NULL or overflow.
+def keeps_order(source: Type, target: Type) -> bool:
+    """Tell whether a cast is monotone: a <= b implies cast(a) <= cast(b); NULL from NULL or overflow only.
 
     Casts between instants and local times are not here: they depend on a zone (see `rules.families.casts`).
     """
@@ -140,6 +140,6 @@ def order_keeping(source: Type, target: Type) -> bool:
 
 
 def prefix_end(prefix: bytes) -> bytes | None:
-    """The least byte string above every one that starts with `prefix`; None if there is none."""
+    """Return the least byte string above every one that starts with `prefix`; None if there is none."""
     stem = prefix.rstrip(b"\xff")
     return stem[:-1] + bytes([stem[-1] + 1]) if stem else None

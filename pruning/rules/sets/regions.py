@@ -1,7 +1,7 @@
-"""Regions of the globe, and which of them a predicate on latitudes and longitudes asks for.
+"""Regions of the globe, and the regions in which a predicate on coordinates may be TRUE.
 
-Latitudes lie in [-90, 90] and longitudes in [-180, 180] degrees; any other row is *no point*, and so
-is one with NULL or NaN. The two meridians -180 and 180 are one, of which comparisons know nothing.
+Latitudes lie in [-90, 90] and longitudes in [-180, 180] degrees. A row with any other number, with NULL
+or with NaN is *no point*. The meridians -180 and 180 are the same one, which comparisons ignore.
 """
 
 import math
@@ -15,20 +15,20 @@ from pruning.rules.sets.outcomes import ValueSet
 # Mean radius of the Earth as a sphere (IUGG, R1).
 EARTH_RADIUS_METERS = 6_371_008.8
 LATITUDE_MAX, LONGITUDE_MAX = 90.0, 180.0
-# A distance computed in doubles is off by 1e-15 of itself, by 1e-8 radians at the antipodes.
+# A distance computed in doubles has a relative error of 1e-15, and of 1e-8 radians at the antipodes.
 SLACK_RATIO, SLACK_RADIANS = 1e-7, 1e-9
-# From here on a rounding error may be a large part of a turn, so all meridians are near.
+# Nearer to a pole than this a rounding error may span many meridians, so all longitudes are included.
 POLAR_DEGREES = 89.9
-# Sets of more intervals are asked for as the one interval around them.
+# Sets of more intervals are replaced by the one interval around them.
 INTERVALS_MAX = 8
 
-# Closed, in degrees; its ends may be infinite.
+# A closed interval of degrees; its ends may be infinite.
 Interval: TypeAlias = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Pair:
-    """Two columns of doubles that are the coordinates of points, in degrees."""
+class CoordinatePair:
+    """Two columns of doubles that hold the latitude and the longitude of points, in degrees."""
 
     latitude: str
     longitude: str
@@ -36,9 +36,9 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Box:
-    """The rows whose latitude is in one of some intervals, and the longitude in one of others.
+    """The rows whose latitude lies in one of some intervals, and the longitude in one of others.
 
-    `no_points` is whether rows that are no points may be among them.
+    `no_points` tells whether rows that are no points may be among them.
     """
 
     latitudes: tuple[Interval, ...]
@@ -56,11 +56,11 @@ class Cap:
 
     @property
     def radians(self) -> float:
-        """The angle that it covers, as seen from the Earth's centre, and some slack."""
+        """The angle from the cap's centre to its rim, seen from the Earth's centre, with some slack."""
         return self.meters / EARTH_RADIUS_METERS * (1 + SLACK_RATIO) + SLACK_RADIANS
 
     def box(self) -> Box:
-        """A box that holds all of it.
+        """Return a box that encloses the cap.
 
         Claim     A point whose distance, computed in doubles, is within `meters` is in the box.
         Proof     (1) A degree of latitude is a degree of a great circle: latitudes differ by less.
@@ -75,22 +75,25 @@ class Cap:
         if max(-south, north) >= POLAR_DEGREES:  # (2)
             return Box(latitudes=latitudes, longitudes=((-LONGITUDE_MAX, LONGITUDE_MAX),))
         aside = math.degrees(math.asin(math.sin(angle) / math.cos(math.radians(self.latitude))))  # (3)
-        return Box(latitudes=latitudes, longitudes=turned(self.longitude - aside, self.longitude + aside))
+        return Box(
+            latitudes=latitudes,
+            longitudes=longitude_intervals(self.longitude - aside, self.longitude + aside),
+        )
 
 
 Region: TypeAlias = Box | Cap
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Inside:
-    """What MAY_BE_INSIDE asks of a column of latitudes: the column of longitudes, and the region."""
+class RegionQuery:
+    """The argument of MAY_BE_INSIDE on a column of latitudes: the column of longitudes, and the region."""
 
     longitude: str
     region: Region
 
 
-def turned(west: float, east: float) -> tuple[Interval, ...]:
-    """The longitudes from `west` eastward to `east`, ends that may lie up to a turn beyond the meridian."""
+def longitude_intervals(west: float, east: float) -> tuple[Interval, ...]:
+    """Return the longitudes from `west` eastward to `east`; an end may lie up to a turn past the meridian."""
     if east - west >= 2 * LONGITUDE_MAX:
         return ((-LONGITUDE_MAX, LONGITUDE_MAX),)
     if west < -LONGITUDE_MAX:
@@ -100,12 +103,14 @@ def turned(west: float, east: float) -> tuple[Interval, ...]:
     return ((west, east),)
 
 
-def asked(pairs: Iterable[Pair], true: Mapping[str, ValueSet]) -> list[tuple[Pair, Inside]]:
-    """The regions that must hold a point, or be open to rows that are none, for a conjunction to be TRUE.
+def region_queries(
+    pairs: Iterable[CoordinatePair], true: Mapping[str, ValueSet]
+) -> list[tuple[CoordinatePair, RegionQuery]]:
+    """Return the regions that must hold a point, or rows that are no points, for a conjunction to be TRUE.
 
     Args:
-        pairs: Those of which more than bounds is known.
-        true: Of columns of doubles, the values on which the conjunction may be TRUE.
+        pairs: The coordinate columns whose metadata has more than bounds.
+        true: For columns of doubles, the values on which the conjunction may be TRUE.
 
     Claim     A row on which it is TRUE is in each region.
     Proof     (1) No value of the row is NULL, as NULL is in neither set.
@@ -113,13 +118,13 @@ def asked(pairs: Iterable[Pair], true: Mapping[str, ValueSet]) -> list[tuple[Pai
               sets, or a coordinate beyond the globe in one of the intervals.
               (3) Each coordinate of a point is in an interval, as it is in the set.
     """
-    found = []
+    queries = []
     for pair in pairs:
         latitude, longitude = true.get(pair.latitude), true.get(pair.longitude)
         if latitude is None or longitude is None or latitude.null or longitude.null:  # (1)
             continue
         if latitude.cuts.full or longitude.cuts.full:
-            continue  # One coordinate alone is what its bounds are for.
+            continue  # A condition on one coordinate alone is decided by its bounds.
         latitudes, longitudes = _intervals(latitude), _intervals(longitude)
         no_points = (  # (2)
             latitude.nan
@@ -128,13 +133,13 @@ def asked(pairs: Iterable[Pair], true: Mapping[str, ValueSet]) -> list[tuple[Pai
             or _beyond(longitudes, LONGITUDE_MAX)
         )
         box = Box(latitudes=latitudes, longitudes=longitudes, no_points=no_points)  # (3)
-        found.append((pair, Inside(longitude=pair.longitude, region=box)))
-    return found
+        queries.append((pair, RegionQuery(longitude=pair.longitude, region=box)))
+    return queries
 
 
 def _intervals(values: ValueSet) -> tuple[Interval, ...]:
-    """Closed intervals that hold the set's numbers."""
-    assert isinstance(values.cuts, Cuts), "doubles are told apart by their order alone"
+    """Return closed intervals that hold the numbers of a set."""
+    assert isinstance(values.cuts, Cuts), "sets of doubles are unions of intervals"
     runs = tuple(
         (-math.inf if start is None else float(start[0]), math.inf if end is None else float(end[0]))
         for start, end in values.cuts.intervals()
@@ -143,4 +148,5 @@ def _intervals(values: ValueSet) -> tuple[Interval, ...]:
 
 
 def _beyond(intervals: Iterable[Interval], limit: float) -> bool:
+    """Tell whether an interval reaches beyond [-limit, limit]."""
     return any(low < -limit or high > limit for low, high in intervals)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 
 class Match(enum.IntEnum):
-    """What is proved of one block and one predicate ([P] 3 and 4.2)."""
+    """The verdict on one block and one predicate ([P] 3 and 4.2)."""
 
     NONE = 0  # no row can satisfy the predicate, or there is no row: the block may be skipped
     SOME = 1  # nothing is proved: the block must be read
@@ -23,8 +23,8 @@ class Truths(enum.Flag):
     NOT_NULL = TRUE | FALSE
     ANY = TRUE | FALSE | NULL
 
-    def negated(self) -> "Truths":
-        """The values that NOT gives of these: TRUE and FALSE change places, NULL stays."""
+    def negation(self) -> "Truths":
+        """Return the truth values that NOT gives: TRUE and FALSE change places, NULL stays."""
         swapped = self & Truths.NULL
         if Truths.TRUE in self:
             swapped |= Truths.FALSE
@@ -33,5 +33,5 @@ class Truths(enum.Flag):
         return swapped
 
     def members(self) -> Iterator["Truths"]:
-        """The single truth values in the set."""
+        """Return the single truth values in the set."""
         return (truth for truth in (Truths.TRUE, Truths.FALSE, Truths.NULL) if truth in self)

@@ -1,14 +1,14 @@
-"""Characters that have no other case in any version of Unicode, be it older or newer than Python's.
+"""Characters that UPPER and LOWER leave alone in every version of Unicode, older or newer than Python's.
 
-The general category of a letter says little: Georgian letters had no capitals until Unicode 11, U+019B
-until 16. Nor does that of a mark, of a number or of "other symbols": a Roman numeral and the turned
-capital F became letters with a small one in Unicode 5. What is known for good:
+The general category of a letter is no guarantee: Georgian letters had no capitals until Unicode 11, U+019B
+until 16. Nor is that of a mark, a number or an "other symbol": a Roman numeral and the turned capital F
+became letters with a small form in Unicode 5. These facts are stable:
 
-- Unicode promises that controls, surrogates, private use and noncharacters stay what they are.
+- Unicode guarantees that controls, surrogates, private use and noncharacters never change.
 - Punctuation, separators, and symbols of mathematics and currencies are signs, not letters: none of
   them ever got a case.
-- Some blocks are kept for one script without case, or for pictures: what is not assigned yet will be
-  alike.
+- Some blocks are reserved for one script without case, or for pictures: characters that they get later
+  will have no case either.
 """
 
 import unicodedata
@@ -16,7 +16,7 @@ import unicodedata
 _IMMUTABLE = frozenset({"Cc", "Cs", "Co"})
 _SIGNS = frozenset({"Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sm", "Sc", "Zs", "Zl", "Zp"})
 CATEGORIES = _IMMUTABLE | _SIGNS
-# Ascending and apart; all of each block, whatever else is in it.
+# Ascending and disjoint; every character of a block counts as caseless.
 BLOCKS = (
     range(0x3400, 0xA000),  # ideographs, hexagrams among them
     range(0xA960, 0xA980),  # Hangul
@@ -28,7 +28,7 @@ BLOCKS = (
 
 
 def is_caseless(character: str) -> bool:
-    """Whether UPPER and LOWER leave a character as it is, in each release of Spark and on each JVM."""
+    """Tell whether UPPER and LOWER leave a character as it is, in each release of Spark and on each JVM."""
     if unicodedata.category(character) in CATEGORIES:
         return True
     code = ord(character)
@@ -36,5 +36,5 @@ def is_caseless(character: str) -> bool:
 
 
 def _is_noncharacter(code: int) -> bool:
-    """The last two of each plane, and 32 more, are for programs' own use."""
+    """Tell whether a code point is a noncharacter: the last two of each plane, and 32 more."""
     return code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF

@@ -1,7 +1,7 @@
-"""Automata over characters, as languages of the bytes that UTF-8 writes them in.
+"""Automata over Unicode characters, compiled to languages of the bytes of their UTF-8 encodings.
 
-What a state does with each of a million characters is a few runs of code points (`pieces`). Bytes that
-are not UTF-8 spell no character; what they may do is asked apart.
+The transitions of a state over a million characters are a few runs of code points (`character_runs`). Bytes
+that are not UTF-8 encode no character; an automaton says separately whether it accepts them.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,109 +10,120 @@ from functools import lru_cache
 from typing import Generic, TypeAlias, TypeVar
 
 from pruning.rules.sets.languages import STATES_MAX, Language, from_automaton
-from pruning.rules.text.character_runs import LAST, Pieces, at, merged, part
+from pruning.rules.text.character_runs import LAST, Transitions, merge_runs, slice_runs, state_after
 
 State = TypeVar("State")
 REPLACEMENT = 0xFFFD  # what Java reads in place of bytes that are not UTF-8
 _SURROGATES = (0xD800, 0xDFFF)
-_NOTHING, _ANYTHING = -1, -2  # whatever follows, no string is in the language; each is
+_NOTHING, _ANYTHING = -1, -2  # from here no string is accepted, or every one is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Machine(Generic[State]):
-    """An automaton over characters, its states given by functions.
+class CharacterAutomaton(Generic[State]):
+    """A deterministic automaton over characters, its states computed by functions.
 
     Attributes:
         start: The state before the first character.
-        moves: Which states follow on which characters.
-        accepts: Whether a text that leads to a state is in the set.
-        faulty: Whether a string may be in the set that leads to a state and goes on with a byte that is
-            not part of a character.
+        moves: Returns the transitions of a state.
+        accepts: Tells whether a text that leads to a state is in the set.
+        accepts_malformed: Tells whether a string may be in the set that leads to a state and goes on with a
+            byte that is not part of a character.
     """
 
     start: State
-    moves: Callable[[State], Pieces[State]]
+    moves: Callable[[State], Transitions[State]]
     accepts: Callable[[State], bool]
-    faulty: Callable[[State], bool]
+    accepts_malformed: Callable[[State], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class _Between:
-    """Inside a character: what follows on its rest, 6 bits a byte, and what on any other byte."""
+class _PartialCharacter:
+    """A state inside a character: the transitions on its rest, 6 bits a byte, and on any other byte."""
 
-    rest: Pieces[int]
+    rest: Transitions[int]
     bytes_left: int
-    fault: int
+    malformed_state: int
 
 
-_Place: TypeAlias = int | _Between
+_ByteState: TypeAlias = int | _PartialCharacter
 
 
-def language(
-    machine: Machine[State], *, states_max: int = STATES_MAX, pieces_max: int | None = None
+def byte_language(
+    machine: CharacterAutomaton[State], *, states_max: int = STATES_MAX, transitions_max: int | None = None
 ) -> Language | None:
-    """The strings of bytes that a machine accepts; None if that takes too many states, or pieces in all.
+    """Return the byte strings that an automaton accepts; None if it has too many states or transitions.
 
-    Claim     A string of UTF-8 is in the language if and only if the machine accepts its characters; of
-              other strings those are that `faulty` says at the first byte that is no part of a character.
+    Claim     A string of UTF-8 is in the language if and only if the automaton accepts its characters; any
+              other string is if `accepts_malformed` holds at the first byte that is no part of a character.
     Proof     (1) A lead byte fixes the high bits of a code point, and each byte after it six bits more:
-                  what is left to happen is a run of the pieces.
-              (2) Surrogates, code points above `LAST` and those that fewer bytes can write are no
-                  characters; nor is what ends inside one.
+                  what remains possible is a slice of the transitions.
+              (2) Surrogates, code points above `LAST` and overlong encodings are no characters; nor is a
+                  string that ends inside one.
     """
-    explored = _explored(machine, states_max, pieces_max)
+    explored = _explore(machine, states_max, transitions_max)
     if explored is None:
         return None
-    pieces, accepting, faults = explored
+    transitions, accepting, malformed_states = explored
 
-    def step(place: _Place, byte: int) -> _Place:
-        if isinstance(place, _Between):
-            return _within(place, byte)
-        return place if place < 0 else _leading(pieces[place], faults[place], byte)
+    def step(place: _ByteState, byte: int) -> _ByteState:
+        if isinstance(place, _PartialCharacter):
+            return _after_next_byte(place, byte)
+        return place if place < 0 else _after_first_byte(transitions[place], malformed_states[place], byte)
 
-    def accepts(place: _Place) -> bool:
-        if isinstance(place, _Between):
-            return place.fault == _ANYTHING
+    def accepts(place: _ByteState) -> bool:
+        if isinstance(place, _PartialCharacter):
+            return place.malformed_state == _ANYTHING
         return accepting[place] if place >= 0 else place == _ANYTHING
 
-    start: _Place = 0
-    return from_automaton(start, step, accepts, alike=_alike(pieces), states_max=states_max)
+    start: _ByteState = 0
+    return from_automaton(
+        start, step, accepts, byte_classes=_byte_classes(transitions), states_max=states_max
+    )
 
 
-def _explored(
-    machine: Machine[State], states_max: int, pieces_max: int | None
-) -> tuple[list[Pieces[int]], list[bool], list[int]] | None:
-    """Per state that is reached, numbered, its moves, whether it accepts, what a fault leads to."""
-    ordinals, found = {machine.start: 0}, [machine.start]
-    moves: list[Pieces[int]] = []
-    faults: list[int] = []
-    pieces_count = 0
-    for state in found:
+def _explore(
+    machine: CharacterAutomaton[State], states_max: int, transitions_max: int | None
+) -> tuple[list[Transitions[int]], list[bool], list[int]] | None:
+    """Return the transitions, the acceptance and the malformed state of each reachable state.
+
+    None if there are too many states or transitions.
+    """
+    ordinals, states = {machine.start: 0}, [machine.start]
+    moves: list[Transitions[int]] = []
+    malformed_states: list[int] = []
+    transitions_count = 0
+    for state in states:
         row = []
         for last, following in machine.moves(state):
-            ordinal = ordinals.setdefault(following, len(found))
-            if ordinal == len(found):
+            ordinal = ordinals.setdefault(following, len(states))
+            if ordinal == len(states):
                 if ordinal == states_max:
                     return None
-                found.append(following)
+                states.append(following)
             row.append((last, ordinal))
-        pieces_count += len(row)
-        if pieces_max is not None and pieces_count > pieces_max:
+        transitions_count += len(row)
+        if transitions_max is not None and transitions_count > transitions_max:
             return None
-        faults.append(_ANYTHING if machine.faulty(state) else _NOTHING)
-        moves.append(_without_surrogates(tuple(row), faults[-1]))
-    return moves, [machine.accepts(state) for state in found], faults
+        malformed_states.append(_ANYTHING if machine.accepts_malformed(state) else _NOTHING)
+        moves.append(_without_surrogates(tuple(row), malformed_states[-1]))
+    return moves, [machine.accepts(state) for state in states], malformed_states
 
 
-def _without_surrogates(pieces: Pieces[int], fault: int) -> Pieces[int]:
-    below, above = part(pieces, 0, _SURROGATES[0] - 1), part(pieces, _SURROGATES[1] + 1, LAST)
-    return merged([*below, (_SURROGATES[1], fault), *((last + _SURROGATES[1] + 1, to) for last, to in above)])
+def _without_surrogates(transitions: Transitions[int], malformed_state: int) -> Transitions[int]:
+    """Return the transitions with surrogates, which UTF-8 does not encode, made malformed."""
+    below, above = (
+        slice_runs(transitions, 0, _SURROGATES[0] - 1),
+        slice_runs(transitions, _SURROGATES[1] + 1, LAST),
+    )
+    return merge_runs(
+        [*below, (_SURROGATES[1], malformed_state), *((last + _SURROGATES[1] + 1, to) for last, to in above)]
+    )
 
 
-def _leading(pieces: Pieces[int], fault: int, byte: int) -> _Place:
-    """After the first byte of a character."""
+def _after_first_byte(transitions: Transitions[int], malformed_state: int, byte: int) -> _ByteState:
+    """Return the state after the first byte of a character."""
     if byte < 0x80:
-        return at(pieces, byte)
+        return state_after(transitions, byte)
     for least, first, last, bytes_left in (
         (0x80, 0xC2, 0xDF, 1),
         (0x800, 0xE0, 0xEF, 2),
@@ -121,36 +132,47 @@ def _leading(pieces: Pieces[int], fault: int, byte: int) -> _Place:
         if first <= byte <= last:
             span = 64**bytes_left
             base = (byte & (0x3F >> bytes_left)) * span
-            return _between(_rest(pieces, max(base, least), base, base + span - 1, fault), bytes_left, fault)
-    return fault
+            return _partial_character(
+                _rest_transitions(transitions, max(base, least), base, base + span - 1, malformed_state),
+                bytes_left,
+                malformed_state,
+            )
+    return malformed_state
 
 
-def _rest(pieces: Pieces[int], least: int, base: int, last: int, fault: int) -> Pieces[int]:
-    """The pieces from `base` to `last`, counted from there, with what is no character below and above."""
-    below = [(least - base - 1, fault)] if least > base else []
-    inside = [(end + least - base, to) for end, to in part(pieces, least, min(last, LAST))]
-    above = [(last - base, fault)] if last > LAST else []
-    return merged([*below, *inside, *above])
+def _rest_transitions(
+    transitions: Transitions[int], least: int, base: int, last: int, malformed_state: int
+) -> Transitions[int]:
+    """Return the transitions from `base` to `last`, with those that encode no character made malformed."""
+    below = [(least - base - 1, malformed_state)] if least > base else []
+    inside = [(end + least - base, to) for end, to in slice_runs(transitions, least, min(last, LAST))]
+    above = [(last - base, malformed_state)] if last > LAST else []
+    return merge_runs([*below, *inside, *above])
 
 
-def _within(place: _Between, byte: int) -> _Place:
-    """After one more byte of a character."""
+def _after_next_byte(place: _PartialCharacter, byte: int) -> _ByteState:
+    """Return the state after one more byte of a character."""
     if byte & 0xC0 != 0x80:
-        return place.fault
+        return place.malformed_state
     span = 64 ** (place.bytes_left - 1)
     base = (byte & 0x3F) * span
-    rest = part(place.rest, base, base + span - 1)
-    return _between(rest, place.bytes_left - 1, place.fault)
+    rest = slice_runs(place.rest, base, base + span - 1)
+    return _partial_character(rest, place.bytes_left - 1, place.malformed_state)
 
 
-def _between(rest: Pieces[int], bytes_left: int, fault: int) -> _Place:
+def _partial_character(rest: Transitions[int], bytes_left: int, malformed_state: int) -> _ByteState:
+    """Return the state inside a character; the next state proper once no byte is left."""
     if bytes_left == 0:
         return rest[0][1]
-    return fault if rest == ((64**bytes_left - 1, fault),) else _Between(rest, bytes_left, fault)
+    return (
+        malformed_state
+        if rest == ((64**bytes_left - 1, malformed_state),)
+        else _PartialCharacter(rest, bytes_left, malformed_state)
+    )
 
 
-def _alike(rows: list[Pieces[int]]) -> bytes:
-    """A number for each byte: bytes have one where no state's pieces begin between them."""
+def _byte_classes(rows: list[Transitions[int]]) -> bytes:
+    """Number the bytes so that two have one number where no run of any state begins between them."""
     edges = {0x80, 0xC0, 0xC2, 0xE0, 0xE1, 0xED, 0xEE, 0xF0, 0xF1, 0xF4, 0xF5, 0x90, 0xA0}
     starts = {last + 1 for row in rows for last, _ in row if last < LAST} - set(range(0xD800, 0xE000))
     for spelled in {chr(start).encode() for start in starts}:
@@ -163,17 +185,17 @@ def _alike(rows: list[Pieces[int]]) -> bytes:
 
 
 @lru_cache(maxsize=4096)
-def spelled(wanted: Language, state: int) -> Pieces[int]:
-    """Where the automaton of a language gets to by each character; surrogates go where U+D7FF does."""
-    pieces = [*_continued(wanted, state, range(0x80), 0, 0)]
+def character_transitions(wanted: Language, state: int) -> Transitions[int]:
+    """Return the state of a language's automaton after each character; surrogates go with U+D7FF."""
+    transitions = [*_continuations(wanted, state, range(0x80), 0, 0)]
     for leads, bytes_left in ((range(0xC2, 0xE0), 1), (range(0xE0, 0xF0), 2), (range(0xF0, 0xF5), 3)):
-        known = pieces[-1][0]  # fewer bytes write what is up to here
+        last_covered = transitions[-1][0]  # the characters up to here take fewer bytes
         base = (leads[0] & (0x3F >> bytes_left)) * 64**bytes_left
-        found = _continued(wanted, state, leads, bytes_left, base)
-        pieces += (piece for piece in found if piece[0] > known)
-    whole = merged(pieces)
-    below, above = part(whole, 0, _SURROGATES[0] - 1), part(whole, _SURROGATES[1] + 1, LAST)
-    return merged(
+        longer = _continuations(wanted, state, leads, bytes_left, base)
+        transitions += (piece for piece in longer if piece[0] > last_covered)
+    whole = merge_runs(transitions)
+    below, above = slice_runs(whole, 0, _SURROGATES[0] - 1), slice_runs(whole, _SURROGATES[1] + 1, LAST)
+    return merge_runs(
         [
             *below[:-1],
             (_SURROGATES[1], below[-1][1]),
@@ -182,36 +204,36 @@ def spelled(wanted: Language, state: int) -> Pieces[int]:
     )
 
 
-def _continued(
+def _continuations(
     wanted: Language, state: int, leads: range, bytes_left: int, base: int
 ) -> Iterator[tuple[int, int]]:
-    """By each first byte and those that follow it, counted from `base`."""
+    """Yield runs of code points, counted from `base`, for each first byte and those after it."""
     span = 64**bytes_left
     for lead in leads:
-        for last, to in _tail(wanted, wanted.automaton.step(state, lead), bytes_left):
+        for last, to in _tail_transitions(wanted, wanted.automaton.step(state, lead), bytes_left):
             yield base + last, to
         base += span
 
 
 @lru_cache(maxsize=65536)
-def _tail(wanted: Language, state: int, bytes_left: int) -> Pieces[int]:
-    """By each way to end a character of which some bytes are left."""
-    if bytes_left == 0 or wanted.automaton.settled(state):
+def _tail_transitions(wanted: Language, state: int, bytes_left: int) -> Transitions[int]:
+    """Return the states after each way to end a character of which some bytes are left."""
+    if bytes_left == 0 or wanted.automaton.is_sink(state):
         return ((64**bytes_left - 1, state),)
-    return merged(_continued(wanted, state, range(0x80, 0xC0), bytes_left - 1, 0))
+    return merge_runs(_continuations(wanted, state, range(0x80, 0xC0), bytes_left - 1, 0))
 
 
 @lru_cache(maxsize=1024)
 def live_states(wanted: Language) -> frozenset[int]:
-    """The states of a language's automaton from which a member can be reached."""
+    """Return the states of a language's automaton from which a member can be reached."""
     automaton = wanted.automaton
     return frozenset(
-        state for state, accepts in enumerate(automaton.accepting) if accepts or not automaton.settled(state)
+        state for state, accepts in enumerate(automaton.accepting) if accepts or not automaton.is_sink(state)
     )
 
 
 @lru_cache(maxsize=4096)
-def may_fail(wanted: Language, state: int) -> bool:
-    """Whether a member can be reached by a rest that starts with a byte that is not ASCII: as faults do."""
+def may_accept_malformed(wanted: Language, state: int) -> bool:
+    """Tell whether a byte that is not ASCII, as a malformed one is, may lead on to a member."""
     following = {wanted.automaton.step(state, byte) for byte in range(0x80, 256)}
     return not live_states(wanted).isdisjoint(following)

@@ -1,16 +1,16 @@
-"""The strings that a function of text takes into a union of intervals, where they are one again."""
+"""Preimages of functions of text that are unions of intervals again, not only languages."""
 
 from pruning.expressions.types import STRING
 from pruning.rules.sets import cuts as sets
 from pruning.rules.sets.cuts import Cut, Cuts
 from pruning.rules.sets.primitives import prefix_end
 
-# By their first byte, how many bytes Spark takes for a character, whatever the others are.
+# The number of bytes that Spark reads as one character, by the first of them alone.
 _WIDTHS = (*[1] * 0xC2, *[2] * (0xE0 - 0xC2), *[3] * 0x10, *[4] * 5, *[1] * 0x0B)
 
 
-def starting(wanted: Cuts, length: int) -> Cuts:
-    """The strings whose first `length` characters, as Spark counts them, are in a set of intervals.
+def truncation_preimage(wanted: Cuts, length: int) -> Cuts:
+    """Return the strings whose first `length` characters, as Spark counts them, are in a set of intervals.
 
     Claim     A string whose SUBSTRING from 1 is in the set is in the answer, and, if it does not end
               inside one of those characters, no other.
@@ -31,13 +31,13 @@ def starting(wanted: Cuts, length: int) -> Cuts:
         start = first_characters(value, length)
         moved = value if start == value else prefix_end(start)  # (1), (2)
         if moved is not None:
-            _toggle(points, (moved, False))
+            _toggle_cut(points, (moved, False))
         broken |= {value[:end] for end in range(1, len(value)) if _is_broken(value[:end], length)}
     return sets.union(Cuts(wanted.first, tuple(points)), sets.of_values(broken, STRING))  # (3)
 
 
 def _is_broken(value: bytes, length: int) -> bool:
-    """Whether a string ends inside one of its first characters."""
+    """Tell whether a string ends inside one of its first characters."""
     position = 0
     for _ in range(length):
         if position >= len(value):
@@ -46,8 +46,8 @@ def _is_broken(value: bytes, length: int) -> bool:
     return position > len(value)
 
 
-def following(wanted: Cuts, before: bytes) -> Cuts:
-    """The strings that are in a set of intervals once bytes are put before them.
+def prefix_preimage(wanted: Cuts, before: bytes) -> Cuts:
+    """Return the strings that are in a set of intervals once `before` is put in front of them.
 
     Claim     A string is in the answer if and only if its CONCAT after those bytes is in the set.
     Proof     before + s >= v: if v = before + w, where s >= w; else for all s, or none, as before >= v.
@@ -61,12 +61,12 @@ def following(wanted: Cuts, before: bytes) -> Cuts:
         if value <= before:
             first = not first
         elif value.startswith(before):
-            _toggle(points, (rest, False))
+            _toggle_cut(points, (rest, False))
     return Cuts(first, tuple(points))
 
 
-def _toggle(points: list[Cut], point: Cut) -> None:
-    """Two cuts at one place are none."""
+def _toggle_cut(points: list[Cut], point: Cut) -> None:
+    """Add a cut; two cuts at one place cancel."""
     if points and points[-1] == point:
         points.pop()
     else:
@@ -74,7 +74,7 @@ def _toggle(points: list[Cut], point: Cut) -> None:
 
 
 def first_characters(value: bytes, count: int) -> bytes:
-    """The first characters of a string, each as long as its first byte says."""
+    """Return the first characters of a string, each as long as its first byte says."""
     position = 0
     for _ in range(max(count, 0)):
         if position >= len(value):

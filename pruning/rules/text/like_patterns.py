@@ -1,16 +1,23 @@
-"""Patterns of LIKE: `_` is one character, `%` any number of them."""
+"""A parser of LIKE patterns: `_` is one character, `%` any number of them."""
 
 from collections.abc import Mapping
 
 from pruning.rules.text.characters import REPLACEMENT
-from pruning.rules.text.regular_expressions import ALL, ANY_TEXT, Letters, Pattern, Sequence, ranges_of
+from pruning.rules.text.regular_expressions import (
+    ALL,
+    ANY_TEXT,
+    CharacterClass,
+    Concatenation,
+    Pattern,
+    ranges_of,
+)
 
-_WILDCARDS: Mapping[str, Pattern] = {"_": Letters(ALL), "%": ANY_TEXT}
+_WILDCARDS: Mapping[str, Pattern] = {"_": CharacterClass(ALL), "%": ANY_TEXT}
 
 
-def parsed(pattern: bytes, escape: str) -> Pattern | None:
-    """The pattern as a tree; None of what Spark refuses, or of bytes that are not UTF-8."""
-    text = decoded(pattern)
+def parse(pattern: bytes, escape: str) -> Pattern | None:
+    """Return the pattern as a tree; None if Spark rejects it or if it is not UTF-8."""
+    text = decode(pattern)
     if text is None:
         return None
     parts: list[Pattern] = []
@@ -22,17 +29,17 @@ def parsed(pattern: bytes, escape: str) -> Pattern | None:
             character = text[position : position + 1]
             if character not in ("%", "_", escape) or not character:
                 return None
-            part: Pattern = Letters(ranges_of([ord(character)]))
+            part: Pattern = CharacterClass(ranges_of([ord(character)]))
         else:
-            part = _WILDCARDS.get(character, Letters(ranges_of([ord(character)])))
+            part = _WILDCARDS.get(character, CharacterClass(ranges_of([ord(character)])))
         if part != ANY_TEXT or parts[-1:] != [ANY_TEXT]:
             parts.append(part)
         position += 1
-    return Sequence(tuple(parts))
+    return Concatenation(tuple(parts))
 
 
-def decoded(pattern: bytes) -> str | None:
-    """The characters of a pattern; None of what is not UTF-8."""
+def decode(pattern: bytes) -> str | None:
+    """Return the characters of a pattern; None if it is not UTF-8."""
     try:
         return pattern.decode()
     except UnicodeDecodeError:
@@ -40,10 +47,10 @@ def decoded(pattern: bytes) -> str | None:
 
 
 def prefix(pattern: bytes, escape: str) -> tuple[bytes, str]:
-    """The text that a pattern starts with, as bytes, and what follows it.
+    """Return the text that a pattern starts with, as bytes, and what follows it.
 
-    It ends before U+FFFD: values with bytes that are not UTF-8 match that character. A malformed
-    pattern gives the text before the fault.
+    The text ends before U+FFFD, because that character also matches bytes that are not UTF-8. Of a malformed
+    pattern it is the text before the error.
     """
     text = pattern.decode(errors="replace")
     kept: list[str] = []

@@ -120,22 +120,22 @@ assert MICROS_PER_DAY == 24 * _HOUR
 def places_from(field: Function, wanted: frozenset[int]) -> tuple[int, ...]:
     """For each place in a cycle the next wanted one, itself or after it; one beyond all where none is."""
     cycle = CYCLES[field]
-    found, following = [cycle.size] * cycle.size, cycle.size
+    places, following = [cycle.size] * cycle.size, cycle.size
     for place in reversed(range(cycle.size)):
         following = place if place + cycle.lowest in wanted else following
-        found[place] = following
-    return tuple(found)
+        places[place] = following
+    return tuple(places)
 
 
 @lru_cache(maxsize=1024)
 def places_to(field: Function, wanted: frozenset[int]) -> tuple[int, ...]:
     """For each place in a cycle the last wanted one, itself or before it; -1 where none is."""
     cycle = CYCLES[field]
-    found, last = [-1] * cycle.size, -1
+    places, last = [-1] * cycle.size, -1
     for place in range(cycle.size):
         last = place if place + cycle.lowest in wanted else last
-        found[place] = last
-    return tuple(found)
+        places[place] = last
+    return tuple(places)
 
 
 def next_with(field: Function, wanted: frozenset[int], value: int) -> int:
@@ -144,9 +144,9 @@ def next_with(field: Function, wanted: frozenset[int], value: int) -> int:
     step = cycle.step(value)
     for _ in range(CYCLES_MAX):
         first, following = cycle.first(step), cycle.following(step)
-        found = first + places[step - first]
-        if found < following:
-            return _latest(value, cycle.start(found))
+        wanted_step = first + places[step - first]
+        if wanted_step < following:
+            return _latest(value, cycle.start(wanted_step))
         step = following
     return _latest(value, cycle.start(step))
 
@@ -164,9 +164,9 @@ def previous_with(field: Function, wanted: frozenset[int], value: int) -> int:
     return _earliest(value, cycle.start(step + 1) - 1)
 
 
-def _latest(one: Any, other: Any) -> int:
-    return int(max(one, other))
+def _latest(left: Any, right: Any) -> int:
+    return int(max(left, right))
 
 
-def _earliest(one: Any, other: Any) -> int:
-    return int(min(one, other))
+def _earliest(left: Any, right: Any) -> int:
+    return int(min(left, right))

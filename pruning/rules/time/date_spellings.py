@@ -15,7 +15,7 @@ from pruning.rules.sets.cuts import Cuts
 from pruning.rules.sets.languages import Language, from_automaton
 from pruning.rules.sets.primitives import MICROS_PER_DAY
 from pruning.rules.time import calendar
-from pruning.rules.time.year_spellings import NO_DIGITS, Digits, followed, marks
+from pruning.rules.time.year_spellings import NO_DIGITS, YearDigits, digit_marks, with_digit
 
 _YEAR_DIGITS_MIN = 4
 _FRACTION_DIGITS = 6  # more are read and do not count
@@ -24,7 +24,7 @@ _SPACE, _T, _DASH, _PLUS, _COLON, _POINT = b" T-+:."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class SpellingQuery:
     """Which texts are asked for, by the local time that they spell, in microseconds.
 
     Attributes:
@@ -43,7 +43,7 @@ class Wanted:
 
 
 @lru_cache(maxsize=512)
-def spellings(wanted: Wanted) -> Language | None:
+def spellings(wanted: SpellingQuery) -> Language | None:
     """The texts that spell a wanted time; None if that takes too many states.
 
     Claim     A text that Spark's cast makes a date or a time of is in the language if it spells a wanted
@@ -57,21 +57,21 @@ def spellings(wanted: Wanted) -> Language | None:
     """
     points = (*wanted.plain.points, *wanted.zoned.points)
     years = {int(calendar.year_of(int(place) // MICROS_PER_DAY)) for place, _ in points}
-    reader = _Reader(wanted, marks(years, wanted.year_digits))
-    start: _State = _Edge.START
-    return from_automaton(start, reader.step, reader.accepts, alike=_ALIKE)
+    reader = _Reader(wanted, digit_marks(years, wanted.year_digits))
+    start: _State = _FixedState.START
+    return from_automaton(start, reader.step, reader.accepts, byte_classes=_BYTE_CLASSES)
 
 
-def _alike() -> bytes:
+def _byte_classes() -> bytes:
     marks = (*b"0123456789", _SPACE, _T, _DASH, _PLUS, _COLON, _POINT)
     others = {byte: number for number, byte in enumerate(marks, 2)}
     return bytes(others.get(byte, int(byte in _TRIMMED)) for byte in range(256))
 
 
-_ALIKE = _alike()
+_BYTE_CLASSES = _byte_classes()
 
 
-class _Edge(enum.Enum):
+class _FixedState(enum.Enum):
     START = "nothing was read that counts"
     ANYTHING = "whatever follows, the text is in"
     NOTHING = "whatever follows, it is not"
@@ -106,15 +106,15 @@ _MICROS = (0, MICROS_PER_DAY, 3_600_000_000, 60_000_000, 1_000_000)
 
 
 @dataclass(frozen=True, slots=True)
-class _Year:
+class _InYear:
     """In the digits of a year; a sign is 0 where a time alone may yet come instead."""
 
     sign: int
-    digits: Digits = NO_DIGITS
+    digits: YearDigits = NO_DIGITS
 
 
 @dataclass(frozen=True, slots=True)
-class _Within:
+class _InField:
     """In a field after the year; the span is that of the fields before it, narrowed by a fraction's digits.
 
     Attributes:
@@ -131,7 +131,7 @@ class _Within:
 
 
 @dataclass(frozen=True, slots=True)
-class _Done:
+class _FieldEnd:
     """After both digits of a field, with the span of it; `days` are those of a month."""
 
     field: _Field
@@ -140,72 +140,72 @@ class _Done:
 
 
 @dataclass(frozen=True, slots=True)
-class _After:
+class _Trailing:
     """After a time, in what does not count unless more follows: whether that is wanted, and with a zone."""
 
     plain: bool
     zoned: bool
 
 
-_State: TypeAlias = _Edge | _Year | _Within | _Done | _After
+_State: TypeAlias = _FixedState | _InYear | _InField | _FieldEnd | _Trailing
 
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
     """The automaton of what is wanted."""
 
-    wanted: Wanted
+    wanted: SpellingQuery
     marked: tuple[int, ...]
 
     def accepts(self, state: _State) -> bool:
         """Whether a text that ends here is wanted."""
         match state:
-            case _Year():
+            case _InYear():
                 year = self._year(state)
                 return year is not None and year.plain
-            case _Within():
+            case _InField():
                 done = self._done(state)
-                return state.span.plain if _may_be_left_out(state) else done is not None and done.span.plain
-            case _Done():
+                return state.span.plain if _may_be_omitted(state) else done is not None and done.span.plain
+            case _FieldEnd():
                 return state.span.plain
-            case _After():
+            case _Trailing():
                 return state.plain
-        return state is _Edge.ANYTHING
+        return state is _FixedState.ANYTHING
 
     def step(self, state: _State, byte: int) -> _State:
         """The state after one more byte."""
         digit = byte - 0x30 if 0x30 <= byte <= 0x39 else None
         match state:
-            case _Year():
+            case _InYear():
                 return self._in_year(state, byte) if digit is None else self._digit_of_year(state, digit)
-            case _Within():
+            case _InField():
                 return self._in_field(state, byte) if digit is None else self._digit(state, digit)
-            case _Done():
-                return self._after_field(state, byte) if digit is None else _Edge.NOTHING
-            case _After():
-                return state if byte in _TRIMMED else _anything(wanted=state.zoned)
-            case _Edge.ANYTHING | _Edge.NOTHING:
+            case _FieldEnd():
+                return self._after_field(state, byte) if digit is None else _FixedState.NOTHING
+            case _Trailing():
+                return state if byte in _TRIMMED else _fixed_state(wanted=state.zoned)
+            case _FixedState.ANYTHING | _FixedState.NOTHING:
                 return state
         return self._first(byte, digit)
 
     def _first(self, byte: int, digit: int | None) -> _State:
-        unsigned = _Year(0 if self.wanted.alone else 1)
+        unsigned = _InYear(0 if self.wanted.alone else 1)
         if digit is not None:
             return self._digit_of_year(unsigned, digit)
         if byte in _TRIMMED:
-            return _Edge.START
+            return _FixedState.START
         if byte in (_DASH, _PLUS):
-            return _Year(-1 if byte == _DASH else 1)
+            return _InYear(-1 if byte == _DASH else 1)
         if byte == _T and self.wanted.alone:
-            return _Within(_Field.HOUR, _OF_TODAY)  # (3)
-        return _Edge.NOTHING
+            return _InField(_Field.HOUR, _OF_TODAY)  # (3)
+        return _FixedState.NOTHING
 
-    def _digit_of_year(self, state: _Year, digit: int) -> _State:
-        digits = followed(state.digits, digit, self.marked)  # (2)
-        following = _Year(state.sign if digits.count <= 2 else state.sign or 1, digits)
-        return following if self._may_be_wanted(following) else _Edge.NOTHING
+    def _digit_of_year(self, state: _InYear, digit: int) -> _State:
+        digits = with_digit(state.digits, digit, self.marked)  # (2)
+        following = _InYear(state.sign if digits.count <= 2 else state.sign or 1, digits)
+        return following if self._may_be_wanted(following) else _FixedState.NOTHING
 
-    def _may_be_wanted(self, state: _Year) -> bool:
+    def _may_be_wanted(self, state: _InYear) -> bool:
         """Whether a wanted year has these digits first: a state less for each that is refused at once."""
         digits = state.digits
         fewest, most = max(_YEAR_DIGITS_MIN - digits.count, 0), self.wanted.year_digits - digits.count
@@ -217,68 +217,68 @@ class _Reader:
                 return True
         return state.sign == 0
 
-    def _year(self, state: _Year) -> _Span | None:
+    def _year(self, state: _InYear) -> _Span | None:
         if not _YEAR_DIGITS_MIN <= state.digits.count <= self.wanted.year_digits:
             return None
         year = (state.sign or 1) * state.digits.value
         return self._of_days(int(calendar.year_start(year)), int(calendar.year_start(year + 1)))
 
-    def _in_year(self, state: _Year, byte: int) -> _State:
+    def _in_year(self, state: _InYear, byte: int) -> _State:
         if byte == _COLON and state.sign == 0 and state.digits.count > 0:
-            return _Within(_Field.MINUTE, _OF_TODAY)  # (3)
+            return _InField(_Field.MINUTE, _OF_TODAY)  # (3)
         year = self._year(state)
         if year is None:
-            return _Edge.NOTHING
+            return _FixedState.NOTHING
         if byte == _DASH:
-            return _started(_Within(_Field.MONTH, year, days=state.digits.february))
-        return _After(year.plain, zoned=False) if byte in _TRIMMED else _Edge.NOTHING
+            return _unless_hopeless(_InField(_Field.MONTH, year, days=state.digits.february))
+        return _Trailing(year.plain, zoned=False) if byte in _TRIMMED else _FixedState.NOTHING
 
-    def _digit(self, state: _Within, digit: int) -> _State:
+    def _digit(self, state: _InField, digit: int) -> _State:
         digits, value = state.digits + 1, 10 * state.value + digit
         if state.field is _Field.FRACTION:
             if state.digits == _FRACTION_DIGITS:
                 return state
             width = 10 ** (_FRACTION_DIGITS - digits)
-            return _Within(state.field, self._narrowed(state.span, digit * width, width), digits)
-        following = _Within(state.field, state.span, digits, value, state.days)
+            return _InField(state.field, self._narrowed(state.span, digit * width, width), digits)
+        following = _InField(state.field, state.span, digits, value, state.days)
         if digits < 2:
             return following
         done = self._done(following)
-        return _Edge.NOTHING if done is None or done.span == _NO_TIME else done
+        return _FixedState.NOTHING if done is None or done.span == _NO_TIME else done
 
-    def _done(self, state: _Within) -> _Done | None:
+    def _done(self, state: _InField) -> _FieldEnd | None:
         """What is spelled if the field ends here; None where it may not."""
         field, value, start = state.field, state.value, state.span.start
         if field is _Field.FRACTION:
-            return _Done(field, state.span, 0)
+            return _FieldEnd(field, state.span, 0)
         greatest = state.days if field is _Field.DAY else _GREATEST[field]
         if state.digits == 0 or not _LEAST[field] <= value <= greatest:
             return None
         if field is not _Field.MONTH:
             width = _MICROS[field]
-            return _Done(field, self._narrowed(state.span, (value - _LEAST[field]) * width, width), 0)
+            return _FieldEnd(field, self._narrowed(state.span, (value - _LEAST[field]) * width, width), 0)
         days = state.days if value == _FEBRUARY else 30 if value in _SHORT_MONTHS else 31
         if start is None:
-            return _Done(field, state.span, days)
+            return _FieldEnd(field, state.span, days)
         month = int(calendar.month_of(start // MICROS_PER_DAY)) + value - 1
         first, following = int(calendar.month_start(month)), int(calendar.month_start(month + 1))
-        return _Done(field, self._of_days(first, following), days)
+        return _FieldEnd(field, self._of_days(first, following), days)
 
-    def _in_field(self, state: _Within, byte: int) -> _State:
-        if byte in _TRIMMED and _may_be_left_out(state):
-            return _After(state.span.plain, zoned=False)
+    def _in_field(self, state: _InField, byte: int) -> _State:
+        if byte in _TRIMMED and _may_be_omitted(state):
+            return _Trailing(state.span.plain, zoned=False)
         done = self._done(state)
-        return _Edge.NOTHING if done is None else self._after_field(done, byte)
+        return _FixedState.NOTHING if done is None else self._after_field(done, byte)
 
-    def _after_field(self, done: _Done, byte: int) -> _State:
+    def _after_field(self, done: _FieldEnd, byte: int) -> _State:
         field, span = done.field, done.span
         if byte in (_SPACE, _T) and field is _Field.DAY:
-            following = _Within(_Field.HOUR, span, spaced=byte == _SPACE)
-            return _started(following) if self.wanted.timed else _anything(wanted=span.plain)
+            following = _InField(_Field.HOUR, span, spaced=byte == _SPACE)
+            return _unless_hopeless(following) if self.wanted.timed else _fixed_state(wanted=span.plain)
         if _BEFORE_NEXT.get(field) == byte:
-            return _started(_Within(_Field(field + 1), span, days=done.days))
+            return _unless_hopeless(_InField(_Field(field + 1), span, days=done.days))
         zoned = span.zoned and field >= _Field.SECOND
-        return _After(span.plain, zoned) if byte in _TRIMMED else _anything(wanted=zoned)
+        return _Trailing(span.plain, zoned) if byte in _TRIMMED else _fixed_state(wanted=zoned)
 
     def _of_days(self, first: int, following: int) -> _Span:
         return self._span(first * MICROS_PER_DAY, following * MICROS_PER_DAY)
@@ -291,7 +291,7 @@ class _Reader:
     def _span(self, start: int, end: int) -> _Span:
         """The times from one to before another."""
         plain, zoned = self.wanted.plain, self.wanted.zoned
-        whole = all(each.beyond(start) == each.beyond(end - 1) for each in (plain, zoned))
+        whole = all(times.cuts_below(start) == times.cuts_below(end - 1) for times in (plain, zoned))
         return _Span(None if whole else start, plain=plain.holds(start), zoned=zoned.holds(start))
 
 
@@ -304,14 +304,14 @@ _BEFORE_NEXT = {
 }
 
 
-def _may_be_left_out(state: _Within) -> bool:
+def _may_be_omitted(state: _InField) -> bool:
     """Whether the day may be all: after a space the hours may not come."""
     return state.spaced and state.digits == 0
 
 
-def _started(state: _Within) -> _State:
-    return _Edge.NOTHING if state.span == _NO_TIME else state
+def _unless_hopeless(state: _InField) -> _State:
+    return _FixedState.NOTHING if state.span == _NO_TIME else state
 
 
-def _anything(*, wanted: bool) -> _Edge:
-    return _Edge.ANYTHING if wanted else _Edge.NOTHING
+def _fixed_state(*, wanted: bool) -> _FixedState:
+    return _FixedState.ANYTHING if wanted else _FixedState.NOTHING

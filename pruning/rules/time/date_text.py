@@ -28,26 +28,26 @@ def tokens(pattern: str) -> tuple[str, ...] | None:
 
     Order is kept where each field is there that comes before another one.
     """
-    found = _parsed(pattern)
-    if found is None:
+    fields = _parse(pattern)
+    if fields is None:
         return None
-    parts, names = found
+    parts, names = fields
     return parts if names and names == _FIELDS[: len(names)] else None
 
 
 @lru_cache(maxsize=256)
 def single_field(pattern: str) -> tuple[str, str] | None:
     """The name and the format of a pattern with one field of two digits and text around it; else None."""
-    found = _parsed(pattern)
-    if found is None:
+    fields = _parse(pattern)
+    if fields is None:
         return None
-    parts, names = found
+    parts, names = fields
     if len(names) != 1 or names[0] not in _TWO_DIGITS:
         return None
     return names[0], "".join(parts).replace(f"{{{names[0]}}}", "{:02}")
 
 
-def _parsed(pattern: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+def _parse(pattern: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     """The formats that a pattern is made of, and the fields among them; None of letters not known here."""
     parts: list[str] = []
     names: list[str] = []

@@ -34,7 +34,7 @@ _MONTH_DAYS_MAX = 31
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chain:
+class StepChain:
     """A function of one operand as steps, the first one first.
 
     Attributes:
@@ -55,10 +55,10 @@ class Chain:
     null_beyond: bool = False
 
 
-def chain(node: Expression) -> Chain | None:
+def step_chain(node: Expression) -> StepChain | None:
     """The steps of a call or a cast; None where it is none of those, or its zone is not known."""
     if isinstance(node, Cast):
-        return _of_cast(node)
+        return _cast_chain(node)
     if not isinstance(node, Call) or node.function not in _CHAINS:
         return None
     return _CHAINS[node.function](node)
@@ -69,34 +69,34 @@ def always_null(node: Expression) -> bool:
     if not isinstance(node, Call):
         return False
     if node.function is Function.DATE_TRUNC:
-        unit = _text(node.operands[0])
+        unit = _literal_text(node.operands[0])
         return unit is not None and unit not in _UNITS_OF_TIME and unit not in MONTHS_OF_UNIT
     if node.function is Function.TRUNC:
-        unit = _text(node.operands[1])
+        unit = _literal_text(node.operands[1])
         return unit is not None and unit not in MONTHS_OF_UNIT
     return any(isinstance(operand, Literal) and operand.value is None for operand in node.operands)
 
 
-def _text(operand: Expression) -> str | None:
+def _literal_text(operand: Expression) -> str | None:
     """A literal text; one that is NULL is in no table either; None of what is no literal."""
     if not isinstance(operand, Literal):
         return None
     return operand.value.decode() if isinstance(operand.value, bytes) else ""
 
 
-def _number(operand: Expression) -> int | None:
+def _literal_number(operand: Expression) -> int | None:
     value: Value | None = operand.value if isinstance(operand, Literal) else None
     return value if isinstance(value, int) else None
 
 
-def _of(
+def _bounded_chain(
     operand: Expression,
     source: Type,
     *steps: Step,
     spare: int | None = None,
     wraps: bool = False,
     null_beyond: bool = False,
-) -> Chain | None:
+) -> StepChain | None:
     """A chain over operands of a type; `spare` days at either end of dates are not inside."""
     if type_of(operand) != source:
         return None
@@ -104,35 +104,35 @@ def _of(
     if greatest <= 0:
         return None
     inside = Cuts(False, ((-greatest, False), (greatest + 1, False)))
-    return Chain(
+    return StepChain(
         operand=operand, steps=steps, enclosing=steps, inside=inside, wraps=wraps, null_beyond=null_beyond
     )
 
 
-def _total(operand: Expression, source: Type, *steps: Step) -> Chain | None:
+def _total_chain(operand: Expression, source: Type, *steps: Step) -> StepChain | None:
     """A chain that holds of every value of the type."""
     if type_of(operand) != source:
         return None
-    return Chain(operand=operand, steps=steps, enclosing=steps, inside=FULL)
+    return StepChain(operand=operand, steps=steps, enclosing=steps, inside=FULL)
 
 
-def _date_trunc(node: Call) -> Chain | None:
-    unit, operand = _text(node.operands[0]), node.operands[1]
+def _date_trunc(node: Call) -> StepChain | None:
+    unit, operand = _literal_text(node.operands[0]), node.operands[1]
     if unit in MONTHS_OF_UNIT:
         return _unit_of_days(operand, str(unit), node.zone) if zone(node.zone) else None
     micros = _UNITS_OF_TIME.get(unit or "")
     if micros is None:
         return None
     if micros <= _SECOND:
-        return _of(operand, TIMESTAMP, Step(Action.FLOOR, micros), wraps=True)
+        return _bounded_chain(operand, TIMESTAMP, Step(Action.FLOOR, micros), wraps=True)
     return _at_own_offset(operand, micros, node.zone) if zone(node.zone) else None
 
 
-def _unit_of_days(operand: Expression, unit: str, name: str) -> Chain | None:
+def _unit_of_days(operand: Expression, unit: str, name: str) -> StepChain | None:
     """Of two midnights Spark 4.3 takes the one at the offset it came from, others the first one."""
     local, days = Step(Action.LOCAL, zone=name), Step(Action.INDEX, MICROS_PER_DAY)
     start = Step(Action.UNIT_START, unit=unit)
-    return _through_offsets(
+    return _chain_through_offsets(
         operand,
         steps=(local, days, start, Step(Action.MIDNIGHT, zone=name)),
         otherwise=(Step(Action.UNIT_INSTANT, unit=unit, zone=name),),
@@ -140,26 +140,26 @@ def _unit_of_days(operand: Expression, unit: str, name: str) -> Chain | None:
     )
 
 
-def _at_own_offset(operand: Expression, micros: int, name: str) -> Chain | None:
+def _at_own_offset(operand: Expression, micros: int, name: str) -> StepChain | None:
     """Of the two instants of a local time Spark takes the one at the offset it came from."""
     local, instant = Step(Action.LOCAL, zone=name), Step(Action.INSTANT, zone=name)
-    return _through_offsets(
+    return _chain_through_offsets(
         operand,
         steps=(Step(Action.TRUNCATE, micros, zone=name),),
         enclosing=(local, Step(Action.FLOOR, micros), instant),
     )
 
 
-def _through_offsets(
+def _chain_through_offsets(
     operand: Expression,
     *,
     steps: tuple[Step, ...],
     enclosing: tuple[Step, ...],
     otherwise: tuple[Step, ...] = (),
-) -> Chain | None:
+) -> StepChain | None:
     if type_of(operand) != TIMESTAMP:
         return None
-    return Chain(
+    return StepChain(
         operand=operand, steps=steps, otherwise=otherwise, enclosing=enclosing, inside=_MICROS_INSIDE
     )
 
@@ -167,48 +167,48 @@ def _through_offsets(
 _MICROS_INSIDE = Cuts(False, ((-_INSIDE_MAX, False), (_INSIDE_MAX + 1, False)))
 
 
-def _trunc(node: Call) -> Chain | None:
-    unit = _text(node.operands[1])
+def _trunc(node: Call) -> StepChain | None:
+    unit = _literal_text(node.operands[1])
     if unit not in MONTHS_OF_UNIT:
         return None
     step = Step(Action.UNIT_START, unit=unit)
-    return _of(node.operands[0], DATE, step, spare=_YEAR_DAYS_MAX, wraps=True)
+    return _bounded_chain(node.operands[0], DATE, step, spare=_YEAR_DAYS_MAX, wraps=True)
 
 
-def _date_add(node: Call) -> Chain | None:
-    days = _number(node.operands[1])
+def _date_add(node: Call) -> StepChain | None:
+    days = _literal_number(node.operands[1])
     if days is None:
         return None
     step = Step(Action.SHIFT, -days if node.function is Function.DATE_SUB else days)
-    return _of(node.operands[0], DATE, step, spare=abs(days) + 1, wraps=True)
+    return _bounded_chain(node.operands[0], DATE, step, spare=abs(days) + 1, wraps=True)
 
 
-def _add_months(node: Call) -> Chain | None:
-    months = _number(node.operands[1])
+def _add_months(node: Call) -> StepChain | None:
+    months = _literal_number(node.operands[1])
     if months is None:
         return None
     spare = _MONTH_DAYS_MAX * (abs(months) + 1)
-    return _of(node.operands[0], DATE, Step(Action.PLUS_MONTHS, months), spare=spare)
+    return _bounded_chain(node.operands[0], DATE, Step(Action.PLUS_MONTHS, months), spare=spare)
 
 
-def _datediff(node: Call) -> Chain | None:
+def _datediff(node: Call) -> StepChain | None:
     """Of one date and a literal one; `rules.families.time_functions` knows two."""
     end, start = node.operands
-    if (day := _number(start)) is not None:
-        return _of(end, DATE, Step(Action.SHIFT, -day), spare=abs(day) + 1, wraps=True)
-    if (day := _number(end)) is not None:
-        return _of(start, DATE, Step(Action.REFLECT, day), spare=abs(day) + 1, wraps=True)
+    if (day := _literal_number(start)) is not None:
+        return _bounded_chain(end, DATE, Step(Action.SHIFT, -day), spare=abs(day) + 1, wraps=True)
+    if (day := _literal_number(end)) is not None:
+        return _bounded_chain(start, DATE, Step(Action.REFLECT, day), spare=abs(day) + 1, wraps=True)
     return None
 
 
-def _date_format(node: Call) -> Chain | None:
-    pattern = _text(node.operands[1])
+def _date_format(node: Call) -> StepChain | None:
+    pattern = _literal_text(node.operands[1])
     if pattern is None or date_text.tokens(pattern) is None or not zone(node.zone):
         return None
-    return _written(node.operands[0], TIMESTAMP, pattern, Step(Action.LOCAL, zone=node.zone))
+    return _text_chain(node.operands[0], TIMESTAMP, pattern, Step(Action.LOCAL, zone=node.zone))
 
 
-def _written(operand: Expression, source: Type, pattern: str, *before: Step) -> Chain | None:
+def _text_chain(operand: Expression, source: Type, pattern: str, *before: Step) -> StepChain | None:
     """The text of a local time that the steps before make; inside are the years whose texts are in order."""
     if type_of(operand) != source:
         return None
@@ -216,67 +216,69 @@ def _written(operand: Expression, source: Type, pattern: str, *before: Step) -> 
     for step in reversed(before):
         inside = preimage(step, inside)
     steps = (*before, Step(Action.TEXT, unit=pattern))
-    return Chain(operand=operand, steps=steps, enclosing=steps, inside=inside, wraps=True)
+    return StepChain(operand=operand, steps=steps, enclosing=steps, inside=inside, wraps=True)
 
 
-def _of_cast(node: Cast) -> Chain | None:
+def _cast_chain(node: Cast) -> StepChain | None:
     operand, source, target = node.operand, type_of(node.operand), node.type
     days = Step(Action.INDEX, MICROS_PER_DAY)
     if target == STRING and source.kind in _TIMES:
-        return _as_text(operand, source, node.zone)
+        return _cast_to_text(operand, source, node.zone)
     match source.kind, target.kind:
         case Kind.TIMESTAMP_NTZ, Kind.DATE:
-            return _total(operand, source, days)
+            return _total_chain(operand, source, days)
         case Kind.TIMESTAMP, Kind.LONG:
-            return _total(operand, source, Step(Action.INDEX, _SECOND))
+            return _total_chain(operand, source, Step(Action.INDEX, _SECOND))
         case Kind.DATE, Kind.TIMESTAMP_NTZ:
-            return _midnights(operand, UTC, node.mode)
+            return _midnight_chain(operand, UTC, node.mode)
     if source.kind not in _TIMES or target.kind not in _TIMES or not zone(node.zone):
         return None
     local, instant = Step(Action.LOCAL, zone=node.zone), Step(Action.INSTANT, zone=node.zone)
     match source.kind, target.kind:
         case Kind.TIMESTAMP, Kind.DATE:
-            return _of(operand, TIMESTAMP, local, days)
+            return _bounded_chain(operand, TIMESTAMP, local, days)
         case Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ:
-            return _of(operand, TIMESTAMP, local, null_beyond=node.mode is not Mode.ANSI)
+            return _bounded_chain(operand, TIMESTAMP, local, null_beyond=node.mode is not Mode.ANSI)
         case Kind.TIMESTAMP_NTZ, Kind.TIMESTAMP:
-            return _of(operand, TIMESTAMP_NTZ, instant, null_beyond=node.mode is not Mode.ANSI)
+            return _bounded_chain(operand, TIMESTAMP_NTZ, instant, null_beyond=node.mode is not Mode.ANSI)
         case Kind.DATE, Kind.TIMESTAMP:
-            return _midnights(operand, node.zone, node.mode)
+            return _midnight_chain(operand, node.zone, node.mode)
     return None
 
 
 _TIMES = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
 
 
-def _midnights(operand: Expression, name: str, mode: Mode) -> Chain | None:
+def _midnight_chain(operand: Expression, name: str, mode: Mode) -> StepChain | None:
     step = Step(Action.MIDNIGHT, zone=name)
-    return _of(
+    return _bounded_chain(
         operand, DATE, step, spare=DATES_MAX - DAYS_MAX + _YEAR_DAYS_MAX, null_beyond=mode is not Mode.ANSI
     )
 
 
-def _as_text(operand: Expression, source: Type, name: str) -> Chain | None:
+def _cast_to_text(operand: Expression, source: Type, name: str) -> StepChain | None:
     if source == DATE:
-        return _written(operand, DATE, date_text.DATE_PATTERN, Step(Action.MIDNIGHT, zone=UTC))
+        return _text_chain(operand, DATE, date_text.DATE_PATTERN, Step(Action.MIDNIGHT, zone=UTC))
     if source == TIMESTAMP_NTZ:
-        return _written(operand, TIMESTAMP_NTZ, date_text.CAST_PATTERN)
+        return _text_chain(operand, TIMESTAMP_NTZ, date_text.CAST_PATTERN)
     if not zone(name):
         return None
-    return _written(operand, TIMESTAMP, date_text.CAST_PATTERN, Step(Action.LOCAL, zone=name))
+    return _text_chain(operand, TIMESTAMP, date_text.CAST_PATTERN, Step(Action.LOCAL, zone=name))
 
 
-_CHAINS: Mapping[Function, Callable[[Call], Chain | None]] = {
+_CHAINS: Mapping[Function, Callable[[Call], StepChain | None]] = {
     Function.DATE_TRUNC: _date_trunc,
     Function.TRUNC: _trunc,
-    Function.YEAR: lambda node: _total(node.operands[0], DATE, Step(Action.YEAR)),
-    Function.LAST_DAY: lambda node: _of(
+    Function.YEAR: lambda node: _total_chain(node.operands[0], DATE, Step(Action.YEAR)),
+    Function.LAST_DAY: lambda node: _bounded_chain(
         node.operands[0], DATE, Step(Action.LAST_DAY), spare=_MONTH_DAYS_MAX, wraps=True
     ),
     Function.DATE_ADD: _date_add,
     Function.DATE_SUB: _date_add,
     Function.ADD_MONTHS: _add_months,
     Function.DATEDIFF: _datediff,
-    Function.UNIX_TIMESTAMP: lambda node: _total(node.operands[0], TIMESTAMP, Step(Action.INDEX, _SECOND)),
+    Function.UNIX_TIMESTAMP: lambda node: _total_chain(
+        node.operands[0], TIMESTAMP, Step(Action.INDEX, _SECOND)
+    ),
     Function.DATE_FORMAT: _date_format,
 }

@@ -11,7 +11,7 @@ from pruning.expressions.types import Value
 from pruning.rules.sets.cuts import Cuts, complement, intersection, union
 from pruning.rules.sets.primitives import MICROS_PER_DAY
 from pruning.rules.time import calendar, date_text
-from pruning.rules.time.steps import Action, Step, known_zone
+from pruning.rules.time.steps import Action, Step, zone_of
 from pruning.rules.time.zones import REACH_MICROS, Zone
 
 _YEAR_MICROS = 366 * MICROS_PER_DAY
@@ -39,25 +39,25 @@ def preimage(step: Step, values: Cuts) -> Cuts:
     return Cuts(first, tuple((place, False) for place in sorted(changes)))
 
 
-def _before(place: int) -> Cuts:
+def _numbers_before(place: int) -> Cuts:
     return Cuts(True, ((place, False),))
 
 
-def _up(number: int, unit: int) -> int:
+def _round_up(number: int, unit: int) -> int:
     """The multiple of a unit at or above."""
     return -(-number // unit) * unit
 
 
 def _midnight_below(step: Step, value_: int) -> Cuts:
-    return _before(_first_day(known_zone(step), value_))
+    return _numbers_before(_first_day(zone_of(step), value_))
 
 
-def _first_day(known: Zone, value_: int) -> int:
+def _first_day(zone: Zone, value_: int) -> int:
     """The first day whose first instant is not below a value."""
-    return _least(lambda day: known.midnight(day) >= value_, value_ // MICROS_PER_DAY)
+    return _least_reaching(lambda day: zone.midnight(day) >= value_, value_ // MICROS_PER_DAY)
 
 
-def _least(reached: Callable[[int], bool], guess: int) -> int:
+def _least_reaching(reached: Callable[[int], bool], guess: int) -> int:
     """The least number at which an increasing condition holds, sought from near a guess."""
     width = 1
     while not reached(guess + width):
@@ -75,19 +75,19 @@ def _least(reached: Callable[[int], bool], guess: int) -> int:
 
 def _truncated_below(step: Step, value_: int) -> Cuts:
     """Piece by piece of one offset: where the start of the unit has an instant below the value."""
-    known, reach = known_zone(step), REACH_MICROS + (_YEAR_MICROS if step.unit else step.number)
-    others = _midnight_instants_below(known, value_) if step.unit else known.earliest.below(value_)
-    found = Cuts(False)
-    for start, end, shift in known.local.pieces(value_ - reach, value_ + reach):
-        starts = _resolved_below(known, shift, value_, reach, others)
-        here = tuple((_start_from(step, int(place)) - shift, False) for place, _ in starts.points)
+    zone, reach = zone_of(step), REACH_MICROS + (_YEAR_MICROS if step.unit else step.number)
+    others = _midnight_instants_below(zone, value_) if step.unit else zone.earliest.below(value_)
+    preimage_cuts = Cuts(False)
+    for start, end, shift in zone.local.pieces(value_ - reach, value_ + reach):
+        starts = _own_instants_below(zone, shift, value_, reach, others)
+        here = tuple((_unit_start_from(step, int(place)) - shift, False) for place, _ in starts.points)
         part = Cuts(starts.first, _without_pairs(here))
         if start is not None:
-            part = intersection(part, complement(_before(start)))
+            part = intersection(part, complement(_numbers_before(start)))
         if end is not None:
-            part = intersection(part, _before(end))
-        found = union(found, part)
-    return found
+            part = intersection(part, _numbers_before(end))
+        preimage_cuts = union(preimage_cuts, part)
+    return preimage_cuts
 
 
 def _without_pairs(points: tuple[tuple[Value, bool], ...]) -> tuple[tuple[Value, bool], ...]:
@@ -97,41 +97,43 @@ def _without_pairs(points: tuple[tuple[Value, bool], ...]) -> tuple[tuple[Value,
     return tuple(sorted(changes))
 
 
-def _start_from(step: Step, local: int) -> int:
+def _unit_start_from(step: Step, local: int) -> int:
     """The first local time, at or after one, at which a unit starts."""
     if not step.unit:
-        return _up(local, step.number)
+        return _round_up(local, step.number)
     days = -(-local // MICROS_PER_DAY)
     start = int(calendar.unit_start(days, step.unit))
     return MICROS_PER_DAY * (start if start == days else int(calendar.next_unit_start(days, step.unit)))
 
 
-def _midnight_instants_below(known: Zone, value_: int) -> Cuts:
+def _midnight_instants_below(zone: Zone, value_: int) -> Cuts:
     """The local times before the first midnight whose instant is not below a value."""
-    days = _first_day(known, value_)
-    return _before((days - 1) * MICROS_PER_DAY + 1)
+    days = _first_day(zone, value_)
+    return _numbers_before((days - 1) * MICROS_PER_DAY + 1)
 
 
-def _resolved_below(known: Zone, offset: int, value_: int, reach: int, others: Cuts) -> Cuts:
+def _own_instants_below(zone: Zone, offset: int, value_: int, reach: int, others: Cuts) -> Cuts:
     """The local times whose instant is below a value: at an offset where that is theirs, else in `others`."""
     own = Cuts(False)
-    for start, end, shift in known.local.pieces(value_ - 2 * reach, value_ + 2 * reach):
+    for start, end, shift in zone.local.pieces(value_ - 2 * reach, value_ + 2 * reach):
         if shift == offset:
-            low = Cuts(True) if start is None else complement(_before(start + shift))
-            high = Cuts(True) if end is None else _before(end + shift)
+            low = Cuts(True) if start is None else complement(_numbers_before(start + shift))
+            high = Cuts(True) if end is None else _numbers_before(end + shift)
             own = union(own, intersection(low, high))
-    kept = intersection(own, _before(value_ + offset))
+    kept = intersection(own, _numbers_before(value_ + offset))
     return union(kept, intersection(complement(own), others))
 
 
 def _unit_start_below(step: Step, value_: int) -> Cuts:
     start = int(calendar.unit_start(value_, step.unit))
-    return _before(start if start == value_ else int(calendar.next_unit_start(value_, step.unit)))
+    return _numbers_before(start if start == value_ else int(calendar.next_unit_start(value_, step.unit)))
 
 
 def _plus_months_below(step: Step, value_: int) -> Cuts:
     guess = int(calendar.plus_months(value_, -step.number))
-    return _before(_least(lambda day: bool(calendar.plus_months(day, step.number) >= value_), guess))
+    return _numbers_before(
+        _least_reaching(lambda day: bool(calendar.plus_months(day, step.number) >= value_), guess)
+    )
 
 
 def _below(step: Step, cut: Value) -> Cuts:
@@ -143,16 +145,16 @@ def _below(step: Step, cut: Value) -> Cuts:
 
 
 _BELOW: Mapping[Action, Callable[[Step, int], Cuts]] = {
-    Action.LOCAL: lambda step, value_: known_zone(step).local.below(value_),
-    Action.INSTANT: lambda step, value_: known_zone(step).earliest.below(value_),
+    Action.LOCAL: lambda step, value_: zone_of(step).local.below(value_),
+    Action.INSTANT: lambda step, value_: zone_of(step).earliest.below(value_),
     Action.MIDNIGHT: _midnight_below,
     Action.TRUNCATE: _truncated_below,
     Action.UNIT_INSTANT: _truncated_below,
-    Action.FLOOR: lambda step, value_: _before(_up(value_, step.number)),
-    Action.INDEX: lambda step, value_: _before(value_ * step.number),
-    Action.SHIFT: lambda step, value_: _before(value_ - step.number),
+    Action.FLOOR: lambda step, value_: _numbers_before(_round_up(value_, step.number)),
+    Action.INDEX: lambda step, value_: _numbers_before(value_ * step.number),
+    Action.SHIFT: lambda step, value_: _numbers_before(value_ - step.number),
     Action.UNIT_START: _unit_start_below,
-    Action.LAST_DAY: lambda _, value_: _before(int(calendar.month_start(calendar.month_of(value_)))),
+    Action.LAST_DAY: lambda _, value_: _numbers_before(int(calendar.month_start(calendar.month_of(value_)))),
     Action.PLUS_MONTHS: _plus_months_below,
-    Action.YEAR: lambda _, value_: _before(int(calendar.year_start(value_))),
+    Action.YEAR: lambda _, value_: _numbers_before(int(calendar.year_start(value_))),
 }

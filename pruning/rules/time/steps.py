@@ -46,7 +46,7 @@ class Action(enum.Enum):
     PREVIOUS = "the greatest number up to here whose field is wanted"
 
 
-class Bend(enum.Enum):
+class Envelope(enum.Enum):
     """Which of the values that a step takes around a number."""
 
     HERE = "at the number itself"
@@ -66,7 +66,7 @@ class Step:
     wanted: frozenset[int] = frozenset()
 
 
-def value(step: Step, number: int, bend: Bend = Bend.HERE) -> Value | None:
+def value(step: Step, number: int, bend: Envelope = Envelope.HERE) -> Value | None:
     """What the step makes of a number; None where nothing is said."""
     if abs(number) > _greatest(step):
         return None
@@ -77,80 +77,84 @@ def _greatest(step: Step) -> int:
     return DAYS_MAX if step.action is Action.MIDNIGHT else MICROS_MAX
 
 
-def known_zone(step: Step) -> Zone:
+def zone_of(step: Step) -> Zone:
     """The zone that a step passes through."""
-    found = zone(step.zone)
-    assert found is not None, step.zone
-    return found
+    zone_of_step = zone(step.zone)
+    assert zone_of_step is not None, step.zone
+    return zone_of_step
 
 
-def _local(step: Step, number: int, bend: Bend) -> int:
-    shifts = known_zone(step).local
-    if bend is Bend.HERE:
+def _local(step: Step, number: int, bend: Envelope) -> int:
+    shifts = zone_of(step).local
+    if bend is Envelope.HERE:
         return shifts.at(number)
-    return shifts.least_from(number) if bend is Bend.LOW else shifts.greatest_to(number)
+    return shifts.least_from(number) if bend is Envelope.LOW else shifts.greatest_to(number)
 
 
-def _instant(step: Step, number: int, bend: Bend) -> int:
-    known = known_zone(step)
-    if bend is Bend.HERE:
-        return known.earliest.at(number)
-    return known.earliest.least_from(number) if bend is Bend.LOW else known.latest.greatest_to(number)
+def _instant(step: Step, number: int, bend: Envelope) -> int:
+    zone_of_step = zone_of(step)
+    if bend is Envelope.HERE:
+        return zone_of_step.earliest.at(number)
+    return (
+        zone_of_step.earliest.least_from(number)
+        if bend is Envelope.LOW
+        else zone_of_step.latest.greatest_to(number)
+    )
 
 
-def _truncate(step: Step, number: int, _: Bend) -> int:
-    known = known_zone(step)
-    local = known.local.at(number)
-    return known.resolved(local - local % step.number, local - number)
+def _truncate(step: Step, number: int, _: Envelope) -> int:
+    zone_of_step = zone_of(step)
+    local = zone_of_step.local.at(number)
+    return zone_of_step.instant_at_offset(local - local % step.number, local - number)
 
 
-def _unit_instant(step: Step, number: int, _: Bend) -> int:
-    known = known_zone(step)
-    local = known.local.at(number)
+def _unit_instant(step: Step, number: int, _: Envelope) -> int:
+    zone_of_step = zone_of(step)
+    local = zone_of_step.local.at(number)
     days = int(calendar.unit_start(local // MICROS_PER_DAY, step.unit))
     kept = days * MICROS_PER_DAY - (local - number)
-    return kept if known.local.at(kept) == days * MICROS_PER_DAY else known.midnight(days)
+    return kept if zone_of_step.local.at(kept) == days * MICROS_PER_DAY else zone_of_step.midnight(days)
 
 
-def _field(step: Step, number: int, _: Bend) -> int:
+def _field(step: Step, number: int, _: Envelope) -> int:
     return int(CYCLES[step.field].field(number))
 
 
-def _cycle(step: Step, number: int, _: Bend) -> int:
+def _cycle(step: Step, number: int, _: Envelope) -> int:
     cycle = CYCLES[step.field]
     return int(cycle.first(cycle.step(number)))
 
 
-def _next(step: Step, number: int, _: Bend) -> int:
+def _next(step: Step, number: int, _: Envelope) -> int:
     if step.field not in OF_TIME:
         return cycles.next_with(step.field, step.wanted, number)
-    shifts, at = known_zone(step).local, number
+    shifts, at = zone_of(step).local, number
     for _piece in range(PIECES_MAX):
         ((_start, end, shift), *_rest) = shifts.pieces(at, at + 8 * REACH_MICROS)
-        found = cycles.next_with(step.field, step.wanted, at + shift) - shift
-        if end is None or found < end:
-            return found
+        number_in_piece = cycles.next_with(step.field, step.wanted, at + shift) - shift
+        if end is None or number_in_piece < end:
+            return number_in_piece
         at = end
     return at
 
 
-def _previous(step: Step, number: int, _: Bend) -> int:
+def _previous(step: Step, number: int, _: Envelope) -> int:
     if step.field not in OF_TIME:
         return cycles.previous_with(step.field, step.wanted, number)
-    shifts, at = known_zone(step).local, number
+    shifts, at = zone_of(step).local, number
     for _piece in range(PIECES_MAX):
         (*_rest, (start, _end, shift)) = shifts.pieces(at - 8 * REACH_MICROS, at)
-        found = cycles.previous_with(step.field, step.wanted, at + shift) - shift
-        if start is None or found >= start:
-            return found
+        number_in_piece = cycles.previous_with(step.field, step.wanted, at + shift) - shift
+        if start is None or number_in_piece >= start:
+            return number_in_piece
         at = start - 1
     return at
 
 
-_VALUES: Mapping[Action, Callable[[Step, int, Bend], Value | None]] = {
+_VALUES: Mapping[Action, Callable[[Step, int, Envelope], Value | None]] = {
     Action.LOCAL: _local,
     Action.INSTANT: _instant,
-    Action.MIDNIGHT: lambda step, number, _: known_zone(step).midnight(number),
+    Action.MIDNIGHT: lambda step, number, _: zone_of(step).midnight(number),
     Action.TRUNCATE: _truncate,
     Action.UNIT_INSTANT: _unit_instant,
     Action.FLOOR: lambda step, number, _: number // step.number * step.number,

@@ -13,7 +13,7 @@ from pruning.rules.sets.outcomes import ValueSet
 from pruning.rules.sets.primitives import MICROS_PER_DAY, ZONE_OFFSET_MICROS_MAX
 from pruning.rules.sets.value_sets import Values
 from pruning.rules.time import calendar
-from pruning.rules.time.date_spellings import Wanted, spellings
+from pruning.rules.time.date_spellings import SpellingQuery, spellings
 from pruning.rules.time.step_preimages import preimage
 from pruning.rules.time.steps import Action, Step
 from pruning.rules.time.zones import zone
@@ -27,7 +27,7 @@ _YEAR_DIGITS = {Kind.DATE: 7, Kind.TIMESTAMP: 6, Kind.TIMESTAMP_NTZ: 6}
 _Move: TypeAlias = Callable[[int], int]
 
 
-def reads_times(node: Cast) -> bool:
+def is_text_to_time(node: Cast) -> bool:
     """Whether it is a cast of text to a date or a time that reads each row's text.
 
     Of constants Spark reads words such as `epoch` and `today` as well.
@@ -45,10 +45,10 @@ def text_preimage(node: Cast, values: ValueSet) -> tuple[Expression, ValueSet]:
                   text names its own zone, or the session's is not known, within 18 hours of one that is.
               (2) NULL comes of NULL; and, but under ANSI, which raises, of texts that are not surely read.
     """
-    found = _texts(node, values.cuts)  # (1)
+    texts = _texts(node, values.cuts)  # (1)
     if values.null and node.mode is not Mode.ANSI:
-        found = value_sets.union(found, _unread(node.type))  # (2)
-    return node.operand, ValueSet(found, null=values.null)
+        texts = value_sets.union(texts, _doubtful_texts(node.type))  # (2)
+    return node.operand, ValueSet(texts, null=values.null)
 
 
 def _texts(node: Cast, wanted: Values) -> Values:
@@ -57,29 +57,29 @@ def _texts(node: Cast, wanted: Values) -> Values:
         return EMPTY
     assert isinstance(wanted, Cuts)
     if len(wanted.points) <= _CUTS_MAX:
-        asked = _asked(node.type, node.zone, wanted)
-        exact = spellings(asked) if len(wanted.points) <= _TIMED_CUTS_MAX else None
-        found = exact or spellings(_by_day(asked))
-        if found is not None:
-            return found
+        query = _spelling_query(node.type, node.zone, wanted)
+        exact = spellings(query) if len(wanted.points) <= _TIMED_CUTS_MAX else None
+        language = exact or spellings(_whole_days(query))
+        if language is not None:
+            return language
     around = cuts.between(*wanted.hull(), node.type)
-    return spellings(_asked(node.type, node.zone, around)) or FULL
+    return spellings(_spelling_query(node.type, node.zone, around)) or FULL
 
 
-def _by_day(asked: Wanted) -> Wanted:
+def _whole_days(query: SpellingQuery) -> SpellingQuery:
     """The days that hold any of it."""
-    plain, zoned = (_widened(each, _day_start, _day_end) for each in (asked.plain, asked.zoned))
-    return replace(asked, plain=plain, zoned=zoned)
+    plain, zoned = (_widen(times, _day_start, _day_end) for times in (query.plain, query.zoned))
+    return replace(query, plain=plain, zoned=zoned)
 
 
-def _asked(type_: Type, name: str, wanted: Cuts) -> Wanted:
+def _spelling_query(type_: Type, name: str, wanted: Cuts) -> SpellingQuery:
     plain = zoned = wanted
     if type_ == DATE:
         plain = zoned = preimage(Step(Action.INDEX, MICROS_PER_DAY), wanted)
     elif type_ == TIMESTAMP:
-        zoned = _widened(wanted, _earlier, _later)
+        zoned = _widen(wanted, _earlier, _later)
         plain = preimage(Step(Action.INSTANT, zone=name), wanted) if zone(name) else zoned
-    return Wanted(
+    return SpellingQuery(
         plain=plain,
         zoned=zoned,
         timed=type_ != DATE,
@@ -88,7 +88,7 @@ def _asked(type_: Type, name: str, wanted: Cuts) -> Wanted:
     )
 
 
-def _widened(wanted: Cuts, lower: _Move, upper: _Move) -> Cuts:
+def _widen(wanted: Cuts, lower: _Move, upper: _Move) -> Cuts:
     """Each interval from an earlier place to a later one."""
     widest = EMPTY
     for start, end in wanted.intervals():
@@ -114,10 +114,10 @@ def _day_end(place: int) -> int:
     return -_day_start(-place)
 
 
-def _unread(type_: Type) -> Values:
+def _doubtful_texts(type_: Type) -> Values:
     """The texts that may not be read; those that are surely read name no zone."""
     ends = (int(calendar.year_start(year)) * MICROS_PER_DAY for year in (-_SURE_YEARS, _SURE_YEARS))
-    sure = Wanted(
+    sure = SpellingQuery(
         plain=Cuts(False, tuple((end, False) for end in ends)),
         zoned=EMPTY,
         timed=type_ != DATE,

@@ -11,7 +11,7 @@ _FEBRUARY = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Digits:
+class YearDigits:
     """Some digits of a year.
 
     Attributes:
@@ -30,16 +30,16 @@ class Digits:
         return _days_of_february(self.like)
 
 
-NO_DIGITS = Digits()
+NO_DIGITS = YearDigits()
 
 
-def marks(years: Iterable[int], digits_max: int) -> tuple[int, ...]:
+def digit_marks(years: Iterable[int], digits_max: int) -> tuple[int, ...]:
     """The years to be told apart, without signs, and what their digits start with; ascending."""
     starts = {abs(year) // 10**digits for year in years for digits in range(digits_max + 1)}
     return tuple(sorted(starts | {0}))
 
 
-def followed(digits: Digits, digit: int, marked: tuple[int, ...]) -> Digits:
+def with_digit(digits: YearDigits, digit: int, marked: tuple[int, ...]) -> YearDigits:
     """One more digit.
 
     Claim     `value` lies between the same marks as what the digits say, or is the same mark; `like` has
@@ -53,7 +53,7 @@ def followed(digits: Digits, digit: int, marked: tuple[int, ...]) -> Digits:
     place = bisect_left(marked, value)
     if place == len(marked) or marked[place] != value:
         value = marked[place - 1] + 1
-    return Digits(digits.count + 1, value, _FIRST_ALIKE[(10 * digits.like + digit) % _LEAP_CYCLE])
+    return YearDigits(digits.count + 1, value, _FIRST_ALIKE[(10 * digits.like + digit) % _LEAP_CYCLE])
 
 
 def _days_of_february(year: int) -> int:

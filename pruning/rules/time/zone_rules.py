@@ -39,7 +39,7 @@ class YearlyRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class ZoneData:
     """The offset of all time before the first transition, the transitions listed, the rule after them."""
 
     first: int
@@ -47,22 +47,22 @@ class Published:
     yearly: YearlyRule | None
 
 
-def published(key: str) -> Published | None:
+def read_zone(key: str) -> ZoneData | None:
     """What the database says of a zone, in seconds; None where it has none of that name."""
     if not _KEY.fullmatch(key) or key in _OFFSETS_OF_JAVA:
         return None
     file = importlib.resources.files("tzdata").joinpath("zoneinfo", *key.split("/"))
-    return parsed(file.read_bytes()) if file.is_file() else None
+    return parse_tzif(file.read_bytes()) if file.is_file() else None
 
 
-def parsed(data: bytes) -> Published | None:
+def parse_tzif(data: bytes) -> ZoneData | None:
     """The content of a TZif file; None of what this does not read: other files, version 1, leap seconds."""
     if not data.startswith(_MAGIC):
         return None
     _, version, *short = _HEADER.unpack_from(data)
     if version < b"2":
         return None
-    at = _HEADER.size + _size(short, time_bytes=4)
+    at = _HEADER.size + _section_size(short, time_bytes=4)
     counts = list(_HEADER.unpack_from(data, at)[2:])
     _, _, leaps, times, kinds, _ = counts
     if leaps:
@@ -71,23 +71,23 @@ def parsed(data: bytes) -> Published | None:
     instants = struct.unpack_from(f">{times}q", data, begin)
     chosen = struct.unpack_from(f">{times}B", data, begin + 8 * times)
     offsets = [struct.unpack_from(">i", data, begin + 9 * times + 6 * kind)[0] for kind in range(kinds)]
-    footer = data[begin + _size(counts, time_bytes=8) :].strip(b"\n").decode("ascii")
-    rule = _footer(footer)
+    footer = data[begin + _section_size(counts, time_bytes=8) :].strip(b"\n").decode("ascii")
+    rule = _parse_footer(footer)
     if rule is None:
         return None
     listed = tuple(zip(instants, (offsets[kind] for kind in chosen), strict=True))
     last = listed[-1][1] if listed else offsets[0]
     if isinstance(rule, int):
-        return Published(offsets[0], listed, None) if rule == last else None
-    return Published(offsets[0], listed, rule)
+        return ZoneData(offsets[0], listed, None) if rule == last else None
+    return ZoneData(offsets[0], listed, rule)
 
 
-def _size(counts: list[int], *, time_bytes: int) -> int:
+def _section_size(counts: list[int], *, time_bytes: int) -> int:
     utc, standard, leaps, times, kinds, letters = counts
     return times * (time_bytes + 1) + kinds * 6 + letters + leaps * (time_bytes + 4) + standard + utc
 
 
-def _footer(text: str) -> YearlyRule | int | None:
+def _parse_footer(text: str) -> YearlyRule | int | None:
     """The yearly rule, or the offset that stays; None where it is neither."""
     match = _FOOTER.fullmatch(text)
     if match is None:

@@ -17,7 +17,7 @@ from itertools import accumulate, pairwise
 from pruning.rules.sets.cuts import Cuts, union
 from pruning.rules.sets.primitives import MICROS_PER_DAY, ZONE_OFFSET_MICROS_MAX
 from pruning.rules.time import calendar
-from pruning.rules.time.zone_rules import Published, published
+from pruning.rules.time.zone_rules import ZoneData, read_zone
 
 # The calendar repeats after 400 years, which are whole weeks: so do yearly rules.
 PERIOD_YEARS = 400
@@ -29,7 +29,7 @@ _UTC_NAMES = frozenset({"Z", "UTC", "GMT", "UT", "Etc/UTC", "Etc/GMT", "Etc/UCT"
 
 
 @dataclass(frozen=True, slots=True)
-class Shifts:
+class PiecewiseShift:
     """A function that adds another number on each piece of the integers.
 
     Attributes:
@@ -105,11 +105,11 @@ class Zone:
         latest: The same, but of two the later one.
     """
 
-    local: Shifts
-    earliest: Shifts
-    latest: Shifts
+    local: PiecewiseShift
+    earliest: PiecewiseShift
+    latest: PiecewiseShift
 
-    def resolved(self, local: int, offset: int) -> int:
+    def instant_at_offset(self, local: int, offset: int) -> int:
         """The instant of a local time, at the given offset where that is one of its own."""
         kept = local - offset
         return kept if self.local.at(kept) == local else self.earliest.at(local)
@@ -118,9 +118,9 @@ class Zone:
         """The first instant of a date: where midnight is skipped, the one that follows."""
         local = days * MICROS_PER_DAY
         instant = self.earliest.at(local)
-        seen = self.local.at(instant)
+        local_again = self.local.at(instant)
         # In a gap the instant lies as long after the transition as midnight lies after its start.
-        return instant if seen == local else self._transition_before(instant)
+        return instant if local_again == local else self._transition_before(instant)
 
     def _transition_before(self, instant: int) -> int:
         starts = self.local.starts
@@ -132,34 +132,36 @@ class Zone:
 def zone(name: str) -> Zone | None:
     """The zone that Java knows by this name; None where it is not known, or not known to be that."""
     if name in _UTC_NAMES:
-        return _zone(0, [], None)
+        return _zone_from_transitions(0, [], None)
     fixed = _FIXED.fullmatch(name)
     if fixed is not None and name:
         sign, *parts = fixed.groups()
         hours, minutes, seconds = (int(part or 0) for part in parts)
         offset = (hours * 3_600 + minutes * 60 + seconds) * _MICROS * (-1 if sign == "-" else 1)
         legal = minutes < 60 and seconds < 60 and abs(offset) <= ZONE_OFFSET_MICROS_MAX
-        return _zone(offset, [], None) if legal else None
-    known = published(name)
-    return None if known is None else _of(known)
+        return _zone_from_transitions(offset, [], None) if legal else None
+    data = read_zone(name)
+    return None if data is None else _zone_from_data(data)
 
 
-def _of(known: Published) -> Zone | None:
-    listed = [(instant * _MICROS, offset * _MICROS) for instant, offset in known.transitions]
+def _zone_from_data(data: ZoneData) -> Zone | None:
+    listed = [(instant * _MICROS, offset * _MICROS) for instant, offset in data.transitions]
     repeats_from = None
-    if known.yearly is not None:
+    if data.yearly is not None:
         last = listed[-1][0] if listed else 0
         year = int(calendar.year_of(last // MICROS_PER_DAY))
         for later in range(year, year + PERIOD_YEARS + 10):
-            for instant, offset in known.yearly.transitions(later):
+            for instant, offset in data.yearly.transitions(later):
                 if not listed or instant * _MICROS > last:
                     listed.append((instant * _MICROS, offset * _MICROS))
         # The year before is all rule, and so are those after the table's last period.
         repeats_from = int(calendar.year_start(year + 2)) * MICROS_PER_DAY
-    return _zone(known.first * _MICROS, listed, repeats_from)
+    return _zone_from_transitions(data.first * _MICROS, listed, repeats_from)
 
 
-def _zone(first: int, transitions: list[tuple[int, int]], repeats_from: int | None) -> Zone | None:
+def _zone_from_transitions(
+    first: int, transitions: list[tuple[int, int]], repeats_from: int | None
+) -> Zone | None:
     """The zone with these transitions; None where two lie so close that local times are in disorder."""
     changes: list[tuple[int, int, int]] = []
     offset = first
@@ -177,16 +179,16 @@ def _zone(first: int, transitions: list[tuple[int, int]], repeats_from: int | No
         return None
     backward = [-offset for offset in offsets]
     return Zone(
-        local=_shifts(instants, offsets, repeats_from),
-        earliest=_shifts(firsts, backward, repeats_from),
-        latest=_shifts(lasts, backward, repeats_from),
+        local=_piecewise_shift(instants, offsets, repeats_from),
+        earliest=_piecewise_shift(firsts, backward, repeats_from),
+        latest=_piecewise_shift(lasts, backward, repeats_from),
     )
 
 
-def _shifts(starts: list[int], shifts: list[int], repeats_from: int | None) -> Shifts:
+def _piecewise_shift(starts: list[int], shifts: list[int], repeats_from: int | None) -> PiecewiseShift:
     begun = [start + shift for start, shift in zip(starts, shifts[1:], strict=True)]
     ended = [start - 1 + shift for start, shift in zip(starts, shifts, strict=False)]
-    return Shifts(
+    return PiecewiseShift(
         starts=tuple(starts),
         shifts=tuple(shifts),
         repeats_from=repeats_from,

@@ -31,7 +31,7 @@ from pruning.expressions.trees import (
 )
 from pruning.expressions.types import Kind
 from pruning.rules.families.casts import always_fits
-from pruning.rules.text.like_patterns import parsed
+from pruning.rules.text.like_patterns import parse
 
 _NEVER = (
     And | Case | Coalesce | Column | Compare | Contains | Element | EndsWith | In | IsNull | Literal
@@ -88,7 +88,7 @@ def _never(node: Expression) -> bool:
     """Whether a node raises for no values of its operands."""
     match node:
         case Like(_, pattern, escape):
-            return parsed(pattern, escape) is not None
+            return parse(pattern, escape) is not None
         case Arithmetic(operator, left, _, _, mode):
             # A quotient of decimals that is too long for a bigint raises in every mode.
             long = operator is Operator.INTEGRAL_DIVIDE and type_of(left).kind is Kind.DECIMAL

@@ -58,7 +58,7 @@ def apply(call: Apply, bounds: Sequence[Lanes], source: Type, target: Type, lane
         return apply(call, [pa.repeat(bound, 1) for bound in bounds], source, target, lane_type)[0]
     arrays = [pa.repeat(bound, lanes) if isinstance(bound, pa.Scalar) else bound for bound in bounds]
     if isinstance(call.function, Step):
-        return steps.apply(call.function, functions.BENDS[call.side], arrays[0], target, lane_type)
+        return steps.apply(call.function, functions.ENVELOPES[call.side], arrays[0], target, lane_type)
     if call.function in functions.ROUNDING:
         return _round(call, arrays[0], source, target, lane_type)
     values = [_doubles(array) for array in arrays]
@@ -80,7 +80,7 @@ def _round(call: Apply, array: pa.Array, source: Type, target: Type, lane_type: 
     if not source.floating:
         if _scale(array) - call.digits >= WIDE_DIGITS:
             return _one_by_one(array, one, lane_type)
-        mode = _MODES[functions.named(call)]
+        mode = _MODES[functions.number_function(call)]
         return _rounded(array, call.digits, mode, target, lane_type)
     if call.function in (Function.FLOOR, Function.CEIL):
         if call.digits or not target.integral:
@@ -205,7 +205,7 @@ def _limits(target: Type, scale: int) -> tuple[pa.Scalar, pa.Scalar]:
 def _wide(units: int, scale: int) -> pa.Scalar:
     most: int = 10**WIDE_DIGITS - 1
     units = max(-most, min(units, most))
-    return pa.scalar(decimals.scaled(units, scale), pa.decimal256(WIDE_DIGITS, scale))
+    return pa.scalar(decimals.decimal_from_units(units, scale), pa.decimal256(WIDE_DIGITS, scale))
 
 
 def _completed(

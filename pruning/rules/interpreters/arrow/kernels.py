@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from pruning.expressions.types import Kind, Type
 from pruning.rules.sets import primitives
 from pruning.rules.sets.cuts import Cuts
-from pruning.rules.sets.decimals import scaled
+from pruning.rules.sets.decimals import decimal_from_units
 
 LANE_TYPES: dict[Kind, pa.DataType] = {
     Kind.BOOLEAN: pa.int8(),
@@ -69,7 +69,7 @@ def add(left: Lanes, right: Lanes, type_: Type, *, sign: int) -> Lanes:
 def step(bound: Lanes, type_: Type, *, sign: int) -> Lanes:
     """The next value up or down; null at the type's end."""
     if type_.kind is Kind.DECIMAL:
-        unit = pa.scalar(scaled(1, type_.scale), pa.decimal128(type_.precision, type_.scale))
+        unit = pa.scalar(decimal_from_units(1, type_.scale), pa.decimal128(type_.precision, type_.scale))
     else:
         unit = pa.scalar(1, LANE_TYPES[type_.kind])
     return add(bound, unit, type_, sign=sign)
@@ -110,9 +110,9 @@ def narrow_integer(bound: Lanes, type_: Type) -> Lanes:
 def _as_decimal(bound: Lanes, type_: Type, greatest: int) -> Lanes:
     """Decimals as `type_`, in which no more than `greatest` units of their own scale fit."""
     scale = bound.type.scale
-    fits = _between(bound, scaled(-greatest, scale), scaled(greatest, scale))
+    fits = _between(bound, decimal_from_units(-greatest, scale), decimal_from_units(greatest, scale))
     # Arrow's cast looks at the digits under a null too, so those that do not fit become 0 first.
-    zero = pa.scalar(scaled(0, scale), bound.type)
+    zero = pa.scalar(decimal_from_units(0, scale), bound.type)
     return where(fits, pc.if_else(fits, bound, zero).cast(pa.decimal128(type_.precision, type_.scale)))
 
 

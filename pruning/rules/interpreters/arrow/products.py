@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from pruning.expressions.types import Kind, Type
 from pruning.rules.interpreters.arrow import decimals, kernels
 from pruning.rules.interpreters.arrow.kernels import Lanes, narrow_integer, where
-from pruning.rules.sets.decimals import scaled
+from pruning.rules.sets.decimals import decimal_from_units
 
 _LONG = pa.int64()
 _SHORT_DIGITS = 18  # of decimals whose sums fit in 64 bits
@@ -27,7 +27,7 @@ def add(left: Lanes, right: Lanes, type_: Type, *, sign: int) -> Lanes:
 def step(bound: Lanes, type_: Type, *, sign: int) -> Lanes:
     """The next value up or down; null at the type's end."""
     if type_.kind is Kind.DECIMAL and type_.precision <= _SHORT_DIGITS:
-        unit = pa.scalar(scaled(1, type_.scale), bound.type)
+        unit = pa.scalar(decimal_from_units(1, type_.scale), bound.type)
         return decimals.add(bound, unit, type_, sign=sign)
     return kernels.step(bound, type_, sign=sign)
 

@@ -11,14 +11,14 @@ from pruning.rules.interpreters.arrow.kernels import Lanes
 from pruning.rules.sets.primitives import MICROS_PER_DAY
 from pruning.rules.time import calendar, cycles, steps
 from pruning.rules.time.cycles import CYCLES, CYCLES_MAX, OF_TIME
-from pruning.rules.time.steps import MICROS_MAX, PIECES_MAX, Action, Bend, Step, known_zone
-from pruning.rules.time.zones import PERIOD_MICROS, Shifts
+from pruning.rules.time.steps import MICROS_MAX, PIECES_MAX, Action, Envelope, Step, zone_of
+from pruning.rules.time.zones import PERIOD_MICROS, PiecewiseShift
 
 _END = 2**63 - 1  # of a piece that has none
 _ONE_BY_ONE = frozenset({Action.TEXT, Action.TRUNCATE, Action.UNIT_INSTANT})
 
 
-def apply(step: Step, bend: Bend, bound: pa.Array, target: Type, lane_type: pa.DataType) -> Lanes:
+def apply(step: Step, bend: Envelope, bound: pa.Array, target: Type, lane_type: pa.DataType) -> Lanes:
     """What a step makes of each lane; null where nothing is said, or where it does not fit."""
     valid = bound.is_valid().to_numpy(zero_copy_only=False)
     numbers = bound.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
@@ -34,7 +34,7 @@ def apply(step: Step, bend: Bend, bound: pa.Array, target: Type, lane_type: pa.D
 
 
 def _one_by_one(
-    step: Step, bend: Bend, numbers: np.ndarray, valid: np.ndarray, lane_type: pa.DataType
+    step: Step, bend: Envelope, numbers: np.ndarray, valid: np.ndarray, lane_type: pa.DataType
 ) -> pa.Array:
     distinct, place = np.unique(numbers[valid], return_inverse=True)
     answers = pa.array([steps.value(step, int(number), bend) for number in distinct], lane_type)
@@ -44,11 +44,11 @@ def _one_by_one(
 
 
 class _Table:
-    """The pieces of `Shifts` as arrays; those without a neighbour have one out of reach."""
+    """The pieces of `PiecewiseShift` as arrays; those without a neighbour have one out of reach."""
 
     __slots__ = ("greatest_earlier", "least_later", "repeats_from", "shifts", "starts")
 
-    def __init__(self, shifts: Shifts) -> None:
+    def __init__(self, shifts: PiecewiseShift) -> None:
         self.starts = np.array(shifts.starts, np.int64)
         self.shifts = np.array(shifts.shifts, np.int64)
         self.least_later = np.array([*shifts.least_later, _END], np.int64)
@@ -79,51 +79,51 @@ class _Table:
 
 
 @lru_cache(maxsize=256)
-def _table(shifts: Shifts) -> _Table:
+def _table(shifts: PiecewiseShift) -> _Table:
     return _Table(shifts)
 
 
-def _shifted(shifts: Shifts, numbers: np.ndarray, bend: Bend) -> np.ndarray:
+def _shifted(shifts: PiecewiseShift, numbers: np.ndarray, bend: Envelope) -> np.ndarray:
     table = _table(shifts)
     moved = table.moved(numbers)
     piece = table.piece(numbers, moved)
     own: np.ndarray = numbers + table.shifts[piece]
-    if bend is Bend.HERE:
+    if bend is Envelope.HERE:
         return own
     home = own - moved
-    beside = table.least_later if bend is Bend.LOW else table.greatest_earlier
-    outermost = np.minimum if bend is Bend.LOW else np.maximum
+    beside = table.least_later if bend is Envelope.LOW else table.greatest_earlier
+    outermost = np.minimum if bend is Envelope.LOW else np.maximum
     enclosed: np.ndarray = outermost(home, beside[piece]) + moved
     return enclosed
 
 
-def _instant(step: Step, numbers: np.ndarray, bend: Bend) -> np.ndarray:
-    known = known_zone(step)
-    return _shifted(known.latest if bend is Bend.HIGH else known.earliest, numbers, bend)
+def _instant(step: Step, numbers: np.ndarray, bend: Envelope) -> np.ndarray:
+    known = zone_of(step)
+    return _shifted(known.latest if bend is Envelope.HIGH else known.earliest, numbers, bend)
 
 
-def _midnight(step: Step, days: np.ndarray, _: Bend) -> np.ndarray:
-    known = known_zone(step)
+def _midnight(step: Step, days: np.ndarray, _: Envelope) -> np.ndarray:
+    known = zone_of(step)
     midnights = days * MICROS_PER_DAY
-    instants = _shifted(known.earliest, midnights, Bend.HERE)
-    seen = _shifted(known.local, instants, Bend.HERE)
+    instants = _shifted(known.earliest, midnights, Envelope.HERE)
+    seen = _shifted(known.local, instants, Envelope.HERE)
     table = _table(known.local)
     moved = table.moved(instants)
     before = table.start(table.piece(instants, moved), moved)
     return np.where(seen == midnights, instants, before)
 
 
-def _cycle(step: Step, numbers: np.ndarray, _: Bend) -> np.ndarray:
+def _cycle(step: Step, numbers: np.ndarray, _: Envelope) -> np.ndarray:
     cycle = CYCLES[step.field]
     first: np.ndarray = cycle.first(cycle.step(numbers))
     return first
 
 
-def _next(step: Step, numbers: np.ndarray, _: Bend) -> np.ndarray:
+def _next(step: Step, numbers: np.ndarray, _: Envelope) -> np.ndarray:
     return _sought(step, numbers, _next_here) if step.field in OF_TIME else _next_here(step, numbers)
 
 
-def _previous(step: Step, numbers: np.ndarray, _: Bend) -> np.ndarray:
+def _previous(step: Step, numbers: np.ndarray, _: Envelope) -> np.ndarray:
     if step.field not in OF_TIME:
         return _previous_here(step, numbers)
     return _sought(step, numbers, _previous_here)
@@ -131,7 +131,7 @@ def _previous(step: Step, numbers: np.ndarray, _: Bend) -> np.ndarray:
 
 def _sought(step: Step, numbers: np.ndarray, find: Callable[[Step, np.ndarray], np.ndarray]) -> np.ndarray:
     """The next (the previous) one by local time, piece by piece of constant offset."""
-    table, forward = _table(known_zone(step).local), step.action is Action.NEXT
+    table, forward = _table(zone_of(step).local), step.action is Action.NEXT
     at, done = numbers, np.zeros(len(numbers), np.bool_)
     for _ in range(PIECES_MAX):
         moved = table.moved(at)
@@ -179,8 +179,8 @@ def _previous_here(step: Step, numbers: np.ndarray) -> np.ndarray:
     return found_at
 
 
-_LANES: Mapping[Action, Callable[[Step, np.ndarray, Bend], np.ndarray]] = {
-    Action.LOCAL: lambda step, numbers, bend: _shifted(known_zone(step).local, numbers, bend),
+_LANES: Mapping[Action, Callable[[Step, np.ndarray, Envelope], np.ndarray]] = {
+    Action.LOCAL: lambda step, numbers, bend: _shifted(zone_of(step).local, numbers, bend),
     Action.INSTANT: _instant,
     Action.MIDNIGHT: _midnight,
     Action.FLOOR: lambda step, numbers, _: numbers // step.number * step.number,

@@ -20,7 +20,7 @@ def apply(
     """Whether a function has a value in `target`, and that value or one beside it."""
     number = operands[0]
     if isinstance(call.function, Step):
-        return stepped(theory, call.function, functions.BENDS[call.side], number, target)
+        return stepped(theory, call.function, functions.ENVELOPES[call.side], number, target)
     if call.function in ROUNDING and not source.floating:
         digits = min(call.digits, source.scale)
         return at_scale(theory, call.function, number, source.scale, digits, target)

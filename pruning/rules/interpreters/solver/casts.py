@@ -34,7 +34,9 @@ def _to_float(theory: Theory, number: Number, source: Type, target: Type) -> Num
     if source.kind is Kind.DECIMAL:
         theory.narrows = True
         greatest = 10**source.precision - 1
-        theory.constants |= {(decimals.scaled(sign * greatest, source.scale), source) for sign in (-1, 1)}
+        theory.constants |= {
+            (decimals.decimal_from_units(sign * greatest, source.scale), source) for sign in (-1, 1)
+        }
     return theory.rounding.of(z3.ToReal(number.value) / 10**source.scale)
 
 

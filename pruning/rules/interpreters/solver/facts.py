@@ -25,7 +25,7 @@ def neighbours(value: float | Decimal, type_: Type) -> list[float | Decimal]:
     if isinstance(value, Decimal):
         unit = Fraction(1, 10**type_.scale)
         beside = [Fraction(value) + sign * unit for sign in (-1, 0, 1)]
-        return [decimals.scaled(int(near * 10**type_.scale), type_.scale) for near in beside]
+        return [decimals.decimal_from_units(int(near * 10**type_.scale), type_.scale) for near in beside]
     if type_.kind is Kind.FLOAT:
         candidates = [_next_float(value, -1), value, _next_float(value, 1)]
     else:
@@ -66,7 +66,7 @@ def texts(
         if not name.startswith("half "):
             continue
         kind, digits = name.rsplit(" ", 1)
-        half = functions.HALVES[Function.ROUND if kind == "half up" else Function.BROUND]
+        half = functions.ROUNDERS[Function.ROUND if kind == "half up" else Function.BROUND]
         low, high = (
             functions.text_units(value, int(digits), half, side) for side in (Side.BELOW, Side.ABOVE)
         )

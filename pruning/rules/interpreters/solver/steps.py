@@ -10,10 +10,10 @@ from pruning.expressions.types import Type
 from pruning.rules.interpreters.solver.numbers import Number, Term
 from pruning.rules.interpreters.solver.theory import Theory
 from pruning.rules.sets.primitives import MICROS_PER_DAY
-from pruning.rules.time.steps import MICROS_MAX, UTC, Action, Bend, Step
+from pruning.rules.time.steps import MICROS_MAX, UTC, Action, Envelope, Step
 
 
-def stepped(theory: Theory, step: Step, bend: Bend, number: Number, target: Type) -> tuple[Term, Number]:
+def stepped(theory: Theory, step: Step, bend: Envelope, number: Number, target: Type) -> tuple[Term, Number]:
     """Whether something is said of the step at a number, and what it is there."""
     result = Number(step_of(theory, step, bend, number.value), z3.IntVal(0))
     limit = MICROS_MAX // MICROS_PER_DAY if step.action is Action.MIDNIGHT else MICROS_MAX
@@ -21,7 +21,7 @@ def stepped(theory: Theory, step: Step, bend: Bend, number: Number, target: Type
     return z3.And(said, theory.in_type(result, target)), result
 
 
-def step_of(theory: Theory, step: Step, bend: Bend, number: Term) -> Term:
+def step_of(theory: Theory, step: Step, bend: Envelope, number: Term) -> Term:
     """A step, or what encloses it, of an integer."""
     match step.action:
         case Action.FLOOR:

@@ -16,7 +16,7 @@ import z3
 from pruning.rules.interpreters.solver.numbers import Term
 from pruning.rules.sets.primitives import MICROS_PER_DAY
 from pruning.rules.time.cycles import CYCLES, OF_TIME
-from pruning.rules.time.steps import Action, Bend, Step
+from pruning.rules.time.steps import Action, Envelope, Step
 
 _TRUNCATED = frozenset({Action.TRUNCATE, Action.UNIT_INSTANT})
 _BENT = _TRUNCATED | {Action.LOCAL, Action.INSTANT}
@@ -35,11 +35,11 @@ class Point:
 class TimeSteps:
     """Integer functions, one for each step and each bend of it, and where they were asked for."""
 
-    points: dict[tuple[Step, Bend], dict[str, Point]] = field(default_factory=dict)
+    points: dict[tuple[Step, Envelope], dict[str, Point]] = field(default_factory=dict)
 
-    def of(self, step: Step, bend: Bend, number: Term) -> Term:
+    def of(self, step: Step, bend: Envelope, number: Term) -> Term:
         """The step's value, or that which encloses it."""
-        bend = bend if step.action in _BENT else Bend.HERE
+        bend = bend if step.action in _BENT else Envelope.HERE
         function = z3.Function(f"{step} {bend.name}", z3.IntSort(), z3.IntSort())
         point = Point(number, function(number))
         self.points.setdefault((step, bend), {})[str(number)] = point
@@ -55,9 +55,9 @@ class TimeSteps:
                 terms += self._fields(step, asked)
             elif step.action in _SOUGHT:
                 terms += self._sought(step, asked)
-            if step.action is not Action.FIELD and (step.action not in _BENT or bend is not Bend.HERE):
+            if step.action is not Action.FIELD and (step.action not in _BENT or bend is not Envelope.HERE):
                 terms += _monotone(asked)
-            if bend is not Bend.HERE:
+            if bend is not Envelope.HERE:
                 terms += self._enclosed(step, bend, asked)
         return terms
 
@@ -68,15 +68,15 @@ class TimeSteps:
                 self._start(step, point.number)
 
     def _here(self, step: Step) -> list[Point]:
-        return list(self.points.get((step, Bend.HERE), {}).values())
+        return list(self.points.get((step, Envelope.HERE), {}).values())
 
-    def _enclosed(self, step: Step, bend: Bend, outer: list[Point]) -> Iterator[Term]:
+    def _enclosed(self, step: Step, bend: Envelope, outer: list[Point]) -> Iterator[Term]:
         """ZONES and OWN OFFSET."""
         inner = self._here(step)
         if step.action is Action.INSTANT:
             inner = [*inner, *self._instants(step.zone)]
         for far, near in itertools.product(outer, inner):
-            if bend is Bend.LOW:
+            if bend is Envelope.LOW:
                 yield z3.Implies(far.number <= near.number, far.result <= near.result)
             else:
                 yield z3.Implies(near.number <= far.number, near.result <= far.result)
@@ -92,10 +92,10 @@ class TimeSteps:
 
     def _start(self, step: Step, number: Term) -> Term:
         """The local time at the start of the unit that an instant is in."""
-        local = self.of(Step(Action.LOCAL, zone=step.zone), Bend.HERE, number)
+        local = self.of(Step(Action.LOCAL, zone=step.zone), Envelope.HERE, number)
         if not step.unit:
             return local / step.number * step.number
-        start = self.of(Step(Action.UNIT_START, unit=step.unit), Bend.HERE, local / MICROS_PER_DAY)
+        start = self.of(Step(Action.UNIT_START, unit=step.unit), Envelope.HERE, local / MICROS_PER_DAY)
         return start * MICROS_PER_DAY
 
     def _fields(self, step: Step, asked: list[Point]) -> Iterator[Term]:
@@ -105,7 +105,7 @@ class TimeSteps:
         for point in asked:
             yield z3.And(point.result >= values[0], point.result <= values[-1])
         for low, high in itertools.permutations(asked, 2):
-            same = self.of(begins, Bend.HERE, low.number) == self.of(begins, Bend.HERE, high.number)
+            same = self.of(begins, Envelope.HERE, low.number) == self.of(begins, Envelope.HERE, high.number)
             yield z3.Implies(z3.And(low.number <= high.number, same), low.result <= high.result)
 
     def _sought(self, step: Step, asked: list[Point]) -> Iterator[Term]:

@@ -1,0 +1,117 @@
+"""IS NULL, IN a list, and exists and forall over the elements of an array ([M] 5.3.3, 5.3.4, 5.3.8).
+
+IS NOT NULL is the negation of IS NULL. The literal members of IN are a set of values; an IN with any
+other member is the OR of equalities.
+"""
+
+import math
+
+from pruning.expressions.trees import (
+    Column,
+    Compare,
+    Comparison,
+    Element,
+    Expression,
+    In,
+    IsNull,
+    Literal,
+    Or,
+    Quantified,
+    Quantifier,
+    type_of,
+)
+from pruning.expressions.types import BOOLEAN, Value
+from pruning.rules.analysis.environment import Environment
+from pruning.rules.analysis.evaluation import Analysis, Rule
+from pruning.rules.analysis.ranges import Range
+from pruning.rules.program.operations import Flag
+from pruning.rules.sets import cuts
+from pruning.rules.sets.outcomes import NOT_NULL, NOTHING, NULL_ONLY, Outcomes, ValueSet, map_truths
+from pruning.rules.sets.truths import Truths
+
+_IS_NULL = {Truths.TRUE: Truths.FALSE, Truths.FALSE: Truths.FALSE, Truths.NULL: Truths.TRUE}
+
+
+def null_outcomes(analysis: Analysis, node: Expression) -> Outcomes:
+    """Return the outcomes of IS NULL: TRUE of NULL, FALSE of values and NaN, never NULL."""
+    assert isinstance(node, IsNull)
+    if type_of(node.operand) == BOOLEAN:
+        return map_truths(analysis.outcomes(node.operand), _IS_NULL)
+    return Outcomes(node.operand, true=NULL_ONLY, false=NOT_NULL, null=NOTHING)
+
+
+def in_outcomes(analysis: Analysis, node: Expression) -> Outcomes | None:
+    """Return the operand's values on which `operand IN (literals)` is TRUE, FALSE and NULL.
+
+    Claim     A value of the operand that gives IN a truth value is in that set.
+    Proof     (1) TRUE of the members; NaN equals NaN.
+              (2) FALSE of every other value, and of none if a member is NULL: then IN is NULL there.
+              (3) NULL of NULL.
+    """
+    assert isinstance(node, In)
+    type_ = type_of(node.operand)
+    literals = [member for member in node.members if isinstance(member, Literal)]
+    alike = all(literal.value is None or literal.type == type_ for literal in literals)
+    if len(literals) < len(node.members) or not alike or not type_.known:
+        return None
+    values = [literal.value for literal in literals if literal.value is not None]
+    numbers = cuts.of_values([value for value in values if not _is_nan(value)], type_)
+    has_nan = any(map(_is_nan, values))
+    members = ValueSet(numbers, nan=has_nan)  # (1)
+    others = ValueSet(cuts.complement(numbers), nan=not has_nan)
+    if len(values) < len(literals):  # (2)
+        return Outcomes(node.operand, true=members, false=NOTHING, null=others | NULL_ONLY)
+    return Outcomes(node.operand, true=members, false=others, null=NULL_ONLY)  # (3)
+
+
+def may_be_in(analysis: Analysis, node: Expression, environment: Environment, truth: Truths) -> Flag:
+    """Tell whether IN may take the truth value, by the OR of equalities that it stands for."""
+    return analysis.may(_as_equalities(node), environment, truth)
+
+
+def assume_in(analysis: Analysis, node: Expression, environment: Environment, truths: Truths) -> Environment:
+    """Narrow the environment by IN, as by the OR of equalities that it stands for."""
+    return analysis.assume(_as_equalities(node), environment, truths)
+
+
+def _is_nan(value: Value) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _as_equalities(node: Expression) -> Expression:
+    assert isinstance(node, In)
+    return Or(tuple(Compare(Comparison.EQUAL, node.operand, member) for member in node.members))
+
+
+def element_range(analysis: Analysis, node: Expression, _: Environment) -> Range:
+    """Return the range of all elements of all rows, as the block's metadata gives it.
+
+    An element is never narrowed: a condition on one of them says nothing of the others.
+    """
+    assert isinstance(node, Element)
+    return analysis.in_block(Column(node.name, node.type))
+
+
+def may_hold_of_elements(
+    analysis: Analysis, node: Expression, environment: Environment, truth: Truths
+) -> Flag:
+    """Tell whether `exists(array, x -> body)` or `forall(array, x -> body)` may take a truth value.
+
+    Claim     If a row gives the node this truth value, the flag holds.
+    Premises  The range of an `Element` encloses the elements of every row of the block.
+    Proof     (1) exists is TRUE, and forall FALSE, only of a row with an element of which the body is:
+                  that element and the row's columns lie in the ranges that the body is asked in.
+              (2) exists is FALSE, and forall TRUE, of an empty array, whatever the body.
+              (3) Either is NULL of a NULL array, and metadata keeps no count of those.
+    """
+    assert isinstance(node, Quantified)
+    decides = Truths.TRUE if node.quantifier is Quantifier.EXISTS else Truths.FALSE
+    if truth is decides:
+        return analysis.may(node.body, environment, truth)  # (1)
+    return analysis.build.flag(True)  # (2), (3)
+
+
+IS_NULL = Rule(outcomes=null_outcomes)
+IN = Rule(may=may_be_in, assume=assume_in, outcomes=in_outcomes)
+ELEMENT = Rule(range=element_range)
+QUANTIFIED = Rule(may=may_hold_of_elements)
