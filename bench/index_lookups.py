@@ -30,8 +30,8 @@ from pruning.expressions.trees import Column, In, Literal
 from pruning.expressions.types import STRING
 from pruning.metadata.index import bloom, buckets
 from pruning.metadata.index.encodings import own_encoding
-from pruning.metadata.index.membership_query import Holdings
-from pruning.metadata.table.memberships import FIELD, indexed, membership_fields
+from pruning.metadata.index.membership_query import MembershipIndex
+from pruning.metadata.table.memberships import FIELD, indexed_columns, membership_fields
 from pruning.metadata.table.schema import block_schema
 from pruning.rules.analysis.evaluation import Beyond
 from pruning.rules.sets import cuts
@@ -177,13 +177,15 @@ def compare(known: Blocks, source: str, asked: list[int], rounds: int) -> list[s
     table = metadata(known, source)
     connection = in_duckdb(known, source)
     members = tuple(Literal(values()[code], STRING) for code in asked)
-    program = compile_predicate(In(Column("x", STRING), members), beyond=Beyond(indexed=indexed(table)))
+    program = compile_predicate(
+        In(Column("x", STRING), members), beyond=Beyond(indexed=indexed_columns(table))
+    )
     wanted = cuts.of_values([values()[code] for code in asked], STRING)
     whole = table.column(FIELD).combine_chunks()
     query = sql(source, asked)
     contestants: dict[str, Callable[[], object]] = {
         "skipproof": lambda: classify_blocks(program, table),
-        "lookup": lambda: Holdings(whole).may_hold("x", STRING, wanted, 0, len(whole)),
+        "lookup": lambda: MembershipIndex(whole).may_hold("x", STRING, wanted, 0, len(whole)),
         "numpy": lambda: by_numpy(known, source, asked),
         "duckdb": lambda: connection.sql(query).to_arrow_table(),
     }

@@ -62,8 +62,8 @@ def measure(spark: SparkSession, columns: int, *, files: int, rounds: int) -> Re
             spark.sql(text)._jdf.queryExecution().executedPlan()
 
         def forget() -> None:
-            cache._loaded.cache_clear()
-            collecting._known.cache_clear()
+            cache._load_once.cache_clear()
+            collecting._cached_metadata.cache_clear()
 
         alone: list[float] = []
         pruned: list[float] = []

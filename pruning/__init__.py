@@ -1,9 +1,9 @@
-"""Block pruning: which blocks a scan may skip, and the proof that it may.
+"""Block pruning: skip the blocks of a scan that provably hold no needed row.
 
-The public surface is here. Spark and Arrow are imported when a function is first used.
+The public functions are here. Spark and Arrow are imported when a function is first used.
 
-Where a folder of the user's hides another package of this installation, a warning names it: nothing here
-needs those packages, but the command line and the stand do.
+If a folder of the user hides another package of this installation, a warning names it: this package does
+not need the others, but the command line and the stand do.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,7 +1,7 @@
-"""Checks of the arguments of public functions: each raises one sentence that names the argument.
+"""Checks of the arguments of public functions; each raises an error that names the argument.
 
-A type annotation stops nobody. A value of another type than an argument's must never pass for "no" or
-"nothing": a plan that is made of it would be a wrong one.
+Annotations are not enforced at run time. A value of a wrong type must not be taken for False or None, because
+a wrong plan would follow.
 """
 
 import enum
@@ -16,28 +16,28 @@ _SHOWN = 60
 
 
 def check_flag(name: str, value: Any) -> None:
-    """Refuse what is neither True nor False.
+    """Refuse a value that is neither True nor False.
 
     Raises:
         InputError: as the first line says.
     """
     if not isinstance(value, bool):
-        raise InputError(f"{name} is {shown(value)}; give True or False.")
+        raise InputError(f"{name} is {describe_value(value)}; give True or False.")
 
 
 def check_choice(name: str, value: Any, choices: type[enum.Enum]) -> None:
-    """Refuse what is no member of an enumeration, such as a member's name.
+    """Refuse a value that is not a member of an enumeration, such as a member's name.
 
     Raises:
         InputError: as the first line says.
     """
     if not isinstance(value, choices):
         members = ", ".join(f"{choices.__name__}.{member.name}" for member in choices)
-        raise InputError(f"{name} is {shown(value)}; give one of {members}.")
+        raise InputError(f"{name} is {describe_value(value)}; give one of {members}.")
 
 
 def check_text(name: str, value: Any) -> None:
-    """Refuse what is no text, or text that has no UTF-8 bytes.
+    """Refuse a value that is not text, or text that cannot be encoded as UTF-8.
 
     Raises:
         InputError: as the first line says.
@@ -47,11 +47,13 @@ def check_text(name: str, value: Any) -> None:
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise InputError(f"{name} is {shown(value)}, which has half of a character; give text.") from error
+        raise InputError(
+            f"{name} is {describe_value(value)}, which has half of a character; give text."
+        ) from error
 
 
 def check_texts(name: str, values: Any) -> None:
-    """Refuse what is no sequence of texts; a text alone is none.
+    """Refuse a value that is not a sequence of texts; a single text is refused too.
 
     Raises:
         InputError: as the first line says.
@@ -62,19 +64,19 @@ def check_texts(name: str, values: Any) -> None:
 
 
 def check_sequence(name: str, values: Any, of: str) -> None:
-    """Refuse what is no list or other sequence; text and bytes are none.
+    """Refuse a value that is not a list or another sequence; text and bytes are refused too.
 
     Raises:
         InputError: as the first line says.
     """
     if isinstance(values, str | bytes | bytearray) or not isinstance(values, Sequence):
-        raise InputError(f"{name} is {shown(values)}; give a list of {of}.")
+        raise InputError(f"{name} is {describe_value(values)}; give a list of {of}.")
 
 
 def check_number(
     name: str, value: Any, *, least: float, greatest: float = math.inf, whole: bool = False
 ) -> None:
-    """Refuse what is no number between two others, both included; a flag is no number.
+    """Refuse a value that is not a number from `least` to `greatest`; True and False are refused too.
 
     Raises:
         InputError: as the first line says.
@@ -83,11 +85,11 @@ def check_number(
     if not fits or isinstance(value, bool) or not least <= value <= greatest:
         limit = "on" if math.isinf(greatest) else f"to {greatest:g}"
         kind = "whole number" if whole else "number"
-        raise InputError(f"{name} is {shown(value)}; give a {kind} from {least:g} {limit}.")
+        raise InputError(f"{name} is {describe_value(value)}; give a {kind} from {least:g} {limit}.")
 
 
-def shown(value: Any) -> str:
-    """A value as a sentence shows it: short, on one line, and whatever its `repr` does."""
+def describe_value(value: Any) -> str:
+    """Describe a value for an error message: short, on one line, without calling an unknown `repr`."""
     if isinstance(value, str | bytes | int | float | None):
         text = ascii(value)
         return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

@@ -1,7 +1,7 @@
-"""Plans DELETE, UPDATE and MERGE over Parquet files: which files and row groups they must rewrite ([P] 7).
+"""Planning of DELETE, UPDATE and MERGE over Parquet files: the row groups that must be rewritten ([P] 7).
 
-Nothing is written here. A plan says which files to leave alone, which to drop without reading them, and
-what to do with each row group of the others. Conditions are Spark SQL over the target's columns.
+Nothing is written here. A plan tells which files stay, which can be dropped unread, and what to do with each
+row group of the others. Conditions are Spark SQL over the target's columns.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pruning.arguments import check_choice, check_flag, check_sequence, check_text, shown
+from pruning.arguments import check_choice, check_flag, check_sequence, check_text, describe_value
 from pruning.errors import InputError
 from pruning.expressions.trees import Column
 from pruning.metadata.files.listing import Paths
@@ -29,7 +29,7 @@ from pruning.verdicts.classification import classify_blocks
 
 __all__ = ["Fate", "MergeClause", "RewritePlan", "Then", "When", "plan_delete", "plan_merge", "plan_update"]
 
-# Columns by the target's names: arrays, an Arrow table, or a DataFrame of Spark, which is collected.
+# The source's key columns, by the target's names: arrays, an Arrow table, or a Spark DataFrame.
 Keys: TypeAlias = Mapping[str, Any] | pa.Table | Any
 
 _FATES = {Fate.UNTOUCHED: "untouched", Fate.DELETED: "deleted", Fate.REWRITTEN: "rewritten"}
@@ -37,13 +37,13 @@ _FATES = {Fate.UNTOUCHED: "untouched", Fate.DELETED: "deleted", Fate.REWRITTEN: 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeClause:
-    """One WHEN of MERGE.
+    """One WHEN clause of MERGE.
 
     Attributes:
-        when: Which rows it is about.
-        then: What it does to them.
-        condition: What its AND asks of the target's columns alone, in SQL; None where nothing.
-        more: Whether its AND asks more than that, such as something of the source's columns.
+        when: The rows that it applies to.
+        then: The action on these rows.
+        condition: The part of its AND over the target's columns alone, in SQL; None if there is none.
+        more: Whether its AND has other parts, such as one over the source's columns.
     Raises:
         InputError: an argument is of another type.
     """
@@ -63,12 +63,12 @@ class MergeClause:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RewritePlan:
-    """What a statement does to files and row groups.
+    """The effect of a statement on files and row groups.
 
     Attributes:
         statement: "DELETE", "UPDATE" or "MERGE".
-        blocks: What becomes of each row group, in the metadata's order.
-        metadata: The block metadata that the plan was made of.
+        blocks: The fate of each row group, in the metadata's order.
+        metadata: The block metadata that the plan was made from.
     """
 
     statement: str
@@ -77,11 +77,11 @@ class RewritePlan:
 
     @cached_property
     def row_groups(self) -> pa.Table:
-        """A row per row group: file, row_group, row_count, byte_count, fate, joined, whole.
+        """The row groups as a table: file, row_group, row_count, byte_count, fate, joined, whole.
 
-        `fate` is untouched (copy it where its file is rewritten), deleted (leave it out, unread) or
-        rewritten (look at each row, or at none if `whole`: all of them change). `joined` is of MERGE:
-        read the row group for the join with the source, whatever its fate.
+        `fate` is untouched (copy it if its file is rewritten), deleted (leave it out, unread) or
+        rewritten (test each row, or none if `whole`, because all of them change). `joined`, for MERGE,
+        means that the row group must be read for the join with the source, whatever its fate.
         """
         fates = pa.array(list(_FATES.values())).take(pa.array(self.blocks.fates))
         located = self.metadata.select(["file", "row_group", "row_count", "byte_count"])
@@ -93,23 +93,23 @@ class RewritePlan:
     def files(self) -> dict[str, str]:
         """The fate of each file: untouched or deleted if all its row groups are, else rewritten."""
         grouped = self.row_groups.group_by("file", use_threads=False)
-        found = grouped.aggregate([("fate", "min"), ("fate", "max")]).to_pydict()
-        rows = zip(found["file"], found["fate_min"], found["fate_max"], strict=True)
+        fates = grouped.aggregate([("fate", "min"), ("fate", "max")]).to_pydict()
+        rows = zip(fates["file"], fates["fate_min"], fates["fate_max"], strict=True)
         return {
             file: least if least == greatest else _FATES[Fate.REWRITTEN] for file, least, greatest in rows
         }
 
     def files_of(self, fate: Fate) -> tuple[str, ...]:
-        """The files with one fate, in the metadata's order.
+        """Return the files with one fate, in the metadata's order.
 
         Raises:
             InputError: it is no `Fate`.
         """
         check_choice("fate", fate, Fate)
-        return tuple(file for file, found in self.files.items() if found == _FATES[fate])
+        return tuple(file for file, file_fate in self.files.items() if file_fate == _FATES[fate])
 
     def to_dict(self) -> dict[str, Any]:
-        """The plan as JSON-ready values; row groups of untouched and of deleted files are not listed."""
+        """Return the plan as JSON-ready values, without the row groups of untouched and deleted files."""
         rewritten = self.files_of(Fate.REWRITTEN)
         listed = self.row_groups.filter(
             pc.or_(
@@ -120,39 +120,55 @@ class RewritePlan:
             "statement": self.statement,
             "files": {name: list(self.files_of(fate)) for fate, name in _FATES.items()},
             "row_groups": listed.to_pylist(),
-            "totals": {name: _counts(self.blocks.tally(fate)) for fate, name in _FATES.items()},
-            "not_read": _counts(self.blocks.saved),
+            "totals": {name: _tally_counts(self.blocks.tally(fate)) for fate, name in _FATES.items()},
+            "not_read": _tally_counts(self.blocks.saved),
         }
 
     def __str__(self) -> str:
         lines = [f"{self.statement} over {len(self.files):,} files, {len(self.metadata):,} row groups"]
         for fate, name in _FATES.items():
-            lines.append(f"  {name:<11}{len(self.files_of(fate)):,} files; {_text(self.blocks.tally(fate))}")
+            lines.append(
+                f"  {name:<11}{len(self.files_of(fate)):,} files; {_tally_text(self.blocks.tally(fate))}"
+            )
         only_joined = int(self.blocks.joined[self.blocks.fates != Fate.REWRITTEN].sum())
         if only_joined:
             lines.append(f"  {'joined':<11}{only_joined:,} row groups are read only for the join")
-        lines.append(f"  {'not read':<11}{_text(self.blocks.saved)}")
+        lines.append(f"  {'not read':<11}{_tally_text(self.blocks.saved)}")
         return "\n".join(lines)
 
 
 def plan_delete(predicate: str, where: pa.Table | Paths) -> RewritePlan:
-    """What DELETE WHERE predicate rewrites.
+    """Plan `DELETE ... WHERE predicate`.
 
     Args:
         predicate: A condition in Spark SQL over the columns' exact names.
         where: One or more Parquet files or directories, or block metadata from `collect`.
     Raises:
         InputError: as `pruning.classify`.
+    Example:
+        >>> import pruning, pyarrow as pa, pyarrow.parquet as pq, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> pq.write_table(pa.table({"x": [1, 2, 8, 9]}), f"{folder.name}/t.parquet", row_group_size=2)
+        >>> plan_delete("x > 5", pruning.collect(folder.name)).row_groups["fate"].to_pylist()
+        ['untouched', 'deleted']
     """
     metadata = blocks_of(where)
-    blocks = rewriting.deletion(_sizes(metadata), _judged(predicate, metadata))
+    blocks = rewriting.deletion(_sizes(metadata), _classify_condition(predicate, metadata))
     return RewritePlan(statement="DELETE", blocks=blocks, metadata=metadata)
 
 
 def plan_update(predicate: str, where: pa.Table | Paths) -> RewritePlan:
-    """What UPDATE SET ... WHERE predicate rewrites; arguments and errors are those of `plan_delete`."""
+    """Plan `UPDATE ... SET ... WHERE predicate`; arguments and errors are those of `plan_delete`.
+
+    Example:
+        >>> import pruning, pyarrow as pa, pyarrow.parquet as pq, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> pq.write_table(pa.table({"x": [1, 2, 8, 9]}), f"{folder.name}/t.parquet", row_group_size=2)
+        >>> plan_update("x < 2", pruning.collect(folder.name)).row_groups["fate"].to_pylist()
+        ['rewritten', 'untouched']
+    """
     metadata = blocks_of(where)
-    blocks = rewriting.update(_sizes(metadata), _judged(predicate, metadata))
+    blocks = rewriting.update(_sizes(metadata), _classify_condition(predicate, metadata))
     return RewritePlan(statement="UPDATE", blocks=blocks, metadata=metadata)
 
 
@@ -165,39 +181,49 @@ def plan_merge(
     on: str | None = None,
     on_more: bool = False,
 ) -> RewritePlan:
-    """What MERGE INTO the target rewrites, and what it reads.
+    """Plan `MERGE INTO`: the row groups of the target that it rewrites, and those that it reads.
 
-    ON is the conjunction of `keys`, each equal to the target's column of that name, of `on`, and of more
-    if `on_more`.
+    ON is the conjunction of an equality for each of `keys` with the target's column of that name, of `on`,
+    and of other conditions if `on_more`.
 
     Args:
         where: The target: Parquet files or directories, or block metadata from `collect`.
-        clauses: In the statement's order; at least one.
-        keys: The source's values of each key, by the target's column, NULLs included: Arrow arrays or
-            lists, an Arrow table, or a DataFrame, whose distinct values come to this process.
+        clauses: The WHEN clauses in the statement's order; at least one.
+        keys: The source's values of each key, NULLs included, by the target's column: Arrow arrays or
+            lists, an Arrow table, or a DataFrame, whose distinct values are collected to this process.
         null_safe: Whether the equalities are `<=>`.
-        on: What ON asks of the target's columns alone, in Spark SQL; None where nothing.
-        on_more: Whether ON asks anything else. That may raise, so no block is dropped unread.
+        on: The part of ON over the target's columns alone, in Spark SQL; None if there is none.
+        on_more: Whether ON has other parts. They may raise, so no block is dropped unread.
     Raises:
-        InputError: as `pruning.classify`; or an argument is of another type, there is no clause, one does
-            what its kind cannot, a key is no column, or its values are not of the column's type.
+        InputError: as `pruning.classify`; or an argument is of another type, there is no clause, a clause
+            has an action that its kind cannot have, a key is no column, or its values are not of its type.
+    Example:
+        >>> import pruning, pyarrow as pa, pyarrow.parquet as pq, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> pq.write_table(pa.table({"x": [1, 2, 8, 9]}), f"{folder.name}/t.parquet", row_group_size=2)
+        >>> clause = MergeClause(when=When.MATCHED, then=Then.UPDATE)
+        >>> plan = plan_merge(pruning.collect(folder.name), [clause], keys={"x": [2, 7]})
+        >>> plan.row_groups["fate"].to_pylist()
+        ['rewritten', 'untouched']
     """
     _check_merge(clauses, null_safe=null_safe, on=on, on_more=on_more)
     metadata = blocks_of(where)
-    asked = _condition(on, metadata, more=on_more)
-    known = [
+    on_condition = _condition(on, metadata, more=on_more)
+    merge_clauses = [
         rewriting.Clause(
             when=clause.when,
             then=clause.then,
-            # What is asked of the source's rows says nothing of a block.
+            # The condition of WHEN NOT MATCHED is over the source's rows, so it proves nothing about a block.
             condition=_condition(clause.condition, metadata, more=clause.more)
             if clause.when is not When.NOT_MATCHED
             else None,
         )
         for clause in clauses
     ]
-    excluded = _excluded(metadata, {} if keys is None else _columns(keys), null_safe=null_safe)
-    blocks = rewriting.merge(_sizes(metadata), known, on=asked, excluded=excluded)
+    excluded = _blocks_without_partner(
+        metadata, {} if keys is None else _key_arrays(keys), null_safe=null_safe
+    )
+    blocks = rewriting.merge(_sizes(metadata), merge_clauses, on=on_condition, excluded=excluded)
     return RewritePlan(statement="MERGE", blocks=blocks, metadata=metadata)
 
 
@@ -205,7 +231,7 @@ def _check_merge(clauses: Any, *, null_safe: Any, on: Any, on_more: Any) -> None
     check_sequence("clauses", clauses, "MergeClause")
     for clause in clauses:
         if not isinstance(clause, MergeClause):
-            raise InputError(f"An element of clauses is {shown(clause)}; give a MergeClause.")
+            raise InputError(f"An element of clauses is {describe_value(clause)}; give a MergeClause.")
     if on is not None:
         check_text("on", on)
     check_flag("null_safe", null_safe)
@@ -217,20 +243,20 @@ def _sizes(metadata: pa.Table) -> Sizes:
 
 
 def _condition(predicate: str | None, metadata: pa.Table, *, more: bool) -> Condition | None:
-    """What is proved of a condition, and of `more` that nothing is known of; None where it asks nothing."""
+    """Return the verdicts of a condition, which has unknown parts if `more`; None if it is empty."""
     if predicate is not None:
-        return _judged(predicate, metadata, more=more)
+        return _classify_condition(predicate, metadata, more=more)
     return Condition(np.full(len(metadata), Match.SOME, np.int8), may_raise=True) if more else None
 
 
-def _judged(predicate: str, metadata: pa.Table, *, more: bool = False) -> Condition:
+def _classify_condition(predicate: str, metadata: pa.Table, *, more: bool = False) -> Condition:
     others = other_columns_of(metadata.schema)
     raising = more or may_raise(parse(predicate, column_types(metadata), others))
     return Condition(classify(predicate, metadata).to_numpy(), raising)
 
 
-def _columns(keys: Keys) -> dict[str, Any]:
-    """The keys as Arrow arrays by name."""
+def _key_arrays(keys: Keys) -> dict[str, Any]:
+    """Return the keys as Arrow arrays by name."""
     if isinstance(keys, Mapping):
         for name in keys:
             check_text("The name of a key", name)
@@ -245,8 +271,8 @@ def _columns(keys: Keys) -> dict[str, Any]:
     return dict(zip(keys.column_names, keys.columns, strict=True))
 
 
-def _excluded(metadata: pa.Table, keys: Mapping[str, Any], *, null_safe: bool) -> np.ndarray:
-    """Whether no row of a block can have a partner, by one of the keys alone."""
+def _blocks_without_partner(metadata: pa.Table, keys: Mapping[str, Any], *, null_safe: bool) -> np.ndarray:
+    """Return the flags of blocks in which no row can have a partner, by one of the keys alone."""
     excluded = np.zeros(len(metadata), bool)
     types = column_types(metadata)
     for name, values in keys.items():
@@ -259,10 +285,10 @@ def _excluded(metadata: pa.Table, keys: Mapping[str, Any], *, null_safe: bool) -
     return excluded
 
 
-def _counts(tally: Tally) -> dict[str, int | None]:
+def _tally_counts(tally: Tally) -> dict[str, int | None]:
     return {"row_groups": tally.blocks, "rows": tally.rows, "bytes": tally.bytes}
 
 
-def _text(tally: Tally) -> str:
+def _tally_text(tally: Tally) -> str:
     size = "bytes unknown" if tally.bytes is None else f"{tally.bytes:,} bytes"
     return f"{tally.blocks:,} row groups, {tally.rows:,} rows, {size}"

@@ -1,13 +1,13 @@
-"""The errors of bad input and of packages that are not installed, and the warning of files passed over."""
+"""The errors for bad input and missing packages, and the warning about skipped files."""
 
 
 class InputError(ValueError):
-    """Input that cannot be used; its text is one sentence that names what is wrong and what to do."""
+    """Input that cannot be used; the message is one sentence that says what is wrong and what to do."""
 
 
 class MissingPackage(InputError, ImportError):
-    """A package that an extra installs is missing or of another release; the text says how to get it."""
+    """A package of an extra is missing or of an unsupported release; the message says how to install it."""
 
 
 class SkippedFileWarning(UserWarning):
-    """A file in a directory that is no Parquet file, so that nothing is said of it."""
+    """A file in a directory is not a Parquet file and was skipped."""

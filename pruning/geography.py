@@ -1,9 +1,9 @@
-"""Predicates on points, for Python and for SQL, that say what they imply in plain comparisons.
+"""Predicates on points, for Python and for SQL, that include the plain comparisons they imply.
 
-`within_box` and `within_distance` are ordinary Spark expressions: no user code runs per row. What a
-distance implies of latitudes and longitudes stands beside it as comparisons, so that whatever prunes
-by bounds prunes by it too. On a point whose coordinates are NULL they are NULL or FALSE; a latitude
-beyond 90 degrees or a longitude beyond 180, or NaN, is no point and in no region.
+`within_box` and `within_distance` are ordinary Spark expressions: no user code runs per row. They contain
+comparisons of latitude and longitude that follow from the distance, so any pruning by bounds works with
+them. If a coordinate is NULL they are NULL or FALSE; a latitude beyond 90 degrees, a longitude beyond 180
+or NaN is not a point, and is in no region.
 
 The globe is a sphere of the Earth's mean radius, 6,371,008.8 m: distances are within 0.6 % of those
 on the ellipsoid.
@@ -15,7 +15,7 @@ from numbers import Real
 from operator import or_
 from typing import TYPE_CHECKING, Any
 
-from pruning.arguments import shown
+from pruning.arguments import describe_value
 from pruning.errors import InputError
 from pruning.requirements import require_pyspark
 from pruning.rules.sets.regions import (
@@ -36,18 +36,24 @@ if TYPE_CHECKING:
 def within_box(
     latitude: "Column | str", longitude: "Column | str", south: float, west: float, north: float, east: float
 ) -> "Column":
-    """Whether a point is in a box, its edges included; east of `west` and west of `east`.
+    """Return a condition that a point is in a box, edges included: east of `west` and west of `east`.
 
     Args:
         latitude: Degrees, a double: a column or its name.
         longitude: Likewise.
         south: Degrees in [-90, 90].
-        west: Degrees in [-180, 180]. Greater than `east` where the box lies across the meridian 180.
+        west: Degrees in [-180, 180]; greater than `east` if the box crosses the meridian 180.
         north: As `south`.
         east: As `west`.
     Raises:
         InputError: an edge is not on the globe, or south is above north.
         MissingPackage: there is no PySpark.
+    Example:
+        >>> rows = [("Bonn", 50.7, 7.1), ("Oslo", 59.9, 10.7)]
+        >>> cities = spark.createDataFrame(rows, "city string, lat double, lon double")
+        >>> inside = within_box("lat", "lon", south=50, west=5, north=52, east=10)
+        >>> cities.where(inside).select("city").collect()
+        [Row(city='Bonn')]
     """
     _check("south", south, LATITUDE_MAX)
     _check("north", north, LATITUDE_MAX)
@@ -67,7 +73,7 @@ def within_distance(
     center_longitude: float,
     meters: float,
 ) -> "Column":
-    """Whether a point is within a distance of a point, on the sphere (by the haversine formula).
+    """Return a condition that a point is within a distance of a center (by the haversine formula).
 
     Args:
         latitude: Degrees, a double: a column or its name.
@@ -78,17 +84,25 @@ def within_distance(
     Raises:
         InputError: the centre is not on the globe, or the distance is not a number from 0 on.
         MissingPackage: there is no PySpark.
+    Example:
+        >>> rows = [("Bonn", 50.7, 7.1), ("Oslo", 59.9, 10.7)]
+        >>> cities = spark.createDataFrame(rows, "city string, lat double, lon double")
+        >>> near = within_distance("lat", "lon", 50.9, 7.0, meters=30_000)
+        >>> cities.where(near).select("city").collect()
+        [Row(city='Bonn')]
     """
     _check("center_latitude", center_latitude, LATITUDE_MAX)
     _check("center_longitude", center_longitude, LONGITUDE_MAX)
     if isinstance(meters, bool) or not isinstance(meters, Real) or not 0 <= meters < math.inf:
-        raise InputError(f"meters={shown(meters)} is no distance: give a number of meters from 0 on.")
+        raise InputError(
+            f"meters={describe_value(meters)} is no distance: give a number of meters from 0 on."
+        )
     cap = Cap(latitude=float(center_latitude), longitude=float(center_longitude), meters=float(meters))
     return _inside(latitude, longitude, cap.box()) & (_distance(latitude, longitude, cap) <= cap.meters)
 
 
 def register(spark: "SparkSession") -> None:
-    """Make both predicates known to the session's SQL, with the arguments of the functions here.
+    """Register both predicates as temporary functions for the session's SQL.
 
     They are `within_box(latitude, longitude, south, west, north, east)` and
     `within_distance(latitude, longitude, center_latitude, center_longitude, meters)`, of doubles that
@@ -96,9 +110,13 @@ def register(spark: "SparkSession") -> None:
 
     Raises:
         InputError: the session is of a release before 4.0, which has no functions written in SQL.
+    Example:
+        >>> register(spark)
+        >>> spark.sql("SELECT within_box(50.7, 7.1, 50, 5, 52, 10) AS inside").collect()
+        [Row(inside=True)]
     """
     if not hasattr(spark, "version"):
-        raise InputError(f"{shown(spark).capitalize()} was given where a Spark session is needed.")
+        raise InputError(f"{describe_value(spark).capitalize()} was given where a Spark session is needed.")
     if int(spark.version.split(".")[0]) < 4:
         raise InputError(
             f"Spark {spark.version} has no functions written in SQL: use the functions of "
@@ -111,7 +129,7 @@ def register(spark: "SparkSession") -> None:
 def _check(name: str, degrees: float, limit: float) -> None:
     if isinstance(degrees, bool) or not isinstance(degrees, Real) or not -limit <= degrees <= limit:
         raise InputError(
-            f"{name}={shown(degrees)} is not on the globe: give degrees in [-{limit:g}, {limit:g}]."
+            f"{name}={describe_value(degrees)} is not on the globe: give degrees in [-{limit:g}, {limit:g}]."
         )
 
 
@@ -125,7 +143,7 @@ def _inside(latitude: "Column | str", longitude: "Column | str", box: Box) -> "C
 
 
 def _distance(latitude: "Column | str", longitude: "Column | str", cap: Cap) -> "Column":
-    """Meters from the cap's centre. The square root is at most 1 but for rounding."""
+    """Return the distance in meters from the cap's center; `least` guards against rounding above 1."""
     functions = _functions()
     north, east = functions.radians(_column(latitude)), functions.radians(_column(longitude))
     center = math.radians(cap.latitude)
@@ -141,7 +159,7 @@ def _column(name: "Column | str") -> Any:
     if isinstance(name, str):
         return functions.col(name)
     if not type(name).__module__.startswith("pyspark.sql"):
-        raise InputError(f"A coordinate is {shown(name)}; give a column or its name.")
+        raise InputError(f"A coordinate is {describe_value(name)}; give a column or its name.")
     return name
 
 
@@ -152,8 +170,8 @@ def _functions() -> Any:
     return functions
 
 
-# Spark puts a body in the place of the call and computes what is constant, which leaves comparisons.
-# A NULL makes them NULL: `greatest` and `least` would pass it over.
+# Spark inlines the body and folds constants, which leaves plain comparisons. With a NULL argument these are
+# NULL, whereas `greatest` and `least` would ignore it.
 _PLACE = "{0} BETWEEN -{1}D AND {1}D"
 _WITHIN_BOX = f"""
 CREATE OR REPLACE TEMPORARY FUNCTION within_box(
@@ -169,7 +187,7 @@ CREATE OR REPLACE TEMPORARY FUNCTION within_box(
     AND {_PLACE.format("west", LONGITUDE_MAX)} AND {_PLACE.format("east", LONGITUDE_MAX)}
 """
 
-# As `Cap.box` computes them; a whole turn to either side where the cap holds a pole or comes near.
+# The same computation as `Cap.box`: 360 degrees to either side if the cap holds a pole or comes near one.
 _RADIANS = f"(meters / {EARTH_RADIUS_METERS}D * (1D + {SLACK_RATIO}D) + {SLACK_RADIANS}D)"
 _ASIDE = f"""if(
     abs(center_latitude) + degrees({_RADIANS}) >= {POLAR_DEGREES}D,

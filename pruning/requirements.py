@@ -1,4 +1,4 @@
-"""Checks that an optional package is there before it is used."""
+"""Checks that an optional package is installed before it is used."""
 
 import importlib.util
 import re
@@ -13,12 +13,12 @@ _WAYS = (
 
 
 def require_pyspark() -> None:
-    """Check that PySpark can be imported, in a release whose plans are known.
+    """Check that PySpark is installed, in a supported release.
 
-    A cluster brings a PySpark of its own, of which no installer has compared the release with the extra's.
+    A cluster has a PySpark of its own, whose release no installer has compared with the extra's limits.
 
     Raises:
-        MissingPackage: it is not installed, or of a release that is not supported.
+        MissingPackage: it is not installed, or its release is not supported.
     """
     version = _version()
     if version is None:
@@ -32,7 +32,7 @@ def require_pyspark() -> None:
 
 
 def _version() -> str | None:
-    """Return the version of PySpark; None where there is none, or only a folder that it has left behind."""
+    """Return the version of PySpark; None if it is not installed, or only its folder is left."""
     try:
         import pyspark
     except ModuleNotFoundError as error:
@@ -43,6 +43,6 @@ def _version() -> str | None:
 
 
 def _release(version: str) -> tuple[int, int] | None:
-    """Return major and minor; None for a vendor's version that does not begin with them."""
+    """Return the major and minor numbers; None for a vendor's version that does not begin with them."""
     numbers = re.match(r"(\d+)\.(\d+)", version)
     return None if numbers is None else (int(numbers[1]), int(numbers[2]))

@@ -1,7 +1,7 @@
-"""Checks that the packages of one installation lie side by side, hidden by no folder of the user's.
+"""Checks that no folder of the user hides a package of this installation.
 
-It imports the standard library alone: `skipproof.starting` runs this file from its place, because `pruning`
-may itself be the hidden one.
+It imports the standard library alone, because `skipproof.starting` runs this file by its path: `pruning`
+itself may be hidden.
 """
 
 import importlib.util
@@ -13,9 +13,9 @@ PACKAGES = ("pruning", "dynamic_tables", "oracles", "sim", "strategies", "skippr
 
 
 def hidden_package() -> str | None:
-    """Return a sentence that names what hides a package of this installation; None where nothing does.
+    """Return a sentence that names what hides a package of this installation; None if nothing does.
 
-    A package that this installation lacks, as an archive for Spark's executors may, is hidden by nothing.
+    A package that this installation lacks, such as in an archive for Spark's executors, is not checked.
     Nothing is imported.
     """
     home = Path(__file__).parents[1]
@@ -35,16 +35,16 @@ def hidden_package() -> str | None:
 
 
 def _first_spec(name: str) -> ModuleSpec | None:
-    """Return what `import name` gives, or has given."""
+    """Return the spec of the module that `import name` gives, or has given."""
     try:
         return importlib.util.find_spec(name)
     except ValueError:
-        # A module that was put into `sys.modules` by hand.
+        # The module was put into `sys.modules` by hand and has no spec.
         return None
 
 
 def _place(spec: ModuleSpec) -> tuple[str, Path]:
-    """Return "folder" or "file", and where a package or a module lies."""
+    """Return "folder" or "file", and the path of a package or a module."""
     for folder in spec.submodule_search_locations or ():
         return "folder", Path(folder)
     return "file", Path(str(spec.origin))

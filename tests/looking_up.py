@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from pruning.expressions.types import Kind, Type, Value
 from pruning.metadata.index import block_values, membership_budget
-from pruning.metadata.index.block_values import Distinct
+from pruning.metadata.index.block_values import DistinctValues
 from pruning.metadata.index.membership_query import may_hold
 from pruning.metadata.index.own_filters import Budget
 from pruning.metadata.table.memberships import FIELD, value_type
@@ -40,16 +40,18 @@ def rows_of(column: pa.ChunkedArray, type_: Type) -> list[Value | None]:
     return list(found.to_pylist())
 
 
-def looked_at(rows: Rows, type_: Type, budget: Budget) -> Distinct:
+def looked_at(rows: Rows, type_: Type, budget: Budget) -> DistinctValues:
     """What indexing finds in a block."""
-    values = block_values.distinct(pa.chunked_array([array(rows, type_)]), type_)
-    return Distinct.of(values, type_, budget)
+    values = block_values.distinct_values(pa.chunked_array([array(rows, type_)]), type_)
+    return DistinctValues.of(values, type_, budget)
 
 
 def memberships(blocks: Iterable[Rows], type_: Type, bytes_per_block: int) -> pa.StructArray:
     """What is kept of blocks of one column `x`."""
     budget = Budget(bytes_per_block)
-    kept = membership_budget.kept([looked_at(rows, type_, budget) for rows in blocks], type_, budget)
+    kept = membership_budget.budgeted_memberships(
+        [looked_at(rows, type_, budget) for rows in blocks], type_, budget
+    )
     return pa.StructArray.from_arrays([kept], names=["x"])
 
 

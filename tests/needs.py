@@ -4,9 +4,9 @@ import importlib.util
 
 import pytest
 
-from pruning.metadata.table.coverings import available
+from pruning.metadata.table.coverings import is_available
 
-needs_s2 = pytest.mark.skipif(not available(), reason="needs the package s2geometry")
+needs_s2 = pytest.mark.skipif(not is_available(), reason="needs the package s2geometry")
 
 
 def needs_package(name: str) -> None:

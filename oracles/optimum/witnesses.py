@@ -25,7 +25,7 @@ from oracles.optimum.domains import Cell, Known, representatives, whole
 from oracles.optimum.optimum import Answer, Optimum, Truth
 from oracles.optimum.reachability import Row
 from oracles.optimum.rows_within import combinations, every_row, size, within
-from pruning.expressions.substitution import substituted
+from pruning.expressions.substitution import substitute
 from pruning.expressions.traversal import columns, walk
 from pruning.expressions.trees import Compare, Comparison, Expression, Like, Literal, StartsWith
 from pruning.expressions.types import STRING, Kind
@@ -128,7 +128,7 @@ class WitnessJudge:
 def without_prefix_patterns(expression: Expression) -> Expression:
     """The same with `startswith` for `LIKE 'abc%'` and `=` for LIKE without wildcards."""
     patterns = (node for node in walk(expression) if isinstance(node, Like))
-    return substituted(expression, {node: _plain_like(node) for node in patterns})
+    return substitute(expression, {node: _plain_like(node) for node in patterns})
 
 
 def _plain_like(node: Like) -> Expression:

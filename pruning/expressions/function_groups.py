@@ -1,4 +1,4 @@
-"""The functions by what they take, texts or times, and those whose result may not fit."""
+"""Groups of functions: those of texts, those of times, and those whose result may not fit in its type."""
 
 from pruning.expressions.trees import Arithmetic, Call, Cast, Expression, Function, Mode
 
@@ -44,7 +44,7 @@ OVERFLOWING = frozenset({Function.NEGATE, Function.ABS, Function.ROUND, Function
 
 
 def mode_of(expression: Expression) -> Mode | None:
-    """How the expression itself treats a result that does not fit; None where every result does."""
+    """Return how an expression treats a result that does not fit in its type; None if every result fits."""
     if isinstance(expression, Call):
         return expression.mode if expression.function in OVERFLOWING else None
     return expression.mode if isinstance(expression, Arithmetic | Cast) else None

@@ -1,22 +1,22 @@
-"""How columns below the top are named: fields of structs, elements of arrays."""
+"""Names of nested columns: fields of structs and elements of arrays."""
 
 
 def field_name(path: tuple[str, ...]) -> str:
-    """The name of the `Column` that is a field of a struct, at any depth: its path from the top column.
+    """Return the name of the `Column` that is a field of a struct, at any depth: its path from the top.
 
-    A path of one part is that name itself; other parts are quoted, as Spark SQL quotes them. A
-    top-level name that begins with a backtick is known to no metadata, so that names stay distinct.
+    A path of one part is returned as it is; the parts of a longer path are quoted as in Spark SQL. Block
+    metadata leaves out top-level columns whose names begin with a backtick, so the names stay distinct.
     """
     return path[0] if len(path) == 1 else ".".join(map(quoted_name, path))
 
 
 def leaf_name(array: str, fields: tuple[str, ...]) -> str:
-    """What block metadata calls the elements of an array column, or a field of its elements."""
+    """Return the name that block metadata gives to the elements of an array column, or to a field of them."""
     return ".".join([f"{quoted_path(array)}[]", *map(quoted_name, fields)])
 
 
 def top_column(name: str) -> str:
-    """The top-level column that a name of block metadata is, or lies in."""
+    """Return the top-level column that a name of block metadata stands for or lies in."""
     if not name.startswith("`"):
         return name
     end = 1
@@ -26,10 +26,10 @@ def top_column(name: str) -> str:
 
 
 def quoted_path(name: str) -> str:
-    """The name of a `Column` or of an array, which is quoted already where it is a field's."""
+    """Quote the name of a `Column` or of an array; the name of a nested field is quoted already."""
     return name if name.startswith("`") else quoted_name(name)
 
 
 def quoted_name(name: str) -> str:
-    """A top-level column's name, or one part of a path, in backticks."""
+    """Put a top-level column's name, or one part of a path, in backticks."""
     return "`" + name.replace("`", "``") + "`"

@@ -1,8 +1,8 @@
-"""Query plans as far as pruning must understand them, with Spark's meaning.
+"""Query plans, as far as pruning needs to understand them, with Spark's meaning.
 
-Inside a plan an attribute is a `Column` named by `attribute_name`; a scan says which column of its table
-each of its attributes is. What is not understood is `Other`, through which nothing is concluded. Nodes
-compare by identity: equal scans in two places are two scans.
+Inside a plan, an attribute is a `Column` named by `attribute_name`; a scan maps its attributes to columns
+of its table. An operator that is not understood becomes `Other`, and nothing is concluded through it.
+Nodes compare by identity: equal scans in two places are two scans.
 """
 
 import enum
@@ -14,12 +14,12 @@ from pruning.expressions.trees import Column, Expression
 
 
 def attribute_name(id_: int) -> str:
-    """What an attribute of a plan is called, by its expression id."""
+    """Return the name of a plan's attribute, made from its expression id."""
     return f"#{id_}"
 
 
 class JoinKind(enum.Enum):
-    """What a join gives for each row of its left side and its partners on the right."""
+    """The types of joins, by the rows that they return."""
 
     INNER = "each pair"
     LEFT = "each pair, and left rows without a partner"
@@ -32,7 +32,7 @@ class JoinKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Equality:
-    """A conjunct of a join's condition that equates an expression of each side; `null_safe` is `<=>`."""
+    """A conjunct `left = right` of a join's condition, or `left <=> right` if `null_safe`."""
 
     left: Expression
     right: Expression
@@ -40,7 +40,7 @@ class Equality:
 
 
 @dataclass(frozen=True, slots=True)
-class Ordering:
+class SortItem:
     """One ORDER BY item."""
 
     key: Expression
@@ -50,7 +50,7 @@ class Ordering:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scan:
-    """A leaf that reads a table: the table's column by attribute; `number` tells scans of a plan apart."""
+    """A leaf that reads a table; `columns` maps attributes to the table's columns, `number` is unique."""
 
     number: int
     columns: Mapping[str, Column]
@@ -58,14 +58,14 @@ class Scan:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Filter:
-    """The rows on which a condition is TRUE."""
+    """A filter: the child's rows on which its condition is TRUE."""
 
     child: "Plan"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Project:
-    """Row by row, new attributes; `definitions` are over the child's attributes."""
+    """A projection; `definitions` gives each output attribute in terms of the child's attributes."""
 
     child: "Plan"
     definitions: Mapping[str, Expression]
@@ -73,7 +73,7 @@ class Project:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Join:
-    """Two sides under a conjunction; `equalities` are those of its parts that equate the sides."""
+    """A join; `condition` has its conjuncts, and `equalities` those that equate the two sides."""
 
     left: "Plan"
     right: "Plan"
@@ -86,7 +86,7 @@ class Join:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Aggregate:
-    """A row per group, also DISTINCT; `definitions` has those output attributes that it groups by."""
+    """An aggregation or DISTINCT: a row per group; `definitions` has the output attributes it groups by."""
 
     child: "Plan"
     definitions: Mapping[str, Expression]
@@ -94,9 +94,9 @@ class Aggregate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Window:
-    """Row by row, values computed within partitions; `partition_by` are the attributes that make these.
+    """A window function: values computed row by row within the partitions made by `partition_by`.
 
-    `limited` says that only some rows of each partition leave it.
+    `limited` is True if the node returns only some rows of each partition.
     """
 
     child: "Plan"
@@ -106,23 +106,23 @@ class Window:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sort:
-    """The same rows; in the order of the items, where `total` says that it is one over all partitions."""
+    """The child's rows, sorted by the items; `total` is True if the order spans all partitions."""
 
     child: "Plan"
-    items: tuple[Ordering, ...]
+    items: tuple[SortItem, ...]
     total: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Exchange:
-    """The same rows, spread otherwise over tasks."""
+    """A shuffle: the child's rows, distributed differently over tasks."""
 
     child: "Plan"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Limit:
-    """At most `count` rows; of each partition where `local`. A negative count is one that is not known."""
+    """At most `count` rows, of each partition if `local`; a negative count means that it is unknown."""
 
     child: "Plan"
     count: int
@@ -131,7 +131,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Offset:
-    """All rows but the first `count`, of which a negative one is not known."""
+    """All rows but the first `count`; a negative count means that it is unknown."""
 
     child: "Plan"
     count: int
@@ -139,7 +139,7 @@ class Offset:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Union:
-    """UNION ALL; `definitions` has for each branch the branch's attribute behind each of the union's."""
+    """UNION ALL; `definitions` gives, for each branch, the branch's attribute for each of the union's."""
 
     branches: tuple["Plan", ...]
     definitions: tuple[Mapping[str, Expression], ...]
@@ -147,7 +147,7 @@ class Union:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Other:
-    """A node that is not understood, above what it reads."""
+    """A node that is not understood; `inputs` are the nodes that it reads."""
 
     inputs: tuple["Plan", ...] = field(default=())
 
@@ -158,7 +158,7 @@ Plan: TypeAlias = (
 
 
 def inputs(plan: Plan) -> tuple[Plan, ...]:
-    """What a node reads, left to right."""
+    """Return the nodes that a node reads, left to right."""
     match plan:
         case Scan():
             return ()
@@ -173,7 +173,7 @@ def inputs(plan: Plan) -> tuple[Plan, ...]:
 
 
 def nodes(plan: Plan, *, without: Container[Plan] = ()) -> Iterator[Plan]:
-    """The nodes of a plan, parents first and from left to right, except some and all that is below them."""
+    """Yield the nodes of a plan, parents first, left to right; subtrees at nodes in `without` are omitted."""
     pending = [plan]
     while pending:
         node = pending.pop()
@@ -183,12 +183,12 @@ def nodes(plan: Plan, *, without: Container[Plan] = ()) -> Iterator[Plan]:
 
 
 def scans(plan: Plan) -> list[Scan]:
-    """The scans of a plan, left to right."""
+    """Return the scans of a plan, left to right."""
     return [node for node in nodes(plan) if isinstance(node, Scan)]
 
 
-def near(plan: Plan) -> bool:
-    """Whether a plan is a scan under nothing but filters and projections."""
+def is_filtered_scan(plan: Plan) -> bool:
+    """Tell whether a plan is a scan under nothing but filters and projections."""
     while isinstance(plan, Filter | Project):
         plan = plan.child
     return isinstance(plan, Scan)

@@ -1,4 +1,4 @@
-"""Expressions as Spark SQL text with the same meaning.
+"""Conversion of expressions to Spark SQL text with the same meaning.
 
 The text means the same in every session whose `spark.sql.ansi.enabled` agrees with the modes in
 the tree, and whose time zone is that of its casts and calls: no literal depends on the session's
@@ -45,7 +45,8 @@ from pruning.expressions.types import STRING, Kind, Type, Value
 _DAY_US = 86_400_000_000
 _EPOCH_DAY = datetime.date(1970, 1, 1).toordinal()
 _EPOCH = datetime.datetime(1970, 1, 1)
-# What a quoted literal holds as it is under every parser setting; `$` could begin a variable.
+# The characters that a quoted literal may hold unescaped under every parser setting; `$` could begin a
+# variable.
 _PLAIN = frozenset(string.ascii_letters + string.digits + " !#%&()*+,-./:;<=>?@[]^_{|}~")
 _TRY_FUNCTIONS = {
     Operator.ADD: "try_add",
@@ -54,16 +55,16 @@ _TRY_FUNCTIONS = {
     Operator.DIVIDE: "try_divide",
     Operator.REMAINDER: "try_mod",  # since Spark 4.0
 }
-# What of a text is trimmed, as SQL says it where the characters are named.
+# SQL's keyword for the side of a text to trim, needed when the characters to trim are given.
 _TRIMMED = {Function.TRIM: "BOTH", Function.LTRIM: "LEADING", Function.RTRIM: "TRAILING"}
 
 
 def to_sql(expression: Expression) -> str:
-    """The expression as Spark SQL; `Opaque` parts as Spark printed them, which it may not read back."""
+    """Return the expression as Spark SQL; `Opaque` parts as Spark printed them, maybe not parseable."""
     ordered = list(walk(expression))
     variable = _variable(ordered)
     done: list[str] = []
-    # Parents come first in a walk, so that its reverse has every operand's text ready.
+    # A walk yields parents first, so in reverse the text of every operand is ready before its parent.
     for node in reversed(ordered):
         operands = [done.pop() for _ in children(node)]
         if isinstance(node, Element):
@@ -76,7 +77,7 @@ def to_sql(expression: Expression) -> str:
 
 
 def _variable(nodes: list[Expression]) -> str:
-    """A name for an array's element that hides no column, as a lambda's variable would."""
+    """Return a name for a lambda's variable that hides no column of the expression."""
     names = [quoted_path(node.name).lower() for node in nodes if isinstance(node, Column)]
     names += [quoted_path(node.array).lower() for node in nodes if isinstance(node, Quantified)]
     variable = "x"
@@ -86,7 +87,7 @@ def _variable(nodes: list[Expression]) -> str:
 
 
 def literal_sql(value: Value | None, type_: Type) -> str:
-    """A constant of a known type, to the last bit."""
+    """Return a constant of a known type as SQL, exact to the last bit."""
     if value is None:
         return "NULL" if type_.kind is Kind.NULL else f"CAST(NULL AS {type_.sql})"
     return _LITERALS[type_.kind](value, type_)
@@ -97,7 +98,7 @@ def _boolean(value: Value, type_: Type) -> str:
 
 
 def _integer(suffix: str) -> Callable[[Value, Type], str]:
-    # The parentheses keep a sign from meeting an operator.
+    # The parentheses separate the sign from an operator before it.
     return lambda value, type_: f"({int(value)}{suffix})" if int(value) < 0 else f"{int(value)}{suffix}"
 
 
@@ -138,7 +139,7 @@ def _timestamp_ntz(value: Value, type_: Type) -> str:
     clock = _clock(int(value))
     if clock is not None:
         return f"TIMESTAMP_NTZ'{clock}'"
-    # Toward zero, because the midnight before the least timestamp is not a timestamp.
+    # Round days toward zero, because the midnight before the least timestamp is not a timestamp.
     days, rest_us = divmod(abs(int(value)), _DAY_US)
     sign = -1 if int(value) < 0 else 1
     midnight = f"CAST(date_from_unix_date({sign * days}) AS TIMESTAMP_NTZ)"
@@ -147,7 +148,7 @@ def _timestamp_ntz(value: Value, type_: Type) -> str:
 
 
 def _clock(microseconds: int) -> str | None:
-    """The moment as `YYYY-MM-DD hh:mm:ss.ffffff`; None outside the years 1 to 9999."""
+    """Return a timestamp as `YYYY-MM-DD hh:mm:ss.ffffff`; None outside the years 1 to 9999."""
     try:
         moment = _EPOCH + datetime.timedelta(microseconds=microseconds)
     except OverflowError:
@@ -218,7 +219,7 @@ def _call(node: Call, operands: list[str]) -> str:
     if node.function in _TRIMMED and len(operands) > 1:
         text, characters = operands
         return f"trim({_TRIMMED[node.function]} {characters} FROM {text})"
-    # Spark's `unix_timestamp` rounds toward zero, so that -0.5 s would be 0; this one rounds down.
+    # `unix_seconds` rounds down, as the expression does; Spark's `unix_timestamp` rounds toward zero.
     name = "unix_seconds" if node.function is Function.UNIX_TIMESTAMP else node.function.value
     return f"{name}({', '.join(operands)})"
 

@@ -1,4 +1,4 @@
-"""Trees with some of their nodes replaced."""
+"""Substitution: expression trees with some of their nodes replaced."""
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
@@ -7,19 +7,21 @@ from typing import Any
 from pruning.expressions.trees import Expression, Opaque
 
 
-def substituted(expression: Expression, replacements: Mapping[Expression, Expression]) -> Expression:
-    """The expression with each node that equals a key replaced, outermost nodes first."""
+def substitute(expression: Expression, replacements: Mapping[Expression, Expression]) -> Expression:
+    """Return the expression with each node that equals a key replaced, outermost nodes first."""
     if expression in replacements:
         return replacements[expression]
-    # What an Opaque names is not part of any tree.
+    # The columns that an Opaque lists are not nodes of the tree.
     if isinstance(expression, Opaque):
         return expression
     parts = {field.name: getattr(expression, field.name) for field in fields(expression)}
-    return replace(expression, **{name: _within(part, replacements) for name, part in parts.items()})
+    return replace(
+        expression, **{name: _substitute_in_field(part, replacements) for name, part in parts.items()}
+    )
 
 
-def _within(part: Any, replacements: Mapping[Expression, Expression]) -> Any:
-    """A field's value: an expression, tuples of them at any depth, or neither."""
+def _substitute_in_field(part: Any, replacements: Mapping[Expression, Expression]) -> Any:
+    """Substitute in a field's value: an expression, tuples of expressions at any depth, or anything else."""
     if isinstance(part, tuple):
-        return tuple(_within(element, replacements) for element in part)
-    return substituted(part, replacements) if isinstance(part, Expression) else part
+        return tuple(_substitute_in_field(element, replacements) for element in part)
+    return substitute(part, replacements) if isinstance(part, Expression) else part

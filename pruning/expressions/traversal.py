@@ -1,4 +1,4 @@
-"""What is below an expression: its operands, every node, its columns."""
+"""Traversal of expression trees: operands, all nodes, and the columns they name."""
 
 from collections.abc import Iterator
 
@@ -30,7 +30,7 @@ from pruning.expressions.types import Type
 
 
 def children(expression: Expression) -> tuple[Expression, ...]:
-    """The operands of an expression, left to right."""
+    """Return the operands of an expression, left to right."""
     match expression:
         case Compare(_, left, right) | Arithmetic(_, left, right) | Order(left, right):
             return (left, right)
@@ -51,7 +51,7 @@ def children(expression: Expression) -> tuple[Expression, ...]:
 
 
 def walk(expression: Expression) -> Iterator[Expression]:
-    """The expression and everything below it, parents first."""
+    """Yield the expression and all nodes below it, parents first."""
     pending = [expression]
     while pending:
         node = pending.pop()
@@ -60,12 +60,12 @@ def walk(expression: Expression) -> Iterator[Expression]:
 
 
 def columns(expression: Expression) -> dict[str, Type]:
-    """The columns an expression names, in order of appearance, with their types."""
+    """Return the columns that an expression names, in order of appearance, with their types."""
     return {node.name: node.type for node in walk(expression) if isinstance(node, Column)}
 
 
 def leaf_names(*expressions: Expression) -> tuple[str, ...]:
-    """Return the names of the columns of block metadata that expressions are about, elements included."""
+    """Return the names, in block metadata, of the columns and array elements in the expressions."""
     named = (
         node.name
         for expression in expressions
@@ -75,6 +75,6 @@ def leaf_names(*expressions: Expression) -> tuple[str, ...]:
     return tuple(dict.fromkeys(named))
 
 
-def repeatable(expression: Expression) -> bool:
-    """Whether all expressions equal to this one have its value on a row: nothing random is in it."""
+def is_repeatable(expression: Expression) -> bool:
+    """Tell whether equal expressions have equal values on a row, as without random functions."""
     return all(node.columns for node in walk(expression) if isinstance(node, Opaque))

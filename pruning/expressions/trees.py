@@ -1,8 +1,8 @@
 """Typed expression trees with Spark's meaning.
 
-What Spark writes in several ways is one node here: `x <> y` is NOT (x = y), IF is a CASE with
-one branch, `x IS TRUE` is `x <=> true`, BETWEEN is an AND, AND and OR take any number of
-operands. What no rule knows is `Opaque`.
+Equivalent forms in Spark have one form here: `x <> y` is NOT (x = y), IF is a CASE with one
+branch, `x IS TRUE` is `x <=> true`, BETWEEN is an AND. AND and OR take any number of operands.
+An expression for which there is no rule is `Opaque`.
 
 Nodes are immutable and compare by structure.
 """
@@ -27,7 +27,7 @@ class Comparison(enum.Enum):
 
 
 class Mode(enum.Enum):
-    """What happens where arithmetic or a cast has no representable result."""
+    """The behaviour of arithmetic and casts whose result cannot be represented."""
 
     ANSI = "raises"
     LEGACY = "wraps or is NULL, as Spark before 4.0"
@@ -35,7 +35,7 @@ class Mode(enum.Enum):
 
 
 class Operator(enum.Enum):
-    """Binary arithmetic; the last three are NULL (LEGACY, TRY) or raise (ANSI) where the divisor is zero."""
+    """Binary arithmetic; if the divisor is zero, the last three give NULL (LEGACY, TRY) or raise (ANSI)."""
 
     ADD = "+"
     SUBTRACT = "-"
@@ -129,7 +129,8 @@ class Column:
 class Literal:
     """A constant; `value` is None for NULL, else as `pruning.expressions.types` says.
 
-    Equal literals are the same to the last bit: 0.0 is not -0.0, of which `power` makes another infinity.
+    Literals are equal only if they are the same to the last bit: 0.0 is not -0.0, because functions such
+    as `power` tell them apart.
     """
 
     value: Value | None
@@ -231,18 +232,18 @@ class RLike:
 
 
 class Quantifier(enum.Enum):
-    """How many elements of an array must satisfy a condition."""
+    """The quantifiers over the elements of an array."""
 
-    EXISTS = "exists"  # FALSE of an empty array
-    FORALL = "forall"  # TRUE of an empty array
+    EXISTS = "exists"  # FALSE for an empty array
+    FORALL = "forall"  # TRUE for an empty array
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
     """An element of the array that the innermost `Quantified` above runs over, or a field of it.
 
-    `array` is the array column's name and `fields` the path below an element that is a struct.
-    It is no `Column`: a row has many.
+    `array` is the array column's name, and `fields` the path inside an element that is a struct.
+    It is not a `Column`, because a row has many elements.
     """
 
     array: str
@@ -251,15 +252,15 @@ class Element:
 
     @property
     def name(self) -> str:
-        """What block metadata calls the leaf that holds such values."""
+        """The name of the leaf that holds such values in block metadata."""
         return leaf_name(self.array, self.fields)
 
 
 @dataclass(frozen=True, slots=True)
 class Quantified:
-    """`exists(array, x -> body)` or `forall`, by three-valued logic; NULL of a NULL array.
+    """`exists(array, x -> body)` or `forall`, by three-valued logic; NULL if the array is NULL.
 
-    In `body`, each `Element` of the array is the variable; columns are those of the row.
+    In `body`, an `Element` of the array stands for the variable; columns are those of the row.
     """
 
     quantifier: Quantifier
@@ -269,7 +270,7 @@ class Quantified:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The value of the first branch whose condition is TRUE, else `otherwise`; all of one type."""
+    """The value of the first branch whose condition is TRUE, else `otherwise`; all have one type."""
 
     branches: tuple[tuple["Expression", "Expression"], ...]
     otherwise: "Expression"
@@ -297,8 +298,8 @@ class Arithmetic:
 class Cast:
     """`CAST(operand AS type)`, or `try_cast` where the mode is TRY.
 
-    `zone` is the time zone that a cast between an instant and a local time goes through, as Java
-    names it; empty where none matters, or where it is not known which.
+    `zone` is the time zone, by its name in Java, of a cast between an instant and a local time;
+    empty if the cast needs none or the zone is unknown.
     """
 
     operand: "Expression"
@@ -309,10 +310,10 @@ class Cast:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """`function(operands)` of result `type`; `mode` matters only to functions whose result may not fit.
+    """`function(operands)` with result `type`; `mode` matters only if the result may not fit in its type.
 
-    `zone` is the time zone, as Java names it, in which functions of a timestamp see its local time;
-    empty for functions without.
+    `zone` is the time zone, by its name in Java, in which functions of a timestamp see its local time;
+    empty for functions that need none.
 
     Operands have the types that Spark's function takes: doubles for SIGN, SQRT, EXP, POWER and the
     logarithms, one type for all of GREATEST and LEAST, a `Literal` int for a number of digits.
@@ -327,9 +328,9 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """-1, 0 or 1 as left is below, equal to or above right; NULL where either is.
+    """-1, 0 or 1 as left is less than, equal to or greater than right; NULL if either is NULL.
 
-    No SQL has it: comparisons of two expressions are predicates on their order.
+    It does not occur in SQL; the rules rewrite comparisons of two expressions to predicates on it.
     """
 
     left: "Expression"
@@ -338,10 +339,9 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """Anything else: `sql` is how Spark prints it, for reports. No rule knows it.
+    """An expression for which there is no rule; `sql` is Spark's text of it, for reports.
 
-    `columns` are those that its value depends on where it depends on nothing else; none where that
-    is not known.
+    `columns` are all that its value depends on; empty if that is unknown.
     """
 
     sql: str
@@ -376,7 +376,7 @@ Expression: TypeAlias = (
 
 
 def type_of(expression: Expression) -> Type:
-    """The type of an expression's values; `void` only where every value is NULL by type."""
+    """Return the type of an expression's values; `void` only if all values are NULL by type."""
     match expression:
         case Column() | Element() | Literal() | Arithmetic() | Cast() | Call() | Opaque():
             return expression.type

@@ -22,5 +22,5 @@ _WRITTEN = {type_: name for name, type_ in NAMES.items()}
 
 
 def type_to_json(type_: Type) -> str:
-    """Return what Spark's JSON calls a known type."""
+    """Return the name that Spark's JSON gives to a known type."""
     return _WRITTEN.get(type_, type_.sql)

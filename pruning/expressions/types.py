@@ -1,4 +1,4 @@
-"""The SQL types that the rules know, and how Python holds a value of each.
+"""The SQL types that the rules know, and the Python representation of their values.
 
 ======================  =============================================================
 type                    value in a `Literal`, a bound or a row (None is SQL's NULL)
@@ -73,22 +73,22 @@ class Type:
 
     @property
     def integral(self) -> bool:
-        """Whether values are the integers from `integer_range`, with SQL's arithmetic."""
+        """True if values are the integers from `integer_range`, with SQL's arithmetic."""
         return self.kind in INTEGRAL_BITS
 
     @property
     def floating(self) -> bool:
-        """Whether values are IEEE 754 numbers, so that NaN and infinities occur."""
+        """True if values are IEEE 754 numbers, so that NaN and infinities occur."""
         return self.kind in FLOATING
 
     @property
-    def known(self) -> bool:
-        """Whether values of this type can be bounded at all."""
+    def has_bounds(self) -> bool:
+        """True if values of this type can be bounded at all."""
         return self.kind not in (Kind.UNKNOWN, Kind.NULL)
 
     @property
     def integer_range(self) -> tuple[int, int] | None:
-        """Least and greatest stored value where values are stored as integers, else None."""
+        """The least and greatest stored values if values are stored as integers, else None."""
         bits = STORED_BITS.get(self.kind)
         return None if bits is None else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
 
@@ -112,7 +112,7 @@ NULL = Type(Kind.NULL)
 
 
 def decimal(precision: int, scale: int) -> Type:
-    """decimal(precision, scale); 1 <= precision <= 38, 0 <= scale <= precision.
+    """Return decimal(precision, scale); 1 <= precision <= 38, 0 <= scale <= precision.
 
     Raises:
         ValueError: the precision or the scale is out of range.
@@ -123,5 +123,5 @@ def decimal(precision: int, scale: int) -> Type:
 
 
 def unknown(name: str = "") -> Type:
-    """A type the rules know nothing of; `name` is what Spark calls it."""
+    """Return a type that the rules know nothing of; `name` is Spark's name for it."""
     return Type(Kind.UNKNOWN, name=name)

@@ -12,9 +12,9 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from pruning.errors import InputError
-from pruning.expressions.plans import Ordering
+from pruning.expressions.plans import SortItem
 from pruning.expressions.traversal import columns as columns_of
-from pruning.expressions.traversal import repeatable
+from pruning.expressions.traversal import is_repeatable
 from pruning.expressions.trees import Expression
 
 BlockId: TypeAlias = Hashable
@@ -40,7 +40,7 @@ class CacheKey:
 
     table: str
     predicate: Expression | str
-    order: tuple[Ordering, ...] = ()
+    order: tuple[SortItem, ...] = ()
     wanted: int | None = None
     ansi: bool
     zone: str
@@ -172,7 +172,7 @@ class PredicateCache:
             part for part in (key.predicate, *(item.key for item in key.order)) if not isinstance(part, str)
         ]
         missed = self._since(key.table, version)
-        if missed is None or not all(map(repeatable, expressions)):
+        if missed is None or not all(map(is_repeatable, expressions)):
             return False
         named = {name for expression in expressions for name in columns_of(expression)}
         entry: _Entry | None = _Entry(

@@ -1,1 +1,1 @@
-"""From a predicate and block metadata to a verdict, or bounds, for each block."""
+"""Verdicts, bounds and densities for each block, from a predicate and block metadata."""

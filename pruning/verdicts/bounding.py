@@ -1,4 +1,4 @@
-"""Bounds of an expression's values: block metadata in, what a technique knows of a key out."""
+"""Bounds of an expression's values in each block, computed from block metadata."""
 
 import numpy as np
 import pyarrow as pa
@@ -19,29 +19,31 @@ _UNKNOWN = -1
 
 
 def key_bounds(key: Expression, metadata: pa.Table, *, predicate: Expression | None = None) -> KeyBounds:
-    """Where the values of a key lie in each block.
+    """Return bounds of a key's values in each block.
 
     Args:
         key: An expression of known type over the metadata's columns.
-        metadata: As `pruning.metadata.table.schema` says, a row per block.
-        predicate: Rows on which it is not TRUE do not matter; None where all do. Then no bound is
-            called exact unless the key is a column, and counts are those of all rows.
+        metadata: As `pruning.metadata.table.schema` describes, a row per block.
+        predicate: Only rows on which it is TRUE need be bounded; None means all rows. Bounds are called
+            exact only if the key is a column, and counts are always those of all rows.
     """
     analysis = Analysis(RULES)
     everywhere = Environment()
     matching = (
         everywhere if predicate is None else analysis.assume(canonical(predicate), everywhere, Truths.TRUE)
     )
-    found = analysis.range(canonical(key), matching)
-    program = analysis.build.program(found.lower, found.upper, found.may_null, found.may_nan, found.may_value)
+    key_range = analysis.range(canonical(key), matching)
+    program = analysis.build.program(
+        key_range.lower, key_range.upper, key_range.may_null, key_range.may_nan, key_range.may_value
+    )
     blocks, count = Blocks.of(metadata), metadata.num_rows
     lower, upper, *flags = run_chunk(program, blocks.inputs(program, 0, count))
     type_ = type_of(key)
-    may_null, may_nan, may_value = (_lanes(flag, count, pa.bool_()) for flag in flags)
+    may_null, may_nan, may_value = (_as_lanes(flag, count, pa.bool_()) for flag in flags)
     return KeyBounds(
         type=type_,
-        lower=_lanes(lower, count, lane_type(type_)),
-        upper=_lanes(upper, count, lane_type(type_)),
+        lower=_as_lanes(lower, count, lane_type(type_)),
+        upper=_as_lanes(upper, count, lane_type(type_)),
         may_null=_flags(may_null),
         may_nan=_flags(may_nan),
         may_value=_flags(may_value),
@@ -54,11 +56,11 @@ def key_bounds(key: Expression, metadata: pa.Table, *, predicate: Expression | N
     )
 
 
-def _lanes(found: pa.Array | pa.Scalar, count: int, type_: pa.DataType) -> pa.Array:
-    """A lane per block, also where every lane is the same."""
-    if isinstance(found, pa.Scalar):
-        return pa.repeat(found, count).cast(type_) if found.is_valid else pa.nulls(count, type_)
-    return found
+def _as_lanes(lanes: pa.Array | pa.Scalar, count: int, type_: pa.DataType) -> pa.Array:
+    """Return an array with a lane per block; a scalar is repeated."""
+    if isinstance(lanes, pa.Scalar):
+        return pa.repeat(lanes, count).cast(type_) if lanes.is_valid else pa.nulls(count, type_)
+    return lanes
 
 
 def _flags(lanes: pa.Array) -> np.ndarray:
@@ -66,20 +68,20 @@ def _flags(lanes: pa.Array) -> np.ndarray:
     return flags
 
 
-def _known_as_stored(key: Expression, metadata: pa.Table) -> bool:
+def _is_stored_column(key: Expression, metadata: pa.Table) -> bool:
     return isinstance(key, Column) and column_types(metadata).get(key.name) == key.type
 
 
 def _exact(key: Expression, metadata: pa.Table, blocks: Blocks, name: str) -> np.ndarray:
     part = blocks.part(key.name, name) if isinstance(key, Column) else None
-    if part is None or not _known_as_stored(key, metadata):
+    if part is None or not _is_stored_column(key, metadata):
         return np.zeros(metadata.num_rows, bool)
     return _flags(pc.fill_null(part, False))
 
 
 def _counts(key: Expression, metadata: pa.Table, blocks: Blocks, name: str) -> np.ndarray:
     part = blocks.part(key.name, name) if isinstance(key, Column) else None
-    if part is None or not _known_as_stored(key, metadata):
+    if part is None or not _is_stored_column(key, metadata):
         return np.full(metadata.num_rows, _UNKNOWN)
     counts: np.ndarray = pc.fill_null(part, _UNKNOWN).to_numpy(zero_copy_only=False)
     return counts

@@ -1,4 +1,4 @@
-"""Classifies blocks: one predicate, block metadata in, a verdict per block out."""
+"""Classification of blocks: a verdict per block, from one predicate and block metadata."""
 
 import time
 from collections.abc import Callable
@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from pruning.expressions.trees import Expression
 from pruning.metadata.table.coverings import coverings_of
-from pruning.metadata.table.memberships import indexed
+from pruning.metadata.table.memberships import indexed_columns
 from pruning.metadata.views.lanes import Blocks
 from pruning.rules.analysis.evaluation import BOUNDS_ALONE, Beyond
 from pruning.rules.compile.canonical import canonical
@@ -23,18 +23,18 @@ from pruning.rules.program.operations import Program
 from pruning.rules.sets.truths import Match
 from pruning.verdicts.refinement import refine
 
-# A request to an object store and the decoding of a few pages: what skipping one block spares at least.
+# The least time that skipping a block saves: a request to an object store and the decoding of a few pages.
 READ_SECONDS = 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class Classification:
-    """Verdicts, and what was not asked of every block.
+    """Verdicts, and the conjuncts that were not evaluated for every block.
 
     Attributes:
-        verdicts: As `classify_blocks` gives them.
-        deferred: The conjuncts of the predicate that were cut, in whole or in part: they stay in the
-            query, and decide there.
+        verdicts: As `classify_blocks` returns them.
+        deferred: The conjuncts of the predicate that were skipped for some or all blocks; the query
+        still evaluates them.
     """
 
     verdicts: pa.Int8Array
@@ -42,35 +42,34 @@ class Classification:
 
 
 def compile_predicate(predicate: Expression, *, beyond: Beyond = BOUNDS_ALONE) -> Program:
-    """The program that tells which truth values the predicate may take in a block.
+    """Compile a predicate to a program that computes the truth values it may take in a block.
 
-    It can be pickled, so that one compiled in the driver runs unchanged in executors.
+    A program can be pickled, so one that is compiled in the driver runs unchanged in executors.
 
     Args:
         predicate: A boolean expression.
-        beyond: What to ask of blocks beside bounds and counts; metadata that cannot tell excludes
-            nothing.
+        beyond: The facts to use besides bounds and counts; those that the metadata lacks exclude nothing.
     """
     return analyse(canonical(predicate), RULES, beyond=beyond)
 
 
 def beyond_bounds(metadata: pa.Table) -> Beyond:
-    """What block metadata knows beside bounds and counts, for `compile_predicate`."""
-    return Beyond(indexed=indexed(metadata), points=tuple(coverings_of(metadata)))
+    """Return the facts in block metadata besides bounds and counts, for `compile_predicate`."""
+    return Beyond(indexed=indexed_columns(metadata), points=tuple(coverings_of(metadata)))
 
 
 def classify_blocks(
     predicate: Expression | Program, metadata: pa.Table, *, adaptive: bool = True, refined: bool = True
 ) -> pa.Int8Array:
-    """What is proved of each block.
+    """Return what is proved about each block.
 
     Args:
-        predicate: A boolean expression over the metadata's columns, or one compiled already.
-        metadata: As `pruning.metadata.table.schema` says, a row per block.
-        adaptive: Whether to ask of each block only what is not decided yet, the most telling first.
-            The verdicts are the same.
-        refined: Whether to look at blocks that stay SOME again, in pieces, where the predicate
-            relates columns to each other or themselves and there are not too many such blocks.
+        predicate: A boolean expression over the metadata's columns, or a compiled program.
+        metadata: As `pruning.metadata.table.schema` describes, a row per block.
+        adaptive: Whether to evaluate for each block only what is still undecided, most selective part
+        first. The verdicts are the same.
+        refined: Whether to divide blocks that stay SOME into pieces and evaluate these, if the predicate
+        relates columns to each other or themselves and there are not too many such blocks.
     Returns:
         `Match` as int8, of shape (blocks,): 0 NONE, 1 SOME, 2 ALL. A block without rows is NONE.
     """
@@ -103,18 +102,18 @@ def classify_within(
     clock: Callable[[], float] = time.perf_counter,
     chunk_lanes: int | None = None,
 ) -> Classification:
-    """As `classify_blocks`, but without conjuncts that take longer than what they skip.
+    """Classify blocks without the conjuncts that take longer than they save.
 
-    A conjunct is cut for the blocks that remain when asking it of them is predicted to take longer
-    than reading the blocks that it alone would skip ([P] 3.2). Few blocks are never enough to cut one.
-    A block that it was not asked of is NONE or SOME, and then no block is looked at in pieces.
+    A conjunct is skipped for the remaining blocks if evaluating it is predicted to take longer than reading
+    the blocks that it alone would skip ([P] 3.2); that needs more than a few blocks. A block for which a
+    conjunct was skipped is NONE or SOME. If any was skipped, no block is refined.
 
     Args:
         predicate: A boolean expression over the metadata's columns.
-        metadata: As `pruning.metadata.table.schema` says, a row per block.
-        read_seconds: What it takes to read a block, > 0; None, and no conjunct is cut.
-        clock: Seconds from any beginning.
-        chunk_lanes: Blocks to look at between decisions; None is what suits the predicate.
+        metadata: As `pruning.metadata.table.schema` describes, a row per block.
+        read_seconds: The time to read a block, > 0; with None, no conjunct is skipped.
+        clock: A function that returns seconds since any fixed time.
+        chunk_lanes: The blocks to evaluate between decisions; None to choose by the predicate.
     """
     program, conjuncts = analyse_conjuncts(predicate, RULES, beyond=beyond_bounds(metadata))
     blocks = Blocks.of(metadata)

@@ -1,4 +1,4 @@
-"""A second look at the blocks that a program did not decide: in pieces small enough for it to."""
+"""Refinement: undecided blocks are divided into pieces that the program may decide."""
 
 from collections.abc import Sequence
 
@@ -12,13 +12,13 @@ from pruning.rules.interpreters.pieces import COLUMNS_MAX, Pieces, pieces_max, s
 from pruning.rules.program.operations import Aspect, Input, Program
 from pruning.rules.sets.truths import Match
 
-# Every block becomes hundreds of pieces: with more blocks this takes longer than it is likely to save.
+# Every block becomes hundreds of pieces; with more blocks this takes longer than it is likely to save.
 BLOCKS_MAX = 4_096
 _PIECES_AT_ONCE = 65_536
 
 
 def refine(program: Program, blocks: Blocks, verdicts: pa.Int8Array) -> pa.Int8Array:
-    """The verdicts, those of SOME looked at again where `program.correlated` names columns.
+    """Return the verdicts, with those of SOME refined if `program.correlated` names columns.
 
     Claim     A block called NONE has no row on which the predicate is TRUE; ALL likewise.
     Premises  The program is sound for each piece.
@@ -31,14 +31,14 @@ def refine(program: Program, blocks: Blocks, verdicts: pa.Int8Array) -> pa.Int8A
     if not 0 < len(undecided) <= BLOCKS_MAX:
         return verdicts
     refined = verdicts.to_numpy().copy()
-    # How many there are must not depend on the block, or looser bounds could prove more.
+    # The number of columns must not depend on the block, or looser bounds could prove more.
     columns = program.correlated[:COLUMNS_MAX]
-    wanted = [*program.inputs, *(input_ for column in columns for input_ in _aspects(column))]
-    known = blocks.inputs(program, 0, len(verdicts))
+    input_names = [*program.inputs, *(input_ for column in columns for input_ in _aspects(column))]
+    block_inputs = blocks.inputs(program, 0, len(verdicts))
     at_once = _PIECES_AT_ONCE // pieces_max(len(columns))
     for start in range(0, len(undecided), at_once):
         chosen = undecided[start : start + at_once]
-        inputs = {input_: known[input_].take(pa.array(chosen)) for input_ in wanted}
+        inputs = {input_: block_inputs[input_].take(pa.array(chosen)) for input_ in input_names}
         refined[chosen] = _verdicts(program, split(inputs, columns, program.inputs), len(chosen))
     return pa.array(refined)
 

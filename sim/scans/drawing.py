@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pruning.expressions.plans import Equality, Filter, Join, JoinKind, Limit, Ordering, Plan, Scan, Sort
+from pruning.expressions.plans import Equality, Filter, Join, JoinKind, Limit, Plan, Scan, Sort, SortItem
 from pruning.expressions.trees import (
     And,
     Column,
@@ -165,12 +165,12 @@ def drawn_query(
     ]
     if kind is Kind.JOIN:
         return _joined(draw, name, asked, arrives, draw.choice(keys))
-    order = Ordering(_column(draw.choice(keys)), draw.random() < 0.5, draw.random() < 0.5)
+    order = SortItem(_column(draw.choice(keys)), draw.random() < 0.5, draw.random() < 0.5)
     count = 0 if draw.random() < 0.05 else draw.choice(wanted)
     return _of_one_table(name, kind, asked[0], order, count, arrives)
 
 
-def _of_one_table(name: str, kind: Kind, asked: Asked, order: Ordering, wanted: int, arrives: int) -> Query:
+def _of_one_table(name: str, kind: Kind, asked: Asked, order: SortItem, wanted: int, arrives: int) -> Query:
     scan = Scan(0, {column: _column(column) for column in TYPES})
     plan = _filtered(scan, asked)
     if kind is Kind.TOPK:

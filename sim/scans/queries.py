@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from oracles.meaning.brute_force import evaluate
-from pruning.expressions.plans import Filter, Join, JoinKind, Limit, Ordering, Plan, Scan, Sort
+from pruning.expressions.plans import Filter, Join, JoinKind, Limit, Plan, Scan, Sort, SortItem
 from pruning.expressions.trees import Expression
 from pruning.expressions.types import Value
 from pruning.techniques.topk.orders import Place, SortOrder
@@ -69,7 +69,7 @@ class Query:
         return self.plan.count if isinstance(self.plan, Limit) else None
 
     @property
-    def order(self) -> Ordering | None:
+    def order(self) -> SortItem | None:
         """The ORDER BY item."""
         below = self.plan.child if isinstance(self.plan, Limit) else self.plan
         return below.items[0] if isinstance(below, Sort) else None

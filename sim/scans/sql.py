@@ -13,7 +13,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from pruning.errors import InputError
-from pruning.expressions.plans import Equality, Filter, Join, JoinKind, Limit, Ordering, Plan, Scan, Sort
+from pruning.expressions.plans import Equality, Filter, Join, JoinKind, Limit, Plan, Scan, Sort, SortItem
 from pruning.expressions.trees import (
     And,
     Column,
@@ -231,11 +231,11 @@ class _Reading:
             raise InputError(f"Query {self._name}: {node.sql('spark')} is no table of the scenario ({known})")
         return node.name
 
-    def _ordering(self, order: exp.Order) -> Ordering:
+    def _ordering(self, order: exp.Order) -> SortItem:
         if len(order.expressions) > 1:
             raise self._refused(order)
         (item,) = order.expressions
-        return Ordering(
+        return SortItem(
             self._column(item.this), bool(item.args.get("desc")), bool(item.args.get("nulls_first"))
         )
 

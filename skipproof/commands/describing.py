@@ -15,12 +15,12 @@ from pruning.metadata.files.listing import list_files
 from pruning.metadata.files.table_formats import table_format_notes
 from pruning.metadata.footers.evidence import Claim, provenance
 from pruning.metadata.footers.footer import Chunk, Footer, read_footer
-from pruning.metadata.footers.physical_types import form_of
+from pruning.metadata.footers.physical_types import column_storage
 from pruning.metadata.footers.trust import DOUBTS, doubts
 from pruning.metadata.table.blocks import shards, unite
 from pruning.metadata.table.schema import column_types
 from pruning.metadata.table.structs import field_of
-from pruning.metadata.views.verifying import Checked, verify
+from pruning.metadata.views.verifying import FileCheck, verify
 
 PICTURE_WIDTH = 24
 _THREADS = 16
@@ -80,7 +80,7 @@ class Description:
     left_out: tuple[str, ...]
     unreadable: tuple[str, ...]
     notes: tuple[str, ...] = ()
-    checked: tuple[Checked, ...] | None = None
+    checked: tuple[FileCheck, ...] | None = None
 
     @property
     def lies(self) -> int:
@@ -191,7 +191,7 @@ def _doubt_counts(footers: dict[str, Footer]) -> dict[str, Counter[str]]:
     for footer in footers.values():
         source = provenance(footer)
         for leaf in footer.leaves:
-            form = form_of(leaf.element)
+            form = column_storage(leaf.element)
             if form is None:
                 continue
             for group in footer.row_groups:

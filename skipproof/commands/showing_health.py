@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from pruning.metadata.views.verifying import Lie
+from pruning.metadata.views.verifying import FalseClaim
 from skipproof.commands.describing import Clustering, ColumnHealth, Description, DoubtCount
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -100,7 +100,7 @@ def _show_lies(out: Console, description: Description) -> None:
     )
 
 
-def _lies_table(lies: Sequence[Lie]) -> Table:
+def _lies_table(lies: Sequence[FalseClaim]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for name in ("file", "row group", "column", "statement", "file says", "data say"):
         table.add_column(name, overflow="fold")

@@ -15,26 +15,26 @@ from pruning.expressions.types import Type, Value
 from pruning.metadata.footers.footer import read_footer
 from pruning.metadata.footers.physical_types import Physical
 from pruning.metadata.index import file_filters
-from pruning.metadata.index.block_values import indexable
-from pruning.metadata.index.encodings import Encoding, encoding_of, own_encoding, parsed
+from pruning.metadata.index.block_values import indexable_columns
+from pruning.metadata.index.encodings import Encoding, encoding_of, own_encoding, parse_encoding
 from pruning.metadata.index.file_filters import DOUBTS
 from pruning.metadata.table.memberships import FIELD
 
 FILTER_OFFSET = 14
 
 
-def _evidence(path: Path, **changes: Any) -> file_filters.Evidence:
+def _evidence(path: Path, **changes: Any) -> file_filters.FilterEvidence:
     """What speaks for a sound filter, but for the changes."""
     footer = read_footer(str(path))
-    column = indexable(footer, None)["x"]
+    column = indexable_columns(footer, None)["x"]
     offset = footer.row_groups[0].chunks[0].filter_offset
     with open(path, "rb") as data, pa.PythonFile(data) as handle:
-        header, bits = file_filters._read(handle, offset)
+        header, bits = file_filters._read_filter(handle, offset)
     sound = {
         "column": column, "bounded": True, "shared": False, "header": header, "bits": bits, "values": 50,
-        "encoding": encoding_of(column.leaf.element, column.form, rebased=False),
+        "encoding": encoding_of(column.leaf.element, column.storage, rebased=False),
     }  # fmt: skip
-    return file_filters.Evidence(**{**sound, **changes})
+    return file_filters.FilterEvidence(**{**sound, **changes})
 
 
 class _Header:
@@ -45,12 +45,12 @@ class _Header:
             setattr(self, name, changes.get(name, getattr(header, name)))
 
 
-def doubted(name: str, path: Path) -> file_filters.Evidence:
+def doubted(name: str, path: Path) -> file_filters.FilterEvidence:
     """Evidence that only the doubt of this name speaks against."""
     header = _evidence(path).header
-    narrow = indexable(read_footer(str(written(path.with_name("narrow.parquet"), sample("int8", 0)))), None)[
-        "x"
-    ]
+    narrow = indexable_columns(
+        read_footer(str(written(path.with_name("narrow.parquet"), sample("int8", 0)))), None
+    )["x"]
     changes: dict[str, dict[str, Any]] = {
         "no header": {"header": None},
         "another algorithm": {"header": _Header(header, hash=None)},
@@ -136,16 +136,16 @@ def test_values_are_encoded_as_the_file_stores_them(
     encoding: Encoding, type_: Type, value: Value, expected: Any
 ) -> None:
     assert encoding.of(value, type_) == expected
-    assert parsed(encoding.name) == encoding
+    assert parse_encoding(encoding.name) == encoding
 
 
 def test_the_name_of_an_encoding_that_is_not_known_names_none() -> None:
     assert own_encoding(types.BOOLEAN) is None
     for text in ("INT32", "INT31 0 1 0", "", "INT32 0 1 0 x"):
-        assert parsed(text) is None
+        assert parse_encoding(text) is None
 
 
-_read, _of = file_filters._read, Encoding.of
+_read, _of = file_filters._read_filter, Encoding.of
 
 
 def _widened(element: Any, form: Any, *, rebased: bool) -> Encoding:
@@ -173,7 +173,7 @@ def test_the_filter_of_another_row_group_is_killed(tmp_path: Path, monkeypatch: 
     path = written(tmp_path / "x.parquet", sample("int32", 0), sample("int32", GROUP_ROWS))
     assert not loses(path)
     first = read_footer(str(path)).row_groups[0].chunks[0].filter_offset
-    monkeypatch.setattr(file_filters, "_read", lambda handle, _: _read(handle, first))
+    monkeypatch.setattr(file_filters, "_read_filter", lambda handle, _: _read(handle, first))
     assert loses(path)
 
 

@@ -30,7 +30,7 @@ WRITTEN_TYPES = (*(type_ for type_ in drawn.TYPES if type_ != types.BOOLEAN),)
 @examples(4)
 def test_a_filter_holds_every_hash_that_was_inserted(values: list[int], absent: int, blocks: int) -> None:
     """Whatever its size; and a value that it denies was never inserted."""
-    bits = bloom.built(np.array(values, np.uint64), blocks * bloom.BLOCK_BYTES)
+    bits = bloom.build_filter(np.array(values, np.uint64), blocks * bloom.BLOCK_BYTES)
     lanes = pa.array([None, bits, b"", bits[:7]], pa.large_binary())
     for value in values:
         assert bloom.may_contain(lanes, np.array([1]), value).tolist() == [True]
@@ -47,9 +47,9 @@ def test_a_filter_holds_every_hash_that_was_inserted(values: list[int], absent: 
 @examples(4)
 def test_a_folded_filter_holds_what_the_whole_one_held(values: set[int], blocks: int) -> None:
     """For each hash, whatever the number of blocks; and it is as small as it was to be."""
-    bits = bloom.built(np.array(sorted(values), np.uint64), blocks * bloom.BLOCK_BYTES)
+    bits = bloom.build_filter(np.array(sorted(values), np.uint64), blocks * bloom.BLOCK_BYTES)
     for size_max in (32, 64, 256, 2_000):
-        small = bloom.folded(bits, size_max)
+        small = bloom.fold_filter(bits, size_max)
         if small is not None:
             assert len(small) <= size_max
             lanes = pa.array([small], pa.large_binary())
@@ -59,19 +59,19 @@ def test_a_folded_filter_holds_what_the_whole_one_held(values: set[int], blocks:
 def test_folding_keeps_a_filter_useful_or_gives_it_up() -> None:
     """A megabyte for a hundred values folds to what they need; a full filter is not kept."""
     hashes = bloom.hashes_of(struct.pack("<q", number) for number in range(1_100))
-    small = bloom.folded(bloom.built(hashes[:100], 1 << 20), 1 << 20)
+    small = bloom.fold_filter(bloom.build_filter(hashes[:100], 1 << 20), 1 << 20)
     assert small is not None
     assert len(small) <= 256
     lanes = pa.array([small], pa.large_binary())
     assert sum(bool(bloom.may_contain(lanes, np.array([0]), int(hash_))[0]) for hash_ in hashes[100:]) <= 20
-    assert bloom.folded(bloom.built(hashes[:100], 1 << 20), 32) is None
-    assert bloom.folded(bloom.built(hashes[:1], 96), 64) is None
+    assert bloom.fold_filter(bloom.build_filter(hashes[:100], 1 << 20), 32) is None
+    assert bloom.fold_filter(bloom.build_filter(hashes[:1], 96), 64) is None
 
 
 def test_a_filter_of_twelve_bits_a_value_is_wrong_about_one_in_a_hundred_at_most() -> None:
     """Without this, one with all bits set would do."""
     hashes = bloom.hashes_of(struct.pack("<q", number) for number in range(2_000))
-    bits = pa.array([bloom.built(hashes[:1_000], 1_504)], pa.large_binary())
+    bits = pa.array([bloom.build_filter(hashes[:1_000], 1_504)], pa.large_binary())
     wrong = sum(bool(bloom.may_contain(bits, np.array([0]), int(hash_))[0]) for hash_ in hashes[1_000:])
     assert wrong <= 10
 

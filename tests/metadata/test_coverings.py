@@ -61,9 +61,9 @@ Edges = tuple[float, float, float, float]
 @pytest.fixture(autouse=True)
 def _forgotten() -> Iterator[None]:
     """What a region's cells are is remembered; a test may change how they are found."""
-    coverings._runs.cache_clear()
+    coverings._leaf_ranges.cache_clear()
     yield
-    coverings._runs.cache_clear()
+    coverings._leaf_ranges.cache_clear()
 
 
 def lists_of(blocks: Sequence[Sequence[Row]], *, cells_max: int = CELLS_MAX) -> pa.ListArray:
@@ -221,7 +221,7 @@ def test_without_padding_and_polar_caps_such_rows_are_lost(
     monkeypatch.setattr(coverings, "PADDING_DEGREES", 0.0)
     if row[0] > coverings.POLAR_DEGREES:
         assert stays([row], box(*edges))
-        coverings._runs.cache_clear()
+        coverings._leaf_ranges.cache_clear()
         monkeypatch.setattr(coverings, "POLAR_DEGREES", 91.0)
     assert not stays([row], box(*edges))
 
@@ -254,9 +254,9 @@ def alone(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     ("name", "twin"),
     [
         ("turned", each_end_turned),
-        ("_parts", west_to_east),
-        ("_covered", truncated),
-        ("_leaves", alone),
+        ("_s2_regions", west_to_east),
+        ("_covering_cells", truncated),
+        ("_leaf_range", alone),
         ("PADDING_DEGREES", -1e-6),
     ],
 )
@@ -265,7 +265,7 @@ def test_a_broken_covering_loses_a_row(monkeypatch: pytest.MonkeyPatch, name: st
     monkeypatch.setattr(coverings, name, twin)
 
     def lost(asked: tuple[list[Row], Box]) -> bool:
-        coverings._runs.cache_clear()
+        coverings._leaf_ranges.cache_clear()
         rows, region = asked
         return any(satisfies(row, region) for row in rows) and not stays(rows, region)
 

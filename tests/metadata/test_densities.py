@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pruning.expressions.trees import And, Column, Compare, Comparison, IsNull, Literal, Not, Opaque
 from pruning.expressions.types import BOOLEAN, DATE, DOUBLE, LONG, STRING
-from pruning.verdicts.densities import POINTS, _spread, densities
+from pruning.verdicts.densities import POINTS, _even_fractions, densities
 from strategies.base.layouts import tables
 from strategies.base.metadata import exact_facts, metadata, to_metadata
 from strategies.base.tables import Table
@@ -77,4 +77,4 @@ def test_very_many_blocks_are_not_looked_at(monkeypatch):
 
 def test_points_do_not_repeat():
     """Else two columns would be guessed together."""
-    assert not np.allclose(_spread(100, 0), _spread(100, 1))
+    assert not np.allclose(_even_fractions(100, 0), _even_fractions(100, 1))

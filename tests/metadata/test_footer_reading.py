@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rewriting import BINARY, CHUNKS, META, ROW_GROUPS, rewrite
 
 from pruning.errors import InputError
-from pruning.metadata.files.locations import below, locate
+from pruning.metadata.files.locations import locate, path_below
 from pruning.metadata.footers.footer import read_footer
 from pruning.metadata.footers.thrift_layout import Malformed, parse
 from pruning.metadata.table.collecting import collect, read_blocks
@@ -161,4 +161,4 @@ def test_an_s3_address_leads_to_its_bucket_and_key() -> None:
     address = "s3a://bucket/some%20dir?region=eu-west-1"
     system, path = locate(address)
     assert (system.type_name, path) == ("s3", "bucket/some dir")
-    assert below(address, "a b.parquet") == "s3a://bucket/some%20dir/a%20b.parquet?region=eu-west-1"
+    assert path_below(address, "a b.parquet") == "s3a://bucket/some%20dir/a%20b.parquet?region=eu-west-1"

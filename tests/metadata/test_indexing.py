@@ -18,7 +18,7 @@ from pruning.metadata.index.indexing import index
 from pruning.metadata.table import cache
 from pruning.metadata.table.collecting import collect, read_blocks
 from pruning.metadata.table.memberships import FIELD
-from pruning.metadata.table.reading import Outcome
+from pruning.metadata.table.reading import ReadResult
 
 
 def write(path: Path, *groups: list[Any], name: str = "x", **options: Any) -> Path:
@@ -82,7 +82,7 @@ def test_a_stale_index_would_lose_rows(table: Path, monkeypatch: pytest.MonkeyPa
     index(table)
     write(table / "a.parquet", [0, 5, 9], [0, 6, 9])
     os.utime(table / "a.parquet", ns=(10**18, 10**18))
-    monkeypatch.setattr(cache, "_unchanged", cache._by_path)
+    monkeypatch.setattr(cache, "_unchanged_files", cache._listed_by_path)
     assert denied_in_files(collect(table), "x") != []
 
 
@@ -214,13 +214,13 @@ def test_a_broken_file_among_others_is_named(table: Path) -> None:
 def test_a_file_that_ends_the_process_ends_no_other(table: Path) -> None:
     """The rest is indexed; files are halved until the one is found."""
 
-    def dies(files: list[str], options: dict[str, object]) -> Outcome | str:
+    def dies(files: list[str], options: dict[str, object]) -> ReadResult | str:
         if any(file.endswith("b.parquet") for file in files):
             return "ended"
         return indexed_files.index_files(files, columns=None, points=(), bytes_per_block=64, read_data=True)
 
     files = [str(table / "a.parquet"), str(table / "b.parquet"), str(table / "a.parquet")]
-    outcome = indexing._batch(files, {}, dies)
+    outcome = indexing._index_batch(files, {}, dies)
     assert list(outcome.failures) == [files[1]]
     assert [file for part in outcome.shards for file in part.files] == [files[0], files[0]]
 

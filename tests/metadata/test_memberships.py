@@ -17,7 +17,7 @@ from pruning.expressions.types import Type, Value
 from pruning.metadata.footers.physical_types import Physical
 from pruning.metadata.index import block_values, buckets, encodings, own_filters, postings
 from pruning.metadata.index import membership_query as module
-from pruning.metadata.index.membership_query import POINTS_MAX, Holdings, may_hold, points
+from pruning.metadata.index.membership_query import POINTS_MAX, MembershipIndex, listed_values, may_hold
 from pruning.metadata.index.own_filters import Budget
 from pruning.rules.sets import cuts
 from strategies.base import values as drawn
@@ -76,9 +76,9 @@ def test_a_set_with_a_value_of_the_block_is_never_denied(
             ]
         )
     )
-    holdings = Holdings(memberships(blocks, type_, bytes_per_block))
+    index = MembershipIndex(memberships(blocks, type_, bytes_per_block))
     start = data.draw(st.integers(0, len(blocks)))
-    may = holdings.may_hold("x", type_, asked, start, len(blocks) - start).to_pylist()
+    may = index.may_hold("x", type_, asked, start, len(blocks) - start).to_pylist()
     for rows, flag in zip(blocks[start:], may, strict=True):
         assert flag or not any(asked.holds(value) for value in present(rows))
 
@@ -191,7 +191,7 @@ POINTS: list[tuple[Type, Any, Any]] = [
 
 @pytest.mark.parametrize(("type_", "asked", "expected"), POINTS)
 def test_few_values_are_named(type_: Type, asked: cuts.Cuts, expected: Any) -> None:
-    assert points(asked, type_) == expected
+    assert listed_values(asked, type_) == expected
 
 
 @given(table=tables())
@@ -200,7 +200,7 @@ def test_the_values_of_a_set_are_those_it_was_made_of(
 ) -> None:
     type_, _, pool = table
     values = sorted(present(pool))
-    assert points(cuts.of_values(values, type_), type_) == tuple(values)
+    assert listed_values(cuts.of_values(values, type_), type_) == tuple(values)
 
 
 def battery() -> Iterator[tuple[Type, list[Rows], int]]:
@@ -230,8 +230,8 @@ def _cut_short(lists: Any, sizes: Any, bounds: Any) -> list[Any]:
 
 
 _distinct, _split, _bucket, _hashes = (
-    block_values.distinct,
-    postings.split,
+    block_values.distinct_values,
+    postings.split_by_frequency,
     buckets.bucket_of,
     own_filters.hashes,
 )
@@ -243,7 +243,7 @@ def _first_half(column: pa.ChunkedArray, type_: Type) -> pa.Array:
 
 def _forgets_frequent(*arguments: Any, **options: Any) -> Any:
     split = _split(*arguments, **options)
-    return None if split is None else postings.Split(np.zeros_like(split.frequent), split.kept)
+    return None if split is None else postings.FrequencySplit(np.zeros_like(split.frequent), split.kept)
 
 
 def _twice(values: pa.Array, type_: Type) -> Any:
@@ -254,10 +254,14 @@ def _twice(values: pa.Array, type_: Type) -> Any:
 
 TWINS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "a list is cut to its budget": lambda patch: patch.setattr(
-        "pruning.metadata.index.membership_budget._within", _cut_short
+        "pruning.metadata.index.membership_budget._lists_within", _cut_short
     ),
-    "only the first pages are looked at": lambda patch: patch.setattr(block_values, "distinct", _first_half),
-    "frequent values are forgotten": lambda patch: patch.setattr(postings, "split", _forgets_frequent),
+    "only the first pages are looked at": lambda patch: patch.setattr(
+        block_values, "distinct_values", _first_half
+    ),
+    "frequent values are forgotten": lambda patch: patch.setattr(
+        postings, "split_by_frequency", _forgets_frequent
+    ),
     "a modulus is doubled": lambda patch: patch.setattr(block_values, "bucket_of", _twice),
     "values are inserted as wider ones": lambda patch: patch.setattr(own_filters, "hashes", _wider_hashes),
 }

@@ -10,7 +10,7 @@ from pruning.expressions import types
 from pruning.expressions.trees import Column, Compare, Comparison, In, Literal, Not
 from pruning.expressions.types import Type, Value
 from pruning.metadata.table.blocks import Shard
-from pruning.metadata.table.memberships import FIELD, attach, indexed, without
+from pruning.metadata.table.memberships import FIELD, attach, indexed_columns, without_column
 from pruning.metadata.table.schema import block_schema
 from pruning.metadata.table.structs import field_of
 from pruning.metadata.views import constant_columns
@@ -39,7 +39,7 @@ def equal(value: Value, type_: Type = types.INTEGER, name: str = "x") -> Compare
 def test_a_block_that_cannot_hold_the_value_is_skipped() -> None:
     """Only NONE is ever proved: of a block of nothing but twos, "x is not 2" is, and no "x is 2"."""
     metadata = table([[1, 2], [3], [2, None]])
-    assert indexed(metadata) == {"x"}
+    assert indexed_columns(metadata) == {"x"}
     assert classify_blocks(equal(2), metadata).to_pylist() == [Match.SOME, Match.NONE, Match.SOME]
     assert classify_blocks(Not(equal(2)), metadata).to_pylist() == [Match.SOME, Match.SOME, Match.NONE]
     several = In(Column("x", types.INTEGER), (Literal(3, types.INTEGER), Literal(9, types.INTEGER)))
@@ -89,11 +89,11 @@ def test_a_column_of_another_type_is_not_looked_up() -> None:
 def test_a_column_that_takes_the_place_of_another_has_none_of_its_values() -> None:
     """A partition value hides the column of its name that the files have."""
     metadata = with_constants(table([[1], [2]]), "x", types.INTEGER, [7, 7])
-    assert indexed(metadata) == frozenset()
+    assert indexed_columns(metadata) == frozenset()
     assert classify_blocks(equal(7), metadata).to_pylist() == [Match.ALL] * 2
     other = with_constants(table([[1], [2]]), "y", types.INTEGER, [7, 7])
-    assert indexed(other) == {"x"}
-    assert without(other, "x").column(FIELD).type == pa.struct([])
+    assert indexed_columns(other) == {"x"}
+    assert without_column(other, "x").column(FIELD).type == pa.struct([])
 
 
 def test_slices_filters_and_streams_keep_what_is_known() -> None:
@@ -115,6 +115,6 @@ def test_slices_filters_and_streams_keep_what_is_known() -> None:
 
 
 def test_a_replaced_column_that_kept_its_values_would_lose_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(constant_columns, "without", lambda metadata, _: metadata)
+    monkeypatch.setattr(constant_columns, "without_column", lambda metadata, _: metadata)
     metadata = with_constants(table([[1], [2]]), "x", types.INTEGER, [7, 7])
     assert classify_blocks(equal(7), metadata).to_pylist() == [Match.NONE] * 2

@@ -16,7 +16,7 @@ from pruning.expressions.trees import Column
 from pruning.expressions.types import Type
 from pruning.metadata.table.schema import arrow_type, block_schema
 from pruning.metadata.views import constant_blocks as module
-from pruning.metadata.views.constant_blocks import occurrences, with_function
+from pruning.metadata.views.constant_blocks import constant_blocks, with_function
 from strategies.base.layouts import tables
 from strategies.base.metadata import exact_facts, metadata, to_metadata
 from strategies.base.tables import Table, to_arrow
@@ -41,7 +41,7 @@ def cells(table: pa.Table) -> list[tuple[Any, ...]]:
 
 def derived(known: pa.Table, columns: Sequence[Column], type_: Type) -> list[dict[str, Any] | None]:
     """What is known of the function in each block; None where no block qualifies."""
-    found = occurrences(known, columns, pa.array([True] * len(known)))
+    found = constant_blocks(known, columns, pa.array([True] * len(known)))
     if found is None:
         return [None] * len(known)
     values = pa.array([function(row, type_) for row in cells(found.combinations)], arrow_type(type_))
@@ -115,7 +115,7 @@ OCCURRING = (
 
 
 def occurring(known: pa.Table) -> tuple[tuple[str, ...], ...]:
-    found = occurrences(known, [D], pa.array([True] * len(known)))
+    found = constant_blocks(known, [D], pa.array([True] * len(known)))
     assert found is not None
     values = found.combinations["0"].to_pylist()
     pairs = list(zip(found.block.to_pylist(), found.combination.to_pylist(), strict=True))
@@ -130,30 +130,30 @@ def test_each_block_has_exactly_the_rows_that_its_metadata_allows():
 
 
 def test_combinations_are_distinct():
-    found = occurrences(double_blocks(*BLOCKS, *BLOCKS), [D], pa.array([True] * 14))
+    found = constant_blocks(double_blocks(*BLOCKS, *BLOCKS), [D], pa.array([True] * 14))
     assert found is not None
     assert len(found.combinations) == len(set(map(repr, cells(found.combinations)))) == 6
 
 
 def test_blocks_that_are_not_asked_of_have_no_part():
-    found = occurrences(double_blocks(*BLOCKS), [D], pa.array([False, True] + [False] * 5))
+    found = constant_blocks(double_blocks(*BLOCKS), [D], pa.array([False, True] + [False] * 5))
     assert found is not None
     assert set(found.block.to_pylist()) == {1}
-    assert occurrences(double_blocks(*BLOCKS), [D], pa.array([False] * 7)) is None
+    assert constant_blocks(double_blocks(*BLOCKS), [D], pa.array([False] * 7)) is None
 
 
 def test_too_many_combinations_are_left_unknown(monkeypatch):
     monkeypatch.setattr(module, "COMBINATIONS_MAX", 5)
-    assert occurrences(double_blocks(*BLOCKS), [D], pa.array([True] * 7)) is None
+    assert constant_blocks(double_blocks(*BLOCKS), [D], pa.array([True] * 7)) is None
 
 
 def test_a_column_that_the_metadata_lacks_is_unknown():
-    assert occurrences(double_blocks(*BLOCKS), [D, S], pa.array([True] * 7)) is None
+    assert constant_blocks(double_blocks(*BLOCKS), [D, S], pa.array([True] * 7)) is None
 
 
 def test_a_combination_without_a_value_leaves_its_blocks_unknown():
     known = double_blocks((None, None), (1.0, 1.0))
-    found = occurrences(known, [D], pa.array([True, True]))
+    found = constant_blocks(known, [D], pa.array([True, True]))
     assert found is not None
     combinations = [row[0] for row in cells(found.combinations)]
     values = pa.array([5] * len(combinations), pa.int64())
@@ -164,14 +164,14 @@ def test_a_combination_without_a_value_leaves_its_blocks_unknown():
     assert set(second.values()) == {None}
 
 
-# Which of a block's alternatives a broken twin forgets, by their order in `_alternatives`.
+# Which of a block's alternatives a broken twin forgets, by their order in `_possible_values`.
 TWINS = {"NULL forgotten": 1, "-0.0 forgotten": 2, "NaN forgotten": 3}
 
 
 @pytest.mark.parametrize("twin", TWINS)
 def test_a_twin_that_forgets_an_alternative_is_found_out(twin, monkeypatch):
     """Without this, DERIVED-1 could hold because nothing is ever known."""
-    sound = module._alternatives
+    sound = module._possible_values
 
     def broken(*arguments):
         one_value, pairs = sound(*arguments)
@@ -185,5 +185,5 @@ def test_a_twin_that_forgets_an_alternative_is_found_out(twin, monkeypatch):
         return sum(bool(lies(*pair)) for pair in zip(facts, rows, strict=True))
 
     assert liars() == 0
-    monkeypatch.setattr(module, "_alternatives", broken)
+    monkeypatch.setattr(module, "_possible_values", broken)
     assert liars() > 0

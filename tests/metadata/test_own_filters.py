@@ -36,13 +36,13 @@ def test_many_strings_are_hashed_as_xxhash_does(texts: list[bytes], skipped: int
     """For strings of all lengths, few or many of one, in any slice of an array."""
     column = pa.array(texts * copies, pa.binary()).slice(skipped)
     expected = [xxhash.xxh64_intdigest(text) for text in (texts * copies)[skipped:]]
-    assert xxh64.of_bytes(column).tolist() == expected
+    assert xxh64.hash_bytes(column).tolist() == expected
 
 
 @pytest.mark.parametrize("length", [0, 1, 3, 4, 5, 8, 12, 16, 31, 32, 33, 63, 64, 100])
 def test_rows_of_every_length_are_hashed_as_xxhash_does(length: int) -> None:
     rows = np.random.default_rng(length).integers(0, 256, (xxh64._ROWS_MIN, length), np.uint8)
-    assert xxh64.of_rows(rows).tolist() == [xxhash.xxh64_intdigest(row.tobytes()) for row in rows]
+    assert xxh64.hash_rows(rows).tolist() == [xxhash.xxh64_intdigest(row.tobytes()) for row in rows]
 
 
 @given(data=st.data(), copies=st.sampled_from([1, xxh64._ROWS_MIN]), skipped=st.integers(0, 2))
@@ -55,7 +55,7 @@ def test_a_value_is_inserted_in_every_way_it_is_looked_for(
     encoding = own_encoding(type_)
     assert encoding is not None
     pool = [value for value in data.draw(drawn.pools(type_, max_size=8)) if present([value])]
-    column = block_values.distinct(pa.chunked_array([array(pool, type_)]), type_)
+    column = block_values.distinct_values(pa.chunked_array([array(pool, type_)]), type_)
     column = pa.concat_arrays([column] * copies).slice(skipped)
     expected = [
         xxhash.xxh64_intdigest(way)
@@ -101,7 +101,7 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Indexing without a process of its own, which takes most of the time."""
     monkeypatch.setattr(
-        indexing, "_in_process", lambda files, options: indexed_files.index_files(files, **options)
+        indexing, "_run_process", lambda files, options: indexed_files.index_files(files, **options)
     )
 
 
@@ -134,7 +134,7 @@ def test_no_key_of_a_large_block_is_denied(keys: Path) -> None:
         assert encoding is not None
         for group in range(2):
             column = pq.ParquetFile(keys).read_row_group(group, [name])[name]
-            values = block_values.distinct(column, type_)
+            values = block_values.distinct_values(column, type_)
             for hash_ in own_filters.hashes(values, type_, encoding)[::50]:
                 assert bloom.may_contain(filters, np.array([group]), int(hash_))[0]
 

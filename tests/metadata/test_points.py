@@ -14,7 +14,7 @@ from pruning.expressions.types import DOUBLE
 from pruning.metadata.table import coverings
 from pruning.metadata.table.blocks import Shard
 from pruning.metadata.table.coverings import LISTS, NO_POINTS, coverings_of, with_coverings
-from pruning.metadata.table.points import attach, file_coverings, without
+from pruning.metadata.table.points import attach, file_coverings, without_column
 from pruning.rules.sets.regions import CoordinatePair
 from pruning.verdicts.classification import classify_blocks
 
@@ -80,9 +80,9 @@ def test_a_column_that_takes_anothers_name_has_no_covering() -> None:
     """Nor has the pair that it is in."""
     lists = pa.array([[1]], LISTS)
     metadata = with_coverings(pa.table({"row_count": [1]}), {PAIR: lists, OTHER: lists})
-    assert coverings_of(without(metadata, "lon")) == {OTHER: lists}
-    assert coverings_of(without(metadata, "lat")) == {OTHER: lists}
-    assert without(metadata, "id") is metadata
+    assert coverings_of(without_column(metadata, "lon")) == {OTHER: lists}
+    assert coverings_of(without_column(metadata, "lat")) == {OTHER: lists}
+    assert without_column(metadata, "id") is metadata
 
 
 @needs_s2

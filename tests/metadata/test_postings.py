@@ -7,7 +7,7 @@ from budget import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pruning.metadata.index.postings import frequent_stream, frequent_values, split
+from pruning.metadata.index.postings import frequent_stream, frequent_values, split_by_frequency
 
 
 @given(
@@ -19,7 +19,7 @@ def test_each_entry_is_of_a_frequent_value_or_kept(blocks: list[set[int]], bytes
     """So that a value that is in neither is in no block; and what is kept fits the budget."""
     codes = np.array([code for block in blocks for code in sorted(block)], np.int64)
     sizes = np.full(10, 8)
-    found = split(codes, sizes, 4, bytes_max=bytes_max)
+    found = split_by_frequency(codes, sizes, 4, bytes_max=bytes_max)
     if found is None:
         return
     assert (found.kept | found.frequent[codes]).all()
@@ -38,11 +38,11 @@ def test_a_greater_budget_makes_more_values_rare() -> None:
     rare = [
         int((~found.frequent).sum())
         for most in (50, 60, 90, 200)
-        if (found := split(codes, sizes, 4, bytes_max=most))
+        if (found := split_by_frequency(codes, sizes, 4, bytes_max=most))
     ]
     assert rare == sorted(rare)
     assert rare[0] < rare[-1] == 5
-    assert split(codes, sizes, 4, bytes_max=49) is None
+    assert split_by_frequency(codes, sizes, 4, bytes_max=49) is None
 
 
 @pytest.mark.parametrize("values", [pa.array([b"a", b""]), pa.array([], pa.date32()), pa.array([1, 2])])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pruning.metadata.table.structs import field_of, has_field, made_of, with_fields
+from pruning.metadata.table.structs import field_of, has_field, make_struct, with_fields
 from strategies.base.names import hostile_names
 
 ROOT = Path(__file__).parents[2]
@@ -45,12 +45,12 @@ def test_a_struct_keeps_the_fields_that_are_wanted(names: tuple[str, ...], order
 
 def test_a_struct_without_fields_has_its_length() -> None:
     assert len(with_fields(numbered(("a",)), [])) == 2
-    assert len(made_of({}, 3)) == 3
+    assert len(make_struct({}, 3)) == 3
 
 
 @pytest.mark.parametrize("name", [".a", "[0]", "a.b", ""])
 def test_a_name_that_is_not_there_is_no_path(name: str) -> None:
-    struct = made_of({"a": made_of({"b": pa.array([1])}, 1)}, 1)
+    struct = make_struct({"a": make_struct({"b": pa.array([1])}, 1)}, 1)
     assert not has_field(struct, name)
     with pytest.raises(KeyError):
         field_of(struct, name)

@@ -11,7 +11,7 @@ import pytest
 
 import pruning
 from pruning.errors import InputError, SkippedFileWarning
-from pruning.metadata.files.locations import above
+from pruning.metadata.files.locations import parent_and_name
 from skipproof.commands.describing import describe
 
 DELTA, ICEBERG, HUDI = "Delta Lake", "Iceberg", "Hudi"
@@ -110,4 +110,4 @@ def test_files_that_a_real_table_has_removed_are_spoken_of(tmp_path: Path) -> No
     ],
 )
 def test_what_holds_a_path_is_spelled_as_the_path(path: str, parent: str | None, name: str) -> None:
-    assert above(path) == (parent, name)
+    assert parent_and_name(path) == (parent, name)

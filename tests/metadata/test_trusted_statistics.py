@@ -34,7 +34,7 @@ from pruning.expressions.trees import Column, Compare, Comparison, Literal
 from pruning.metadata.footers import trust
 from pruning.metadata.footers.evidence import provenance
 from pruning.metadata.footers.footer import read_footer
-from pruning.metadata.footers.physical_types import form_of
+from pruning.metadata.footers.physical_types import column_storage
 from pruning.metadata.footers.trust import DOUBTS, doubts
 from pruning.metadata.table.collecting import collect
 from pruning.rules.sets.truths import Match
@@ -44,7 +44,7 @@ from pruning.verdicts.classification import classify_blocks
 def _doubts(path: Path) -> set[str]:
     footer = read_footer(str(path))
     leaf, group = footer.leaves[0], footer.row_groups[0]
-    form = form_of(leaf.element)
+    form = column_storage(leaf.element)
     assert form is not None
     chunk = group.chunks[0]
     found = doubts(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rewriting import BINARY, I64, ROW_GROUPS, rewrite, statistics
 
 from pruning.metadata.views import verifying
-from pruning.metadata.views.verifying import Checked, check, verify
+from pruning.metadata.views.verifying import FileCheck, check_file, verify
 
 NULLS, MAX_VALUE, MIN_VALUE = 3, 5, 6
 OURS = {b"org.apache.spark.version": b"4.3.0"}
@@ -52,7 +52,7 @@ def test_each_kind_of_lie_is_caught_where_it_stands(
     tmp_path: Path, values: pa.Array, claim: str, change: Callable[..., object], says: str, data: str
 ) -> None:
     """The row group and column, what the file says and what the data say."""
-    found = check(_write(tmp_path / "x.parquet", values, change))
+    found = check_file(_write(tmp_path / "x.parquet", values, change))
     if claim == "NULL count" and values is LISTS:
         assert found.lies == ()
         return
@@ -69,20 +69,20 @@ def test_a_wrong_number_of_rows_is_caught_or_cannot_be_read(tmp_path: Path) -> N
         footer[3] = (I64, 2)
         footer[ROW_GROUPS][1][1][0][3] = (I64, 2)
 
-    found = check(_write(tmp_path / "x.parquet", LISTS, fewer))
+    found = check_file(_write(tmp_path / "x.parquet", LISTS, fewer))
     assert found.lies or found.problems
 
 
 def test_a_bound_that_is_loose_is_no_lie(tmp_path: Path) -> None:
     """Widened bounds are true."""
     loose = _set(f6=(BINARY, bytes(4)), f8=(1, False))
-    assert check(_write(tmp_path / "x.parquet", INTS, loose)).lies == ()
+    assert check_file(_write(tmp_path / "x.parquet", INTS, loose)).lies == ()
 
 
 def test_what_is_not_believed_anyway_is_not_held_against_a_file(tmp_path: Path) -> None:
     """Crossed bounds are false, and nobody relies on them."""
     crossed = _set(f6=(BINARY, b"\x09\0\0\0"))
-    assert check(_write(tmp_path / "x.parquet", INTS, crossed)).lies == ()
+    assert check_file(_write(tmp_path / "x.parquet", INTS, crossed)).lies == ()
 
 
 VALUES = st.one_of(
@@ -110,7 +110,7 @@ def test_files_that_pyarrow_writes_tell_no_lies(
     tmp_path_factory: pytest.TempPathFactory, values: pa.Array
 ) -> None:
     """Of any type, with NULL, NaN and infinity; what is checked is what is believed."""
-    found = check(_write(tmp_path_factory.getbasetemp() / "true.parquet", values))
+    found = check_file(_write(tmp_path_factory.getbasetemp() / "true.parquet", values))
     assert (found.lies, found.problems) == ((), ())
 
 
@@ -118,7 +118,7 @@ def test_statements_are_checked_of_every_row_group_and_column(tmp_path: Path) ->
     """Without this, checking nothing would find no lies: rows, NULLs, two bounds, both exact."""
     path = tmp_path / "x.parquet"
     pq.write_table(pa.table({"x": range(10), "y": range(10)}), path, row_group_size=5)
-    assert check(str(path)).claims in (2 * 2 * 4, 2 * 2 * 6)
+    assert check_file(str(path)).claims in (2 * 2 * 4, 2 * 2 * 6)
 
 
 def test_files_are_read_in_another_process_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,7 +127,7 @@ def test_files_are_read_in_another_process_in_order(tmp_path: Path, monkeypatch:
     files = [_write(tmp_path / f"{number}.parquet", INTS) for number in range(3)]
     files += [_write(tmp_path / "lie.parquet", INTS, LIES[0][1]), str(tmp_path / "absent.parquet")]
     found = list(verify(files))
-    assert found == [check(file) for file in files]
+    assert found == [check_file(file) for file in files]
     assert [len(one.lies) for one in found] == [0, 0, 0, 1, 0]
     assert found[-1].problems
 
@@ -145,16 +145,16 @@ def test_a_file_that_takes_its_reader_down_is_one_sentence(
 ) -> None:
     """The files before and after it are answered for."""
     deadly = (
-        "import os, time; from pruning.metadata.views import verifying; check = verifying.check\n"
-        f"verifying.check = lambda file: {does} if 'deadly' in file else check(file)\n"
+        "import os, time; from pruning.metadata.views import verifying; check = verifying.check_file\n"
+        f"verifying.check_file = lambda file: {does} if 'deadly' in file else check(file)\n"
         "verifying.serve()"
     )
     monkeypatch.setattr(verifying, "_SERVE", deadly)
     files = [_write(tmp_path / name, INTS) for name in ("a.parquet", "deadly.parquet", "b.parquet")]
     first, second, third = verify(files, seconds_per_file=seconds)
-    assert first == check(files[0])
-    assert third == check(files[2])
-    assert second == Checked(file=files[1], problems=second.problems)
+    assert first == check_file(files[0])
+    assert third == check_file(files[2])
+    assert second == FileCheck(file=files[1], problems=second.problems)
     (sentence,) = second.problems
     assert sentence.startswith(f"{files[1]}: ")
     assert said in sentence
@@ -166,10 +166,10 @@ def test_values_are_shown_short_and_without_python_s_dates(tmp_path: Path) -> No
     later = _set(
         f6=(BINARY, (10_000_001).to_bytes(4, "little")), f5=(BINARY, (10_000_002).to_bytes(4, "little"))
     )
-    lies = check(_write(tmp_path / "d.parquet", days, later)).lies
+    lies = check_file(_write(tmp_path / "d.parquet", days, later)).lies
     assert [lie.claim for lie in lies] == ["minimum", "exact maximum"][: len(lies)]
     assert all(lie.says.startswith("29349-") for lie in lies)
     texts = _set(f6=(BINARY, b"b" * 500), f5=(BINARY, b"c" * 500))
-    (lie, *_) = check(_write(tmp_path / "t.parquet", pa.array(["a"]), texts)).lies
+    (lie, *_) = check_file(_write(tmp_path / "t.parquet", pa.array(["a"]), texts)).lies
     assert lie.claim == "minimum"
     assert len(lie.says) < 100

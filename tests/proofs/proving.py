@@ -144,7 +144,7 @@ class Proof:
     def _meet_products(self, meaning: Meaning) -> None:
         """Let the solver say of the row's products and quotients what it says of the program's."""
         for node in walk(self.expression):
-            if isinstance(node, Arithmetic) and type_of(node.left).known:
+            if isinstance(node, Arithmetic) and type_of(node.left).has_bounds:
                 left, right = (
                     Bounded(z3.BoolVal(True), Number(side.value, side.sign))
                     for side in (meaning.of(node.left), meaning.of(node.right))

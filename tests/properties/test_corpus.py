@@ -38,7 +38,7 @@ from pruning.expressions.trees import (
 )
 from pruning.expressions.types import Kind, Type, Value
 from pruning.metadata.footers.footer import read_footer
-from pruning.metadata.footers.nested import Leaf
+from pruning.metadata.footers.nested import SchemaLeaf
 from pruning.metadata.table.collecting import collect
 from pruning.metadata.table.schema import column_types, flat_columns
 from pruning.metadata.table.structs import field_of
@@ -137,7 +137,7 @@ def _foreign(spark: Any, files: list[Path], lying: set[str]) -> Foreign:
         ),
     )
     metadata = _renamed(metadata, names)
-    columns = tuple(Column(names[name], known[name]) for name, leaf in leaves.items() if not leaf.repeated)
+    columns = tuple(Column(names[name], known[name]) for name, leaf in leaves.items() if not leaf.is_repeated)
     values = _bounds(metadata)
     return Foreign(
         frame=rows,
@@ -151,7 +151,7 @@ def _foreign(spark: Any, files: list[Path], lying: set[str]) -> Foreign:
     )
 
 
-def _plain_name(number: int, leaf: Leaf) -> str:
+def _plain_name(number: int, leaf: SchemaLeaf) -> str:
     return f"c{number}" if leaf.below is None else leaf_name(f"a{number}", leaf.below)
 
 

@@ -22,7 +22,7 @@ from oracles.answers.unpruned import Raises, needs_ansi, truths_per_row
 from oracles.meaning.brute_force import evaluate
 from pruning.expressions.names import field_name
 from pruning.expressions.sql import to_sql
-from pruning.expressions.substitution import substituted
+from pruning.expressions.substitution import substitute
 from pruning.expressions.trees import Column, Expression
 from pruning.expressions.types import STRING, Type
 from pruning.metadata.index import bloom, buckets, membership_query
@@ -61,7 +61,7 @@ def with_struct(block: pa.Table) -> pa.Table:
 def in_struct(predicate: Expression, table: Table) -> Expression:
     """The predicate, asked of the fields instead of the columns."""
     fields = {column: Column(field_name((STRUCT, column.name)), column.type) for column in table.columns}
-    return substituted(predicate, fields)
+    return substitute(predicate, fields)
 
 
 def lose_nothing(
@@ -234,7 +234,11 @@ def nothing_found(filters: pa.Array, lanes: np.ndarray, hash_: int) -> np.ndarra
     return np.zeros(len(lanes), bool)
 
 
-LISTS_FORGET = (membership_query._Question, "_in_set", lambda question, values: np.zeros(len(values), bool))
+LISTS_FORGET = (
+    membership_query._MembershipQuery,
+    "_in_set",
+    lambda question, values: np.zeros(len(values), bool),
+)
 FILTERS_FORGET = (bloom, "may_contain", nothing_found)
 SOURCES = {
     "dictionary": Source(budget=1 << 16, predicate="upper(w) LIKE '%ONLY3'", fault=LISTS_FORGET),

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pruning
-from pruning.metadata.table.memberships import indexed
+from pruning.metadata.table.memberships import indexed_columns
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def test_it_prints_what_is_kept_and_keeps_it(run: Any, table: Path) -> None:
     status, out, errors = run("index", str(table))
     assert (status, errors) == (0, "")
     assert "1 files, 10 blocks" in out
-    assert indexed(pruning.collect(table)) == {"a", "b"}
+    assert indexed_columns(pruning.collect(table)) == {"a", "b"}
 
 
 def test_json_and_options(run: Any, table: Path) -> None:

@@ -33,8 +33,8 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         asked.extend(files)
         return original(files, **options)
 
-    original = collecting.read
-    monkeypatch.setattr(collecting, "read", reading)
+    original = collecting.read_footers
+    monkeypatch.setattr(collecting, "read_footers", reading)
     return asked
 
 

@@ -9,7 +9,7 @@ import pytest
 import pruning
 from pruning.dml import plan_delete, plan_update
 from pruning.errors import InputError
-from pruning.metadata.footers.other_columns import merged, other_columns_of, struct_type
+from pruning.metadata.footers.other_columns import merge_types, other_columns_of, struct_type
 
 NONE, SOME, ALL = 0, 1, 2
 ROWS = 10
@@ -101,8 +101,8 @@ def test_files_with_other_columns_are_known_together(tmp_path):
 
 def test_structs_that_files_know_in_part_are_put_together():
     one, other = struct_type({"x": "integer", "v": "void"}), struct_type({"y": "string", "v": "date"})
-    assert merged(one, other) == struct_type({"x": "integer", "v": "date", "y": "string"})
-    assert merged("integer", other) == "integer"
+    assert merge_types(one, other) == struct_type({"x": "integer", "v": "date", "y": "string"})
+    assert merge_types("integer", other) == "integer"
 
 
 @pytest.fixture(scope="module")

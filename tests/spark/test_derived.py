@@ -200,14 +200,14 @@ TWINS = {
 @pytest.mark.parametrize("twin", TWINS)
 def test_a_twin_that_forgets_an_alternative_is_belied(spark, blocks, in_memory, twin, monkeypatch):
     forgotten, predicate = TWINS[twin]
-    sound, those = constant_blocks._alternatives, truths(in_memory, predicate)
+    sound, those = constant_blocks._possible_values, truths(in_memory, predicate)
 
     def broken(*arguments):
         one_value, pairs = sound(*arguments)
         return one_value, [pair for place, pair in enumerate(pairs) if place != forgotten]
 
     assert unsound(pruning.classify(predicate, blocks).to_pylist(), those) == []
-    monkeypatch.setattr(constant_blocks, "_alternatives", broken)
+    monkeypatch.setattr(constant_blocks, "_possible_values", broken)
     assert unsound(pruning.classify(predicate, blocks).to_pylist(), those) != []
 
 

@@ -127,7 +127,7 @@ def test_a_collated_field_is_of_unknown_type(spark):
     ]
     for tree in converted(spark, frame, [*asked, "array_contains(ss, 'a')"]).values():
         assert any(isinstance(node, Opaque) for node in walk(tree))
-        assert all(not node.type.known for node in walk(tree) if isinstance(node, Column | Element))
+        assert all(not node.type.has_bounds for node in walk(tree) if isinstance(node, Column | Element))
 
 
 def test_a_column_that_is_called_like_a_field_is_not_taken_for_it(spark):

@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame
 import pruning
 from pruning.expressions import types
 from pruning.expressions.trees import And, Column, Compare, Comparison, Expression, IsNull, Literal, Not
-from pruning.metadata.table.comparable import comparable, with_comparable
+from pruning.metadata.table.comparable import comparable_columns, with_comparable
 from pruning.metadata.table.schema import block_schema, column_types
 from pruning.spark.drive import unread
 from pruning.spark.drive.unread import PushedRange, pushed_ranges, unread_blocks
@@ -198,11 +198,11 @@ def test_columns_are_comparable_as_every_file_stores_them(tmp_path: Path) -> Non
         "w": pa.array([1], pa.int64()),
     }
     pq.write_table(pa.table(plain | others), tmp_path / "0.parquet")
-    assert comparable(pruning.collect(str(tmp_path))) == {"i", "s", "f", "n", "w"}
+    assert comparable_columns(pruning.collect(str(tmp_path))) == {"i", "s", "f", "n", "w"}
     pq.write_table(pa.table({"i": [1], "s": ["x"], "w": pa.array([1], pa.uint32())}), tmp_path / "1.parquet")
     for _ in range(2):
         # The second time from what was kept.
-        assert comparable(pruning.collect(str(tmp_path))) == {"s", "f", "n"}
+        assert comparable_columns(pruning.collect(str(tmp_path))) == {"s", "f", "n"}
 
 
 ROWS = 4

@@ -16,7 +16,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from pruning.expressions.plans import Ordering
+from pruning.expressions.plans import SortItem
 from pruning.expressions.trees import Column
 from pruning.expressions.types import LONG
 from pruning.techniques.predicate_cache import Added, CacheKey, PredicateCache, Removed, RowsDeleted, Updated
@@ -47,7 +47,7 @@ class Query:
     @property
     def key(self) -> CacheKey:
         """The query as the cache knows it."""
-        order = (Ordering(Column("b", LONG), descending=False, nulls_first=True),)
+        order = (SortItem(Column("b", LONG), descending=False, nulls_first=True),)
         return CacheKey(
             table="t",
             predicate=f"seen(a) >= {self.least}",

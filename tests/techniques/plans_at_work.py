@@ -18,16 +18,16 @@ from pruning.expressions.plans import (
     JoinKind,
     Limit,
     Offset,
-    Ordering,
     Other,
     Plan,
     Project,
     Scan,
     Sort,
+    SortItem,
     Union,
     Window,
     attribute_name,
-    near,
+    is_filtered_scan,
 )
 from pruning.expressions.trees import Column
 from pruning.expressions.types import INTEGER
@@ -87,7 +87,7 @@ class Maker:
             value = row[name]
             return value is not None and value >= least
 
-        if near(below.plan):
+        if is_filtered_scan(below.plan):
             self._scan_filter(below.plan, below, passes)
         return Made(
             Filter(below.plan),
@@ -179,7 +179,7 @@ class Maker:
     def sort(self, depth: int) -> Made:
         below = self.plan(depth - 1)
         key = Column(self.draw(st.sampled_from(below.attributes)), INTEGER)
-        return replace(below, plan=Sort(below.plan, (Ordering(key, False, True),), total=True))
+        return replace(below, plan=Sort(below.plan, (SortItem(key, False, True),), total=True))
 
     def exchange(self, depth: int) -> Made:
         below = self.plan(depth - 1)

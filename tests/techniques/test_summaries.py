@@ -223,7 +223,7 @@ def test_values_that_have_no_order_have_no_summary() -> None:
 
 @pytest.mark.parametrize("type_", [INTEGER, STRING, DATE], ids=str)
 def test_a_filter_finds_each_of_its_values(type_: types.Type) -> None:
-    """The place of a hash is the one that `bloom.built` gives it, in filters of every size."""
+    """The place of a hash is the one that `bloom.build_filter` gives it, in filters of every size."""
     numbers = range(0, 3_000, 3)
     values = pa.array([str(one).encode() for one in numbers] if type_ == STRING else numbers)
     lanes = values if type_ == STRING else values.cast(pa.int32())

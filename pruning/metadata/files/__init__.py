@@ -1,1 +1,1 @@
-"""Files: where paths and patterns lead, and which files they name."""
+"""Files: resolving paths and patterns to file systems and listing the data files."""

@@ -8,7 +8,7 @@
 ``\\``                 the next character as it is
 ====================  ============================================================================
 
-Signs match hidden names, too, as Spark's do; but never the directory that this package keeps beside data.
+Patterns match hidden names too, as in Spark, except the directory that this package keeps beside data.
 """
 
 import re
@@ -19,16 +19,16 @@ from urllib.parse import unquote
 from pyarrow import fs
 
 from pruning.errors import InputError
-from pruning.metadata.files.locations import CACHE_DIRECTORY, below, is_uri, locate
+from pruning.metadata.files.locations import CACHE_DIRECTORY, is_uri, locate, path_below
 
 _SIGNS = frozenset("*?[]{}\\")
-# What a group with slashes may be written out to.
+# The most paths that groups with slashes may be expanded to.
 _WRITTEN_OUT_MAX = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
-    """A file or directory that a pattern matches: as the pattern spells it, and where it is."""
+class GlobMatch:
+    """A file or directory that a pattern matches: `spelled` in the pattern's form, `path` on its system."""
 
     spelled: str
     path: str
@@ -36,36 +36,42 @@ class Match:
 
 
 def is_pattern(path: str) -> bool:
-    """Return whether a path may be a pattern; a name of a file may have the same signs."""
+    """Tell whether a path may be a pattern; the name of a file may have the same characters."""
     return not _SIGNS.isdisjoint(path)
 
 
-def matches(pattern: str, system: fs.FileSystem) -> list[Match]:
-    """The files and directories that a pattern matches, each once, by path.
+def matches(pattern: str, system: fs.FileSystem) -> list[GlobMatch]:
+    """Return the files and directories that a pattern matches, each once, sorted by path.
 
     Args:
         pattern: A path or URI on the file system.
-        system: Where to look.
+        system: The file system to search.
     Raises:
         InputError: the pattern has an unclosed bracket or group, or ends in a backslash.
         OSError, pa.ArrowException: a directory cannot be listed.
     """
-    found: dict[str, Match] = {}
-    # Of a remote store, `?` begins the query.
+    matches_by_path: dict[str, GlobMatch] = {}
+    # In the URI of a remote store, `?` begins the query.
     remote = is_uri(pattern) and not pattern.lower().startswith("file:")
     pattern, mark, query = pattern.partition("?") if remote else (pattern, "", "")
-    for path in _without_slashes_in_groups(pattern):
-        base, names = _parts(path)
+    for path in _expand_groups_with_slashes(pattern):
+        base, remaining = _split_at_first_pattern(path)
         root = locate((_directory(base) or ".") + mark + query)[1]
-        for relative in _below(system, root, names):
-            spelled = below(base + mark + query, relative) if base else relative
-            where = f"{root.rstrip('/')}/{relative}"
-            found.setdefault(where, Match(spelled, where, system.get_file_info(where)))
-    return [found[where] for where in sorted(found) if found[where].info.type is not fs.FileType.NotFound]
+        for relative in _matching_paths(system, root, remaining):
+            spelled = path_below(base + mark + query, relative) if base else relative
+            match_path = f"{root.rstrip('/')}/{relative}"
+            matches_by_path.setdefault(
+                match_path, GlobMatch(spelled, match_path, system.get_file_info(match_path))
+            )
+    return [
+        matches_by_path[match_path]
+        for match_path in sorted(matches_by_path)
+        if matches_by_path[match_path].info.type is not fs.FileType.NotFound
+    ]
 
 
-def _parts(pattern: str) -> tuple[str, list[str]]:
-    """The part of a pattern before the first name with a sign, and the names from there on."""
+def _split_at_first_pattern(pattern: str) -> tuple[str, list[str]]:
+    """Split a pattern into the directory before the first name with a wildcard, and the names from there."""
     names = pattern.split("/")
     first = next((place for place, name in enumerate(names) if is_pattern(name)), len(names) - 1)
     base = "/".join(names[:first]) + ("/" if first else "")
@@ -74,12 +80,12 @@ def _parts(pattern: str) -> tuple[str, list[str]]:
 
 
 def _directory(base: str) -> str:
-    """A directory without the slash behind it, but for a root."""
+    """Return a directory without its trailing slash, unless it is a root."""
     short = base.rstrip("/")
     return base if not short or short.endswith(":") else short
 
 
-def _below(system: fs.FileSystem, root: str, names: list[str]) -> Iterator[str]:
+def _matching_paths(system: fs.FileSystem, root: str, names: list[str]) -> Iterator[str]:
     """Yield the paths below a directory that match the names, level by level."""
     level = [""]
     for name in names:
@@ -97,7 +103,7 @@ def _below(system: fs.FileSystem, root: str, names: list[str]) -> Iterator[str]:
 
 
 def _entries(system: fs.FileSystem, path: str) -> list[fs.FileInfo]:
-    """The entries of a directory; none of a file, or where nothing is there."""
+    """Return the entries of a directory; none if the path is a file or does not exist."""
     if system.get_file_info(path).type is not fs.FileType.Directory:
         return []
     entries: list[fs.FileInfo] = system.get_file_info(fs.FileSelector(path))
@@ -105,7 +111,7 @@ def _entries(system: fs.FileSystem, path: str) -> list[fs.FileInfo]:
 
 
 def as_regex(name: str) -> re.Pattern[str]:
-    """The regular expression of a pattern of one name.
+    """Return the regular expression for a pattern of one name.
 
     Raises:
         InputError: as `matches`.
@@ -144,16 +150,16 @@ def as_regex(name: str) -> re.Pattern[str]:
         ) from error
 
 
-def _without_slashes_in_groups(pattern: str) -> list[str]:
-    """The pattern, with groups that hold a slash written out; names are matched one by one.
+def _expand_groups_with_slashes(pattern: str) -> list[str]:
+    """Expand the groups that contain a slash into separate patterns, as names are matched one by one.
 
     Raises:
-        InputError: that gives too many.
+        InputError: there are too many patterns.
     """
     pending, done = [pattern], []
     while pending:
         path = pending.pop()
-        group = next((found for found in _groups(path) if "/" in path[found[0] : found[1]]), None)
+        group = next((span for span in _groups(path) if "/" in path[span[0] : span[1]]), None)
         if group is None:
             done.append(path)
         else:
@@ -165,7 +171,7 @@ def _without_slashes_in_groups(pattern: str) -> list[str]:
 
 
 def _groups(path: str) -> Iterator[tuple[int, int]]:
-    """Yield where the outermost groups of a pattern start and end."""
+    """Yield the start and end of each outermost group of a pattern."""
     depth, start = 0, 0
     for place, sign in _signs(path):
         if sign == "{":
@@ -178,7 +184,7 @@ def _groups(path: str) -> Iterator[tuple[int, int]]:
 
 
 def _alternatives(inside: str) -> list[str]:
-    """The parts of a group between its own commas."""
+    """Split the inside of a group at its own commas."""
     depth, cuts = 0, [-1]
     for place, sign in _signs(inside):
         depth += {"{": 1, "}": -1}.get(sign, 0)
@@ -189,7 +195,7 @@ def _alternatives(inside: str) -> list[str]:
 
 
 def _signs(path: str) -> Iterator[tuple[int, str]]:
-    """Yield the characters with their places, but those that a backslash takes as they are."""
+    """Yield the characters that no backslash escapes, with their positions."""
     escaped = False
     for place, sign in enumerate(path):
         if not escaped and sign != "\\":

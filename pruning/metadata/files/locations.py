@@ -1,4 +1,4 @@
-"""Where a path or URI leads: the file system that serves it, and the path inside that."""
+"""Locations: resolving paths and URIs to file systems, and taking them apart."""
 
 import functools
 import os
@@ -9,22 +9,22 @@ from pyarrow import fs
 
 from pruning.errors import InputError
 
-# One letter before the colon would be a Windows drive.
+# At least two letters before the colon, as one letter would be a Windows drive.
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
-# As Hadoop writes local files, thousands of them.
+# Hadoop's form of local files; matching it directly is faster than parsing thousands of URIs.
 _PLAIN_FILE = re.compile(r"file:(?://)?(/[^/%?#][^%?#]*)$")
-# Where this package keeps what it knows, beside the data.
+# The directory beside the data in which this package keeps its caches.
 CACHE_DIRECTORY = ".skipproof"
 _LOCAL = fs.LocalFileSystem()
 # Hadoop's names of S3 clients; Arrow has one client, under the plain name.
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}
-# What Hadoop leaves as it is when it prints a path as a URI.
+# The characters that Hadoop does not escape when it prints a path as a URI.
 _UNESCAPED = "/:@&=+$,;!*'()~"
 
 
 def locate(path: str) -> tuple[fs.FileSystem, str]:
-    """The file system that holds `path`, and the path there, URI escapes undone.
+    """Return the file system that holds `path`, and the path on it with URI escapes decoded.
 
     Raises:
         InputError: no file system is known for the URI.
@@ -49,30 +49,30 @@ def locate(path: str) -> tuple[fs.FileSystem, str]:
 
 
 def is_local(system: fs.FileSystem) -> bool:
-    """Whether a file system is this machine's own."""
+    """Tell whether a file system is the local one."""
     return isinstance(system, fs.LocalFileSystem)
 
 
 def is_uri(path: str) -> bool:
-    """Return whether a path is written as a URI."""
+    """Tell whether a path is written as a URI."""
     return _URI.match(path) is not None
 
 
-def below(directory: str, relative: str) -> str:
-    """The spelling of a file under a directory, in the directory's own spelling."""
+def path_below(directory: str, relative: str) -> str:
+    """Return the path or URI of a file below a directory, in the directory's own spelling."""
     if not _URI.match(directory):
         return f"{directory.rstrip('/')}/{relative}"
     base, mark, query = directory.partition("?")
     return f"{base.rstrip('/')}/{quote(relative, safe=_UNESCAPED)}{mark}{query}"
 
 
-def uri(path: str) -> str:
-    """The URI of a path that Hadoop prints, which has a scheme and no escapes."""
+def to_uri(path: str) -> str:
+    """Return the URI of a path that Hadoop prints, which has a scheme and no escapes."""
     return quote(path, safe=_UNESCAPED)
 
 
-def above(path: str) -> tuple[str | None, str]:
-    """The spelling of the directory that holds a path, None where there is none; and the path's own name."""
+def parent_and_name(path: str) -> tuple[str | None, str]:
+    """Return the directory that holds a path, None if there is none, and the last name of the path."""
     base, mark, query = path.partition("?") if _URI.match(path) else (path, "", "")
     directory, slash, name = base.rstrip("/").rpartition("/")
     if not slash:
@@ -83,9 +83,9 @@ def above(path: str) -> tuple[str | None, str]:
 
 
 def relative_to(directory: str, file: str) -> str | None:
-    """Return the path of a file below a directory, URI escapes undone; None where it is not below.
+    """Return the path of a file relative to a directory, URI escapes decoded; None if it is not below it.
 
-    The file is spelled as `below` spells it.
+    The file is spelled as `path_below` spells it.
     """
     uri = bool(_URI.match(directory))
     base, mark, query = directory.partition("?") if uri else (directory, "", "")
@@ -98,7 +98,7 @@ def relative_to(directory: str, file: str) -> str | None:
 
 @functools.lru_cache(maxsize=64)
 def _remote(scheme: str, host: str, query: str) -> tuple[fs.FileSystem, str]:
-    """A remote file system and the path of its root; making one costs connections, so each is kept."""
+    """Return a remote file system and the path of its root; cached, as creating one opens connections."""
     address = f"{_SCHEMES.get(scheme, scheme)}://{host}" + (f"?{query}" if query else "")
     system, root = fs.FileSystem.from_uri(address)
     return system, root

@@ -1,4 +1,4 @@
-"""Tables of formats that remove files by a log: read as plain Parquet, they hold the removed files too."""
+"""Detection of table formats whose logs remove files, which a plain Parquet reader would still read."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -8,19 +8,19 @@ import pyarrow as pa
 from pyarrow import fs
 
 from pruning.errors import InputError
-from pruning.metadata.files.locations import above, is_local, locate
+from pruning.metadata.files.locations import is_local, locate, parent_and_name
 
 # Each directory takes a few lookups, which are requests where the lake is remote.
 _STARTS_MAX = 32
-# Where Iceberg keeps its data files, beside `metadata`.
+# Iceberg's directory of data files, beside `metadata`.
 _ICEBERG_DATA = "data"
 
 
 @dataclass(frozen=True, slots=True)
 class _TableFormat:
-    """A table format, and the directory in a table's root that tells it.
+    """A table format, and the directory in a table's root that identifies it.
 
-    Where there is a suffix, a file in that directory must end in it.
+    If there is a suffix, some file in that directory must end in it.
     """
 
     name: str
@@ -36,16 +36,18 @@ _FORMATS = (
 
 
 def table_format_notes(roots: Iterable[str], files: Iterable[str]) -> tuple[str, ...]:
-    """Return a sentence for each table of another format whose directory is read as plain Parquet.
+    """Return a warning for each table of another format whose directory is read as plain Parquet.
 
-    The directories that are looked at are the roots, those that hold files, and what lies above partitions
-    and above Iceberg's `data`. Nothing is said of a directory that cannot be listed.
+    The directories that are checked are the roots, those that hold files, and those above partitions and
+    above Iceberg's `data`. A directory that cannot be listed is skipped.
 
     Args:
-        roots: The paths or URIs that were asked for: directories, or some of the files.
+        roots: The paths or URIs that the caller gave: directories or files.
         files: The files in them, as paths or URIs.
     """
-    holding = dict.fromkeys(directory for file in files if (directory := above(file)[0]) is not None)
+    holding = dict.fromkeys(
+        directory for file in files if (directory := parent_and_name(file)[0]) is not None
+    )
     starts = [*islice(roots, _STARTS_MAX), *islice(dict.fromkeys(map(_table_root, holding)), _STARTS_MAX)]
     notes: dict[str, None] = {}
     for start in starts:
@@ -54,18 +56,18 @@ def table_format_notes(roots: Iterable[str], files: Iterable[str]) -> tuple[str,
 
 
 def _table_root(directory: str) -> str:
-    """The directory above the partitions that a directory is or lies in."""
-    parent, name = above(directory)
+    """Return the nearest directory, from this one upwards, that is not a partition."""
+    parent, name = parent_and_name(directory)
     while "=" in name and parent is not None:
         directory = parent
-        parent, name = above(directory)
+        parent, name = parent_and_name(directory)
     return directory
 
 
 def _notes_upwards(start: str) -> Iterator[str]:
-    """Sentences about the table whose root a directory is, or whose data directory."""
+    """Yield warnings if a directory is the root of a table, or the data directory of one."""
     directory = _table_root(start)
-    parent, name = above(directory)
+    parent, name = parent_and_name(directory)
     for place in (directory, parent if name == _ICEBERG_DATA else None):
         if place is not None:
             yield from _notes_on(place)

@@ -1,4 +1,4 @@
-"""What there is to judge a column chunk's statistics by: who wrote them, how, and what they say."""
+"""The evidence for judging a column chunk's statistics: their writer, their origin and their values."""
 
 import enum
 import re
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from pruning.expressions.types import Value
 from pruning.metadata.footers.footer import Footer, Statistics
-from pruning.metadata.footers.nested import Leaf
-from pruning.metadata.footers.physical_types import Form, Unreadable
+from pruning.metadata.footers.nested import SchemaLeaf
+from pruning.metadata.footers.physical_types import ColumnStorage, Unreadable
 
 # "parquet-mr version 1.8.1 (build 4aba4da)", "parquet-cpp-arrow version 6.0.0-SNAPSHOT", "parquet-cpp"
 _WRITER = re.compile(r"([A-Za-z][\w.-]*)(?: version v?(\d+)(?:\.(\d+))?(?:\.(\d+))?([-\w.]*))?")
@@ -17,7 +17,7 @@ _LEGACY_CALENDAR = ("org.apache.spark.legacyDateTime", "org.apache.spark.legacyI
 
 
 class Origin(enum.Enum):
-    """Which fields of the statistics the bounds come from."""
+    """The fields of the statistics that the bounds come from."""
 
     ORDERED = "min_value and max_value, in the type's own order"
     UNORDERED = "min_value and max_value, in an order the file does not name"
@@ -26,7 +26,7 @@ class Origin(enum.Enum):
 
 
 class Claim(enum.Flag):
-    """The parts of what is known that a doubt can take away."""
+    """The parts of a chunk's statistics that a doubt can take away."""
 
     NULL_COUNT = enum.auto()
     MIN = enum.auto()
@@ -37,9 +37,9 @@ class Claim(enum.Flag):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """What the file as a whole says of itself. `rebased`: Spark may shift its old dates on reading.
+    """The writer of a file; `rebased` is True if Spark may shift the file's old dates on reading.
 
-    `release` is the writer's version, a pre-release sorting before its release; None if it has none.
+    `release` is the writer's version, in which a pre-release sorts before its release; None if unknown.
     """
 
     writer: str
@@ -49,14 +49,14 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """All that the doubts about one column chunk may look at.
+    """The facts that doubts about one column chunk may use.
 
-    `lower` and `upper` are the bounds as they are stored, `min` and `max` decoded; `garbled` names those
-    that are there but cannot be decoded.
+    `lower` and `upper` are the bounds as stored, `min` and `max` the decoded ones; `garbled` names the
+    bounds that are present but cannot be decoded.
     """
 
-    form: Form
-    leaf: Leaf
+    storage: ColumnStorage
+    leaf: SchemaLeaf
     provenance: Provenance
     rows: int
     values: int | None
@@ -69,38 +69,44 @@ class Evidence:
     garbled: Claim
 
     @property
-    def slots(self) -> int | None:
-        """How many values there may be: one in each row, but for elements of arrays."""
-        return self.values if self.leaf.repeated else self.rows
+    def value_count_max(self) -> int | None:
+        """The most values that the chunk can have: one per row, except for elements of arrays."""
+        return self.values if self.leaf.is_repeated else self.rows
 
 
 def provenance(footer: Footer) -> Provenance:
-    """Who wrote a file, and in which calendar its old dates may be."""
-    named = _WRITER.match(footer.writer)
-    if named is None:
-        return Provenance(writer="", release=None, rebased=_rebased(footer.keys))
-    name, major, minor, patch, suffix = named.groups()
+    """Return the writer of a file, and whether its old dates may be in another calendar."""
+    match = _WRITER.match(footer.writer)
+    if match is None:
+        return Provenance(writer="", release=None, rebased=_may_be_rebased(footer.keys))
+    name, major, minor, patch, suffix = match.groups()
     release = (int(major), int(minor or 0), int(patch or 0), not suffix) if major else None
-    return Provenance(writer=name, release=release, rebased=_rebased(footer.keys))
+    return Provenance(writer=name, release=release, rebased=_may_be_rebased(footer.keys))
 
 
 def evidence_of(
-    statistics: Statistics, leaf: Leaf, form: Form, *, rows: int, values: int | None, source: Provenance
+    statistics: Statistics,
+    leaf: SchemaLeaf,
+    storage: ColumnStorage,
+    *,
+    rows: int,
+    values: int | None,
+    source: Provenance,
 ) -> Evidence:
-    """What there is to judge a column chunk by; `rows` and `values` count its row group and itself."""
-    origin, lower, upper = _stated(statistics, leaf)
+    """Return the evidence about a chunk; `rows` and `values` are the counts of its row group and its own."""
+    origin, lower, upper = _stated_bounds(statistics, leaf)
     min_, max_, garbled = None, None, Claim(0)
-    if form.decode is not None:
+    if storage.decode is not None:
         try:
-            min_ = None if lower is None else form.decode(lower)
+            min_ = None if lower is None else storage.decode(lower)
         except Unreadable:
             garbled |= Claim.MIN
         try:
-            max_ = None if upper is None else form.decode(upper)
+            max_ = None if upper is None else storage.decode(upper)
         except Unreadable:
             garbled |= Claim.MAX
     return Evidence(
-        form=form,
+        storage=storage,
         leaf=leaf,
         provenance=source,
         rows=rows,
@@ -115,18 +121,18 @@ def evidence_of(
     )
 
 
-def _stated(statistics: Statistics, leaf: Leaf) -> tuple[Origin, bytes | None, bytes | None]:
+def _stated_bounds(statistics: Statistics, leaf: SchemaLeaf) -> tuple[Origin, bytes | None, bytes | None]:
     lower, upper = statistics.min_value, statistics.max_value
-    stated = lower is not None or upper is not None
-    if stated and leaf.ordered:
+    has_bounds = lower is not None or upper is not None
+    if has_bounds and leaf.ordered:
         return Origin.ORDERED, lower, upper
     if statistics.deprecated_min is not None or statistics.deprecated_max is not None:
         return Origin.DEPRECATED, statistics.deprecated_min, statistics.deprecated_max
-    return (Origin.UNORDERED, lower, upper) if stated else (Origin.ABSENT, None, None)
+    return (Origin.UNORDERED, lower, upper) if has_bounds else (Origin.ABSENT, None, None)
 
 
-def _rebased(keys: Mapping[str, bytes]) -> bool:
-    """Whether Spark may read old dates by the hybrid calendar: its own rule, and any file not its own."""
+def _may_be_rebased(keys: Mapping[str, bytes]) -> bool:
+    """Tell whether Spark may read old dates by the hybrid calendar, as for files it did not write."""
     version = keys.get(_SPARK_VERSION)
-    # Spark compares versions as text, and so must whoever foresees what Spark does.
+    # Spark compares versions as text, so the same comparison is needed here.
     return version is None or version < b"3.0.0" or any(key in keys for key in _LEGACY_CALENDAR)

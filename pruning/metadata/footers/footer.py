@@ -1,7 +1,7 @@
-"""A Parquet footer as plain data: what the file says of itself, believed or not.
+"""A Parquet footer as plain data, before any of it is judged.
 
-Raw, because a library that interprets the footer hides which statistics fields were filled, and
-because some of them end the whole process on an encrypted file.
+It is read without a Parquet library, because those hide which fields of the statistics were filled, and
+some end the whole process on an encrypted file.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from pruning.errors import InputError
 from pruning.metadata.files.locations import locate
-from pruning.metadata.footers.nested import Leaf, leaves
+from pruning.metadata.footers.nested import SchemaLeaf, leaves
 from pruning.metadata.footers.other_columns import SparkType, other_columns
 from pruning.metadata.footers.thrift_layout import Malformed, parse
 
@@ -24,7 +24,7 @@ _INT64_MAX = (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statistics:
-    """The bounds and counts written for one column chunk; None where a field is absent."""
+    """The bounds and counts written for one column chunk; None if a field is absent."""
 
     min_value: bytes | None = None
     max_value: bytes | None = None
@@ -37,7 +37,7 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """One column of one row group."""
+    """The chunk of one column in one row group."""
 
     value_count: int | None
     byte_count: int | None
@@ -48,7 +48,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class RowGroup:
-    """One row group; `chunks` has an entry per leaf of the schema, in the schema's order."""
+    """A row group; `chunks` has an entry per leaf of the schema, in the schema's order."""
 
     row_count: int
     chunks: tuple[Chunk, ...]
@@ -56,15 +56,15 @@ class RowGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Footer:
-    """The footer of one file. `leaves` are its columns; `byte_count` is that of the footer itself.
+    """The footer of one file; `leaves` are its columns and `byte_count` is the size of the footer.
 
-    `others` are the top-level columns of which the leaves tell nothing, or only in part, with Spark's types.
+    `others` are the top-level columns that the leaves do not cover completely, with Spark's types.
     """
 
     byte_count: int
     writer: str
     keys: Mapping[str, bytes]
-    leaves: tuple[Leaf, ...]
+    leaves: tuple[SchemaLeaf, ...]
     others: Mapping[str, SparkType]
     row_groups: tuple[RowGroup, ...]
 
@@ -88,9 +88,9 @@ def read_footer(file: str) -> Footer:
 
 
 def is_parquet(file: str) -> bool:
-    """Return whether a file seems to be meant as Parquet, maybe a damaged one; True if it cannot be read.
+    """Tell whether a file looks like Parquet, maybe a damaged one; True if it cannot be read.
 
-    One without a byte is none: Spark passes over it, whatever its name.
+    An empty file does not: Spark ignores it, whatever its name.
     """
     system, path = locate(file)
     try:
@@ -111,7 +111,7 @@ def _footer_bytes(file: str, handle: Any) -> bytes:
     if magic != b"PAR1" or size < _TRAILER_BYTES + 4:
         raise InputError(f"{file}: is not a complete Parquet file (it does not end in PAR1); leave it out")
     length = int.from_bytes(tail[-8:-4], "little")
-    # The file starts with a magic of its own, which is not part of any footer.
+    # The magic at the start of the file is not part of any footer.
     if length > size - _TRAILER_BYTES - 4:
         raise InputError(f"{file}: claims a footer of {length} bytes but has {size} in all; write it again")
     if length + _TRAILER_BYTES <= len(tail):
@@ -128,7 +128,7 @@ def _footer(file: str, metadata: Any, *, byte_count: int) -> Footer:
     if sum(group.row_count for group in row_groups) > _INT64_MAX:
         raise Malformed("its row groups claim more rows than can be counted")
     keys = {_text(entry.key) or "": entry.value or b"" for entry in metadata.key_value_metadata or []}
-    agreed = tuple(leaf for leaf in columns if _agrees(metadata.row_groups, leaf))
+    agreed = tuple(leaf for leaf in columns if _matches_schema(metadata.row_groups, leaf))
     return Footer(
         byte_count=byte_count,
         writer=_text(metadata.created_by) or "",
@@ -139,18 +139,18 @@ def _footer(file: str, metadata: Any, *, byte_count: int) -> Footer:
     )
 
 
-def _agrees(row_groups: list[Any], leaf: Leaf) -> bool:
-    """Whether every row group says of a leaf what the schema says; false only for nested ones.
+def _matches_schema(row_groups: list[Any], leaf: SchemaLeaf) -> bool:
+    """Tell whether all row groups agree with the schema about a leaf; False only for nested leaves.
 
     Raises:
-        Malformed: a row group says otherwise of a flat column.
+        Malformed: a row group disagrees about a flat column.
     """
     path = list(leaf.path)
     for group in row_groups:
         stored = group.columns[leaf.chunk].meta_data
         if stored.type == leaf.element.type and stored.path_in_schema == path:
             continue
-        if leaf.flat:
+        if leaf.is_flat:
             raise Malformed(f"its row groups disagree with its schema about column {leaf.name!r}")
         return False
     return True

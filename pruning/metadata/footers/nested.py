@@ -1,8 +1,8 @@
-"""The schema of a footer as columns: flat ones, fields of structs, elements of arrays.
+"""The columns of a footer's schema: flat columns, fields of structs and elements of arrays.
 
-What a group is read as follows Parquet's rules for lists, its older forms included, as Spark applies
-them. Maps, arrays in arrays, repeated columns outside of a list and groups of unknown meaning have no
-column here, nor has a name that occurs twice: nothing is known of them.
+Groups are interpreted by Parquet's rules for lists, including the older forms, as Spark applies them.
+Maps, arrays in arrays, repeated columns outside of a list, groups of unknown meaning and names that occur
+twice are left out.
 """
 
 import enum
@@ -16,26 +16,26 @@ from pruning.metadata.footers.thrift_layout import Malformed
 
 _REQUIRED, _REPEATED = 0, 2
 _CONVERTED_LIST = 3
-# How older writers call a repeated group that is the element itself, though it has one field.
+# Older writers' names for a repeated group that is the element itself, though it has one field.
 _ELEMENT, _ELEMENT_SUFFIX = "array", "_tuple"
-# What lies deeper is left out: a damaged footer may claim any depth.
+# Deeper columns are left out, because a damaged footer may claim any depth.
 DEPTH_MAX = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leaf:
+class SchemaLeaf:
     """A primitive column.
 
     Attributes:
-        name: The exact name of a top-level column, else what `names.field_name` and `leaf_name` say.
-        chunk: Its place among the chunks of a row group.
+        name: The exact name of a top-level column, else the name by `names.field_name` or `leaf_name`.
+        chunk: Its index among the chunks of a row group.
         element: Its schema element.
         path: The names of the schema elements that lead to it.
         fields: The names that lead from the row to the value, or to the array that holds it.
-        below: The names that lead from the array's element to the value; None where there is no array.
-        required: Whether no row can be NULL here.
-        inherits: Whether a parent may be NULL, and so the value with it.
-        ordered: Whether the file names the order of the column's bounds.
+        below: The names that lead from the array's element to the value; None if there is no array.
+        required: True if no row can be NULL here.
+        inherits: True if a parent may be NULL, which makes the value NULL.
+        ordered: True if the file names the order of the column's bounds.
     """
 
     name: str
@@ -49,18 +49,18 @@ class Leaf:
     ordered: bool
 
     @property
-    def flat(self) -> bool:
-        """Whether it is a column at the top."""
+    def is_flat(self) -> bool:
+        """True for a top-level column."""
         return len(self.path) == 1
 
     @property
-    def repeated(self) -> bool:
-        """Whether a row may hold any number of its values."""
+    def is_repeated(self) -> bool:
+        """True if a row may hold any number of values."""
         return self.below is not None
 
 
-class _Children(enum.Enum):
-    """What the children of a group are."""
+class _ChildrenKind(enum.Enum):
+    """The roles of a group's children: fields, the repeated group of a list, or the list's element."""
 
     FIELDS = enum.auto()
     REPETITION = enum.auto()
@@ -68,77 +68,80 @@ class _Children(enum.Enum):
 
 
 class _Place(NamedTuple):
-    """Where a schema element stands, and what Spark makes of it; `required` takes in its parents."""
+    """A schema element's position, and the column Spark makes of it; `required` includes its parents."""
 
     path: tuple[bytes, ...]
     fields: tuple[str, ...]
     below: tuple[str, ...] | None
     required: bool
-    children: _Children
+    children: _ChildrenKind
 
 
 @dataclass(slots=True)
-class _Open:
-    """A group of which some children are still to come; None is a place that means nothing here."""
+class _OpenGroup:
+    """A group whose children are being read; `place` is None if the group has no meaning here."""
 
-    left: int
+    children_left: int
     path: tuple[bytes, ...]
     place: _Place | None
 
 
-_TOP = _Place(path=(), fields=(), below=None, required=True, children=_Children.FIELDS)
+_TOP = _Place(path=(), fields=(), below=None, required=True, children=_ChildrenKind.FIELDS)
 
 
-def leaves(schema: list[Any], orders: list[Any]) -> tuple[int, tuple[Leaf, ...]]:
-    """How many leaves a schema has, and those of them that are columns.
+def leaves(schema: list[Any], orders: list[Any]) -> tuple[int, tuple[SchemaLeaf, ...]]:
+    """Return the number of leaves of a schema, and the leaves that are columns.
 
     Args:
         schema: The elements, parents first.
-        orders: The column orders, one a leaf; a partial list cannot be matched with them, and is none.
+        orders: The column orders, one per leaf; a list of another length is ignored.
     Raises:
-        Malformed: the groups have other numbers of children than they say.
+        Malformed: the groups do not have the numbers of children that they claim.
     """
-    seen: Counter[tuple[bytes, ...]] = Counter()
-    found, count = [], 0
+    path_counts: Counter[tuple[bytes, ...]] = Counter()
+    columns, count = [], 0
     for path, place, inherits, element in _walk(schema):
-        seen[path] += 1
+        path_counts[path] += 1
         if element.type is None:
             continue
         if place is not None:
-            found.append((count, place, inherits, element))
+            columns.append((count, place, inherits, element))
         count += 1
-    known = [order.TYPE_ORDER is not None for order in orders] if len(orders) == count else [False] * count
-    twice = {path for path, times in seen.items() if times > 1}
+    is_ordered = (
+        [order.TYPE_ORDER is not None for order in orders] if len(orders) == count else [False] * count
+    )
+    repeated_paths = {path for path, times in path_counts.items() if times > 1}
     return count, tuple(
-        _leaf(chunk, place, inherits, element, ordered=known[chunk])
-        for chunk, place, inherits, element in found
-        if not twice or not any(place.path[:length] in twice for length in range(1, len(place.path) + 1))
+        _leaf(chunk, place, inherits, element, ordered=is_ordered[chunk])
+        for chunk, place, inherits, element in columns
+        if not repeated_paths
+        or not any(place.path[:length] in repeated_paths for length in range(1, len(place.path) + 1))
     )
 
 
 def _walk(schema: list[Any]) -> Iterator[tuple[tuple[bytes, ...], _Place | None, bool, Any]]:
-    """Each element with its path, what it is, and whether a parent of it may be NULL."""
-    open_groups = [_Open(schema[0].num_children or 0, (), _TOP)]
+    """Yield each element's path, its place, and whether a parent may be NULL, with the element."""
+    open_groups = [_OpenGroup(schema[0].num_children or 0, (), _TOP)]
     for element in schema[1:]:
-        while open_groups and open_groups[-1].left == 0:
+        while open_groups and open_groups[-1].children_left == 0:
             open_groups.pop()
         if not open_groups:
             raise Malformed("its schema has more columns than it says")
         parent = open_groups[-1]
-        parent.left -= 1
+        parent.children_left -= 1
         deep = len(parent.path) == DEPTH_MAX
-        place = None if deep or parent.place is None else _placed(parent.place, element)
+        place = None if deep or parent.place is None else _child_place(parent.place, element)
         path = parent.path if deep else (*parent.path, element.name)
         yield path, place, parent.place is not None and not parent.place.required, element
         if element.type is None:
-            open_groups.append(_Open(element.num_children or 0, path, place))
-    if any(group.left for group in open_groups):
+            open_groups.append(_OpenGroup(element.num_children or 0, path, place))
+    if any(group.children_left for group in open_groups):
         raise Malformed("its schema has fewer columns than it says")
 
 
-def _leaf(chunk: int, place: _Place, inherits: bool, element: Any, *, ordered: bool) -> Leaf:
+def _leaf(chunk: int, place: _Place, inherits: bool, element: Any, *, ordered: bool) -> SchemaLeaf:
     name = field_name(place.fields)
-    return Leaf(
+    return SchemaLeaf(
         name=name if place.below is None else leaf_name(name, place.below),
         chunk=chunk,
         element=element,
@@ -151,69 +154,69 @@ def _leaf(chunk: int, place: _Place, inherits: bool, element: Any, *, ordered: b
     )
 
 
-def _placed(parent: _Place, element: Any) -> _Place | None:
-    """What an element is below its parent; None where that is not certain."""
+def _child_place(parent: _Place, element: Any) -> _Place | None:
+    """Return the place of an element below its parent; None if it is not certain."""
     name = _text(element.name)
     if name is None:
         return None
     match parent.children:
-        case _Children.FIELDS:
-            return _field(parent, element, name)
-        case _Children.REPETITION:
-            return _repetition(parent, element, name)
-        case _Children.ELEMENT:
+        case _ChildrenKind.FIELDS:
+            return _field_place(parent, element, name)
+        case _ChildrenKind.REPETITION:
+            return _repetition_place(parent, element, name)
+        case _ChildrenKind.ELEMENT:
             repeated = element.repetition_type == _REPEATED
-            return None if repeated else _value(parent, element, parent.fields, ())
+            return None if repeated else _value_place(parent, element, parent.fields, ())
 
 
-def _field(parent: _Place, element: Any, name: str) -> _Place | None:
-    # Such a name at the top would read like a path.
+def _field_place(parent: _Place, element: Any, name: str) -> _Place | None:
+    # A top-level name with a leading backtick would read like a path.
     if element.repetition_type == _REPEATED or (not parent.path and name.startswith("`")):
         return None
     if parent.below is None:
-        return _value(parent, element, (*parent.fields, name), None)
-    return _value(parent, element, parent.fields, (*parent.below, name))
+        return _value_place(parent, element, (*parent.fields, name), None)
+    return _value_place(parent, element, parent.fields, (*parent.below, name))
 
 
-def _repetition(array: _Place, element: Any, name: str) -> _Place | None:
-    """The repeated child of a list: the element itself in older forms, else what is around it."""
+def _repetition_place(array: _Place, element: Any, name: str) -> _Place | None:
+    """Return the place of a list's repeated child: the element in older forms, else the group around it."""
     if element.repetition_type != _REPEATED:
         return None
     if element.type is not None:
-        return _value(array, element, array.fields, ())
+        return _value_place(array, element, array.fields, ())
     if element.converted_type is not None or element.logicalType is not None:
         return None
     if list_element_is_itself(_text(array.path[-1]), name, element):
-        return _value(array, element, array.fields, ())
+        return _value_place(array, element, array.fields, ())
     path = (*array.path, element.name)
-    return _Place(path, array.fields, (), required=False, children=_Children.ELEMENT)
+    return _Place(path, array.fields, (), required=False, children=_ChildrenKind.ELEMENT)
 
 
 def list_element_is_itself(array: str | None, name: str | None, repeated: Any) -> bool:
-    """Return whether the repeated group in a list is the element, as in older forms."""
+    """Tell whether the repeated group in a list is the element itself, as in older forms."""
     return repeated.num_children != 1 or name in (_ELEMENT, (array or "") + _ELEMENT_SUFFIX)
 
 
-def _value(
+def _value_place(
     parent: _Place, element: Any, fields: tuple[str, ...], below: tuple[str, ...] | None
 ) -> _Place | None:
-    """A primitive, a struct or a list as a value; None for any other group."""
-    children = _Children.FIELDS if element.type is not None else _children(element)
-    if children is None or (children is _Children.REPETITION and below is not None):
+    """Return the place of a primitive, a struct or a list; None for any other group."""
+    children = _ChildrenKind.FIELDS if element.type is not None else _children_kind(element)
+    if children is None or (children is _ChildrenKind.REPETITION and below is not None):
         return None
     required = parent.required and element.repetition_type == _REQUIRED
     return _Place((*parent.path, element.name), fields, below, required, children)
 
 
-def _children(group: Any) -> _Children | None:
-    """What the children of a group are by its annotation, of which writers give one form or both."""
+def _children_kind(group: Any) -> _ChildrenKind | None:
+    """Return the role of a group's children; writers give the newer annotation, the older one, or both."""
     if group.converted_type is None and group.logicalType is None:
-        return _Children.FIELDS
-    return _Children.REPETITION if is_list(group) else None
+        return _ChildrenKind.FIELDS
+    return _ChildrenKind.REPETITION if is_list(group) else None
 
 
 def is_list(group: Any) -> bool:
-    """Return whether a group is annotated as a list, in one form or both, and has one child as a list has."""
+    """Tell whether a group has one child and is annotated as a list, by either annotation or both."""
     converted, logical = group.converted_type, group.logicalType
     annotated = converted is not None or logical is not None
     of_list = converted in (None, _CONVERTED_LIST) and (logical is None or logical.LIST is not None)

@@ -1,7 +1,7 @@
-"""How a Parquet column is stored: the SQL type Spark reads it as, and what its bounds' bytes mean.
+"""The storage of Parquet columns: the SQL type that Spark reads, and the decoding of bounds.
 
-Source: Parquet's LogicalTypes, and the types Spark's Parquet reader gives where it infers a schema.
-A column that Spark refuses, or reads as a type the rules do not know, has no form.
+Source: Parquet's LogicalTypes, and the types that Spark's Parquet reader gives when it infers a schema.
+A column that Spark refuses, or reads as a type that the rules do not know, has no `ColumnStorage`.
 """
 
 import enum
@@ -29,7 +29,7 @@ class Physical(enum.IntEnum):
 
 
 class Converted(enum.IntEnum):
-    """Parquet's older annotations, by their numbers in the format; those that Spark can read."""
+    """Parquet's older annotations that Spark can read, by their numbers in the format."""
 
     UTF8 = 0
     ENUM = 4
@@ -57,13 +57,13 @@ Decode = Callable[[bytes], Value]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
-    """What a column is read as, and how one of its bounds is.
+class ColumnStorage:
+    """The SQL type that Spark reads a column as, and the decoder of its bounds.
 
-    `decode` raises Unreadable; it is None where the order of bounds is undefined or writers are
-    known to disagree about it. `signed` says that the deprecated bounds' signed order is the order
-    of the values; `varying` that values are signed numbers in byte strings of different lengths, which
-    writers order differently; `widest_unsigned` that values are unsigned numbers of all the bits stored.
+    `decode` raises Unreadable; it is None if the order of bounds is undefined or writers are known to
+    disagree about it. `signed` is True if the signed order of the deprecated bounds is the order of the
+    values; `varying` if values are signed numbers in byte strings of different lengths, which writers
+    order differently; `widest_unsigned` if values are unsigned numbers that use all the stored bits.
     """
 
     type: Type
@@ -73,23 +73,23 @@ class Form:
     widest_unsigned: bool = False
 
 
-def form_of(element: Any) -> Form | None:
-    """How the column of a schema element is stored; None where Spark does not read it as a known type."""
+def column_storage(element: Any) -> ColumnStorage | None:
+    """Return the storage of a schema element's column; None if Spark does not read it as a known type."""
     annotation = _annotation(element)
     if annotation is None:
         return None
     physical, length = element.type, element.type_length or 0
     if annotation[0] == "decimal":
-        return _decimal(physical, length, precision=annotation[1], scale=annotation[2])
+        return _decimal_storage(physical, length, precision=annotation[1], scale=annotation[2])
     if physical == Physical.FIXED_LEN_BYTE_ARRAY and annotation == ("plain",):
-        return Form(type=types.BINARY, decode=_fixed(length))
-    return _FORMS.get((physical, *annotation))
+        return ColumnStorage(type=types.BINARY, decode=_fixed_length_decoder(length))
+    return _STORAGES.get((physical, *annotation))
 
 
 def _annotation(element: Any) -> tuple[Any, ...] | None:
-    """A schema element's annotation as a name and its parameters; None for one that is not known."""
+    """Return a schema element's annotation as a name and its parameters; None if it is unknown."""
     if element.logicalType is not None:
-        return _logical(element.logicalType)
+        return _logical_annotation(element.logicalType)
     if element.converted_type is None:
         return ("plain",)
     if element.converted_type == Converted.DECIMAL:
@@ -97,7 +97,7 @@ def _annotation(element: Any) -> tuple[Any, ...] | None:
     return _CONVERTED.get(element.converted_type)
 
 
-def _logical(logical: Any) -> tuple[Any, ...] | None:
+def _logical_annotation(logical: Any) -> tuple[Any, ...] | None:
     if logical.DECIMAL is not None:
         return ("decimal", logical.DECIMAL.precision, logical.DECIMAL.scale or 0)
     if logical.INTEGER is not None:
@@ -113,10 +113,10 @@ def _logical(logical: Any) -> tuple[Any, ...] | None:
 
 
 def is_comparable(element: Any) -> bool:
-    """Return whether Spark's Parquet reader compares the stored bounds with constants of the SQL type.
+    """Tell whether Spark's Parquet reader compares the stored bounds with constants of the SQL type.
 
-    Not of unsigned numbers, nor of texts that are not annotated as strings. Decimals and timestamps without a
-    zone are left out, as not every release from Spark 3.5 on compares them.
+    It does not for unsigned numbers, nor for texts that are not annotated as strings. Decimals and
+    timestamps without a zone count as not compared, because not every release since Spark 3.5 compares them.
     """
     annotation = _annotation(element)
     return annotation is not None and (element.type, *annotation) in _COMPARABLE
@@ -158,10 +158,10 @@ _CONVERTED: dict[int, tuple[Any, ...]] = {
 }
 
 
-def _number(layout: str, *, bits: int | None = None, scale: int = 1) -> Decode:
-    """Bounds that are one little-endian number; `bits` is the range that values of the type keep to."""
+def _number_decoder(layout: str, *, bits: int | None = None, scale: int = 1) -> Decode:
+    """Return a decoder of one little-endian number; `bits` is the width of the type, if narrower."""
     unpack, size = struct.Struct("<" + layout), struct.calcsize("<" + layout)
-    low, high = _range(layout, bits)
+    low, high = _number_range(layout, bits)
 
     def decode(raw: bytes) -> Value:
         if len(raw) != size:
@@ -175,23 +175,23 @@ def _number(layout: str, *, bits: int | None = None, scale: int = 1) -> Decode:
     return decode
 
 
-def _range(layout: str, bits: int | None) -> tuple[int | None, int]:
+def _number_range(layout: str, bits: int | None) -> tuple[int | None, int]:
     if bits is None:
         return None, 0
     return (0, (1 << bits) - 1) if layout.isupper() else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
 
 
-def _boolean(raw: bytes) -> Value:
+def _decode_boolean(raw: bytes) -> Value:
     if raw not in (b"\0", b"\1"):
         raise Unreadable("a boolean is one byte, 0 or 1")
     return raw == b"\1"
 
 
-def _binary(raw: bytes) -> Value:
+def _decode_binary(raw: bytes) -> Value:
     return raw
 
 
-def _string(raw: bytes) -> Value:
+def _decode_string(raw: bytes) -> Value:
     try:
         raw.decode()
     except UnicodeDecodeError as error:
@@ -199,7 +199,7 @@ def _string(raw: bytes) -> Value:
     return raw
 
 
-def _fixed(length: int) -> Decode:
+def _fixed_length_decoder(length: int) -> Decode:
     def decode(raw: bytes) -> Value:
         if len(raw) != length:
             raise Unreadable(f"{len(raw)} bytes instead of {length}")
@@ -208,13 +208,15 @@ def _fixed(length: int) -> Decode:
     return decode
 
 
-def _decimal(physical: int, length: int, *, precision: int | None, scale: int) -> Form | None:
-    """A decimal; None where Spark refuses the precision for the physical type, or the type altogether."""
-    digits = min(_digits(physical, length), types.DECIMAL_PRECISION_MAX)
+def _decimal_storage(
+    physical: int, length: int, *, precision: int | None, scale: int
+) -> ColumnStorage | None:
+    """Return the storage of a decimal; None if Spark refuses the physical type or its precision for it."""
+    digits = min(_digits_max(physical, length), types.DECIMAL_PRECISION_MAX)
     if precision is None or not 1 <= precision <= digits or not 0 <= scale <= precision:
         return None
     integer = physical in (Physical.INT32, Physical.INT64)
-    size = _size(physical, length)
+    size = _value_bytes(physical, length)
     limit = 10**precision
 
     def decode(raw: bytes) -> Value:
@@ -225,77 +227,81 @@ def _decimal(physical: int, length: int, *, precision: int | None, scale: int) -
             raise Unreadable(f"{unscaled} has more than {precision} digits")
         return Decimal(unscaled).scaleb(-scale, _EXACT)
 
-    return Form(type=types.decimal(precision, scale), decode=decode, signed=integer, varying=size is None)
+    return ColumnStorage(
+        type=types.decimal(precision, scale), decode=decode, signed=integer, varying=size is None
+    )
 
 
-def _size(physical: int, length: int) -> int | None:
+def _value_bytes(physical: int, length: int) -> int | None:
     sizes: dict[int, int] = {Physical.INT32: 4, Physical.INT64: 8, Physical.FIXED_LEN_BYTE_ARRAY: length}
     return sizes.get(physical)
 
 
 _EXACT = Context(prec=types.DECIMAL_PRECISION_MAX)
 _DIGITS: dict[int, int] = {Physical.INT32: 9, Physical.INT64: 18, Physical.BYTE_ARRAY: 38}
-_DECIMAL_BYTES_MAX = 17  # longer ones hold more than 38 digits as well
+_DECIMAL_BYTES_MAX = 17  # enough for 38 digits; longer values need not be counted exactly
 
 
-def _digits(physical: int, length: int) -> int:
-    """How many decimal digits every value of a physical type has room for; 0 for what holds no decimals."""
+def _digits_max(physical: int, length: int) -> int:
+    """Return the decimal digits that a physical type always has room for; 0 if it cannot hold decimals."""
     if physical != Physical.FIXED_LEN_BYTE_ARRAY:
         return _DIGITS.get(physical, 0)
     bits = 8 * min(length, _DECIMAL_BYTES_MAX) - 1
     return len(str((1 << bits) - 1)) - 1 if bits > 0 else 0
 
 
-def _signed(type_: Type, layout: str, *, bits: int | None = None, scale: int = 1) -> Form:
-    return Form(type=type_, decode=_number(layout, bits=bits, scale=scale), signed=True)
+def _signed_storage(type_: Type, layout: str, *, bits: int | None = None, scale: int = 1) -> ColumnStorage:
+    return ColumnStorage(type=type_, decode=_number_decoder(layout, bits=bits, scale=scale), signed=True)
 
 
-def _unsigned(type_: Type, bits: int) -> Form:
-    return Form(type=type_, decode=_number("I", bits=bits), widest_unsigned=bits == _STORED_BITS)
+def _unsigned_storage(type_: Type, bits: int) -> ColumnStorage:
+    return ColumnStorage(
+        type=type_, decode=_number_decoder("I", bits=bits), widest_unsigned=bits == _STORED_BITS
+    )
 
 
 _STORED_BITS = 32
 
 
-def _bytes(type_: Type, decode: Decode) -> Form:
-    return Form(type=type_, decode=decode)
+def _bytes_storage(type_: Type, decode: Decode) -> ColumnStorage:
+    return ColumnStorage(type=type_, decode=decode)
 
 
-_INT8, _INT16 = _signed(types.BYTE, "i", bits=8), _signed(types.SHORT, "i", bits=16)
-_INT32, _INT64 = _signed(types.INTEGER, "i"), _signed(types.LONG, "q")
-_TEXT = _bytes(types.STRING, _string)
+_INT8, _INT16 = _signed_storage(types.BYTE, "i", bits=8), _signed_storage(types.SHORT, "i", bits=16)
+_INT32, _INT64 = _signed_storage(types.INTEGER, "i"), _signed_storage(types.LONG, "q")
+_TEXT = _bytes_storage(types.STRING, _decode_string)
 _MILLIS_TO_MICROS = 1000
 
-# physical type, annotation and its parameters -> how it is stored
-_FORMS: dict[tuple[Any, ...], Form] = {
-    (Physical.BOOLEAN, "plain"): Form(type=types.BOOLEAN, decode=_boolean, signed=True),
-    (Physical.FLOAT, "plain"): _signed(types.FLOAT, "f"),
-    (Physical.DOUBLE, "plain"): _signed(types.DOUBLE, "d"),
+# (physical type, annotation and its parameters) -> storage
+_STORAGES: dict[tuple[Any, ...], ColumnStorage] = {
+    (Physical.BOOLEAN, "plain"): ColumnStorage(type=types.BOOLEAN, decode=_decode_boolean, signed=True),
+    (Physical.FLOAT, "plain"): _signed_storage(types.FLOAT, "f"),
+    (Physical.DOUBLE, "plain"): _signed_storage(types.DOUBLE, "d"),
     (Physical.INT32, "plain"): _INT32,
     (Physical.INT32, "integer", 8, True): _INT8,
     (Physical.INT32, "integer", 16, True): _INT16,
     (Physical.INT32, "integer", 32, True): _INT32,
     # Spark widens unsigned integers so that they fit.
-    (Physical.INT32, "integer", 8, False): _unsigned(types.SHORT, 8),
-    (Physical.INT32, "integer", 16, False): _unsigned(types.INTEGER, 16),
-    (Physical.INT32, "integer", 32, False): _unsigned(types.LONG, 32),
-    (Physical.INT32, "date"): _signed(types.DATE, "i"),
+    (Physical.INT32, "integer", 8, False): _unsigned_storage(types.SHORT, 8),
+    (Physical.INT32, "integer", 16, False): _unsigned_storage(types.INTEGER, 16),
+    (Physical.INT32, "integer", 32, False): _unsigned_storage(types.LONG, 32),
+    (Physical.INT32, "date"): _signed_storage(types.DATE, "i"),
     (Physical.INT64, "plain"): _INT64,
     (Physical.INT64, "integer", 64, True): _INT64,
-    # Writers are known to have ordered these as signed integers.
-    (Physical.INT64, "integer", 64, False): Form(type=types.decimal(20, 0), decode=None),
-    (Physical.INT64, "timestamp", "micros", True): _signed(types.TIMESTAMP, "q"),
-    (Physical.INT64, "timestamp", "micros", False): _signed(types.TIMESTAMP_NTZ, "q"),
-    (Physical.INT64, "timestamp", "millis", True): _signed(
+    # Some writers are known to order unsigned 64-bit integers as signed ones.
+    (Physical.INT64, "integer", 64, False): ColumnStorage(type=types.decimal(20, 0), decode=None),
+    (Physical.INT64, "timestamp", "micros", True): _signed_storage(types.TIMESTAMP, "q"),
+    (Physical.INT64, "timestamp", "micros", False): _signed_storage(types.TIMESTAMP_NTZ, "q"),
+    (Physical.INT64, "timestamp", "millis", True): _signed_storage(
         types.TIMESTAMP, "q", bits=64, scale=_MILLIS_TO_MICROS
     ),
-    (Physical.INT64, "timestamp", "millis", False): _signed(
+    (Physical.INT64, "timestamp", "millis", False): _signed_storage(
         types.TIMESTAMP_NTZ, "q", bits=64, scale=_MILLIS_TO_MICROS
     ),
-    # Parquet defines no order for these.
-    (Physical.INT96, "plain"): Form(type=types.TIMESTAMP, decode=None),
-    (Physical.BYTE_ARRAY, "plain"): _bytes(types.BINARY, _binary),
-    (Physical.BYTE_ARRAY, "bson"): _bytes(types.BINARY, _binary),
+    # Parquet defines no order for INT96.
+    (Physical.INT96, "plain"): ColumnStorage(type=types.TIMESTAMP, decode=None),
+    (Physical.BYTE_ARRAY, "plain"): _bytes_storage(types.BINARY, _decode_binary),
+    (Physical.BYTE_ARRAY, "bson"): _bytes_storage(types.BINARY, _decode_binary),
     (Physical.BYTE_ARRAY, "string"): _TEXT,
     (Physical.BYTE_ARRAY, "enum"): _TEXT,
     (Physical.BYTE_ARRAY, "json"): _TEXT,

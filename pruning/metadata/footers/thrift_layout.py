@@ -1,7 +1,7 @@
-"""The parts of a Parquet footer's Thrift that block metadata needs; everything else is skipped.
+"""The Thrift structures of a Parquet footer that block metadata needs; all other fields are skipped.
 
-Field numbers and types are those of the Parquet format. Enumerations are read as `i32`, so that
-a value from a later version of the format is seen as unknown instead of failing the parse.
+Field numbers and types are those of the Parquet format. Enumerations are read as `i32`, so that a
+value from a later version of the format can be read and treated as unknown.
 """
 
 import io
@@ -60,11 +60,11 @@ _structs: Any = thriftpy2.load_fp(io.StringIO(_IDL), "skipproof_footer_thrift")
 
 
 class Malformed(ValueError):
-    """Bytes that are no Thrift of the expected layout."""
+    """Bytes that are not Thrift of the expected layout."""
 
 
 def parse(footer: bytes) -> Any:
-    """The `FileMetaData` that the bytes hold; absent fields are None.
+    """Parse the `FileMetaData` in a footer's bytes; absent fields are None.
 
     Raises:
         Malformed: the bytes end early, or are not a footer at all.
@@ -73,29 +73,29 @@ def parse(footer: bytes) -> Any:
 
 
 def parse_filter_header(start: bytes) -> tuple[Any, int]:
-    """The `BloomFilterHeader` that the bytes start with, and how many of them it takes.
+    """Parse the `BloomFilterHeader` that the bytes start with; also return its size in bytes.
 
     Raises:
-        Malformed: they do not start with one.
+        Malformed: the bytes do not start with a header.
     """
     return _read(start, _structs.BloomFilterHeader())
 
 
 def _read(raw: bytes, into: Any) -> tuple[Any, int]:
-    """The structure that the bytes start with, and how many of them it takes."""
-    reader = _Reader(raw)
+    """Read the structure that the bytes start with; also return its size in bytes."""
+    reader = _CompactReader(raw)
     try:
         reader.read_struct(into)
     except Malformed:
         raise
-    # The Thrift library reports damage as whatever its byte handling happened to trip over.
+    # On damaged bytes the Thrift library may raise any exception.
     except Exception as error:
         raise Malformed(f"{type(error).__name__}: {error}") from error
-    return into, reader.taken
+    return into, reader.bytes_read
 
 
-class _Reader(TCompactProtocol):  # type: ignore[misc]
-    """A compact-protocol reader that refuses collections longer than the bytes they came in."""
+class _CompactReader(TCompactProtocol):  # type: ignore[misc]
+    """A reader of Thrift's compact protocol that refuses collections longer than the input."""
 
     def __init__(self, footer: bytes) -> None:
         memory = TMemoryBuffer(footer)
@@ -104,8 +104,8 @@ class _Reader(TCompactProtocol):  # type: ignore[misc]
         self._size_max = len(footer)
 
     @property
-    def taken(self) -> int:
-        """How many bytes have been read."""
+    def bytes_read(self) -> int:
+        """The number of bytes read so far."""
         left = len(self._memory.getvalue())
         return self._size_max - left
 
@@ -121,7 +121,7 @@ class _Reader(TCompactProtocol):  # type: ignore[misc]
         return key, value, size
 
     def _check(self, size: int, *kinds: int) -> None:
-        # Each element takes a byte at least, except the pseudo-type STOP, which takes none: a
-        # damaged length would otherwise be counted down for centuries.
+        # Each element takes at least a byte. The pseudo-type STOP takes none, so with a damaged length the
+        # reader would loop almost forever.
         if size > self._size_max or TType.STOP in kinds:
             raise Malformed(f"a collection claims {size} elements in {self._size_max} bytes")

@@ -1,1 +1,1 @@
-"""What is kept of the values of blocks beyond bounds, and how it is made and asked."""
+"""The index: data about the values of blocks beyond bounds, how it is built and how it is queried."""

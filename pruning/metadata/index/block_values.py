@@ -1,6 +1,6 @@
-"""What a block really holds: the distinct values of its columns, as Spark reads them.
+"""The distinct values of a block's columns, as Spark reads them.
 
-Where it is not certain that Arrow and Spark read the same values, nothing is concluded.
+A column is left out if it is not certain that Arrow and Spark read the same values.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,36 +15,36 @@ from pruning.expressions.types import Kind, Type
 from pruning.metadata.files.locations import locate
 from pruning.metadata.footers.evidence import provenance
 from pruning.metadata.footers.footer import Footer
-from pruning.metadata.footers.nested import Leaf
-from pruning.metadata.footers.physical_types import Converted, Form, Physical, form_of
+from pruning.metadata.footers.nested import SchemaLeaf
+from pruning.metadata.footers.physical_types import ColumnStorage, Converted, Physical, column_storage
 from pruning.metadata.index.buckets import Bucket, bucket_of
 from pruning.metadata.index.encodings import SAME_FROM
-from pruning.metadata.index.own_filters import Budget, Filter, own_filter
+from pruning.metadata.index.own_filters import BloomFilter, Budget, own_filter
 from pruning.metadata.table.schema import arrow_type
 
-# Longer lists fit no budget that is worth having, and many of them no memory: of a block with more values
-# a filter is made as soon as it has been read.
+# Longer lists fit no useful budget, and many of them would not fit in memory: a block with more values gets
+# a filter as soon as it has been read.
 DISTINCT_MAX = 65_536
 _NARROW_BITS = 32
 _NARROW = frozenset({Converted.INT_8, Converted.INT_16, Converted.UINT_8, Converted.UINT_16})
 
 
 @dataclass(frozen=True, slots=True)
-class Distinct:
-    """The values of one column in one block that are neither NULL nor NaN, each once, and their bucket.
+class DistinctValues:
+    """The distinct values of one column in one block, without NULL and NaN, and their hash bucket.
 
-    `values` is None where there are too many to be listed: then there is their filter, if the budget
-    bears one, and `count` is their number.
+    `values` is None if there are too many to list. Then `filter` is a filter of them, if the budget
+    allows one, and `count` is their number.
     """
 
     values: pa.Array | None
     bucket: Bucket | None
-    filter: Filter | None = None
+    filter: BloomFilter | None = None
     count: int = 0
 
     @classmethod
-    def of(cls, values: pa.Array, type_: Type, budget: Budget) -> "Distinct":
-        """Summarize a block that holds these values, each once, neither NULL nor NaN."""
+    def of(cls, values: pa.Array, type_: Type, budget: Budget) -> "DistinctValues":
+        """Summarize a block with these distinct values, which are neither NULL nor NaN."""
         bucket = bucket_of(values, type_) if len(values) > 1 else None
         if len(values) <= DISTINCT_MAX:
             return cls(values, bucket, count=len(values))
@@ -52,49 +52,49 @@ class Distinct:
 
 
 @dataclass(frozen=True, slots=True)
-class Indexable:
-    """A column of which it is certain how Spark reads its values."""
+class IndexableColumn:
+    """A column whose values Spark is certain to read as Arrow does."""
 
-    leaf: Leaf
-    form: Form
+    leaf: SchemaLeaf
+    storage: ColumnStorage
 
     @property
-    def narrow(self) -> bool:
-        """Whether more numbers can be stored than the type has: Spark and Arrow wrap them differently."""
+    def is_narrow(self) -> bool:
+        """True if stored numbers may exceed the type, so that Spark and Arrow wrap them differently."""
         logical = self.leaf.element.logicalType
         if logical is not None and logical.INTEGER is not None:
             return bool(logical.INTEGER.bitWidth < _NARROW_BITS)
         return self.leaf.element.converted_type in _NARROW
 
 
-def indexable(footer: Footer, names: Sequence[str] | None) -> dict[str, Indexable]:
-    """The file's columns that can be indexed, of those named or of all."""
-    found = {}
+def indexable_columns(footer: Footer, names: Sequence[str] | None) -> dict[str, IndexableColumn]:
+    """Return the columns of a file that can be indexed, among those named or among all."""
+    columns = {}
     for leaf in footer.leaves:
-        form = form_of(leaf.element)
-        # Arrow reads INT96 as nanoseconds, which wrap round.
-        if not leaf.flat or form is None or leaf.element.type == Physical.INT96:
+        storage = column_storage(leaf.element)
+        # Arrow reads INT96 as nanoseconds, which overflow.
+        if not leaf.is_flat or storage is None or leaf.element.type == Physical.INT96:
             continue
         if names is None or leaf.name in names:
-            found[leaf.name] = Indexable(leaf, form)
-    return found
+            columns[leaf.name] = IndexableColumn(leaf, storage)
+    return columns
 
 
-def contents(
+def row_group_values(
     file: str,
     footer: Footer,
-    columns: Mapping[str, Indexable],
+    columns: Mapping[str, IndexableColumn],
     bounded: Mapping[str, Sequence[bool]],
     budget: Budget,
-) -> Iterator[dict[str, Distinct | None]]:
-    """Per row group, the distinct values of each column; None of one that is not certain.
+) -> Iterator[dict[str, DistinctValues | None]]:
+    """Yield, for each row group, the distinct values of each column; None for a column that is uncertain.
 
     Args:
         file: Its path or URI.
-        footer: What it says of itself.
-        columns: As `indexable` finds them.
-        bounded: Per column and row group, whether both bounds are known.
-        budget: That of one column in one block.
+        footer: The file's footer.
+        columns: As `indexable_columns` returns them.
+        bounded: For each column and row group, whether both bounds are known.
+        budget: The budget of one column in one block.
     Raises:
         OSError, pa.ArrowException: the file cannot be read.
     """
@@ -103,31 +103,35 @@ def contents(
     with system.open_input_file(path) as handle, pq.ParquetFile(handle) as reader:
         for ordinal, group in enumerate(footer.row_groups):
             rows = reader.read_row_group(ordinal, columns=list(columns), use_threads=False)
-            found: dict[str, Distinct | None] = dict.fromkeys(columns)
+            values_by_column: dict[str, DistinctValues | None] = dict.fromkeys(columns)
             for name, column in columns.items():
-                inside = not column.narrow or bounded[name][ordinal]
-                named = rows.schema.get_all_field_indices(name)
-                if inside and len(named) == 1 and rows.num_rows == group.row_count:
-                    found[name] = _distinct(rows.column(named[0]), column.form.type, budget, rebased=rebased)
-            yield found
+                inside = not column.is_narrow or bounded[name][ordinal]
+                places = rows.schema.get_all_field_indices(name)
+                if inside and len(places) == 1 and rows.num_rows == group.row_count:
+                    values_by_column[name] = _certain_values(
+                        rows.column(places[0]), column.storage.type, budget, rebased=rebased
+                    )
+            yield values_by_column
 
 
-def _distinct(column: pa.ChunkedArray, type_: Type, budget: Budget, *, rebased: bool) -> Distinct | None:
+def _certain_values(
+    column: pa.ChunkedArray, type_: Type, budget: Budget, *, rebased: bool
+) -> DistinctValues | None:
     try:
-        values = distinct(column, type_)
+        values = distinct_values(column, type_)
     except pa.ArrowException:
-        # A value that the type does not have, such as a string that is not UTF-8.
+        # Some value is not one of the type, such as a string that is not UTF-8.
         return None
     if rebased and _may_be_rebased(values, type_):
         return None
-    return Distinct.of(values, type_, budget)
+    return DistinctValues.of(values, type_, budget)
 
 
-def distinct(column: pa.ChunkedArray, type_: Type) -> pa.Array:
-    """The distinct values of a column, as block metadata holds values of a type; 0.0 for -0.0.
+def distinct_values(column: pa.ChunkedArray, type_: Type) -> pa.Array:
+    """Return the distinct values of a column in block metadata's Arrow type; 0.0 stands for -0.0 too.
 
     Raises:
-        pa.ArrowException: some value is none of the type.
+        pa.ArrowException: some value is not one of the type.
     """
     values = pc.drop_null(pc.unique(column))
     if pa.types.is_dictionary(values.type):
@@ -143,7 +147,7 @@ def distinct(column: pa.ChunkedArray, type_: Type) -> pa.Array:
 
 
 def _may_be_rebased(values: pa.Array, type_: Type) -> bool:
-    """Whether Spark may read some of the values as other ones."""
+    """Tell whether Spark may shift some of the values to another calendar."""
     start = SAME_FROM.get(type_.kind)
     if start is None or not len(values):
         return False

@@ -1,7 +1,7 @@
-"""How a column's values were encoded before a filter hashed them: plain Parquet, one physical type.
+"""The encoding of a column's values before a filter hashes them: plain Parquet, of one physical type.
 
-Hashing the same number as another physical type gives another hash, so a filter is only believed where
-it is certain which bytes a value was.
+A number has another hash if it is stored as another physical type, so a filter is believed only if the
+bytes of a value are certain.
 """
 
 import functools
@@ -11,10 +11,10 @@ from decimal import Decimal
 from typing import Any
 
 from pruning.expressions.types import BYTES, Kind, Type, Value
-from pruning.metadata.footers.physical_types import Converted, Form, Physical
+from pruning.metadata.footers.physical_types import ColumnStorage, Converted, Physical
 
-# From these on Spark reads every stored date and instant as it is stored, in whichever calendar the file
-# is and in every zone: a day after 1582-10-15, in days, and one after 1900-01-01, in microseconds.
+# From these values on, Spark reads stored dates and instants unchanged, whatever the file's calendar and the
+# zone: days since 1582-10-15, and microseconds since a day after 1900-01-01.
 SAME_FROM = {
     Kind.DATE: -141_427,
     Kind.TIMESTAMP: -2_208_988_800_000_000 + 86_400_000_000,
@@ -29,13 +29,13 @@ _WIDE_DECIMAL_BYTES = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Encoding:
-    """A physical type, and what else decides the bytes.
+    """A physical type and the other properties that determine a value's bytes.
 
     Attributes:
         physical: Parquet's physical type.
-        size_bytes: Of a value of fixed length; 0 for the others.
-        unit: How many of the SQL type's units one stored unit is: 1,000 for milliseconds.
-        rebased: Whether Spark may read old dates and instants as others than those stored.
+        size_bytes: The size of values of fixed length; 0 for other types.
+        unit: The number of the SQL type's units in a stored unit: 1,000 for milliseconds.
+        rebased: True if Spark may shift old dates and instants on reading.
     """
 
     physical: Physical
@@ -45,13 +45,13 @@ class Encoding:
 
     @property
     def name(self) -> str:
-        """What block metadata keeps of it; `parsed` reads it."""
+        """The encoding as text for block metadata; `parse_encoding` reads it."""
         return f"{self.physical.name} {self.size_bytes} {self.unit} {int(self.rebased)}"
 
     def of(self, value: Value, type_: Type) -> tuple[bytes, ...] | None:
-        """Every way in which a row that equals `value` may be stored.
+        """Return all bytes that a row equal to `value` may be stored as.
 
-        None where that is not known, nothing where no stored value is read as this one.
+        None if they are unknown; empty if no stored value is read as this one.
         """
         if self.rebased and type_.kind in SAME_FROM and int(value) < SAME_FROM[type_.kind]:
             return None
@@ -59,10 +59,10 @@ class Encoding:
             wrong = self.physical is Physical.FIXED_LEN_BYTE_ARRAY and len(value) != self.size_bytes
             return () if wrong else (value,)
         if isinstance(value, float):
-            # Both zeros are equal, and their bytes are not.
+            # The two zeros are equal, but their bytes differ.
             zeros = (0.0, -0.0) if value == 0 else (value,)
             return tuple(struct.pack(_FLOATS[self.physical], number) for number in zeros)
-        return self._integer(_unscaled(value), signed=self.physical is Physical.FIXED_LEN_BYTE_ARRAY)
+        return self._integer(_unscaled_integer(value), signed=self.physical is Physical.FIXED_LEN_BYTE_ARRAY)
 
     def _integer(self, number: int, *, signed: bool) -> tuple[bytes, ...]:
         if signed:
@@ -71,14 +71,14 @@ class Encoding:
             return (number.to_bytes(self.size_bytes, "big", signed=True),) if fits else ()
         stored, rest = divmod(number, self.unit)
         bits = _BITS[self.physical]
-        # Unsigned integers share the bytes of negative ones.
+        # The upper half of the unsigned range has the bytes of negative numbers.
         fits = rest == 0 and -(1 << (bits - 1)) <= stored < 1 << bits
         return ((stored % (1 << bits)).to_bytes(bits // 8, "little"),) if fits else ()
 
 
 @functools.cache
-def parsed(name: str) -> Encoding | None:
-    """The encoding of a name; None for one that this version does not know."""
+def parse_encoding(name: str) -> Encoding | None:
+    """Parse the name of an encoding; None if this version does not know it."""
     try:
         physical, size_bytes, unit, rebased = name.split(" ")
         return Encoding(
@@ -88,13 +88,13 @@ def parsed(name: str) -> Encoding | None:
         return None
 
 
-def encoding_of(element: Any, form: Form, *, rebased: bool) -> Encoding | None:
-    """How the column of a schema element is hashed; None where values have no one encoding.
+def encoding_of(element: Any, storage: ColumnStorage, *, rebased: bool) -> Encoding | None:
+    """Return the encoding that a file's filter hashes; None if values have several encodings.
 
-    Booleans are not hashed; decimals of varying length and INT96 have several encodings.
+    Booleans are not hashed either; decimals of varying length and INT96 have several encodings.
     """
     physical = Physical(element.type)
-    kind = form.type.kind
+    kind = storage.type.kind
     if physical is Physical.FIXED_LEN_BYTE_ARRAY:
         return Encoding(physical=physical, size_bytes=element.type_length or 0)
     if physical is Physical.BYTE_ARRAY:
@@ -106,7 +106,7 @@ def encoding_of(element: Any, form: Form, *, rebased: bool) -> Encoding | None:
 
 
 def own_encoding(type_: Type) -> Encoding | None:
-    """How our own filters hash values of a type; None for booleans, of which there are two."""
+    """Return the encoding that our own filters hash; None for booleans, which need no filter."""
     if type_.kind is Kind.BOOLEAN:
         return None
     if type_.kind in BYTES:
@@ -121,7 +121,7 @@ def own_encoding(type_: Type) -> Encoding | None:
     return Encoding(physical=Physical.INT32 if narrow else Physical.INT64)
 
 
-def _unscaled(value: Value) -> int:
+def _unscaled_integer(value: Value) -> int:
     if isinstance(value, Decimal):
         sign, digits, _ = value.as_tuple()
         number = int("".join(map(str, digits)))

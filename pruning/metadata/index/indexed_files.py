@@ -1,4 +1,4 @@
-"""A process of its own that reads the values of some files: its input is JSON, its output Arrow."""
+"""A child process that indexes the values of some files: its input is JSON, its output Arrow."""
 
 import json
 import sys
@@ -14,30 +14,35 @@ from pruning.errors import InputError
 from pruning.expressions.types import Type
 from pruning.metadata.footers.footer import Footer, read_footer
 from pruning.metadata.index import bloom
-from pruning.metadata.index.block_values import Distinct, Indexable, contents, indexable
+from pruning.metadata.index.block_values import (
+    DistinctValues,
+    IndexableColumn,
+    indexable_columns,
+    row_group_values,
+)
 from pruning.metadata.index.encodings import own_encoding
-from pruning.metadata.index.file_filters import FILTER_BYTES_MAX, filters
-from pruning.metadata.index.membership_budget import kept, kept_filters
-from pruning.metadata.index.own_filters import BITS_WANTED, LAYOUT_BYTES, Budget, Filter, bytes_needed
+from pruning.metadata.index.file_filters import FILTER_BYTES_MAX, read_filters
+from pruning.metadata.index.membership_budget import budgeted_memberships, filter_memberships
+from pruning.metadata.index.own_filters import BITS_WANTED, LAYOUT_BYTES, BloomFilter, Budget, bytes_needed
 from pruning.metadata.table.blocks import Shard, shards
 from pruning.metadata.table.coverings import CELL_BYTES, CELLS_MAX, with_coverings
 from pruning.metadata.table.memberships import FIELD
 from pruning.metadata.table.points import file_coverings
-from pruning.metadata.table.reading import Outcome, to_bytes
-from pruning.metadata.table.structs import field_of, made_of
+from pruning.metadata.table.reading import ReadResult, to_bytes
+from pruning.metadata.table.structs import field_of, make_struct
 from pruning.rules.sets.regions import CoordinatePair
 
 _LOCATORS = ("file", "row_group", "row_count")
 _UNFITTING = b"skipproof.unfitting"
 
 
-class Unfitting(NamedTuple):
-    """Blocks of one column of which nothing but a bucket is kept, and how many bytes would change that.
+class UnfittingBlocks(NamedTuple):
+    """The blocks of one column whose values do not fit in the budget, and the budget they would need.
 
     Attributes:
-        blocks: How many there are.
-        filter_bytes: The `bytes_per_block` that leaves room for a filter of each of them.
-        good_filter_bytes: The same, for filters that are hardly ever wrong.
+        blocks: The number of these blocks.
+        filter_bytes: The `bytes_per_block` with which each of them gets a filter.
+        good_filter_bytes: The same, for filters with few false positives.
     """
 
     blocks: int
@@ -47,15 +52,15 @@ class Unfitting(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """One file's blocks: their locators, the types of the columns, and what is known of each, by block.
+    """One file's blocks: their locators, the columns' types, and the values or filters of each block.
 
-    `coverings` are those of the pairs of columns asked for.
+    `coverings` has those of the requested pairs of columns.
     """
 
     name: str
     locators: pa.Table
     types: dict[str, Type]
-    found: list[dict[str, Distinct | None]] | list[dict[str, Filter]]
+    contents: list[dict[str, DistinctValues | None]] | list[dict[str, BloomFilter]]
     coverings: Mapping[CoordinatePair, pa.ListArray]
 
 
@@ -67,10 +72,10 @@ def index_files(
     bytes_per_block: int,
     bits_per_value: float = 0,
     read_data: bool,
-) -> Outcome:
+) -> ReadResult:
     """Index the values of files, as the arguments of `pruning.index` describe.
 
-    The metadata of each shard's schema says of which columns nothing fitted: `unfitting` reads it.
+    The schema of each shard records the columns with unfitting blocks; `unfitting_columns` reads them.
     """
     failures: dict[str, str] = {}
     budget = Budget(bytes_per_block, bits_per_value)
@@ -80,110 +85,116 @@ def index_files(
     for file in files:
         try:
             coverings = file_coverings(file, pairs, cells_max=cells_max) if cells_max else {}
-            read = _read(file, columns, coverings, None if not read_data else budget)
+            read = _read_values(file, columns, coverings, None if not read_data else budget)
         except InputError as error:
             failures[file] = str(error)
         except (OSError, pa.ArrowException) as error:
             failures[file] = f"{file}: its data cannot be read ({str(error).splitlines()[0]}); leave it out"
         else:
             alike.setdefault(tuple(read.types.items()), []).append(read)
-    return Outcome([_shard(members, budget) for members in alike.values()], failures)
+    return ReadResult([_make_shard(members, budget) for members in alike.values()], failures)
 
 
-def unfitting(table: pa.Table) -> dict[str, Unfitting]:
-    """By column, the blocks of a shard that `index_files` gave of which the budget bore no values."""
-    said = (table.schema.metadata or {}).get(_UNFITTING, b"{}")
-    return {name: Unfitting(*numbers) for name, numbers in json.loads(said).items()}
+def unfitting_columns(table: pa.Table) -> dict[str, UnfittingBlocks]:
+    """Return, by column, the blocks of a shard by `index_files` whose values did not fit in the budget."""
+    numbers_by_column = (table.schema.metadata or {}).get(_UNFITTING, b"{}")
+    return {name: UnfittingBlocks(*numbers) for name, numbers in json.loads(numbers_by_column).items()}
 
 
-def _read(
+def _read_values(
     file: str,
     columns: Sequence[str] | None,
     coverings: Mapping[CoordinatePair, pa.ListArray],
     budget: Budget | None,
 ) -> _File:
-    """Summarize a file's values; without a budget for its data, take the filters that it brings along."""
+    """Summarize a file's values; without a budget, take the filters that the file has."""
     footer = read_footer(file)
-    named = indexable(footer, columns)
-    bounded, locators = _bounded(file, footer, named)
-    found: list[dict[str, Distinct | None]] | list[dict[str, Filter]]
+    indexable = indexable_columns(footer, columns)
+    bounded, locators = _row_groups_with_bounds(file, footer, indexable)
+    contents: list[dict[str, DistinctValues | None]] | list[dict[str, BloomFilter]]
     if budget is None:
-        found = filters(file, footer, named, bounded)
+        contents = read_filters(file, footer, indexable, bounded)
     else:
-        found = list(contents(file, footer, named, bounded, budget))
-    types = {name: column.form.type for name, column in named.items()}
-    return _File(file, locators, types, found, coverings)
+        contents = list(row_group_values(file, footer, indexable, bounded, budget))
+    types = {name: column.storage.type for name, column in indexable.items()}
+    return _File(file, locators, types, contents, coverings)
 
 
-def _bounded(
-    file: str, footer: Footer, columns: Mapping[str, Indexable]
+def _row_groups_with_bounds(
+    file: str, footer: Footer, columns: Mapping[str, IndexableColumn]
 ) -> tuple[dict[str, list[bool]], pa.Table]:
-    """Per column and row group, whether both bounds are known; and the row groups' locators."""
+    """Return, for each column and row group, whether both bounds are known; and the locators."""
     (part,) = shards([(file, footer)])
-    known = part.table.column("columns").combine_chunks()
+    facts = part.table.column("columns").combine_chunks()
     bounded = {}
     for name in columns:
-        struct = field_of(known, name)
+        struct = field_of(facts, name)
         both = pc.and_(pc.is_valid(field_of(struct, "min")), pc.is_valid(field_of(struct, "max")))
         bounded[name] = both.to_pylist()
     return bounded, part.table.select(list(_LOCATORS))
 
 
-def _shard(members: list[_File], budget: Budget) -> Shard:
-    """What is kept of files whose columns are the same."""
+def _make_shard(members: list[_File], budget: Budget) -> Shard:
+    """Make the shard of files that have the same columns."""
     types = members[0].types
     table = pa.concat_tables([member.locators for member in members]).combine_chunks()
     rows = table.column("row_count").to_pylist()
     structs, left_out = {}, {}
     for name, type_ in types.items():
-        found = [block.get(name) for member in members for block in member.found]
-        structs[name] = _kept(found, type_, rows, budget)
-        unfit = _unfitting(found, structs[name]) if own_encoding(type_) is not None else None
+        contents = [block.get(name) for member in members for block in member.contents]
+        structs[name] = _memberships(contents, type_, rows, budget)
+        unfit = _unfitting_blocks(contents, structs[name]) if own_encoding(type_) is not None else None
         if unfit is not None:
             left_out[name] = unfit
-    lanes = made_of(structs, len(table))
+    lanes = make_struct(structs, len(table))
     coverings = {
         pair: pa.concat_arrays([member.coverings[pair] for member in members])
         for pair in members[0].coverings
     }
-    known = with_coverings(table.append_column(FIELD, lanes), coverings)
-    known = known.replace_schema_metadata({_UNFITTING: json.dumps(left_out)})
-    return Shard(tuple(member.name for member in members), known)
+    indexed = with_coverings(table.append_column(FIELD, lanes), coverings)
+    indexed = indexed.replace_schema_metadata({_UNFITTING: json.dumps(left_out)})
+    return Shard(tuple(member.name for member in members), indexed)
 
 
-def _kept(
-    found: Sequence[Distinct | Filter | None], type_: Type, rows: Sequence[int], budget: Budget
+def _memberships(
+    contents: Sequence[DistinctValues | BloomFilter | None], type_: Type, rows: Sequence[int], budget: Budget
 ) -> pa.StructArray:
-    own = [one if isinstance(one, Distinct) else None for one in found]
-    if any(own):
-        return kept(own, type_, budget)
-    theirs = [one if isinstance(one, Filter) else None for one in found]
-    # How many values a filter holds is not known, but there are no more than rows.
-    return kept_filters(theirs, type_, [budget.bytes_for_filter(count) for count in rows])
+    distinct = [block if isinstance(block, DistinctValues) else None for block in contents]
+    if any(distinct):
+        return budgeted_memberships(distinct, type_, budget)
+    filters = [block if isinstance(block, BloomFilter) else None for block in contents]
+    # The number of values in a file's filter is unknown, but it is at most the number of rows.
+    return filter_memberships(filters, type_, [budget.bytes_for_filter(count) for count in rows])
 
 
-def _unfitting(found: Sequence[Distinct | Filter | None], kept: pa.StructArray) -> Unfitting | None:
-    """The blocks with values of which neither a list nor a filter is kept."""
-    parts = [field_of(kept, name).is_null() for name in ("dictionary", "rare", "filter")]
+def _unfitting_blocks(
+    contents: Sequence[DistinctValues | BloomFilter | None], memberships: pa.StructArray
+) -> UnfittingBlocks | None:
+    """Return the blocks with values that have neither a list nor a filter; None if there are none."""
+    parts = [field_of(memberships, name).is_null() for name in ("dictionary", "rare", "filter")]
     nothing = reduce(pc.and_, parts).to_pylist()
-    needs = [_needs(one) for one, unfit in zip(found, nothing, strict=True) if one is not None and unfit]
+    needs = [
+        _bytes_needed(block)
+        for block, unfit in zip(contents, nothing, strict=True)
+        if block is not None and unfit
+    ]
     needs = [need for need in needs if need[1]]
     if not needs:
         return None
-    return Unfitting(len(needs), *(max(sizes) for sizes in zip(*needs, strict=True)))
+    return UnfittingBlocks(len(needs), *(max(sizes) for sizes in zip(*needs, strict=True)))
 
 
-def _needs(one: Distinct | Filter) -> tuple[int, int]:
-    """The `bytes_per_block` with which a filter of the block is kept, and that of a good one."""
-    if isinstance(one, Distinct):
-        return bytes_needed(one.count), bytes_needed(one.count, bits=BITS_WANTED)
-    small = bloom.folded(one.bits, FILTER_BYTES_MAX)
+def _bytes_needed(block: DistinctValues | BloomFilter) -> tuple[int, int]:
+    """Return the `bytes_per_block` with which a block gets a filter, and with which it gets a good one."""
+    if isinstance(block, DistinctValues):
+        return bytes_needed(block.count), bytes_needed(block.count, bits=BITS_WANTED)
+    small = bloom.fold_filter(block.bits, FILTER_BYTES_MAX)
     size = 0 if small is None else LAYOUT_BYTES + len(small)
     return size, size
 
 
-def _answer(outcome: Outcome) -> bytes:
-    """The outcome as a stream: a row per shard, then one per failure."""
+def _to_stream(outcome: ReadResult) -> bytes:
+    """Write the outcome as an Arrow stream: a row per shard, then a row per failure."""
     schema = pa.schema(
         [("files", pa.list_(pa.string())), ("blocks", pa.large_binary()), ("failure", pa.string())]
     )
@@ -196,5 +207,5 @@ def _answer(outcome: Outcome) -> bytes:
 
 
 if __name__ == "__main__":
-    asked = json.load(sys.stdin)
-    sys.stdout.buffer.write(_answer(index_files(asked.pop("files"), **asked)))
+    arguments = json.load(sys.stdin)
+    sys.stdout.buffer.write(_to_stream(index_files(arguments.pop("files"), **arguments)))

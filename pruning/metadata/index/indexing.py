@@ -1,6 +1,6 @@
-"""Indexing files: reads their values once, and keeps beside them what tells in which blocks they are.
+"""Indexing: reads the values of files once, and stores beside the files which blocks hold them.
 
-Reading foreign data may end a process, so another one does it: of files that end it nothing is kept.
+Reading untrusted data may end a process, so child processes read it; a file that ends one is not indexed.
 """
 
 import json
@@ -16,35 +16,35 @@ import pyarrow as pa
 
 from pruning.arguments import check_flag, check_number, check_sequence, check_texts
 from pruning.errors import InputError
-from pruning.metadata.files.listing import Listed, Listing, Paths, list_files
+from pruning.metadata.files.listing import ListedFile, Listing, Paths, list_files
 from pruning.metadata.footers.footer import read_footer
-from pruning.metadata.index.block_values import indexable
-from pruning.metadata.index.indexed_files import Unfitting, unfitting
+from pruning.metadata.index.block_values import indexable_columns
+from pruning.metadata.index.indexed_files import UnfittingBlocks, unfitting_columns
 from pruning.metadata.index.own_filters import BITS_MAX, BITS_WANTED, BYTES_MAX, BYTES_PER_BLOCK, Budget
 from pruning.metadata.table import cache
 from pruning.metadata.table.blocks import Shard
-from pruning.metadata.table.coverings import available, coverings_of
+from pruning.metadata.table.coverings import coverings_of, is_available
 from pruning.metadata.table.memberships import FIELD, value_type
-from pruning.metadata.table.reading import Outcome, from_bytes
+from pruning.metadata.table.reading import ReadResult, from_bytes
 from pruning.metadata.table.schema import is_nested
 from pruning.metadata.table.structs import field_of, whole
 
-# What one process reads, and how long it may take. A value is rare or frequent among these blocks.
+# The limits of a batch, which one process reads. Values are rare or frequent among the blocks of a batch.
 _BATCH_BYTES = 256 << 20
 _BATCH_FILES = 500
 _BATCH_SECONDS_MAX = 3_600
 _PROCESSES_MAX = 4
-# Of so many files the columns are looked up, to say which there are.
+# The number of files whose columns are named in an error about a missing column.
 _NAMING_FILES = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnIndex:
-    """The index of one column: in how many blocks which part is kept, and its size.
+    """The index of one column: the number of blocks that have each part, and the size.
 
-    Of `unfitting` blocks no values are kept, because neither a list nor a filter fits into
-    `bytes_bound`; with `filter_bytes` a filter does, with `good_filter_bytes` one that is hardly ever
-    wrong. Both are 0 where everything fits.
+    `unfitting` is the number of blocks for which neither a list nor a filter fits in `bytes_bound`. A
+    filter fits in `filter_bytes`, and one with few false positives in `good_filter_bytes`; both are 0 if
+    everything fits.
     """
 
     name: str
@@ -62,7 +62,7 @@ class ColumnIndex:
 
     @property
     def shortage(self) -> str | None:
-        """One sentence on the blocks of which nothing fits, and on what a filter needs."""
+        """A sentence about the blocks for which nothing fits, and the bytes that a filter needs."""
         if not self.unfitting:
             return None
         good = (
@@ -76,7 +76,7 @@ class ColumnIndex:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointIndex:
-    """What is kept of a latitude and a longitude: in how many blocks, and its size."""
+    """The index of a latitude and a longitude: the number of blocks with a covering, and the size."""
 
     names: tuple[str, str]
     blocks: int
@@ -85,7 +85,7 @@ class PointIndex:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexReport:
-    """What was indexed. `failures` has a sentence about each file of which nothing is kept."""
+    """A report on what was indexed; `failures` has a sentence about each file that was not."""
 
     files: int
     blocks: int
@@ -95,7 +95,7 @@ class IndexReport:
     points: tuple[PointIndex, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
-        """The report as JSON holds it."""
+        """Return the report as JSON-ready values."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -124,25 +124,34 @@ def index(
     bits_per_value: float | None = None,
     read_data: bool = True,
 ) -> IndexReport:
-    """Keep beside Parquet files which values their blocks hold; `collect`, `prune` and `classify` use it.
+    """Index Parquet files: store beside them which values their blocks hold, to skip more blocks.
 
     Args:
-        paths: As for `collect`; local files only.
-        columns: Top-level columns by exact name; None is all of them.
-        points: Pairs of top-level columns of doubles that are a latitude and a longitude, in degrees:
-            of those, where on the globe each block's points lie.
-        bytes_per_block: What may be kept of one column in one block, >= 0; None is 1,024. Where not even
-            a bloom filter fits, the report says so, and how many bytes one needs.
-        bits_per_value: A bloom filter may take so many bits for each distinct value of its block where
-            that is more than `bytes_per_block`, 0 to 64; below 5 there is none. None is 12 for columns
-            that are named in `columns` if `bytes_per_block` is None, too, and otherwise 0.
-        read_data: Whether to read the columns; without, only the files' own bloom filters are kept.
+        paths: As for `pruning.collect`; local files only.
+        columns: Top-level columns by exact name; None means all of them.
+        points: Pairs of top-level columns of doubles, a latitude and a longitude in degrees, for which
+            the cells of the globe that hold each block's points are stored.
+        bytes_per_block: The most bytes for one column in one block, >= 0; None is 1,024. If not even a
+            bloom filter fits, the report says so, and how many bytes one needs.
+        bits_per_value: The bits for each distinct value, 0 to 64, that a bloom filter may take even if
+            that exceeds `bytes_per_block`; below 5 it has no effect. None is 12 if `columns` is given and
+            `bytes_per_block` is None, and otherwise 0.
+        read_data: Whether to read the columns; if False, only the files' own bloom filters are indexed.
     Raises:
         InputError: an argument is of a wrong type or out of range, a path is missing or not local, a
             column is in no file, no file can be read, or the index cannot be written.
+    Example:
+        >>> import pruning, pyarrow as pa, pyarrow.parquet as pq, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> pq.write_table(pa.table({"x": [1, 9, 2, 8]}), f"{folder.name}/t.parquet", row_group_size=2)
+        >>> report = pruning.index(folder.name)
+        >>> report.columns[0].dictionary, report.columns[0].blocks
+        (2, 2)
+        >>> [block["x"]["dictionary"] for block in pruning.collect(folder.name)["memberships"].to_pylist()]
+        [[1, 9], [2, 8]]
     """
     _check_arguments(columns, points, bytes_per_block, bits_per_value, read_data)
-    if points and not available():
+    if points and not is_available():
         raise InputError("Coverings need the package s2geometry: run `pip install 'skipproof[geo]'`.")
     budget = _budget(bytes_per_block, bits_per_value, named=columns is not None)
     for name in columns or ():
@@ -152,10 +161,12 @@ def index(
     if listing.parent is None:
         raise InputError("An index is kept beside local files only; name a local path")
     options = {"columns": None if columns is None else list(columns), **asdict(budget)}
-    outcome = _indexed(listing.files, {**options, "read_data": read_data, "points": list(map(list, points))})
-    _check(outcome, listing, columns, points)
-    for place in _places(listing):
-        _keep(place, outcome.shards)
+    outcome = _index_in_processes(
+        listing.files, {**options, "read_data": read_data, "points": list(map(list, points))}
+    )
+    _check_outcome(outcome, listing, columns, points)
+    for place in _listings(listing):
+        _store(place, outcome.shards)
     return _report(outcome, budget)
 
 
@@ -179,23 +190,23 @@ def _check_arguments(
 
 
 def _budget(bytes_per_block: int | None, bits_per_value: float | None, *, named: bool) -> Budget:
-    """The budget that the arguments of `index` mean."""
+    """Return the budget that the arguments of `index` stand for."""
     if bits_per_value is None:
         bits_per_value = BITS_WANTED if named and bytes_per_block is None else 0
     return Budget(BYTES_PER_BLOCK if bytes_per_block is None else int(bytes_per_block), float(bits_per_value))
 
 
-def _indexed(files: Sequence[Listed], options: dict[str, object]) -> Outcome:
-    """What other processes make of the files, a batch at a time."""
-    outcome = Outcome([], {})
+def _index_in_processes(files: Sequence[ListedFile], options: dict[str, object]) -> ReadResult:
+    """Index the files in child processes, a batch at a time."""
+    outcome = ReadResult([], {})
     with ThreadPoolExecutor(min(_PROCESSES_MAX, os.cpu_count() or 1)) as pool:
-        for part in pool.map(lambda batch: _batch(batch, options, _in_process), _batches(files)):
+        for part in pool.map(lambda batch: _index_batch(batch, options, _run_process), _batches(files)):
             outcome.shards.extend(part.shards)
             outcome.failures.update(part.failures)
     return outcome
 
 
-def _batches(files: Sequence[Listed]) -> list[list[str]]:
+def _batches(files: Sequence[ListedFile]) -> list[list[str]]:
     batches: list[list[str]] = []
     size = 0
     for listed in files:
@@ -207,28 +218,28 @@ def _batches(files: Sequence[Listed]) -> list[list[str]]:
     return batches
 
 
-Run = Callable[[list[str], dict[str, object]], Outcome | str]
+Run = Callable[[list[str], dict[str, object]], ReadResult | str]
 
 
-def _batch(files: list[str], options: dict[str, object], run: Run) -> Outcome:
-    """What is made of some files; those that end the process are found by halving."""
+def _index_batch(files: list[str], options: dict[str, object], run: Run) -> ReadResult:
+    """Index some files; if they end the process, halve the batch to find the file that does."""
     answer = run(files, options)
-    if isinstance(answer, Outcome):
+    if isinstance(answer, ReadResult):
         return answer
     if len(files) == 1:
-        return Outcome([], {files[0]: f"{files[0]}: {answer}"})
+        return ReadResult([], {files[0]: f"{files[0]}: {answer}"})
     middle = len(files) // 2
-    halves = [_batch(half, options, run) for half in (files[:middle], files[middle:])]
+    halves = [_index_batch(half, options, run) for half in (files[:middle], files[middle:])]
     failures = {file: sentence for half in halves for file, sentence in half.failures.items()}
-    return Outcome([part for half in halves for part in half.shards], failures)
+    return ReadResult([part for half in halves for part in half.shards], failures)
 
 
-def _in_process(files: list[str], options: dict[str, object]) -> Outcome | str:
-    """What a process of its own makes of the files; what became of it if it did not end well."""
+def _run_process(files: list[str], options: dict[str, object]) -> ReadResult | str:
+    """Index the files in a child process; if it fails, return the reason as text."""
     command = (sys.executable, "-m", "pruning.metadata.index.indexed_files")
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command,
             input=json.dumps({"files": files, **options}).encode(),
             env=environment,
@@ -238,11 +249,11 @@ def _in_process(files: list[str], options: dict[str, object]) -> Outcome | str:
         )
     except subprocess.TimeoutExpired:
         return f"reading its data took more than {_BATCH_SECONDS_MAX:,} s; leave it out"
-    if done.returncode:
-        return f"reading its data ended the process that did (exit status {done.returncode}); leave it out"
-    with pa.ipc.open_stream(done.stdout) as reader:
+    if process.returncode:
+        return f"reading its data ended the process that did (exit status {process.returncode}); leave it out"
+    with pa.ipc.open_stream(process.stdout) as reader:
         answers = reader.read_all()
-    outcome = Outcome([], {})
+    outcome = ReadResult([], {})
     for names, blocks, failure in zip(*(answers.column(name) for name in answers.schema.names), strict=True):
         if failure.is_valid:
             outcome.failures[names.as_py()[0]] = failure.as_py()
@@ -251,39 +262,40 @@ def _in_process(files: list[str], options: dict[str, object]) -> Outcome | str:
     return outcome
 
 
-def _check(
-    outcome: Outcome, listing: Listing, columns: Sequence[str] | None, points: Sequence[tuple[str, str]]
+def _check_outcome(
+    outcome: ReadResult, listing: Listing, columns: Sequence[str] | None, points: Sequence[tuple[str, str]]
 ) -> None:
     if len(outcome.failures) == len({listed.file for listed in listing.files}):
         raise InputError(next(iter(outcome.failures.values())))
-    found = {field.name for part in outcome.shards for field in part.table.schema.field(FIELD).type}
+    indexed_names = {field.name for part in outcome.shards for field in part.table.schema.field(FIELD).type}
     for name in columns or ():
-        if name not in found:
+        if name not in indexed_names:
             raise InputError(
-                f"Column {name!r} is in no file as one that can be indexed; there are {_names(outcome)}"
+                f"Column {name!r} is in no file as one that can be indexed; "
+                f"there are {_indexable_names(outcome)}"
             )
     for names in points:
-        if not any(point.names == tuple(names) for point in _points(outcome)):
+        if not any(point.names == tuple(names) for point in _point_reports(outcome)):
             raise InputError(f"No file has {names[0]!r} and {names[1]!r} as two columns of doubles")
 
 
-def _names(outcome: Outcome) -> list[str]:
-    """The columns that can be indexed, by some of the files."""
+def _indexable_names(outcome: ReadResult) -> list[str]:
+    """Return the columns that can be indexed in the first of the files."""
     some = [part.files[0] for part in outcome.shards][:_NAMING_FILES]
-    return sorted({name for file in some for name in indexable(read_footer(file), None)})
+    return sorted({name for file in some for name in indexable_columns(read_footer(file), None)})
 
 
-def _places(listing: Listing) -> list[Listing]:
-    """The listing as the caller gave it, and as one who names the same files one by one."""
+def _listings(listing: Listing) -> list[Listing]:
+    """Return the listing, and that of the same files named one by one if it has another cache directory."""
     by_file = list_files([listed.file for listed in listing.files], patterns=False)
     return [listing] if by_file.parent == listing.parent else [listing, by_file]
 
 
-def _keep(listing: Listing, shards: list[Shard]) -> None:
+def _store(listing: Listing, shards: list[Shard]) -> None:
     cache.update(cache.open_cache(listing, cache.INDEX), listing, shards)
-    kept = cache.open_cache(listing, cache.INDEX)
-    known = {file for part in cache.reusable(kept, listing) for file in part.files}
-    lost = {file for part in shards for file in part.files} - known
+    stored = cache.open_cache(listing, cache.INDEX)
+    stored_files = {file for part in cache.reusable_shards(stored, listing) for file in part.files}
+    lost = {file for part in shards for file in part.files} - stored_files
     if lost:
         raise InputError(
             f"{min(lost)}: its index could not be kept below {listing.parent}; "
@@ -291,20 +303,21 @@ def _keep(listing: Listing, shards: list[Shard]) -> None:
         )
 
 
-def _report(outcome: Outcome, budget: Budget) -> IndexReport:
+def _report(outcome: ReadResult, budget: Budget) -> IndexReport:
     tables = [part.table for part in outcome.shards]
     parts: dict[tuple[str, str], list[pa.StructArray]] = {}
-    left_out: dict[tuple[str, str], list[Unfitting]] = {}
+    left_out: dict[tuple[str, str], list[UnfittingBlocks]] = {}
     for table in tables:
-        memberships, unfit = whole(table.column(FIELD)), unfitting(table)
+        memberships, unfit = whole(table.column(FIELD)), unfitting_columns(table)
         for field in memberships.type:
             key = (field.name, value_type(field.type).sql)
             parts.setdefault(key, []).append(field_of(memberships, field.name))
             left_out.setdefault(key, []).extend([unfit[field.name]] if field.name in unfit else [])
     columns = tuple(
-        _column(name, type_, lanes, left_out[name, type_], budget) for (name, type_), lanes in parts.items()
+        _column_report(name, type_, lanes, left_out[name, type_], budget)
+        for (name, type_), lanes in parts.items()
     )
-    points = _points(outcome)
+    points = _point_reports(outcome)
     size_bytes = [column.bytes_per_block * column.blocks for column in columns]
     size_bytes += [point.bytes_per_block * point.blocks for point in points]
     return IndexReport(
@@ -317,25 +330,25 @@ def _report(outcome: Outcome, budget: Budget) -> IndexReport:
     )
 
 
-def _points(outcome: Outcome) -> tuple[PointIndex, ...]:
-    """What is kept of each pair of columns of which some block has a covering."""
+def _point_reports(outcome: ReadResult) -> tuple[PointIndex, ...]:
+    """Return a report for each pair of columns for which some block has a covering."""
     parts: dict[tuple[str, str], list[pa.ListArray]] = {}
     for part in outcome.shards:
         for pair, lists in coverings_of(part.table).items():
             parts.setdefault((pair.latitude, pair.longitude), []).append(lists)
-    found = []
-    for names, known in parts.items():
-        covered = sum(len(lists) - lists.null_count for lists in known)
+    reports = []
+    for names, parts_of_pair in parts.items():
+        covered = sum(len(lists) - lists.null_count for lists in parts_of_pair)
         if covered:
-            size = sum(lists.nbytes for lists in known)
-            found.append(PointIndex(names=names, blocks=covered, bytes_per_block=size / covered))
-    return tuple(found)
+            size = sum(lists.nbytes for lists in parts_of_pair)
+            reports.append(PointIndex(names=names, blocks=covered, bytes_per_block=size / covered))
+    return tuple(reports)
 
 
-def _column(
-    name: str, type_: str, parts: list[pa.StructArray], left_out: list[Unfitting], budget: Budget
+def _column_report(
+    name: str, type_: str, parts: list[pa.StructArray], left_out: list[UnfittingBlocks], budget: Budget
 ) -> ColumnIndex:
-    def told(part: str) -> int:
+    def block_count(part: str) -> int:
         return sum(len(lanes) - field_of(lanes, part).null_count for lanes in parts)
 
     blocks = sum(map(len, parts))
@@ -343,10 +356,10 @@ def _column(
         name=name,
         type=type_,
         blocks=blocks,
-        dictionary=told("dictionary"),
-        rare=told("rare"),
-        filter=told("filter"),
-        bucket=told("bucket"),
+        dictionary=block_count("dictionary"),
+        rare=block_count("rare"),
+        filter=block_count("filter"),
+        bucket=block_count("bucket"),
         bytes_per_block=sum(lanes.nbytes for lanes in parts) / max(1, blocks),
         unfitting=sum(unfit.blocks for unfit in left_out),
         bytes_bound=budget.bytes_per_block,

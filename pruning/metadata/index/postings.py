@@ -1,8 +1,8 @@
-"""Rare values: those that few blocks hold are listed block by block, those that many hold once.
+"""Rare and frequent values: rare ones are listed for each block, frequent ones once for all blocks.
 
-What point lookups look for is mostly rare. Where the lists of all values would be too long, those
-without the frequent values are often short ([M] 5.3.5): a rare value is then found in its blocks alone,
-and one that is neither rare nor frequent in none.
+Point lookups mostly look for rare values. If the lists of all values are too long, those without the
+frequent values are often short enough ([M] 5.3.5). Then a lookup of a rare value keeps the blocks that
+hold it, and a lookup of a value that is neither rare nor frequent keeps none.
 """
 
 from dataclasses import dataclass
@@ -13,27 +13,28 @@ import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
-    """Which values are frequent, and which entries of the blocks' lists remain."""
+class FrequencySplit:
+    """Flags of the values that are frequent, and of the entries of the blocks' lists that are rare."""
 
     frequent: np.ndarray
     kept: np.ndarray
 
 
-def split(codes: np.ndarray, sizes: np.ndarray, code_bytes: int, *, bytes_max: int) -> Split | None:
-    """The values in as many blocks as the budget bears are rare, the others frequent.
+def split_by_frequency(
+    codes: np.ndarray, sizes: np.ndarray, code_bytes: int, *, bytes_max: int
+) -> FrequencySplit | None:
+    """Split values into rare and frequent ones, with as many rare ones as the budget allows.
 
     Args:
-        codes: The blocks' lists one after another, each value at most once a block, as places in
-            `sizes`.
-        sizes: The bytes that each value takes, wherever it is kept: once.
-        code_bytes: What an entry takes besides.
-        bytes_max: What all lists and the frequent values may take together.
+        codes: The blocks' lists one after another, as indices in `sizes`; each value at most once a block.
+        sizes: The bytes of each value, which is stored once.
+        code_bytes: The additional bytes of each entry.
+        bytes_max: The most bytes for all lists and the frequent values together.
     Returns:
-        Flags of the values and of the entries; None where nothing fits the budget.
+        Flags of the values and of the entries; None if no split fits the budget.
     """
     blocks = np.bincount(codes, minlength=len(sizes))
-    # By how many blocks hold a value: what it costs as a rare one, and as a frequent one.
+    # By the number of blocks that hold a value: its bytes as a rare value, and as a frequent one.
     as_rare = np.cumsum(np.bincount(blocks, weights=blocks * code_bytes + sizes))
     as_frequent = np.bincount(blocks, weights=sizes)
     as_frequent = as_frequent.sum() - np.cumsum(as_frequent)
@@ -41,17 +42,17 @@ def split(codes: np.ndarray, sizes: np.ndarray, code_bytes: int, *, bytes_max: i
     if not len(affordable):
         return None
     frequent = blocks > affordable[-1]
-    return Split(frequent, ~frequent[codes])
+    return FrequencySplit(frequent, ~frequent[codes])
 
 
 def frequent_values(stream: bytes) -> pa.Array:
-    """The values that many blocks hold, as `frequent_stream` wrote them."""
+    """Read the frequent values that `frequent_stream` wrote."""
     with pa.ipc.open_stream(stream) as reader:
         return reader.read_all().column(0).combine_chunks()
 
 
 def frequent_stream(values: pa.Array) -> bytes:
-    """Values as an Arrow stream, which has their type."""
+    """Write values as an Arrow stream, which includes their type."""
     sink = pa.BufferOutputStream()
     table = pa.table({"value": values})
     with pa.ipc.new_stream(sink, table.schema) as writer:

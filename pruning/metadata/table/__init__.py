@@ -1,1 +1,1 @@
-"""The table of blocks: its shape, how it is collected, and where it is kept."""
+"""The table of block metadata: its schema, its collection and its caches."""

@@ -1,18 +1,17 @@
-"""What is known of files between runs, in a hidden directory beside the data: `BLOCKS` and `INDEX`.
+"""The caches of block metadata (`BLOCKS`) and of indexes (`INDEX`), in a hidden directory beside the data.
 
-What was kept of a file is used while the file's size and modification time are what they were. So
-a file that is rewritten in place with the same size within the resolution of the file system's
-clock, or whose time is set back on purpose, is not noticed: `verify` compares with the footers.
-Whoever may write beside the data may also write false metadata here, as they may write false data.
+The entry of a file is used while the file's size and modification time are unchanged. So a file that is
+rewritten in place with the same size within the resolution of the file system's clock, or whose time is
+set back on purpose, is not noticed; `verify` compares the cache with the footers. Anyone who may write
+beside the data may write false metadata here, just as they may write false data.
 
-Only local directories have a cache, and none stands in a file system's root. It is written
-beside its place and then renamed. One that cannot be read, or that another version of this package
-wrote, counts as empty; one that cannot be written is not missed.
+Only local directories have a cache, except the root of a file system. It is written to a temporary file
+and then renamed. A cache that cannot be read, or that another version of this package wrote, counts as
+empty; failing to write one is no error.
 
-Files of one partition, below a directory named `name=value`, are looked up in the table's cache, too,
-and kept there where there is one that can be written. Whoever may read the data profits: a cache has
-the modes and the group of the directory it stands in, but nobody may read it who may not read all the
-files that it tells of.
+Files of one partition, below a directory named `name=value`, are also looked up in the table's cache, and
+stored there if it exists and can be written. A cache has the modes and the group of its directory, so that
+other readers of the data can use it, but only those who may read all the files that it describes.
 """
 
 import contextlib
@@ -30,34 +29,35 @@ from pathlib import Path
 import pyarrow as pa
 
 from pruning.errors import InputError
-from pruning.metadata.files.listing import Listed, Listing
+from pruning.metadata.files.listing import ListedFile, Listing
 from pruning.metadata.files.locations import CACHE_DIRECTORY
 from pruning.metadata.table.blocks import Shard, rename, unite
 from pruning.metadata.table.comparable import comparable_in_all, with_comparable
 from pruning.metadata.table.reading import from_bytes, to_bytes
 
 DIRECTORY = CACHE_DIRECTORY
-# Spark's pattern `table/*` matches this directory, too, and passes over no file in it but hidden ones.
-BLOCKS = "_blocks.arrow"  # what footers say
-INDEX = "_index.arrow"  # what the data holds, where somebody had it indexed
+# The names are hidden ones, because Spark's pattern `table/*` matches this directory too, and then Spark
+# reads all files in it that are not hidden.
+BLOCKS = "_blocks.arrow"  # the metadata from footers
+INDEX = "_index.arrow"  # the index of values, if the files were indexed
 _FORMER = ("blocks.arrow", "index.arrow")
-# What a session asks again and again stays in memory: so many files of the cache, none larger than this.
+# The most cache files to keep in memory for repeated use, and the most bytes of each.
 _LOADED_MAX, _LOADED_BYTES_MAX = 16, 16_000_000
 _STAMP = pa.struct([("path", pa.string()), ("size_bytes", pa.int64()), ("modified_ns", pa.int64())])
 _SCHEMA = pa.schema([("stamps", pa.list_(_STAMP)), ("blocks", pa.large_binary())])
 _ANYTHING, _NOT_EXECUTED = 0o7777, 0o666
 _WRITTEN_BY = b"skipproof.written_by"
-# The file starts with a digest of the rest: a flipped bit must not become a false bound.
+# The file starts with a digest of the rest, so that a flipped bit does not become a false bound.
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cache:
-    """What was kept under one directory: `stamps` are (size, time) by path relative to it.
+    """The cache of one directory: `stamps` maps paths relative to it to (size, time).
 
-    `shards` name their files by those paths too. `directory` is None where nothing can be kept; `name`
-    is that of the file inside it. What a small file holds is one object until another is written.
-    `others` are the caches of directories below or above that may know the same files.
+    `shards` name their files by those paths too. `directory` is None if there is no cache; `name` is the
+    name of the cache's file. A small file is loaded once, and gives the same object until it is rewritten.
+    `others` are the caches of directories below or above that may have the same files.
     """
 
     directory: str | None
@@ -71,11 +71,11 @@ NO_CACHE = Cache(None, {}, [])
 
 
 def open_cache(listing: Listing, name: str = BLOCKS) -> Cache:
-    """What was kept for the listed files; empty where there is nothing that can be used."""
+    """Open the cache for the listed files; empty if there is none that can be used."""
     directory = listing.parent
     if directory is None or os.path.dirname(directory) == directory:
         return NO_CACHE
-    places = _places(directory)
+    places = _cache_directories(directory)
     first, *others = sorted(places, key=_is_writable, reverse=True) if len(places) > 1 else places
     opened = _directory_cache(first, name)
     return (
@@ -83,8 +83,8 @@ def open_cache(listing: Listing, name: str = BLOCKS) -> Cache:
     )
 
 
-def _places(directory: str) -> list[str]:
-    """The directories whose caches may tell of files in one: the table's first, then those below it."""
+def _cache_directories(directory: str) -> list[str]:
+    """Return the directories whose caches may have files of this one, from the table's downwards."""
     places = [directory]
     while "=" in os.path.basename(directory):
         directory = os.path.dirname(directory)
@@ -100,51 +100,53 @@ def _is_writable(directory: str) -> bool:
 
 @functools.lru_cache(maxsize=_LOADED_MAX)
 def _with_others(first: Cache, others: tuple[Cache, ...]) -> Cache:
-    """The same object for the same caches."""
+    """Return a cache with `others`, the same object for the same caches."""
     return replace(first, others=others)
 
 
 def _directory_cache(directory: str, name: str) -> Cache:
-    """The cache of one directory; empty where there is nothing that can be used."""
+    """Return the cache of one directory; empty if there is none that can be used."""
     try:
-        found = os.stat(os.path.join(directory, DIRECTORY, name))
-        if found.st_size > _LOADED_BYTES_MAX:
+        status = os.stat(os.path.join(directory, DIRECTORY, name))
+        if status.st_size > _LOADED_BYTES_MAX:
             return _load(directory, name)
-        return _loaded(directory, name, (found.st_ino, found.st_size, found.st_mtime_ns))
-    # A cache may be damaged in any way, and none of them is a reason to fail.
+        return _load_once(directory, name, (status.st_ino, status.st_size, status.st_mtime_ns))
+    # A damaged cache may raise any of these; it counts as empty.
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException):
-        return _empty(directory, name)
+        return _empty_cache(directory, name)
 
 
-def reusable(cache: Cache, listing: Listing) -> list[Shard]:
-    """What was kept of the files that have not changed since, under the names they are listed by."""
-    found: list[Shard] = []
+def reusable_shards(cache: Cache, listing: Listing) -> list[Shard]:
+    """Return the cached shards of the files that have not changed, under the names in the listing."""
+    shards: list[Shard] = []
     done: set[str] = set()
     for place in (cache, *cache.others):
         if place.stamps:
             names = {
-                path: listed.file for path, listed in _unchanged(place, listing) if listed.file not in done
+                path: listed.file
+                for path, listed in _unchanged_files(place, listing)
+                if listed.file not in done
             }
-            found += [
+            shards += [
                 rename(part, names) for part in place.shards if any(file in names for file in part.files)
             ]
-            done = {file for part in found for file in part.files}
-    return found
+            done = {file for part in shards for file in part.files}
+    return shards
 
 
 def check(cache: Cache, listing: Listing, read: list[Shard]) -> None:
-    """Compare what was kept of unchanged files with what was read from them now.
+    """Compare the cached metadata of unchanged files with that which was read now.
 
     Raises:
         InputError: they differ; the first such file in the listing is named.
     """
-    kept = reusable(cache, listing)
-    known = {file for part in kept for file in part.files}
-    files = [listed.file for listed in listing.files if listed.file in known]
-    if unite(kept, files).equals(unite(read, files)):
+    cached = reusable_shards(cache, listing)
+    cached_files = {file for part in cached for file in part.files}
+    files = [listed.file for listed in listing.files if listed.file in cached_files]
+    if unite(cached, files).equals(unite(read, files)):
         return
     for file in files:
-        if not unite(kept, [file]).equals(unite(read, [file])):
+        if not unite(cached, [file]).equals(unite(read, [file])):
             raise InputError(
                 f"{file}: its cached metadata is not what its footer says, though size and time match; "
                 f"delete {os.path.join(cache.directory or '', DIRECTORY)}"
@@ -152,12 +154,14 @@ def check(cache: Cache, listing: Listing, read: list[Shard]) -> None:
 
 
 def update(cache: Cache, listing: Listing, read: list[Shard]) -> None:
-    """Keep what was read, beside what is still true of the rest; does nothing where that is impossible."""
+    """Add the shards that were read to the cache and drop stale entries; do nothing if that fails."""
     directory = cache.directory
     fresh = {part_file for part in read for part_file in part.files}
     if directory is None or not fresh:
         return
-    first = {path: listed for path, listed in reversed(_by_path(cache, listing)) if listed.file in fresh}
+    first = {
+        path: listed for path, listed in reversed(_listed_by_path(cache, listing)) if listed.file in fresh
+    }
     if not first:
         return
     modes = {path: _mode(os.path.join(directory, path)) for path in {**cache.stamps, **first}}
@@ -169,24 +173,24 @@ def update(cache: Cache, listing: Listing, read: list[Shard]) -> None:
     stamps |= {path: _stamp(listed) for path, listed in first.items()}
     mode = functools.reduce(and_, (modes[path] or 0 for path in stamps))
     with contextlib.suppress(OSError):
-        merged = _merged([*kept, *(rename(part, names) for part in read)])
+        merged = _merge_shards([*kept, *(rename(part, names) for part in read)])
         _save(directory, cache.name, stamps, merged, mode)
 
 
 def _mode(path: str) -> int | None:
-    """The mode of a file; None where there is none."""
+    """Return the mode of a file; None if it does not exist."""
     try:
         return stat.S_IMODE(os.stat(path).st_mode)
     except OSError:
         return None
 
 
-def _by_path(cache: Cache, listing: Listing) -> list[tuple[str, Listed]]:
+def _listed_by_path(cache: Cache, listing: Listing) -> list[tuple[str, ListedFile]]:
     if cache.directory is None:
         return []
     inside = cache.directory.rstrip("/") + "/"
     return [
-        # Most files are below; asking the operating system's rules of each takes longer than the rest.
+        # Most files are below the directory, and slicing their paths is much faster than `relpath`.
         (listed.path[len(inside) :], listed)
         if listed.path.startswith(inside)
         else (os.path.relpath(listed.path, cache.directory), listed)
@@ -194,19 +198,19 @@ def _by_path(cache: Cache, listing: Listing) -> list[tuple[str, Listed]]:
     ]
 
 
-def _stamp(listed: Listed) -> tuple[int, int]:
-    # Local file systems always tell the time; -1 matches no file.
+def _stamp(listed: ListedFile) -> tuple[int, int]:
+    # Local file systems always give the time; -1 matches no file.
     return listed.size_bytes, -1 if listed.modified_ns is None else listed.modified_ns
 
 
-def _unchanged(cache: Cache, listing: Listing) -> Iterator[tuple[str, Listed]]:
-    for path, listed in _by_path(cache, listing):
+def _unchanged_files(cache: Cache, listing: Listing) -> Iterator[tuple[str, ListedFile]]:
+    for path, listed in _listed_by_path(cache, listing):
         if listed.modified_ns is not None and cache.stamps.get(path) == _stamp(listed):
             yield path, listed
 
 
-def _merged(parts: list[Shard]) -> list[Shard]:
-    """The shards with those of one schema put together, so that they do not pile up over the runs."""
+def _merge_shards(parts: list[Shard]) -> list[Shard]:
+    """Merge the shards of the same schema, so that their number does not grow with every run."""
     alike: dict[tuple[object, ...], list[Shard]] = {}
     for part in parts:
         if part.files:
@@ -237,13 +241,13 @@ def _concatenation(tables: list[pa.Table]) -> pa.Table:
 
 
 @functools.lru_cache(maxsize=_LOADED_MAX)
-def _empty(directory: str, name: str) -> Cache:
+def _empty_cache(directory: str, name: str) -> Cache:
     return Cache(directory, {}, [], name)
 
 
 @functools.lru_cache(maxsize=_LOADED_MAX)
-def _loaded(directory: str, name: str, version: tuple[int, int, int]) -> Cache:
-    """The same while nobody writes the file: its inode, size and time are the version."""
+def _load_once(directory: str, name: str, version: tuple[int, int, int]) -> Cache:
+    """Load a cache once for each version of its file: its inode, size and time."""
     return _load(directory, name)
 
 
@@ -267,7 +271,7 @@ def _load(directory: str, name: str) -> Cache:
 def _save(
     directory: str, name: str, stamps: dict[str, tuple[int, int]], shards: list[Shard], mode: int
 ) -> None:
-    """Write a cache; nobody may read it but those whom `mode` and the directory's modes let."""
+    """Write a cache that those may read whom both `mode` and the directory's modes permit."""
     columns = ("path", "size_bytes", "modified_ns")
     rows = [
         {
@@ -281,7 +285,7 @@ def _save(
     above = os.stat(directory)
     with contextlib.suppress(FileExistsError):
         os.mkdir(hidden)
-        _share(hidden, above, _ANYTHING)
+        _share_access(hidden, above, _ANYTHING)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, schema) as writer:
         writer.write_table(pa.Table.from_pylist(rows, schema=schema))
@@ -291,7 +295,7 @@ def _save(
         with os.fdopen(handle, "wb") as file:
             file.write(hashlib.sha256(content).digest())
             file.write(content)
-        _share(beside, above, mode & _NOT_EXECUTED)
+        _share_access(beside, above, mode & _NOT_EXECUTED)
         os.replace(beside, os.path.join(hidden, name))
         for former in _FORMER:
             with contextlib.suppress(OSError):
@@ -301,26 +305,27 @@ def _save(
         raise
 
 
-def _share(path: str, directory: os.stat_result, mode: int) -> None:
-    """Give a file or directory the group and the modes of the directory that it is to be read with."""
-    # Whoever is in no such group keeps the own one; its members still need the directory above.
+def _share_access(path: str, directory: os.stat_result, mode: int) -> None:
+    """Give a file or directory the group of `directory`, and its modes limited by `mode`."""
+    # Changing the group fails for users outside of it; then the file keeps its own group.
     with contextlib.suppress(OSError):
         os.chown(path, -1, directory.st_gid)
     os.chmod(path, stat.S_IMODE(directory.st_mode) & mode | stat.S_IRUSR | stat.S_IWUSR)
 
 
-# The code that decides what is believed of a file; a test compares it with what `pruning.metadata` imports.
+# The code that decides what is believed about a file; a test compares it with the imports of
+# `pruning.metadata`.
 _BELIEVING = ("arguments.py", "errors.py", "expressions", "metadata", "rules")
 
 
 @functools.cache
 def _fingerprint() -> bytes:
-    """Names the code that decides what is believed: what an older one believed is not reused."""
+    """Return the digest of the code that decides what is believed; caches by other code are not used."""
     return fingerprint_of(Path(str(files("pruning"))))
 
 
 def fingerprint_of(package: Path) -> bytes:
-    """Return a digest of the code in the folder of `pruning` that decides what is believed."""
+    """Return a digest of the code, in the folder of `pruning`, that decides what is believed."""
     digest = hashlib.sha256()
     for source in believing_sources(package):
         digest.update(source.relative_to(package).as_posix().encode() + b"\0" + source.read_bytes() + b"\0")
@@ -328,6 +333,6 @@ def fingerprint_of(package: Path) -> bytes:
 
 
 def believing_sources(package: Path) -> list[Path]:
-    """Return the files of that code, in order."""
+    """Return the files of the code that decides what is believed, sorted."""
     roots = [package / name for name in _BELIEVING]
     return sorted(file for root in roots for file in ([root] if root.is_file() else root.rglob("*.py")))

@@ -1,4 +1,4 @@
-"""Collecting block metadata: paths in, a table with a row per row group out."""
+"""Collecting block metadata from paths: a table with a row per row group."""
 
 import functools
 import os
@@ -17,34 +17,41 @@ from pruning.metadata.table import cache as cached_blocks
 from pruning.metadata.table import points
 from pruning.metadata.table.blocks import Shard, unite
 from pruning.metadata.table.memberships import attach
-from pruning.metadata.table.reading import Outcome, read
+from pruning.metadata.table.reading import ReadResult, read_footers
 from pruning.metadata.table.schema import block_schema
 
-# Tables that a session asks again and again, none of more files than this, are put together once.
+# The most tables to keep in memory for repeated use, and the most files of each.
 _REMEMBERED_MAX, _REMEMBERED_FILES_MAX = 8, 10_000
 
 
 def collect(paths: Paths, *, spark: Any = None, cache: bool = True, verify: bool = False) -> pa.Table:
-    """Block metadata of Parquet files: a row per row group, in file order, then row-group order.
+    """Collect the block metadata of Parquet files: a row per row group, in file order, then row-group order.
 
     Args:
         paths: A file, a directory (searched at any depth; hidden names are skipped, as Spark does), a
             pattern as Hadoop and Spark read it (`*`, `?`, `[ab]`, `{a,b}`), or a sequence of them; local
             paths or URIs.
-        spark: A session that reads the footers where there are very many files.
-        cache: Whether to keep what was read beside the data and to use what was kept, as
-            `pruning.metadata.table.cache` describes.
-        verify: Whether to read every footer and to compare it with what was kept.
+        spark: A session to read the footers with if there are very many files.
+        cache: Whether to use and update the cache beside the data, as `pruning.metadata.table.cache`
+            describes.
+        verify: Whether to read every footer and to compare it with the cache.
     Returns:
-        A table as `pruning.metadata.table.schema` describes, with the memberships that `pruning.index` kept
-        beside the data, if `cache` and if the files have not changed since. `file` is the path as it was
-        given, or the directory as it was given with the relative path behind it.
+        A table as `pruning.metadata.table.schema` describes, with the memberships that `pruning.index`
+        stored beside the data, if `cache` and the files have not changed since. `file` is the path as it
+        was given, or the directory as it was given followed by the relative path.
     Raises:
         InputError: an argument is of another type, a path is missing, holds no data, or is not a
-            readable Parquet file; or, with `verify`, what was kept of a file is not what the file says.
+            readable Parquet file; or, with `verify`, the cached metadata of a file is not that of its footer.
     Warns:
         UserWarning: a directory is a Delta Lake, Iceberg or Hudi table, whose removed files are read too.
-        SkippedFileWarning: a directory holds files that are not Parquet at all; they are left out.
+        SkippedFileWarning: a directory holds files that are not Parquet; they are left out.
+    Example:
+        >>> import pruning, pyarrow as pa, pyarrow.parquet as pq, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> pq.write_table(pa.table({"x": [1, 2, 8, 9]}), f"{folder.name}/t.parquet", row_group_size=2)
+        >>> blocks = pruning.collect(folder.name)
+        >>> [(block["x"]["min"], block["x"]["max"]) for block in blocks["columns"].to_pylist()]
+        [(1, 2), (8, 9)]
     """
     check_flag("cache", cache)
     check_flag("verify", verify)
@@ -52,8 +59,8 @@ def collect(paths: Paths, *, spark: Any = None, cache: bool = True, verify: bool
     roots = [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
     for note in table_format_notes(roots, [listed.file for listed in listing.files]):
         warnings.warn(note, stacklevel=2)
-    shards, outcome = _gather(listing, spark=spark, cache=cache, verify=verify)
-    strays = _strays(listing, outcome)
+    shards, outcome = _gather_shards(listing, spark=spark, cache=cache, verify=verify)
+    strays = _stray_files(listing, outcome)
     for listed in listing.files:
         if listed.file in outcome.failures and (listed.file not in strays or not shards):
             raise InputError(outcome.failures[listed.file])
@@ -63,11 +70,11 @@ def collect(paths: Paths, *, spark: Any = None, cache: bool = True, verify: bool
             f"{strays[0]}{several}: skipped, because it is no Parquet file", SkippedFileWarning, stacklevel=2
         )
     metadata = unite(shards, [listed.file for listed in listing.files])
-    return _with_index(metadata, listing) if cache else metadata
+    return _with_stored_index(metadata, listing) if cache else metadata
 
 
 def block_metadata(where: Any) -> pa.Table:
-    """Block metadata that was given as such, or that of the paths that were given.
+    """Return block metadata: the table itself if one is given, else that of the paths.
 
     Raises:
         InputError: as `collect`; or a table is not as `pruning.metadata.table.schema` describes.
@@ -91,8 +98,8 @@ def block_metadata(where: Any) -> pa.Table:
     return where
 
 
-def _strays(listing: Listing, outcome: Outcome) -> list[str]:
-    """The files that cannot be read because they are no Parquet files, and that nobody named."""
+def _stray_files(listing: Listing, outcome: ReadResult) -> list[str]:
+    """Return the files that cannot be read, are not Parquet files, and were not named by the caller."""
     return [
         listed.file
         for listed in listing.files
@@ -107,21 +114,21 @@ def read_blocks(
     spark: Any = None,
     cache: bool = True,
 ) -> tuple[pa.Table, dict[str, str]]:
-    """Block metadata of the files that can be read, and a sentence about each that cannot.
+    """Return the block metadata of the files that can be read, and a sentence about each that cannot.
 
-    For callers that leave files they know nothing of unpruned. The other arguments and the table are
+    It is for callers that leave files without metadata unpruned. The other arguments and the table are
     those of `collect`.
 
     Args:
-        stamps: The size and time of each file when the caller listed it. One that has changed since is
-            not read, and gets a sentence.
+        stamps: The size and time of each file when the caller listed it. A file that has changed since
+            is not read, and gets a sentence.
     """
     if not files:
         return unite([], []), {}
     try:
         listing = list_files(files, patterns=False)
     except InputError:
-        return _read_those_there(files, stamps, spark=spark, cache=cache)
+        return _read_existing(files, stamps, spark=spark, cache=cache)
     changed = {} if stamps is None else _changed_files(listing, stamps)
     if changed:
         unchanged = [file for file in files if file not in changed]
@@ -131,18 +138,18 @@ def read_blocks(
         stores = (
             cached_blocks.open_cache(listing, name) for name in (cached_blocks.BLOCKS, cached_blocks.INDEX)
         )
-        known = _known(listing, *stores)
-        if known is not None:
-            return known, {}
-    shards, outcome = _gather(listing, spark=spark, cache=cache, verify=False)
+        cached = _cached_metadata(listing, *stores)
+        if cached is not None:
+            return cached, {}
+    shards, outcome = _gather_shards(listing, spark=spark, cache=cache, verify=False)
     metadata = unite(shards, files)
-    return (_with_index(metadata, listing) if cache else metadata), outcome.failures
+    return (_with_stored_index(metadata, listing) if cache else metadata), outcome.failures
 
 
-def _read_those_there(
+def _read_existing(
     files: Sequence[str], stamps: Sequence[Stamp] | None, *, spark: Any, cache: bool
 ) -> tuple[pa.Table, dict[str, str]]:
-    """`read_blocks` where some file cannot be listed."""
+    """Do the work of `read_blocks` if some files cannot be listed."""
     failures: dict[str, str] = {}
     for file in files:
         try:
@@ -160,7 +167,7 @@ def _read_those_there(
 
 
 def _changed_files(listing: Listing, stamps: Sequence[Stamp]) -> dict[str, str]:
-    """A sentence about each file that is no longer what it was when it was listed before."""
+    """Return a sentence about each file that has changed since its stamp was taken."""
     return {
         listed.file: f"{listed.file}: has been written since the DataFrame was made; make it anew"
         for listed, stamp in zip(listing.files, stamps, strict=True)
@@ -169,31 +176,35 @@ def _changed_files(listing: Listing, stamps: Sequence[Stamp]) -> dict[str, str]:
 
 
 @functools.lru_cache(maxsize=_REMEMBERED_MAX)
-def _known(listing: Listing, store: cached_blocks.Cache, index: cached_blocks.Cache) -> pa.Table | None:
-    """The metadata of the listed files from what is kept beside them; None where some is not."""
-    shards = cached_blocks.reusable(store, listing)
+def _cached_metadata(
+    listing: Listing, store: cached_blocks.Cache, index: cached_blocks.Cache
+) -> pa.Table | None:
+    """Return the metadata of the listed files from the caches; None if some file is not cached."""
+    shards = cached_blocks.reusable_shards(store, listing)
     if {file for part in shards for file in part.files} != {listed.file for listed in listing.files}:
         return None
-    return _attached(unite(shards, [listed.file for listed in listing.files]), index, listing)
+    return _attach_index(unite(shards, [listed.file for listed in listing.files]), index, listing)
 
 
-def _with_index(metadata: pa.Table, listing: Listing) -> pa.Table:
-    """The metadata with what an index beside the data still tells of the files."""
-    return _attached(metadata, cached_blocks.open_cache(listing, cached_blocks.INDEX), listing)
+def _with_stored_index(metadata: pa.Table, listing: Listing) -> pa.Table:
+    """Return the metadata with the entries of the index beside the data that are still valid."""
+    return _attach_index(metadata, cached_blocks.open_cache(listing, cached_blocks.INDEX), listing)
 
 
-def _attached(metadata: pa.Table, index: cached_blocks.Cache, listing: Listing) -> pa.Table:
-    parts = cached_blocks.reusable(index, listing)
+def _attach_index(metadata: pa.Table, index: cached_blocks.Cache, listing: Listing) -> pa.Table:
+    parts = cached_blocks.reusable_shards(index, listing)
     return points.attach(attach(metadata, parts), parts)
 
 
-def _gather(listing: Listing, *, spark: Any, cache: bool, verify: bool) -> tuple[list[Shard], Outcome]:
-    """What is known of the listed files, kept or read now, and what became of the reading."""
+def _gather_shards(
+    listing: Listing, *, spark: Any, cache: bool, verify: bool
+) -> tuple[list[Shard], ReadResult]:
+    """Return the shards of the listed files, cached or read now, and the result of the reading."""
     store = cached_blocks.open_cache(listing) if cache or verify else cached_blocks.NO_CACHE
-    reusable = [] if verify else cached_blocks.reusable(store, listing)
+    reusable = [] if verify else cached_blocks.reusable_shards(store, listing)
     have = {file for part in reusable for file in part.files}
-    outcome = read([listed.file for listed in listing.files if listed.file not in have], spark=spark)
-    if verify and len(outcome.failures) == len(_strays(listing, outcome)):
+    outcome = read_footers([listed.file for listed in listing.files if listed.file not in have], spark=spark)
+    if verify and len(outcome.failures) == len(_stray_files(listing, outcome)):
         cached_blocks.check(store, listing, outcome.shards)
     if cache:
         cached_blocks.update(store, listing, outcome.shards)

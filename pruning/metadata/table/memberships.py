@@ -1,22 +1,22 @@
-"""What block metadata knows of a block's values beyond bounds: an optional field `memberships`.
+"""The optional field `memberships` of block metadata, which describes the values of indexed columns.
 
-It stands beside `columns` and has a struct per indexed column, by its exact name. Each part may be
-null, which says nothing; what is there only ever says that a value is *not* in the block.
+It is a sibling of `columns` and has a struct per indexed column, by its exact name. Each part may be
+null, which means unknown; the other parts can only prove that a value is *not* in the block.
 
 ============  ===============================  ===================================================
 field         type                             meaning
 ============  ===============================  ===================================================
-dictionary    list of coded values             every value of the block, maybe others too
+dictionary    list of coded values             all values of the block, maybe others too
 filter        large_binary                     a split-block bloom filter over the values
-filter_of     coded string                     how they were encoded before they were hashed
+filter_of     coded string                     the encoding of the values before hashing
 bucket        int64                            each value's hash is `bucket` modulo `modulus`
 modulus       int64
-rare          list of coded values             every value of the block that is not in `frequent`
+rare          list of coded values             all values of the block that are not in `frequent`
 frequent      coded large_binary               the values that many blocks hold, as an Arrow stream
 ============  ===============================  ===================================================
 
-*Values* are those that are neither NULL nor NaN; 0.0 stands for -0.0 too. *Coded* values are Arrow's
-dictionary type: blocks of one table share them.
+*Values* are neither NULL nor NaN; 0.0 stands for -0.0 too. *Coded* values have Arrow's dictionary type,
+with one dictionary for all blocks of a table.
 """
 
 from collections.abc import Iterable
@@ -27,14 +27,14 @@ import pyarrow.compute as pc
 from pruning.expressions.types import INTEGRAL_BITS, Type
 from pruning.metadata.table.blocks import Shard
 from pruning.metadata.table.schema import arrow_type, column_types, sql_type
-from pruning.metadata.table.structs import field_of, made_of, whole
+from pruning.metadata.table.structs import field_of, make_struct, whole
 
 FIELD = "memberships"
 _ROW_GROUPS_MAX = 1 << 32  # ordinals are int32
 
 
 def membership_fields(type_: Type) -> pa.StructType:
-    """The struct that holds what is known of the values of one column of type `type_`."""
+    """Return the struct type for the memberships of one column of type `type_`."""
     values = pa.list_(pa.dictionary(pa.int32(), arrow_type(type_)))
     return pa.struct(
         [
@@ -50,112 +50,112 @@ def membership_fields(type_: Type) -> pa.StructType:
 
 
 def value_type(struct: pa.StructType) -> Type:
-    """The SQL type of the values that such a struct tells of."""
+    """Return the SQL type of the values that such a struct describes."""
     return sql_type(struct.field("dictionary").type.value_type.value_type)
 
 
-def compatible(stored: Type, asked: Type) -> bool:
-    """Whether values of one type can be looked for among those of another: the same, or narrower integers."""
-    if stored == asked:
-        return stored.known
-    return stored.integral and asked.integral and INTEGRAL_BITS[stored.kind] < INTEGRAL_BITS[asked.kind]
+def is_compatible(stored: Type, wanted: Type) -> bool:
+    """Tell whether values can be looked for among stored ones: the same type, or stored narrower integers."""
+    if stored == wanted:
+        return stored.has_bounds
+    return stored.integral and wanted.integral and INTEGRAL_BITS[stored.kind] < INTEGRAL_BITS[wanted.kind]
 
 
-def indexed(metadata: pa.Table) -> frozenset[str]:
-    """The columns of which a program may ask `Aspect.MAY_HOLD` with a chance of an answer."""
+def indexed_columns(metadata: pa.Table) -> frozenset[str]:
+    """Return the columns with memberships, for which a program may use `Aspect.MAY_HOLD`."""
     if FIELD not in metadata.schema.names:
         return frozenset()
     types = column_types(metadata)
     return frozenset(
         field.name
         for field in metadata.schema.field(FIELD).type
-        if field.name in types and compatible(value_type(field.type), types[field.name])
+        if field.name in types and is_compatible(value_type(field.type), types[field.name])
     )
 
 
-def without(metadata: pa.Table, name: str) -> pa.Table:
-    """The metadata with nothing known of the values of a column: for one that takes another's name."""
+def without_column(metadata: pa.Table, name: str) -> pa.Table:
+    """Return the metadata without the memberships of a column, because another one takes its name."""
     if FIELD not in metadata.schema.names:
         return metadata
     place = metadata.schema.get_field_index(FIELD)
-    known = whole(metadata.column(FIELD))
-    kept = {field.name: field_of(known, field.name) for field in known.type if field.name != name}
-    return metadata.set_column(place, FIELD, made_of(kept, len(known)))
+    memberships = whole(metadata.column(FIELD))
+    kept = {field.name: field_of(memberships, field.name) for field in memberships.type if field.name != name}
+    return metadata.set_column(place, FIELD, make_struct(kept, len(memberships)))
 
 
 def attach(metadata: pa.Table, parts: Iterable[Shard]) -> pa.Table:
-    """The metadata with what is kept of its blocks' values, found by file and row group.
+    """Return the metadata with the memberships of its blocks, matched by file and row group.
 
     Args:
         metadata: Block metadata without the field.
-        parts: Tables with the locators `file`, `row_group` and `row_count`, and the field. A block that
-            has another number of rows there is another block.
+        parts: Tables with the locators `file`, `row_group` and `row_count`, and the field. A block with
+            another number of rows there is a different block.
     """
     types = column_types(metadata)
     tables = [part.table for part in parts if len(part.table)]
     names = [
-        name for name in types if any(_knows(table, name, types[name]) for table in tables)
+        name for name in types if any(_has_column(table, name, types[name]) for table in tables)
     ]  # in the metadata's order
     if not names:
         return metadata
     schema = pa.struct([(name, membership_fields(types[name])) for name in names])
     locators = pa.concat_tables([table.select(["file", "row_group", "row_count"]) for table in tables])
-    known = pa.concat_arrays([_conformed(table, schema) for table in tables])
-    place = _places(metadata, locators)
-    if not place.equals(pa.array(range(len(known)), pa.int32())):
-        known = known.take(place)
-    return metadata.append_column(FIELD, known)
+    memberships = pa.concat_arrays([_conform(table, schema) for table in tables])
+    place = _locator_rows(metadata, locators)
+    if not place.equals(pa.array(range(len(memberships)), pa.int32())):
+        memberships = memberships.take(place)
+    return metadata.append_column(FIELD, memberships)
 
 
-def _knows(table: pa.Table, name: str, type_: Type) -> bool:
+def _has_column(table: pa.Table, name: str, type_: Type) -> bool:
     struct = table.schema.field(FIELD).type
     place = struct.get_field_index(name)
-    return place >= 0 and compatible(value_type(struct.field(place).type), type_)
+    return place >= 0 and is_compatible(value_type(struct.field(place).type), type_)
 
 
-def _conformed(table: pa.Table, schema: pa.StructType) -> pa.StructArray:
-    """The memberships of a table as those of another schema; of a column of another type there is nothing."""
-    known = whole(table.column(FIELD))
+def _conform(table: pa.Table, schema: pa.StructType) -> pa.StructArray:
+    """Convert the memberships of a table to another schema; columns of incompatible types become null."""
+    memberships = whole(table.column(FIELD))
     structs = {}
     for field in schema:
-        if _knows(table, field.name, value_type(field.type)):
-            structs[field.name] = _widened(field_of(known, field.name), field.type)
+        if _has_column(table, field.name, value_type(field.type)):
+            structs[field.name] = _widen(field_of(memberships, field.name), field.type)
         else:
-            structs[field.name] = pa.nulls(len(known), field.type)
-    return made_of(structs, len(known))
+            structs[field.name] = pa.nulls(len(memberships), field.type)
+    return make_struct(structs, len(memberships))
 
 
-def _widened(column: pa.StructArray, struct: pa.StructType) -> pa.StructArray:
-    """What is known of narrower integers, but for their buckets: the hash of a wider integer is another."""
+def _widen(column: pa.StructArray, struct: pa.StructType) -> pa.StructArray:
+    """Widen the values to another integer type, without the buckets, as wider integers hash differently."""
     if column.type == struct:
         return column
     lanes = {field.name: field_of(column, field.name) for field in struct}
     for name in ("dictionary", "rare"):
-        lanes[name] = _with_values(lanes[name], struct.field(name).type.value_type.value_type)
+        lanes[name] = _cast_values(lanes[name], struct.field(name).type.value_type.value_type)
     for name in ("bucket", "modulus"):
         lanes[name] = pa.nulls(len(column), pa.int64())
     return pa.StructArray.from_arrays(list(lanes.values()), fields=list(struct))
 
 
-def _with_values(lists: pa.ListArray, values: pa.DataType) -> pa.ListArray:
+def _cast_values(lists: pa.ListArray, values: pa.DataType) -> pa.ListArray:
     coded = lists.values
     wide = pa.DictionaryArray.from_arrays(coded.indices, coded.dictionary.cast(values))
     mask = lists.is_null() if lists.null_count else None
     return pa.ListArray.from_arrays(lists.offsets, wide, mask=mask)
 
 
-def _places(metadata: pa.Table, locators: pa.Table) -> pa.Array:
-    """Per block its row among the locators; null where there is none."""
+def _locator_rows(metadata: pa.Table, locators: pa.Table) -> pa.Array:
+    """Return the row of each block among the locators; null if it has none."""
     files = locators.column("file").unique()
-    key = _keys(metadata, files)
-    known = _keys(locators, files)
-    place = pc.index_in(key, value_set=known)
+    key = _locator_keys(metadata, files)
+    locator_keys = _locator_keys(locators, files)
+    place = pc.index_in(key, value_set=locator_keys)
     same = pc.equal(locators.column("row_count").take(place), metadata.column("row_count"))
     return pc.if_else(pc.fill_null(whole(same), False), place, pa.scalar(None, pa.int32()))
 
 
-def _keys(table: pa.Table, files: pa.Array) -> pa.Array:
-    """Per block its file and row group as one number; null for a file that is not among `files`."""
+def _locator_keys(table: pa.Table, files: pa.Array) -> pa.Array:
+    """Return the file and row group of each block as one number; null if the file is not in `files`."""
     file = pc.index_in(whole(table.column("file")), value_set=files).cast(pa.int64())
     group = whole(table.column("row_group")).cast(pa.int64())
     return pc.add(pc.multiply(file, pa.scalar(_ROW_GROUPS_MAX)), group)

@@ -1,4 +1,4 @@
-"""Many footers at once: threads for some files, a Spark job for many."""
+"""Reading many footers at once: by threads, or by a Spark job if there are very many."""
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,51 +15,51 @@ from pruning.metadata.table.blocks import Shard, shards
 # Below this many files, starting Spark's tasks costs more than reading the footers here.
 SPARK_FILES_MIN = 1_000
 _FILES_PER_TASK = 250
-# Reading waits for storage; decoding holds the interpreter, so more threads would not help it.
+# Threads overlap the waiting for storage; more of them would not speed up decoding, which holds the GIL.
 _THREADS = 16
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """Block metadata of the files that could be read, and a sentence about each that could not."""
+class ReadResult:
+    """The block metadata of the files that could be read, and a sentence about each that could not."""
 
     shards: list[Shard]
     failures: dict[str, str]
 
 
-def read(files: Sequence[str], *, spark: Any = None) -> Outcome:
-    """Read the footers of the files, each once, by a Spark job where there are many and `spark` is given.
+def read_footers(files: Sequence[str], *, spark: Any = None) -> ReadResult:
+    """Read the footers of the files, each once, by a Spark job if there are many and `spark` is given.
 
-    Executors need this package; where they cannot import it, or the job fails, threads do the work.
+    Executors need this package; if they cannot import it or the job fails, threads read the footers.
     """
     once = list(dict.fromkeys(files))
     if spark is None or len(once) < SPARK_FILES_MIN:
         return read_in_threads(once)
     try:
         return _read_in_spark(once, spark)
-    # Whatever stops the job, the files can still be read from here, and a fault of theirs shows again.
+    # Whatever stops the job, the files can still be read here; an error in a file occurs again then.
     except Exception as error:
         _log.warning("reading footers by Spark failed (%s); reading them in threads", type(error).__name__)
         return read_in_threads(once)
 
 
-def read_in_threads(files: Iterable[str]) -> Outcome:
+def read_in_threads(files: Iterable[str]) -> ReadResult:
     """Read the footers of the files in this process."""
     failures: dict[str, str] = {}
     footers: list[tuple[str, Footer]] = []
     with ThreadPoolExecutor(_THREADS) as pool:
-        for file, answer in pool.map(_attempt, files):
+        for file, answer in pool.map(_try_footer, files):
             if isinstance(answer, str):
                 failures[file] = answer
             else:
                 footers.append((file, answer))
-    return Outcome(shards(footers), failures)
+    return ReadResult(shards(footers), failures)
 
 
 def to_bytes(part: Shard) -> bytes:
-    """A shard's table as an Arrow IPC stream."""
+    """Write a shard's table as an Arrow IPC stream."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, part.table.schema) as writer:
         writer.write_table(part.table)
@@ -68,22 +68,22 @@ def to_bytes(part: Shard) -> bytes:
 
 
 def from_bytes(files: Sequence[str], data: Any) -> Shard:
-    """The shard of `files` whose table `data` holds; `data` is not copied."""
+    """Read the shard of `files` from the bytes of its table, without copying them."""
     with pa.ipc.open_stream(data) as reader:
         return Shard(tuple(files), reader.read_all())
 
 
-def _attempt(file: str) -> tuple[str, Footer | str]:
+def _try_footer(file: str) -> tuple[str, Footer | str]:
     try:
         return file, read_footer(file)
     except InputError as error:
         return file, str(error)
 
 
-def _read_in_spark(files: list[str], spark: Any) -> Outcome:
+def _read_in_spark(files: list[str], spark: Any) -> ReadResult:
     tasks = -(-len(files) // _FILES_PER_TASK)
     answers = spark.sparkContext.parallelize(files, tasks).mapPartitions(_read_partition).collect()
-    outcome = Outcome([], {})
+    outcome = ReadResult([], {})
     for parts, failures in answers:
         outcome.shards.extend(from_bytes(names, data) for names, data in parts)
         outcome.failures.update(failures)

@@ -1,4 +1,4 @@
-"""The shape of block metadata: one row per row group ([M] 4.2, "CMETA").
+"""The schema of block metadata: one row per row group ([M] 4.2, "CMETA").
 
 ====================  ============  ================================================================
 field                 type          meaning
@@ -16,15 +16,15 @@ coverings             struct        only if indexed: of pairs of columns, the ce
                                     (`pruning.metadata.table.coverings`)
 ====================  ============  ================================================================
 
-A top-level column goes by its exact name, which never begins with a backtick. A field of a struct is a
-column too, named as `names.field_name` says; so are the elements of an array, and their fields, named as
-`names.leaf_name` says. Of elements only bounds are known: no count of them is one of rows.
+A top-level column has its exact name, which never begins with a backtick. A field of a struct is a column
+too, named by `names.field_name`; so are the elements of an array and their fields, named by
+`names.leaf_name`. Only the bounds of elements are known, because their counts do not count rows.
 
 Each column's struct (null is "unknown", never zero):
 
 ====================  ============  ================================================================
-null_count            int64         rows that are NULL; for a field also where its struct is
-nan_count             int64         rows that are NaN; no Parquet footer tells
+null_count            int64         rows that are NULL; for a field also those whose struct is
+nan_count             int64         rows that are NaN; never known from Parquet footers
 byte_count            int64         compressed bytes of the column chunk
 min, max              the column's  bounds of the values that are neither NULL nor NaN
 min_exact, max_exact  bool          whether a row attains the bound; null or false is "widened"
@@ -59,7 +59,7 @@ _TYPES = {arrow: Type(kind) for kind, arrow in _ARROW.items()}
 
 
 def arrow_type(type_: Type) -> pa.DataType:
-    """The Arrow type that block metadata keeps bounds of `type_` in.
+    """Return the Arrow type of the bounds of `type_` in block metadata.
 
     Raises:
         KeyError: the type is `void` or unknown, so it has no bounds.
@@ -70,14 +70,14 @@ def arrow_type(type_: Type) -> pa.DataType:
 
 
 def sql_type(arrow: pa.DataType) -> Type:
-    """The SQL type whose bounds `arrow` keeps; unknown for any other Arrow type."""
+    """Return the SQL type whose bounds have the Arrow type `arrow`; unknown for any other Arrow type."""
     if pa.types.is_decimal128(arrow) and 0 <= arrow.scale <= arrow.precision:
         return decimal(arrow.precision, arrow.scale)
     return _TYPES.get(arrow) or types.unknown(str(arrow))
 
 
 def column_fields(type_: Type) -> pa.StructType:
-    """The struct that holds what is known of one column of type `type_`."""
+    """Return the struct type for the statistics of one column of type `type_`."""
     bound = arrow_type(type_)
     return pa.struct(
         [
@@ -93,8 +93,8 @@ def column_fields(type_: Type) -> pa.StructType:
 
 
 def block_schema(columns: Mapping[str, Type]) -> pa.Schema:
-    """The schema of block metadata over `columns`; those of unknown type are left out."""
-    known = {name: type_ for name, type_ in columns.items() if type_.known}
+    """Return the schema of block metadata over `columns`; those of unknown type are left out."""
+    known_types = {name: type_ for name, type_ in columns.items() if type_.has_bounds}
     return pa.schema(
         [
             pa.field("file", pa.string(), nullable=False),
@@ -103,33 +103,35 @@ def block_schema(columns: Mapping[str, Type]) -> pa.Schema:
             pa.field("byte_offset", pa.int64()),
             pa.field("byte_count", pa.int64()),
             pa.field("row_count", pa.int64(), nullable=False),
-            pa.field("columns", pa.struct([(name, column_fields(type_)) for name, type_ in known.items()])),
+            pa.field(
+                "columns", pa.struct([(name, column_fields(type_)) for name, type_ in known_types.items()])
+            ),
         ]
     )
 
 
 def column_types(metadata: pa.Table) -> dict[str, Type]:
-    """The columns that block metadata knows, with their SQL types."""
+    """Return the columns in block metadata, with their SQL types."""
     fields = metadata.schema.field("columns").type
     return {field.name: sql_type(field.type.field("min").type) for field in fields}
 
 
 def columns_only(metadata: pa.Table, names: Iterable[str]) -> pa.Table:
-    """Return the metadata of these columns alone, as far as it knows them; in the order given.
+    """Return the metadata of these columns alone, as far as it has them, in the given order.
 
-    What takes a step per column, such as a filter of rows, is best done after it: tables may have thousands
-    of columns, and a query is about a few.
+    Operations whose time grows with the number of columns, such as filtering rows, should follow it: tables
+    may have thousands of columns, and a query uses a few.
     """
-    known = whole(metadata.column("columns"))
-    struct = with_fields(known, [name for name in dict.fromkeys(names) if has_field(known, name)])
+    all_columns = whole(metadata.column("columns"))
+    struct = with_fields(all_columns, [name for name in dict.fromkeys(names) if has_field(all_columns, name)])
     return metadata.set_column(metadata.schema.get_field_index("columns"), "columns", struct)
 
 
 def is_nested(name: str) -> bool:
-    """Whether a column of block metadata is a field of a struct, or holds elements of an array."""
+    """Tell whether a column of block metadata is a field of a struct or the elements of an array."""
     return name.startswith("`")
 
 
 def flat_columns(types: Mapping[str, Type]) -> dict[str, Type]:
-    """The top-level columns among those that block metadata knows."""
+    """Return the top-level columns among those of block metadata."""
     return {name: type_ for name, type_ in types.items() if not is_nested(name)}

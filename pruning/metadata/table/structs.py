@@ -1,8 +1,8 @@
-"""The fields of Arrow's structs by their exact names, whatever the names hold.
+"""Access to the fields of Arrow structs by their exact names, whatever characters these contain.
 
-Arrow's own `pyarrow.compute.struct_field` takes a name that begins with "." or "[" for a path into other
-fields, and looks at all fields of the struct to find one. Columns of tables may have any name, and there
-may be thousands: so the functions here find a field by its place, in constant time.
+Arrow's own `pyarrow.compute.struct_field` interprets a name that begins with "." or "[" as a path, and
+searches all fields of the struct. Columns may have any name, and there may be thousands, so these functions
+look up a field's index first, in constant time.
 """
 
 from collections.abc import Iterable
@@ -15,13 +15,13 @@ _Lanes = TypeVar("_Lanes", pa.Array, pa.ChunkedArray)
 
 
 def has_field(struct: pa.StructArray | pa.ChunkedArray, name: str) -> bool:
-    """Return whether exactly one field of a struct has exactly that name."""
+    """Tell whether exactly one field of a struct has this name."""
     place: int = struct.type.get_field_index(name)
     return place >= 0
 
 
 def field_of(struct: _Lanes, name: str) -> _Lanes:
-    """Return the field of exactly that name, NULL where its struct is NULL; shape (lanes,).
+    """Return the field with exactly this name, NULL where its struct is NULL; shape (lanes,).
 
     Raises:
         KeyError: no field has that name, or more than one.
@@ -36,30 +36,30 @@ def field_of(struct: _Lanes, name: str) -> _Lanes:
 
 
 def with_fields(struct: pa.StructArray, names: Iterable[str]) -> pa.StructArray:
-    """Return the struct with these of its fields alone, in the order given.
+    """Return the struct with only these fields, in the given order.
 
     Raises:
         KeyError: as `field_of`.
     """
     kept = {name: field_of(struct, name) for name in names}
-    return made_of(kept, len(struct))
+    return make_struct(kept, len(struct))
 
 
-def made_of(fields: dict[str, pa.Array], length: int) -> pa.StructArray:
-    """Return a struct of arrays of shape (length,) by name, which may be none."""
+def make_struct(fields: dict[str, pa.Array], length: int) -> pa.StructArray:
+    """Return a struct array of named arrays of shape (length,); there may be none."""
     if not fields:
         return pa.array([{}] * length, pa.struct([]))
     return pa.StructArray.from_arrays(list(fields.values()), names=list(fields))
 
 
 def whole(column: pa.ChunkedArray) -> pa.Array:
-    """Return a column as one array, without a copy where it is in one piece."""
+    """Return a column as one array, without a copy if it has a single chunk."""
     if column.num_chunks == 1:
         return column.chunk(0)
-    # Arrow cannot make an empty array of some coded types but by way of nulls.
+    # An empty array of some dictionary types can only be made by `pa.nulls`.
     return pa.concat_arrays([pa.nulls(0, column.type), *column.chunks])
 
 
 def _field_at(struct: pa.StructArray, place: int) -> pa.Array:
-    """The child at a place; Arrow's kernel only where some structs are NULL, and so their fields."""
+    """Return the field at an index; Arrow's slower kernel is needed only if some structs are NULL."""
     return pc.struct_field(struct, [place]) if struct.null_count else struct.field(place)

@@ -1,1 +1,1 @@
-"""Block metadata as other parts read it: lanes, constants, and a check against the data."""
+"""Views of block metadata: inputs of programs, constant columns, and verification against the data."""

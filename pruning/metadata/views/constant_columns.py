@@ -1,4 +1,4 @@
-"""Columns of block metadata that no file holds: constants of a block, and values with bounds alone."""
+"""Columns of block metadata that no file holds: constants of a block, and columns with only bounds."""
 
 import math
 from collections.abc import Sequence
@@ -8,20 +8,20 @@ import pyarrow as pa
 from pruning.errors import InputError
 from pruning.expressions.types import Type, Value
 from pruning.metadata.table import points
-from pruning.metadata.table.memberships import without
+from pruning.metadata.table.memberships import without_column
 from pruning.metadata.table.schema import column_fields
-from pruning.metadata.table.structs import field_of, made_of, whole
+from pruning.metadata.table.structs import field_of, make_struct, whole
 
 
 def with_constants(metadata: pa.Table, name: str, type_: Type, values: Sequence[Value | None]) -> pa.Table:
-    """Block metadata with one more column, which holds one value in all rows of a block.
+    """Return block metadata with one more column, which has one value in all rows of a block.
 
-    A column of that name is replaced: a partition value hides a column that the files have too.
+    An existing column of that name is replaced, as a partition value hides a column in the files.
 
     Args:
         metadata: Block metadata of n blocks.
         name: The column's exact name.
-        type_: Its type; nothing is known of a column of unknown type, which is left out.
+        type_: The column's type; a column of unknown type is left out.
         values: A value per block, as `pruning.expressions.types` holds them, None for NULL; shape (n,).
     Raises:
         InputError: there is not one value per block, or a value is not one of the type.
@@ -31,17 +31,19 @@ def with_constants(metadata: pa.Table, name: str, type_: Type, values: Sequence[
             f"Column {name!r} has {len(values)} values for {len(metadata)} blocks; give one each"
         )
     return _with_column(
-        metadata, name, _constant(metadata["row_count"], name, type_, values) if type_.known else None
+        metadata,
+        name,
+        _constant_lanes(metadata["row_count"], name, type_, values) if type_.has_bounds else None,
     )
 
 
 def with_bounds(metadata: pa.Table, name: str, type_: Type, lower: Value, upper: Value) -> pa.Table:
-    """Return block metadata with one more column, of which only bounds are known; it may be NULL.
+    """Return block metadata with one more column that has only bounds and may be NULL.
 
     Args:
         metadata: Block metadata of n blocks.
         name: The column's exact name.
-        type_: Its type, a known one.
+        type_: The column's type, a known one.
         lower: No row has a smaller value.
         upper: No row has a greater one.
     """
@@ -50,21 +52,23 @@ def with_bounds(metadata: pa.Table, name: str, type_: Type, lower: Value, upper:
 
 
 def _with_column(metadata: pa.Table, name: str, lanes: pa.StructArray | None) -> pa.Table:
-    """The metadata with what is known of a column; with nothing known of it, where that is None."""
+    """Return the metadata with a column set to these facts, or removed if they are None."""
     columns = whole(metadata.column("columns"))
     fields = {field.name: field_of(columns, field.name) for field in columns.type if field.name != name}
     if lanes is not None:
         fields[name] = lanes
-    # What is known of values is of the column that is replaced.
-    metadata = points.without(without(metadata, name), name)
+    # The existing memberships and coverings describe the column that is replaced.
+    metadata = points.without_column(without_column(metadata, name), name)
     place = metadata.schema.get_field_index("columns")
-    return metadata.set_column(place, "columns", made_of(fields, len(metadata)))
+    return metadata.set_column(place, "columns", make_struct(fields, len(metadata)))
 
 
-def _constant(
+def _constant_lanes(
     rows: pa.ChunkedArray, name: str, type_: Type, values: Sequence[Value | None]
 ) -> pa.StructArray:
-    lanes = [_facts(count, type_, value) for count, value in zip(rows.to_pylist(), values, strict=True)]
+    lanes = [
+        _constant_facts(count, type_, value) for count, value in zip(rows.to_pylist(), values, strict=True)
+    ]
     try:
         return pa.array(lanes, column_fields(type_))
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
@@ -73,13 +77,13 @@ def _constant(
         ) from error
 
 
-def _facts(rows: int, type_: Type, value: Value | None) -> dict[str, object]:
-    """What is known of a column that is `value` in each of so many rows."""
+def _constant_facts(rows: int, type_: Type, value: Value | None) -> dict[str, object]:
+    """Return the facts about a column that has one value in each of so many rows."""
     if value is None:
         return {"null_count": rows, "nan_count": 0 if type_.floating else None}
     if isinstance(value, float) and math.isnan(value):
         return {"null_count": 0, "nan_count": rows}
-    # No row attains a bound where there are no rows.
+    # In a block without rows, no row attains the bound.
     exact = rows > 0
     return {
         "null_count": 0,

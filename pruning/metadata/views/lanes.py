@@ -1,4 +1,4 @@
-"""Block metadata as the inputs of a program: what each aspect of a column is, lane by lane."""
+"""Block metadata as inputs of a program: an array for each aspect of a column, a lane per block."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pruning.expressions.types import Type
-from pruning.metadata.index.membership_query import Holdings
+from pruning.metadata.index.membership_query import MembershipIndex
 from pruning.metadata.table.coverings import coverings_of, may_be_inside
-from pruning.metadata.table.memberships import FIELD, compatible
+from pruning.metadata.table.memberships import FIELD, is_compatible
 from pruning.metadata.table.schema import arrow_type, sql_type
 from pruning.metadata.table.structs import field_of, has_field, whole
 from pruning.rules.interpreters.arrow.interpreter import to_lanes
@@ -19,45 +19,47 @@ from pruning.rules.sets.regions import CoordinatePair, RegionQuery
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """Block metadata that a program can be run over."""
+    """Block metadata prepared as the inputs of programs."""
 
     row_count: pa.Array
     columns: pa.StructArray
-    holdings: Holdings | None = None
+    membership_index: MembershipIndex | None = None
     coverings: Mapping[CoordinatePair, pa.ListArray] = field(default_factory=dict)
     _parts: dict[tuple[str, str], pa.Array | None] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(cls, metadata: pa.Table) -> "Blocks":
-        """The blocks of a metadata table of the shape `pruning.metadata.table.schema` says."""
-        holdings = Holdings(whole(metadata.column(FIELD))) if FIELD in metadata.schema.names else None
+        """Prepare a table of block metadata, as `pruning.metadata.table.schema` describes."""
+        membership_index = (
+            MembershipIndex(whole(metadata.column(FIELD))) if FIELD in metadata.schema.names else None
+        )
         return cls(
             whole(metadata.column("row_count")),
             whole(metadata.column("columns")),
-            holdings,
+            membership_index,
             coverings_of(metadata),
         )
 
     def inputs(self, program: Program, start: int, size: int) -> Mapping[Input, pa.Array]:
-        """An array of shape (size,) for each input of the program, from block `start` on.
+        """Return an array of shape (size,) for each input of the program, from block `start` on.
 
-        Columns that the metadata does not know, or knows under a type that says nothing of the
-        program's, are unknown. Each array is made when it is asked for.
+        Columns that the metadata lacks, or has with an incompatible type, are unknown. Each array is made
+        when it is accessed.
         """
         return _Inputs(self, program.inputs, start, size)
 
     def part(self, column: str, name: str) -> pa.Array | None:
-        """One statistic of a column, of all blocks, or None if the metadata does not know the column."""
+        """Return one statistic of a column for all blocks, or None if the metadata lacks the column."""
         key = (column, name)
         if key not in self._parts:
-            known = has_field(self.columns, column)
-            self._parts[key] = field_of(field_of(self.columns, column), name) if known else None
+            has_column = has_field(self.columns, column)
+            self._parts[key] = field_of(field_of(self.columns, column), name) if has_column else None
         return self._parts[key]
 
 
 @dataclass(frozen=True, slots=True)
 class _Inputs(Mapping[Input, pa.Array]):
-    """What some blocks say of each input."""
+    """The inputs of a program over a range of blocks, made when they are accessed."""
 
     blocks: Blocks
     names: tuple[Input, ...]
@@ -85,31 +87,31 @@ class _Inputs(Mapping[Input, pa.Array]):
         return len(self.names)
 
     def _flag(self, input_: Input, type_: Type) -> pa.Array:
-        """An unknown count excludes nothing."""
+        """Return a flag by the counts of NULL and NaN; an unknown count excludes nothing."""
         null_count = self._part(input_, "null_count")
         if null_count is None:
             return pa.repeat(True, self.size)
         if input_.aspect is Aspect.MAY_NULL:
-            return _unless_known(pc.not_equal(null_count, 0))
+            return _true_where_unknown(pc.not_equal(null_count, 0))
         if input_.aspect is Aspect.MAY_VALUE and not type_.floating:
-            return _unless_known(pc.less(null_count, self._row_count()))
+            return _true_where_unknown(pc.less(null_count, self._row_count()))
         nan_count = self._part(input_, "nan_count")
         if input_.aspect is Aspect.MAY_VALUE:
             absent = pc.add(null_count, pc.fill_null(nan_count, 0))
-            return _unless_known(pc.less(absent, self._row_count()))
-        some = _unless_known(pc.less(null_count, self._row_count()))
-        return pc.and_(some, _unless_known(pc.not_equal(nan_count, 0)))
+            return _true_where_unknown(pc.less(absent, self._row_count()))
+        some = _true_where_unknown(pc.less(null_count, self._row_count()))
+        return pc.and_(some, _true_where_unknown(pc.not_equal(nan_count, 0)))
 
     def _may_hold(self, input_: Input, type_: Type) -> pa.Array:
-        """What is not known of a column under its own type excludes nothing."""
+        """Return the flags of a membership query; a column of another type excludes nothing."""
         bound = self._part(input_, "min")
-        holdings = self.blocks.holdings
-        if holdings is None or bound is None or not compatible(sql_type(bound.type), type_):
+        membership_index = self.blocks.membership_index
+        if membership_index is None or bound is None or not is_compatible(sql_type(bound.type), type_):
             return pa.repeat(True, self.size)
-        return holdings.may_hold(input_.column, type_, input_.asked, self.start, self.size)
+        return membership_index.may_hold(input_.column, type_, input_.asked, self.start, self.size)
 
     def _may_be_inside(self, input_: Input) -> pa.Array:
-        """Points that nothing is known of may be anywhere."""
+        """Return the flags of blocks that may have points in a region; without coverings, all may."""
         assert isinstance(input_.asked, RegionQuery)
         coverings = self.blocks.coverings.get(CoordinatePair(input_.column, input_.asked.longitude))
         if coverings is None:
@@ -124,13 +126,13 @@ class _Inputs(Mapping[Input, pa.Array]):
         return None if part is None else part.slice(self.start, self.size)
 
 
-def _unless_known(flag: pa.Array) -> pa.Array:
+def _true_where_unknown(flag: pa.Array) -> pa.Array:
     return pc.fill_null(flag, True) if flag.null_count else flag
 
 
 def _as_type(bound: pa.Array, wanted: Type) -> pa.Array | None:
-    """The bound as one of type `wanted`: the same type, or a wider integer; else None."""
-    known = sql_type(bound.type)
-    if known == wanted:
+    """Cast a bound to type `wanted`, the same or a wider integer type; None for other types."""
+    stored = sql_type(bound.type)
+    if stored == wanted:
         return bound
-    return bound.cast(arrow_type(wanted)) if compatible(known, wanted) else None
+    return bound.cast(arrow_type(wanted)) if is_compatible(stored, wanted) else None

@@ -1,6 +1,6 @@
-"""Whether files tell the truth about themselves: what is believed of each block, beside its data.
+"""Verification of block metadata: comparing the believed facts about each block with its data.
 
-pyarrow reads the data, in a process of its own: a file may end the process that reads it.
+pyarrow reads the data in a child process, because a bad file may end the process that reads it.
 """
 
 import contextlib
@@ -22,13 +22,13 @@ import pyarrow.parquet as pq
 from pruning.errors import InputError
 from pruning.metadata.files.locations import locate
 from pruning.metadata.footers.footer import Footer, read_footer
-from pruning.metadata.footers.nested import Leaf
-from pruning.metadata.footers.physical_types import form_of
+from pruning.metadata.footers.nested import SchemaLeaf
+from pruning.metadata.footers.physical_types import column_storage
 from pruning.metadata.table.blocks import shards
 from pruning.metadata.table.structs import field_of
 
 BATCH_FILES = 32
-# A file that takes longer is given up; the data of a row group is read column by column.
+# The time after which the check of a file is abandoned.
 SECONDS_PER_FILE = 600
 _SHOWN_CHARACTERS = 60
 _READY = "ready\n"
@@ -36,8 +36,8 @@ _SERVE = "from pruning.metadata.views.verifying import serve; serve()"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lie:
-    """Something that is believed of a row group and that its data contradicts."""
+class FalseClaim:
+    """A believed fact about a row group that its data contradicts."""
 
     file: str
     row_group: int
@@ -48,55 +48,55 @@ class Lie:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
-    """One file beside its data: how many statements were checked, and which are false.
+class FileCheck:
+    """The check of one file: the number of claims that were checked, and the false ones.
 
-    `problems` are sentences about what could not be checked, the whole file or some columns.
+    `problems` are sentences about the file or the columns that could not be checked.
     """
 
     file: str
     claims: int = 0
-    lies: tuple[Lie, ...] = ()
+    lies: tuple[FalseClaim, ...] = ()
     problems: tuple[str, ...] = ()
 
 
-def verify(files: Sequence[str], *, seconds_per_file: float = SECONDS_PER_FILE) -> Iterator[Checked]:
-    """Compare what is believed of each file with its data, in the order given."""
+def verify(files: Sequence[str], *, seconds_per_file: float = SECONDS_PER_FILE) -> Iterator[FileCheck]:
+    """Compare the believed facts about each file with its data, in the given order."""
     pending = list(files)
     while pending:
         batch = pending[:BATCH_FILES]
-        answers, ending = _in_child(batch, seconds_per_file)
+        answers, exit_reason = _check_in_child(batch, seconds_per_file)
         yield from answers
         pending = pending[len(answers) :]
         if len(answers) < len(batch):
-            yield Checked(file=pending[0], problems=(f"{pending[0]}: {ending}; leave it out",))
+            yield FileCheck(file=pending[0], problems=(f"{pending[0]}: {exit_reason}; leave it out",))
             pending = pending[1:]
 
 
 def serve() -> None:
-    """Say when ready; then answer for the files that standard input lists as JSON, a line of JSON each."""
+    """Run the child process: read a JSON list of files, print a ready line, then a line of JSON per file."""
     files = json.load(sys.stdin)
     print(_READY, end="", flush=True)
     for file in files:
-        print(json.dumps(asdict(check(file))), flush=True)
+        print(json.dumps(asdict(check_file(file))), flush=True)
 
 
-def check(file: str) -> Checked:
-    """Compare what is believed of one file with its data, in this process."""
+def check_file(file: str) -> FileCheck:
+    """Compare the believed facts about one file with its data, in this process."""
     try:
         footer = read_footer(file)
     except InputError as error:
-        return Checked(file=file, problems=(str(error),))
+        return FileCheck(file=file, problems=(str(error),))
     try:
         system, path = locate(file)
         with pq.ParquetFile(path, filesystem=system) as opened:
-            return _checked(file, footer, opened)
+            return _check_blocks(file, footer, opened)
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
-        return Checked(file=file, problems=(f"{file}: pyarrow cannot read it ({_first_line(error)})",))
+        return FileCheck(file=file, problems=(f"{file}: pyarrow cannot read it ({_first_line(error)})",))
 
 
-def _in_child(files: list[str], seconds_per_file: float) -> tuple[list[Checked], str]:
-    """The answers of a process, and how it ended if some are missing."""
+def _check_in_child(files: list[str], seconds_per_file: float) -> tuple[list[FileCheck], str]:
+    """Check files in a child process; return its answers, and how it ended if some are missing."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     child = subprocess.Popen(
         [sys.executable, "-c", _SERVE],
@@ -108,19 +108,19 @@ def _in_child(files: list[str], seconds_per_file: float) -> tuple[list[Checked],
     )
     assert child.stdin is not None
     assert child.stdout is not None
-    said: queue.SimpleQueue[str] = queue.SimpleQueue()
-    listener = threading.Thread(target=_listen, args=(child.stdout, said))
+    lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+    listener = threading.Thread(target=_listen, args=(child.stdout, lines))
     listener.start()
-    answers: list[Checked] = []
+    answers: list[FileCheck] = []
     try:
         with contextlib.suppress(BrokenPipeError), child.stdin:
             child.stdin.write(json.dumps(files))
-        # How long a process takes to start says nothing of a file.
-        line = said.get()
+        # Wait for the ready line without a limit, so that the time limit of a file excludes the start.
+        line = lines.get()
         while line.endswith("\n"):
             if line != _READY:
-                answers.append(_answer(json.loads(line)))
-            line = said.get(timeout=seconds_per_file)
+                answers.append(_from_json(json.loads(line)))
+            line = lines.get(timeout=seconds_per_file)
         ending = _ending(child.wait())
     except queue.Empty:
         ending = f"takes longer than {seconds_per_file:g} seconds to read"
@@ -131,17 +131,19 @@ def _in_child(files: list[str], seconds_per_file: float) -> tuple[list[Checked],
     return answers, ending
 
 
-def _listen(lines: IO[str], said: "queue.SimpleQueue[str]") -> None:
-    """Pass lines on as they come; the last one, which no line end follows, when there are no more."""
+def _listen(lines: IO[str], received: "queue.SimpleQueue[str]") -> None:
+    """Put each line on the queue as it arrives, and an empty one at the end."""
     with lines:
         for line in lines:
-            said.put(line)
-    said.put("")
+            received.put(line)
+    received.put("")
 
 
-def _answer(found: dict[str, Any]) -> Checked:
-    lies = tuple(Lie(**lie) for lie in found["lies"])
-    return Checked(file=found["file"], claims=found["claims"], lies=lies, problems=tuple(found["problems"]))
+def _from_json(answer: dict[str, Any]) -> FileCheck:
+    lies = tuple(FalseClaim(**lie) for lie in answer["lies"])
+    return FileCheck(
+        file=answer["file"], claims=answer["claims"], lies=lies, problems=tuple(answer["problems"])
+    )
 
 
 def _ending(status: int) -> str:
@@ -150,72 +152,72 @@ def _ending(status: int) -> str:
     return f"kills the process that reads it ({signal.Signals(-status).name})"
 
 
-def _checked(file: str, footer: Footer, opened: pq.ParquetFile) -> Checked:
+def _check_blocks(file: str, footer: Footer, opened: pq.ParquetFile) -> FileCheck:
     (part,) = shards([(file, footer)])
-    known = part.table["columns"].combine_chunks()
-    lies: list[Lie] = []
+    all_facts = part.table["columns"].combine_chunks()
+    lies: list[FalseClaim] = []
     problems: dict[str, str] = {}
     claims = 0
     for ordinal, group in enumerate(footer.row_groups):
         for leaf in footer.leaves:
-            if form_of(leaf.element) is None or leaf.name in problems:
+            if column_storage(leaf.element) is None or leaf.name in problems:
                 continue
-            facts = field_of(known, leaf.name)[ordinal]
+            facts = field_of(all_facts, leaf.name)[ordinal]
             try:
-                compared = _compared(facts, group.row_count, leaf, opened, ordinal)
+                comparisons = _compare_column(facts, group.row_count, leaf, opened, ordinal)
             except (OSError, ValueError, KeyError, pa.ArrowException) as error:
                 problems[leaf.name] = (
                     f"{file}: pyarrow cannot read its column {leaf.name} ({_first_line(error)})"
                 )
                 continue
-            claims += len(compared)
+            claims += len(comparisons)
             lies += [
-                Lie(file=file, row_group=ordinal, column=leaf.name, claim=claim, says=says, data=data)
-                for claim, holds, says, data in compared
+                FalseClaim(file=file, row_group=ordinal, column=leaf.name, claim=claim, says=says, data=data)
+                for claim, holds, says, data in comparisons
                 if not holds
             ]
-    return Checked(file=file, claims=claims, lies=tuple(lies), problems=tuple(problems.values()))
+    return FileCheck(file=file, claims=claims, lies=tuple(lies), problems=tuple(problems.values()))
 
 
-_Compared = list[tuple[str, bool, str, str]]
+_Comparisons = list[tuple[str, bool, str, str]]
 
 
-def _compared(
-    facts: pa.StructScalar, rows: int, leaf: Leaf, opened: pq.ParquetFile, ordinal: int
-) -> _Compared:
-    """Each statement about a column of a row group: its name, whether it holds, what it and the data say."""
-    row_count, values = _values(leaf, opened, ordinal)
-    found: _Compared = [("row count", row_count == rows, str(rows), str(row_count))]
+def _compare_column(
+    facts: pa.StructScalar, rows: int, leaf: SchemaLeaf, opened: pq.ParquetFile, ordinal: int
+) -> _Comparisons:
+    """Return for each claim about a column of a row group: name, whether it holds, its value, the data's."""
+    row_count, values = _column_values(leaf, opened, ordinal)
+    comparisons: _Comparisons = [("row count", row_count == rows, str(rows), str(row_count))]
     nulls = facts["null_count"].as_py()
     if nulls is not None:
-        found.append(("NULL count", values.null_count == nulls, str(nulls), str(values.null_count)))
+        comparisons.append(("NULL count", values.null_count == nulls, str(nulls), str(values.null_count)))
     if facts["min"].is_valid or facts["max"].is_valid:
-        found += _compared_bounds(facts, values)
-    return found
+        comparisons += _compare_bounds(facts, values)
+    return comparisons
 
 
-def _compared_bounds(facts: pa.StructScalar, values: pa.Array) -> _Compared:
+def _compare_bounds(facts: pa.StructScalar, values: pa.Array) -> _Comparisons:
     bound = facts["min"].type
     present = values.drop_null().cast(pa.binary() if pa.types.is_string(bound) else bound, safe=False)
     if pa.types.is_floating(bound):
         present = present.filter(pc.invert(pc.is_nan(present)))
     extremes = pc.min_max(present)
-    found: _Compared = []
+    comparisons: _Comparisons = []
     for side, outside, word in (("min", pc.less, "minimum"), ("max", pc.greater, "maximum")):
-        said, data = facts[side].cast(present.type), extremes[side]
-        if not said.is_valid:
+        claimed, data = facts[side].cast(present.type), extremes[side]
+        if not claimed.is_valid:
             continue
-        shown = _shown(said), _shown(data)
-        beyond = data.is_valid and outside(data, said).as_py()
-        found.append((word, not beyond, *shown))
+        texts = _value_text(claimed), _value_text(data)
+        beyond = data.is_valid and outside(data, claimed).as_py()
+        comparisons.append((word, not beyond, *texts))
         if facts[f"{side}_exact"].as_py():
-            attained = data.is_valid and pc.equal(data, said).as_py()
-            found.append((f"exact {word}", beyond or attained, *shown))
-    return found
+            attained = data.is_valid and pc.equal(data, claimed).as_py()
+            comparisons.append((f"exact {word}", beyond or attained, *texts))
+    return comparisons
 
 
-def _values(leaf: Leaf, opened: pq.ParquetFile, ordinal: int) -> tuple[int, pa.Array]:
-    """How many rows a row group has, and all values of one of its columns, NULLs of parents among them."""
+def _column_values(leaf: SchemaLeaf, opened: pq.ParquetFile, ordinal: int) -> tuple[int, pa.Array]:
+    """Return a row group's number of rows, and all values of a column; NULL if a parent is."""
     top = leaf.fields[0]
     table = opened.read_row_group(ordinal, columns=[top], use_threads=False)
     whole = table.column(table.schema.get_field_index(top)).combine_chunks()
@@ -231,8 +233,8 @@ def _values(leaf: Leaf, opened: pq.ParquetFile, ordinal: int) -> tuple[int, pa.A
     return len(table), values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
 
 
-def _shown(value: pa.Scalar) -> str:
-    """A value as text; not by way of Python, which has no room for some dates."""
+def _value_text(value: pa.Scalar) -> str:
+    """Return a value as text, without converting it to Python, which cannot represent some dates."""
     if not value.is_valid:
         return "no value"
     text = repr(value.as_py()) if pa.types.is_binary(value.type) else str(value.cast(pa.string()).as_py())

@@ -16,7 +16,7 @@ Judge = Callable[[Expression], Outcomes]
 def correlated_columns(predicate: Expression, outcomes: Judge) -> tuple[Column, ...]:
     """The columns of those parts of a predicate that ranges do not decide exactly, in order of name."""
     types = columns(predicate)
-    names = sorted(name for name in _inexact(predicate, outcomes) if types[name].known)
+    names = sorted(name for name in _inexact(predicate, outcomes) if types[name].has_bounds)
     return tuple(Column(name, types[name]) for name in names)
 
 

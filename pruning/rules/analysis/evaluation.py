@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from pruning.expressions.traversal import repeatable
+from pruning.expressions.traversal import is_repeatable
 from pruning.expressions.trees import And, Call, Column, Expression, Function, Literal, Or, type_of
 from pruning.expressions.types import BOOLEAN
 from pruning.rules.analysis import environment as environments
@@ -285,7 +285,7 @@ class Analysis:
     def in_block(self, column: Column) -> Range:
         """What the block's metadata says of a column."""
         build, name, type_ = self.build, column.name, column.type
-        if not type_.known:
+        if not type_.has_bounds:
             return ranges.anything(build, type_)
         nan = build.flag_input(Aspect.MAY_NAN, name, type_) if type_.floating else build.flag(False)
         return Range(
@@ -304,7 +304,7 @@ class Analysis:
         """The number of an expression; equal ones have one."""
         key = self._identity(node)
         if key not in self._ordinals:
-            ordinal = self._equal.get(node) if repeatable(node) else None
+            ordinal = self._equal.get(node) if is_repeatable(node) else None
             if ordinal is None:
                 ordinal = len(self._subjects)
                 self._subjects.append(node)

@@ -42,7 +42,7 @@ def anything(build: Builder, type_: Type) -> Range:
         lower=unknown,
         upper=unknown,
         may_null=build.flag(True),
-        may_nan=build.flag(type_.floating or not type_.known),
+        may_nan=build.flag(type_.floating or not type_.has_bounds),
         may_value=build.flag(type_ != NULL),
     )
 

@@ -7,7 +7,7 @@ value; where it raises, this one may not.
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from pruning.expressions.traversal import children, repeatable, walk
+from pruning.expressions.traversal import children, is_repeatable, walk
 from pruning.expressions.trees import (
     And,
     Arithmetic,
@@ -102,7 +102,7 @@ def _call(node: Call) -> Expression:
 def _distinct(operands: tuple[Expression, ...]) -> tuple[Expression, ...]:
     kept: list[Expression] = []
     for operand in operands:
-        if operand not in kept or not repeatable(operand):
+        if operand not in kept or not is_repeatable(operand):
             kept.append(operand)
     return tuple(kept)
 
@@ -117,7 +117,7 @@ def _case(node: Case) -> Expression:
         elif condition.value is True:
             otherwise = value
             break
-    alike = all(value == otherwise for _, value in branches) and repeatable(otherwise)
+    alike = all(value == otherwise for _, value in branches) and is_repeatable(otherwise)
     if not branches or alike:
         return otherwise
     return replace(node, branches=tuple(branches), otherwise=otherwise)

@@ -7,7 +7,7 @@ fit means is the same for all, and here.
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from pruning.expressions.traversal import repeatable
+from pruning.expressions.traversal import is_repeatable
 from pruning.expressions.trees import Arithmetic, Expression, Mode, Operator
 from pruning.expressions.types import LONG, Kind, Type
 from pruning.rules.analysis import ranges
@@ -35,7 +35,7 @@ def arithmetic_range(analysis: Analysis, node: Expression, environment: Environm
     left, right = analysis.range(node.left, environment), analysis.range(node.right, environment)
     if not _computable(node, left.type, right.type):
         return ranges.anything(analysis.build, node.type)
-    itself = node.left == node.right and repeatable(node.left)
+    itself = node.left == node.right and is_repeatable(node.left)
     if itself and node.operator in _OF_ITSELF and _holds_one(node.type):
         return _of_itself(analysis.build, node, left)
     if node.operator in _RING and node.type.integral and node.type != LONG:

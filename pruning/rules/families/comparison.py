@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 
-from pruning.expressions.traversal import repeatable
+from pruning.expressions.traversal import is_repeatable
 from pruning.expressions.trees import Compare, Comparison, Expression, Literal, type_of
 from pruning.expressions.types import BOOLEAN, BYTE, Value
 from pruning.rules.analysis import ranges, sides
@@ -81,14 +81,14 @@ def outcomes(analysis: Analysis, node: Expression) -> Outcomes | None:
     if isinstance(left, Literal):
         left, operator, right = right, _MIRRORED.get(operator, operator), left
     type_ = type_of(left)
-    if isinstance(left, Literal) or not type_.known:
+    if isinstance(left, Literal) or not type_.has_bounds:
         return None
     if isinstance(right, Literal) and type_of(right) == type_:
         if type_ == BOOLEAN:
             table = {truth: _compare_booleans(operator, truth, right.value) for truth in Truths.ANY.members()}
             return map_truths(analysis.outcomes(left), table)
         return _with_constant(left, operator, right.value)
-    if left == right and repeatable(left):
+    if left == right and is_repeatable(left):
         return _with_itself(left, operator)
     if operator is Comparison.NULL_SAFE_EQUAL or isinstance(left, Literal) or type_of(right) != type_:
         return None
@@ -153,8 +153,8 @@ def assume(analysis: Analysis, node: Expression, environment: Environment, truth
     for side in (node, mirrored):
         own = analysis.values(side.left, environment)
         other = analysis.range(side.right, environment)
-        comparable = own.type == other.type or not other.type.known
-        if not isinstance(side.left, Literal) and own.type.known and comparable:
+        comparable = own.type == other.type or not other.type.has_bounds
+        if not isinstance(side.left, Literal) and own.type.has_bounds and comparable:
             pieces = [_where(analysis.build, own, side.operator, other, truth) for truth in truths.members()]
             environment = analysis.constrain(side.left, environment, ranges.union_of(analysis.build, pieces))
     return environment

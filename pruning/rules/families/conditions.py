@@ -52,7 +52,7 @@ def in_outcomes(analysis: Analysis, node: Expression) -> Outcomes | None:
     type_ = type_of(node.operand)
     literals = [member for member in node.members if isinstance(member, Literal)]
     alike = all(literal.value is None or literal.type == type_ for literal in literals)
-    if len(literals) < len(node.members) or not alike or not type_.known:
+    if len(literals) < len(node.members) or not alike or not type_.has_bounds:
         return None
     values = [literal.value for literal in literals if literal.value is not None]
     numbers = cuts.of_values([value for value in values if not _is_nan(value)], type_)

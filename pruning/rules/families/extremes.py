@@ -76,7 +76,7 @@ def _operands(
     assert isinstance(node, Call)
     build = analysis.build
     known = [analysis.range(operand, environment) for operand in node.operands]
-    if not node.type.known or any(range_.type not in (node.type, NULL) for range_ in known):
+    if not node.type.has_bounds or any(range_.type not in (node.type, NULL) for range_ in known):
         return build, None
     void = ranges.only_null(build, ranges.anything(build, node.type))
     return build, [void if range_.type == NULL else range_ for range_ in known]

@@ -18,7 +18,7 @@ def literal_range(analysis: Analysis, node: Expression, _: Environment) -> Range
     """Exactly the one value; no row is anything else."""
     assert isinstance(node, Literal)
     build, value = analysis.build, node.value
-    if value is not None and not node.type.known:
+    if value is not None and not node.type.has_bounds:
         return ranges.anything(build, node.type)
     nan = isinstance(value, float) and math.isnan(value)
     bound = build.bound(None if nan else value, node.type)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from pruning.expressions.traversal import repeatable
+from pruning.expressions.traversal import is_repeatable
 from pruning.expressions.trees import Expression, Literal, Order
 from pruning.expressions.types import BYTE
 from pruning.rules.analysis import ranges, sides
@@ -51,7 +51,7 @@ def may_lie(analysis: Analysis, node: Expression, environment: Environment, valu
     """
     assert isinstance(node, Order)
     build = analysis.build
-    if node.left == node.right and repeatable(node.left):  # (2)
+    if node.left == node.right and is_repeatable(node.left):  # (2)
         same = values.cuts.holds(0)
         return analysis.may_lie(
             node.left, environment, ValueSet(FULL if same else EMPTY, null=values.null, nan=same)

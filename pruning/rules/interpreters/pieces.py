@@ -122,7 +122,7 @@ def _grid(
 def _countable(type_: Type) -> bool:
     if type_.kind is Kind.DECIMAL:
         return type_.precision <= _LONG_DIGITS
-    return type_.known and type_.kind not in BYTES
+    return type_.has_bounds and type_.kind not in BYTES
 
 
 def _ordinals(bound: pa.Array, type_: Type) -> np.ndarray:

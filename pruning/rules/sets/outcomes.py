@@ -13,7 +13,7 @@ import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from pruning.expressions.traversal import repeatable
+from pruning.expressions.traversal import is_repeatable
 from pruning.expressions.trees import Expression
 from pruning.expressions.types import BOOLEAN
 from pruning.rules.sets import value_sets
@@ -116,7 +116,7 @@ def common_subject(parts: Iterable[Outcomes]) -> tuple[bool, Expression | None]:
     if not subjects:
         return True, None
     first, *others = subjects
-    is_common = all(other is first or (other == first and repeatable(first)) for other in others)
+    is_common = all(other is first or (other == first and is_repeatable(first)) for other in others)
     return is_common, first
 
 

@@ -37,7 +37,7 @@ def _literal(node: Node, operands: Operands, scope: Scope) -> Expression | None:
     type_ = type_from_json(node.fields["dataType"])
     if type_.kind is Kind.NULL:
         return Literal(None, type_)
-    return Literal(literal_value(node, type_), type_) if type_.known else None
+    return Literal(literal_value(node, type_), type_) if type_.has_bounds else None
 
 
 def _operand(node: Node, operands: Operands, scope: Scope) -> Expression | None:
@@ -88,7 +88,7 @@ def _in(node: Node, operands: Operands, scope: Scope) -> Expression | None:
 
 def _in_set(node: Node, operands: Operands, scope: Scope) -> Expression | None:
     type_ = type_of(operands[0])
-    if not type_.known:
+    if not type_.has_bounds:
         return None
     values = set_values(node.java().hset(), type_)
     members = tuple(Literal(value, type_) for value in values)
@@ -117,7 +117,7 @@ def _coalesce(node: Node, operands: Operands, scope: Scope) -> Expression | None
 
 def _cast(node: Node, operands: Operands, scope: Scope) -> Expression | None:
     source, target = type_of(operands[0]), type_from_json(node.fields["dataType"])
-    if not target.known or not source.known:
+    if not target.has_bounds or not source.has_bounds:
         return None
     return Cast(operands[0], target, mode_of_java(node.java()), cast_zone(node, source, target, scope))
 

@@ -18,12 +18,12 @@ from pruning.expressions.plans import (
     JoinKind,
     Limit,
     Offset,
-    Ordering,
     Other,
     Plan,
     Project,
     Scan,
     Sort,
+    SortItem,
     Union,
     Window,
     attribute_name,
@@ -171,7 +171,7 @@ class Trees:
 
     def _sort(self, java: Java, child: Plan) -> Plan:
         items = tuple(
-            Ordering(
+            SortItem(
                 self._convert(item.child()),
                 descending=item.direction().toString() == "Descending",
                 nulls_first=item.nullOrdering().toString() == "NullsFirst",
@@ -288,7 +288,7 @@ def _parts(condition: Java) -> Iterator[Java]:
 def _only(expression: Expression, attributes: frozenset[str]) -> bool:
     """Whether an expression is about these attributes, and understood."""
     named = {name.split("`")[1] if name.startswith("`") else name for name in columns(expression)}
-    return bool(named) and named <= attributes and type_of(expression).known
+    return bool(named) and named <= attributes and type_of(expression).has_bounds
 
 
 def _count(expression: Java) -> int:

@@ -52,7 +52,7 @@ Converter = Callable[[Node, Operands, Scope], Expression | None]
 def alike(*expressions: Expression) -> bool:
     """Whether all have one known type."""
     first, *others = [type_of(expression) for expression in expressions]
-    return first.known and all(other == first for other in others)
+    return first.has_bounds and all(other == first for other in others)
 
 
 def text_of(expression: Expression) -> bytes | None:

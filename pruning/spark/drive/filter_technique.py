@@ -17,12 +17,12 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from pruning.expressions.sql import to_sql
-from pruning.expressions.substitution import substituted
+from pruning.expressions.substitution import substitute
 from pruning.expressions.traversal import children, columns
 from pruning.expressions.trees import And, Column, Expression, Literal, Opaque, Quantified, type_of
 from pruning.expressions.types import BOOLEAN
 from pruning.metadata.table.schema import column_types
-from pruning.metadata.views.constant_blocks import Occurrences, occurrences, with_function
+from pruning.metadata.views.constant_blocks import ConstantBlocks, constant_blocks, with_function
 from pruning.rules.sets.truths import Match
 from pruning.spark.catalyst.evaluation import Evaluated, evaluate
 from pruning.spark.catalyst.expressions import Origins, conjuncts
@@ -73,7 +73,7 @@ class _Part:
     node: Expression
     columns: tuple[Column, ...]
     java: Java
-    found: Occurrences
+    found: ConstantBlocks
 
 
 def ask(spark: SparkSession, conditions: Sequence[Java], names: Mapping[int, str]) -> Asked:
@@ -123,7 +123,7 @@ def judge(
         metadata = with_function(metadata, name, type_, part.found, values=values, failed=failed)
         replacements[part.node] = Column(name, type_)
     # Where nothing could be evaluated, the rules may know more of the part itself.
-    for helped in (*(replacements.pop(one.node) for one in whole), substituted(predicate, replacements)):
+    for helped in (*(replacements.pop(one.node) for one in whole), substitute(predicate, replacements)):
         told = classify_blocks(helped, metadata)
         verdicts = pc.if_else(pc.equal(verdicts, int(Match.SOME)), told, verdicts)
     return Judged(verdicts=verdicts, notes=(*notes, *map(_note, parts)))
@@ -136,7 +136,7 @@ class _Search:
     metadata: pa.Table
     origins: Origins
     undecided: pa.BooleanArray
-    _remembered: dict[tuple[Column, ...], Occurrences | None] = field(default_factory=dict)
+    _remembered: dict[tuple[Column, ...], ConstantBlocks | None] = field(default_factory=dict)
 
     def parts(self, predicate: Expression) -> list[_Part]:
         """The outermost such parts, each once."""
@@ -161,7 +161,7 @@ class _Search:
 
     def _part(self, node: Expression, javas: list[Java]) -> _Part | None:
         needed = single_columns(node)
-        if not (javas and needed and type_of(node).known):
+        if not (javas and needed and type_of(node).has_bounds):
             return None
         if needed not in self._remembered:
             self._remembered[needed] = self._occurrences(needed)
@@ -169,13 +169,13 @@ class _Search:
         java = None if found is None else _origin(javas)
         return None if found is None or java is None else _Part(node, needed, java, found)
 
-    def _occurrences(self, needed: tuple[Column, ...]) -> Occurrences | None:
+    def _occurrences(self, needed: tuple[Column, ...]) -> ConstantBlocks | None:
         stored = column_types(self.metadata)
         if not all(column.name in stored for column in needed):
             return None
         if not all(reads_as_stored(stored[column.name], column.type) for column in needed):
             return None
-        return occurrences(self.metadata, needed, self.undecided)
+        return constant_blocks(self.metadata, needed, self.undecided)
 
 
 def _conjoined(spark: SparkSession, conditions: Sequence[Java]) -> Java:

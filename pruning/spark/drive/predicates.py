@@ -42,6 +42,12 @@ def classify(predicate: str, where: pa.Table | Paths) -> pa.Int8Array:
     Raises:
         InputError: the predicate cannot be read, names a column that is not there, or has an alias;
             `where` is neither paths nor block metadata; or a footer cannot be read.
+    Example:
+        >>> import pruning, pyarrow as pa, pyarrow.parquet as pq, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> pq.write_table(pa.table({"x": [1, 2, 8, 9]}), f"{folder.name}/t.parquet", row_group_size=2)
+        >>> pruning.classify("x > 2", folder.name).to_pylist()
+        [0, 2]
     """
     check_text("The predicate", predicate)
     metadata = blocks_of(where)

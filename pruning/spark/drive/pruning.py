@@ -55,6 +55,14 @@ def prune(df: DataFrame, *, runtime: bool = True) -> DataFrame:
             again; what may then give other rows is not run. Without it, block metadata alone decides.
     Raises:
         InputError: `df` is not a DataFrame of a session in this process.
+    Example:
+        >>> import pruning, pyarrow as pa, pyarrow.parquet as pq, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> for x in range(3):
+        ...     pq.write_table(pa.table({"x": [x]}), f"{folder.name}/{x}.parquet")
+        >>> df = pruning.prune(spark.read.parquet(folder.name).where("x > 1"))
+        >>> len(df.inputFiles()), df.collect()
+        (1, [Row(x=2)])
     """
     pruned, report = _pruned(df, runtime=runtime)
     if pruned is not df:
@@ -70,6 +78,15 @@ def explain(df: DataFrame, *, runtime: bool = True) -> Report:
         runtime: As for `prune`; what `prune` would run is run.
     Raises:
         InputError: `df` is not a DataFrame of a session in this process.
+    Example:
+        >>> import pruning, pyarrow as pa, pyarrow.parquet as pq, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> pq.write_table(pa.table({"x": [1, 2, 8, 9]}), f"{folder.name}/t.parquet", row_group_size=2)
+        >>> df = spark.read.parquet(folder.name).where("x > 2")
+        >>> print(pruning.explain(df))  # doctest: +ELLIPSIS
+        scan 1: ...
+          blocks   1 of 2 kept, 50.0 % skipped
+        ...
     """
     _check_frame(df)
     known = _REPORTS.get(df)

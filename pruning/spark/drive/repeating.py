@@ -84,5 +84,5 @@ def _is_orderless(function: Java) -> bool:
     name = simple_name(function)
     if name in _ORDERLESS_OF_EXACT_NUMBERS:
         type_ = type_of_java(function.child())
-        return type_.known and not type_.floating
+        return type_.has_bounds and not type_.floating
     return name in _ORDERLESS

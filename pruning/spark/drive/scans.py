@@ -14,9 +14,9 @@ from pruning.expressions.traversal import columns, leaf_names
 from pruning.expressions.trees import And, Expression, Literal
 from pruning.expressions.types import BOOLEAN
 from pruning.metadata.files.listing import Stamp
-from pruning.metadata.files.locations import uri
+from pruning.metadata.files.locations import to_uri
 from pruning.metadata.files.table_formats import table_format_notes
-from pruning.metadata.table.memberships import indexed
+from pruning.metadata.table.memberships import indexed_columns
 from pruning.metadata.table.schema import columns_only
 from pruning.rules.sets.truths import Match
 from pruning.spark.catalyst.clock import with_clock
@@ -165,7 +165,7 @@ class TableScan:
 
     def is_indexed(self, expression: Expression) -> bool:
         """Whether more than bounds is known of the values of a column that an expression names."""
-        return not indexed(self._blocks.metadata).isdisjoint(columns(expression))
+        return not indexed_columns(self._blocks.metadata).isdisjoint(columns(expression))
 
     def bounds(self, key: Expression) -> KeyBounds:
         """Where a key lies on those rows of each block that pass the scan's own filters."""
@@ -366,7 +366,7 @@ def open_scan(spark: SparkSession, leaf: Leaf, read: Reader) -> TableScan | Scan
             raise Unsettled(f"the query reads {attribute.name}, which tells of files")
     names = leaf.chain.names({attribute.id: attribute.name for attribute in table.attributes})
     asked = ask(spark, leaf.chain.conditions, names)
-    notes = list(table_format_notes(map(uri, table.roots), table.files))
+    notes = list(table_format_notes(map(to_uri, table.roots), table.files))
     return TableScan(spark=spark, leaf=leaf, table=table, asked=asked, read=read, notes=notes)
 
 

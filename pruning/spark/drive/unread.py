@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from pruning.expressions.trees import And, Column, Compare, Comparison, Expression, IsNull, Literal, Not
 from pruning.expressions.types import Kind, Type, Value
-from pruning.metadata.table.comparable import comparable
+from pruning.metadata.table.comparable import comparable_columns
 from pruning.metadata.table.schema import column_types
 from pruning.spark.drive.range_filters import RangeFilter, ordered
 
@@ -97,7 +97,7 @@ def unread_blocks(
         kinds: What `pushed_kinds` gives.
     """
     unread = np.zeros(metadata.num_rows, bool)
-    stored, compared = column_types(metadata), comparable(metadata)
+    stored, compared = column_types(metadata), comparable_columns(metadata)
     columns = metadata.column("columns").combine_chunks()
     rows = metadata.column("row_count").combine_chunks()
     for range_ in ranges:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pruning.expressions.names import top_column
-from pruning.expressions.plans import Filter, Plan, Project, Scan, inputs, near
+from pruning.expressions.plans import Filter, Plan, Project, Scan, inputs, is_filtered_scan
 from pruning.spark.jvm.gateway import Java
 
 # As an attribute prints: its name, its id, an L where it is a bigint.
@@ -32,8 +32,8 @@ def _below(
     if isinstance(plan, Scan):
         yield plan, None if named is None else _names(plan, named)
         return
-    above = named if isinstance(plan, Filter | Project) and near(plan) else None
-    if isinstance(plan, Project) and near(plan):
+    above = named if isinstance(plan, Filter | Project) and is_filtered_scan(plan) else None
+    if isinstance(plan, Project) and is_filtered_scan(plan):
         # The lowest projection decides; what is named above it is of its own attributes.
         above = _references(javas[plan])
     elif isinstance(plan, Filter) and above is not None:

@@ -23,7 +23,7 @@ from pruning.metadata.files.listing import Paths
 from pruning.metadata.files.locations import relative_to
 from pruning.metadata.footers.other_columns import other_columns_of, with_other_columns
 from pruning.metadata.table import points
-from pruning.metadata.table.memberships import without
+from pruning.metadata.table.memberships import without_column
 from pruning.metadata.table.schema import column_types, columns_only
 from pruning.metadata.views.constant_columns import with_constants
 from pruning.spark.jvm.gateway import Java
@@ -138,6 +138,6 @@ def _declaring(spark: SparkSession, metadata: pa.Table, columns: Mapping[str, Ty
     known = list(column_types(metadata))
     kept = [name for name in known if fold(top_name(name)) not in hidden]
     for name in set(known) - set(kept):
-        metadata = points.without(without(metadata, name), name)
+        metadata = points.without_column(without_column(metadata, name), name)
     metadata = columns_only(metadata, kept)
     return metadata.replace_schema_metadata(with_other_columns(metadata.schema, others).metadata)

@@ -31,7 +31,7 @@ def matching(metadata: pa.Table, columns: Mapping[str, Type]) -> pa.Table:
 def reads_as_stored(stored: Type, read: Type) -> bool:
     """Return whether order and equality of stored values are those of the values read."""
     if stored == read:
-        return read.known
+        return read.has_bounds
     if not (stored.integral and read.integral):
         return False
     assert stored.integer_range is not None

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from pruning.expressions.names import field_name, leaf_name
 from pruning.expressions.type_names import type_to_json
 from pruning.expressions.types import Type
-from pruning.metadata.footers.other_columns import SparkType, array_type, struct_type, united
+from pruning.metadata.footers.other_columns import SparkType, array_type, struct_type, unite_columns
 from pruning.metadata.table.schema import is_nested
 from pruning.spark.jvm.datatypes import element_of, fields_of
 
@@ -33,7 +33,7 @@ def leaf_types(columns: Mapping[str, Type]) -> dict[str, Type]:
         # A column of such a name is known to no metadata: the name is that of a field.
         if is_nested(name):
             continue
-        if type_.known:
+        if type_.has_bounds:
             found[name] = type_
         else:
             found.update(_below((name,), type_))
@@ -46,14 +46,14 @@ def _below(path: tuple[str, ...], type_: Type) -> Iterator[tuple[str, Type]]:
         yield from _elements(field_name(path), (), element)
     for name, below in fields_of(type_):
         yield from _below((*path, name), below)
-    if type_.known:
+    if type_.has_bounds:
         yield field_name(path), type_
 
 
 def _elements(array: str, fields: tuple[str, ...], type_: Type) -> Iterator[tuple[str, Type]]:
     for name, below in fields_of(type_):
         yield from _elements(array, (*fields, name), below)
-    if type_.known:
+    if type_.has_bounds:
         yield leaf_name(array, fields), type_
 
 
@@ -70,7 +70,9 @@ def declared(columns: Mapping[str, Type], others: Mapping[str, SparkType] | None
     for name, type_ in columns.items():
         _insert(tree, _steps(name), type_)
     # Where both know a column, what has bounds is asked by the type that the bounds have.
-    return struct_type(united([{str(name): _json(below) for name, below in tree.items()}, others or {}]))
+    return struct_type(
+        unite_columns([{str(name): _json(below) for name, below in tree.items()}, others or {}])
+    )
 
 
 def top_name(name: str) -> str:

@@ -165,7 +165,7 @@ def partition_values(table: Lake, names: Sequence[str]) -> dict[str, list[Value 
     Columns of unknown type are left out, and all of them where a file lies in no partition.
     """
     # A name like that of a struct's field would hide the field.
-    known = [name for name in names if table.partition_columns[name].known and not is_nested(name)]
+    known = [name for name in names if table.partition_columns[name].has_bounds and not is_nested(name)]
     partitions = table.location.partitionSpec().partitions()
     if not known or partitions.size() > PARTITIONS_MAX:
         return {}

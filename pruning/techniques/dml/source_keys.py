@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pruning.arguments import shown
+from pruning.arguments import describe_value
 from pruning.errors import InputError
 from pruning.expressions.names import quoted_name
 from pruning.expressions.trees import Column, Expression
@@ -45,7 +45,7 @@ def typed(name: str, values: Any, type_: Type) -> pa.Array:
     if isinstance(values, str | bytes | bytearray | Mapping):
         # Arrow would take a text for a list of its characters.
         raise InputError(
-            f"The values of the key {quoted_name(name)} are {shown(values)}; give a list of them."
+            f"The values of the key {quoted_name(name)} are {describe_value(values)}; give a list of them."
         )
     try:
         array = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values)

@@ -200,7 +200,7 @@ def summarise_keys(
     for name, may_be_null in zip(_names(types), safe, strict=True):
         if not may_be_null:
             rows = rows.filter(pc.is_valid(rows.column(name)))
-    known = [at for at, type_ in enumerate(types) if type_.known]
+    known = [at for at, type_ in enumerate(types) if type_.has_bounds]
     for at in known:
         check(types[at], columns[at])
     tuples = None
@@ -209,7 +209,7 @@ def summarise_keys(
         tuples = _few(pa.table(lanes), bytes_max)
     share = _share(bytes_max, tuples, len(known))
     keys = (
-        summarise(type_, rows.column(name), bytes_max=share) if type_.known else None
+        summarise(type_, rows.column(name), bytes_max=share) if type_.has_bounds else None
         for name, type_ in zip(_names(types), types, strict=True)
     )
     return JoinSummary(

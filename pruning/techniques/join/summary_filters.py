@@ -37,7 +37,7 @@ def size_for(values: int, bytes_max: int) -> int:
 
 def built(values: pa.Array, type_: Type, size_bytes: int) -> bytes:
     """A filter of values: lanes without null and NaN."""
-    return bloom.built(_hashes(values, type_), size_bytes)
+    return bloom.build_filter(_hashes(values, type_), size_bytes)
 
 
 def united(one: bytes, other: bytes, bytes_max: int) -> bytes | None:

@@ -271,7 +271,7 @@ def check(type_: Type, values: pa.Array | pa.ChunkedArray) -> None:
     Raises:
         InputError: the type is not one that can be bounded, or the values are of another.
     """
-    if not type_.known:
+    if not type_.has_bounds:
         raise InputError(f"Values of type {type_} have no known order: such a key has no summary.")
     if values.type != arrow_type(type_):
         raise InputError(

@@ -96,7 +96,7 @@ def _never(node: Expression) -> bool:
             return (mode is not Mode.ANSI or rounds) and not long
         case Cast(operand, type_, mode):
             source = type_of(operand)
-            timeless = source.known and type_.known and not {source.kind, type_.kind} & _TIMES
+            timeless = source.has_bounds and type_.has_bounds and not {source.kind, type_.kind} & _TIMES
             return always_fits(source, type_) or (mode is not Mode.ANSI and timeless)
         case Call(function, _, _, mode):
             return function in _SAFE_FUNCTIONS or (function in OVERFLOWING and mode is not Mode.ANSI)

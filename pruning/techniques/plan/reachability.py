@@ -23,9 +23,9 @@ from pruning.expressions.plans import (
     Sort,
     Union,
     Window,
-    near,
+    is_filtered_scan,
 )
-from pruning.expressions.substitution import substituted
+from pruning.expressions.substitution import substitute
 from pruning.expressions.traversal import columns, walk
 from pruning.expressions.trees import Column, Element, Expression, Opaque, Quantified, type_of
 
@@ -99,7 +99,7 @@ def ways(plan: Plan, keys: Keys, *, rows_wanted: int | None = None) -> Iterator[
         case Filter(child):
             for way in ways(child, keys, rows_wanted=rows_wanted):
                 # Filters right above a scan are part of what is asked of its blocks.
-                yield way if near(child) else _behind_filter(way)
+                yield way if is_filtered_scan(child) else _behind_filter(way)
         case Project(child, definitions):
             below = tuple(_defined(key, definitions) for key in keys)
             computed = () if rows_wanted is None else tuple(_computed(definitions))
@@ -163,8 +163,8 @@ def _defined(key: Expression | None, definitions: Mapping[str, Expression]) -> E
         if definition is None:
             return None
         replacements[Column(name, type_)] = definition
-    found = substituted(key, replacements)
-    return found if type_of(found).known else None
+    found = substitute(key, replacements)
+    return found if type_of(found).has_bounds else None
 
 
 def _definition(attribute: Column, definitions: Mapping[str, Expression]) -> Expression | None:

@@ -9,14 +9,14 @@ from pruning.expressions.plans import (
     JoinKind,
     Limit,
     Offset,
-    Ordering,
     Other,
     Plan,
     Project,
     Scan,
     Sort,
+    SortItem,
     inputs,
-    near,
+    is_filtered_scan,
 )
 from pruning.expressions.trees import Expression
 
@@ -37,7 +37,7 @@ class TopKPlace:
     wanted: int
 
     @property
-    def first(self) -> Ordering:
+    def first(self) -> SortItem:
         """The ORDER BY item that blocks are pruned by."""
         return self.sort.items[0]
 
@@ -141,7 +141,7 @@ def restrictive(plan: Plan, filtered: Callable[[Scan], bool]) -> bool:
     match plan:
         case Scan():
             return filtered(plan)
-        case Filter(child) if near(child):
+        case Filter(child) if is_filtered_scan(child):
             return restrictive(child, filtered)
         case Filter() | Limit() | Offset():
             return True
