@@ -17,8 +17,8 @@ from pyspark.sql import DataFrame, SparkSession
 from rich.console import Console
 from rich.table import Table
 
-from pruning.spark.drive.pushdown import unpushed
-from pruning.spark.jvm.gateway import frame
+from pruning.spark.drive.pushdown import with_safe_pushdown
+from pruning.spark.jvm.gateway import dataframe
 from skipproof.sessions import spark_session
 
 FILES = 8
@@ -43,7 +43,9 @@ def write_lake(spark: SparkSession, directory: str, rows: int) -> None:
 
 def mended(df: DataFrame) -> DataFrame:
     """The query without the pushing that may lose rows."""
-    return frame(df.sparkSession, unpushed(df.sparkSession, df._jdf.queryExecution().optimizedPlan()))
+    return dataframe(
+        df.sparkSession, with_safe_pushdown(df.sparkSession, df._jdf.queryExecution().optimizedPlan())
+    )
 
 
 def seconds(run: Callable[[], object]) -> float:
@@ -65,7 +67,7 @@ def compare(spark: SparkSession, lake: str, predicate: str, rounds: int) -> list
         taken["pushed"].append(seconds(lambda: ask().collect()))
         taken["unpushed"].append(seconds(lambda: mended(ask()).collect()))
         plan = ask()._jdf.queryExecution().optimizedPlan()
-        taken["rewriting"].append(seconds(lambda plan=plan: unpushed(spark, plan)))
+        taken["rewriting"].append(seconds(lambda plan=plan: with_safe_pushdown(spark, plan)))
     pushed, unpushed_, rewriting = (statistics.median(times) for times in taken.values())
     return [f"{pushed:.3f}", f"{unpushed_:.3f}", f"{unpushed_ / pushed:.2f}", f"{rewriting * 1_000:.0f}"]
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from pruning.expressions.trees import And, Expression, Or
 from pruning.rules.sets.truths import Match
-from pruning.techniques.join.summaries import JoinSummary, Parts
+from pruning.techniques.join.summaries import JoinSummary, SummaryParts
 from pruning.techniques.limit import LimitPruning
 from pruning.techniques.topk.boundary import Boundary
 from pruning.techniques.topk.topk import TopK
@@ -98,7 +98,7 @@ class _WhatIsThere(Gathering):
         if self.parts is None or not self.parts.reported:
             return None
         known = dict(enumerate(self.parts.reported.values()))
-        return Parts(len(known), known).merge()
+        return SummaryParts(len(known), known).merge()
 
 
 class _BeforeComplete(Control):

@@ -22,7 +22,7 @@ from pruning.metadata.table.schema import column_types
 from pruning.rules.sets.truths import Match
 from pruning.spark.drive.predicates import blocks_of, classify, parse
 from pruning.techniques.dml import rewriting
-from pruning.techniques.dml.rewriting import Condition, Fate, Rewriting, Sizes, Tally, Then, When
+from pruning.techniques.dml.rewriting import BlockTotals, Condition, Fate, Rewriting, Sizes, Then, When
 from pruning.techniques.dml.source_keys import may_equal
 from pruning.techniques.plan.raising import may_raise
 from pruning.verdicts.classification import classify_blocks
@@ -285,10 +285,10 @@ def _blocks_without_partner(metadata: pa.Table, keys: Mapping[str, Any], *, null
     return excluded
 
 
-def _tally_counts(tally: Tally) -> dict[str, int | None]:
+def _tally_counts(tally: BlockTotals) -> dict[str, int | None]:
     return {"row_groups": tally.blocks, "rows": tally.rows, "bytes": tally.bytes}
 
 
-def _tally_text(tally: Tally) -> str:
+def _tally_text(tally: BlockTotals) -> str:
     size = "bytes unknown" if tally.bytes is None else f"{tally.bytes:,} bytes"
     return f"{tally.blocks:,} row groups, {tally.rows:,} rows, {size}"

@@ -3,8 +3,7 @@
 import numpy as np
 
 from pruning.rules.sets.truths import Match
-from pruning.techniques.plan.observed import Observed
-from pruning.techniques.plan.waves import wave_size
+from pruning.techniques.plan.observed import Observations, wave_size
 
 
 def fewest_blocks(matches: np.ndarray, row_counts: np.ndarray, wanted: int) -> np.ndarray | None:
@@ -13,8 +12,8 @@ def fewest_blocks(matches: np.ndarray, row_counts: np.ndarray, wanted: int) -> n
     Claim     No smaller set of ALL blocks reaches it.
     Proof     Of sets of n blocks the n largest hold the most rows.
     """
-    line = _sure_first(matches, row_counts)
-    return _until(line, _sure_rows(matches, row_counts), wanted)
+    line = _reading_order(matches, row_counts)
+    return _shortest_head(line, _sure_rows(matches, row_counts), wanted)
 
 
 class LimitPruning:
@@ -29,26 +28,26 @@ class LimitPruning:
             wanted: LIMIT and OFFSET together, >= 0.
         """
         self._wanted = wanted
-        self._line = _sure_first(matches, row_counts)
+        self._line = _reading_order(matches, row_counts)
         self._rows = _sure_rows(matches, row_counts)
-        self._observed: Observed[int] = Observed(len(matches))
+        self._observed: Observations[int] = Observations(len(matches))
 
     @property
-    def fewest(self) -> bool:
+    def has_enough(self) -> bool:
         """Whether ALL blocks reach `wanted`, so that no more than the fewest of them are read."""
         return int(self._rows.sum()) >= self._wanted
 
     @property
     def scan_set(self) -> np.ndarray:
         """What remains to be read in all, in reading order, if nothing more were observed."""
-        unread = self._unread()
-        enough = _until(unread, self._rows, self._missing)
+        unread = self._unread_blocks()
+        enough = _shortest_head(unread, self._rows, self._missing_rows)
         return unread if enough is None else enough
 
     def next_blocks(self) -> np.ndarray:
         """The ordinals of the blocks to read next, in order; empty where no more are needed or left."""
-        unread = self._unread()
-        enough = _until(unread, self._rows, self._missing)
+        unread = self._unread_blocks()
+        enough = _shortest_head(unread, self._rows, self._missing_rows)
         if enough is not None:
             return enough
         # All the sure rows are too few: they are read at once, then more and more of the unsure ones.
@@ -67,10 +66,10 @@ class LimitPruning:
         self._observed.merge(other._observed)
 
     @property
-    def _missing(self) -> int:
+    def _missing_rows(self) -> int:
         return self._wanted - sum(self._observed)
 
-    def _unread(self) -> np.ndarray:
+    def _unread_blocks(self) -> np.ndarray:
         unread: np.ndarray = self._line[~self._observed.read[self._line]]
         return unread
 
@@ -81,7 +80,7 @@ def _sure_rows(matches: np.ndarray, row_counts: np.ndarray) -> np.ndarray:
     return rows
 
 
-def _sure_first(matches: np.ndarray, row_counts: np.ndarray) -> np.ndarray:
+def _reading_order(matches: np.ndarray, row_counts: np.ndarray) -> np.ndarray:
     """Blocks that may give rows: those with most sure rows first, the others as the table stores them."""
     line: np.ndarray = np.argsort(-_sure_rows(matches, row_counts), kind="stable")
     live = (matches != Match.NONE) & (row_counts != 0)
@@ -89,7 +88,7 @@ def _sure_first(matches: np.ndarray, row_counts: np.ndarray) -> np.ndarray:
     return possible
 
 
-def _until(line: np.ndarray, rows: np.ndarray, wanted: int) -> np.ndarray | None:
+def _shortest_head(line: np.ndarray, rows: np.ndarray, wanted: int) -> np.ndarray | None:
     """The least head of a line of blocks whose rows reach `wanted`; None where all do not."""
     if wanted <= 0:
         return line[:0]

@@ -95,7 +95,7 @@ class FileBlock:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Entry:
+class _CacheEntry:
     """What is known of one query.
 
     Every row of `seen` that may be among the answer is in `contributing`, which is part of `seen`.
@@ -107,7 +107,7 @@ class _Entry:
 
 
 @dataclass(slots=True)
-class _History:
+class _ChangeHistory:
     """A table's last changes; `version` counts all of them."""
 
     recent: deque[Change]
@@ -125,8 +125,8 @@ class PredicateCache:
 
     entries_max: int
     changes_max: int = 1_000
-    _entries: OrderedDict[CacheKey, _Entry] = field(default_factory=OrderedDict)
-    _histories: dict[str, _History] = field(default_factory=dict)
+    _entries: OrderedDict[CacheKey, _CacheEntry] = field(default_factory=OrderedDict)
+    _histories: dict[str, _ChangeHistory] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.entries_max < 1 or self.changes_max < 0:
@@ -175,11 +175,11 @@ class PredicateCache:
         if missed is None or not all(map(is_repeatable, expressions)):
             return False
         named = {name for expression in expressions for name in columns_of(expression)}
-        entry: _Entry | None = _Entry(
+        entry: _CacheEntry | None = _CacheEntry(
             seen=seen, contributing=contributing, columns=frozenset({*columns, *named})
         )
         for change in missed:
-            entry = entry and _after(entry, change)
+            entry = entry and _entry_after(entry, change)
         if entry is None:
             return False
         self._entries[key] = entry
@@ -217,14 +217,14 @@ class PredicateCache:
         for key, entry in list(self._entries.items()):
             if key.table != table:
                 continue
-            after = _after(entry, change)
+            after = _entry_after(entry, change)
             if after is None:
                 del self._entries[key]
             else:
                 self._entries[key] = after
 
-    def _history(self, table: str) -> _History:
-        return self._histories.setdefault(table, _History(deque(maxlen=self.changes_max)))
+    def _history(self, table: str) -> _ChangeHistory:
+        return self._histories.setdefault(table, _ChangeHistory(deque(maxlen=self.changes_max)))
 
     def _since(self, table: str, version: int) -> list[Change] | None:
         """The changes after a version; None where some are forgotten."""
@@ -239,7 +239,7 @@ def blocks_of(metadata: pa.Table, stamps: Mapping[str, tuple[int, int]]) -> list
     return [FileBlock(file, *stamps[file], group) for file, group in zip(files, groups, strict=True)]
 
 
-def _after(entry: _Entry, change: Change) -> _Entry | None:
+def _entry_after(entry: _CacheEntry, change: Change) -> _CacheEntry | None:
     """What is known after a change; None where the entry is no longer valid."""
     match change:
         case Updated(blocks, columns):

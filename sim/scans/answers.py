@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pruning.expressions.plans import Join, JoinKind, Scan
-from pruning.techniques.topk.orders import Place
+from pruning.techniques.topk.orders import Position
 from sim.scans.queries import Answer, Query, agreement, identity, joined, key_of, sides
 from sim.scans.tables import Row, RowTable
 
@@ -32,7 +32,7 @@ class Truth:
     matching: Mapping[Scan, Mapping[int, Row]]
     everything: Counter[Answer]
     size: int
-    first: Sequence[Place] | None
+    first: Sequence[Position] | None
     needed: Mapping[Scan, frozenset[int]]
 
 

@@ -324,7 +324,7 @@ class Control(Machines):
                 incarnation=0,
                 boundary=repr(after.value),
                 held=after.held,
-                looser=before is not None and ordered.order.worse(after.value, before.value),
+                looser=before is not None and ordered.order.is_worse(after.value, before.value),
             )
         )
         for node in sorted({out.node for out in board.out.values()}):

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from pruning.metadata.table.schema import arrow_type
-from pruning.techniques.join.summaries import JoinSummary, Parts, summarise_keys
+from pruning.techniques.join.summaries import JoinSummary, SummaryParts, summarise_keys
 from sim.scans.planning import ScanPlan
 
 
@@ -16,7 +16,7 @@ class Gathering:
         self._plan, self._bytes_max = plan, bytes_max
         self._early: dict[int, JoinSummary] = {}
         self._ordinals: dict[int, int] = {}
-        self.parts: Parts | None = None
+        self.parts: SummaryParts | None = None
 
     def found(self, block: int, part: JoinSummary) -> None:
         """A block was read."""
@@ -36,7 +36,7 @@ class Gathering:
         """These blocks are still to be read, and none beside."""
         blocks = sorted({*asked, *self._early})
         self._ordinals = {block: at for at, block in enumerate(blocks)}
-        self.parts = Parts(max(1, len(blocks)))
+        self.parts = SummaryParts(max(1, len(blocks)))
         for block, part in self._early.items():
             self.found(block, part)
         if not blocks:

@@ -292,7 +292,7 @@ class Node:
                 incarnation=self.incarnation,
                 boundary=repr(after.value),
                 held=after.held,
-                looser=before is not None and plan.ordered.order.worse(after.value, before.value),
+                looser=before is not None and plan.ordered.order.is_worse(after.value, before.value),
             )
         )
 

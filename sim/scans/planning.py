@@ -18,11 +18,11 @@ from pruning.expressions.types import Type
 from pruning.rules.program.operations import Program
 from pruning.rules.sets.truths import Match
 from pruning.techniques.plan.keys import KeyBounds
-from pruning.techniques.plan.reachability import ways
-from pruning.techniques.plan.sites import JoinPlace, LimitPlace, TopKPlace, joins, limits
-from pruning.techniques.topk.boundary import Boundary, stricter
+from pruning.techniques.plan.reachability import key_paths
+from pruning.techniques.plan.sites import JoinSite, LimitSite, TopKSite, join_sites, limit_sites
+from pruning.techniques.topk.boundary import Boundary, strictest
 from pruning.techniques.topk.orders import SortOrder
-from pruning.techniques.topk.upfront import by_counts, by_maxima
+from pruning.techniques.topk.upfront import boundary_by_counts, boundary_by_maxima
 from pruning.verdicts.bounding import key_bounds
 from pruning.verdicts.classification import (
     Classification,
@@ -169,22 +169,24 @@ def _plan(query: Query, scan: Scan, table: Table, *, known: bool) -> ScanPlan:
         row_counts=counts,
         unasked=np.ones(blocks, bool),
     )
-    for place in limits(query.plan):
+    for place in limit_sites(query.plan):
         _serve_limit(plan, place)
-    for join in joins(query.plan):
+    for join in join_sites(query.plan):
         _serve_join(plan, join)
     return plan
 
 
-def _serve_limit(plan: ScanPlan, place: LimitPlace | TopKPlace) -> None:
-    if isinstance(place, LimitPlace):
-        found = [way for way in ways(place.source, (), rows_wanted=place.wanted) if way.scan is plan.scan]
-        if found and found[0].preserving and found[0].rowwise and found[0].alone:
+def _serve_limit(plan: ScanPlan, place: LimitSite | TopKSite) -> None:
+    if isinstance(place, LimitSite):
+        found = [
+            way for way in key_paths(place.source, (), rows_wanted=place.wanted) if way.scan is plan.scan
+        ]
+        if found and found[0].preserving and found[0].rowwise and found[0].sole_source:
             plan.wanted = place.wanted
         return
-    for way in ways(place.sort.child, (place.first.key,)):
+    for way in key_paths(place.sort.child, (place.first.key,)):
         (key,) = way.keys
-        if way.scan is not plan.scan or key is None or not way.growing:
+        if way.scan is not plan.scan or key is None or not way.monotone:
             continue
         at_nodes = key_bounds(key, plan.table.metadata)
         plan.ordered = Ordered(
@@ -193,21 +195,21 @@ def _serve_limit(plan: ScanPlan, place: LimitPlace | TopKPlace) -> None:
             wanted=place.wanted,
             bounds=at_nodes if plan.known else key_bounds(key, unknown_metadata(plan.table)),
             at_nodes=at_nodes,
-            ties_matter=len(place.sort.items) > 1 or not way.rowwise or not way.alone,
+            ties_matter=len(place.sort.items) > 1 or not way.rowwise or not way.sole_source,
             metadata_counts=plan.known and way.preserving and way.rowwise,
         )
 
 
-def _serve_join(plan: ScanPlan, place: JoinPlace) -> None:
+def _serve_join(plan: ScanPlan, place: JoinSite) -> None:
     """As the probe side, or as the build side if that is read first."""
     first, _ = plan.query.scans
-    for way in ways(place.probe, place.probe_keys):
+    for way in key_paths(place.probe, place.probe_keys):
         (key,) = way.keys
         if way.scan is plan.scan and plan.scan is not first and key is not None:
             plan.probed = Probed(
                 key=key, null_safe=place.null_safe[0], bounds=key_bounds(key, plan.table.metadata)
             )
-    for way in ways(place.build, place.build_keys):
+    for way in key_paths(place.build, place.build_keys):
         (key,) = way.keys
         if way.scan is plan.scan is first and key is not None:
             plan.built = Built(key=key, type=type_of(key), null_safe=place.null_safe[0])
@@ -221,8 +223,8 @@ def probed_side(query: Query, build: ScanPlan, probe: ScanPlan) -> tuple[Built, 
     build_key, probe_key = equality.left, equality.right
     if not columns(build_key).keys() <= build.scan.columns.keys():
         build_key, probe_key = probe_key, build_key
-    ((built,),) = (way.keys for way in ways(build.scan, (build_key,)))
-    ((probed,),) = (way.keys for way in ways(probe.scan, (probe_key,)))
+    ((built,),) = (way.keys for way in key_paths(build.scan, (build_key,)))
+    ((probed,),) = (way.keys for way in key_paths(probe.scan, (probe_key,)))
     assert built is not None
     assert probed is not None
     return (
@@ -326,4 +328,4 @@ def start_of(plan: ScanPlan) -> Boundary | None:
     if ordered is None or not ordered.metadata_counts:
         return None
     known = (ordered.bounds, plan.matches, plan.row_counts, ordered.order, ordered.wanted)
-    return stricter(ordered.order, by_maxima(*known, distinct=False), by_counts(*known))
+    return strictest(ordered.order, boundary_by_maxima(*known, distinct=False), boundary_by_counts(*known))

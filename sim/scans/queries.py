@@ -14,7 +14,7 @@ from oracles.meaning.brute_force import evaluate
 from pruning.expressions.plans import Filter, Join, JoinKind, Limit, Plan, Scan, Sort, SortItem
 from pruning.expressions.trees import Expression
 from pruning.expressions.types import Value
-from pruning.techniques.topk.orders import Place, SortOrder
+from pruning.techniques.topk.orders import Position, SortOrder
 from sim.scans.tables import ID, Row
 
 # The identities of the rows of which a row of an answer is made; None where a side has no partner.
@@ -74,7 +74,7 @@ class Query:
         below = self.plan.child if isinstance(self.plan, Limit) else self.plan
         return below.items[0] if isinstance(below, Sort) else None
 
-    def place(self, row: Row) -> Place:
+    def place(self, row: Row) -> Position:
         """Where ORDER BY places a row."""
         assert self.order is not None
         return SortOrder(self.order.descending, self.order.nulls_first).place(evaluate(self.order.key, row))

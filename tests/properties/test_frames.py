@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 import pruning
-from pruning.spark.jvm.gateway import frame
+from pruning.spark.jvm.gateway import dataframe
 from strategies.queries.frame_chains import COLUMNS, KEYS, FrameChain, Operation, frame_chains
 
 FILES = 4
@@ -113,7 +113,7 @@ def padding(spark: SparkSession, pads: bool) -> Iterator[None]:
 
 def analyzed_again(df: DataFrame) -> DataFrame:
     """A mutant of `prune`: the optimized plan takes the place of the user's."""
-    return frame(df.sparkSession, df._jdf.queryExecution().optimizedPlan())
+    return dataframe(df.sparkSession, df._jdf.queryExecution().optimizedPlan())
 
 
 def test_operations_after_prune_give_what_they_give_without_it(spark: SparkSession, table: str) -> None:

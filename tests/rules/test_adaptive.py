@@ -190,9 +190,9 @@ def test_inputs_of_what_is_decided_are_not_read() -> None:
 def test_the_report_names_what_was_deferred(monkeypatch: pytest.MonkeyPatch) -> None:
     """As a note on the scan, in SQL; nothing of it where nothing was cut."""
     known = metadata([value % 10 for value in range(CHUNKS * 10)])
-    asked = filter_technique.Asked(predicate=And((selective(), useless(20))))
-    assert filter_technique.judge(None, asked, known).notes == ()
+    asked = filter_technique.CatalystPredicate(predicate=And((selective(), useless(20))))
+    assert filter_technique.filter_verdicts(None, asked, known).notes == ()
     eager = partial(classify_within, clock=wound, chunk_lanes=10)
     monkeypatch.setattr(filter_technique, "classify_within", eager)
-    cut = filter_technique.judge(None, asked, known, read_seconds=2.0)
+    cut = filter_technique.filter_verdicts(None, asked, known, read_seconds=2.0)
     assert cut.notes == (f"left to the query: {to_sql(useless(20))}",)

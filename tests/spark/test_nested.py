@@ -17,7 +17,7 @@ from pruning.expressions.trees import Column, Element, Opaque, Quantified
 from pruning.metadata.table.schema import column_types
 from pruning.spark.drive import filter_technique
 from pruning.spark.drive.predicates import parse
-from pruning.spark.lake.nested import declared, leaf_types
+from pruning.spark.lake.nested import leaf_types, row_type
 
 TABLE = """
     i int, s string, `odd ``name` struct<`f ``g`: int>, `r.a` int,
@@ -154,7 +154,7 @@ NAMES = {
 
 def test_names_of_leaves_become_a_declaration_of_their_columns(spark):
     """And what Spark makes of it has those leaves again, and no others."""
-    schema = StructType.fromJson(declared(NAMES))
+    schema = StructType.fromJson(row_type(NAMES))
     columns = {
         field["name"]: types.unknown(json.dumps(field["type"]))
         for field in json.loads(schema.json())["fields"]
@@ -204,7 +204,7 @@ def test_of_names_that_contradict_each_other_the_first_counts(names, left):
 def in_sql(columns):
     """The declared type as Spark shows it."""
     return ", ".join(
-        f"{one.name} {one.dataType.simpleString()}" for one in StructType.fromJson(declared(columns))
+        f"{one.name} {one.dataType.simpleString()}" for one in StructType.fromJson(row_type(columns))
     )
 
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from pruning.spark.catalyst.expressions import conjuncts
 from pruning.spark.catalyst.scope import Scope
 from pruning.spark.drive import pushdown
-from pruning.spark.jvm.gateway import elements, frame, simple_name, subtrees
+from pruning.spark.jvm.gateway import dataframe, elements, simple_name, subtrees
 
 NAN, MS = math.nan, "timestamp'1970-01-01 00:00:00.{}'"
 DOUBLES = ("nan", "inf", "-inf", "0.0", "-0.0", "1.0", "-1.0", "2.5")
@@ -90,7 +90,7 @@ HARD = {
 
 
 def twin(name, harmless):
-    """`_harmless` with one mistake."""
+    """`_is_harmless` with one mistake."""
 
     def broken(atom):
         operand, *others = pushdown.elements(atom.java.children())
@@ -99,7 +99,7 @@ def twin(name, harmless):
         if name == "all is constant":
             return constants is None or harmless(atom)
         if name == "NOT changes nothing":
-            return harmless(pushdown._Atom(atom.java, atom.name, negated=False))
+            return harmless(pushdown._Comparison(atom.java, atom.name, negated=False))
         if name == "nothing is rounded":
             return not type_.floating or harmless(atom)
         if constants is None or not type_.floating or atom.negated:
@@ -138,8 +138,8 @@ def truth(spark, predicates):
 
 def mended(spark, df):
     plan = df._jdf.queryExecution().optimizedPlan()
-    changed = pushdown.unpushed(spark, plan)
-    return df if changed is plan else frame(spark, changed)
+    changed = pushdown.with_safe_pushdown(spark, plan)
+    return df if changed is plan else dataframe(spark, changed)
 
 
 def pushed(df):
@@ -165,7 +165,7 @@ def test_no_row_is_lost_by_pushing_where_spark_alone_loses_one(spark, tmp_path, 
     assert counts(mended(spark, df), [hard.predicate]) == expected
     if counts(df, [hard.predicate]) == expected:
         pytest.skip(f"Spark {spark.version} reads this file right by itself")
-    monkeypatch.setattr(pushdown, "_harmless", twin(hard.twin, pushdown._harmless))
+    monkeypatch.setattr(pushdown, "_is_harmless", twin(hard.twin, pushdown._is_harmless))
     assert counts(mended(spark, df), [hard.predicate]) < expected
 
 
@@ -285,7 +285,7 @@ def columns(spark, tmp_path):
 @pytest.mark.parametrize("predicate", UNTOUCHED)
 def test_what_pushes_right_is_left_as_it_is(spark, columns, predicate):
     plan = spark.sql(f"SELECT id FROM t WHERE {predicate}")._jdf.queryExecution().optimizedPlan()
-    assert pushdown.unpushed(spark, plan) is plan
+    assert pushdown.with_safe_pushdown(spark, plan) is plan
 
 
 TOUCHED = {
@@ -319,7 +319,7 @@ def test_optimizing_the_query_again_pushes_nothing_more(spark, columns, query):
     again = mended(spark, df)
     assert again is not df
     plan = again._jdf.queryExecution().optimizedPlan()
-    assert pushdown.unpushed(spark, plan) is plan
+    assert pushdown.with_safe_pushdown(spark, plan) is plan
     doubted = re.compile(r"(GreaterThan|GreaterThanOrEqual|EqualTo|EqualNullSafe)\((s\.)?x,")
     assert any(map(doubted.search, pushed(df)))
     assert not any(map(doubted.search, pushed(again)))
@@ -328,7 +328,7 @@ def test_optimizing_the_query_again_pushes_nothing_more(spark, columns, query):
 def test_pruning_sees_through_what_hides_a_comparison(spark, columns):
     """A predicate is the same tree before and after, so that no block is skipped less."""
     plan = spark.sql("SELECT id FROM t WHERE x > 1D AND x <> 7D")._jdf.queryExecution().optimizedPlan()
-    hidden = pushdown.unpushed(spark, plan)
+    hidden = pushdown.with_safe_pushdown(spark, plan)
     filters = [
         next(node for node in elements(subtrees(spark, one)) if simple_name(node) == "Filter")
         for one in (plan, hidden)

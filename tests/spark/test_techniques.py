@@ -315,7 +315,7 @@ def test_keys_that_arrow_cannot_hold_are_left_to_the_query(spark, lake, monkeypa
     def values(*given):
         raise pa.ArrowInvalid("no such value")
 
-    monkeypatch.setattr(technique, "values", values)
+    monkeypatch.setattr(technique, "expression_values", values)
     report = pruned_alike(spark, sql)
     assert any("no such value" in note for note in report.notes)
 
@@ -358,7 +358,7 @@ def test_techniques_act_in_turn_on_one_query(spark, lake):
 
 def test_what_was_done_is_told_without_doing_it_again(spark, lake, monkeypatch):
     pruned = pruning.prune(spark.sql("SELECT * FROM f WHERE id < 10"))
-    monkeypatch.setattr("pruning.spark.drive.pruning._pruned", None)
+    monkeypatch.setattr("pruning.spark.drive.pruning._prune_with_report", None)
     assert kept(pruning.explain(pruned)) == 1
 
 

@@ -118,7 +118,7 @@ def test_an_unread_block_holds_no_row_that_passes_and_pyarrow_states_its_bounds(
                 assert any(chunk.has_min_max or chunk.null_count == len(block) for chunk in chunks)
 
 
-ORIGINAL = unread._outside
+ORIGINAL = unread._is_outside
 
 
 def strict(range_: PushedRange) -> PushedRange:
@@ -127,7 +127,7 @@ def strict(range_: PushedRange) -> PushedRange:
 
 def test_bounds_taken_for_strict_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without this, UNREAD-1 could hold because no block is ever called unread."""
-    monkeypatch.setattr(unread, "_outside", lambda range_, *rest: ORIGINAL(strict(range_), *rest))
+    monkeypatch.setattr(unread, "_is_outside", lambda range_, *rest: ORIGINAL(strict(range_), *rest))
 
     def wrong(data: st.DataObject) -> bool:
         with TemporaryDirectory() as directory:

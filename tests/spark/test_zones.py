@@ -12,7 +12,7 @@ from pruning.expressions.trees import Call, Cast, Function, Opaque
 from pruning.rules.time import zones as rules
 from pruning.spark.catalyst import zones
 from pruning.spark.drive.predicates import parse
-from pruning.spark.jvm.gateway import machine
+from pruning.spark.jvm.gateway import jvm
 
 COLUMNS = {"at": types.TIMESTAMP, "day": types.DATE, "s": types.STRING}
 
@@ -29,7 +29,7 @@ def session_zone(spark):
 @pytest.fixture
 def no_memory(monkeypatch):
     """Forgets which zones were looked at before."""
-    monkeypatch.setattr(zones, "_checked", type(zones._checked)())
+    monkeypatch.setattr(zones, "_trusted_names", type(zones._trusted_names)())
 
 
 NAMES = {
@@ -43,19 +43,19 @@ NAMES = {
 
 @pytest.mark.parametrize("zone", NAMES)
 def test_a_zone_goes_by_javas_name(spark, zone):
-    assert zones.trusted(spark, zone) == NAMES[zone]
-    assert zones.trusted(spark, zone)
+    assert zones.trusted_zone(spark, zone) == NAMES[zone]
+    assert zones.trusted_zone(spark, zone)
 
 
 @pytest.mark.parametrize("zone", ["gmt+3", "America/new_york", "Nowhere/Town", "", "+19:00"])
 def test_what_is_no_zone_of_javas_does_not_agree(spark, zone):
-    assert not zones.trusted(spark, zone)
+    assert not zones.trusted_zone(spark, zone)
 
 
 def test_all_zones_that_agree_have_the_offsets_that_java_gives(spark):
     """Every zone of Java's: where both know it, dense samples until 2100 tell a zone that differs."""
-    names = machine(spark).java.time.ZoneId.getAvailableZoneIds().toString()[1:-1].split(", ")
-    agreeing = [name for name in names if zones.trusted(spark, name)]
+    names = jvm(spark).java.time.ZoneId.getAvailableZoneIds().toString()[1:-1].split(", ")
+    agreeing = [name for name in names if zones.trusted_zone(spark, name)]
     differing = {
         name: differences(spark, name)
         for name in sorted(set(names) - set(agreeing))
@@ -79,7 +79,7 @@ def differences(spark, name: str) -> list[int]:
     return [at for at in sorted(moments) if java_offset(java, at) != assumed.local.at(at) - at]
 
 
-def java_offset(java: zones.Offsets, at: int) -> int:
+def java_offset(java: zones.ZoneOffsets, at: int) -> int:
     """The offset at a moment, by looking through all transitions."""
     found = java.first_us
     for instant, offset in java.transitions:
@@ -93,7 +93,7 @@ def java_offset(java: zones.Offsets, at: int) -> int:
 def test_javas_printed_rules_are_those_it_goes_by(spark, zone):
     """What is read from Java's text against what Java answers, moment by moment."""
     java, _ = zones.java_offsets(spark, zone)
-    of_java = machine(spark).java.time
+    of_java = jvm(spark).java.time
     answers = of_java.ZoneId.of(zone).getRules()
     for instant, _ in (*java.transitions[:5], *java.transitions[-70::9]):
         for second in (instant // 1_000_000 - 1, instant // 1_000_000):
@@ -102,14 +102,14 @@ def test_javas_printed_rules_are_those_it_goes_by(spark, zone):
 
 
 CHANGED = {
-    "another first offset": lambda java: zones.Offsets(java.first_us + 1_000_000, java.transitions),
-    "a transition less": lambda java: zones.Offsets(java.first_us, java.transitions[1:]),
-    "the last transition less": lambda java: zones.Offsets(java.first_us, java.transitions[:-1]),
-    "a transition a second later": lambda java: zones.Offsets(
+    "another first offset": lambda java: zones.ZoneOffsets(java.first_us + 1_000_000, java.transitions),
+    "a transition less": lambda java: zones.ZoneOffsets(java.first_us, java.transitions[1:]),
+    "the last transition less": lambda java: zones.ZoneOffsets(java.first_us, java.transitions[:-1]),
+    "a transition a second later": lambda java: zones.ZoneOffsets(
         java.first_us,
         tuple((at + (n == 40) * 1_000_000, offset) for n, (at, offset) in enumerate(java.transitions)),
     ),
-    "another yearly rule in 2090": lambda java: zones.Offsets(
+    "another yearly rule in 2090": lambda java: zones.ZoneOffsets(
         java.first_us,
         tuple((at + (at > 3_786_912_000_000_000) * 86_400_000_000, o) for at, o in java.transitions),
     ),
@@ -120,31 +120,31 @@ CHANGED = {
 def test_each_difference_is_seen(spark, no_memory, monkeypatch, change):
     """Without this the check could say yes to everything."""
     true = zones.java_offsets
-    assert zones.trusted(spark, "America/New_York")
-    zones._checked.clear()
+    assert zones.trusted_zone(spark, "America/New_York")
+    zones._trusted_names.clear()
     monkeypatch.setattr(
         zones,
         "java_offsets",
         lambda spark, zone: (CHANGED[change](true(spark, zone)[0]), true(spark, zone)[1]),
     )
-    assert not zones.trusted(spark, "America/New_York")
+    assert not zones.trusted_zone(spark, "America/New_York")
 
 
 def test_a_zone_is_looked_at_once(spark, no_memory, monkeypatch):
-    assert zones.trusted(spark, "Europe/Paris")
+    assert zones.trusted_zone(spark, "Europe/Paris")
 
     def refuse(*arguments):
         raise AssertionError(arguments)
 
     monkeypatch.setattr(zones, "java_offsets", refuse)
-    assert zones.trusted(spark, "Europe/Paris")
+    assert zones.trusted_zone(spark, "Europe/Paris")
 
 
 def test_in_a_zone_that_differs_nothing_is_known_of_local_times(
     spark, session_zone, no_memory, monkeypatch, tmp_path
 ):
     """Casts do not say which zone they go through, functions are opaque, and the report says why."""
-    monkeypatch.setattr(zones, "_agrees", lambda *arguments: False)
+    monkeypatch.setattr(zones, "_is_agreed", lambda *arguments: False)
     session_zone("Europe/Berlin")
     asked = "hour(at) = 3 OR CAST(at AS DATE) < CAST(s AS DATE)"
     found = list(walk(parse(asked, COLUMNS)))

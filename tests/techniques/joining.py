@@ -174,7 +174,7 @@ def summarised(join: Join) -> summaries.KeySummary:
 
 def all_summarised(join: Join) -> summaries.JoinSummary:
     """The summary of all keys, part after part."""
-    whole = summaries.Parts(len(join.parts))
+    whole = summaries.SummaryParts(len(join.parts))
     for part, rows in enumerate(join.parts):
         columns = [column_of(join, rows, at) for at in range(len(join.types))]
         summary = summaries.summarise_keys(

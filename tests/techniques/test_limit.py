@@ -21,7 +21,7 @@ from pruning.techniques.plan import observed
 def test_enough_rows_are_read_whoever_reads_them(case: LimitCase) -> None:
     """LIMIT-1. At the end at least min(wanted, matching) rows were read, and no block without rows."""
     read = run(case)
-    event("all sure" if case.machine().fewest else "not all sure")
+    event("all sure" if case.machine().has_enough else "not all sure")
     assert case.rows_of(list(read)) >= min(case.wanted, case.matching)
 
 
@@ -41,7 +41,7 @@ def sure_sets(case: LimitCase) -> list[tuple[int, ...]]:
 def test_no_set_of_sure_blocks_is_smaller_than_the_fewest(case: LimitCase) -> None:
     """LIMIT-2. Brute force over sets finds none, or no smaller one."""
     found, sets = fewest_blocks(*case.arrays(), case.wanted), sure_sets(case)
-    assert case.machine().fewest is bool(sets)
+    assert case.machine().has_enough is bool(sets)
     if found is None:
         assert not sets
     else:
@@ -74,7 +74,7 @@ def test_limit_0_reads_nothing() -> None:
 def test_the_largest_sure_block_alone_is_read_where_it_is_enough() -> None:
     machine = started([Match.ALL, Match.SOME, Match.ALL], [3, 99, 7], 6)
 
-    assert machine.fewest
+    assert machine.has_enough
     assert machine.scan_set.tolist() == [2]
 
 
@@ -108,7 +108,7 @@ def test_rows_of_a_block_that_two_workers_read_count_once() -> None:
 def test_unknown_row_counts_are_read_and_never_counted() -> None:
     machine = started([Match.ALL, Match.ALL], [-1, 2], 5)
 
-    assert not machine.fewest
+    assert not machine.has_enough
     assert machine.scan_set.tolist() == [1, 0]
 
 
@@ -159,14 +159,14 @@ def test_a_merge_that_forgets_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     find(limit_cases(), short_of_rows, settings=unshrunk(5_000))
 
 
-def count_twice(self: observed.Observed[int], blocks: np.ndarray, seen: int) -> None:
+def count_twice(self: observed.Observations[int], blocks: np.ndarray, seen: int) -> None:
     """Blocks that were observed before count again."""
     self.read[np.asarray(blocks)] = True
     self._parts[len(self._parts)] = (np.asarray(blocks), seen)
 
 
 def test_a_row_that_counts_twice_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(observed.Observed, "add", count_twice)
+    monkeypatch.setattr(observed.Observations, "add", count_twice)
     find(limit_cases(), short_of_rows, settings=unshrunk(5_000))
 
 
@@ -175,7 +175,7 @@ def test_the_cases_reach_sure_and_unsure_scans_that_skip() -> None:
         find(
             limit_cases(),
             lambda case, sure=sure: (
-                case.machine().fewest is sure and 0 < len(run(case)) < sum(m > 0 for m in case.matches)
+                case.machine().has_enough is sure and 0 < len(run(case)) < sum(m > 0 for m in case.matches)
             ),
             settings=unshrunk(5_000),
         )

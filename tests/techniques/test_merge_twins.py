@@ -79,7 +79,7 @@ MEETING_NULL = SYNCING.map(meeting_null)
 ONLY_INSERTING = merges([LONG], conditions=(), clauses=INSERTING)
 
 
-WALKED = rewriting._walked
+WALKED = rewriting._walk_clauses
 
 
 def every_clause(
@@ -100,13 +100,13 @@ def raising_forgotten(
 
 
 def test_the_property_kills_a_planner_for_which_the_first_clause_does_not_win() -> None:
-    with broken(rewriting, "_walked", every_clause):
+    with broken(rewriting, "_walk_clauses", every_clause):
         killed(UPDATING_FIRST)
 
 
 def test_the_property_kills_a_planner_that_forgets_that_a_clause_may_raise() -> None:
     """Dropped unread, the block that fails the statement would be gone."""
-    with broken(rewriting, "_walked", raising_forgotten):
+    with broken(rewriting, "_walk_clauses", raising_forgotten):
         killed(CLAUSE_RAISING)
 
 

@@ -14,8 +14,8 @@ from pruning.expressions.plans import JoinKind, Limit, Offset, Plan, inputs
 from pruning.expressions.trees import Column
 from pruning.expressions.types import INTEGER
 from pruning.techniques.plan import reachability, sites
-from pruning.techniques.plan.reachability import Way, ways
-from pruning.techniques.plan.sites import joins
+from pruning.techniques.plan.reachability import KeyPath, key_paths
+from pruning.techniques.plan.sites import join_sites
 
 # Plans that the twins are tried on.
 CASES = 1_500
@@ -37,13 +37,13 @@ def conditions(draw):
     return lambda values: all(value in wanted for value in values)
 
 
-def on_scan(way: Way, row: tuple[int | None, ...]) -> list[int | None]:
+def on_scan(way: KeyPath, row: tuple[int | None, ...]) -> list[int | None]:
     """The values of the keys that the scan determines."""
     values = dict(zip(("a", "b"), row, strict=True))
     return [values[key.name] for key in way.keys if key is not None]
 
 
-def on_plan(way: Way, keys: tuple[Column, ...], row: Row) -> list[int | None]:
+def on_plan(way: KeyPath, keys: tuple[Column, ...], row: Row) -> list[int | None]:
     """The same of a row of the plan."""
     return [row[key.name] for key, seen in zip(keys, way.keys, strict=True) if seen is not None]
 
@@ -56,7 +56,7 @@ def with_rows(tables: Tables, number: int, rows: list[tuple[int | None, ...]]) -
 def contradiction(made: Made, filters, tables: Tables, keys, wanted: Callable) -> str:
     """What is said of a way and is not so; empty where all is."""
     full = made.run(tables)
-    for way in ways(made.plan, keys):
+    for way in key_paths(made.plan, keys):
         number = way.scan.number
         rows = tables[number]
         kept = [row for row in rows if wanted(on_scan(way, row))]
@@ -67,10 +67,10 @@ def contradiction(made: Made, filters, tables: Tables, keys, wanted: Callable) -
         if bag(narrowed) - bag(full):
             return "without some rows, others come"
         parts = [made.run(with_rows(tables, number, part)) for part in (list(rows[:2]), list(rows[2:]))]
-        if way.rowwise and way.alone and bag([*parts[0], *parts[1]]) != bag(full):
+        if way.rowwise and way.sole_source and bag([*parts[0], *parts[1]]) != bag(full):
             return "the parts of a scan do not give the parts of the answer"
         seen = {tuple(on_plan(way, keys, row)) for row in full}
-        if way.growing and {tuple(on_plan(way, keys, row)) for row in parts[0]} - seen:
+        if way.monotone and {tuple(on_plan(way, keys, row)) for row in parts[0]} - seen:
             return "a part gives keys that the whole does not"
         through = [tuple(on_scan(way, row)) for row in rows if all(own(row) for own in filters[number])]
         if way.preserving and set(through) - seen:
@@ -98,13 +98,13 @@ def test_rows_without_a_partner_do_not_matter(case):
 
 def lost_by_join(made: Made, tables: Tables) -> bool:
     """Whether the answer of a join changes where its probe side leaves out rows without a partner."""
-    for place in joins(made.plan):
+    for place in join_sites(made.plan):
         if place.join is not made.plan:
             continue
         (build_key,), (probe_key,), (null_safe,) = place.build_keys, place.probe_keys, place.null_safe
         build = made.sides[0 if place.build_is_left else 1].run(tables)
         keys = {row[build_key.name] for row in build} - (set() if null_safe else {None})
-        for way in ways(place.probe, (probe_key,)):
+        for way in key_paths(place.probe, (probe_key,)):
             rows = [row for row in tables[way.scan.number] if on_scan(way, row)[0] in keys]
             if bag(made.run(with_rows(tables, way.scan.number, rows))) != bag(made.run(tables)):
                 return True
@@ -124,7 +124,7 @@ def too_few(made: Made, filters, tables: Tables, wanted: int, step: int, start: 
     """What a choice of rows for a LIMIT lacks; empty where nothing."""
     full = bag(made.run(tables))
     limited = any(isinstance(node, Limit | Offset) for node in everything(made.plan))
-    for way in ways(made.plan, (), rows_wanted=wanted):
+    for way in key_paths(made.plan, (), rows_wanted=wanted):
         if not (way.preserving and way.rowwise):
             continue
         number = way.scan.number
@@ -155,8 +155,8 @@ REACHED = {
     "a way through two joins": lambda way: len(way.joins) > 1,
     "a way that preserves through a join": lambda way: way.preserving and bool(way.joins),
     "a way through an aggregate or a window": lambda way: not way.rowwise,
-    "a way that does not grow": lambda way: not way.growing,
-    "a way beside others": lambda way: not way.alone,
+    "a way that does not grow": lambda way: not way.monotone,
+    "a way beside others": lambda way: not way.sole_source,
     "a way that hides a key": lambda way: len(way.keys) == 2 and None in way.keys,
 }
 
@@ -164,7 +164,11 @@ REACHED = {
 @pytest.mark.parametrize("what", REACHED)
 def test_plans_reach_each_kind_of_way(what):
     """Without this, REACH-1 could hold because no such way is ever drawn."""
-    find(cases(), lambda case: any(map(REACHED[what], ways(case[0].plan, case[3]))), settings=unshrunk(2_000))
+    find(
+        cases(),
+        lambda case: any(map(REACHED[what], key_paths(case[0].plan, case[3]))),
+        settings=unshrunk(2_000),
+    )
 
 
 @pytest.mark.parametrize("kind", JoinKind)
@@ -179,8 +183,8 @@ def _leaves_out(case, kind: JoinKind) -> bool:
     return any(
         place.join is made.plan
         and place.join.kind is kind
-        and any(True for _ in ways(place.probe, place.probe_keys))
-        for place in joins(made.plan)
+        and any(True for _ in key_paths(place.probe, place.probe_keys))
+        for place in join_sites(made.plan)
     )
 
 
@@ -203,11 +207,11 @@ def drawn() -> list:
 OPEN, PRESERVED, PRUNABLE = reachability._OPEN_SIDES, reachability._PRESERVED, sites._PRUNABLE
 
 
-def twin_of_ways(change: Callable[[Way], Way]) -> Callable:
+def twin_of_ways(change: Callable[[KeyPath], KeyPath]) -> Callable:
     """Ways that say something else of themselves."""
 
     def twin(plan, keys, **options):
-        return [change(way) for way in ways(plan, keys, **options)]
+        return [change(way) for way in key_paths(plan, keys, **options)]
 
     return twin
 
@@ -218,15 +222,15 @@ TWINS = {
     "an inner join preserves rows": ("_PRESERVED", PRESERVED | {JoinKind.INNER: "left"}),
     "a semi join preserves rows": ("_PRESERVED", PRESERVED | {JoinKind.SEMI: "left"}),
     "an anti join preserves rows": ("_PRESERVED", PRESERVED | {JoinKind.ANTI: "left"}),
-    "any key is seen through a window": ("_within", lambda key, attributes: key),
-    "a filter drops nothing": ("_behind_filter", lambda way: way),
+    "any key is seen through a window": ("_key_within", lambda key, attributes: key),
+    "a filter drops nothing": ("_path_below_filter", lambda way: way),
     "groups are rows": (
         "replace",
         lambda way, **changes: way if changes == {"rowwise": False} else replace(way, **changes),
     ),
     "branches of a union are all of it": (
         "replace",
-        lambda way, **changes: way if changes == {"alone": False} else replace(way, **changes),
+        lambda way, **changes: way if changes == {"sole_source": False} else replace(way, **changes),
     ),
 }
 
@@ -262,7 +266,7 @@ def test_a_broken_twin_of_the_prunable_sides_is_found_out(kind, sides, monkeypat
 
 def test_a_twin_that_forgets_null_safety_is_found_out(monkeypatch):
     """REACH-5. NULL has a partner where the equality is NULL-safe."""
-    monkeypatch.setattr(sites.JoinPlace, "null_safe", property(lambda place: (False,)))
+    monkeypatch.setattr(sites.JoinSite, "null_safe", property(lambda place: (False,)))
     assert any(lost_by_join(case[0], case[2]) for case in drawn())
 
 

@@ -226,7 +226,7 @@ def as_all(sizes: Sizes, clauses: Sequence[tuple[object, Condition]]) -> tuple[n
 
 
 def test_the_property_kills_a_planner_that_takes_some_for_all() -> None:
-    with broken("_walked", as_all):
+    with broken("_walk_clauses", as_all):
         find(statements(BELOW, types=[LONG]), lambda one: not is_right_delete(one), settings=unshrunk(2_000))
 
 
@@ -329,9 +329,9 @@ def test_a_condition_that_cannot_raise_never_raises(drawn: tuple[Expression, boo
 def test_the_property_kills_a_judge_that_takes_a_kind_of_node_for_harmless(
     condition: Expression, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = raising._never
+    right = raising._never_raises
     monkeypatch.setattr(
-        raising, "_never", lambda node: isinstance(node, Arithmetic | Cast | Call) or right(node)
+        raising, "_never_raises", lambda node: isinstance(node, Arithmetic | Cast | Call) or right(node)
     )
     assert not raising.may_raise(condition)
     find(evaluations(condition), lambda drawn: drawn[1], settings=unshrunk(2_000))

@@ -63,21 +63,21 @@ def test_keys_of_each_type_are_compared_as_spark_does(type_: Type, data: st.Data
 
 
 def test_integers_beyond_the_columns_type_equal_none_of_its_values() -> None:
-    found = source_keys.typed("a", pa.array([1, 300, None, -129], pa.int64()), BYTE)
+    found = source_keys.typed_values("a", pa.array([1, 300, None, -129], pa.int64()), BYTE)
     assert found.to_pylist() == [1, None]
-    assert source_keys.typed("a", pa.array([2**64 - 1, 7], pa.uint64()), LONG).to_pylist() == [7]
+    assert source_keys.typed_values("a", pa.array([2**64 - 1, 7], pa.uint64()), LONG).to_pylist() == [7]
 
 
 @pytest.mark.parametrize("values", [pa.array([1.5]), pa.array(["1"]), pa.array([True]), 3])
 def test_keys_of_another_type_are_refused(values: object) -> None:
     with pytest.raises(InputError, match="key `a`"):
-        source_keys.typed("a", values, LONG)
+        source_keys.typed_values("a", values, LONG)
 
 
 def test_keys_are_taken_in_any_form_of_their_type() -> None:
     given_ = pa.chunked_array([pa.array(["a"], pa.large_string()), pa.array([], pa.large_string())])
-    assert source_keys.typed("s", given_, STRING).type == arrow_type(STRING)
-    assert source_keys.typed("s", [], STRING).to_pylist() == []
+    assert source_keys.typed_values("s", given_, STRING).type == arrow_type(STRING)
+    assert source_keys.typed_values("s", [], STRING).to_pylist() == []
 
 
 @pytest.mark.parametrize(

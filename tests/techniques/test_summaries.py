@@ -20,7 +20,7 @@ from pruning.expressions.trees import Column, In, IsNull, Literal, Or
 from pruning.expressions.types import DATE, DOUBLE, INTEGER, LONG, STRING
 from pruning.techniques.join import summary_filters as filters
 from pruning.techniques.join import summary_ranges as ranged
-from pruning.techniques.join.summaries import Form, KeySummary, summarise
+from pruning.techniques.join.summaries import KeySummary, SummaryForm, summarise
 from strategies.base.tables import Table
 from strategies.base.values import TYPES
 
@@ -84,8 +84,8 @@ def skipped(join: Join, summary: KeySummary) -> np.ndarray:
 
 
 @pytest.mark.parametrize("parts", [1, 2])
-@pytest.mark.parametrize("form", Form)
-def test_joins_reaches_each_form_that_skips_a_block(form: Form, parts: int) -> None:
+@pytest.mark.parametrize("form", SummaryForm)
+def test_joins_reaches_each_form_that_skips_a_block(form: SummaryForm, parts: int) -> None:
     """Without this, JOIN-1 could hold because nothing is ever skipped; merged summaries too."""
 
     def reached(join: Join) -> bool:
@@ -109,7 +109,7 @@ def test_joins_reaches_blocks_that_only_the_filter_skips(type_: types.Type) -> N
     def reached(join: Join) -> bool:
         summary = summarised(join)
         alone = skipped(join, replace(summary, filter=None))
-        return summary.form is Form.BLOOM and bool((skipped(join, summary) & ~alone).any())
+        return summary.form is SummaryForm.BLOOM and bool((skipped(join, summary) & ~alone).any())
 
     # More bytes hold each value of most build sides, without a filter.
     find(joins([type_], budgets=FILTERED[:2], parts_max=1), reached, settings=unshrunk(10_000))
@@ -119,7 +119,9 @@ def test_joins_reaches_a_block_in_a_gap() -> None:
     def reached(join: Join) -> bool:
         summary = summarised(join)
         hull = replace(summary, ranges=summary.ranges and summary.ranges.within_count(1))
-        return summary.form is Form.RANGES and bool((skipped(join, summary) & ~skipped(join, hull)).any())
+        return summary.form is SummaryForm.RANGES and bool(
+            (skipped(join, summary) & ~skipped(join, hull)).any()
+        )
 
     find(joins([INTEGER], budgets=RANGED, parts_max=1), reached, settings=unshrunk(4_000))
 
@@ -137,19 +139,19 @@ def many(step: int, count: int = 1_000) -> pa.Array:
 @pytest.mark.parametrize(
     ("values", "bytes_max", "form", "line"),
     [
-        (longs(), 0, Form.EMPTY, "no value, 0 bytes"),
-        (longs(None), 0, Form.EMPTY, "no value, 0 bytes, with NULL"),
-        (longs(1, 3, 3, 8, 9, 1), 40, Form.EXACT, "exact set of 4 values, 32 bytes"),
-        (longs(7), 8, Form.EXACT, "exact set of 1 value, 8 bytes"),
-        (many(1), 16, Form.RANGE, "exact 1 range of 1,000 values, 16 bytes"),
-        (many(3), 16, Form.RANGE, "1 range of 1,000 values, 16 bytes"),
-        (many(3), 160, Form.RANGES, "10 ranges of 1,000 values, 160 bytes"),
-        (many(3), 4_096, Form.BLOOM, "bloom filter of 1,000 values in 128 ranges, 4,096 bytes"),
-        (many(3), 8, Form.RANGE, "unknown bounds of 1,000 values, 0 bytes"),
+        (longs(), 0, SummaryForm.EMPTY, "no value, 0 bytes"),
+        (longs(None), 0, SummaryForm.EMPTY, "no value, 0 bytes, with NULL"),
+        (longs(1, 3, 3, 8, 9, 1), 40, SummaryForm.EXACT, "exact set of 4 values, 32 bytes"),
+        (longs(7), 8, SummaryForm.EXACT, "exact set of 1 value, 8 bytes"),
+        (many(1), 16, SummaryForm.RANGE, "exact 1 range of 1,000 values, 16 bytes"),
+        (many(3), 16, SummaryForm.RANGE, "1 range of 1,000 values, 16 bytes"),
+        (many(3), 160, SummaryForm.RANGES, "10 ranges of 1,000 values, 160 bytes"),
+        (many(3), 4_096, SummaryForm.BLOOM, "bloom filter of 1,000 values in 128 ranges, 4,096 bytes"),
+        (many(3), 8, SummaryForm.RANGE, "unknown bounds of 1,000 values, 0 bytes"),
     ],
 )
 def test_the_form_is_the_most_exact_one_that_fits(
-    values: pa.Array, bytes_max: int, form: Form, line: str
+    values: pa.Array, bytes_max: int, form: SummaryForm, line: str
 ) -> None:
     summary = summarise(LONG, values, bytes_max=bytes_max)
 
@@ -198,7 +200,7 @@ def test_no_row_of_an_empty_build_side_is_a_partner() -> None:
 def test_both_zeros_are_one_value_and_nan_is_none() -> None:
     summary = summarise(DOUBLE, pa.array([0.0, -0.0, NAN]), bytes_max=8)
 
-    assert (summary.form, summary.value_count, summary.has_nan) == (Form.EXACT, 1, True)
+    assert (summary.form, summary.value_count, summary.has_nan) == (SummaryForm.EXACT, 1, True)
 
 
 def test_keys_of_other_types_are_not_asked() -> None:
@@ -228,7 +230,7 @@ def test_a_filter_finds_each_of_its_values(type_: types.Type) -> None:
     values = pa.array([str(one).encode() for one in numbers] if type_ == STRING else numbers)
     lanes = values if type_ == STRING else values.cast(pa.int32())
     for size_bytes in (32, 64, 4_096):
-        filter_ = filters.built(lanes, type_, size_bytes)
+        filter_ = filters.build_filter(lanes, type_, size_bytes)
         assert filters.contains(filter_, lanes, type_).all()
     absent = (
         pa.array([f"{one}x".encode() for one in numbers])
@@ -243,7 +245,9 @@ FEW, MORE = longs(*range(0, 60, 3)), longs(*range(1_000, 3_000, 10))
 
 def united(bytes_max: int) -> bytes:
     """A filter of few values and a larger one of more, as one of 256 bytes."""
-    filter_ = filters.united(filters.built(MORE, LONG, 512), filters.built(FEW, LONG, 256), bytes_max)
+    filter_ = filters.unite_filters(
+        filters.build_filter(MORE, LONG, 512), filters.build_filter(FEW, LONG, 256), bytes_max
+    )
     assert filter_ is not None
     assert len(filter_) == 256
     return filter_
@@ -259,15 +263,15 @@ def test_filters_that_are_folded_from_afar_lose_values(monkeypatch: pytest.Monke
     def folded(filter_: bytes, size_bytes: int) -> np.ndarray:
         return np.bitwise_or.reduce(np.frombuffer(filter_, "<u4").reshape(-1, size_bytes // 32, 8), axis=0)
 
-    monkeypatch.setattr(filters, "_folded", folded)
+    monkeypatch.setattr(filters, "_fold", folded)
     assert not filters.contains(united(300), MORE, LONG).all()
 
 
 def test_filters_that_would_be_too_small_or_too_full_are_none() -> None:
-    small = filters.built(FEW, LONG, 32), filters.built(MORE, LONG, 32)
+    small = filters.build_filter(FEW, LONG, 32), filters.build_filter(MORE, LONG, 32)
 
-    assert filters.united(*small, bytes_max=31) is None
-    assert filters.united(*small, bytes_max=32) is None
+    assert filters.unite_filters(*small, bytes_max=31) is None
+    assert filters.unite_filters(*small, bytes_max=32) is None
 
 
 def test_chunks_are_one_column() -> None:

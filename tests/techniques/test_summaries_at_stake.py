@@ -64,10 +64,10 @@ def test_a_block_that_a_part_may_exclude_is_not_called_kept(
     twin: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """JOIN-6 kills each broken twin."""
-    right = Ranges.enclosed
+    right = Ranges.encloses
 
     def enclosed(self: Ranges, lower: object, upper: object) -> np.ndarray:
         return twin(self, lower, upper) if len(self) else right(self, lower, upper)
 
-    monkeypatch.setattr(Ranges, "enclosed", enclosed)
+    monkeypatch.setattr(Ranges, "encloses", enclosed)
     find(joins([INTEGER]), is_wrong, settings=unshrunk(4_000))

@@ -16,7 +16,7 @@ from pruning.expressions import types
 from pruning.expressions.trees import And, Column, Expression, In, IsNull, Literal, Or
 from pruning.expressions.types import BOOLEAN, INTEGER, LONG
 from pruning.techniques.join import summaries
-from pruning.techniques.join.summaries import JoinSummary, Parts, summarise_keys
+from pruning.techniques.join.summaries import JoinSummary, SummaryParts, summarise_keys
 from pruning.techniques.plan.keys import KeyBounds
 from strategies.base.values import TYPES
 
@@ -110,24 +110,30 @@ def _tuples_overwrite(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _tuples_forget_null(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = summaries._of_one
-    monkeypatch.setattr(summaries, "_of_one", lambda *cell: replace(right(*cell), has_null=False))
+    right = summaries._single_value_summary
+    monkeypatch.setattr(
+        summaries, "_single_value_summary", lambda *cell: replace(right(*cell), has_null=False)
+    )
 
 
 def _tuples_forget_nan(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = summaries._of_one
-    monkeypatch.setattr(summaries, "_of_one", lambda *cell: replace(right(*cell), has_nan=False))
+    right = summaries._single_value_summary
+    monkeypatch.setattr(
+        summaries, "_single_value_summary", lambda *cell: replace(right(*cell), has_nan=False)
+    )
 
 
 def _some_tuples(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = summaries._few
+    right = summaries._few_tuples
     monkeypatch.setattr(
-        summaries, "_few", lambda tuples, bytes_max: (found := right(tuples, bytes_max)) and found.slice(0, 2)
+        summaries,
+        "_few_tuples",
+        lambda tuples, bytes_max: (found := right(tuples, bytes_max)) and found.slice(0, 2),
     )
 
 
 def _told_early(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Parts, "merge", lambda self: self.reported[0])
+    monkeypatch.setattr(SummaryParts, "merge", lambda self: self.reported[0])
 
 
 def _last_part_counts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,7 +269,7 @@ def test_a_key_of_no_known_order_is_left_out() -> None:
 
 
 def test_nothing_is_told_before_every_part_is_reported() -> None:
-    parts, part = Parts(2), summarise_keys([LONG], [longs(1)], bytes_max=64)
+    parts, part = SummaryParts(2), summarise_keys([LONG], [longs(1)], bytes_max=64)
 
     assert parts.observe(1, part).observe(1, part).merge() is None
     merged = parts.observe(1, part).observe(0, part).merge()

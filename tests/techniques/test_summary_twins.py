@@ -19,7 +19,7 @@ from pruning.expressions.types import DOUBLE, INTEGER, STRING, Type
 from pruning.techniques.join import summary_filters as filters
 from pruning.techniques.join import summary_keys
 from pruning.techniques.join import summary_ranges as ranged
-from pruning.techniques.join.summaries import Form, KeySummary
+from pruning.techniques.join.summaries import KeySummary, SummaryForm
 from pruning.techniques.join.summary_ranges import Ranges
 from pruning.techniques.plan.keys import KeyBounds
 from strategies.base.metadata import exact_facts, to_metadata
@@ -50,7 +50,7 @@ def _empty_excludes_all(monkeypatch: pytest.MonkeyPatch) -> None:
     def excludes(self: KeySummary, bounds: KeyBounds, *, null_safe: bool) -> np.ndarray:
         return (
             np.ones(len(bounds), bool)
-            if self.form is Form.EMPTY
+            if self.form is SummaryForm.EMPTY
             else right(self, bounds, null_safe=null_safe)
         )
 
@@ -58,8 +58,8 @@ def _empty_excludes_all(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _forgets_nan(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = KeySummary._fitted
-    monkeypatch.setattr(KeySummary, "_fitted", lambda self: replace(right(self), has_nan=False))
+    right = KeySummary._within_budget
+    monkeypatch.setattr(KeySummary, "_within_budget", lambda self: replace(right(self), has_nan=False))
 
 
 def _zeros_differ(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +74,7 @@ def _zeros_differ(monkeypatch: pytest.MonkeyPatch) -> None:
             zero_copy_only=False
         )
 
-    monkeypatch.setattr(ranged, "_below", below)
+    monkeypatch.setattr(ranged, "_counts_below", below)
     monkeypatch.setattr(ranged, "to_lanes", lambda values, _: values)
 
 
@@ -104,18 +104,20 @@ def _lower_end_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _upper_end_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = ranged._below
+    right = ranged._counts_below
 
     def below(places: pa.Array, bound: pa.Array) -> np.ndarray:
         equal = pc.fill_null(pc.is_in(bound, value_set=places), False).to_numpy(zero_copy_only=False)
         return right(places, bound) + (equal & bound.is_valid().to_numpy(zero_copy_only=False))
 
-    monkeypatch.setattr(ranged, "_below", below)
+    monkeypatch.setattr(ranged, "_counts_below", below)
 
 
 def _unknown_lower_is_high(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = ranged._below
-    monkeypatch.setattr(ranged, "_below", lambda places, bound: right(places, bound.fill_null(2**31 - 1)))
+    right = ranged._counts_below
+    monkeypatch.setattr(
+        ranged, "_counts_below", lambda places, bound: right(places, bound.fill_null(2**31 - 1))
+    )
 
 
 def _unknown_upper_is_low(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,7 +128,7 @@ def _between_without_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     def between(key: Expression, lower: Literal, upper: Literal) -> Expression:
         return And((Compare(Comparison.AT_LEAST, key, lower), Compare(Comparison.LESS, key, upper)))
 
-    monkeypatch.setattr(summary_keys, "_between", between)
+    monkeypatch.setattr(summary_keys, "_between_condition", between)
 
 
 def _last_range_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,30 +142,30 @@ def _last_range_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _last_candidate_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = filters._steps
+    right = filters._step_counts
 
     def steps(*bounds: object) -> np.ndarray:
         found = right(*bounds)
         return np.where((found > 0) & (found < filters._MANY), found - np.uint64(1), found)
 
-    monkeypatch.setattr(filters, "_steps", steps)
+    monkeypatch.setattr(filters, "_step_counts", steps)
 
 
 def _many_candidates_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = filters._steps
-    monkeypatch.setattr(filters, "_steps", lambda *bounds: np.minimum(right(*bounds), np.uint64(0)))
+    right = filters._step_counts
+    monkeypatch.setattr(filters, "_step_counts", lambda *bounds: np.minimum(right(*bounds), np.uint64(0)))
 
 
 def _texts_are_their_lower_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filters, "_steps", lambda lower, upper, type_: np.zeros(len(lower), np.uint64))
+    monkeypatch.setattr(filters, "_step_counts", lambda lower, upper, type_: np.zeros(len(lower), np.uint64))
 
 
 def _filter_of_one_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(summary_keys, "_united", lambda one, other, _: one.filter or other.filter)
+    monkeypatch.setattr(summary_keys, "_merged_filter", lambda one, other, _: one.filter or other.filter)
 
 
 def _filters_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filters, "united", lambda one, other, _: other)
+    monkeypatch.setattr(filters, "unite_filters", lambda one, other, _: other)
 
 
 def of_itself(join: Join) -> Join:

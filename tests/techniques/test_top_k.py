@@ -27,11 +27,11 @@ from pruning.expressions.trees import Column
 from pruning.expressions.types import DOUBLE, LONG, Type, Value
 from pruning.rules.sets.truths import Match
 from pruning.techniques.plan.keys import KeyBounds
-from pruning.techniques.plan.observed import Observed
+from pruning.techniques.plan.observed import Observations
 from pruning.techniques.topk import topk
 from pruning.techniques.topk.arrangements import Arrangement
-from pruning.techniques.topk.boundary import Boundary, stricter
-from pruning.techniques.topk.key_extremes import Ends
+from pruning.techniques.topk.boundary import Boundary, strictest
+from pruning.techniques.topk.key_extremes import KeyExtremes
 from pruning.techniques.topk.orders import SortOrder
 from pruning.techniques.topk.topk import TopK
 from pruning.verdicts.classification import classify_blocks
@@ -164,7 +164,7 @@ def test_groups_that_are_counted_by_rows_are_seen() -> None:
 
 
 def test_unknown_bounds_that_hold_nothing_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = Ends.best
+    right = KeyExtremes.best
     monkeypatch.setattr(
         topk.Ends,
         "best",
@@ -178,14 +178,14 @@ def test_a_merge_that_forgets_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     find(top_k_cases(types=[LONG]), loses_rows, settings=SEARCH)
 
 
-def count_twice(self: Observed[list[Value]], blocks: np.ndarray, seen: list[Value]) -> None:
+def count_twice(self: Observations[list[Value]], blocks: np.ndarray, seen: list[Value]) -> None:
     """Blocks that were observed before count again."""
     self.read[np.asarray(blocks)] = True
     self._parts[len(self._parts)] = (np.asarray(blocks), seen)
 
 
 def test_a_row_that_counts_twice_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Observed, "add", count_twice)
+    monkeypatch.setattr(Observations, "add", count_twice)
     find(top_k_cases(types=[LONG]), loses_rows, settings=SEARCH)
 
 
@@ -279,9 +279,9 @@ def test_the_stricter_boundary_is_the_held_one_where_both_are_equal() -> None:
     order = SortOrder(descending=True, nulls_first=False)
     found, known, better = Boundary(5, held=True), Boundary(5, held=False), Boundary(6, held=False)
 
-    assert stricter(order, known, found, None) == stricter(order, found, known) == found
-    assert stricter(order, found, better) == better
-    assert stricter(order) is None
+    assert strictest(order, known, found, None) == strictest(order, found, known) == found
+    assert strictest(order, found, better) == better
+    assert strictest(order) is None
 
 
 def test_keys_are_ordered_as_spark_orders_them() -> None:
@@ -290,7 +290,7 @@ def test_keys_are_ordered_as_spark_orders_them() -> None:
         numbers = keys[1:] if order.descending else keys[:0:-1]
         expected = [None, *numbers] if order.nulls_first else [*numbers, None]
         assert list(map(repr, order.best(keys, 5))) == list(map(repr, expected))
-        assert not order.worse(0.0, -0.0)
+        assert not order.is_worse(0.0, -0.0)
 
 
 @examples(4)

@@ -21,14 +21,14 @@ from pruning.rules.sets.truths import Match
 from pruning.techniques.plan.keys import KeyBounds
 from pruning.techniques.topk.boundary import Boundary
 from pruning.techniques.topk.orders import SortOrder
-from pruning.techniques.topk.upfront import by_counts, by_maxima
+from pruning.techniques.topk.upfront import boundary_by_counts, boundary_by_maxima
 
 SEARCH = unshrunk(3_000)
 
 
 def maxima(case: TopKCase) -> Boundary | None:
     """The first method, of groups where the query has any."""
-    return by_maxima(
+    return boundary_by_maxima(
         case.bounds, case.matches, case.row_counts, case.order, case.wanted, distinct=case.distinct
     )
 
@@ -37,7 +37,7 @@ def counts(case: TopKCase) -> Boundary | None:
     """The second method; groups are not what it counts."""
     if case.distinct:
         return None
-    return by_counts(case.bounds, case.matches, case.row_counts, case.order, case.wanted)
+    return boundary_by_counts(case.bounds, case.matches, case.row_counts, case.order, case.wanted)
 
 
 def too_strict(case: TopKCase, method: Callable[[TopKCase], Boundary | None]) -> bool:
@@ -171,15 +171,15 @@ def test_null_and_nan_count_where_they_are_better_and_not_where_they_may_be_wors
 ) -> None:
     bounds, rows = two_blocks(null_counts=null_counts, nan_counts=nan_counts), np.array([10, 10])
     known = (bounds, np.full(2, Match.ALL, np.int8), rows, SortOrder(*order), wanted)
-    found = by_counts(*known)
+    found = boundary_by_counts(*known)
 
     assert repr("none" if found is None else found.value) == repr(second)
     if wanted <= 3:
-        boundary = by_maxima(*known, distinct=False)
+        boundary = boundary_by_maxima(*known, distinct=False)
         assert boundary is not None
         assert boundary.value == first
     else:
-        assert by_maxima(*known, distinct=False) is first
+        assert boundary_by_maxima(*known, distinct=False) is first
 
 
 def test_equal_maxima_are_one_group() -> None:
@@ -190,5 +190,5 @@ def test_equal_maxima_are_one_group() -> None:
     )
     known = (bounds, np.full(2, Match.ALL, np.int8), np.array([10, 10]), SortOrder(True, False), 2)
 
-    assert by_maxima(*known, distinct=True) is None
-    assert by_maxima(*known, distinct=False) == Boundary(0.0, held=False)
+    assert boundary_by_maxima(*known, distinct=True) is None
+    assert boundary_by_maxima(*known, distinct=False) == Boundary(0.0, held=False)

@@ -17,7 +17,7 @@ from pruning.rules.sets.truths import Match
 from pruning.techniques.plan.keys import KeyBounds
 from pruning.techniques.topk import upfront
 from pruning.techniques.topk.arrangements import Arrangement
-from pruning.techniques.topk.boundary import Boundary, stricter
+from pruning.techniques.topk.boundary import Boundary, strictest
 from pruning.techniques.topk.orders import SortOrder
 from pruning.techniques.topk.topk import TopK
 
@@ -84,10 +84,10 @@ class TopKCase:
         known = (self.bounds, self.matches, self.row_counts, self.order, self.wanted)
         found = []
         if "maxima" in self.upfront:
-            found.append(upfront.by_maxima(*known, distinct=self.distinct))
+            found.append(upfront.boundary_by_maxima(*known, distinct=self.distinct))
         if "counts" in self.upfront and not self.distinct:
-            found.append(upfront.by_counts(*known))
-        return stricter(self.order, *found)
+            found.append(upfront.boundary_by_counts(*known))
+        return strictest(self.order, *found)
 
     def machine(self, start: Boundary | None = None) -> TopK:
         """The technique, before anything was read."""

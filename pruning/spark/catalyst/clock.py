@@ -19,7 +19,7 @@ from pruning.expressions.trees import Column, Expression
 from pruning.expressions.types import Kind, Type
 from pruning.metadata.table.structs import has_field, whole
 from pruning.metadata.views.constant_columns import with_bounds
-from pruning.spark.jvm.gateway import Java, elements, machine, mapping, simple_name, subtrees
+from pruning.spark.jvm.gateway import Java, elements, jvm, mapping, simple_name, subtrees
 
 # What the rules call the present, or the present and so much; block metadata gives no column a name of a
 # single part in backticks.
@@ -42,19 +42,19 @@ _DATETIMES = ("date", "timestamp")
 
 
 @dataclass(frozen=True, slots=True)
-class Timeless:
+class TimelessPlan:
     """An analyzed plan that does not depend on when it is optimized, and whether it did."""
 
     plan: Java
     clock_is_read: bool
 
 
-def without_clock(spark: SparkSession, plan: Java) -> Timeless:
+def without_clock(spark: SparkSession, plan: Java) -> TimelessPlan:
     """Return the plan with a reference to nothing in the place of each expression that reads the clock.
 
     The plan is there to be optimized and looked at. It cannot be run.
     """
-    reference = machine(spark).org.apache.spark.sql.catalyst.expressions.BoundReference
+    reference = jvm(spark).org.apache.spark.sql.catalyst.expressions.BoundReference
     changes = [
         (part, reference(_UNKNOWN if simple_name(part) == "Cast" else _PRESENT, part.dataType(), True))
         for root in (plan, *elements(plan.subqueriesAll()))
@@ -65,15 +65,15 @@ def without_clock(spark: SparkSession, plan: Java) -> Timeless:
         if _reads_clock(part)
     ]
     if not changes:
-        return Timeless(plan, clock_is_read=False)
+        return TimelessPlan(plan, clock_is_read=False)
     timeless = plan.transformAllExpressionsWithSubqueries(mapping(spark, changes))
     timeless.setAnalyzed()
-    return Timeless(timeless, clock_is_read=True)
+    return TimelessPlan(timeless, clock_is_read=True)
 
 
 def _may_read_clock(spark: SparkSession, node: Java) -> bool:
     """Search the text of a node's own expressions for words of the clock; of thousands in a few calls."""
-    java = machine(spark)
+    java = jvm(spark)
     text = node.expressions().addString(java.scala.collection.mutable.StringBuilder(), " ")
     return bool(java.java.util.regex.Pattern.compile(_WORDS).matcher(text).find())
 

@@ -25,7 +25,7 @@ from pruning.expressions.types import Kind
 from pruning.spark.catalyst.clock import clock_column, shifted_clock
 from pruning.spark.catalyst.nested_converters import NESTED
 from pruning.spark.catalyst.number_converters import NUMBERS, mode_of_java
-from pruning.spark.catalyst.scope import Converter, Operands, Scope, alike
+from pruning.spark.catalyst.scope import Converter, Operands, Scope, have_same_type
 from pruning.spark.catalyst.text_converters import TEXTS, through_padding
 from pruning.spark.catalyst.time_converters import TIMES, cast_zone
 from pruning.spark.jvm.datatypes import type_from_json
@@ -47,7 +47,7 @@ def _operand(node: Node, operands: Operands, scope: Scope) -> Expression | None:
 def _compare(operator: Comparison) -> Converter:
     def converter(node: Node, operands: Operands, scope: Scope) -> Expression | None:
         left, right = operands
-        if not alike(left, right):
+        if not have_same_type(left, right):
             return None
         if isinstance(right, Literal):
             return through_padding(lambda operand: Compare(operator, operand, right), left)
@@ -79,7 +79,7 @@ def _is_not_null(node: Node, operands: Operands, scope: Scope) -> Expression | N
 def _in(node: Node, operands: Operands, scope: Scope) -> Expression | None:
     operand, *members = operands
     # What an empty list means depends on a setting.
-    if not members or not alike(operand, *members):
+    if not members or not have_same_type(operand, *members):
         return None
     if not all(isinstance(member, Literal) for member in members):
         return In(operand, tuple(members))
@@ -97,22 +97,22 @@ def _in_set(node: Node, operands: Operands, scope: Scope) -> Expression | None:
 
 def _if(node: Node, operands: Operands, scope: Scope) -> Expression | None:
     condition, then, otherwise = operands
-    return Case(((condition, then),), otherwise) if alike(then, otherwise) else None
+    return Case(((condition, then),), otherwise) if have_same_type(then, otherwise) else None
 
 
 def _case_when(node: Node, operands: Operands, scope: Scope) -> Expression | None:
     values = operands[1::2]
-    if not values or not alike(*values):
+    if not values or not have_same_type(*values):
         return None
     branches = tuple(zip(operands[0::2], values, strict=False))
     # The children are conditions and values in turn; an odd one out is the ELSE.
     if len(operands) % 2 == 0:
         return Case(branches, Literal(None, type_of(values[0])))
-    return Case(branches, operands[-1]) if alike(values[0], operands[-1]) else None
+    return Case(branches, operands[-1]) if have_same_type(values[0], operands[-1]) else None
 
 
 def _coalesce(node: Node, operands: Operands, scope: Scope) -> Expression | None:
-    return Coalesce(operands) if alike(*operands) else None
+    return Coalesce(operands) if have_same_type(*operands) else None
 
 
 def _cast(node: Node, operands: Operands, scope: Scope) -> Expression | None:

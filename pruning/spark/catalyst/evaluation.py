@@ -16,17 +16,17 @@ from pruning.expressions.types import Type
 from pruning.metadata.table.schema import arrow_type, sql_type
 from pruning.metadata.table.structs import field_of
 from pruning.spark.jvm.datatypes import type_of_java
-from pruning.spark.jvm.gateway import Java, elements, frame, machine, sequence, singleton
+from pruning.spark.jvm.gateway import Java, dataframe, elements, jvm, sequence, singleton
 
 _CATALYST = "org.apache.spark.sql.catalyst.expressions"
 
 # The values, and where Spark raises instead of giving one.
-Evaluated = tuple[pa.Array, pa.BooleanArray]
+ExpressionValues = tuple[pa.Array, pa.BooleanArray]
 
 
 def evaluate(
     spark: SparkSession, rows: pa.Table, expressions: Sequence[Java], names: Mapping[int, str]
-) -> list[Evaluated] | None:
+) -> list[ExpressionValues] | None:
     """The value of each expression on each row, by one query; None where Spark cannot tell.
 
     An expression that raises on one row spoils no other value. Time zone and modes are those that
@@ -39,24 +39,26 @@ def evaluate(
     """
     try:
         types = [type_of_java(expression) for expression in expressions]
-        plan = _values(spark, _attributes(spark, _frame(spark, rows), expressions, names), expressions)
-        found = pa.Table.from_batches(frame(spark, plan)._collect_as_arrow())
+        plan = _wrapped_values_plan(
+            spark, _with_expression_ids(spark, _rows_plan(spark, rows), expressions, names), expressions
+        )
+        found = pa.Table.from_batches(dataframe(spark, plan)._collect_as_arrow())
         if len(found) != len(rows):
             return None
-        return [_column(found.column(place), type_) for place, type_ in enumerate(types)]
+        return [_unwrap_values(found.column(place), type_) for place, type_ in enumerate(types)]
     except (PySparkException, Py4JError, pa.ArrowException, KeyError, ValueError):
         # No more than an answer less: the query itself still runs.
         return None
 
 
-def _frame(spark: SparkSession, rows: pa.Table) -> Java:
+def _rows_plan(spark: SparkSession, rows: pa.Table) -> Java:
     """The plan of rows in memory; an Arrow stream keeps every value, -0.0 and old instants too."""
     fields = [
         {"name": field.name, "type": type_to_json(sql_type(field.type)), "nullable": True, "metadata": {}}
         for field in rows.schema
     ]
     schema = json.dumps({"type": "struct", "fields": fields})
-    utilities = machine(spark).org.apache.spark.sql.api.python.PythonSQLUtils
+    utilities = jvm(spark).org.apache.spark.sql.api.python.PythonSQLUtils
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "rows.arrow"
         with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, rows.schema) as writer:
@@ -66,7 +68,7 @@ def _frame(spark: SparkSession, rows: pa.Table) -> Java:
     return made._jdf.queryExecution().analyzed()
 
 
-def _attributes(
+def _with_expression_ids(
     spark: SparkSession, rows: Java, expressions: Sequence[Java], names: Mapping[int, str]
 ) -> Java:
     """The rows under the expression ids that the expressions name."""
@@ -80,19 +82,19 @@ def _attributes(
         alias(spark, columns[names[id_]], attribute.name(), attribute.exprId())
         for id_, attribute in named.items()
     ]
-    return projected(spark, aliases, rows)
+    return project(spark, aliases, rows)
 
 
-def _values(spark: SparkSession, rows: Java, expressions: Sequence[Java]) -> Java:
+def _wrapped_values_plan(spark: SparkSession, rows: Java, expressions: Sequence[Java]) -> Java:
     """Each value wrapped in a struct that is NULL where the value's expression raises."""
-    catalyst = machine(spark).org.apache.spark.sql.catalyst.expressions
+    catalyst = jvm(spark).org.apache.spark.sql.catalyst.expressions
     label = singleton(spark, f"{_CATALYST}.Literal").apply("value")
     fresh = singleton(spark, f"{_CATALYST}.NamedExpression")
     wrapped = [
         catalyst.TryEval(catalyst.CreateNamedStruct(sequence(spark, [label, expression])))
         for expression in expressions
     ]
-    return projected(
+    return project(
         spark,
         [alias(spark, value, f"_{place}", fresh.newExprId()) for place, value in enumerate(wrapped)],
         rows,
@@ -100,17 +102,17 @@ def _values(spark: SparkSession, rows: Java, expressions: Sequence[Java]) -> Jav
 
 
 def alias(spark: SparkSession, expression: Java, name: str, id_: Java) -> Java:
-    nothing, absent = sequence(spark, []), machine(spark).scala.Option.apply(None)
-    catalyst = machine(spark).org.apache.spark.sql.catalyst.expressions
+    nothing, absent = sequence(spark, []), jvm(spark).scala.Option.apply(None)
+    catalyst = jvm(spark).org.apache.spark.sql.catalyst.expressions
     return catalyst.Alias(expression, name, id_, nothing, absent, nothing)
 
 
-def projected(spark: SparkSession, columns: Sequence[Java], plan: Java) -> Java:
-    logical = machine(spark).org.apache.spark.sql.catalyst.plans.logical
+def project(spark: SparkSession, columns: Sequence[Java], plan: Java) -> Java:
+    logical = jvm(spark).org.apache.spark.sql.catalyst.plans.logical
     return logical.Project(sequence(spark, columns), plan)
 
 
-def _column(wrapped: pa.ChunkedArray, type_: Type) -> Evaluated:
+def _unwrap_values(wrapped: pa.ChunkedArray, type_: Type) -> ExpressionValues:
     """Raises: ArrowInvalid, for a string that is not UTF-8."""
     whole = pa.concat_arrays([pa.array([], wrapped.type), *wrapped.chunks])
     values = field_of(whole, "value")

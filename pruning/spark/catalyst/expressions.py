@@ -13,13 +13,13 @@ from py4j.protocol import Py4JError
 from pruning.expressions.trees import And, Cast, Column, Expression, Opaque, Or, type_of
 from pruning.expressions.types import Kind
 from pruning.spark.catalyst.converters import CONVERTERS
-from pruning.spark.catalyst.nested_converters import VARIABLE, attribute, free_variables
+from pruning.spark.catalyst.nested_converters import VARIABLE, attribute, has_free_variables
 from pruning.spark.catalyst.scope import Scope
 from pruning.spark.catalyst.text_converters import TEXTS
 from pruning.spark.catalyst.time_converters import TIMES
 from pruning.spark.jvm.datatypes import type_of_java
 from pruning.spark.jvm.gateway import Java, simple_name
-from pruning.spark.jvm.nodes import Node, nodes, printable
+from pruning.spark.jvm.nodes import Node, expression_nodes, is_printable
 
 # Rules recurse over trees; deeper ones are beyond what anyone writes by hand.
 DEPTH_MAX = 100
@@ -39,7 +39,7 @@ Origins = dict[Expression, list[Java]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Converted:
+class _ConvertedNode:
     expression: Expression
     depth: int
 
@@ -63,21 +63,21 @@ def conjuncts(condition: Java, scope: Scope, origins: Origins | None = None) -> 
 
 def convert(java: Java, scope: Scope, origins: Origins | None = None) -> Expression:
     """One Catalyst expression; the whole of it is `Opaque` where Spark cannot print it."""
-    if not printable(java):
+    if not is_printable(java):
         return _opaque(java)
     origins = {} if origins is None else origins
     try:
-        ordered = nodes(java)
+        ordered = expression_nodes(java)
     except (Py4JError, ValueError, KeyError):
         # Spark's printer fails on some values, dates beyond Java's calendar among them.
         return _opaque(java)
-    wanted = _reachable(ordered)
-    done: list[_Converted] = []
+    wanted = _convertible_nodes(ordered)
+    done: list[_ConvertedNode] = []
     for node in reversed(ordered):
         if id(node) in wanted:
             known = node.name in CONVERTERS
             operands = [done.pop() for _ in node.children] if known else []
-            done.append(_converted(node, operands, scope, origins))
+            done.append(_convert_node(node, operands, scope, origins))
     return done.pop().expression
 
 
@@ -86,14 +86,14 @@ def _printable_parts(condition: Java) -> list[Java]:
     pending, parts = [condition], []
     while pending:
         part = pending.pop()
-        if not printable(part) and simple_name(part) == "And":
+        if not is_printable(part) and simple_name(part) == "And":
             pending += [part.right(), part.left()]
         else:
             parts.append(part)
     return parts
 
 
-def _reachable(ordered: list[Node]) -> set[int]:
+def _convertible_nodes(ordered: list[Node]) -> set[int]:
     """The nodes that no unknown class hides."""
     wanted = {id(ordered[0])}
     for node in ordered:
@@ -102,7 +102,9 @@ def _reachable(ordered: list[Node]) -> set[int]:
     return wanted
 
 
-def _converted(node: Node, operands: list[_Converted], scope: Scope, origins: Origins) -> _Converted:
+def _convert_node(
+    node: Node, operands: list[_ConvertedNode], scope: Scope, origins: Origins
+) -> _ConvertedNode:
     expression: Expression | None = None
     converter = CONVERTERS.get(node.name)
     depth = 1 + max((operand.depth for operand in operands), default=0)
@@ -113,18 +115,18 @@ def _converted(node: Node, operands: list[_Converted], scope: Scope, origins: Or
             # A field or a method that this release of Spark does not have.
             expression = None
     if expression is None:
-        return _Converted(_named(node, scope, origins), 1)
-    if _partly_known(node, expression):
+        return _ConvertedNode(_opaque_with_columns(node, scope, origins), 1)
+    if _is_partly_known(node, expression):
         origins.setdefault(expression, []).append(node.java())
     flat = isinstance(expression, And | Or) and any(
         isinstance(operand.expression, type(expression)) for operand in operands
     )
-    return _Converted(expression, depth - 1 if flat else depth)
+    return _ConvertedNode(expression, depth - 1 if flat else depth)
 
 
-def _named(node: Node, scope: Scope, origins: Origins) -> Opaque:
+def _opaque_with_columns(node: Node, scope: Scope, origins: Origins) -> Opaque:
     """What no rule knows; of no known columns where another expression has the same text and type."""
-    opaque = replace(_opaque(node.java()), columns=_sources(node, scope))
+    opaque = replace(_opaque(node.java()), columns=_source_columns(node, scope))
     if not opaque.columns:
         return opaque
     others = origins.setdefault(opaque, [])
@@ -134,7 +136,7 @@ def _named(node: Node, scope: Scope, origins: Origins) -> Opaque:
     return opaque
 
 
-def _partly_known(node: Node, expression: Expression) -> bool:
+def _is_partly_known(node: Node, expression: Expression) -> bool:
     """Whether the rules may leave much open although the class is ours: text and times, and casts of them."""
     if isinstance(expression, Cast):
         return not _TEXT_AND_TIME.isdisjoint((type_of(expression.operand).kind, expression.type.kind))
@@ -149,10 +151,10 @@ def _opaque(java: Java) -> Opaque:
     return Opaque(sql[:SQL_CHARACTERS_MAX], type_of_java(java))
 
 
-def _sources(node: Node, scope: Scope) -> tuple[Column, ...]:
+def _source_columns(node: Node, scope: Scope) -> tuple[Column, ...]:
     """The columns on which alone the node's value depends; none where that is not certain."""
     parts = list(_subtree(node))
-    if any(map(_reads_elsewhere, parts)) or free_variables(parts) or not node.java().deterministic():
+    if any(map(_reads_elsewhere, parts)) or has_free_variables(parts) or not node.java().deterministic():
         return ()
     found = [attribute(part, (), scope) for part in parts if part.name == "AttributeReference"]
     known: list[Column] = [column for column in found if column is not None]

@@ -15,49 +15,49 @@ class Unsettled(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chain:
+class FilterChain:
     """The filters and row-wise projections right above a leaf.
 
-    A row of the leaf that fails any of the conditions never leaves it. `renamed` gives each renamed
+    A row of the leaf that fails any of the conditions never leaves it. `renamed_ids` gives each renamed
     attribute's id the id below.
     """
 
     conditions: tuple[Java, ...] = ()
-    renamed: tuple[tuple[int, int], ...] = ()
+    renamed_ids: tuple[tuple[int, int], ...] = ()
 
     def names(self, below: Mapping[int, str]) -> dict[int, str]:
         """The leaf's column names by expression id, for every id that passes a column on."""
         names = dict(below)
-        for new, old in reversed(self.renamed):
+        for new, old in reversed(self.renamed_ids):
             if old in names:
                 names[new] = names[old]
         return names
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class PlanLeaf:
     """A leaf of a plan and what is right above it; its columns, if it is a `LogicalRelation`."""
 
     node: Java
-    chain: Chain
+    chain: FilterChain
     attributes: tuple[Attribute, ...] = ()
 
 
-def reads_something(kind: str) -> bool:
+def reads_data(kind: str) -> bool:
     """Whether a leaf of this class reads what the query itself does not spell out."""
     return kind not in _ROWS_IN_THE_PLAN
 
 
-def below_chain(node: Java, kind: str, chain: Chain) -> Chain:
+def chain_below(node: Java, kind: str, chain: FilterChain) -> FilterChain:
     """The chain below a node of a class: longer at a filter or projection, new at anything else."""
     if kind == "Filter":
         return replace(chain, conditions=(*chain.conditions, node.condition()))
     if kind == "Project" and chain.conditions:
-        return replace(chain, renamed=(*chain.renamed, *_renamed(node)))
-    return Chain()
+        return replace(chain, renamed_ids=(*chain.renamed_ids, *_renamed_ids(node)))
+    return FilterChain()
 
 
-def _renamed(project: Java) -> Iterator[tuple[int, int]]:
+def _renamed_ids(project: Java) -> Iterator[tuple[int, int]]:
     for column in elements(project.projectList()):
         if simple_name(column) == "Alias" and simple_name(column.child()) == "AttributeReference":
             yield column.exprId().id(), column.child().exprId().id()

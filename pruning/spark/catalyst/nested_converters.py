@@ -23,7 +23,7 @@ from pruning.expressions.trees import (
     type_of,
 )
 from pruning.metadata.table.schema import is_nested
-from pruning.spark.catalyst.scope import Converter, Operands, Scope, alike
+from pruning.spark.catalyst.scope import Converter, Operands, Scope, have_same_type
 from pruning.spark.jvm.datatypes import element_of, fields_of, type_from_json
 from pruning.spark.jvm.nodes import Node
 
@@ -40,10 +40,12 @@ def attribute(node: Node, operands: Operands, scope: Scope) -> Column | None:
     return Column(name, type_from_json(node.fields["dataType"]))
 
 
-def free_variables(parts: list[Node]) -> bool:
+def has_free_variables(parts: list[Node]) -> bool:
     """Whether a subtree, given as all its nodes, uses a variable of a lambda around it."""
-    bound = {_id(argument) for part in parts if part.name == _LAMBDA for argument in part.children[1:]}
-    return any(part.name == VARIABLE and _id(part) not in bound for part in parts)
+    bound = {
+        _variable_id(argument) for part in parts if part.name == _LAMBDA for argument in part.children[1:]
+    }
+    return any(part.name == VARIABLE and _variable_id(part) not in bound for part in parts)
 
 
 def _field(node: Node, operands: Operands, scope: Scope) -> Expression | None:
@@ -62,10 +64,10 @@ def _field_of(struct: Expression | None, node: Node) -> Column | Element | None:
     return Column(field_name((struct.name, name)), type_)
 
 
-def _elements(node: Node, scope: Scope) -> Element | None:
+def _array_elements(node: Node, scope: Scope) -> Element | None:
     """What the elements of an array are, where it is a column, or a field of each struct in one."""
     if node.name == "GetArrayStructFields":
-        found = _field_of(_elements(node.children[0], scope), node)
+        found = _field_of(_array_elements(node.children[0], scope), node)
         return found if isinstance(found, Element) else None
     column = _column(node, scope)
     type_ = None if column is None else element_of(column.type)
@@ -86,14 +88,16 @@ def _variable(node: Node, operands: Operands, scope: Scope) -> Expression | None
     function = _lambda_above(node)
     if function is None or function.parent is None or _lambda_above(function) is not None:
         return None
-    if function.parent.name not in _QUANTIFIERS or list(map(_id, function.children[1:])) != [_id(node)]:
+    if function.parent.name not in _QUANTIFIERS or list(map(_variable_id, function.children[1:])) != [
+        _variable_id(node)
+    ]:
         return None
-    return _elements(function.parent.children[0], scope)
+    return _array_elements(function.parent.children[0], scope)
 
 
-def _quantified(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+def _quantifier(node: Node, operands: Operands, scope: Scope) -> Expression | None:
     array, function = node.children
-    elements = _elements(array, scope)
+    elements = _array_elements(array, scope)
     if elements is None or function.name != _LAMBDA or _lambda_above(node) is not None:
         return None
     # Spark 2 said FALSE where no element is TRUE and some are NULL.
@@ -105,14 +109,14 @@ def _quantified(node: Node, operands: Operands, scope: Scope) -> Expression | No
     )
 
 
-def _body(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+def _lambda_body(node: Node, operands: Operands, scope: Scope) -> Expression | None:
     return operands[0] if len(operands) == 2 else None
 
 
 def _contains(node: Node, operands: Operands, scope: Scope) -> Expression | None:
     """`array_contains`, which is NULL of NULL even where the array is empty."""
-    elements, member = _elements(node.children[0], scope), operands[1]
-    if elements is None or _lambda_above(node) is not None or not alike(elements, member):
+    elements, member = _array_elements(node.children[0], scope), operands[1]
+    if elements is None or _lambda_above(node) is not None or not have_same_type(elements, member):
         return None
     found = Quantified(Quantifier.EXISTS, elements.array, Compare(Comparison.EQUAL, elements, member))
     match member:
@@ -131,7 +135,7 @@ def _lambda_above(node: Node) -> Node | None:
     return above
 
 
-def _id(variable: Node) -> int:
+def _variable_id(variable: Node) -> int:
     found: int = variable.fields["exprId"]["id"]
     return found
 
@@ -140,8 +144,8 @@ NESTED: Mapping[str, Converter] = {
     "AttributeReference": attribute,
     "GetStructField": _field,
     VARIABLE: _variable,
-    _LAMBDA: _body,
-    "ArrayExists": _quantified,
-    "ArrayForAll": _quantified,
+    _LAMBDA: _lambda_body,
+    "ArrayExists": _quantifier,
+    "ArrayForAll": _quantifier,
     "ArrayContains": _contains,
 }

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pruning.expressions import types
 from pruning.expressions.trees import Arithmetic, Call, Expression, Function, Mode, Operator, type_of
 from pruning.expressions.types import Kind, Type
-from pruning.spark.catalyst.scope import Converter, Operands, Scope, alike, is_int
+from pruning.spark.catalyst.scope import Converter, Operands, Scope, have_same_type, is_int_constant
 from pruning.spark.jvm.datatypes import type_of_java
 from pruning.spark.jvm.gateway import Java
 from pruning.spark.jvm.nodes import Node
@@ -26,7 +26,7 @@ def _arithmetic(operator: Operator) -> Converter:
         java = node.java()
         type_ = type_of_java(java)
         both = {type_of(left).kind, type_of(right).kind}
-        if not _numeric(type_) or both != {type_.kind}:
+        if not _is_numeric(type_) or both != {type_.kind}:
             return None
         return Arithmetic(operator, left, right, type_, mode_of_java(java))
 
@@ -50,7 +50,11 @@ def _integral_divide(node: Node, operands: Operands, scope: Scope) -> Expression
 def _magnitude(function: Function) -> Converter:
     def converter(node: Node, operands: Operands, scope: Scope) -> Expression | None:
         type_ = type_of(operands[0])
-        return Call(function, operands, type_, _raising(node, "failOnError")) if _numeric(type_) else None
+        return (
+            Call(function, operands, type_, _mode_of_flag(node, "failOnError"))
+            if _is_numeric(type_)
+            else None
+        )
 
     return converter
 
@@ -59,9 +63,9 @@ def _rounding(function: Function) -> Converter:
     def converter(node: Node, operands: Operands, scope: Scope) -> Expression | None:
         type_ = type_of_java(node.java())
         kinds = {type_of(operands[0]).kind, type_.kind}
-        if not _numeric(type_) or len(kinds) != 1 or not is_int(operands[1]):
+        if not _is_numeric(type_) or len(kinds) != 1 or not is_int_constant(operands[1]):
             return None
-        return Call(function, operands, type_, _raising(node, "ansiEnabled"))
+        return Call(function, operands, type_, _mode_of_flag(node, "ansiEnabled"))
 
     return converter
 
@@ -86,12 +90,12 @@ def _to_digits(function: Function) -> Converter:
     def converter(node: Node, operands: Operands, scope: Scope) -> Expression | None:
         type_ = type_of_java(node.java())
         decimals = type_of(operands[0]).kind is type_.kind is Kind.DECIMAL
-        return Call(function, operands, type_) if decimals and is_int(operands[1]) else None
+        return Call(function, operands, type_) if decimals and is_int_constant(operands[1]) else None
 
     return converter
 
 
-def _of_doubles(function: Function) -> Converter:
+def _double_function(function: Function) -> Converter:
     def converter(node: Node, operands: Operands, scope: Scope) -> Expression | None:
         doubles = all(type_of(operand) == types.DOUBLE for operand in operands)
         return Call(function, operands, types.DOUBLE) if doubles else None
@@ -101,16 +105,16 @@ def _of_doubles(function: Function) -> Converter:
 
 def _extreme(function: Function) -> Converter:
     def converter(node: Node, operands: Operands, scope: Scope) -> Expression | None:
-        return Call(function, operands, type_of(operands[0])) if alike(*operands) else None
+        return Call(function, operands, type_of(operands[0])) if have_same_type(*operands) else None
 
     return converter
 
 
-def _numeric(type_: Type) -> bool:
+def _is_numeric(type_: Type) -> bool:
     return type_.integral or type_.floating or type_.kind is Kind.DECIMAL
 
 
-def _raising(node: Node, field: str) -> Mode:
+def _mode_of_flag(node: Node, field: str) -> Mode:
     """The mode that a flag of an expression means.
 
     Raises:
@@ -128,21 +132,21 @@ NUMBERS: Mapping[str, Converter] = {
     "Remainder": _arithmetic(Operator.REMAINDER),
     "UnaryMinus": _magnitude(Function.NEGATE),
     "Abs": _magnitude(Function.ABS),
-    "Signum": _of_doubles(Function.SIGN),
+    "Signum": _double_function(Function.SIGN),
     "Floor": _to_whole(Function.FLOOR),
     "Ceil": _to_whole(Function.CEIL),
     "RoundFloor": _to_digits(Function.FLOOR),
     "RoundCeil": _to_digits(Function.CEIL),
     "Round": _rounding(Function.ROUND),
     "BRound": _rounding(Function.BROUND),
-    "Sqrt": _of_doubles(Function.SQRT),
-    "Exp": _of_doubles(Function.EXP),
-    "Log": _of_doubles(Function.LN),
-    "Log10": _of_doubles(Function.LOG10),
-    "Log2": _of_doubles(Function.LOG2),
-    "Log1p": _of_doubles(Function.LOG1P),
-    "Logarithm": _of_doubles(Function.LOG),
-    "Pow": _of_doubles(Function.POWER),
+    "Sqrt": _double_function(Function.SQRT),
+    "Exp": _double_function(Function.EXP),
+    "Log": _double_function(Function.LN),
+    "Log10": _double_function(Function.LOG10),
+    "Log2": _double_function(Function.LOG2),
+    "Log1p": _double_function(Function.LOG1P),
+    "Logarithm": _double_function(Function.LOG),
+    "Pow": _double_function(Function.POWER),
     "Greatest": _extreme(Function.GREATEST),
     "Least": _extreme(Function.LEAST),
 }

@@ -31,7 +31,7 @@ from pruning.expressions.plans import (
 from pruning.expressions.traversal import columns
 from pruning.expressions.trees import Column, Expression, type_of
 from pruning.spark.catalyst.expressions import convert
-from pruning.spark.catalyst.leaves import Chain, Leaf, Unsettled, below_chain, reads_something
+from pruning.spark.catalyst.leaves import FilterChain, PlanLeaf, Unsettled, chain_below, reads_data
 from pruning.spark.catalyst.scope import Scope
 from pruning.spark.jvm.gateway import Java, elements, simple_name
 from pruning.spark.lake.tables import leaf_attributes
@@ -54,7 +54,7 @@ _ID = re.compile(r"#(\d+)L?$")
 _SEPARATOR = "\0"
 
 
-class _Attributes(Mapping[int, str]):
+class _AttributeNames(Mapping[int, str]):
     """The name of every attribute in a plan, whatever its id."""
 
     def __getitem__(self, id_: int) -> str:
@@ -68,16 +68,16 @@ class _Attributes(Mapping[int, str]):
 
 
 @dataclass(frozen=True, slots=True)
-class _Lazily(Mapping[str, Expression]):
+class _LazyExpressions(Mapping[str, Expression]):
     """Expressions by attribute, each made when it is first asked for."""
 
     makers: Mapping[str, Callable[[], Expression]]
-    made: dict[str, Expression] = field(default_factory=dict)
+    expressions: dict[str, Expression] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Expression:
-        if name not in self.made:
-            self.made[name] = self.makers[name]()
-        return self.made[name]
+        if name not in self.expressions:
+            self.expressions[name] = self.makers[name]()
+        return self.expressions[name]
 
     def __contains__(self, name: object) -> bool:
         return name in self.makers
@@ -90,7 +90,7 @@ class _Lazily(Mapping[str, Expression]):
 
 
 @dataclass(slots=True)
-class Trees:
+class PlanTrees:
     """The plans of a query: itself, and those of its subqueries.
 
     Attributes:
@@ -101,12 +101,12 @@ class Trees:
 
     spark: SparkSession
     javas: dict[Plan, Java] = field(default_factory=dict)
-    leaves: dict[Scan, Leaf] = field(default_factory=dict)
+    leaves: dict[Scan, PlanLeaf] = field(default_factory=dict)
     sides: dict[Equality, tuple[Java, Java]] = field(default_factory=dict)
     _scope: Scope = field(init=False)
 
     def __post_init__(self) -> None:
-        self._scope = Scope(names=_Attributes(), session=self.spark)
+        self._scope = Scope(names=_AttributeNames(), session=self.spark)
 
     def all(self, java: Java) -> list[Plan]:
         """A Catalyst plan, and the plans of all subqueries in it, as trees.
@@ -123,24 +123,24 @@ class Trees:
 
     def plan(self, java: Java) -> Plan:
         """A Catalyst plan as a tree; its leaves that read something are scans."""
-        return self._plan(java, Chain())
+        return self._plan(java, FilterChain())
 
-    def _plan(self, java: Java, chain: Chain) -> Plan:
+    def _plan(self, java: Java, chain: FilterChain) -> Plan:
         kind = simple_name(java)
         if kind == "Sample":
             raise Unsettled("the query takes a sample")
-        below = tuple(self._plan(child, below_chain(java, kind, chain)) for child in _children(java, kind))
+        below = tuple(self._plan(child, chain_below(java, kind, chain)) for child in _input_nodes(java, kind))
         made = self._leaf(java, kind, chain) if not below else self._node(java, kind, below)
         self.javas[made] = java
         return made
 
-    def _leaf(self, java: Java, kind: str, chain: Chain) -> Plan:
-        if not reads_something(kind):
+    def _leaf(self, java: Java, kind: str, chain: FilterChain) -> Plan:
+        if not reads_data(kind):
             return Other()
         attributes = leaf_attributes(java) if kind == "LogicalRelation" else ()
         columns_of = {attribute_name(one.id): Column(one.name, one.type) for one in attributes}
         scan = Scan(len(self.leaves), columns_of)
-        self.leaves[scan] = Leaf(java, chain, attributes)
+        self.leaves[scan] = PlanLeaf(java, chain, attributes)
         return scan
 
     def _node(self, java: Java, kind: str, below: tuple[Plan, ...]) -> Plan:
@@ -162,7 +162,7 @@ class Trees:
         groups = {self._convert(group) for group in elements(java.groupingExpressions())}
         found = self._definitions(java, java.aggregateExpressions())
         # Nothing is known of what a group gives beside its own expressions.
-        return Aggregate(child, _Grouped(found, frozenset(groups)))
+        return Aggregate(child, _GroupingExpressions(found, frozenset(groups)))
 
     def _window(self, java: Java, child: Plan) -> Plan:
         parts = [self._convert(part) for part in elements(java.partitionSpec())]
@@ -181,20 +181,20 @@ class Trees:
         return Sort(child, items, total=bool(getattr(java, "global")()))
 
     def _global_limit(self, java: Java, child: Plan) -> Plan:
-        return Limit(child, _count(java.limitExpr()), local=False)
+        return Limit(child, _constant_count(java.limitExpr()), local=False)
 
     def _local_limit(self, java: Java, child: Plan) -> Plan:
-        return Limit(child, _count(java.limitExpr()), local=True)
+        return Limit(child, _constant_count(java.limitExpr()), local=True)
 
     def _offset(self, java: Java, child: Plan) -> Plan:
-        return Offset(child, _count(java.offsetExpr()))
+        return Offset(child, _constant_count(java.offsetExpr()))
 
     def _join(self, java: Java, below: tuple[Plan, ...]) -> Plan:
         kind = _JOINS.get(java.joinType().toString().partition("(")[0])
         if kind is None:
             return Other(below)
-        left, right = (frozenset(output(child)) for child in (java.left(), java.right()))
-        parts = list(_parts(java.condition().get())) if java.condition().isDefined() else []
+        left, right = (frozenset(output_names(child)) for child in (java.left(), java.right()))
+        parts = list(_conjuncts(java.condition().get())) if java.condition().isDefined() else []
         return Join(
             left=below[0],
             right=below[1],
@@ -214,14 +214,14 @@ class Trees:
                 continue
             sides = [(self._convert(side), side) for side in (part.left(), part.right())]
             for (here, here_java), (there, there_java) in (sides, sides[::-1]):
-                if _only(here, left) and _only(there, right) and type_of(here) == type_of(there):
+                if _is_over(here, left) and _is_over(there, right) and type_of(here) == type_of(there):
                     equality = Equality(here, there, null_safe)
                     self.sides[equality] = (here_java, there_java)
                     yield equality
                     break
 
     def _union(self, java: Java, below: tuple[Plan, ...]) -> Plan:
-        made = output(java)
+        made = output_names(java)
         definitions = []
         for child in elements(java.children()):
             columns_of = list(elements(child.output()))
@@ -229,17 +229,17 @@ class Trees:
                 name: (lambda column=column: self._convert(column))
                 for name, column in zip(made, columns_of, strict=True)
             }
-            definitions.append(_Lazily(makers))
+            definitions.append(_LazyExpressions(makers))
         return Union(below, tuple(definitions))
 
-    def _definitions(self, java: Java, items: Java) -> _Lazily:
+    def _definitions(self, java: Java, items: Java) -> _LazyExpressions:
         makers = {
-            name: (lambda place=place: self._defined(items.apply(place)))
-            for place, name in enumerate(output(java))
+            name: (lambda place=place: self._definition(items.apply(place)))
+            for place, name in enumerate(output_names(java))
         }
-        return _Lazily(makers)
+        return _LazyExpressions(makers)
 
-    def _defined(self, item: Java) -> Expression:
+    def _definition(self, item: Java) -> Expression:
         return self._convert(item.child() if simple_name(item) == "Alias" else item)
 
     def _convert(self, java: Java) -> Expression:
@@ -247,7 +247,7 @@ class Trees:
 
 
 @dataclass(frozen=True, slots=True)
-class _Grouped(Mapping[str, Expression]):
+class _GroupingExpressions(Mapping[str, Expression]):
     """Of the attributes that an aggregate gives, those that are expressions it groups by."""
 
     definitions: Mapping[str, Expression]
@@ -269,12 +269,12 @@ class _Grouped(Mapping[str, Expression]):
         return sum(1 for _ in self)
 
 
-def _children(java: Java, kind: str) -> Iterator[Java]:
+def _input_nodes(java: Java, kind: str) -> Iterator[Java]:
     """What a node of a class reads."""
     return iter((java.child(),)) if kind in _MAKERS else elements(java.children())
 
 
-def _parts(condition: Java) -> Iterator[Java]:
+def _conjuncts(condition: Java) -> Iterator[Java]:
     """What a condition is a conjunction of."""
     pending = [condition]
     while pending:
@@ -285,17 +285,17 @@ def _parts(condition: Java) -> Iterator[Java]:
             yield part
 
 
-def _only(expression: Expression, attributes: frozenset[str]) -> bool:
+def _is_over(expression: Expression, attributes: frozenset[str]) -> bool:
     """Whether an expression is about these attributes, and understood."""
     named = {name.split("`")[1] if name.startswith("`") else name for name in columns(expression)}
     return bool(named) and named <= attributes and type_of(expression).has_bounds
 
 
-def _count(expression: Java) -> int:
+def _constant_count(expression: Java) -> int:
     return int(expression.value()) if simple_name(expression) == "Literal" else _UNKNOWN_COUNT
 
 
-def output(java: Java) -> list[str]:
+def output_names(java: Java) -> list[str]:
     """The attributes that a node gives, in two calls."""
     output = java.output()
     printed = output.mkString(_SEPARATOR)
@@ -308,14 +308,14 @@ def output(java: Java) -> list[str]:
     return [attribute_name(id_) for id_ in ids]
 
 
-_MAKERS: Mapping[str, Callable[[Trees, Java, Plan], Plan]] = {
-    "Filter": Trees._filter,
-    "Project": Trees._project,
-    "Aggregate": Trees._aggregate,
-    "Window": Trees._window,
-    "WindowGroupLimit": Trees._window,
-    "Sort": Trees._sort,
-    "GlobalLimit": Trees._global_limit,
-    "LocalLimit": Trees._local_limit,
-    "Offset": Trees._offset,
+_MAKERS: Mapping[str, Callable[[PlanTrees, Java, Plan], Plan]] = {
+    "Filter": PlanTrees._filter,
+    "Project": PlanTrees._project,
+    "Aggregate": PlanTrees._aggregate,
+    "Window": PlanTrees._window,
+    "WindowGroupLimit": PlanTrees._window,
+    "Sort": PlanTrees._sort,
+    "GlobalLimit": PlanTrees._global_limit,
+    "LocalLimit": PlanTrees._local_limit,
+    "Offset": PlanTrees._offset,
 }

@@ -34,7 +34,7 @@ class Scope:
         written = node.fields.get("timeZoneId")
         if self.session is None or not isinstance(written, str):
             return ""
-        name = zones.trusted(self.session, written)
+        name = zones.trusted_zone(self.session, written)
         if not name:
             self.doubted[written] = None
         return name
@@ -49,7 +49,7 @@ Operands = tuple[Expression, ...]
 Converter = Callable[[Node, Operands, Scope], Expression | None]
 
 
-def alike(*expressions: Expression) -> bool:
+def have_same_type(*expressions: Expression) -> bool:
     """Whether all have one known type."""
     first, *others = [type_of(expression) for expression in expressions]
     return first.has_bounds and all(other == first for other in others)
@@ -63,7 +63,7 @@ def text_of(expression: Expression) -> bytes | None:
     return None
 
 
-def is_int(expression: Expression) -> bool:
+def is_int_constant(expression: Expression) -> bool:
     """Whether an expression is a constant int."""
     match expression:
         case Literal(int(), Type(Kind.INTEGER)):
@@ -71,7 +71,7 @@ def is_int(expression: Expression) -> bool:
     return False
 
 
-def single_columns(expression: Expression) -> tuple[Column, ...]:
+def determining_columns(expression: Expression) -> tuple[Column, ...]:
     """The columns that alone determine a value, all of them top-level; none where something else may too.
 
     Whole rows can be made of top-level columns only, and of what has one value in a row.

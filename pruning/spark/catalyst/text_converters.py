@@ -26,7 +26,7 @@ from pruning.expressions.trees import (
     type_of,
 )
 from pruning.expressions.types import Type, Value
-from pruning.spark.catalyst.scope import Converter, Operands, Scope, is_int, text_of
+from pruning.spark.catalyst.scope import Converter, Operands, Scope, is_int_constant, text_of
 from pruning.spark.jvm.literals import set_values
 from pruning.spark.jvm.nodes import Node
 
@@ -42,7 +42,7 @@ def through_padding(predicate: Callable[[Expression], Expression], operand: Expr
     return predicate(operand)
 
 
-def _part(class_: type[StartsWith] | type[EndsWith] | type[Contains] | type[RLike]) -> Converter:
+def _part_test(class_: type[StartsWith] | type[EndsWith] | type[Contains] | type[RLike]) -> Converter:
     """Whether a text has a constant part in a certain place."""
 
     def converter(node: Node, operands: Operands, scope: Scope) -> Expression | None:
@@ -72,13 +72,13 @@ def _like_several(connective: type[And] | type[Or], *, negated: bool) -> Convert
         if type_of(operand) != types.STRING:
             return None
         patterns = set_values(node.java().patterns(), types.STRING)
-        matches = tuple(_matches(operand, pattern, negated=negated) for pattern in patterns)
+        matches = tuple(_like_condition(operand, pattern, negated=negated) for pattern in patterns)
         return connective(matches) if matches else None
 
     return converter
 
 
-def _matches(operand: Expression, pattern: Value | None, *, negated: bool) -> Expression:
+def _like_condition(operand: Expression, pattern: Value | None, *, negated: bool) -> Expression:
     if pattern is None:
         return Literal(None, types.BOOLEAN)
     assert isinstance(pattern, bytes)
@@ -86,9 +86,9 @@ def _matches(operand: Expression, pattern: Value | None, *, negated: bool) -> Ex
     return Not(found) if negated else found
 
 
-def _of_texts(function: Function, type_: Type = types.STRING) -> Converter:
+def _text_function(function: Function, type_: Type = types.STRING) -> Converter:
     def converter(node: Node, operands: Operands, scope: Scope) -> Expression | None:
-        return Call(function, operands, type_) if operands and _texts(operands) else None
+        return Call(function, operands, type_) if operands and _are_strings(operands) else None
 
     return converter
 
@@ -96,64 +96,64 @@ def _of_texts(function: Function, type_: Type = types.STRING) -> Converter:
 def _trim(function: Function) -> Converter:
     def converter(node: Node, operands: Operands, scope: Scope) -> Expression | None:
         known = all(text_of(characters) is not None for characters in operands[1:])
-        return Call(function, operands, types.STRING) if known and _texts(operands[:1]) else None
+        return Call(function, operands, types.STRING) if known and _are_strings(operands[:1]) else None
 
     return converter
 
 
 def _substring(node: Node, operands: Operands, scope: Scope) -> Expression | None:
     text, position, length = operands
-    fits = _texts((text,)) and is_int(position) and is_int(length)
+    fits = _are_strings((text,)) and is_int_constant(position) and is_int_constant(length)
     return Call(Function.SUBSTRING, operands, types.STRING) if fits else None
 
 
 def _pad(node: Node, operands: Operands, scope: Scope) -> Expression | None:
     text, length, pad = operands
-    fits = _texts((text,)) and is_int(length) and text_of(pad) is not None
+    fits = _are_strings((text,)) and is_int_constant(length) and text_of(pad) is not None
     return Call(Function.RPAD, operands, types.STRING) if fits else None
 
 
-def _static(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+def _static_call(node: Node, operands: Operands, scope: Scope) -> Expression | None:
     """What Spark calls a method of Java for: columns of type `char(n)`, and prefixes of binaries."""
     match node.fields["staticObject"], node.fields["functionName"], operands:
         case (place, "readSidePadding", (text, length)) if place == _PADDING:
-            return _padded(text, length)
+            return _padded_text(text, length)
         case (place, "startsWith", (operand, Literal(bytes() as prefix, types.BINARY))) if place == _BYTES:
             return StartsWith(operand, prefix) if type_of(operand) == types.BINARY else None
     return None
 
 
-def _padded(text: Expression, length: Expression) -> Expression | None:
+def _padded_text(text: Expression, length: Expression) -> Expression | None:
     """A text with spaces up to its length; a longer one, which another writer may have left, as it is."""
-    if not (_texts((text,)) and is_int(length)):
+    if not (_are_strings((text,)) and is_int_constant(length)):
         return None
     shorter = Compare(Comparison.LESS, Call(Function.LENGTH, (text,), types.INTEGER), length)
     spaces = Literal(b" ", types.STRING)
     return Case(((shorter, Call(Function.RPAD, (text, length, spaces), types.STRING)),), text)
 
 
-def _texts(operands: Operands) -> bool:
+def _are_strings(operands: Operands) -> bool:
     return all(type_of(operand) == types.STRING for operand in operands)
 
 
 TEXTS: Mapping[str, Converter] = {
-    "StartsWith": _part(StartsWith),
-    "EndsWith": _part(EndsWith),
-    "Contains": _part(Contains),
-    "RLike": _part(RLike),
+    "StartsWith": _part_test(StartsWith),
+    "EndsWith": _part_test(EndsWith),
+    "Contains": _part_test(Contains),
+    "RLike": _part_test(RLike),
     "Like": _like,
     "LikeAll": _like_several(And, negated=False),
     "LikeAny": _like_several(Or, negated=False),
     "NotLikeAll": _like_several(And, negated=True),
     "NotLikeAny": _like_several(Or, negated=True),
-    "Upper": _of_texts(Function.UPPER),
-    "Lower": _of_texts(Function.LOWER),
-    "Concat": _of_texts(Function.CONCAT),
-    "Length": _of_texts(Function.LENGTH, types.INTEGER),
+    "Upper": _text_function(Function.UPPER),
+    "Lower": _text_function(Function.LOWER),
+    "Concat": _text_function(Function.CONCAT),
+    "Length": _text_function(Function.LENGTH, types.INTEGER),
     "StringTrim": _trim(Function.TRIM),
     "StringTrimLeft": _trim(Function.LTRIM),
     "StringTrimRight": _trim(Function.RTRIM),
     "Substring": _substring,
     "StringRPad": _pad,
-    "objects.StaticInvoke": _static,
+    "objects.StaticInvoke": _static_call,
 }

@@ -21,7 +21,7 @@ from pruning.expressions.trees import (
     type_of,
 )
 from pruning.expressions.types import Kind, Type
-from pruning.spark.catalyst.scope import Converter, Operands, Scope, single_columns, text_of
+from pruning.spark.catalyst.scope import Converter, Operands, Scope, determining_columns, text_of
 from pruning.spark.jvm.nodes import Node
 
 # Casts that go through a time zone.
@@ -44,37 +44,37 @@ def cast_zone(node: Node, source: Type, target: Type, scope: Scope) -> str:
     return scope.zone(node) if (source.kind, target.kind) in ZONED else ""
 
 
-def _field(function: Function, type_: Type = types.INTEGER) -> Converter:
+def _date_function(function: Function, type_: Type = types.INTEGER) -> Converter:
     """A function of a date alone."""
 
     def converter(node: Node, operands: Operands, scope: Scope) -> Expression | None:
-        return Call(function, operands, type_) if _types(operands) == [types.DATE] else None
+        return Call(function, operands, type_) if _operand_types(operands) == [types.DATE] else None
 
     return converter
 
 
-def _clock(function: Function) -> Converter:
+def _time_field(function: Function) -> Converter:
     """A field of the local time of day."""
 
     def converter(node: Node, operands: Operands, scope: Scope) -> Expression | None:
-        if _types(operands) == [types.TIMESTAMP_NTZ]:
+        if _operand_types(operands) == [types.TIMESTAMP_NTZ]:
             return Call(function, operands, types.INTEGER)
         zone = scope.zone(node)
-        if _types(operands) != [types.TIMESTAMP] or not zone:
+        if _operand_types(operands) != [types.TIMESTAMP] or not zone:
             return None
         return Call(function, operands, types.INTEGER, zone=zone)
 
     return converter
 
 
-def _truncated_date(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+def _trunc(node: Node, operands: Operands, scope: Scope) -> Expression | None:
     date, unit = operands[0], _unit(operands[1])
     if unit is None or type_of(date) != types.DATE:
         return None
     return Call(Function.TRUNC, (date, unit), types.DATE)
 
 
-def _truncated_timestamp(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+def _date_trunc(node: Node, operands: Operands, scope: Scope) -> Expression | None:
     unit, timestamp, zone = _unit(operands[0]), operands[1], scope.zone(node)
     if unit is None or type_of(timestamp) != types.TIMESTAMP or not zone:
         return None
@@ -87,7 +87,7 @@ def _unit(expression: Expression) -> Literal | None:
     return Literal(text.upper(), types.STRING) if text is not None and text.isascii() else None
 
 
-def _shifted(function: Function) -> Converter:
+def _date_shift(function: Function) -> Converter:
     """A date and a number of days or months."""
 
     def converter(node: Node, operands: Operands, scope: Scope) -> Expression | None:
@@ -110,7 +110,7 @@ def _as_int(count: Expression) -> Expression | None:
     return Cast(count, types.INTEGER, Mode.ANSI)
 
 
-def _by_interval(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+def _add_interval(node: Node, operands: Operands, scope: Scope) -> Expression | None:
     """A date and a constant interval of months."""
     interval = node.children[1]
     count = interval.fields["value"] if interval.name == "Literal" else None
@@ -120,7 +120,11 @@ def _by_interval(node: Node, operands: Operands, scope: Scope) -> Expression | N
 
 
 def _days_between(node: Node, operands: Operands, scope: Scope) -> Expression | None:
-    return Call(Function.DATEDIFF, operands, types.INTEGER) if set(_types(operands)) == {types.DATE} else None
+    return (
+        Call(Function.DATEDIFF, operands, types.INTEGER)
+        if set(_operand_types(operands)) == {types.DATE}
+        else None
+    )
 
 
 def _days(node: Node, operands: Operands, scope: Scope) -> Expression | None:
@@ -129,7 +133,7 @@ def _days(node: Node, operands: Operands, scope: Scope) -> Expression | None:
 
 def _seconds(node: Node, operands: Operands, scope: Scope) -> Expression | None:
     """Spark's `unix_seconds`, which rounds down."""
-    fits = _types(operands) == [types.TIMESTAMP]
+    fits = _operand_types(operands) == [types.TIMESTAMP]
     return Call(Function.UNIX_TIMESTAMP, operands, types.LONG) if fits else None
 
 
@@ -144,10 +148,10 @@ def _seconds_toward_zero(node: Node, operands: Operands, scope: Scope) -> Expres
     if down is None:
         return None
     before = Compare(Comparison.LESS, moment, _EPOCH)
-    return Case(((before, Opaque(node.java().sql(), types.LONG, single_columns(moment))),), down)
+    return Case(((before, Opaque(node.java().sql(), types.LONG, determining_columns(moment))),), down)
 
 
-def _formatted(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+def _date_format(node: Node, operands: Operands, scope: Scope) -> Expression | None:
     (timestamp, pattern), zone = operands, scope.zone(node)
     if text_of(pattern) is None or type_of(timestamp) != types.TIMESTAMP or not zone:
         return None
@@ -156,33 +160,33 @@ def _formatted(node: Node, operands: Operands, scope: Scope) -> Expression | Non
     return Call(Function.DATE_FORMAT, operands, types.STRING, zone=zone)
 
 
-def _types(operands: Operands) -> list[Type]:
+def _operand_types(operands: Operands) -> list[Type]:
     return [type_of(operand) for operand in operands]
 
 
 TIMES: Mapping[str, Converter] = {
-    "TruncDate": _truncated_date,
-    "TruncTimestamp": _truncated_timestamp,
-    "Year": _field(Function.YEAR),
-    "Quarter": _field(Function.QUARTER),
-    "Month": _field(Function.MONTH),
-    "DayOfMonth": _field(Function.DAY),
-    "DayOfWeek": _field(Function.DAYOFWEEK),
-    "WeekDay": _field(Function.WEEKDAY),
-    "DayOfYear": _field(Function.DAYOFYEAR),
-    "WeekOfYear": _field(Function.WEEKOFYEAR),
-    "LastDay": _field(Function.LAST_DAY, types.DATE),
-    "Hour": _clock(Function.HOUR),
-    "Minute": _clock(Function.MINUTE),
-    "Second": _clock(Function.SECOND),
-    "DateAdd": _shifted(Function.DATE_ADD),
-    "DateSub": _shifted(Function.DATE_SUB),
-    "AddMonths": _shifted(Function.ADD_MONTHS),
-    "DateAddYMInterval": _by_interval,
+    "TruncDate": _trunc,
+    "TruncTimestamp": _date_trunc,
+    "Year": _date_function(Function.YEAR),
+    "Quarter": _date_function(Function.QUARTER),
+    "Month": _date_function(Function.MONTH),
+    "DayOfMonth": _date_function(Function.DAY),
+    "DayOfWeek": _date_function(Function.DAYOFWEEK),
+    "WeekDay": _date_function(Function.WEEKDAY),
+    "DayOfYear": _date_function(Function.DAYOFYEAR),
+    "WeekOfYear": _date_function(Function.WEEKOFYEAR),
+    "LastDay": _date_function(Function.LAST_DAY, types.DATE),
+    "Hour": _time_field(Function.HOUR),
+    "Minute": _time_field(Function.MINUTE),
+    "Second": _time_field(Function.SECOND),
+    "DateAdd": _date_shift(Function.DATE_ADD),
+    "DateSub": _date_shift(Function.DATE_SUB),
+    "AddMonths": _date_shift(Function.ADD_MONTHS),
+    "DateAddYMInterval": _add_interval,
     "DateDiff": _days_between,
     "UnixDate": _days,
     "UnixSeconds": _seconds,
     "UnixTimestamp": _seconds_toward_zero,
     "ToUnixTimestamp": _seconds_toward_zero,
-    "DateFormatClass": _formatted,
+    "DateFormatClass": _date_format,
 }

@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from pruning.rules.time import zones
-from pruning.spark.jvm.gateway import Java, machine, singleton
+from pruning.spark.jvm.gateway import Java, jvm, singleton
 
 # Yearly rules are compared up to here at least, and for every kind of year: leap or not, from any weekday on.
 LAST_YEAR = 2100
@@ -41,28 +41,28 @@ _MONTHS = (
 )  # fmt: skip
 
 # By Java machine: what Java calls each zone where it agrees, else nothing.
-_checked: WeakKeyDictionary[Java, dict[str, str]] = WeakKeyDictionary()
+_trusted_names: WeakKeyDictionary[Java, dict[str, str]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
-class Offsets:
+class ZoneOffsets:
     """A zone from the beginning until a moment: its offset, and when it becomes which other; in us."""
 
     first_us: int
     transitions: tuple[tuple[int, int], ...]
 
 
-def trusted(spark: SparkSession, zone: str) -> str:
+def trusted_zone(spark: SparkSession, zone: str) -> str:
     """What java.time calls a zone, if the pruning rules know it as the session's machine does; else empty.
 
     Args:
         zone: A name as Spark takes it, such as "America/New_York", "+5:30", "GMT+3", or "PST" of old.
     """
-    known = _checked.setdefault(spark.sparkContext._gateway, {})
+    known = _trusted_names.setdefault(spark.sparkContext._gateway, {})
     if zone not in known:
         try:
             name = str(_zone_id(spark, zone).getId())
-            known[zone] = name if _agrees(spark, zone, zones.zone(name)) else ""
+            known[zone] = name if _is_agreed(spark, zone, zones.zone(name)) else ""
         except (PySparkException, Py4JError, ValueError):
             # No zone of Java's, or one whose rules are printed otherwise than expected.
             known[zone] = ""
@@ -73,16 +73,16 @@ def _zone_id(spark: SparkSession, zone: str) -> Java:
     return singleton(spark, _UTILITIES).getZoneId(zone)
 
 
-def _agrees(spark: SparkSession, zone: str, assumed: zones.Zone | None) -> bool:
+def _is_agreed(spark: SparkSession, zone: str, assumed: zones.Zone | None) -> bool:
     if assumed is None:
         return False
     java, until_us = java_offsets(spark, zone)
     starts, shifts = assumed.local.starts, assumed.local.shifts
     python = [pair for pair in zip(starts, shifts[1:], strict=True) if pair[0] < until_us]
-    return java == Offsets(shifts[0], tuple(python))
+    return java == ZoneOffsets(shifts[0], tuple(python))
 
 
-def java_offsets(spark: SparkSession, zone: str) -> tuple[Offsets, int]:
+def java_offsets(spark: SparkSession, zone: str) -> tuple[ZoneOffsets, int]:
     """A zone as Java knows it, and until when, in us; in a handful of calls.
 
     Raises:
@@ -94,42 +94,44 @@ def java_offsets(spark: SparkSession, zone: str) -> tuple[Offsets, int]:
     if len(transitions) != listed.count("Transition[") or len(recurring) != yearly.count("TransitionRule["):
         raise ValueError(f"Java prints the rules of {zone} in an unknown way")
     known = [
-        (_us(datetime.datetime.fromisoformat(local)) - _offset_us(before), _offset_us(after))
+        (_microseconds(datetime.datetime.fromisoformat(local)) - _offset_us(before), _offset_us(after))
         for local, before, after in transitions
     ]
     if not known:
         if recurring:
             raise ValueError(f"{zone} has rules from no year on")
-        epoch = machine(spark).java.time.Instant.EPOCH
-        return Offsets(_offset_us(rules.getOffset(epoch).toString()), ()), _us(datetime.datetime.max)
+        epoch = jvm(spark).java.time.Instant.EPOCH
+        return ZoneOffsets(_offset_us(rules.getOffset(epoch).toString()), ()), _microseconds(
+            datetime.datetime.max
+        )
     first_us = _offset_us(transitions[0][1])
     year = (_EPOCH + datetime.timedelta(microseconds=known[-1][0])).year
     last_year = max(LAST_YEAR, year + KINDS_YEARS)
     for later in range(year, last_year + 1):
-        found = sorted(_yearly(rule, later) for rule in recurring)
+        found = sorted(_yearly_transition(rule, later) for rule in recurring)
         known.extend(pair for pair in found if pair[0] > known[-1][0])
-    until_us = _us(datetime.datetime(last_year, 1, 1))
-    return Offsets(first_us, tuple(_changes(first_us, known, until_us))), until_us
+    until_us = _microseconds(datetime.datetime(last_year, 1, 1))
+    return ZoneOffsets(first_us, tuple(_offset_changes(first_us, known, until_us))), until_us
 
 
-def _changes(first_us: int, known: list[tuple[int, int]], until_us: int) -> Iterator[tuple[int, int]]:
+def _offset_changes(first_us: int, known: list[tuple[int, int]], until_us: int) -> Iterator[tuple[int, int]]:
     """The transitions after which the offset is another one, up to a moment."""
     for (_, before), (instant, after) in pairwise([(0, first_us), *known]):
         if after != before and instant < until_us:
             yield instant, after
 
 
-def _yearly(rule: re.Match[str], year: int) -> tuple[int, int]:
+def _yearly_transition(rule: re.Match[str], year: int) -> tuple[int, int]:
     """When a yearly rule changes the offset in a year, and to what."""
     before, after, standard = (_offset_us(rule[place]) for place in (1, 2, rule.re.groups))
     time = datetime.timedelta(hours=int(rule["hour"]), minutes=int(rule["minute"]))
-    local = _us(_date(rule, year) + time) + int(rule["second"] or 0) * _MICROS
+    local = _microseconds(_rule_date(rule, year) + time) + int(rule["second"] or 0) * _MICROS
     # The time is said by the clock on the wall, by one that keeps standard time, or in UTC.
     clock = {"WALL": before, "STANDARD": standard, "UTC": 0}[rule["clock"]]
     return local - clock, after
 
 
-def _date(rule: re.Match[str], year: int) -> datetime.datetime:
+def _rule_date(rule: re.Match[str], year: int) -> datetime.datetime:
     month = _MONTHS.index(rule["month"]) + 1
     if rule["day"] is not None:
         date = datetime.datetime(year, month, int(rule["day"]))
@@ -143,7 +145,7 @@ def _date(rule: re.Match[str], year: int) -> datetime.datetime:
     return date + distance % 7 * _DAY if rule["side"] == "on or after" else date - (-distance) % 7 * _DAY
 
 
-def _us(moment: datetime.datetime) -> int:
+def _microseconds(moment: datetime.datetime) -> int:
     return (moment - _EPOCH) // datetime.timedelta(microseconds=1)
 
 

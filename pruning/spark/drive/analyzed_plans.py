@@ -17,9 +17,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pruning.spark.jvm.gateway import (
     Java,
+    dataframe,
     elements,
-    frame,
-    machine,
+    jvm,
     mapping,
     sequence,
     simple_name,
@@ -27,22 +27,22 @@ from pruning.spark.jvm.gateway import (
     some,
     subtrees,
 )
-from pruning.spark.lake.tables import is_parquet, with_relation
+from pruning.spark.lake.tables import is_parquet_leaf, with_relation
 
 _OPTION = "skipproof.leaf"
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
 
 
 @dataclass(slots=True, eq=False)
-class _Node:
+class _PlanNode:
     """A node of the analyzed plan; `number` is that of a leaf that may be narrowed.
 
     `subqueries` are the node's subquery expressions, each with its plan.
     """
 
     java: Java
-    children: list["_Node"]
-    subqueries: list[tuple[Java, "_Node"]]
+    children: list["_PlanNode"]
+    subqueries: list[tuple[Java, "_PlanNode"]]
     number: int | None = None
 
 
@@ -67,7 +67,7 @@ class AnalyzedPlan:
 
     spark: SparkSession
     leaves: list[Java] = field(default_factory=list)
-    _root: _Node = field(init=False)
+    _root: _PlanNode = field(init=False)
 
     @classmethod
     def of(cls, df: DataFrame) -> "AnalyzedPlan":
@@ -101,9 +101,9 @@ class AnalyzedPlan:
             broadcast: Joins of the plan, and the side that Spark shall broadcast, "left" or "right".
         """
         hints = {id(java): side for java, side in broadcast}
-        java = self._rebuilt(self._root, leaves, hints)
+        java = self._rebuild(self._root, leaves, hints)
         if java is not self._root.java:
-            self._own_identity(java)
+            self._give_own_identity(java)
             # Every node is resolved: analyzing them once more could only change what they mean.
             java.setAnalyzed()
         return java
@@ -115,27 +115,27 @@ class AnalyzedPlan:
             node = pending.pop()
             pending += [*node.children, *(plan for _, plan in node.subqueries)]
             if simple_name(node.java) == "Join" and len(node.children) == 2:
-                left, right = (frozenset(_numbers(child)) for child in node.children)
+                left, right = (frozenset(_leaf_numbers(child)) for child in node.children)
                 yield AnalyzedJoin(node.java, str(node.java.joinType().toString()), left, right)
 
-    def _node(self, java: Java, cached: Java | None) -> _Node:
+    def _node(self, java: Java, cached: Java | None) -> _PlanNode:
         """A node and all below, beside the same part of the plan in which cached parts are replaced."""
         if cached is not None and simple_name(cached) != simple_name(java):
-            return _Node(java, [], [])
+            return _PlanNode(java, [], [])
         children = list(elements(java.children()))
         beside: list[Java | None] = [None] * len(children)
         if cached is not None:
             beside = list(elements(cached.children()))
         if len(beside) != len(children):
-            return _Node(java, [], [])
+            return _PlanNode(java, [], [])
         below = [self._node(child, other) for child, other in zip(children, beside, strict=True)]
-        node = _Node(java, below, self._subqueries(java, cached))
-        if not children and is_parquet(java):
+        node = _PlanNode(java, below, self._subqueries(java, cached))
+        if not children and is_parquet_leaf(java):
             node.number = len(self.leaves)
             self.leaves.append(java)
         return node
 
-    def _subqueries(self, java: Java, cached: Java | None) -> list[tuple[Java, _Node]]:
+    def _subqueries(self, java: Java, cached: Java | None) -> list[tuple[Java, _PlanNode]]:
         if java.subqueries().isEmpty():
             return []
         expressions = _subquery_expressions(self.spark, java)
@@ -149,18 +149,18 @@ class AnalyzedPlan:
             for expression, other in zip(expressions, beside, strict=True)
         ]
 
-    def _rebuilt(self, node: _Node, leaves: Mapping[int, Java], hints: Mapping[int, str]) -> Java:
+    def _rebuild(self, node: _PlanNode, leaves: Mapping[int, Java], hints: Mapping[int, str]) -> Java:
         if node.number is not None:
             return leaves.get(node.number, node.java)
-        children = [self._rebuilt(child, leaves, hints) for child in node.children]
+        children = [self._rebuild(child, leaves, hints) for child in node.children]
         side = hints.get(id(node.java))
         if side is not None:
             place = 0 if side == "left" else 1
-            children[place] = _broadcast(self.spark, children[place])
+            children[place] = _with_broadcast_hint(self.spark, children[place])
         java = node.java
         if any(new is not old.java for new, old in zip(children, node.children, strict=True)):
             java = java.withNewChildren(sequence(self.spark, children))
-        plans = [self._rebuilt(plan, leaves, hints) for _, plan in node.subqueries]
+        plans = [self._rebuild(plan, leaves, hints) for _, plan in node.subqueries]
         changes = [
             (expression, expression.withNewPlan(plan))
             for (expression, old), plan in zip(node.subqueries, plans, strict=True)
@@ -168,7 +168,7 @@ class AnalyzedPlan:
         ]
         return java.transformExpressions(mapping(self.spark, changes)) if changes else java
 
-    def _own_identity(self, java: Java) -> None:
+    def _give_own_identity(self, java: Java) -> None:
         """Give the root a set of dataset ids of its own; a copied node shares its original's.
 
         Spark adds the id of each DataFrame to the set of its root, and tells self-joins apart by it.
@@ -179,9 +179,9 @@ class AnalyzedPlan:
             java.setTagValue(tag, ids.get().clone())
 
 
-def number_of(leaf: Java) -> int | None:
+def leaf_number(leaf: Java) -> int | None:
     """The number that a leaf of an optimized plan carries; None where it has none."""
-    if not is_parquet(leaf):
+    if not is_parquet_leaf(leaf):
         return None
     number = leaf.relation().options().get(_OPTION)
     return int(number.get()) if number.isDefined() else None
@@ -197,7 +197,7 @@ def optimized_plan(spark: SparkSession, plan: Java) -> Java:
         if "does not exist" not in str(error):
             raise
         # A release of Spark with another signature.
-        return frame(spark, plan)._jdf.queryExecution().optimizedPlan()
+        return dataframe(spark, plan)._jdf.queryExecution().optimizedPlan()
 
 
 def _with_number(spark: SparkSession, subtree: Java, leaf: Java, number: int) -> Java:
@@ -211,7 +211,7 @@ def _with_number(spark: SparkSession, subtree: Java, leaf: Java, number: int) ->
 
 def _subquery_expressions(spark: SparkSession, java: Java) -> list[Java]:
     """The subquery expressions of one node, in the order of its expressions."""
-    kind = machine(spark).java.lang.Class.forName("org.apache.spark.sql.catalyst.expressions.PlanExpression")
+    kind = jvm(spark).java.lang.Class.forName("org.apache.spark.sql.catalyst.expressions.PlanExpression")
     return [
         part
         for expression in elements(java.expressions())
@@ -220,17 +220,17 @@ def _subquery_expressions(spark: SparkSession, java: Java) -> list[Java]:
     ]
 
 
-def _broadcast(spark: SparkSession, side: Java) -> Java:
-    logical = machine(spark).org.apache.spark.sql.catalyst.plans.logical
+def _with_broadcast_hint(spark: SparkSession, side: Java) -> Java:
+    logical = jvm(spark).org.apache.spark.sql.catalyst.plans.logical
     hint = logical.HintInfo(some(spark, singleton(spark, f"{_LOGICAL}.BROADCAST")))
     return logical.ResolvedHint(side, hint)
 
 
-def _numbers(node: _Node) -> Iterator[int]:
+def _leaf_numbers(node: _PlanNode) -> Iterator[int]:
     if node.number is not None:
         yield node.number
     for child in node.children:
-        yield from _numbers(child)
+        yield from _leaf_numbers(child)
 
 
 def _dataset_class(spark: SparkSession) -> str:

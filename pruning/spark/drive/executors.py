@@ -18,26 +18,26 @@ _VERDICTS = "file string, row_group int, verdict tinyint"
 
 
 @dataclass(frozen=True, slots=True)
-class _Slices:
+class _SliceClassifier:
     """Classifies slices of metadata that arrive as Arrow streams."""
 
     program: Program
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            verdicts = [self._packed(stream) for stream in batch["blocks"].to_pylist()]
+            verdicts = [self._verdict_bytes(stream) for stream in batch["blocks"].to_pylist()]
             yield pa.RecordBatch.from_arrays(
                 [batch["ordinal"], pa.array(verdicts, pa.binary())], ["ordinal", "verdicts"]
             )
 
-    def _packed(self, stream: bytes) -> bytes:
+    def _verdict_bytes(self, stream: bytes) -> bytes:
         with pa.ipc.open_stream(stream) as reader:
             verdicts = classify_blocks(self.program, reader.read_all())
         return bytes(verdicts.to_numpy().tobytes())
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
+class _RowClassifier:
     """Classifies rows of a metadata table as Spark holds it."""
 
     program: Program
@@ -58,14 +58,14 @@ def classify_in_executors(predicate: Expression, metadata: pa.Table, spark: Spar
     Each slice carries its ordinal, so that the verdicts come back in the metadata's order.
     """
     slices = [
-        (ordinal, _stream(metadata.slice(start, SLICE_BLOCKS)))
+        (ordinal, _arrow_stream(metadata.slice(start, SLICE_BLOCKS)))
         for ordinal, start in enumerate(range(0, metadata.num_rows, SLICE_BLOCKS))
     ]
     if not slices:
         return pa.array([], pa.int8())
     rows = spark.createDataFrame(slices, "ordinal int, blocks binary").repartition(len(slices))
     program = compile_predicate(predicate, beyond=beyond_bounds(metadata))
-    done = rows.mapInArrow(_Slices(program), "ordinal int, verdicts binary").collect()
+    done = rows.mapInArrow(_SliceClassifier(program), "ordinal int, verdicts binary").collect()
     packed = b"".join(bytes(row.verdicts) for row in sorted(done, key=lambda row: row.ordinal))
     return pa.Array.from_buffers(pa.int8(), len(packed), [None, pa.py_buffer(packed)])
 
@@ -79,10 +79,10 @@ def classify_frame(predicate: Expression, metadata: DataFrame, schema: pa.Schema
     """
     program = compile_predicate(predicate, beyond=beyond_bounds(schema.empty_table()))
     named = metadata.select(*schema.names)
-    return named.mapInArrow(_Rows(program, schema), _VERDICTS)
+    return named.mapInArrow(_RowClassifier(program, schema), _VERDICTS)
 
 
-def _stream(metadata: pa.Table) -> bytes:
+def _arrow_stream(metadata: pa.Table) -> bytes:
     sink = io.BytesIO()
     with pa.ipc.new_stream(sink, metadata.schema) as writer:
         writer.write_table(metadata)

@@ -24,11 +24,11 @@ from pruning.expressions.types import BOOLEAN
 from pruning.metadata.table.schema import column_types
 from pruning.metadata.views.constant_blocks import ConstantBlocks, constant_blocks, with_function
 from pruning.rules.sets.truths import Match
-from pruning.spark.catalyst.evaluation import Evaluated, evaluate
+from pruning.spark.catalyst.evaluation import ExpressionValues, evaluate
 from pruning.spark.catalyst.expressions import Origins, conjuncts
-from pruning.spark.catalyst.scope import Scope, single_columns
-from pruning.spark.jvm.gateway import Java, machine
-from pruning.spark.jvm.nodes import PACKAGE, Node, nodes, printable
+from pruning.spark.catalyst.scope import Scope, determining_columns
+from pruning.spark.jvm.gateway import Java, jvm
+from pruning.spark.jvm.nodes import PACKAGE, Node, expression_nodes, is_printable
 from pruning.spark.lake.matching import reads_as_stored
 from pruning.verdicts.classification import READ_SECONDS, classify_blocks, classify_within
 
@@ -40,7 +40,7 @@ _FOREIGN_METHODS = frozenset({"aesEncrypt", "apply", "invoke"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class CatalystPredicate:
     """A predicate, and the Catalyst expressions that it comes from.
 
     Attributes:
@@ -59,7 +59,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class FilterOutcome:
     """What is proved of each block; `notes` tell what Spark evaluated for it."""
 
     verdicts: pa.Int8Array
@@ -67,7 +67,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _SingleValuedPart:
     """A part of a predicate, its columns, and the rows that it must be evaluated on."""
 
     node: Expression
@@ -76,12 +76,14 @@ class _Part:
     found: ConstantBlocks
 
 
-def ask(spark: SparkSession, conditions: Sequence[Java], names: Mapping[int, str]) -> Asked:
+def catalyst_predicate(
+    spark: SparkSession, conditions: Sequence[Java], names: Mapping[int, str]
+) -> CatalystPredicate:
     """The predicate that Catalyst's conditions are together; TRUE where there is none."""
     origins: Origins = {}
     scope = Scope(names=names, session=spark)
     found = [part for condition in conditions for part in conjuncts(condition, scope, origins)]
-    return Asked(
+    return CatalystPredicate(
         predicate=_conjunction(list(dict.fromkeys(found))),
         conditions=tuple(conditions),
         names=names,
@@ -90,9 +92,13 @@ def ask(spark: SparkSession, conditions: Sequence[Java], names: Mapping[int, str
     )
 
 
-def judge(
-    spark: SparkSession, asked: Asked, metadata: pa.Table, *, read_seconds: float | None = READ_SECONDS
-) -> Judged:
+def filter_verdicts(
+    spark: SparkSession,
+    asked: CatalystPredicate,
+    metadata: pa.Table,
+    *,
+    read_seconds: float | None = READ_SECONDS,
+) -> FilterOutcome:
     """What is proved of each block, with Spark's help where the rules alone cannot tell.
 
     Spark evaluates the outermost parts that the rules leave open, so that the rules may combine them
@@ -108,29 +114,29 @@ def judge(
         *(f"unknown: Java's rules of the time zone {zone} are not Python's" for zone in asked.doubted),
     )
     undecided = pc.equal(verdicts, int(Match.SOME))
-    search = _Search(metadata, asked.origins, undecided)
+    search = _PartSearch(metadata, asked.origins, undecided)
     parts = search.parts(predicate)
     if not parts:
-        return Judged(verdicts=verdicts, notes=notes)
+        return FilterOutcome(verdicts=verdicts, notes=notes)
     whole = search.whole(spark, asked)
-    known = _evaluated(spark, [*parts, *whole], asked.names)
+    known = _evaluate_parts(spark, [*parts, *whole], asked.names)
     if known is None:
-        return Judged(verdicts=verdicts, notes=notes)
+        return FilterOutcome(verdicts=verdicts, notes=notes)
     replacements: dict[Expression, Expression] = {}
     for part, (values, failed) in zip([*parts, *whole], known, strict=True):
         type_ = type_of(part.node)
-        name = _fresh(_sql(part), [*column_types(metadata), *columns(predicate)])
+        name = _fresh_name(_part_sql(part), [*column_types(metadata), *columns(predicate)])
         metadata = with_function(metadata, name, type_, part.found, values=values, failed=failed)
         replacements[part.node] = Column(name, type_)
     # Where nothing could be evaluated, the rules may know more of the part itself.
     for helped in (*(replacements.pop(one.node) for one in whole), substitute(predicate, replacements)):
         told = classify_blocks(helped, metadata)
         verdicts = pc.if_else(pc.equal(verdicts, int(Match.SOME)), told, verdicts)
-    return Judged(verdicts=verdicts, notes=(*notes, *map(_note, parts)))
+    return FilterOutcome(verdicts=verdicts, notes=(*notes, *map(_part_note, parts)))
 
 
 @dataclass(frozen=True, slots=True)
-class _Search:
+class _PartSearch:
     """Looks for the parts of a predicate whose value in some undecided block Spark can tell."""
 
     metadata: pa.Table
@@ -138,9 +144,9 @@ class _Search:
     undecided: pa.BooleanArray
     _remembered: dict[tuple[Column, ...], ConstantBlocks | None] = field(default_factory=dict)
 
-    def parts(self, predicate: Expression) -> list[_Part]:
+    def parts(self, predicate: Expression) -> list[_SingleValuedPart]:
         """The outermost such parts, each once."""
-        found: dict[Expression, _Part] = {}
+        found: dict[Expression, _SingleValuedPart] = {}
         pending = [predicate]
         while pending:
             node = pending.pop()
@@ -152,22 +158,22 @@ class _Search:
                 pending.extend(reversed(children(node)))
         return list(found.values())
 
-    def whole(self, spark: SparkSession, asked: Asked) -> list[_Part]:
+    def whole(self, spark: SparkSession, asked: CatalystPredicate) -> list[_SingleValuedPart]:
         """The predicate as one part, where it is one and not itself among the smaller ones."""
         if asked.predicate in self.origins:
             return []
-        part = self._part(asked.predicate, [_conjoined(spark, asked.conditions)])
+        part = self._part(asked.predicate, [_catalyst_and(spark, asked.conditions)])
         return [] if part is None else [part]
 
-    def _part(self, node: Expression, javas: list[Java]) -> _Part | None:
-        needed = single_columns(node)
+    def _part(self, node: Expression, javas: list[Java]) -> _SingleValuedPart | None:
+        needed = determining_columns(node)
         if not (javas and needed and type_of(node).has_bounds):
             return None
         if needed not in self._remembered:
             self._remembered[needed] = self._occurrences(needed)
         found = self._remembered[needed]
-        java = None if found is None else _origin(javas)
-        return None if found is None or java is None else _Part(node, needed, java, found)
+        java = None if found is None else _single_origin(javas)
+        return None if found is None or java is None else _SingleValuedPart(node, needed, java, found)
 
     def _occurrences(self, needed: tuple[Column, ...]) -> ConstantBlocks | None:
         stored = column_types(self.metadata)
@@ -178,32 +184,34 @@ class _Search:
         return constant_blocks(self.metadata, needed, self.undecided)
 
 
-def _conjoined(spark: SparkSession, conditions: Sequence[Java]) -> Java:
+def _catalyst_and(spark: SparkSession, conditions: Sequence[Java]) -> Java:
     """Catalyst's AND of at least one condition."""
-    catalyst = machine(spark).org.apache.spark.sql.catalyst.expressions
+    catalyst = jvm(spark).org.apache.spark.sql.catalyst.expressions
     return functools.reduce(catalyst.And, conditions)
 
 
-def _origin(javas: list[Java]) -> Java | None:
+def _single_origin(javas: list[Java]) -> Java | None:
     """The one expression that a part stands for; None where there are several, or users' code in it."""
     try:
-        if not printable(javas[0]):
+        if not is_printable(javas[0]):
             return None
         alike = all(javas[0].equals(other) for other in javas[1:])
-        return javas[0] if alike and all(map(_own, nodes(javas[0]))) else None
+        return javas[0] if alike and all(map(_is_spark_code, expression_nodes(javas[0]))) else None
     except (Py4JError, ValueError, KeyError):
         # Spark cannot print it, or prints it otherwise than expected.
         return None
 
 
-def _own(node: Node) -> bool:
+def _is_spark_code(node: Node) -> bool:
     """Whether a node is Spark's own code."""
     if not node.fields["class"].startswith(PACKAGE) or node.name in _FOREIGN:
         return False
     return not (node.name in _INVOCATIONS and node.fields["functionName"] in _FOREIGN_METHODS)
 
 
-def _evaluated(spark: SparkSession, parts: list[_Part], names: Mapping[int, str]) -> list[Evaluated] | None:
+def _evaluate_parts(
+    spark: SparkSession, parts: list[_SingleValuedPart], names: Mapping[int, str]
+) -> list[ExpressionValues] | None:
     """The parts' values on their combinations, all by one query."""
     starts: dict[tuple[Column, ...], int] = {}
     tables, count = [], 0
@@ -225,20 +233,20 @@ def _evaluated(spark: SparkSession, parts: list[_Part], names: Mapping[int, str]
     ]
 
 
-def _fresh(name: str, taken: list[str]) -> str:
+def _fresh_name(name: str, taken: list[str]) -> str:
     """A name like the one given that is none of those taken."""
     while name in taken:
         name += "'"
     return name
 
 
-def _sql(part: _Part) -> str:
+def _part_sql(part: _SingleValuedPart) -> str:
     return part.node.sql if isinstance(part.node, Opaque) else to_sql(part.node)
 
 
-def _note(part: _Part) -> str:
+def _part_note(part: _SingleValuedPart) -> str:
     count = len(part.found.combinations)
-    return f"{_sql(part)} evaluated on {count:,} single-valued combinations by Spark"
+    return f"{_part_sql(part)} evaluated on {count:,} single-valued combinations by Spark"
 
 
 def _conjunction(predicates: list[Expression]) -> Expression:

@@ -20,8 +20,9 @@ from pruning.expressions.plans import (
     nodes,
     scans,
 )
-from pruning.spark.drive.analyzed_plans import AnalyzedJoin, AnalyzedPlan, number_of
+from pruning.spark.drive.analyzed_plans import AnalyzedJoin, AnalyzedPlan, leaf_number
 from pruning.spark.drive.queries import Query
+from pruning.spark.drive.scans import complete_scan_sets
 from pruning.spark.jvm.gateway import Java
 
 # The sides that a join of the kind can build a broadcast relation of, the usual one first.
@@ -36,17 +37,17 @@ _BROADCAST = {
 }
 
 
-def broadcasts(query: Query, analyzed: AnalyzedPlan) -> list[tuple[Java, str]]:
+def broadcast_hints(query: Query, analyzed: AnalyzedPlan) -> list[tuple[Java, str]]:
     """Return the joins of the analyzed plan, each with the side of which pruning has left few rows.
 
     Spark sees which files are left, but not which row groups, nor how many rows: a side that it would
     shuffle by the size of its files may be small. A user's own hint is left alone. Spark reorders no inner
     join that has a hint; so there are none where the optimizer has changed the order of the joins.
     """
-    hints = _Hints(query)
+    hints = _HintFinder(query)
     if not any(map(hints.has_few_rows, _joins(query))):
         return []
-    originals = [_original(query, join, analyzed) for join in _joins(query)]
+    originals = [_original_join(query, join, analyzed) for join in _joins(query)]
     if any(
         original is None and join.kind is JoinKind.INNER
         for join, original in zip(_joins(query), originals, strict=True)
@@ -60,9 +61,9 @@ def _joins(query: Query) -> list[Join]:
     return [node for node in nodes(query.tree) if isinstance(node, Join)]
 
 
-def _original(query: Query, join: Join, analyzed: AnalyzedPlan) -> AnalyzedJoin | None:
+def _original_join(query: Query, join: Join, analyzed: AnalyzedPlan) -> AnalyzedJoin | None:
     """The join of the analyzed plan that joins the same leaves in the same way, if there is just one."""
-    left, right = (_numbers(query, side) for side in (join.left, join.right))
+    left, right = (_leaf_numbers(query, side) for side in (join.left, join.right))
     if left is None or right is None:
         return None
     kind = str(query.trees.javas[join].joinType().toString())
@@ -70,15 +71,15 @@ def _original(query: Query, join: Join, analyzed: AnalyzedPlan) -> AnalyzedJoin 
     return same[0] if len(same) == 1 else None
 
 
-def _numbers(query: Query, plan: Plan) -> frozenset[int] | None:
+def _leaf_numbers(query: Query, plan: Plan) -> frozenset[int] | None:
     """The numbers of the leaves below; None where there is none, or one that has no number."""
-    numbers = [number_of(query.trees.leaves[scan].node) for scan in scans(plan)]
+    numbers = [leaf_number(query.trees.leaves[scan].node) for scan in scans(plan)]
     known = frozenset(number for number in numbers if number is not None)
     return known if known and len(known) == len(numbers) else None
 
 
 @dataclass(frozen=True, slots=True)
-class _Hints:
+class _HintFinder:
     """Finds sides of the joins of a query that are small enough to broadcast."""
 
     query: Query
@@ -134,7 +135,8 @@ class _Hints:
         match plan:
             case Scan():
                 scan = self.query.scans.get(plan)
-                return scan.rows_kept if scan is not None and scan.certain else None
+                scan_sets = complete_scan_sets([scan])
+                return None if scan_sets is None else scan_sets[0].rows_kept
             case Limit(child, count, local) if not local and count >= 0:
                 below = self._rows_at_most(child)
                 return count if below is None else min(count, below)

@@ -11,14 +11,14 @@ from pyspark.errors import PySparkException
 from pruning.expressions.plans import Plan, Scan, scans
 from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import And, IsNull, Not, type_of
-from pruning.spark.drive.materials import first_line, values
+from pruning.spark.drive.materials import expression_values, first_line
 from pruning.spark.drive.queries import Query
 from pruning.spark.drive.repeating import is_repeatable
-from pruning.spark.drive.scans import TableScan
+from pruning.spark.drive.scans import TableScan, complete_scan_sets
 from pruning.techniques.join.summaries import JoinSummary, summarise_keys
-from pruning.techniques.join.summary_blocks import summarise_blocks
-from pruning.techniques.plan.reachability import Way, ways
-from pruning.techniques.plan.sites import JoinPlace, joins, restrictive
+from pruning.techniques.join.summary_keys import summarise_blocks
+from pruning.techniques.plan.reachability import KeyPath, key_paths
+from pruning.techniques.plan.sites import JoinSite, is_restrictive, join_sites
 
 # What a summary may take on its way to the probe side.
 SUMMARY_BYTES_MAX = 65_536
@@ -38,9 +38,9 @@ def prune_by_joins(query: Query, *, runtime: bool) -> None:
     What block metadata says of a side's keys costs nothing. With `runtime`, a side that is small and gives
     few of its rows is run first, if the query is sure to see the same rows when it runs it again.
     """
-    for place in joins(query.tree):
-        reaching = query.narrowable(ways(place.probe, place.probe_keys))
-        found = [way for way in reaching if _worth_asking(query.scans[way.scan])]
+    for place in join_sites(query.tree):
+        reaching = query.narrowable_paths(key_paths(place.probe, place.probe_keys))
+        found = [way for way in reaching if _is_worth_pruning(query.scans[way.scan])]
         for way in reaching:
             query.scans[way.scan].decline(
                 "join",
@@ -50,27 +50,29 @@ def prune_by_joins(query: Query, *, runtime: bool) -> None:
             )
         if not found:
             continue
-        known = _of_blocks(query, place)
-        runs = runtime and _pays(query, place, found, known) and _may_run(query, place)
-        summary = _of_rows(query, place) if runs else None
+        known = _summary_of_blocks(query, place)
+        runs = runtime and _is_run_worthwhile(query, place, found, known) and _may_run(query, place)
+        summary = _summary_of_rows(query, place) if runs else None
         how = "run first"
         if summary is None:
             summary, how = known, "by its block metadata"
         if summary is not None:
             for node in scans(place.build):
                 if node in query.scans:
-                    query.scans[node].pinned = True
+                    query.scans[node].is_pinned = True
             for way in found:
-                _apply(query, way, place, summary, how)
+                _apply_summary(query, way, place, summary, how)
 
 
-def _worth_asking(scan: TableScan) -> bool:
+def _is_worth_pruning(scan: TableScan) -> bool:
     """Whether a scan has more to read than one small file."""
     files = scan.file_count
-    return files > 1 or (files == 1 and scan.size_bytes > SMALL_FILE_BYTES)
+    return files > 1 or (files == 1 and scan.listed_bytes() > SMALL_FILE_BYTES)
 
 
-def _pays(query: Query, place: JoinPlace, found: Sequence[Way], known: JoinSummary | None) -> bool:
+def _is_run_worthwhile(
+    query: Query, place: JoinSite, found: Sequence[KeyPath], known: JoinSummary | None
+) -> bool:
     """Whether running the build side first is likely to spare more than it costs.
 
     Args:
@@ -78,21 +80,21 @@ def _pays(query: Query, place: JoinPlace, found: Sequence[Way], known: JoinSumma
     """
     if place.build in query.materials:
         return True
-    build = query.live_scans(place.build)
-    if any(scan is None or not scan.certain for scan in build):
+    scan_sets = complete_scan_sets(query.live_scans(place.build))
+    if scan_sets is None:
         return False
-    rows = sum(scan.rows_kept for scan in build if scan is not None)
+    rows = sum(scan_set.rows_kept for scan_set in scan_sets)
     # Of no row, metadata knows all there is to know.
-    if rows > BUILD_ROWS_MAX or (build and not rows):
+    if rows > BUILD_ROWS_MAX or (scan_sets and not rows):
         return False
-    if not restrictive(place.build, lambda scan: _selects(query, scan)):
+    if not is_restrictive(place.build, lambda scan: _is_selective(query, scan)):
         return False
-    cost = sum(scan.bytes_kept for scan in build if scan is not None)
+    cost = sum(scan_set.bytes_kept for scan_set in scan_sets)
     gain = sum(_bytes_at_stake(query.scans[way.scan], way, known) for way in found)
     return cost <= BUILD_SHARE_MAX * gain
 
 
-def _may_run(query: Query, place: JoinPlace) -> bool:
+def _may_run(query: Query, place: JoinSite) -> bool:
     """Return whether the build side gives the query the rows that it gives now."""
     if place.build in query.materials or is_repeatable(query, place.build):
         return True
@@ -100,39 +102,41 @@ def _may_run(query: Query, place: JoinPlace) -> bool:
     return False
 
 
-def _selects(query: Query, scan: Scan) -> bool:
+def _is_selective(query: Query, scan: Scan) -> bool:
     """Whether a scan's filters, or what it was narrowed by, ask for more than values."""
     known = query.scans.get(scan)
     if known is None or any(removal.technique != "filter" for removal in known.removals):
         return True
-    asked = known.asked.predicate
+    asked = known.own_filter.predicate
     parts = asked.operands if isinstance(asked, And) else (asked,)
-    return known.filtered and not all(
+    return known.is_filtered and not all(
         isinstance(part, Not) and isinstance(part.operand, IsNull) for part in parts
     )
 
 
-def _bytes_at_stake(scan: TableScan, way: Way, known: JoinSummary | None) -> int:
+def _bytes_at_stake(scan: TableScan, way: KeyPath, known: JoinSummary | None) -> int:
     """The bytes of the blocks that some rows of the build side could exclude, if it has any."""
-    blocks = np.zeros(len(scan.needed), bool)
+    blocks = np.zeros(len(scan.read_scan_set().keep), bool)
     for place, key in enumerate(way.keys):
         if key is None:
             continue
         bounds, summary = scan.bounds(key), None if known is None else known.keys[place]
-        if scan.is_indexed(key):
-            return scan.bytes_kept
+        scan_set = scan.read_scan_set()
+        if scan_set.is_indexed(key):
+            return scan_set.bytes_kept
         open_ = pc.or_(bounds.lower.is_valid(), bounds.upper.is_valid()).to_numpy(zero_copy_only=False)
         blocks |= open_ if summary is None else open_ & ~summary.kept_by_any_part(bounds)
-    return scan.bytes_of(scan.needed & blocks)
+    scan_set = scan.read_scan_set()
+    return scan_set.bytes_of(scan_set.keep & blocks)
 
 
-def _of_rows(query: Query, place: JoinPlace) -> JoinSummary | None:
+def _summary_of_rows(query: Query, place: JoinSite) -> JoinSummary | None:
     """The summary of the build side's rows, which are run unless they were; None where that fails."""
     keys = [query.trees.sides[one][0 if place.build_is_left else 1] for one in place.join.equalities]
     try:
         if place.build not in query.materials:
             _materialise(query, place.build)
-        columns = values(query.spark, query.materials[place.build], keys)
+        columns = expression_values(query.spark, query.materials[place.build], keys)
     except (Py4JError, PySparkException, pa.ArrowException) as error:
         # It may be that the query never runs this side, or fails in the same way itself.
         query.notes.append(f"a join's build side could not be run first: {first_line(error)}")
@@ -147,19 +151,19 @@ def _materialise(query: Query, plan: Plan) -> None:
     query.settle(plan, rows.leaf, row_count=rows.row_count)
 
 
-def _of_blocks(query: Query, place: JoinPlace) -> JoinSummary | None:
+def _summary_of_blocks(query: Query, place: JoinSite) -> JoinSummary | None:
     """What the blocks of one scan say of the build side's keys; None where that is nothing."""
-    found = list(ways(place.build, place.build_keys))
-    if len(found) != 1 or not found[0].alone or found[0].scan not in query.scans:
+    found = list(key_paths(place.build, place.build_keys))
+    if len(found) != 1 or not found[0].sole_source or found[0].scan not in query.scans:
         return None
     way = found[0]
     scan = query.scans[way.scan]
-    if not scan.certain:
+    scan_set = scan.read_scan_set()
+    if not scan_set.is_complete:
         return None
     share = SUMMARY_BYTES_MAX // len(way.keys)
-    needed = scan.needed
     keys = tuple(
-        None if key is None else summarise_blocks(scan.bounds(key), needed, bytes_max=share)
+        None if key is None else summarise_blocks(scan.bounds(key), scan_set.keep, bytes_max=share)
         for key in way.keys
     )
     if all(key is None or key.ranges is None for key in keys):
@@ -168,17 +172,17 @@ def _of_blocks(query: Query, place: JoinPlace) -> JoinSummary | None:
         keys=keys,
         tuples=None,
         null_safe=place.null_safe,
-        row_count=scan.rows_kept,
+        row_count=scan_set.rows_kept,
         bytes_max=SUMMARY_BYTES_MAX,
     )
 
 
-def _apply(query: Query, way: Way, place: JoinPlace, summary: JoinSummary, how: str) -> None:
+def _apply_summary(query: Query, way: KeyPath, place: JoinSite, summary: JoinSummary, how: str) -> None:
     scan = query.scans[way.scan]
     bounds = [None if key is None else scan.bounds(key) for key in way.keys]
     scan.decline("join", "each row group may hold a key of the other side")
-    because = f"{_texts(way)} in the other side of the join, {how}: {summary.describe()}"
-    scan.learn(
+    because = f"{_key_texts(way)} in the other side of the join, {how}: {summary.describe()}"
+    scan.apply_condition(
         "join",
         summary.condition(way.keys, terms_max=TERMS_MAX),
         because=because,
@@ -186,5 +190,5 @@ def _apply(query: Query, way: Way, place: JoinPlace, summary: JoinSummary, how: 
     )
 
 
-def _texts(way: Way) -> str:
+def _key_texts(way: KeyPath) -> str:
     return ", ".join(to_sql(key) for key in way.keys if key is not None)

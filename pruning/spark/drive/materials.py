@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 
 from pruning.expressions.types import Type
 from pruning.metadata.table.schema import arrow_type
-from pruning.spark.catalyst.evaluation import alias, projected
+from pruning.spark.catalyst.evaluation import alias, project
 from pruning.spark.jvm.datatypes import type_of_java
-from pruning.spark.jvm.gateway import Java, elements, frame, machine, singleton, some
+from pruning.spark.jvm.gateway import Java, dataframe, elements, jvm, singleton, some
 from pruning.spark.jvm.literals import internal_value
 
 # A cell takes a call or two, a plan about as long as a hundred calls.
@@ -32,7 +32,7 @@ class Rows:
     seconds: float
 
 
-def run(spark: SparkSession, plan: Java) -> Rows:
+def run_plan(spark: SparkSession, plan: Java) -> Rows:
     """Run an optimized Catalyst plan and hold its rows in the driver.
 
     Raises:
@@ -41,18 +41,18 @@ def run(spark: SparkSession, plan: Java) -> Rows:
     # Analyzing an optimized plan once more may change what it means.
     plan.setAnalyzed()
     began = time.perf_counter()
-    found = _executable(spark, plan).executeCollect()
+    found = _physical_plan(spark, plan).executeCollect()
     seconds = time.perf_counter() - began
-    rows = machine(spark).scala.Predef.genericWrapArray(found).toList()
+    rows = jvm(spark).scala.Predef.genericWrapArray(found).toList()
     return Rows(local_relation(spark, plan.output(), rows), len(found), seconds)
 
 
-def _executable(spark: SparkSession, plan: Java) -> Java:
+def _physical_plan(spark: SparkSession, plan: Java) -> Java:
     """What Spark would execute; of a plan that shuffles nothing, without optimizing it once more.
 
     Adaptive execution has nothing to adapt there, and takes longer than such a plan itself.
     """
-    java = machine(spark)
+    java = jvm(spark)
     try:
         made = java.org.apache.spark.sql.execution.QueryExecution.prepareExecutedPlan(
             spark._jsparkSession, plan
@@ -63,10 +63,10 @@ def _executable(spark: SparkSession, plan: Java) -> Java:
     except Py4JError:
         # A release of Spark that prepares its plans otherwise.
         pass
-    return frame(spark, plan)._jdf.queryExecution().executedPlan()
+    return dataframe(spark, plan)._jdf.queryExecution().executedPlan()
 
 
-def values(spark: SparkSession, leaf: Java, expressions: Sequence[Java]) -> list[pa.Array]:
+def expression_values(spark: SparkSession, leaf: Java, expressions: Sequence[Java]) -> list[pa.Array]:
     """What resolved Catalyst expressions of known types give on rows, in the Arrow types of block metadata.
 
     Raises:
@@ -77,25 +77,27 @@ def values(spark: SparkSession, leaf: Java, expressions: Sequence[Java]) -> list
     types = [arrow_type(type_) for type_ in sql_types]
     row_count = leaf.data().size()
     if row_count * len(types) <= FEW_CELLS:
-        few = _cells(spark, leaf, expressions, sql_types)
+        few = _evaluate_cells(spark, leaf, expressions, sql_types)
         if few is not None:
             return few
     fresh = singleton(spark, f"{_EXPRESSIONS}.NamedExpression")
     named = [alias(spark, one, f"_{place}", fresh.newExprId()) for place, one in enumerate(expressions)]
-    asked = frame(spark, projected(spark, named, leaf))
+    asked = dataframe(spark, project(spark, named, leaf))
     if row_count <= FEW_ROWS and not any(map(pa.types.is_timestamp, types)):
         # Rows in the plan come without a job, Arrow's stream does not.
-        few = _few_values(asked.collect(), types)
+        few = _python_values(asked.collect(), types)
         if few is not None:
             return few
     batches = asked._collect_as_arrow()
     return [
-        pa.concat_arrays([pa.array([], type_), *(_typed(batch.column(place), type_) for batch in batches)])
+        pa.concat_arrays(
+            [pa.array([], type_), *(_cast_values(batch.column(place), type_) for batch in batches)]
+        )
         for place, type_ in enumerate(types)
     ]
 
 
-def _cells(
+def _evaluate_cells(
     spark: SparkSession, leaf: Java, expressions: Sequence[Java], types: Sequence[Type]
 ) -> list[pa.Array] | None:
     """Each value by calls of its own, without a plan; None where an expression needs one."""
@@ -114,7 +116,7 @@ def _cells(
         return None
 
 
-def _few_values(rows: list[Any], types: Sequence[pa.DataType]) -> list[pa.Array] | None:
+def _python_values(rows: list[Any], types: Sequence[pa.DataType]) -> list[pa.Array] | None:
     """Rows that Python holds as arrays; None where Python may hold other values than Spark."""
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(types)
     if any(isinstance(value, str) and "\ufffd" in value for column in columns for value in column):
@@ -131,7 +133,7 @@ def first_line(error: Exception) -> str:
     return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
 
 
-def _typed(values: pa.Array, type_: pa.DataType) -> pa.Array:
+def _cast_values(values: pa.Array, type_: pa.DataType) -> pa.Array:
     if pa.types.is_timestamp(values.type):
         # As numbers; Arrow may not know the session's zone.
         values = values.cast(pa.int64())
@@ -140,7 +142,7 @@ def _typed(values: pa.Array, type_: pa.DataType) -> pa.Array:
 
 def local_relation(spark: SparkSession, output: Java, rows: Java) -> Java:
     """Rows in the plan itself: Scala's sequences of attributes and of internal rows."""
-    java = machine(spark)
+    java = jvm(spark)
     made = java.java.lang.Class.forName(_LOCAL_RELATION).getConstructors()[0]
     given = [output, rows, False, some(spark, None)]
     # Spark 4.1 added the last one.

@@ -18,10 +18,10 @@ from pruning.metadata.files.listing import Paths
 from pruning.metadata.footers.other_columns import SparkType, other_columns_of
 from pruning.metadata.table.collecting import block_metadata
 from pruning.metadata.table.schema import column_types
-from pruning.spark.drive.filter_technique import Asked, ask, judge
+from pruning.spark.drive.filter_technique import CatalystPredicate, catalyst_predicate, filter_verdicts
 from pruning.spark.jvm.gateway import Java, elements, simple_name
 from pruning.spark.lake.directories import with_directory_columns
-from pruning.spark.lake.nested import declared
+from pruning.spark.lake.nested import row_type
 
 PREDICATE_SHOWN = 200
 COLUMNS_SHOWN = 50
@@ -52,9 +52,11 @@ def classify(predicate: str, where: pa.Table | Paths) -> pa.Int8Array:
     check_text("The predicate", predicate)
     metadata = blocks_of(where)
     spark = _session()
-    asked = _asked(spark, predicate, declared(column_types(metadata), other_columns_of(metadata.schema)))
+    asked = _parse_predicate(
+        spark, predicate, row_type(column_types(metadata), other_columns_of(metadata.schema))
+    )
     # There is no query here to which a conjunct could be left.
-    return judge(spark, asked, metadata, read_seconds=None).verdicts
+    return filter_verdicts(spark, asked, metadata, read_seconds=None).verdicts
 
 
 def blocks_of(where: pa.Table | Paths) -> pa.Table:
@@ -77,27 +79,27 @@ def parse(
     Raises:
         InputError: Spark cannot read it, or it is not deterministic.
     """
-    return _asked(_session(), predicate, declared(columns, others)).predicate
+    return _parse_predicate(_session(), predicate, row_type(columns, others)).predicate
 
 
-def _asked(spark: SparkSession, predicate: str, columns: SparkType) -> Asked:
+def _parse_predicate(spark: SparkSession, predicate: str, columns: SparkType) -> CatalystPredicate:
     check_text("The predicate", predicate)
-    plan = _plan(spark, predicate, columns)
+    plan = _filter_plan(spark, predicate, columns)
     if not plan.deterministic():
         raise InputError(
             f"The predicate {predicate!r} is not deterministic: leave out functions such as rand()."
         )
-    return _converted(spark, plan, predicate)
+    return _predicate_of_plan(spark, plan, predicate)
 
 
-def _plan(spark: SparkSession, predicate: str, columns: SparkType) -> Java:
+def _filter_plan(spark: SparkSession, predicate: str, columns: SparkType) -> Java:
     try:
         # Spark's parser takes `a = 1 AS b` for an expression, and WHERE drops the name.
         parsed = spark._jsparkSession.sessionState().sqlParser().parseExpression(predicate)
         if simple_name(parsed) in _ALIASES:
             raise InputError(f"The predicate {predicate[:PREDICATE_SHOWN]!r} has an alias; leave it out.")
         # Rows that Spark does not know of yet: the optimizer cannot fold the filter over them.
-        rows = _rows(spark, columns)
+        rows = _empty_frame(spark, columns)
         return rows.filter(predicate)._jdf.queryExecution().optimizedPlan()
     except PySparkException as error:
         raise _input_error(error, predicate, columns) from error
@@ -109,7 +111,7 @@ def _plan(spark: SparkSession, predicate: str, columns: SparkType) -> Java:
         ) from error
 
 
-def _rows(spark: SparkSession, columns: SparkType) -> DataFrame:
+def _empty_frame(spark: SparkSession, columns: SparkType) -> DataFrame:
     """Return rows of a type as a DataFrame."""
     java = spark._jsparkSession
     type_ = java.parseDataType(json.dumps(columns))
@@ -136,17 +138,17 @@ def _condition(error: AnalysisException) -> str:
     return name or ""
 
 
-def _converted(spark: SparkSession, plan: Java, predicate: str) -> Asked:
+def _predicate_of_plan(spark: SparkSession, plan: Java, predicate: str) -> CatalystPredicate:
     kind = simple_name(plan)
     if kind == "LogicalRDD":
-        return Asked(predicate=Literal(True, BOOLEAN))
+        return CatalystPredicate(predicate=Literal(True, BOOLEAN))
     if kind in ("LocalRelation", "EmptyRelation"):
-        return Asked(predicate=Literal(False, BOOLEAN))
+        return CatalystPredicate(predicate=Literal(False, BOOLEAN))
     if kind != "Filter" or simple_name(plan.child()) != "LogicalRDD":
         # A subquery, which Spark made a join of.
-        return Asked(predicate=Opaque(predicate, BOOLEAN))
+        return CatalystPredicate(predicate=Opaque(predicate, BOOLEAN))
     names = {column.exprId().id(): column.name() for column in elements(plan.output())}
-    return ask(spark, [plan.condition()], names)
+    return catalyst_predicate(spark, [plan.condition()], names)
 
 
 def _session() -> SparkSession:

@@ -17,11 +17,10 @@ from pruning.expressions.plans import scans
 from pruning.metadata.files.listing import Stamp
 from pruning.metadata.table.collecting import read_blocks
 from pruning.spark.catalyst.clock import without_clock
-from pruning.spark.catalyst.leaves import Leaf, Unsettled
-from pruning.spark.catalyst.plan_trees import Trees
-from pruning.spark.drive.analyzed_plans import AnalyzedPlan, number_of, optimized_plan
-from pruning.spark.drive.elimination import is_emptied, note_eliminated
-from pruning.spark.drive.hints import broadcasts
+from pruning.spark.catalyst.leaves import PlanLeaf, Unsettled
+from pruning.spark.catalyst.plan_trees import PlanTrees
+from pruning.spark.drive.analyzed_plans import AnalyzedPlan, leaf_number, optimized_plan
+from pruning.spark.drive.hints import broadcast_hints
 from pruning.spark.drive.joins import prune_by_joins
 from pruning.spark.drive.limits import prune_by_limit
 from pruning.spark.drive.materials import first_line
@@ -31,10 +30,10 @@ from pruning.spark.drive.report import Report, ScanReport
 from pruning.spark.drive.scan_reports import scan_report
 from pruning.spark.drive.scans import TableScan, open_scan
 from pruning.spark.drive.top_k import prune_by_top_k
-from pruning.spark.jvm.gateway import Java, frame
+from pruning.spark.jvm.gateway import Java, dataframe, elements
 from pruning.spark.lake.columns_read import columns_read
 from pruning.spark.lake.tables import Unprunable
-from pruning.techniques.plan.sites import LimitPlace, limits
+from pruning.techniques.plan.sites import LimitSite, limit_sites
 
 # What was done to DataFrames that are still in use.
 _REPORTS: "weakref.WeakKeyDictionary[DataFrame, Report]" = weakref.WeakKeyDictionary()
@@ -64,7 +63,7 @@ def prune(df: DataFrame, *, runtime: bool = True) -> DataFrame:
         >>> len(df.inputFiles()), df.collect()
         (1, [Row(x=2)])
     """
-    pruned, report = _pruned(df, runtime=runtime)
+    pruned, report = _prune_with_report(df, runtime=runtime)
     if pruned is not df:
         _REPORTS[pruned] = report
     return pruned
@@ -90,10 +89,10 @@ def explain(df: DataFrame, *, runtime: bool = True) -> Report:
     """
     _check_frame(df)
     known = _REPORTS.get(df)
-    return known if known is not None else _pruned(df, runtime=runtime)[1]
+    return known if known is not None else _prune_with_report(df, runtime=runtime)[1]
 
 
-def _pruned(df: DataFrame, *, runtime: bool) -> tuple[DataFrame, Report]:
+def _prune_with_report(df: DataFrame, *, runtime: bool) -> tuple[DataFrame, Report]:
     _check_frame(df)
     check_flag("runtime", runtime)
     if df.isStreaming:
@@ -121,13 +120,13 @@ def _narrow_frame(df: DataFrame, *, runtime: bool) -> tuple[DataFrame, Report]:
     timeless = without_clock(spark, analyzed.with_numbers({}))
     queries, occurrences = _open_scans(spark, optimized_plan(spark, timeless.plan))
     for query in queries:
-        _narrow(query, runtime=runtime and not timeless.clock_is_read)
+        _narrow_query(query, runtime=runtime and not timeless.clock_is_read)
     leaves = _narrowed_leaves(analyzed, occurrences)
-    hints = [hint for query in queries for hint in broadcasts(query, analyzed)] if leaves else []
+    hints = [hint for query in queries for hint in broadcast_hints(query, analyzed)] if leaves else []
     plan = analyzed.with_leaves(leaves, hints)
-    if any(map(is_emptied, queries)):
-        note_eliminated(spark, analyzed.with_numbers(leaves), queries)
-    return df if plan is analyzed.java else frame(spark, plan), Report(
+    if any(map(_has_empty_part, queries)):
+        _note_eliminated(spark, analyzed.with_numbers(leaves), queries)
+    return df if plan is analyzed.java else dataframe(spark, plan), Report(
         scans=tuple(occurrence.report() for occurrence in occurrences),
         notes=tuple(note for query in queries for note in query.notes),
         jobs=tuple(job for query in queries for job in query.jobs),
@@ -135,17 +134,17 @@ def _narrow_frame(df: DataFrame, *, runtime: bool) -> tuple[DataFrame, Report]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Occurrence:
+class _LeafScan:
     """A leaf of the optimized plan; `scan` is a report where the leaf stays as it is."""
 
-    leaf: Leaf
+    leaf: PlanLeaf
     scan: TableScan | ScanReport
 
     def report(self) -> ScanReport:
         return self.scan if isinstance(self.scan, ScanReport) else scan_report(self.scan)
 
 
-def _open_scans(spark: SparkSession, plan: Java) -> tuple[list[Query], list[_Occurrence]]:
+def _open_scans(spark: SparkSession, plan: Java) -> tuple[list[Query], list[_LeafScan]]:
     """The query and its subqueries, and their leaves in plan order."""
 
     @functools.cache
@@ -153,12 +152,12 @@ def _open_scans(spark: SparkSession, plan: Java) -> tuple[list[Query], list[_Occ
         # A self-join reads the same footers once.
         return read_blocks(files, stamps=stamps, spark=spark)
 
-    trees = Trees(spark)
+    trees = PlanTrees(spark)
     queries: list[Query] = []
-    occurrences: list[_Occurrence] = []
+    occurrences: list[_LeafScan] = []
     for tree in trees.all(plan):
         opened = {scan: open_scan(spark, trees.leaves[scan], read) for scan in scans(tree)}
-        occurrences += [_Occurrence(trees.leaves[node], scan) for node, scan in opened.items()]
+        occurrences += [_LeafScan(trees.leaves[node], scan) for node, scan in opened.items()]
         tables = {node: scan for node, scan in opened.items() if isinstance(scan, TableScan)}
         named = columns_read(tree, trees.javas)
         for scan, table in tables.items():
@@ -167,11 +166,11 @@ def _open_scans(spark: SparkSession, plan: Java) -> tuple[list[Query], list[_Occ
     return queries, occurrences
 
 
-def _narrowed_leaves(analyzed: AnalyzedPlan, occurrences: Sequence[_Occurrence]) -> dict[int, Java]:
+def _narrowed_leaves(analyzed: AnalyzedPlan, occurrences: Sequence[_LeafScan]) -> dict[int, Java]:
     """The subtrees that take the place of the leaves of the analyzed plan that change, by their numbers."""
-    by_number: dict[int | None, list[_Occurrence]] = {}
+    by_number: dict[int | None, list[_LeafScan]] = {}
     for occurrence in occurrences:
-        by_number.setdefault(number_of(occurrence.leaf.node), []).append(occurrence)
+        by_number.setdefault(leaf_number(occurrence.leaf.node), []).append(occurrence)
     leaves: dict[int, Java] = {}
     for number, leaf in enumerate(analyzed.leaves):
         here = by_number.get(number, [])
@@ -182,7 +181,7 @@ def _narrowed_leaves(analyzed: AnalyzedPlan, occurrences: Sequence[_Occurrence])
             subtree = with_shield(analyzed.spark, leaf, leaf if subtree is None else subtree, doubted)
             for scan in scans_here:
                 if isinstance(scan, TableScan):
-                    scan.shielded = doubted
+                    scan.shielded_columns = doubted
         if subtree is not None:
             leaves[number] = subtree
     return leaves
@@ -197,12 +196,12 @@ def _narrowed_leaf(leaf: Java, opened: Sequence[TableScan | ScanReport]) -> Java
     tables = [scan for scan in opened if isinstance(scan, TableScan)]
     if not tables or len(tables) < len(opened):
         for scan in tables:
-            scan.untouched("left as it is: another part of the query reads the table otherwise")
+            scan.reset("left as it is: another part of the query reads the table otherwise")
         return None
     if len(tables) > 1:
         needed = {file for scan in tables for file in scan.files()}
         for scan in tables:
-            scan.share(needed)
+            scan.share_files(needed)
     widest = max(tables, key=lambda scan: len(scan.table.files))
     try:
         if not set(widest.files()) >= {file for scan in tables for file in scan.files()}:
@@ -210,20 +209,47 @@ def _narrowed_leaf(leaf: Java, opened: Sequence[TableScan | ScanReport]) -> Java
         return widest.subtree(leaf=leaf)
     except Unprunable as reason:
         for scan in tables:
-            scan.untouched(f"left as it is: {reason}")
+            scan.reset(f"left as it is: {reason}")
         return None
 
 
-def _narrow(query: Query, *, runtime: bool) -> None:
+def _narrow_query(query: Query, *, runtime: bool) -> None:
     """Apply filters, then joins from below, then limits and top-k's from above."""
     for scan in query.scans.values():
-        scan.filter()
+        scan.apply_filter()
     prune_by_joins(query, runtime=runtime)
-    for place in limits(query.tree):
-        if isinstance(place, LimitPlace):
+    for place in limit_sites(query.tree):
+        if isinstance(place, LimitSite):
             prune_by_limit(query, place)
         else:
             prune_by_top_k(query, place, runtime=runtime)
+
+
+def _note_eliminated(spark: SparkSession, numbered: Java, queries: Sequence[Query]) -> None:
+    """Say of each scan that is not in the optimized plan any more that nothing of it is read.
+
+    Spark's optimizer drops a join, and all below it, where one side that it needs has no row.
+
+    Args:
+        numbered: The pruned plan, with a number at each leaf.
+    """
+    plan = optimized_plan(spark, numbered)
+    remaining = {
+        leaf_number(leaf)
+        for root in (plan, *elements(plan.subqueriesAll()))
+        for leaf in elements(root.collectLeaves())
+    }
+    for query in queries:
+        for scan in query.scans.values():
+            if scan.file_count and leaf_number(scan.leaf.node) not in remaining:
+                scan.keep_files(
+                    "elimination", [], because="another scan is empty, and so is what both are needed for"
+                )
+
+
+def _has_empty_part(query: Query) -> bool:
+    """Return whether a scan of the query has no file left, or a part of it was run and gave no row."""
+    return any(scan.removals and not scan.file_count for scan in query.scans.values())
 
 
 def _check_frame(df: Any) -> None:

@@ -16,14 +16,14 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from pruning.expressions.types import Kind, Type
-from pruning.spark.catalyst.leaves import Leaf
+from pruning.spark.catalyst.leaves import PlanLeaf
 from pruning.spark.jvm.datatypes import type_of_java
 from pruning.spark.jvm.gateway import (
     Java,
     elements,
-    machine,
+    jvm,
     mapping,
-    replaced,
+    replace_subtrees,
     sequence,
     simple_name,
     some,
@@ -35,7 +35,7 @@ from pruning.spark.jvm.literals import internal_value, set_values
 from pruning.spark.lake.nested import leaf_types
 
 # What Spark looks into for comparisons that it can push.
-_JOINED = frozenset({"And", "Or", "Not"})
+_CONNECTIVES = frozenset({"And", "Or", "Not"})
 _COLUMNS = frozenset({"AttributeReference", "GetStructField"})
 _NEVER_NAN = frozenset({"EqualTo", "EqualNullSafe", "LessThan", "LessThanOrEqual", "In", "InSet"})
 _ROUNDED_SAFELY = (_NEVER_NAN - {"LessThan"}) | {"GreaterThan", "GreaterThanOrEqual"}
@@ -47,7 +47,7 @@ _MILLISECOND_US = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Atom:
+class _Comparison:
     """A comparison that Spark may push, and whether it stands under a NOT."""
 
     java: Java
@@ -55,7 +55,7 @@ class _Atom:
     negated: bool
 
 
-def unpushed(spark: SparkSession, plan: Java) -> Java:
+def with_safe_pushdown(spark: SparkSession, plan: Java) -> Java:
     """The plan with the same rows whose filters push no comparison by which Parquet's reader may lose some.
 
     Args:
@@ -64,22 +64,22 @@ def unpushed(spark: SparkSession, plan: Java) -> Java:
     changes = []
     for node in _all_nodes(spark, plan):
         if simple_name(node) == "Filter" and _names_doubted_types(node.condition()):
-            condition = unpushed_condition(spark, node.condition())
+            condition = safe_condition(spark, node.condition())
             if condition is not None:
                 changes.append((node, with_element(spark, node, 0, condition)))
-    return replaced(spark, plan, changes) if changes else plan
+    return replace_subtrees(spark, plan, changes) if changes else plan
 
 
-def unpushed_condition(spark: SparkSession, condition: Java) -> Java | None:
+def safe_condition(spark: SparkSession, condition: Java) -> Java | None:
     """The same for one resolved Catalyst predicate; None where there is nothing to change."""
-    doubted = [atom.java for atom in _atoms(condition) if not _harmless(atom)]
+    doubted = [atom.java for atom in _comparisons(condition) if not _is_harmless(atom)]
     changed = condition
     for atom in doubted:
-        changed = with_leaf(spark, changed, atom, _hidden(spark, atom))
+        changed = with_leaf(spark, changed, atom, _hide_operands(spark, atom))
     return None if changed is condition else changed
 
 
-def doubted_columns(leaf: Leaf) -> set[str]:
+def doubted_columns(leaf: PlanLeaf) -> set[str]:
     """Return the leaf's columns in comparisons right above it by which Parquet's reader may lose rows."""
     types = leaf_types({attribute.name: attribute.type for attribute in leaf.attributes}).values()
     if not leaf.chain.conditions or not any(map(_is_doubted, types)):
@@ -88,8 +88,8 @@ def doubted_columns(leaf: Leaf) -> set[str]:
     ids = {
         int(attribute.exprId().id())
         for condition in leaf.chain.conditions
-        for atom in _atoms(condition)
-        if not _harmless(atom)
+        for atom in _comparisons(condition)
+        if not _is_harmless(atom)
         for attribute in elements(atom.java.references().toSeq())
     }
     return {names[id_] for id_ in ids if id_ in names}
@@ -101,8 +101,8 @@ def with_shield(spark: SparkSession, leaf: Java, subtree: Java, names: Collectio
     Above the projection nothing changes: it gives the leaf's attributes. Below it those columns have new
     expression ids, and what comes between is an expression that Spark pushes nowhere.
     """
-    catalyst = machine(spark).org.apache.spark.sql.catalyst.expressions
-    logical = machine(spark).org.apache.spark.sql.catalyst.plans.logical
+    catalyst = jvm(spark).org.apache.spark.sql.catalyst.expressions
+    logical = jvm(spark).org.apache.spark.sql.catalyst.plans.logical
     old = [attribute for attribute in elements(leaf.output()) if attribute.name() in names]
     new = [attribute.newInstance() for attribute in old]
     aliases = [
@@ -134,16 +134,16 @@ def _names_doubted_types(condition: Java) -> bool:
     return any(doubted in written for written in types for doubted in _DOUBTED)
 
 
-def _atoms(condition: Java) -> Iterator[_Atom]:
+def _comparisons(condition: Java) -> Iterator[_Comparison]:
     """The comparisons that AND, OR and NOT join to the condition; no others can be pushed."""
     pending = [(condition, False)]
     while pending:
         node, negated = pending.pop()
         name = simple_name(node)
-        if name in _JOINED:
+        if name in _CONNECTIVES:
             pending += [(child, negated or name == "Not") for child in elements(node.children())]
         elif name in _PUSHED and any(map(_is_column, elements(node.children()))):
-            yield _Atom(node, name, negated)
+            yield _Comparison(node, name, negated)
 
 
 def _is_doubted(type_: Type) -> bool:
@@ -154,7 +154,7 @@ def _is_column(operand: Java) -> bool:
     return simple_name(operand) in _COLUMNS
 
 
-def _harmless(atom: _Atom) -> bool:
+def _is_harmless(atom: _Comparison) -> bool:
     """Whether no row can be lost if the comparison is pushed.
 
     Claim     What Parquet's reader leaves out holds no row that the comparison keeps.
@@ -183,7 +183,7 @@ def _harmless(atom: _Atom) -> bool:
     return not atom.negated and atom.name in _ROUNDED_SAFELY  # (4)
 
 
-def _constants(atom: _Atom, others: Sequence[Java], type_: Type) -> list[Any] | None:
+def _constants(atom: _Comparison, others: Sequence[Java], type_: Type) -> list[Any] | None:
     """What an operand is compared with, as numbers without NULL; None where that is not known."""
     try:
         if atom.name == "InSet":
@@ -198,13 +198,13 @@ def _constants(atom: _Atom, others: Sequence[Java], type_: Type) -> list[Any] | 
     return [value for value in found if value is not None]
 
 
-def _hidden(spark: SparkSession, atom: Java) -> Java:
+def _hide_operands(spark: SparkSession, atom: Java) -> Java:
     """The same comparison of operands that are no bare columns.
 
     `KnownNullable` gives its operand's value and is evaluated as it is; Spark's optimizer takes it for
     neither a column nor a field of one, and the converters see through it.
     """
-    nullable = machine(spark).org.apache.spark.sql.catalyst.expressions.KnownNullable
+    nullable = jvm(spark).org.apache.spark.sql.catalyst.expressions.KnownNullable
     operands = [
         nullable(operand) if _is_column(operand) else operand for operand in elements(atom.children())
     ]

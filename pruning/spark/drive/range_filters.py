@@ -74,7 +74,7 @@ def range_filters(
         hull = _hull(field_of(known, name), rows, keep)
         if hull is not None:
             lower, upper = (_value(bound) for bound in hull)
-            rejects_null = name in _not_null(predicate)
+            rejects_null = name in _not_null_columns(predicate)
             found.append(
                 RangeFilter(
                     column=name, type=allowed[name], lower=lower, upper=upper, rejects_null=rejects_null
@@ -89,7 +89,7 @@ def _hull(
     """The least minimum and greatest maximum that are left, where known and of any use."""
     if sql_type(column.type.field("min").type).kind not in _RANGED:
         return None
-    mins, maxes = (ordered(field_of(column, side)) for side in ("min", "max"))
+    mins, maxes = (ordered_bounds(field_of(column, side)) for side in ("min", "max"))
     # NULL alone needs no bounds; an unknown count is not "all".
     all_null = pc.fill_null(pc.equal(field_of(column, "null_count"), rows), False)
     holds_values = pc.and_(keep, pc.invert(all_null))
@@ -103,7 +103,7 @@ def _hull(
     return (lower, upper) if gain else None
 
 
-def ordered(bounds: pa.Array) -> pa.Array:
+def ordered_bounds(bounds: pa.Array) -> pa.Array:
     """Bounds as what Arrow orders and Python holds them by: bytes, integers, decimals."""
     kind = sql_type(bounds.type).kind
     if kind is Kind.STRING:
@@ -118,7 +118,7 @@ def _value(bound: pa.Scalar) -> Value:
     return value
 
 
-def _not_null(predicate: Expression) -> set[str]:
+def _not_null_columns(predicate: Expression) -> set[str]:
     """The columns that the predicate demands a value of."""
     parts = predicate.operands if isinstance(predicate, And) else (predicate,)
     found = set()

@@ -95,7 +95,7 @@ class ScanReport:
         ):
             # A query that reads no column, such as a count of all rows, reads no bytes of any.
             if kept is not None and total is not None and (total or label != "bytes"):
-                yield f"  {label:<9}{_kept(kept, kept if read_max is None else read_max, total)}"
+                yield f"  {label:<9}{_kept_text(kept, kept if read_max is None else read_max, total)}"
         for removal in self.removals:
             yield f"  {removal.technique:<9}removed {removal.blocks:,} blocks, {removal.files:,} whole files"
             yield f"  {'because':<9}{readable(removal.predicate)}"
@@ -113,7 +113,7 @@ def _path_list(paths: tuple[str, ...]) -> str:
     return ", ".join(paths[:PATHS_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def _kept(kept: int, read_max: int, total: int) -> str:
+def _kept_text(kept: int, read_max: int, total: int) -> str:
     """A count of what is kept, one of what is read at most, and the share that is not read."""
     beside = f", at most {read_max:,} read" if read_max > kept else ""
     share = f", {100 * (total - read_max) / total:.1f} % skipped" if total else ""

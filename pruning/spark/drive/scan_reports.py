@@ -4,8 +4,9 @@ import numpy as np
 
 from pruning.metadata.table.schema import columns_only
 from pruning.spark.drive.report import ScanReport
-from pruning.spark.drive.scans import BlockState, TableScan
-from pruning.spark.drive.unread import of_filter, pushed_kinds, pushed_ranges, unread_blocks
+from pruning.spark.drive.scan_sets import ScanSet
+from pruning.spark.drive.scans import TableScan
+from pruning.spark.drive.unread import pushed_kinds, pushed_ranges, range_of_filter, unread_blocks
 from pruning.spark.lake.columns_read import bytes_read
 
 
@@ -23,24 +24,24 @@ def scan_report(scan: TableScan) -> ScanReport:
         report = report.with_notes("there is no file")
     elif not scan.removals:
         report = report.with_notes(*(f"{name}: {reason}" for name, reason in scan.declined.items()))
-    return report if scan.state is None else _with_blocks(report, scan, scan.state)
+    return report if scan.scan_set is None else _with_blocks(report, scan, scan.scan_set)
 
 
-def _with_blocks(report: ScanReport, scan: TableScan, state: BlockState) -> ScanReport:
-    sizes = bytes_read(state.metadata, _columns_in_files(scan))
-    opened = scan.kept_files[state.file_of_block] & ~_unread(scan, state)
-    skipped = ~state.keep & ~opened & (scan.row_counts > 0)
+def _with_blocks(report: ScanReport, scan: TableScan, scan_set: ScanSet) -> ScanReport:
+    sizes = bytes_read(scan_set.metadata, _columns_in_files(scan))
+    opened = scan_set.kept_files[scan_set.file_of_block] & ~_unread_mask(scan, scan_set)
+    skipped = ~scan_set.keep & ~opened & (scan_set.row_counts > 0)
     return report.with_blocks(
-        total=len(state.keep),
-        kept=int(state.keep.sum()),
-        read_max=int((opened | state.keep).sum()),
+        total=len(scan_set.keep),
+        kept=int(scan_set.keep.sum()),
+        read_max=int((opened | scan_set.keep).sum()),
         bytes_total=int(sizes.sum()),
-        bytes_kept=int(sizes[state.keep].sum()),
-        bytes_read_max=int(sizes[opened | state.keep].sum()),
-    ).with_requests(_requests_saved(scan, state, skipped))
+        bytes_kept=int(sizes[scan_set.keep].sum()),
+        bytes_read_max=int(sizes[opened | scan_set.keep].sum()),
+    ).with_requests(_requests_saved(scan, scan_set, skipped))
 
 
-def _requests_saved(scan: TableScan, state: BlockState, skipped: np.ndarray) -> int:
+def _requests_saved(scan: TableScan, scan_set: ScanSet, skipped: np.ndarray) -> int:
     """A number of reads that are spared at least: one for each file, one for each block that is skipped.
 
     What was read before the query, to decide what it must read, is taken off.
@@ -50,9 +51,9 @@ def _requests_saved(scan: TableScan, state: BlockState, skipped: np.ndarray) -> 
     """
     per_block = 0 if _columns_in_files(scan) == frozenset() else 1
     saved = len(scan.table.files) - scan.file_count + per_block * int(skipped.sum())
-    counts = np.bincount(state.file_of_block, minlength=len(scan.table.files))
-    places = {file: place for place, file in enumerate(scan.table.files)} if scan.files_ahead else {}
-    spent = sum(1 + per_block * int(counts[places[file]]) for file in scan.files_ahead)
+    counts = np.bincount(scan_set.file_of_block, minlength=len(scan.table.files))
+    places = {file: place for place, file in enumerate(scan.table.files)} if scan.files_read_ahead else {}
+    spent = sum(1 + per_block * int(counts[places[file]]) for file in scan.files_read_ahead)
     return max(0, saved - spent)
 
 
@@ -63,16 +64,18 @@ def _columns_in_files(scan: TableScan) -> frozenset[str] | None:
     return scan.columns_read - frozenset(scan.table.partition_columns)
 
 
-def _unread(scan: TableScan, state: BlockState) -> np.ndarray:
+def _unread_mask(scan: TableScan, scan_set: ScanSet) -> np.ndarray:
     """The blocks that Spark is sure not to read in files that it opens, a mask of shape (blocks,)."""
-    if not (~state.keep & scan.kept_files[state.file_of_block]).any():
-        return np.zeros(len(state.keep), bool)
-    added = map(of_filter, scan.range_filters)
-    own = (part for part in pushed_ranges(scan.asked.predicate) if part.column not in scan.shielded)
+    if not (~scan_set.keep & scan_set.kept_files[scan_set.file_of_block]).any():
+        return np.zeros(len(scan_set.keep), bool)
+    added = map(range_of_filter, scan.range_filters)
+    own = (
+        part for part in pushed_ranges(scan.own_filter.predicate) if part.column not in scan.shielded_columns
+    )
     ranges = [part for part in (*added, *own) if part.column not in scan.table.partition_columns]
     return unread_blocks(
         ranges,
-        columns_only(state.metadata, [part.column for part in ranges]),
+        columns_only(scan_set.metadata, [part.column for part in ranges]),
         scan.table.data_columns,
         kinds=pushed_kinds(scan.spark),
     )

@@ -1,7 +1,7 @@
-"""One scan of a query: what is left of it to read, as one technique after another narrows it."""
+"""One scan of a query, which one technique after another narrows."""
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -16,215 +16,192 @@ from pruning.expressions.types import BOOLEAN
 from pruning.metadata.files.listing import Stamp
 from pruning.metadata.files.locations import to_uri
 from pruning.metadata.files.table_formats import table_format_notes
-from pruning.metadata.table.memberships import indexed_columns
 from pruning.metadata.table.schema import columns_only
 from pruning.rules.sets.truths import Match
 from pruning.spark.catalyst.clock import with_clock
-from pruning.spark.catalyst.leaves import Leaf, Unsettled
-from pruning.spark.drive.filter_technique import Asked, ask, judge
-from pruning.spark.drive.pushdown import unpushed_condition
+from pruning.spark.catalyst.leaves import PlanLeaf, Unsettled
+from pruning.spark.drive.filter_technique import CatalystPredicate, catalyst_predicate, filter_verdicts
+from pruning.spark.drive.pushdown import safe_condition
 from pruning.spark.drive.range_filters import RangeFilter, range_filters
 from pruning.spark.drive.report import Removal, ScanReport, readable
-from pruning.spark.jvm.gateway import Java, frame, simple_name, with_element
-from pruning.spark.lake.matching import matching
+from pruning.spark.drive.scan_sets import ScanSet
+from pruning.spark.jvm.gateway import Java, dataframe, simple_name, with_element
+from pruning.spark.lake.matching import matching_columns
 from pruning.spark.lake.nested import leaf_types
-from pruning.spark.lake.partitions import with_partition_values
-from pruning.spark.lake.tables import Lake, Unprunable, lake, reading, stamps, without_rows
+from pruning.spark.lake.tables import (
+    ParquetTable,
+    Unprunable,
+    listed_stamps,
+    parquet_table,
+    with_files,
+    with_partition_values,
+    without_rows,
+)
 from pruning.techniques.plan.keys import KeyBounds
 from pruning.verdicts.bounding import key_bounds
 from pruning.verdicts.classification import classify_blocks
 from pruning.verdicts.densities import densities
 
-# Block metadata of files with these sizes and times, and a sentence about each file that could not be read.
-Reader = Callable[[tuple[str, ...], tuple[Stamp, ...]], tuple[pa.Table, dict[str, str]]]
+# Reads the block metadata of files with the given sizes and times. It also returns a sentence about each file
+# that could not be read.
+MetadataReader = Callable[[tuple[str, ...], tuple[Stamp, ...]], tuple[pa.Table, dict[str, str]]]
 
-# The fields of block metadata that range filters are made of.
+# The fields of block metadata that range filters are made from.
 _RANGED = ["file", "row_count", "columns"]
-
-
-@dataclass(slots=True)
-class BlockState:
-    """The block metadata of a table's row groups, as Spark reads them; why there is none of some files.
-
-    `verdicts` are those of the scan's own filters, `keep` says which blocks may hold a needed row,
-    `file_of_block` has the place of each block's file in the table's files; each has shape (blocks,).
-    `silent` says of which files nothing is known; shape (files,).
-    """
-
-    metadata: pa.Table
-    failures: dict[str, str]
-    verdicts: np.ndarray
-    keep: np.ndarray
-    file_of_block: np.ndarray
-    silent: np.ndarray
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class TableScan:
-    """A scan of a Parquet table. Block metadata is read when a technique first needs it."""
+    """A scan of a Parquet table, which techniques narrow one after another.
+
+    Footers are read by `read_scan_set`, when a technique first needs them, and by nothing else.
+    """
 
     spark: SparkSession
-    leaf: Leaf
-    table: Lake
-    asked: Asked
-    read: Reader
+    leaf: PlanLeaf
+    table: ParquetTable
+    own_filter: CatalystPredicate
+    read_metadata: MetadataReader
     removals: list[Removal] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    # Why techniques have left out nothing, by their names.
+    # The reasons for which techniques have excluded nothing, by their names.
     declined: dict[str, str] = field(default_factory=dict)
-    # What holds of every row that is still needed, beside the scan's own filters.
-    learned: list[Expression] = field(default_factory=list)
+    # The conditions, beside the scan's own filter, that are TRUE on every row that is still needed.
+    needed_conditions: list[Expression] = field(default_factory=list)
     range_filters: tuple[RangeFilter, ...] = ()
-    # Whether other parts of the query read the same leaf.
-    shared: bool = False
-    # Whether other scans were narrowed by what this one holds, so that its list of files must not change.
-    pinned: bool = False
-    # The files that were read before the query, some several times.
-    files_ahead: list[str] = field(default_factory=list)
+    # True if other parts of the query read the same leaf.
+    is_shared: bool = False
+    # True if other scans were narrowed by this one's rows, so that its list of files must not change.
+    is_pinned: bool = False
+    # The files that were read before the query, once for each time.
+    files_read_ahead: list[str] = field(default_factory=list)
     # The columns whose comparisons are kept from Parquet's reader.
-    shielded: frozenset[str] = frozenset()
+    shielded_columns: frozenset[str] = frozenset()
     # The table's columns that the query reads; None is all of them.
     columns_read: frozenset[str] | None = None
-    state: BlockState | None = None
+    # The row groups that are still to be read; None until a technique needs the footers.
+    scan_set: ScanSet | None = None
     _bounds: dict[Expression, KeyBounds] = field(default_factory=dict)
-    # Of each file whether it may be read; shape (files,).
-    _chosen: np.ndarray | None = None
 
     @property
-    def filtered(self) -> bool:
-        """Whether the scan's own filters say anything."""
-        return self.asked.predicate != Literal(True, BOOLEAN)
+    def is_filtered(self) -> bool:
+        """True if the scan has a filter of its own."""
+        return self.own_filter.predicate != Literal(True, BOOLEAN)
 
     @property
-    def certain(self) -> bool:
-        """Whether all footers could be read, so that no row is unaccounted for."""
-        return not self._blocks.failures
-
-    @property
-    def matches(self) -> np.ndarray:
-        """The verdict on each block that is still to be read, NONE of the others; shape (blocks,)."""
-        state = self._blocks
-        return np.where(state.keep, state.verdicts, np.int8(Match.NONE))
-
-    @property
-    def needed(self) -> np.ndarray:
-        """Whether each block is still to be read; shape (blocks,)."""
-        return self._blocks.keep
-
-    @property
-    def row_counts(self) -> np.ndarray:
-        """Live rows of each block."""
-        counts: np.ndarray = self._blocks.metadata.column("row_count").to_numpy()
-        return counts
+    def kept_files(self) -> np.ndarray:
+        """True for the files that are still to be read; shape (files,). Without footers these are all."""
+        return np.ones(len(self.table.files), bool) if self.scan_set is None else self.scan_set.kept_files
 
     @property
     def file_count(self) -> int:
-        """How many files are to be read."""
+        """The number of files that are still to be read."""
         return int(self.kept_files.sum())
 
-    @property
-    def file_of_block(self) -> np.ndarray:
-        """The place in the table's files of each block's file."""
-        return self._blocks.file_of_block
+    def files(self) -> list[str]:
+        """Return the files that are still to be read, in Spark's order."""
+        return [self.table.files[place] for place in np.flatnonzero(self.kept_files)]
 
-    @property
-    def densities(self) -> np.ndarray | None:
-        """A guess at the share of each block's rows that pass the scan's own filters; None where all may.
-
-        Of blocks that are not to be read it is 1.
-        """
-        if not self.filtered or not (self.matches == Match.SOME).any():
-            return None
-        needed = self._blocks.keep
-        metadata = self._metadata_of(self.asked.predicate).filter(pa.array(needed)).combine_chunks()
-        guessed = densities(self.asked.predicate, metadata)
-        if guessed is None:
-            return None
-        found = np.ones(len(needed))
-        found[needed] = guessed
-        return found
-
-    @property
-    def size_bytes(self) -> int:
-        """The bytes of all of the table's files, as Spark has listed them."""
+    def listed_bytes(self) -> int:
+        """Return the bytes of all of the table's files, as Spark has listed them."""
         return int(self.table.location.sizeInBytes())
 
-    @property
-    def bytes_kept(self) -> int:
-        """Compressed bytes of the blocks that are still to be read."""
-        return self.bytes_of(self._blocks.keep)
+    def read_scan_set(self) -> ScanSet:
+        """Return the row groups that are still to be read. The first call reads the footers.
 
-    @property
-    def rows_kept(self) -> int:
-        """Live rows of the blocks that are still to be read."""
-        return int(self.row_counts[self._blocks.keep].sum())
+        The first call also classifies the row groups by the scan's own filter.
+        """
+        if self.scan_set is None:
+            metadata, failures = self.read_metadata(
+                self.table.files, tuple(listed_stamps(self.spark, self.table))
+            )
+            predicate = self.own_filter.predicate
+            metadata = matching_columns(metadata, leaf_types(self.table.data_columns))
+            metadata = with_partition_values(metadata, predicate, self.table)
+            metadata = with_clock(metadata, predicate, self.table.data_columns)
+            names = pa.array(self.table.files, pa.string())
+            file_of_block: np.ndarray = pc.index_in(metadata.column("file"), value_set=names).to_numpy()
+            is_unknown = np.array([name in failures for name in self.table.files], bool)
+            is_unknown |= ~np.isin(np.arange(len(is_unknown)), file_of_block)
+            self.scan_set = ScanSet(
+                metadata=metadata,
+                failures=failures,
+                verdicts=self._verdicts(metadata),
+                keep=np.ones(metadata.num_rows, bool),
+                file_of_block=file_of_block,
+                unknown_files=is_unknown,
+            )
+            self.notes += [f"read in full: {sentence}" for sentence in failures.values()]
+        return self.scan_set
 
-    def bytes_of(self, blocks: np.ndarray) -> int:
-        """Compressed bytes of some blocks, a mask of shape (blocks,)."""
-        return pc.sum(self._blocks.metadata.column("byte_count").filter(pa.array(blocks))).as_py() or 0
+    def match_densities(self) -> np.ndarray | None:
+        """Estimate the share of each block's rows that pass the scan's own filter; shape (blocks,).
 
-    def is_indexed(self, expression: Expression) -> bool:
-        """Whether more than bounds is known of the values of a column that an expression names."""
-        return not indexed_columns(self._blocks.metadata).isdisjoint(columns(expression))
+        It is 1 for blocks that are not to be read. None is returned where all rows may pass.
+        """
+        if not self.is_filtered:
+            return None
+        scan_set = self.read_scan_set()
+        if not (scan_set.matches == Match.SOME).any():
+            return None
+        predicate = self.own_filter.predicate
+        metadata = self._metadata_of(predicate).filter(pa.array(scan_set.keep)).combine_chunks()
+        estimates = densities(predicate, metadata)
+        if estimates is None:
+            return None
+        shares = np.ones(len(scan_set.keep))
+        shares[scan_set.keep] = estimates
+        return shares
 
     def bounds(self, key: Expression) -> KeyBounds:
-        """Where a key lies on those rows of each block that pass the scan's own filters."""
+        """Return the bounds of a key over those rows of each block that pass the scan's own filter."""
         if key not in self._bounds:
-            predicate = self.asked.predicate if self.filtered else None
+            predicate = self.own_filter.predicate if self.is_filtered else None
             metadata = self._metadata_of(key, *([] if predicate is None else [predicate]))
             self._bounds[key] = key_bounds(key, metadata, predicate=predicate)
         return self._bounds[key]
 
-    def filter(self) -> None:
-        """Leave out the blocks that hold no row on which the scan's own filters are TRUE."""
-        if not self.filtered:
+    def apply_filter(self) -> None:
+        """Exclude the blocks that hold no row on which the scan's own filter is TRUE."""
+        if not self.is_filtered:
             self.decline("filter", "the query has no condition on its columns alone")
         elif self.table.files:
-            state = self._blocks
-            self.decline(
-                "filter", f"each row group may hold a row with {readable(to_sql(self.asked.predicate))}"
-            )
-            self._narrow("filter", to_sql(self.asked.predicate), state.verdicts != Match.NONE)
+            scan_set, sql = self.read_scan_set(), to_sql(self.own_filter.predicate)
+            self.decline("filter", f"each row group may hold a row with {readable(sql)}")
+            self._shrink("filter", sql, scan_set.with_blocks(scan_set.verdicts != Match.NONE))
 
     def decline(self, technique: str, reason: str) -> None:
-        """Note why a technique leaves out nothing, for the report of a scan of which nothing is left out."""
+        """Note why a technique excludes nothing; the report shows it where nothing was excluded at all."""
         self.declined[technique] = reason
 
-    def learn(
+    def apply_condition(
         self, technique: str, condition: Expression, *, because: str, excluded: np.ndarray | None = None
     ) -> None:
-        """Leave out the blocks that hold no row on which a condition is TRUE, and those that are excluded.
+        """Exclude the blocks that hold no row on which a condition is TRUE, and those of a mask.
 
         Args:
             technique: Its name in the report.
-            condition: It holds of every row that is needed; over the table's columns.
-            because: Why, for people.
-            excluded: Blocks that hold no needed row, shape (blocks,). By bounds, the condition excludes no
-                others.
+            condition: A condition over the table's columns that is TRUE on every needed row.
+            because: The reason, for people.
+            excluded: True for blocks that hold no needed row, shape (blocks,). By bounds alone, the
+                condition excludes no others.
         """
         metadata = self._metadata_of(condition)
+        scan_set = self.read_scan_set()
         needed = np.ones(metadata.num_rows, bool) if excluded is None else ~excluded
-        if excluded is None or self.is_indexed(condition):
+        if excluded is None or scan_set.is_indexed(condition):
             needed &= classify_blocks(condition, metadata).to_numpy() != Match.NONE
-        self.learned.append(condition)
-        self._narrow(technique, because, needed)
+        self.needed_conditions.append(condition)
+        self._shrink(technique, because, scan_set.with_blocks(needed))
 
-    def choose(self, technique: str, files: Sequence[str], *, because: str) -> None:
-        """Leave out all files but these, whatever is known of them."""
-        before, state = self.file_count, self._blocks
-        chosen = set(files)
-        self._chosen = np.array([file in chosen for file in self.table.files], bool)
-        inside = self._chosen[state.file_of_block]
-        blocks = int((state.keep & ~inside).sum())
-        state.keep &= inside
-        self._removed(technique, because, before, blocks)
-
-    def files(self) -> list[str]:
-        """The files to read, in Spark's order: also those of which nothing is state."""
-        return [self.table.files[place] for place in np.flatnonzero(self.kept_files)]
+    def keep_files(self, technique: str, files: Collection[str], *, because: str) -> None:
+        """Exclude all files but these, whatever their metadata says."""
+        scan_set, chosen = self.read_scan_set(), set(files)
+        mask = np.array([file in chosen for file in self.table.files], bool)
+        self._shrink(technique, because, scan_set.with_files(mask))
 
     def subtree(self, files: Sequence[str] | None = None, *, leaf: Java | None = None) -> Java | None:
-        """The plan that takes the leaf's place, None where the leaf stays.
+        """Return the plan that takes the leaf's place; None where the leaf stays.
 
         Args:
             files: Some of the files to read; None is all of them.
@@ -232,155 +209,156 @@ class TableScan:
         Raises:
             Unprunable: Spark would read other files.
         """
-        left = self.files() if files is None else list(files)
-        here = self.leaf.node if leaf is None else leaf
-        if self.table.files and not left:
-            return without_rows(self.spark, reading(self.spark, self.table, [], leaf=here))
-        ranges = self._ranges(left)
-        whole = len(left) == len(self.table.files) and (leaf is None or not self.pinned)
-        below = here if whole else reading(self.spark, self.table, left, leaf=here)
+        kept = self.files() if files is None else list(files)
+        node = self.leaf.node if leaf is None else leaf
+        if self.table.files and not kept:
+            return without_rows(self.spark, with_files(self.spark, self.table, [], leaf=node))
+        ranges = self._range_filters(kept)
+        is_whole = len(kept) == len(self.table.files) and (leaf is None or not self.is_pinned)
+        narrowed = node if is_whole else with_files(self.spark, self.table, kept, leaf=node)
         if ranges:
-            below, ranges = _with_ranges(self.spark, below, ranges)
+            narrowed, ranges = _with_ranges(self.spark, narrowed, ranges)
         if leaf is not None:
             self.range_filters = tuple(ranges)
-        return None if whole and not ranges else below
+        return None if is_whole and not ranges else narrowed
 
-    def share(self, files: Collection[str]) -> None:
-        """Read these files, a superset of those that are needed here: other parts of the query need them.
+    def share_files(self, files: Collection[str]) -> None:
+        """Read these files, a superset of those that this scan needs: other parts of the query need them.
 
-        All that was removed counts as one removal, by the first technique, of the files that nobody needs.
+        All removals become one, by the first technique, of the files that no part of the query needs.
         """
-        self.shared = True
-        others = len(set(files) - set(self.files()))
-        if not others or self.state is None:
+        self.is_shared = True
+        more_count = len(set(files) - set(self.files()))
+        if not more_count or self.scan_set is None:
             return
-        state, removals = self.state, tuple(self.removals)
-        self._chosen = np.array([file in files for file in self.table.files], bool)
-        state.keep[:] = self._chosen[state.file_of_block]
-        state.silent |= self._chosen
-        removed = int((~self._chosen).sum())
+        removals = tuple(self.removals)
+        mask = np.array([file in files for file in self.table.files], bool)
+        self.scan_set = self.scan_set.widened_to(mask)
+        removed_count = int((~mask).sum())
         self.removals[:] = []
-        if removed:
-            because = " and ".join(removal.predicate for removal in removals)
-            blocks = int((~state.keep).sum())
+        if removed_count:
             self.removals.append(
-                Removal(technique=removals[0].technique, predicate=because, files=removed, blocks=blocks)
+                Removal(
+                    technique=removals[0].technique,
+                    predicate=" and ".join(removal.predicate for removal in removals),
+                    files=removed_count,
+                    blocks=int((~self.scan_set.keep).sum()),
+                )
             )
-        self.notes.append(f"{others:,} files more are read for other parts of the query that share this scan")
+        self.notes.append(
+            f"{more_count:,} files more are read for other parts of the query that share this scan"
+        )
 
-    def untouched(self, note: str) -> None:
-        """Forget all that was decided; the note says why."""
-        if self.state is not None:
-            self.state.keep[:] = True
-        self._chosen = None
+    def reset(self, note: str) -> None:
+        """Read all files again, as if no technique had excluded anything, and note why."""
+        if self.scan_set is not None:
+            self.scan_set = self.scan_set.with_all_blocks()
         self.removals.clear()
-        self.learned.clear()
+        self.needed_conditions.clear()
         self.notes.append(note)
 
-    @property
-    def kept_files(self) -> np.ndarray:
-        """The files that are to be read, a mask of shape (files,)."""
-        if self.state is None:
-            return np.ones(len(self.table.files), bool)
-        left = self.state.silent.copy()
-        left[self.state.file_of_block[self.state.keep]] = True
-        return left if self._chosen is None else left & self._chosen
-
-    @property
-    def _blocks(self) -> BlockState:
-        if self.state is None:
-            metadata, failures = self.read(self.table.files, tuple(stamps(self.spark, self.table)))
-            types = leaf_types(self.table.data_columns)
-            metadata = with_partition_values(matching(metadata, types), self.asked.predicate, self.table)
-            metadata = with_clock(metadata, self.asked.predicate, self.table.data_columns)
-            keep = np.ones(metadata.num_rows, bool)
-            names = pa.array(self.table.files, pa.string())
-            files: np.ndarray = pc.index_in(metadata.column("file"), value_set=names).to_numpy()
-            silent = np.array([name in failures for name in self.table.files], bool)
-            silent |= ~np.isin(np.arange(len(silent)), files)
-            self.state = BlockState(metadata, failures, self._verdicts(metadata), keep, files, silent)
-            self.notes += [f"read in full: {sentence}" for sentence in failures.values()]
-        return self.state
-
     def _verdicts(self, metadata: pa.Table) -> np.ndarray:
-        if not self.filtered:
+        """Return the verdict of the scan's own filter on each block; shape (blocks,)."""
+        if not self.is_filtered:
             rows = metadata.column("row_count").to_numpy()
             return np.where(rows > 0, np.int8(Match.ALL), np.int8(Match.NONE))
+        named = columns_only(metadata, leaf_names(self.own_filter.predicate))
         try:
-            judged = judge(self.spark, self.asked, columns_only(metadata, leaf_names(self.asked.predicate)))
+            outcome = filter_verdicts(self.spark, self.own_filter, named)
         except RecursionError:
-            # Deeper than Python can follow; nothing is concluded.
+            # The predicate is nested more deeply than Python can follow, so nothing is concluded.
             return np.full(metadata.num_rows, np.int8(Match.SOME))
-        self.notes += judged.notes
-        return np.array(judged.verdicts.to_numpy())
+        self.notes += outcome.notes
+        return np.array(outcome.verdicts.to_numpy())
 
     def _metadata_of(self, *expressions: Expression) -> pa.Table:
-        """The metadata of the columns that expressions name, partition columns among them."""
-        state = self._blocks
-        there = state.metadata.schema.field("columns").type
+        """Return the metadata of the columns that expressions name.
+
+        Partition columns and the clock are added to the scan set when an expression first names them.
+        """
+        scan_set = self.read_scan_set()
+        metadata = scan_set.metadata
+        fields = metadata.schema.field("columns").type
         for expression in expressions:
             named = self.table.partition_columns.keys() & columns(expression).keys()
-            if any(there.get_field_index(name) < 0 for name in named):
-                state.metadata = with_partition_values(state.metadata, expression, self.table)
-            state.metadata = with_clock(state.metadata, expression, self.table.data_columns)
-        return columns_only(state.metadata, leaf_names(*expressions))
+            if any(fields.get_field_index(name) < 0 for name in named):
+                metadata = with_partition_values(metadata, expression, self.table)
+            metadata = with_clock(metadata, expression, self.table.data_columns)
+        self.scan_set = replace(scan_set, metadata=metadata)
+        return columns_only(metadata, leaf_names(*expressions))
 
-    def _narrow(self, technique: str, because: str, needed: np.ndarray) -> None:
-        state, before = self._blocks, self.file_count
-        blocks = int((state.keep & ~needed).sum())
-        state.keep &= needed
-        self._removed(technique, because, before, blocks)
-
-    def _removed(self, technique: str, because: str, files_before: int, blocks: int) -> None:
-        files = files_before - self.file_count
+    def _shrink(self, technique: str, because: str, smaller: ScanSet) -> None:
+        """Replace the scan set by a smaller one, and record the difference as the technique's removal."""
+        larger = self.read_scan_set()
+        files = int(larger.kept_files.sum() - smaller.kept_files.sum())
+        blocks = int(larger.keep.sum() - smaller.keep.sum())
+        self.scan_set = smaller
         if files or blocks:
             self.removals.append(Removal(technique=technique, predicate=because, files=files, blocks=blocks))
 
-    def _ranges(self, files: list[str]) -> list[RangeFilter]:
-        """The hulls of the blocks that are kept in these files, where they let Spark skip more."""
-        # What shares the leaf may need rows that this scan's own filters drop, such as NULL.
-        if self.shared or self.state is None or self.state.failures or not self.removals:
+    def _range_filters(self, files: list[str]) -> list[RangeFilter]:
+        """Return range filters around the kept blocks of these files, where they let Spark skip more."""
+        # Another part of the query that shares the leaf may need rows that this scan's own filter drops,
+        # such as those with NULL.
+        if self.is_shared or self.scan_set is None or self.scan_set.failures or not self.removals:
             return []
-        inside = pc.is_in(self.state.metadata.column("file"), value_set=pa.array(files, pa.string()))
-        predicate = And((self.asked.predicate, *self.learned)) if self.learned else self.asked.predicate
-        metadata = columns_only(self.state.metadata, columns(predicate)).select(_RANGED).filter(inside)
-        # A file without lanes may hold anything, so no range is known to cover it.
+        metadata, predicate = self.scan_set.metadata, self.own_filter.predicate
+        if self.needed_conditions:
+            predicate = And((predicate, *self.needed_conditions))
+        inside = pc.is_in(metadata.column("file"), value_set=pa.array(files, pa.string()))
+        metadata = columns_only(metadata, columns(predicate)).select(_RANGED).filter(inside)
+        # A file without blocks in the metadata may hold anything, so no range is known to cover it.
         if len(metadata.column("file").unique()) < len(files):
             return []
-        keep = pa.array(self.state.keep).filter(inside.combine_chunks())
+        keep = pa.array(self.scan_set.keep).filter(inside.combine_chunks())
         return range_filters(predicate, metadata, keep, self.table.data_columns)
 
 
-def open_scan(spark: SparkSession, leaf: Leaf, read: Reader) -> TableScan | ScanReport:
-    """A leaf of a plan as a scan; or the report that says why it stays as it is.
+def complete_scan_sets(scans: Iterable[TableScan | None]) -> list[ScanSet] | None:
+    """Return the scan set of each scan; None if one is not of a Parquet table or lacks a footer.
+
+    No footer is read after the first such scan.
+    """
+    scan_sets = []
+    for scan in scans:
+        if scan is None or not scan.read_scan_set().is_complete:
+            return None
+        scan_sets.append(scan.read_scan_set())
+    return scan_sets
+
+
+def open_scan(spark: SparkSession, leaf: PlanLeaf, read_metadata: MetadataReader) -> TableScan | ScanReport:
+    """Return a leaf of a plan as a scan, or the report that says why the leaf stays as it is.
 
     Raises:
         Unsettled: the query asks which files its rows come from, so no scan of it may change.
     """
     try:
-        table = lake(spark, leaf.node, leaf.attributes)
+        table = parquet_table(spark, leaf.node, leaf.attributes)
     except Unprunable as reason:
         return ScanReport(paths=(simple_name(leaf.node),), notes=(f"left as it is: {reason}",))
     for attribute in table.attributes:
-        if attribute.about_files:
+        if attribute.describes_files:
             raise Unsettled(f"the query reads {attribute.name}, which tells of files")
     names = leaf.chain.names({attribute.id: attribute.name for attribute in table.attributes})
-    asked = ask(spark, leaf.chain.conditions, names)
+    own_filter = catalyst_predicate(spark, leaf.chain.conditions, names)
     notes = list(table_format_notes(map(to_uri, table.roots), table.files))
-    return TableScan(spark=spark, leaf=leaf, table=table, asked=asked, read=read, notes=notes)
+    return TableScan(
+        spark=spark, leaf=leaf, table=table, own_filter=own_filter, read_metadata=read_metadata, notes=notes
+    )
 
 
 def _with_ranges(
     spark: SparkSession, leaf: Java, ranges: list[RangeFilter]
 ) -> tuple[Java, list[RangeFilter]]:
-    """The leaf under the range filters that Spark can resolve against it, and those filters."""
-    # The analyzer would put another projection over a leaf with CHAR columns, and so give them other ids.
+    """Return the leaf under the range filters that Spark can resolve against it, and those filters."""
+    # The analyzer would put a projection over a leaf with CHAR columns, which gives them new ids.
     leaf.setAnalyzed()
     condition = " AND ".join(part.sql for part in ranges)
     try:
-        java = frame(spark, leaf).filter(condition)._jdf.queryExecution().analyzed()
+        java = dataframe(spark, leaf).filter(condition)._jdf.queryExecution().analyzed()
     except PySparkException:
-        # Names that differ only in case cannot be told apart in SQL; the query itself does without.
+        # Names that differ only in case are ambiguous in SQL, although the plan itself resolves them by id.
         return leaf, []
-    pushable = unpushed_condition(spark, java.condition())
+    pushable = safe_condition(spark, java.condition())
     return (java if pushable is None else with_element(spark, java, 0, pushable)), ranges

@@ -16,7 +16,7 @@ from pruning.expressions.trees import And, Column, Compare, Comparison, Expressi
 from pruning.expressions.types import Kind, Type, Value
 from pruning.metadata.table.comparable import comparable_columns
 from pruning.metadata.table.schema import column_types
-from pruning.spark.drive.range_filters import RangeFilter, ordered
+from pruning.spark.drive.range_filters import RangeFilter, ordered_bounds
 
 _PUSHDOWN = "spark.sql.parquet.filterPushdown"
 _BY_STATISTICS = "parquet.filter.stats.enabled"
@@ -106,7 +106,7 @@ def unread_blocks(
             continue
         if not stored.get(name) == types.get(name) == range_.type:
             continue
-        unread |= _outside(range_, columns.field(columns.type.get_field_index(name)), rows)
+        unread |= _is_outside(range_, columns.field(columns.type.get_field_index(name)), rows)
     return unread
 
 
@@ -121,12 +121,12 @@ def pushed_ranges(predicate: Expression) -> Iterator[PushedRange]:
             case Not(IsNull(Column(name, type_))):
                 yield PushedRange(column=name, type=type_)
             case Compare(operator, Column() as column, Literal() as literal):
-                yield from _compared_range(operator, column, literal)
+                yield from _comparison_ranges(operator, column, literal)
             case Compare(operator, Literal() as literal, Column() as column):
-                yield from _compared_range(_MIRRORED.get(operator, operator), column, literal)
+                yield from _comparison_ranges(_MIRRORED.get(operator, operator), column, literal)
 
 
-def of_filter(added: RangeFilter) -> PushedRange:
+def range_of_filter(added: RangeFilter) -> PushedRange:
     """A range that pruning has added to the query."""
     return PushedRange(
         column=added.column,
@@ -137,7 +137,7 @@ def of_filter(added: RangeFilter) -> PushedRange:
     )
 
 
-def _compared_range(operator: Comparison, column: Column, literal: Literal) -> Iterator[PushedRange]:
+def _comparison_ranges(operator: Comparison, column: Column, literal: Literal) -> Iterator[PushedRange]:
     value = literal.value
     if value is None or column.type != literal.type or column.type.kind is Kind.TIMESTAMP:
         return
@@ -155,10 +155,10 @@ def _compared_range(operator: Comparison, column: Column, literal: Literal) -> I
     )
 
 
-def _outside(range_: PushedRange, column: pa.StructArray, rows: pa.Array) -> np.ndarray:
+def _is_outside(range_: PushedRange, column: pa.StructArray, rows: pa.Array) -> np.ndarray:
     """Mark the blocks no row of which is in the range, as far as the reader can tell."""
     null_count = column.field("null_count")
-    minimum, maximum = ordered(column.field("min")), ordered(column.field("max"))
+    minimum, maximum = ordered_bounds(column.field("min")), ordered_bounds(column.field("max"))
     outside = pa.repeat(False, len(rows))
     if range_.lower is not None:
         below = pc.less_equal if range_.lower_strict else pc.less

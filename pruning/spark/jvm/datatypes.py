@@ -28,17 +28,17 @@ def type_from_json(written: object) -> Type:
 
 def fields_of(type_: Type) -> list[tuple[str, Type]]:
     """The fields of a struct in their order, by exact name; none of any other type."""
-    fields = _written(type_, "struct").get("fields", [])
+    fields = _nested_json(type_, "struct").get("fields", [])
     return [(field["name"], type_of_field(field)) for field in fields]
 
 
 def element_of(type_: Type) -> Type | None:
     """The type of an array's elements; None of any other type."""
-    written = _written(type_, "array")
+    written = _nested_json(type_, "array")
     return type_from_json(written["elementType"]) if written else None
 
 
-def _written(type_: Type, kind: str) -> Mapping[str, Any]:
+def _nested_json(type_: Type, kind: str) -> Mapping[str, Any]:
     """The JSON of a nested type of the kind; empty of any other type."""
     if type_.kind is not Kind.UNKNOWN or not type_.name.startswith("{"):
         return {}

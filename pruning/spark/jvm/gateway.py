@@ -37,7 +37,7 @@ class _Packages:
         return JavaClass(path, self._client) if name[:1].isupper() else _Packages(self._client, path)
 
 
-def machine(spark: SparkSession) -> Java:
+def jvm(spark: SparkSession) -> Java:
     """The session's view of Java's packages."""
     return _Packages(spark.sparkContext._gateway._gateway_client)
 
@@ -72,20 +72,20 @@ def sequence(spark: SparkSession, items: Sequence[Java]) -> Java:
 
 def some(spark: SparkSession, value: Java) -> Java:
     """Scala's Option of a value; None of None."""
-    return machine(spark).scala.Option.apply(value)
+    return jvm(spark).scala.Option.apply(value)
 
 
-def strings(spark: SparkSession, array: Java) -> list[str]:
+def string_array(spark: SparkSession, array: Java) -> list[str]:
     """A Java array of strings without NUL, in few calls."""
-    return texts(spark, machine(spark).scala.Predef.genericWrapArray(array))
+    return printed_elements(spark, jvm(spark).scala.Predef.genericWrapArray(array))
 
 
-def texts(spark: SparkSession, collection: Java) -> list[str]:
+def printed_elements(spark: SparkSession, collection: Java) -> list[str]:
     """What each element of a Scala collection prints, none of them a NUL, in few calls."""
     count = collection.size()
     if count <= _FEW:
         return collection.mkString(_SEPARATOR).split(_SEPARATOR) if count else []
-    whole = machine(spark).scala.collection.mutable.StringBuilder()
+    whole = jvm(spark).scala.collection.mutable.StringBuilder()
     collection.addString(whole, _SEPARATOR)
     length = whole.length()
     starts = range(0, length, _ANSWER_CHARACTERS)
@@ -95,7 +95,7 @@ def texts(spark: SparkSession, collection: Java) -> list[str]:
 
 def hadoop_paths(spark: SparkSession, paths: Sequence[str]) -> Java:
     """Scala's List of Hadoop paths, from paths without URI escapes, in four calls."""
-    java = machine(spark)
+    java = jvm(spark)
     if paths:
         split = java.java.util.regex.Pattern.compile(_SEPARATOR).split(_SEPARATOR.join(paths))
         array = java.org.apache.hadoop.util.StringUtils.stringToPath(split)
@@ -104,9 +104,9 @@ def hadoop_paths(spark: SparkSession, paths: Sequence[str]) -> Java:
     return java.scala.Predef.genericWrapArray(array).toList()
 
 
-def chosen(spark: SparkSession, keys: Java, values: Java) -> Java:
+def values_of_keys(spark: SparkSession, keys: Java, values: Java) -> Java:
     """What a Scala Map has for each of a List of its keys, as a List, in one or two calls."""
-    if int(machine(spark).scala.util.Properties.versionNumberString().split(".")[1]) < 13:
+    if int(jvm(spark).scala.util.Properties.versionNumberString().split(".")[1]) < 13:
         return keys.map(values, singleton(spark, "scala.collection.immutable.List").canBuildFrom())
     return keys.map(values)
 
@@ -132,7 +132,7 @@ def _module(client: Any, name: str) -> Java:
     return getattr(JavaClass(f"{name}$", client), "MODULE$")
 
 
-def replaced(spark: SparkSession, plan: Java, changes: Sequence[tuple[Java, Java]]) -> Java:
+def replace_subtrees(spark: SparkSession, plan: Java, changes: Sequence[tuple[Java, Java]]) -> Java:
     """The plan with each subtree that equals the first of a pair replaced by the second, in subqueries too.
 
     What a replacement holds below its root is searched as well.
@@ -155,16 +155,16 @@ def mapping(spark: SparkSession, pairs: Sequence[tuple[Java, Java]]) -> Java:
 
 def with_element(spark: SparkSession, node: Java, index: int, value: Java) -> Java:
     """A copy of a tree node with one constructor argument replaced, whatever the others are."""
-    java = machine(spark)
+    java = jvm(spark)
     arguments = spark.sparkContext._gateway.new_array(java.java.lang.Object, node.productArity())
     for i in range(node.productArity()):
         arguments[i] = value if i == index else node.productElement(i)
     return node.makeCopy(arguments)
 
 
-def frame(spark: SparkSession, plan: Java) -> DataFrame:
+def dataframe(spark: SparkSession, plan: Java) -> DataFrame:
     """A DataFrame that answers a logical plan."""
-    sql = machine(spark).org.apache.spark.sql
+    sql = jvm(spark).org.apache.spark.sql
     # Spark 4 moved the implementation aside to make room for Connect.
     dataset = sql.Dataset if int(spark.version.split(".")[0]) < 4 else sql.classic.Dataset
     return DataFrame(dataset.ofRows(spark._jsparkSession, plan), spark)

@@ -26,10 +26,10 @@ def literal_value(node: Node, type_: Type) -> Value | None:
     text = node.fields["value"]
     if text is None or type_.kind in _LOSSY or (type_.kind is Kind.STRING and _REPLACEMENT in text):
         return internal_value(node.java().value(), type_)
-    return parsed(text, type_)
+    return parse_value(text, type_)
 
 
-def parsed(text: str, type_: Type) -> Value:
+def parse_value(text: str, type_: Type) -> Value:
     """The value that Java prints as `text`.
 
     Raises:
@@ -43,9 +43,9 @@ def parsed(text: str, type_: Type) -> Value:
     if kind is Kind.DOUBLE:
         return float(text)
     if kind is Kind.FLOAT:
-        return _single(float(text))
+        return _float_value(float(text))
     if kind is Kind.DECIMAL:
-        return _scaled(text, type_)
+        return _decimal_value(text, type_)
     if kind is Kind.STRING:
         return text.encode()
     raise ValueError(f"{text!r} is not a {type_}")
@@ -65,9 +65,9 @@ def internal_value(value: Any, type_: Type) -> Value | None:
     elif type_.integer_range is not None and isinstance(value, int):
         return _in_range(value, type_)
     elif type_.floating and isinstance(value, float):
-        return _single(value) if type_.kind is Kind.FLOAT else value
+        return _float_value(value) if type_.kind is Kind.FLOAT else value
     elif type_.kind is Kind.DECIMAL:
-        return _scaled(value.toString(), type_)
+        return _decimal_value(value.toString(), type_)
     raise ValueError(f"{value!r} is not a {type_}")
 
 
@@ -82,7 +82,7 @@ def set_values(members: Java, type_: Type) -> list[Value | None]:
         found = _byte_strings(members, type_, has_null)
     else:
         texts: list[str] = members.mkString("\n").split("\n")
-        found = [parsed(text, type_) for text in texts if text != "null"]
+        found = [parse_value(text, type_) for text in texts if text != "null"]
     if len(found) + has_null != members.size():
         raise ValueError("a set's members are not what Spark printed")
     ordered: list[Value | None] = sorted(found, key=lambda value: (value != value, value))
@@ -103,7 +103,7 @@ def _byte_strings(members: Java, type_: Type, has_null: bool) -> list[Value]:
     return [text.encode() for text in texts]
 
 
-def _single(value: float) -> float:
+def _float_value(value: float) -> float:
     """The 32-bit float of which Java printed the shortest digits that name it."""
     return float(struct.unpack("f", struct.pack("f", value))[0])
 
@@ -115,7 +115,7 @@ def _in_range(value: int, type_: Type) -> int:
     return value
 
 
-def _scaled(text: str, type_: Type) -> Decimal:
+def _decimal_value(text: str, type_: Type) -> Decimal:
     try:
         value = Decimal(text).quantize(Decimal(1).scaleb(-type_.scale), context=_EXACT)
     except decimal.DecimalException as error:

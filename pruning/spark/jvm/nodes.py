@@ -28,23 +28,23 @@ class Node:
     parent: "Node | None"
     position: int
     children: list["Node"] = field(default_factory=list)
-    known_java: Java = None
+    cached_java: Java = None
 
     def java(self) -> Java:
         """The Catalyst object; two calls for each ancestor that was not asked for before."""
         path: list[Node] = []
         node = self
-        while node.known_java is None:
+        while node.cached_java is None:
             assert node.parent is not None
             path.append(node)
             node = node.parent
         for step in reversed(path):
             assert step.parent is not None
-            step.known_java = step.parent.known_java.children().apply(step.position)
-        return self.known_java
+            step.cached_java = step.parent.cached_java.children().apply(step.position)
+        return self.cached_java
 
 
-def printable(expression: Java) -> bool:
+def is_printable(expression: Java) -> bool:
     """Whether the expression's JSON has a reasonable length: CASEs are not nested too deeply."""
     depth = deepest = 0
     for word in _CASE_OR_END.findall(expression.toString()):
@@ -53,7 +53,7 @@ def printable(expression: Java) -> bool:
     return deepest <= CASE_DEPTH_MAX
 
 
-def nodes(expression: Java) -> list[Node]:
+def expression_nodes(expression: Java) -> list[Node]:
     """Every node of an expression, parents first; the first is the root."""
     ordered: list[Node] = []
     # Parents that still wait for children, with how many.
@@ -73,5 +73,5 @@ def nodes(expression: Java) -> list[Node]:
         waiting.append([node, fields["num-children"]])
         while waiting and waiting[-1][1] == 0:
             waiting.pop()
-    ordered[0].known_java = expression
+    ordered[0].cached_java = expression
     return ordered

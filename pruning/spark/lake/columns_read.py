@@ -22,32 +22,32 @@ def columns_read(tree: Plan, javas: Mapping[Plan, Java]) -> dict[Scan, frozenset
     Spark's optimizer puts a projection above a scan of which not every column is needed. What that names, and
     the filters below it, is what the scan reads.
     """
-    return dict(_below(tree, javas, None))
+    return dict(_columns_below(tree, javas, None))
 
 
-def _below(
+def _columns_below(
     plan: Plan, javas: Mapping[Plan, Java], named: frozenset[int] | None
 ) -> Iterator[tuple[Scan, frozenset[str] | None]]:
     """The scans of a plan, where `named` are the attributes that a projection above it and filters name."""
     if isinstance(plan, Scan):
-        yield plan, None if named is None else _names(plan, named)
+        yield plan, None if named is None else _column_names(plan, named)
         return
     above = named if isinstance(plan, Filter | Project) and is_filtered_scan(plan) else None
     if isinstance(plan, Project) and is_filtered_scan(plan):
         # The lowest projection decides; what is named above it is of its own attributes.
-        above = _references(javas[plan])
+        above = _referenced_ids(javas[plan])
     elif isinstance(plan, Filter) and above is not None:
-        references = _references(javas[plan])
+        references = _referenced_ids(javas[plan])
         above = None if references is None else above | references
     for child in inputs(plan):
-        yield from _below(child, javas, above)
+        yield from _columns_below(child, javas, above)
 
 
-def _names(scan: Scan, named: frozenset[int]) -> frozenset[str]:
+def _column_names(scan: Scan, named: frozenset[int]) -> frozenset[str]:
     return frozenset(column.name for id_, column in scan.columns.items() if int(id_[1:]) in named)
 
 
-def _references(node: Java) -> frozenset[int] | None:
+def _referenced_ids(node: Java) -> frozenset[int] | None:
     """The ids of the attributes that a node's own expressions name; None where they print otherwise."""
     printed = node.references().toSeq().mkString(_SEPARATOR)
     found = [_ID.search(attribute) for attribute in printed.split(_SEPARATOR)] if printed else []
@@ -65,26 +65,26 @@ def bytes_read(metadata: pa.Table, columns: frozenset[str] | None) -> np.ndarray
         metadata: As `pruning.metadata.table.schema` says.
         columns: The columns' names in the table; None is all of them.
     """
-    whole = _sizes(metadata.column("byte_count").combine_chunks())
+    whole = _byte_counts(metadata.column("byte_count").combine_chunks())
     if columns is None:
         return whole
     known = metadata.column("columns").combine_chunks()
     owners = [top_column(field.name) for field in known.type]
-    read = _sum(known, (place for place, owner in enumerate(owners) if owner in columns))
+    read = _byte_sum(known, (place for place, owner in enumerate(owners) if owner in columns))
     if columns <= set(owners):
         return read
-    others = _sum(known, (place for place, owner in enumerate(owners) if owner not in columns))
+    others = _byte_sum(known, (place for place, owner in enumerate(owners) if owner not in columns))
     larger: np.ndarray = np.maximum(whole - others, read)
     return larger
 
 
-def _sum(known: pa.StructArray, places: Iterable[int]) -> np.ndarray:
+def _byte_sum(known: pa.StructArray, places: Iterable[int]) -> np.ndarray:
     total = np.zeros(len(known), np.int64)
     for place in places:
-        total += _sizes(known.field(place).field("byte_count"))
+        total += _byte_counts(known.field(place).field("byte_count"))
     return total
 
 
-def _sizes(counts: pa.Array) -> np.ndarray:
+def _byte_counts(counts: pa.Array) -> np.ndarray:
     sizes: np.ndarray = pc.fill_null(counts, 0).to_numpy(zero_copy_only=False)
     return sizes

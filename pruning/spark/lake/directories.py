@@ -28,15 +28,15 @@ from pruning.metadata.table.schema import column_types, columns_only
 from pruning.metadata.views.constant_columns import with_constants
 from pruning.spark.jvm.gateway import Java
 from pruning.spark.lake.nested import top_name
-from pruning.spark.lake.tables import Unprunable, lake, partition_values
+from pruning.spark.lake.tables import Unprunable, parquet_table, partition_values
 
 _FILE = "part-0.parquet"
 # A column that the copies' files are said to have; none of them is read.
 _SCHEMA = "`skipproof has no data here` int"
 
 # A directory: the ordinal of the path that was given, and its own path below that.
-_Place = tuple[int, str]
-_Values = Mapping[_Place, Value | None]
+_Directory = tuple[int, str]
+_Values = Mapping[_Directory, Value | None]
 
 
 def with_directory_columns(spark: SparkSession, metadata: pa.Table, paths: Paths) -> pa.Table:
@@ -53,19 +53,21 @@ def with_directory_columns(spark: SparkSession, metadata: pa.Table, paths: Paths
     if not any("=" in file for file in files):
         return metadata
     roots = [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
-    places = {file: _place(file, roots) for file in files}
+    places = {file: _directory_of(file, roots) for file in files}
     sure = {file: place for file, place in places.items() if place is not None}
     if len(sure) < len(places):
-        return _declaring(spark, metadata, _spelling(file.rpartition("/")[0] for file in files))
+        return _declare_columns(
+            spark, metadata, _columns_by_spelling(file.rpartition("/")[0] for file in files)
+        )
     if not any("=" in directory for _, directory in sure.values()):
         return metadata
     column_values: dict[str, _Values] = {}
     try:
-        columns, column_values = _partitions(spark, list(dict.fromkeys(sure.values())))
+        columns, column_values = _infer_partitions(spark, list(dict.fromkeys(sure.values())))
     except (OSError, Unprunable, PySparkException, Py4JError):
         # The directories do not agree, so that Spark would not read them together, or cannot be copied.
-        columns = _spelling(directory for _, directory in sure.values())
-    metadata = _declaring(spark, metadata, columns)
+        columns = _columns_by_spelling(directory for _, directory in sure.values())
+    metadata = _declare_columns(spark, metadata, columns)
     for name, values in column_values.items():
         of_blocks = [values[sure[file]] for file in metadata.column("file").to_pylist()]
         try:
@@ -76,7 +78,7 @@ def with_directory_columns(spark: SparkSession, metadata: pa.Table, paths: Paths
     return metadata
 
 
-def _place(file: str, roots: Sequence[str]) -> _Place | None:
+def _directory_of(file: str, roots: Sequence[str]) -> _Directory | None:
     """The directory of a file; None where several paths, or none, lead to it."""
     places = set()
     for ordinal, root in enumerate(roots):
@@ -86,13 +88,15 @@ def _place(file: str, roots: Sequence[str]) -> _Place | None:
     return places.pop() if len(places) == 1 else None
 
 
-def _spelling(directories: Iterable[str]) -> dict[str, Type]:
+def _columns_by_spelling(directories: Iterable[str]) -> dict[str, Type]:
     """The columns that the names of directories may mean, of types that are anyone's guess."""
     parts = dict.fromkeys(part for directory in directories for part in directory.split("/") if "=" in part)
     return {unquote(part.partition("=")[0]): types.STRING for part in parts}
 
 
-def _partitions(spark: SparkSession, places: Sequence[_Place]) -> tuple[dict[str, Type], dict[str, _Values]]:
+def _infer_partitions(
+    spark: SparkSession, places: Sequence[_Directory]
+) -> tuple[dict[str, Type], dict[str, _Values]]:
     """The partition columns with their types, and the values of those that are known in each directory.
 
     Raises:
@@ -106,9 +110,9 @@ def _partitions(spark: SparkSession, places: Sequence[_Place]) -> tuple[dict[str
             Path(home, str(ordinal), directory).mkdir(parents=True, exist_ok=True)
             Path(home, str(ordinal), directory, _FILE).touch()
         used = sorted({ordinal for ordinal, _ in places})
-        table = lake(spark, _leaf(spark, [f"{home}/{ordinal}" for ordinal in used]), ())
+        table = parquet_table(spark, _relation_over(spark, [f"{home}/{ordinal}" for ordinal in used]), ())
         values = partition_values(table, list(table.partition_columns))
-        order = [_place_of(file, home) for file in table.files]
+        order = [_copied_directory(file, home) for file in table.files]
     if len(set(order) & set(places)) < len(places):
         # Spark passes over a directory, such as one without a partition beside partitions.
         values = {}
@@ -117,17 +121,17 @@ def _partitions(spark: SparkSession, places: Sequence[_Place]) -> tuple[dict[str
     }
 
 
-def _leaf(spark: SparkSession, directories: Sequence[str]) -> Java:
+def _relation_over(spark: SparkSession, directories: Sequence[str]) -> Java:
     return spark.read.schema(_SCHEMA).parquet(*directories)._jdf.queryExecution().analyzed()
 
 
-def _place_of(uri: str, home: str) -> _Place:
+def _copied_directory(uri: str, home: str) -> _Directory:
     """The directory that a file in the copy stands for."""
     ordinal, _, relative = unquote(uri).partition(f"{home}/")[2].partition("/")
     return int(ordinal), relative.rpartition("/")[0]
 
 
-def _declaring(spark: SparkSession, metadata: pa.Table, columns: Mapping[str, Type]) -> pa.Table:
+def _declare_columns(spark: SparkSession, metadata: pa.Table, columns: Mapping[str, Type]) -> pa.Table:
     """The metadata with columns of which nothing is known but names and types, and no others so named."""
     fold = str if spark.conf.get("spark.sql.caseSensitive") == "true" else str.lower
     hidden = {fold(name) for name in columns}

@@ -8,7 +8,7 @@ from pruning.expressions.types import Type
 from pruning.metadata.table.schema import column_types, columns_only
 
 
-def matching(metadata: pa.Table, columns: Mapping[str, Type]) -> pa.Table:
+def matching_columns(metadata: pa.Table, columns: Mapping[str, Type]) -> pa.Table:
     """Return the metadata of the columns that Spark reads as they are stored, or as a wider integer.
 
     Others are left out, so that nothing is known of them: a string stored as binary, a timestamp

@@ -36,28 +36,28 @@ def leaf_types(columns: Mapping[str, Type]) -> dict[str, Type]:
         if type_.has_bounds:
             found[name] = type_
         else:
-            found.update(_below((name,), type_))
+            found.update(_leaves_below((name,), type_))
     return found
 
 
-def _below(path: tuple[str, ...], type_: Type) -> Iterator[tuple[str, Type]]:
+def _leaves_below(path: tuple[str, ...], type_: Type) -> Iterator[tuple[str, Type]]:
     element = element_of(type_)
     if element is not None:
-        yield from _elements(field_name(path), (), element)
+        yield from _element_leaves(field_name(path), (), element)
     for name, below in fields_of(type_):
-        yield from _below((*path, name), below)
+        yield from _leaves_below((*path, name), below)
     if type_.has_bounds:
         yield field_name(path), type_
 
 
-def _elements(array: str, fields: tuple[str, ...], type_: Type) -> Iterator[tuple[str, Type]]:
+def _element_leaves(array: str, fields: tuple[str, ...], type_: Type) -> Iterator[tuple[str, Type]]:
     for name, below in fields_of(type_):
-        yield from _elements(array, (*fields, name), below)
+        yield from _element_leaves(array, (*fields, name), below)
     if type_.has_bounds:
         yield leaf_name(array, fields), type_
 
 
-def declared(columns: Mapping[str, Type], others: Mapping[str, SparkType] | None = None) -> SparkType:
+def row_type(columns: Mapping[str, Type], others: Mapping[str, SparkType] | None = None) -> SparkType:
     """Return the type of a table's rows in Spark's JSON, structs and arrays made of their leaves again.
 
     A name that cannot be read, and one that contradicts an earlier one, is left out.
@@ -71,7 +71,7 @@ def declared(columns: Mapping[str, Type], others: Mapping[str, SparkType] | None
         _insert(tree, _steps(name), type_)
     # Where both know a column, what has bounds is asked by the type that the bounds have.
     return struct_type(
-        unite_columns([{str(name): _json(below) for name, below in tree.items()}, others or {}])
+        unite_columns([{str(name): _type_json(below) for name, below in tree.items()}, others or {}])
     )
 
 
@@ -99,7 +99,7 @@ def _steps(name: str) -> tuple[_Step, ...]:
 
 def _insert(tree: _Tree, steps: tuple[_Step, ...], type_: Type) -> None:
     """Add a leaf, unless what is there says otherwise."""
-    above, below = _existing(tree, steps)
+    above, below = _walk_existing(tree, steps)
     if not below or isinstance(above, Type) or (above and (None in above) != (below[0] is None)):
         return
     for step in below[:-1]:
@@ -109,7 +109,7 @@ def _insert(tree: _Tree, steps: tuple[_Step, ...], type_: Type) -> None:
     above[below[-1]] = type_
 
 
-def _existing(tree: _Tree, steps: tuple[_Step, ...]) -> tuple[_Tree | Type, tuple[_Step, ...]]:
+def _walk_existing(tree: _Tree, steps: tuple[_Step, ...]) -> tuple[_Tree | Type, tuple[_Step, ...]]:
     """How far down the steps lead already, and those that are left."""
     place: _Tree | Type = tree
     for taken, step in enumerate(steps):
@@ -119,9 +119,9 @@ def _existing(tree: _Tree, steps: tuple[_Step, ...]) -> tuple[_Tree | Type, tupl
     return place, ()
 
 
-def _json(below: _Tree | Type) -> SparkType:
+def _type_json(below: _Tree | Type) -> SparkType:
     if isinstance(below, Type):
         return type_to_json(below)
     if None in below:
-        return array_type(_json(below[None]))
-    return struct_type({str(name): _json(part) for name, part in below.items()})
+        return array_type(_type_json(below[None]))
+    return struct_type({str(name): _type_json(part) for name, part in below.items()})

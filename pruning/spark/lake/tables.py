@@ -7,27 +7,33 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
+from pruning.errors import InputError
+from pruning.expressions.traversal import columns
+from pruning.expressions.trees import Expression
 from pruning.expressions.types import Type, Value
 from pruning.metadata.files.listing import Stamp
 from pruning.metadata.table.schema import is_nested
+from pruning.metadata.views.constant_columns import with_constants
 from pruning.spark.jvm.datatypes import type_of_field
 from pruning.spark.jvm.gateway import (
     Java,
     attribute_ids,
-    chosen,
     class_name,
     elements,
     hadoop_paths,
-    machine,
+    jvm,
+    printed_elements,
     sequence,
     simple_name,
     singleton,
     some,
-    strings,
-    texts,
+    string_array,
+    values_of_keys,
     with_element,
 )
 from pruning.spark.jvm.literals import internal_value
@@ -41,7 +47,7 @@ _PARQUET = f"{_DATASOURCES}.parquet.ParquetFileFormat"
 _FIELD_IDS = "spark.sql.parquet.fieldId.read.enabled"
 # A cache of listings that evicts nothing: the session's own may be off, small or shared.
 _LISTINGS_BYTES_MAX, _LISTINGS_SECONDS = 1 << 40, -1
-_MARK = ".skipproof-"
+_MARKER = ".skipproof-"
 _NO_HOST = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):///")
 # What Hadoop prints of a file behind its path.
 _STATUS = re.compile(r".*; isDirectory=false; length=(\d+); .*; modification_time=(-?\d+);", re.DOTALL)
@@ -62,13 +68,13 @@ class Attribute:
     notes: frozenset[str]
 
     @property
-    def about_files(self) -> bool:
+    def describes_files(self) -> bool:
         """Whether its values tell of files instead of the table's rows."""
         return bool(_METADATA_KEYS & self.notes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lake:
+class ParquetTable:
     """A leaf that reads Parquet files, which Spark has listed."""
 
     leaf: Java
@@ -84,7 +90,7 @@ class Lake:
         return {a.name: a.type for a in self.attributes if a.name not in self.partition_columns}
 
 
-def lake(spark: SparkSession, leaf: Java, attributes: tuple[Attribute, ...]) -> Lake:
+def parquet_table(spark: SparkSession, leaf: Java, attributes: tuple[Attribute, ...]) -> ParquetTable:
     """What a leaf of a plan reads.
 
     Args:
@@ -94,26 +100,26 @@ def lake(spark: SparkSession, leaf: Java, attributes: tuple[Attribute, ...]) -> 
         Unprunable: it is not a plain Parquet table, or one whose files do not tell what it holds.
     """
     location = _location(spark, leaf)
-    partition_columns = _fields(location.partitionSchema())
-    if list(partition_columns) != list(_fields(leaf.relation().partitionSchema())):
+    partition_columns = _field_types(location.partitionSchema())
+    if list(partition_columns) != list(_field_types(leaf.relation().partitionSchema())):
         raise Unprunable("the table and its files disagree on the partition columns")
-    files = strings(spark, location.inputFiles())
+    files = string_array(spark, location.inputFiles())
     if len(set(files)) != len(files):
         raise Unprunable("a file is listed twice")
-    return Lake(
+    return ParquetTable(
         leaf=leaf,
         location=location,
-        roots=tuple(root for root in texts(spark, location.rootPaths()) if not _is_mark(root)),
+        roots=tuple(root for root in printed_elements(spark, location.rootPaths()) if not _is_marker(root)),
         files=tuple(files),
         attributes=attributes,
         partition_columns=partition_columns,
     )
 
 
-def stamps(spark: SparkSession, table: Lake) -> list[Stamp]:
+def listed_stamps(spark: SparkSession, table: ParquetTable) -> list[Stamp]:
     """The size and time of each of the table's files, as Spark has listed them."""
     statuses = table.location.allFiles()
-    printed = texts(spark, statuses)
+    printed = printed_elements(spark, statuses)
     found = [_STATUS.search(status) for status in printed]
     if all(found):
         return [Stamp(int(match[1]), int(match[2])) for match in found if match is not None]
@@ -155,11 +161,11 @@ def _location(spark: SparkSession, leaf: Java) -> Java:
     return location
 
 
-def _fields(struct: Java) -> dict[str, Type]:
+def _field_types(struct: Java) -> dict[str, Type]:
     return {field["name"]: type_of_field(field) for field in json.loads(struct.json())["fields"]}
 
 
-def partition_values(table: Lake, names: Sequence[str]) -> dict[str, list[Value | None]]:
+def partition_values(table: ParquetTable, names: Sequence[str]) -> dict[str, list[Value | None]]:
     """The values of partition columns, one a file, as Spark itself reads them.
 
     Columns of unknown type are left out, and all of them where a file lies in no partition.
@@ -184,6 +190,23 @@ def partition_values(table: Lake, names: Sequence[str]) -> dict[str, list[Value 
     return {name: [row[i] for row in complete] for i, name in enumerate(known)}
 
 
+def with_partition_values(metadata: pa.Table, predicate: Expression, table: ParquetTable) -> pa.Table:
+    """The metadata with those partition columns that the predicate names, where their values are known."""
+    named = [name for name in columns(predicate) if name in table.partition_columns]
+    if not named:
+        return metadata
+    file = pc.index_in(metadata.column("file"), value_set=pa.array(table.files, pa.string()))
+    positions = file.to_pylist()
+    for name, values in partition_values(table, named).items():
+        of_blocks = [values[position] for position in positions]
+        try:
+            metadata = with_constants(metadata, name, table.partition_columns[name], of_blocks)
+        except InputError:
+            # A value that Arrow cannot hold, such as a string that is not UTF-8: nothing is known of it.
+            continue
+    return metadata
+
+
 def _one_slash(uri: str) -> str:
     """Hadoop writes a path without a host with one slash here and with three there."""
     return _NO_HOST.sub(r"\1:/", uri)
@@ -195,7 +218,7 @@ def _partition_value(row: Java, index: int, type_: Type, location: Java) -> Valu
     return internal_value(row.get(index, location.partitionSchema().apply(index).dataType()), type_)
 
 
-def is_parquet(leaf: Java) -> bool:
+def is_parquet_leaf(leaf: Java) -> bool:
     """Return whether a node of a plan reads Parquet files that Spark lists and reads itself."""
     if simple_name(leaf) != "LogicalRelation" or leaf.isStreaming():
         return False
@@ -203,7 +226,9 @@ def is_parquet(leaf: Java) -> bool:
     return class_name(relation) == _RELATION and class_name(relation.fileFormat()) == _PARQUET
 
 
-def reading(spark: SparkSession, table: Lake, files: Sequence[str], *, leaf: Java | None = None) -> Java:
+def with_files(
+    spark: SparkSession, table: ParquetTable, files: Sequence[str], *, leaf: Java | None = None
+) -> Java:
     """A copy of the table's leaf that reads only `files`, which may be none.
 
     Expression ids, options, bucketing and partition values stay as they are.
@@ -215,8 +240,8 @@ def reading(spark: SparkSession, table: Lake, files: Sequence[str], *, leaf: Jav
     """
     relation = table.leaf.relation()
     try:
-        location = _index(spark, table, relation, files)
-        found = strings(spark, location.inputFiles())
+        location = _file_index(spark, table, relation, files)
+        found = string_array(spark, location.inputFiles())
     except Py4JError as error:
         raise Unprunable("Spark could not list the files that are left") from error
     if sorted(found) != sorted(files):
@@ -245,33 +270,35 @@ def without_rows(spark: SparkSession, leaf: Java) -> Java:
     Unlike a relation without rows, it still has the leaf's hidden columns.
     """
     false = singleton(spark, "org.apache.spark.sql.catalyst.expressions.Literal").FalseLiteral()
-    return machine(spark).org.apache.spark.sql.catalyst.plans.logical.Filter(false, leaf)
+    return jvm(spark).org.apache.spark.sql.catalyst.plans.logical.Filter(false, leaf)
 
 
-def _index(spark: SparkSession, table: Lake, relation: Java, files: Sequence[str]) -> Java:
+def _file_index(spark: SparkSession, table: ParquetTable, relation: Java, files: Sequence[str]) -> Java:
     """An index of the files: from what Spark has listed already, else listed anew, many of them by a job."""
     try:
-        return _index_of_listed(spark, table, relation, files)
+        return _index_from_listing(spark, table, relation, files)
     except Py4JError:
         # A release of Spark that keeps what it has listed otherwise.
-        return _index_listed_anew(spark, table, relation, files)
+        return _index_by_listing(spark, table, relation, files)
 
 
-def _index_of_listed(spark: SparkSession, table: Lake, relation: Java, files: Sequence[str]) -> Java:
+def _index_from_listing(
+    spark: SparkSession, table: ParquetTable, relation: Java, files: Sequence[str]
+) -> Java:
     """An index under the table's own roots, of which a cache of listings says that they hold these files.
 
     Spark takes two indexes for one where their roots are the same. So each choice of files has one root
     more, which is nowhere, and named by what is chosen.
     """
-    java = machine(spark)
+    java = jvm(spark)
     shared = java.org.apache.spark.sql.execution.datasources.SharedInMemoryCache
     listings = shared(_LISTINGS_BYTES_MAX, _LISTINGS_SECONDS).createForNewClient()
-    statuses = chosen(
+    statuses = values_of_keys(
         spark, hadoop_paths(spark, [unquote(file) for file in files]), table.location.leafFiles()
     )
-    roots = [path for path in elements(table.location.rootPaths()) if not _is_mark(path.toString())]
+    roots = [path for path in elements(table.location.rootPaths()) if not _is_marker(path.toString())]
     digest = hashlib.sha256("\0".join(files).encode()).hexdigest()
-    mark = java.org.apache.hadoop.fs.Path(roots[0], f"{_MARK}{digest}")
+    mark = java.org.apache.hadoop.fs.Path(roots[0], f"{_MARKER}{digest}")
     tag = singleton(spark, "scala.reflect.ClassTag").apply(
         java.java.lang.Class.forName("org.apache.hadoop.fs.FileStatus")
     )
@@ -284,19 +311,21 @@ def _index_of_listed(spark: SparkSession, table: Lake, relation: Java, files: Se
         listings.invalidateAll()
 
 
-def _is_mark(root: str) -> bool:
+def _is_marker(root: str) -> bool:
     """Whether a root is there only to tell a choice of files from others."""
-    return root.rpartition("/")[2].startswith(_MARK)
+    return root.rpartition("/")[2].startswith(_MARKER)
 
 
-def _index_listed_anew(spark: SparkSession, table: Lake, relation: Java, files: Sequence[str]) -> Java:
+def _index_by_listing(spark: SparkSession, table: ParquetTable, relation: Java, files: Sequence[str]) -> Java:
     paths = hadoop_paths(spark, [unquote(file) for file in files])
     return _in_memory_index(spark, table, relation, paths, singleton(spark, f"{_DATASOURCES}.NoopCache"))
 
 
-def _in_memory_index(spark: SparkSession, table: Lake, relation: Java, roots: Java, listings: Java) -> Java:
+def _in_memory_index(
+    spark: SparkSession, table: ParquetTable, relation: Java, roots: Java, listings: Java
+) -> Java:
     nothing = some(spark, None)
-    return machine(spark).org.apache.spark.sql.execution.datasources.InMemoryFileIndex(
+    return jvm(spark).org.apache.spark.sql.execution.datasources.InMemoryFileIndex(
         relation.sparkSession(),
         roots,
         relation.options(),

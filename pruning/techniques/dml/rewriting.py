@@ -89,7 +89,7 @@ class Sizes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class BlockTotals:
     """How much some blocks are; `bytes` is None where one of them does not say."""
 
     blocks: int
@@ -135,22 +135,22 @@ class Rewriting:
         return np.flatnonzero(self._read())
 
     @property
-    def saved(self) -> Tally:
+    def saved(self) -> BlockTotals:
         """The blocks that are not read, against a statement that looks at every row."""
-        return self._tally(~self._read())
+        return self._totals(~self._read())
 
-    def tally(self, fate: Fate) -> Tally:
+    def tally(self, fate: Fate) -> BlockTotals:
         """The blocks with one fate."""
-        return self._tally(self.fates == fate)
+        return self._totals(self.fates == fate)
 
     def _read(self) -> np.ndarray:
         read: np.ndarray = (self.fates == Fate.REWRITTEN) | self.joined
         return read
 
-    def _tally(self, chosen: np.ndarray) -> Tally:
+    def _totals(self, chosen: np.ndarray) -> BlockTotals:
         sizes = self.sizes.bytes[chosen]
         known = None if (sizes < 0).any() else int(sizes.sum())
-        return Tally(blocks=int(chosen.sum()), rows=int(self.sizes.rows[chosen].sum()), bytes=known)
+        return BlockTotals(blocks=int(chosen.sum()), rows=int(self.sizes.rows[chosen].sum()), bytes=known)
 
 
 def deletion(sizes: Sizes, condition: Condition) -> Rewriting:
@@ -159,8 +159,8 @@ def deletion(sizes: Sizes, condition: Condition) -> Rewriting:
     Raises:
         InputError: there are not as many verdicts as blocks.
     """
-    _check(sizes, condition)
-    touched, kept = _walked(sizes, [(Then.DELETE, condition)])
+    _check_lengths(sizes, condition)
+    touched, kept = _walk_clauses(sizes, [(Then.DELETE, condition)])
     return _rewriting(sizes, touched, kept)
 
 
@@ -170,8 +170,8 @@ def update(sizes: Sizes, condition: Condition) -> Rewriting:
     Raises:
         InputError: there are not as many verdicts as blocks.
     """
-    _check(sizes, condition)
-    touched, kept = _walked(sizes, [(Then.UPDATE, condition)])
+    _check_lengths(sizes, condition)
+    touched, kept = _walk_clauses(sizes, [(Then.UPDATE, condition)])
     return _rewriting(sizes, touched, kept, whole=touched & (condition.verdicts == Match.ALL))
 
 
@@ -189,7 +189,7 @@ def merge(
     Premises  `on` NONE and `excluded` each imply that no row of the block has a partner.
     Proof     (1) A row has a partner only where both leave that open.
               (2) Each row of the target goes through the clauses of one of two kinds, and the first that
-                  applies decides: `_walked`. Rows without a partner may be in any block with rows.
+                  applies decides: `_walk_clauses`. Rows without a partner may be in any block with rows.
               (3) INSERT asks of each row of the source whether it has a partner anywhere. So do rows that
                   are rewritten, and so does the error that a row with several partners is.
               (4) Where ON may raise, rows that may change must meet it.
@@ -204,11 +204,11 @@ def merge(
         InputError: there is no clause, one does what its kind cannot, or a shape is wrong.
     """
     _check_clauses(clauses)
-    _check(sizes, on, *(clause.condition for clause in clauses))
+    _check_lengths(sizes, on, *(clause.condition for clause in clauses))
     may_match = _may_match(sizes, on, excluded)  # (1)
     raising = on is not None and on.may_raise
     matched, unmatched = (
-        _walked(sizes, [(one.then, one.condition) for one in clauses if one.when is when])
+        _walk_clauses(sizes, [(one.then, one.condition) for one in clauses if one.when is when])
         for when in (When.MATCHED, When.NOT_MATCHED_BY_SOURCE)
     )
     touched = (may_match & matched[0]) | unmatched[0]  # (2)
@@ -235,7 +235,9 @@ def _may_match(sizes: Sizes, on: Condition | None, excluded: np.ndarray | None) 
     return may_match
 
 
-def _walked(sizes: Sizes, clauses: Sequence[tuple[Then, Condition | None]]) -> tuple[np.ndarray, np.ndarray]:
+def _walk_clauses(
+    sizes: Sizes, clauses: Sequence[tuple[Then, Condition | None]]
+) -> tuple[np.ndarray, np.ndarray]:
     """(touched, kept): whether a row may change, and whether a row may be left, or raise, of those that
     go through the clauses: the first whose condition is TRUE decides, and the rows of none stay.
 
@@ -272,7 +274,7 @@ def _rewriting(
     return Rewriting(fates=fates, joined=nothing, whole=nothing if whole is None else whole, sizes=sizes)
 
 
-def _check(sizes: Sizes, *conditions: Condition | None) -> None:
+def _check_lengths(sizes: Sizes, *conditions: Condition | None) -> None:
     for condition in conditions:
         if condition is not None and len(condition.verdicts) != len(sizes):
             raise InputError(

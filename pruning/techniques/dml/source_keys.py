@@ -26,16 +26,16 @@ def may_equal(column: Column, values: Any, *, null_safe: bool = False) -> Expres
     """A condition that is TRUE on each row whose value of the column equals one of the values.
 
     Args:
-        values: As `typed` takes them; NULLs match if `null_safe`.
+        values: As `typed_values` takes them; NULLs match if `null_safe`.
     Raises:
-        InputError: as `typed`.
+        InputError: as `typed_values`.
     """
-    held = typed(column.name, values, column.type)
+    held = typed_values(column.name, values, column.type)
     summary = summarise(column.type, held, bytes_max=_KEYS_BYTES_MAX)
     return summary.condition(column, null_safe=null_safe, terms_max=MEMBERS_MAX)
 
 
-def typed(name: str, values: Any, type_: Type) -> pa.Array:
+def typed_values(name: str, values: Any, type_: Type) -> pa.Array:
     """A key's values in the type of the column; integers that do not fit there equal none of its values.
 
     Raises:
@@ -53,8 +53,8 @@ def typed(name: str, values: Any, type_: Type) -> pa.Array:
         if isinstance(array, pa.ChunkedArray):
             array = pa.concat_arrays(array.chunks)
         if type_.integral and pa.types.is_integer(array.type):
-            return _fitting(array, type_).cast(wanted)
-        if pa.types.is_null(array.type) or _alike(array.type, wanted):
+            return _values_in_range(array, type_).cast(wanted)
+        if pa.types.is_null(array.type) or _is_same_kind(array.type, wanted):
             return array.cast(wanted)
     except OverflowError as error:
         raise InputError(
@@ -69,7 +69,7 @@ def typed(name: str, values: Any, type_: Type) -> pa.Array:
     )
 
 
-def _alike(given: pa.DataType, wanted: pa.DataType) -> bool:
+def _is_same_kind(given: pa.DataType, wanted: pa.DataType) -> bool:
     """Whether a value has the same meaning in both types, however it is stored."""
     kinds: tuple[Callable[[pa.DataType], bool], ...] = (
         pa.types.is_decimal,
@@ -81,7 +81,7 @@ def _alike(given: pa.DataType, wanted: pa.DataType) -> bool:
     return given == wanted or any(kind(given) and kind(wanted) for kind in kinds)
 
 
-def _fitting(array: pa.Array, type_: Type) -> pa.Array:
+def _values_in_range(array: pa.Array, type_: Type) -> pa.Array:
     """The integers that have a place in the type, and the NULLs."""
     assert type_.integer_range is not None
     wide = array.cast(pa.decimal128(_DIGITS_MAX))

@@ -15,10 +15,10 @@ from pruning.errors import InputError
 from pruning.expressions.trees import And, Expression, Literal, Or
 from pruning.expressions.types import BOOLEAN, Type
 from pruning.techniques.join import summary_ranges as ranged
-from pruning.techniques.join.summary_keys import Form, KeySummary, check, summarise
+from pruning.techniques.join.summary_keys import KeySummary, SummaryForm, check_values, summarise
 from pruning.techniques.plan.keys import KeyBounds
 
-__all__ = ["Form", "JoinSummary", "KeySummary", "Parts", "summarise", "summarise_keys"]
+__all__ = ["JoinSummary", "KeySummary", "SummaryForm", "SummaryParts", "summarise", "summarise_keys"]
 
 # More of them are not asked one by one.
 TUPLES_MAX = 100
@@ -46,11 +46,11 @@ class JoinSummary:
     @property
     def byte_count(self) -> int:
         """The bytes of the summaries of the keys, and of the tuples."""
-        tuples = 0 if self.tuples is None else _size(self.tuples)
+        tuples = 0 if self.tuples is None else _tuple_bytes(self.tuples)
         return tuples + sum(key.byte_count for key in self.keys if key is not None)
 
     def merge(self, other: "JoinSummary") -> "JoinSummary":
-        """The summary of two parts of a build side; `Parts` tells when all are merged.
+        """The summary of two parts of a build side; `SummaryParts` tells when all are merged.
 
         Raises:
             InputError: the parts are of other keys, or other comparisons of them.
@@ -59,13 +59,15 @@ class JoinSummary:
             raise InputError("Parts of a build side have the same keys: merge summaries of one join.")
         tuples = None
         if self.tuples is not None and other.tuples is not None:
-            tuples = _few(pa.concat_tables([self.tuples, other.tuples]), self.bytes_max)
+            tuples = _few_tuples(pa.concat_tables([self.tuples, other.tuples]), self.bytes_max)
         pairs = list(zip(self.keys, other.keys, strict=True))
-        share = _share(self.bytes_max, tuples, sum(None not in pair for pair in pairs))
+        share = _bytes_per_key(self.bytes_max, tuples, sum(None not in pair for pair in pairs))
         return replace(
             self,
             keys=tuple(
-                None if one is None or two is None else _resized(one, share).merge(_resized(two, share))
+                None
+                if one is None or two is None
+                else _with_bytes_max(one, share).merge(_with_bytes_max(two, share))
                 for one, two in pairs
             ),
             tuples=tuples,
@@ -91,10 +93,10 @@ class JoinSummary:
         self._check(keys, null_safe)
         if not self.row_count:
             return Literal(False, BOOLEAN)
-        visible = self._visible(keys)
+        visible = self._visible_summaries(keys)
         if self.tuples is not None and len(visible) > 1:
-            return _any([self._condition(row, keys, None) for row in self._rows(visible)])
-        return self._condition(visible, keys, terms_max)
+            return _disjunction([self._conjunction(row, keys, None) for row in self._rows(visible)])
+        return self._conjunction(visible, keys, terms_max)
 
     def excludes(
         self, bounds: Sequence[KeyBounds | None], null_safe: Sequence[bool] | None = None
@@ -115,13 +117,13 @@ class JoinSummary:
             raise InputError("No key has bounds: ask `condition` where the scan sees none of them.")
         if not self.row_count:
             return np.ones(blocks, bool)
-        visible = self._visible(bounds)
-        excluded = self._excluded(visible, bounds, blocks)  # (1)
+        visible = self._visible_summaries(bounds)
+        excluded = self._excluded_blocks(visible, bounds, blocks)  # (1)
         if self.tuples is None or len(visible) < 2:
             return excluded
         by_each = np.ones(blocks, bool)
         for row in self._rows(visible):
-            by_each &= self._excluded(row, bounds, blocks)  # (2)
+            by_each &= self._excluded_blocks(row, bounds, blocks)  # (2)
         return excluded | by_each
 
     def describe(self) -> str:
@@ -132,7 +134,7 @@ class JoinSummary:
         keys = told[0] if len(told) == 1 else "; ".join(f"key {at}: {one}" for at, one in enumerate(told, 1))
         if self.tuples is None:
             return keys
-        return f"exact set of {self.tuples.num_rows:,} tuples, {_size(self.tuples):,} bytes; {keys}"
+        return f"exact set of {self.tuples.num_rows:,} tuples, {_tuple_bytes(self.tuples):,} bytes; {keys}"
 
     def _check(self, keys: Sequence[object], null_safe: Sequence[bool] | None) -> None:
         if len(keys) != len(self.keys):
@@ -140,7 +142,7 @@ class JoinSummary:
         if null_safe is not None and tuple(null_safe) != self.null_safe:
             raise InputError(f"The summary is for null_safe={self.null_safe}, not {tuple(null_safe)}.")
 
-    def _visible(self, keys: Sequence[object]) -> dict[int, KeySummary]:
+    def _visible_summaries(self, keys: Sequence[object]) -> dict[int, KeySummary]:
         """The summaries of the keys that are both summarised and seen, by their ordinals."""
         return {
             at: summary
@@ -151,11 +153,14 @@ class JoinSummary:
     def _rows(self, visible: Mapping[int, KeySummary]) -> Iterator[dict[int, KeySummary]]:
         """Each different tuple of the visible keys, as summaries of one value each."""
         assert self.tuples is not None
-        seen = _distinct(self.tuples.select([str(at) for at in visible]))
+        seen = _distinct_rows(self.tuples.select([str(at) for at in visible]))
         for row in range(seen.num_rows):
-            yield {at: _of_one(summary, seen.column(str(at)), row) for at, summary in visible.items()}
+            yield {
+                at: _single_value_summary(summary, seen.column(str(at)), row)
+                for at, summary in visible.items()
+            }
 
-    def _condition(
+    def _conjunction(
         self, summaries: Mapping[int, KeySummary], keys: Sequence[Expression | None], terms_max: int | None
     ) -> Expression:
         parts = []
@@ -167,7 +172,7 @@ class JoinSummary:
             return Literal(True, BOOLEAN)
         return parts[0] if len(parts) == 1 else And(tuple(parts))
 
-    def _excluded(
+    def _excluded_blocks(
         self, summaries: Mapping[int, KeySummary], bounds: Sequence[KeyBounds | None], blocks: int
     ) -> np.ndarray:
         excluded = np.zeros(blocks, bool)
@@ -196,21 +201,21 @@ def summarise_keys(
         InputError: a column is not of its key's type.
     """
     safe = (False,) * len(types) if null_safe is None else tuple(null_safe)
-    rows = pa.table(dict(zip(_names(types), columns, strict=True)))
-    for name, may_be_null in zip(_names(types), safe, strict=True):
+    rows = pa.table(dict(zip(_column_names(types), columns, strict=True)))
+    for name, may_be_null in zip(_column_names(types), safe, strict=True):
         if not may_be_null:
             rows = rows.filter(pc.is_valid(rows.column(name)))
     known = [at for at, type_ in enumerate(types) if type_.has_bounds]
     for at in known:
-        check(types[at], columns[at])
+        check_values(types[at], columns[at])
     tuples = None
     if len(known) > 1:
         lanes = {str(at): ranged.to_lanes(rows.column(str(at)), types[at]) for at in known}
-        tuples = _few(pa.table(lanes), bytes_max)
-    share = _share(bytes_max, tuples, len(known))
+        tuples = _few_tuples(pa.table(lanes), bytes_max)
+    share = _bytes_per_key(bytes_max, tuples, len(known))
     keys = (
         summarise(type_, rows.column(name), bytes_max=share) if type_.has_bounds else None
-        for name, type_ in zip(_names(types), types, strict=True)
+        for name, type_ in zip(_column_names(types), types, strict=True)
     )
     return JoinSummary(
         keys=tuple(keys), tuples=tuples, null_safe=safe, row_count=rows.num_rows, bytes_max=bytes_max
@@ -218,7 +223,7 @@ def summarise_keys(
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class SummaryParts:
     """The parts of a build side as they are reported, in any order: nothing is told before the last.
 
     Attributes:
@@ -229,7 +234,7 @@ class Parts:
     expected: int
     reported: Mapping[int, JoinSummary] = field(default_factory=dict)
 
-    def observe(self, part: int, summary: JoinSummary) -> "Parts":
+    def observe(self, part: int, summary: JoinSummary) -> "SummaryParts":
         """One more part; of a part that is reported twice, as retries are, the last counts.
 
         Raises:
@@ -249,34 +254,34 @@ class Parts:
         return first
 
 
-def _names(types: Sequence[Type]) -> list[str]:
+def _column_names(types: Sequence[Type]) -> list[str]:
     return [str(at) for at in range(len(types))]
 
 
-def _few(tuples: pa.Table, bytes_max: int) -> pa.Table | None:
+def _few_tuples(tuples: pa.Table, bytes_max: int) -> pa.Table | None:
     """The different tuples, if they are few and need no more than half of the bytes."""
-    distinct = _distinct(tuples)
-    return distinct if distinct.num_rows <= TUPLES_MAX and _size(distinct) <= bytes_max // 2 else None
+    distinct = _distinct_rows(tuples)
+    return distinct if distinct.num_rows <= TUPLES_MAX and _tuple_bytes(distinct) <= bytes_max // 2 else None
 
 
-def _distinct(tuples: pa.Table) -> pa.Table:
+def _distinct_rows(tuples: pa.Table) -> pa.Table:
     return tuples.group_by(tuples.column_names, use_threads=False).aggregate([])
 
 
-def _size(tuples: pa.Table) -> int:
-    return int(sum(ranged.sizes(column.combine_chunks()).sum() for column in tuples.columns))
+def _tuple_bytes(tuples: pa.Table) -> int:
+    return int(sum(ranged.byte_sizes(column.combine_chunks()).sum() for column in tuples.columns))
 
 
-def _share(bytes_max: int, tuples: pa.Table | None, keys: int) -> int:
+def _bytes_per_key(bytes_max: int, tuples: pa.Table | None, keys: int) -> int:
     """What each key may take of what the tuples leave."""
-    return (bytes_max - (0 if tuples is None else _size(tuples))) // max(keys, 1)
+    return (bytes_max - (0 if tuples is None else _tuple_bytes(tuples))) // max(keys, 1)
 
 
-def _resized(key: KeySummary, bytes_max: int) -> KeySummary:
+def _with_bytes_max(key: KeySummary, bytes_max: int) -> KeySummary:
     return replace(key, bytes_max=bytes_max)
 
 
-def _of_one(key: KeySummary, column: pa.ChunkedArray, row: int) -> KeySummary:
+def _single_value_summary(key: KeySummary, column: pa.ChunkedArray, row: int) -> KeySummary:
     """The summary of one value, NULL or NaN, of a key."""
     value = column.slice(row, 1)
     points = ranged.points(value, key.type)
@@ -292,5 +297,5 @@ def _of_one(key: KeySummary, column: pa.ChunkedArray, row: int) -> KeySummary:
     )
 
 
-def _any(conditions: list[Expression]) -> Expression:
+def _disjunction(conditions: list[Expression]) -> Expression:
     return conditions[0] if len(conditions) == 1 else Or(tuple(conditions))

@@ -20,12 +20,12 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _MANY = np.uint64(CANDIDATES_MAX)
 
 
-def suits(type_: Type) -> bool:
+def is_suitable(type_: Type) -> bool:
     """Whether blocks often hold few values of a type: integers, dates, instants; texts if all are one."""
     return type_.integer_range is not None or type_.kind in BYTES
 
 
-def size_for(values: int, bytes_max: int) -> int:
+def filter_bytes(values: int, bytes_max: int) -> int:
     """The bytes of the smallest filter that so many values do not overfill; 0 if it is too large.
 
     It is a power of two times `bloom.BLOCK_BYTES`, so that filters of different sizes can be united.
@@ -35,12 +35,12 @@ def size_for(values: int, bytes_max: int) -> int:
     return size_bytes if size_bytes <= bytes_max else 0
 
 
-def built(values: pa.Array, type_: Type, size_bytes: int) -> bytes:
+def build_filter(values: pa.Array, type_: Type, size_bytes: int) -> bytes:
     """A filter of values: lanes without null and NaN."""
     return bloom.build_filter(_hashes(values, type_), size_bytes)
 
 
-def united(one: bytes, other: bytes, bytes_max: int) -> bytes | None:
+def unite_filters(one: bytes, other: bytes, bytes_max: int) -> bytes | None:
     """A filter that holds what either does, in at most so many bytes; None if it would exclude too little.
 
     Claim     It holds every hash that one of the two holds.
@@ -53,11 +53,11 @@ def united(one: bytes, other: bytes, bytes_max: int) -> bytes | None:
         size_bytes //= 2
     if size_bytes < bloom.BLOCK_BYTES:
         return None
-    words = _folded(one, size_bytes) | _folded(other, size_bytes)
+    words = _fold(one, size_bytes) | _fold(other, size_bytes)
     return words.tobytes() if np.unpackbits(words.view(np.uint8)).mean() <= _FILL_MAX else None
 
 
-def _folded(filter_: bytes, size_bytes: int) -> np.ndarray:
+def _fold(filter_: bytes, size_bytes: int) -> np.ndarray:
     parts = np.frombuffer(filter_, "<u4").reshape(-1, len(filter_) // size_bytes, bloom.BLOCK_BYTES // 4)
     folded: np.ndarray = np.bitwise_or.reduce(parts, axis=1)
     return folded
@@ -70,7 +70,7 @@ def may_hold(filter_: bytes, lower: pa.Array, upper: pa.Array, type_: Type) -> n
     Proof     (1) It has at most `CANDIDATES_MAX` values: `lower`, and those up to `upper`.
               (2) The filter finds none of them, and it finds every value that it was built of.
     """
-    steps = _steps(lower, upper, type_)
+    steps = _step_counts(lower, upper, type_)
     may: np.ndarray = steps >= _MANY
     open_ = np.flatnonzero(~may)
     for step in range(CANDIDATES_MAX):  # (1)
@@ -101,7 +101,7 @@ def _hashes(values: pa.Array, type_: Type) -> np.ndarray:
     return spread
 
 
-def _steps(lower: pa.Array, upper: pa.Array, type_: Type) -> np.ndarray:
+def _step_counts(lower: pa.Array, upper: pa.Array, type_: Type) -> np.ndarray:
     """How many values follow `lower` up to `upper`; many where that cannot be told."""
     if type_.integer_range is None:
         same = pc.equal(lower, upper).to_numpy(zero_copy_only=False)

@@ -34,7 +34,7 @@ from pruning.techniques.join.summary_ranges import Ranges
 from pruning.techniques.plan.keys import KeyBounds
 
 
-class Form(enum.Enum):
+class SummaryForm(enum.Enum):
     """How a summary says which values there are."""
 
     EMPTY = "no value"
@@ -69,17 +69,17 @@ class KeySummary:
     bytes_max: int
 
     @property
-    def form(self) -> Form:
+    def form(self) -> SummaryForm:
         """How it says which values there are."""
         if self.filter is not None:
-            return Form.BLOOM
+            return SummaryForm.BLOOM
         if self.ranges is None:
-            return Form.RANGE
+            return SummaryForm.RANGE
         if not len(self.ranges):
-            return Form.EMPTY
+            return SummaryForm.EMPTY
         if self.exact and self.ranges.single:
-            return Form.EXACT
-        return Form.RANGE if len(self.ranges) == 1 else Form.RANGES
+            return SummaryForm.EXACT
+        return SummaryForm.RANGE if len(self.ranges) == 1 else SummaryForm.RANGES
 
     @property
     def byte_count(self) -> int:
@@ -109,12 +109,12 @@ class KeySummary:
             self,
             ranges=ranges,
             exact=exact,
-            filter=None if exact else _united(self, other, bytes_max // 2),  # (2)
+            filter=None if exact else _merged_filter(self, other, bytes_max // 2),  # (2)
             has_null=self.has_null or other.has_null,
             has_nan=self.has_nan or other.has_nan,
             value_count=len(ranges) if listed and ranges else self.value_count + other.value_count,
             bytes_max=bytes_max,
-        )._fitted()
+        )._within_budget()
 
     def condition(self, key: Expression, *, null_safe: bool, terms_max: int | None = None) -> Expression:
         """What is TRUE of each probe row that may have a partner.
@@ -151,7 +151,7 @@ class KeySummary:
         if self.ranges is not None:
             may &= self.ranges.meets(bounds.lower, bounds.upper)  # (1)
         if self.filter is not None:
-            self._look_up(bounds, may)  # (2)
+            self._apply_filter(bounds, may)  # (2)
         if self.has_nan:
             may |= bounds.may_nan  # (3)
         if null_safe and self.has_null:
@@ -167,32 +167,32 @@ class KeySummary:
         """
         if bounds.type != self.type or self.ranges is None:
             return np.zeros(len(bounds), bool)
-        kept: np.ndarray = bounds.may_value & self.ranges.enclosed(bounds.lower, bounds.upper)
+        kept: np.ndarray = bounds.may_value & self.ranges.encloses(bounds.lower, bounds.upper)
         return kept
 
     def describe(self) -> str:
         """One line for reports."""
         odd = [name for name, has in (("NULL", self.has_null), ("NaN", self.has_nan)) if has]
-        return f"{self._described()}, {self.byte_count:,} bytes{''.join(f', with {name}' for name in odd)}"
+        return f"{self._values_text()}, {self.byte_count:,} bytes{''.join(f', with {name}' for name in odd)}"
 
-    def _described(self) -> str:
-        values = _counted(self.value_count, "value")
+    def _values_text(self) -> str:
+        values = _count_text(self.value_count, "value")
         match self.form:
-            case Form.EMPTY:
+            case SummaryForm.EMPTY:
                 return "no value"
-            case Form.EXACT:
+            case SummaryForm.EXACT:
                 return f"exact set of {values}"
-            case Form.BLOOM:
-                return f"bloom filter of {values} in {self._ranges_described()}"
+            case SummaryForm.BLOOM:
+                return f"bloom filter of {values} in {self._ranges_text()}"
             case _:
-                return f"{self._ranges_described()} of {values}"
+                return f"{self._ranges_text()} of {values}"
 
-    def _ranges_described(self) -> str:
+    def _ranges_text(self) -> str:
         if self.ranges is None:
             return "unknown bounds"
-        return f"{'exact ' if self.exact else ''}{_counted(len(self.ranges), 'range')}"
+        return f"{'exact ' if self.exact else ''}{_count_text(len(self.ranges), 'range')}"
 
-    def _look_up(self, bounds: KeyBounds, may: np.ndarray) -> None:
+    def _apply_filter(self, bounds: KeyBounds, may: np.ndarray) -> None:
         assert self.filter is not None
         known = pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid()).to_numpy(zero_copy_only=False)
         lanes = np.flatnonzero(may & known)
@@ -213,9 +213,9 @@ class KeySummary:
         if self.has_nan:
             members.append(Literal(math.nan, self.type))
         listed: list[Expression] = [In(key, tuple(members))] if members else []
-        return listed + [_between(key, lower, upper) for lower, upper in pairs if lower != upper]
+        return listed + [_between_condition(key, lower, upper) for lower, upper in pairs if lower != upper]
 
-    def _fitted(self) -> "KeySummary":
+    def _within_budget(self) -> "KeySummary":
         """The same in at most `bytes_max` bytes, or less exact.
 
         A filter is made where it needs no more than half of the bytes. It excludes blocks of few values
@@ -233,10 +233,10 @@ class KeySummary:
     def _own_filter(self) -> bytes | None:
         """A filter of all values, if they are known and it suits them."""
         assert self.ranges is not None
-        size_bytes = filters.size_for(len(self.ranges), self.bytes_max // 2)
-        if not (size_bytes and self.ranges.single and filters.suits(self.type)):
+        size_bytes = filters.filter_bytes(len(self.ranges), self.bytes_max // 2)
+        if not (size_bytes and self.ranges.single and filters.is_suitable(self.type)):
             return None
-        return filters.built(self.ranges.lowers, self.type, size_bytes)
+        return filters.build_filter(self.ranges.lowers, self.type, size_bytes)
 
 
 def summarise(type_: Type, values: pa.Array | pa.ChunkedArray, *, bytes_max: int) -> KeySummary:
@@ -251,7 +251,7 @@ def summarise(type_: Type, values: pa.Array | pa.ChunkedArray, *, bytes_max: int
     Raises:
         InputError: the type is not one that can be bounded, or the values are of another.
     """
-    check(type_, values)
+    check_values(type_, values)
     points = ranged.points(values, type_)
     return KeySummary(
         type=type_,
@@ -262,10 +262,47 @@ def summarise(type_: Type, values: pa.Array | pa.ChunkedArray, *, bytes_max: int
         has_nan=type_.floating and bool(pc.any(pc.is_nan(values)).as_py()),
         value_count=len(points),
         bytes_max=bytes_max,
-    )._fitted()
+    )._within_budget()
 
 
-def check(type_: Type, values: pa.Array | pa.ChunkedArray) -> None:
+def summarise_blocks(bounds: KeyBounds, needed: np.ndarray, *, bytes_max: int) -> KeySummary:
+    """What the keys of some blocks can be.
+
+    Claim     It holds each key of a row of these blocks.
+    Premises  `bounds` encloses the rows' keys.
+    Proof     (1) A key that is a value lies in the range of its block; where a block's is not known, in
+              the one of all values.
+              (2) NULL and NaN are said to be there wherever they may be.
+
+    Args:
+        bounds: What is known of the key in each block.
+        needed: The blocks that may give a row, shape (blocks,).
+        bytes_max: What the ranges may take.
+    """
+    valued = pa.array(needed & bounds.may_value)
+    lowers, uppers = bounds.lower.filter(valued), bounds.upper.filter(valued)
+    ranges = None
+    if not lowers.null_count and not uppers.null_count:  # (1)
+        if bounds.type.floating:
+            # Both zeros are one value.
+            lowers, uppers = (pc.add(side, pa.scalar(0, side.type)) for side in (lowers, uppers))
+        sane = pc.less_equal(lowers, uppers)
+        found = Ranges(lowers.filter(sane), uppers.filter(sane))
+        ranges = found.union(Ranges(found.lowers.slice(0, 0), found.uppers.slice(0, 0)))
+        ranges = ranges.within_bytes(bytes_max) if len(ranges) else ranges
+    return KeySummary(
+        type=bounds.type,
+        ranges=ranges,
+        exact=False,
+        filter=None,
+        has_null=bool((needed & bounds.may_null).any()),  # (2)
+        has_nan=bool((needed & bounds.may_nan).any()),
+        value_count=0 if ranges is None else len(ranges),
+        bytes_max=bytes_max,
+    )
+
+
+def check_values(type_: Type, values: pa.Array | pa.ChunkedArray) -> None:
     """Whether values can be summarised as those of a type.
 
     Raises:
@@ -279,7 +316,7 @@ def check(type_: Type, values: pa.Array | pa.ChunkedArray) -> None:
         )
 
 
-def _united(one: KeySummary, other: KeySummary, bytes_max: int) -> bytes | None:
+def _merged_filter(one: KeySummary, other: KeySummary, bytes_max: int) -> bytes | None:
     """A filter of the values of both, if each has one or knows its values."""
     if one.filter is None:
         one, other = other, one
@@ -287,8 +324,8 @@ def _united(one: KeySummary, other: KeySummary, bytes_max: int) -> bytes | None:
         return None
     second = other.filter
     if second is None and other.exact and other.ranges is not None and other.ranges.single:
-        second = filters.built(other.ranges.lowers, other.type, len(one.filter))
-    return None if second is None else filters.united(one.filter, second, bytes_max)
+        second = filters.build_filter(other.ranges.lowers, other.type, len(one.filter))
+    return None if second is None else filters.unite_filters(one.filter, second, bytes_max)
 
 
 def _literals(lanes: pa.Array, type_: Type) -> Iterable[Literal]:
@@ -298,9 +335,9 @@ def _literals(lanes: pa.Array, type_: Type) -> Iterable[Literal]:
     return (Literal(value, type_) for value in values)
 
 
-def _between(key: Expression, lower: Literal, upper: Literal) -> Expression:
+def _between_condition(key: Expression, lower: Literal, upper: Literal) -> Expression:
     return And((Compare(Comparison.AT_LEAST, key, lower), Compare(Comparison.AT_MOST, key, upper)))
 
 
-def _counted(count: int, noun: str) -> str:
+def _count_text(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -42,7 +42,7 @@ class Ranges:
     def byte_count(self) -> int:
         """What they take to ship; ranges of one value each are a list of values."""
         ends = [self.lowers] if self.single else [self.lowers, self.uppers]
-        return int(sum(sizes(lanes).sum() for lanes in ends))
+        return int(sum(byte_sizes(lanes).sum() for lanes in ends))
 
     def meets(self, lower: pa.Array, upper: pa.Array) -> np.ndarray:
         """Whether each [lower, upper] may hold a value of a range; null is unbounded.
@@ -53,13 +53,13 @@ class Ranges:
         """
         if not len(self):
             return np.zeros(len(lower), bool)
-        first = _below(self.uppers, lower)  # (1)
+        first = _counts_below(self.uppers, lower)  # (1)
         begins = self.lowers.take(pa.array(np.minimum(first, len(self) - 1)))
         reached = kernels.unless_excluded(pc.less_equal(begins, upper))  # (2)
         met: np.ndarray = (first < len(self)) & reached.to_numpy(zero_copy_only=False)
         return met
 
-    def enclosed(self, lower: pa.Array, upper: pa.Array) -> np.ndarray:
+    def encloses(self, lower: pa.Array, upper: pa.Array) -> np.ndarray:
         """Whether each [lower, upper] holds all of the ranges; null is unbounded."""
         if not len(self):
             return np.ones(len(lower), bool)
@@ -77,7 +77,7 @@ class Ranges:
         order = np.argsort(starts, kind="stable")
         starts, reached = starts[order], np.maximum.accumulate(ends[order])
         apart = np.flatnonzero(starts[1:] > reached[:-1])
-        return _between_gaps(distinct.take(pa.array(starts)), distinct.take(pa.array(reached)), apart)
+        return _ranges_between_gaps(distinct.take(pa.array(starts)), distinct.take(pa.array(reached)), apart)
 
     def joined(self) -> "Ranges":
         """The same values, integers that follow one another in one range."""
@@ -89,30 +89,32 @@ class Ranges:
 
     def within_bytes(self, bytes_max: int) -> "Ranges | None":
         """Fewer ranges around the same values, the widest gaps kept; None where one range is too large."""
-        ends, begins = sizes(self.uppers), sizes(self.lowers)
-        return self._widest(ends[:-1] + begins[1:], bytes_max - int(ends[-1:].sum() + begins[:1].sum()))
+        ends, begins = byte_sizes(self.uppers), byte_sizes(self.lowers)
+        return self._with_widest_gaps(
+            ends[:-1] + begins[1:], bytes_max - int(ends[-1:].sum() + begins[:1].sum())
+        )
 
     def within_count(self, count_max: int) -> "Ranges":
         """Fewer ranges around the same values, the widest gaps kept; at least one."""
-        kept = self._widest(np.ones(max(len(self) - 1, 0), np.int64), max(count_max, 1) - 1)
+        kept = self._with_widest_gaps(np.ones(max(len(self) - 1, 0), np.int64), max(count_max, 1) - 1)
         assert kept is not None
         return kept
 
-    def _widest(self, costs: np.ndarray, cost_max: int) -> "Ranges | None":
+    def _with_widest_gaps(self, costs: np.ndarray, cost_max: int) -> "Ranges | None":
         """Keeps the widest gaps, as many as may be paid."""
         if cost_max < 0:
             return None
-        order = np.argsort(-self._widths(), kind="stable")
+        order = np.argsort(-self._gap_widths(), kind="stable")
         count = int(np.searchsorted(np.cumsum(costs[order]), cost_max, side="right"))
         return self._keeping(np.sort(order[:count]))
 
     def _keeping(self, gaps: np.ndarray) -> "Ranges":
-        return _between_gaps(self.lowers, self.uppers, gaps)
+        return _ranges_between_gaps(self.lowers, self.uppers, gaps)
 
-    def _widths(self) -> np.ndarray:
+    def _gap_widths(self) -> np.ndarray:
         """How wide the gap after each range but the last is."""
         if pa.types.is_binary(self.lowers.type):
-            return _distances(self.uppers.to_pylist()[:-1], self.lowers.to_pylist()[1:])
+            return _gap_distances(self.uppers.to_pylist()[:-1], self.lowers.to_pylist()[1:])
         ends, begins = self.uppers, self.lowers
         if pa.types.is_decimal(ends.type):
             ends, begins = ends.cast(pa.float64()), begins.cast(pa.float64())
@@ -148,7 +150,7 @@ def ascending(lanes: pa.Array) -> pa.Array:
     return lanes.take(pc.sort_indices(lanes))
 
 
-def sizes(lanes: pa.Array) -> np.ndarray:
+def byte_sizes(lanes: pa.Array) -> np.ndarray:
     """The bytes of each value; of a byte string also where it ends."""
     if pa.types.is_binary(lanes.type):
         lengths: np.ndarray = pc.fill_null(pc.binary_length(lanes), 0).to_numpy().astype(np.int64)
@@ -156,7 +158,7 @@ def sizes(lanes: pa.Array) -> np.ndarray:
     return np.full(len(lanes), lanes.type.bit_width // 8, np.int64)
 
 
-def _between_gaps(lowers: pa.Array, uppers: pa.Array, gaps: np.ndarray) -> Ranges:
+def _ranges_between_gaps(lowers: pa.Array, uppers: pa.Array, gaps: np.ndarray) -> Ranges:
     """The ranges that are left when only the gaps after these positions are."""
     if not len(lowers):
         return Ranges(lowers, uppers)
@@ -164,16 +166,16 @@ def _between_gaps(lowers: pa.Array, uppers: pa.Array, gaps: np.ndarray) -> Range
     return Ranges(lowers.take(pa.array(starts)), uppers.take(pa.array(ends)))
 
 
-def _below(places: pa.Array, bound: pa.Array) -> np.ndarray:
+def _counts_below(places: pa.Array, bound: pa.Array) -> np.ndarray:
     """Per lane, how many places are below the bound; none where it is unknown."""
     if not (pa.types.is_integer(bound.type) or pa.types.is_floating(bound.type)):
-        return _bisected(places, bound)
+        return _bisect(places, bound)
     filled = bound.fill_null(0) if bound.null_count else bound
     counts: np.ndarray = np.searchsorted(places.to_numpy(), filled.to_numpy(), side="left")
     return counts * bound.is_valid().to_numpy(zero_copy_only=False) if bound.null_count else counts
 
 
-def _bisected(places: pa.Array, bound: pa.Array) -> np.ndarray:
+def _bisect(places: pa.Array, bound: pa.Array) -> np.ndarray:
     """A binary search of all lanes at once, for types that numpy does not hold."""
     low, high = np.zeros(len(bound), np.int64), np.full(len(bound), len(places), np.int64)
     for _ in range(len(places).bit_length()):
@@ -186,7 +188,7 @@ def _bisected(places: pa.Array, bound: pa.Array) -> np.ndarray:
     return low
 
 
-def _distances(ends: list[bytes], begins: list[bytes]) -> np.ndarray:
+def _gap_distances(ends: list[bytes], begins: list[bytes]) -> np.ndarray:
     """How far each end is from the beginning after it, by their first bytes that are not all alike."""
     if not ends:
         return np.zeros(0)

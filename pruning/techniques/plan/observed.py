@@ -5,12 +5,13 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-Seen = TypeVar("Seen")
+Observation = TypeVar("Observation")
 
 _NOBODY = -1
+FIRST, GROWTH = 1, 2
 
 
-class Observed(Generic[Seen]):
+class Observations(Generic[Observation]):
     """What was seen of disjoint sets of blocks, and which blocks were read.
 
     Of two observations that share a block, one stands: that of all blocks of the other, else the earlier.
@@ -22,10 +23,10 @@ class Observed(Generic[Seen]):
     def __init__(self, blocks: int) -> None:
         self.read = np.zeros(blocks, bool)
         self._owners = np.full(blocks, _NOBODY)
-        self._parts: dict[int, tuple[np.ndarray, Seen]] = {}
+        self._parts: dict[int, tuple[np.ndarray, Observation]] = {}
         self._next = 0
 
-    def add(self, blocks: np.ndarray, seen: Seen) -> None:
+    def add(self, blocks: np.ndarray, seen: Observation) -> None:
         """These blocks were read, and this is all that was seen of them."""
         blocks = np.unique(np.asarray(blocks, np.int64))
         self.read[blocks] = True
@@ -39,11 +40,19 @@ class Observed(Generic[Seen]):
         self._parts[self._next] = (blocks, seen)
         self._next += 1
 
-    def merge(self, other: "Observed[Seen]") -> None:
+    def merge(self, other: "Observations[Observation]") -> None:
         """What another worker of the same scan saw."""
         for blocks, seen in other._parts.values():
             self.add(blocks, seen)
         self.read |= other.read
 
-    def __iter__(self) -> Iterator[Seen]:
+    def __iter__(self) -> Iterator[Observation]:
         return (seen for _, seen in self._parts.values())
+
+
+def wave_size(read: int, *, first: int = FIRST, growth: float = GROWTH) -> int:
+    """How many blocks to read next after `read` of them; each wave is `growth` times the one before.
+
+    It depends on nothing but how many were read, so that workers who split a wave agree on the next.
+    """
+    return max(1, first + round((growth - 1) * read))

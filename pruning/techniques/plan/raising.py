@@ -33,7 +33,7 @@ from pruning.expressions.types import Kind
 from pruning.rules.families.casts import always_fits
 from pruning.rules.text.like_patterns import parse
 
-_NEVER = (
+_NEVER_RAISING = (
     And | Case | Coalesce | Column | Compare | Contains | Element | EndsWith | In | IsNull | Literal
     | Not | Or | Order | Quantified | StartsWith
 )  # fmt: skip
@@ -41,7 +41,7 @@ _NEVER = (
 _ROUNDING = frozenset({Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY})
 _TIMES = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
 # Of times, those that only read: others leave the range of their type, which raises in some of Spark's modes.
-_READING = frozenset(
+_FIELD_FUNCTIONS = frozenset(
     {
         Function.YEAR,
         Function.QUARTER,
@@ -57,7 +57,7 @@ _READING = frozenset(
         Function.UNIX_TIMESTAMP,
     }
 )
-_DOUBLES = frozenset(
+_DOUBLE_FUNCTIONS = frozenset(
     {
         Function.SIGN,
         Function.SQRT,
@@ -72,19 +72,19 @@ _DOUBLES = frozenset(
         Function.LEAST,
     }
 )
-_SAFE_FUNCTIONS = TEXT_FUNCTIONS | _READING | _DOUBLES
+_SAFE_FUNCTIONS = TEXT_FUNCTIONS | _FIELD_FUNCTIONS | _DOUBLE_FUNCTIONS
 
 
 def may_raise(expression: Expression) -> bool:
     """Whether Spark may raise where it evaluates an expression on some row.
 
     Claim     On no row does an expression raise of which this is False.
-    Proof     Each of its nodes is one of those that `_never` lists: a new kind of node may raise.
+    Proof     Each of its nodes is one of those that `_never_raises` lists: a new kind of node may raise.
     """
-    return not all(map(_never, walk(expression)))
+    return not all(map(_never_raises, walk(expression)))
 
 
-def _never(node: Expression) -> bool:
+def _never_raises(node: Expression) -> bool:
     """Whether a node raises for no values of its operands."""
     match node:
         case Like(_, pattern, escape):
@@ -101,4 +101,4 @@ def _never(node: Expression) -> bool:
         case Call(function, _, _, mode):
             return function in _SAFE_FUNCTIONS or (function in OVERFLOWING and mode is not Mode.ANSI)
         case _:
-            return isinstance(node, _NEVER)
+            return isinstance(node, _NEVER_RAISING)

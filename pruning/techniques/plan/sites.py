@@ -22,7 +22,7 @@ from pruning.expressions.trees import Expression
 
 
 @dataclass(frozen=True, slots=True)
-class LimitPlace:
+class LimitSite:
     """LIMIT without an order: any `wanted` rows of `source`, OFFSET included, are enough."""
 
     source: Plan
@@ -30,7 +30,7 @@ class LimitPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class TopKPlace:
+class TopKSite:
     """The first `wanted` rows of `sort`, OFFSET included."""
 
     sort: Sort
@@ -43,7 +43,7 @@ class TopKPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class JoinPlace:
+class JoinSite:
     """Rows of the probe side without a partner on the build side may be left out of a join."""
 
     join: Join
@@ -87,13 +87,13 @@ _PRUNABLE = {
 }
 
 
-def limits(plan: Plan) -> Iterator[LimitPlace | TopKPlace]:
+def limit_sites(plan: Plan) -> Iterator[LimitSite | TopKSite]:
     """The limits of a plan, from above; what is there only to serve one above is part of that."""
     pending = [plan]
     while pending:
         node = pending.pop()
         if isinstance(node, Limit) and not node.local:
-            place, below = _limit(node)
+            place, below = _limit_site(node)
             if place is not None:
                 yield place
             pending.append(below)
@@ -101,7 +101,7 @@ def limits(plan: Plan) -> Iterator[LimitPlace | TopKPlace]:
             pending.extend(reversed(inputs(node)))
 
 
-def _limit(top: Limit) -> tuple[LimitPlace | TopKPlace | None, Plan]:
+def _limit_site(top: Limit) -> tuple[LimitSite | TopKSite | None, Plan]:
     """What a limit asks for, and the first node below it that is not part of it."""
     wanted, node, source = top.count, top.child, top.child
     known, projected = top.count >= 0, False
@@ -118,20 +118,20 @@ def _limit(top: Limit) -> tuple[LimitPlace | TopKPlace | None, Plan]:
     if not known:
         return None, node
     if isinstance(node, Sort) and node.total and node.items:
-        return TopKPlace(node, wanted), node
-    return LimitPlace(source, wanted), node
+        return TopKSite(node, wanted), node
+    return LimitSite(source, wanted), node
 
 
-def joins(plan: Plan) -> Iterator[JoinPlace]:
+def join_sites(plan: Plan) -> Iterator[JoinSite]:
     """What may be left out on either side of the joins of a plan, from below."""
     for below in inputs(plan):
-        yield from joins(below)
+        yield from join_sites(below)
     if isinstance(plan, Join) and plan.equalities:
         for side in _PRUNABLE[plan.kind]:
-            yield JoinPlace(plan, build_is_left=side == "right")
+            yield JoinSite(plan, build_is_left=side == "right")
 
 
-def restrictive(plan: Plan, filtered: Callable[[Scan], bool]) -> bool:
+def is_restrictive(plan: Plan, filtered: Callable[[Scan], bool]) -> bool:
     """Whether a plan may give fewer keys than its scans hold.
 
     Args:
@@ -142,10 +142,10 @@ def restrictive(plan: Plan, filtered: Callable[[Scan], bool]) -> bool:
         case Scan():
             return filtered(plan)
         case Filter(child) if is_filtered_scan(child):
-            return restrictive(child, filtered)
+            return is_restrictive(child, filtered)
         case Filter() | Limit() | Offset():
             return True
         case Other(()):
             return True
         case _:
-            return any(restrictive(below, filtered) for below in inputs(plan))
+            return any(is_restrictive(below, filtered) for below in inputs(plan))

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from pruning.expressions.types import STORED_BITS, Kind, Type, Value
 from pruning.techniques.plan.keys import KeyBounds
-from pruning.techniques.topk.key_extremes import Ends
+from pruning.techniques.topk.key_extremes import KeyExtremes
 from pruning.techniques.topk.orders import VALUE, SortOrder
 
 
@@ -24,11 +24,11 @@ class Arrangement(enum.Enum):
     EXPECTED = "by the best key that each may hold, each wave down to where the boundary is expected"
 
 
-def lined_up(arrangement: Arrangement, bounds: KeyBounds, order: SortOrder) -> np.ndarray:
+def reading_order(arrangement: Arrangement, bounds: KeyBounds, order: SortOrder) -> np.ndarray:
     """The ordinals of all blocks in reading order."""
     if arrangement is Arrangement.AS_STORED:
         return np.arange(len(bounds))
-    return Ends.best(bounds, order).best_first(order)
+    return KeyExtremes.best(bounds, order).best_first(order)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class Expectations:
         shares = np.ones(len(bounds)) if densities is None else densities
         sides = (bounds.upper, bounds.lower) if order.descending else (bounds.lower, bounds.upper)
         near, far = (order.step * _numbers(side, bounds.type) for side in sides)
-        ranks = Ends.best(bounds, order).ranks * order.step
+        ranks = KeyExtremes.best(bounds, order).ranks * order.step
         best = np.where(np.isnan(near), -math.inf, near)
         best = np.where(ranks == VALUE, best, np.where(ranks < VALUE, -math.inf, math.inf))
         widths, known = np.zeros(len(bounds)), np.isfinite(best) & np.isfinite(far)
@@ -72,7 +72,7 @@ class Expectations:
             widths=widths,
         )
 
-    def wave(self, line: np.ndarray, held: Sequence[Value | None], wanted: int) -> int:
+    def wave_length(self, line: np.ndarray, held: Sequence[Value | None], wanted: int) -> int:
         """After how many blocks of a line `wanted` rows are expected that are better than the next block's.
 
         `held` are the best keys seen so far, in order.

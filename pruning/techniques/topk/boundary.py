@@ -26,7 +26,7 @@ class Boundary:
         min and max, which never bound NaN, may not be told of it unless the key has no NaN.
         """
         if self.value is None:
-            return _beside_null(key, order, ties=ties)
+            return _null_condition(key, order, ties=ties)
         strict, loose = (
             (Comparison.GREATER, Comparison.AT_LEAST)
             if order.descending
@@ -36,23 +36,23 @@ class Boundary:
         return Or((compared, IsNull(key))) if order.nulls_first else compared
 
 
-def _beside_null(key: Expression, order: SortOrder, *, ties: bool) -> Expression:
+def _null_condition(key: Expression, order: SortOrder, *, ties: bool) -> Expression:
     """Nothing is better than a NULL that comes first, and nothing worse than one that comes last."""
     if order.nulls_first:
         return IsNull(key) if ties else Literal(False, BOOLEAN)
     return Literal(True, BOOLEAN) if ties else Not(IsNull(key))
 
 
-def stricter(order: SortOrder, *boundaries: Boundary | None) -> Boundary | None:
+def strictest(order: SortOrder, *boundaries: Boundary | None) -> Boundary | None:
     """The best of the boundaries that there are; of equal ones a held one, then the earlier."""
     strictest = None
     for boundary in boundaries:
-        if boundary is not None and (strictest is None or _stricter(order, boundary, strictest)):
+        if boundary is not None and (strictest is None or _is_stricter(order, boundary, strictest)):
             strictest = boundary
     return strictest
 
 
-def _stricter(order: SortOrder, boundary: Boundary, other: Boundary) -> bool:
-    if order.worse(other.value, boundary.value):
+def _is_stricter(order: SortOrder, boundary: Boundary, other: Boundary) -> bool:
+    if order.is_worse(other.value, boundary.value):
         return True
-    return boundary.held and not other.held and not order.worse(boundary.value, other.value)
+    return boundary.held and not other.held and not order.is_worse(boundary.value, other.value)

@@ -13,7 +13,7 @@ from pruning.techniques.topk.orders import NAN, NULL_ABOVE, NULL_BELOW, VALUE, S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ends:
+class KeyExtremes:
     """A place on the line for each lane.
 
     Attributes:
@@ -29,9 +29,9 @@ class Ends:
     unknown: int
 
     @staticmethod
-    def best(bounds: KeyBounds, order: SortOrder) -> "Ends":
+    def best(bounds: KeyBounds, order: SortOrder) -> "KeyExtremes":
         """The best key that each block may hold; where it holds nothing, worse than any key."""
-        return _ends(bounds, order, high=order.descending)
+        return _key_extremes(bounds, order, high=order.descending)
 
     def signs(self, value: Value | None, order: SortOrder) -> np.ndarray:
         """-1, 0 or 1 as each lane is better than a key, at the same place, or worse; shape (lanes,)."""
@@ -63,12 +63,12 @@ class Ends:
         return bool(value) if self.type.kind is Kind.BOOLEAN else value
 
 
-def known_values(values: pa.Array, type_: Type) -> pa.Array:
+def bounding_values(values: pa.Array, type_: Type) -> pa.Array:
     """Bounds without those that bound nothing."""
     return pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values) if type_.floating else values
 
 
-def _ends(bounds: KeyBounds, order: SortOrder, *, high: bool) -> Ends:
+def _key_extremes(bounds: KeyBounds, order: SortOrder, *, high: bool) -> KeyExtremes:
     line = [
         (NULL_BELOW, bounds.may_null & (order.null_rank == NULL_BELOW)),
         (VALUE, bounds.may_value),
@@ -78,8 +78,8 @@ def _ends(bounds: KeyBounds, order: SortOrder, *, high: bool) -> Ends:
     nothing = NULL_BELOW - 1 if high else NULL_ABOVE + 1
     ranks, held = zip(*(reversed(line) if high else line), strict=True)
     found = np.select(held, ranks, nothing)
-    values = known_values(bounds.upper if high else bounds.lower, bounds.type)
-    return Ends(
+    values = bounding_values(bounds.upper if high else bounds.lower, bounds.type)
+    return KeyExtremes(
         type=bounds.type,
         ranks=found,
         values=pc.if_else(pa.array(found == VALUE), values, pa.scalar(None, values.type)),

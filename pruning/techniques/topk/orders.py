@@ -10,7 +10,7 @@ from pruning.expressions.types import Value
 # Ranks on one line from low to high; NULL is at one end of it.
 NULL_BELOW, VALUE, NAN, NULL_ABOVE = -1, 0, 1, 2
 # A rank, and the value where the rank is VALUE, else 0: tuples ascend as the line does.
-Place: TypeAlias = tuple[int, Value]
+Position: TypeAlias = tuple[int, Value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class SortOrder:
         """1 where what is worse is higher on the line, -1 where it is lower."""
         return -1 if self.descending else 1
 
-    def place(self, value: Value | None) -> Place:
+    def place(self, value: Value | None) -> Position:
         """Where a key is on the line; equal keys are at one place."""
         if value is None:
             return self.null_rank, 0
@@ -41,7 +41,7 @@ class SortOrder:
             return NAN, 0
         return VALUE, value
 
-    def worse(self, value: Value | None, other: Value | None) -> bool:
+    def is_worse(self, value: Value | None, other: Value | None) -> bool:
         """Whether a key comes strictly after another."""
         place, reference = self.place(value), self.place(other)
         return place < reference if self.descending else place > reference

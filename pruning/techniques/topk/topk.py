@@ -7,11 +7,10 @@ import numpy as np
 from pruning.expressions.types import Value
 from pruning.rules.sets.truths import Match
 from pruning.techniques.plan.keys import KeyBounds
-from pruning.techniques.plan.observed import Observed
-from pruning.techniques.plan.waves import FIRST, GROWTH, wave_size
-from pruning.techniques.topk.arrangements import Arrangement, Expectations, lined_up
-from pruning.techniques.topk.boundary import Boundary, stricter
-from pruning.techniques.topk.key_extremes import Ends
+from pruning.techniques.plan.observed import FIRST, GROWTH, Observations, wave_size
+from pruning.techniques.topk.arrangements import Arrangement, Expectations, reading_order
+from pruning.techniques.topk.boundary import Boundary, strictest
+from pruning.techniques.topk.key_extremes import KeyExtremes
 from pruning.techniques.topk.orders import SortOrder
 
 
@@ -55,17 +54,17 @@ class TopK:
         self._keeps_ties, self._distinct = keeps_ties, distinct
         self._start = self._boundary = start
         self._first_wave, self._growth = first_wave, growth
-        self._best = Ends.best(bounds, order)
+        self._best = KeyExtremes.best(bounds, order)
         self._live = (matches != Match.NONE) & (row_counts != 0)
         self._live &= bounds.may_null | bounds.may_nan | bounds.may_value
-        self._line = lined_up(arrangement, bounds, order)
+        self._line = reading_order(arrangement, bounds, order)
         self._expectations = (
             Expectations.of(bounds, row_counts, densities, order)
             if arrangement is Arrangement.EXPECTED
             else None
         )
         self._keys: list[Value | None] = []
-        self._observed: Observed[list[Value | None]] = Observed(len(bounds))
+        self._observed: Observations[list[Value | None]] = Observations(len(bounds))
 
     @property
     def boundary(self) -> Boundary | None:
@@ -108,7 +107,7 @@ class TopK:
             keys: The best `wanted` keys of the rows of the result that they gave, in any order, with
                 duplicates unless `distinct`; all of them where they are fewer.
         """
-        self._observed.add(blocks, self._best_of(keys))
+        self._observed.add(blocks, self._best_keys(keys))
         self._held()
 
     def learn(self, boundary: Boundary) -> None:
@@ -118,7 +117,7 @@ class TopK:
             boundary: Held only if its rows are kept by whoever gives the answer: rows of a worker that may
                 fail are not, and blocks that tie with them are still needed.
         """
-        self._start = stricter(self._order, self._start, boundary)
+        self._start = strictest(self._order, self._start, boundary)
         self._held()
 
     def merge(self, other: "TopK") -> None:
@@ -126,17 +125,17 @@ class TopK:
         self._observed.merge(other._observed)
         self._held()
 
-    def _best_of(self, keys: Iterable[Value | None]) -> list[Value | None]:
+    def _best_keys(self, keys: Iterable[Value | None]) -> list[Value | None]:
         if self._distinct:
             keys = {self._order.place(key): key for key in keys}.values()
         return self._order.best(keys, self._wanted)
 
     def _held(self) -> None:
         """The boundary anew, after something was observed."""
-        self._keys = self._best_of(key for keys in self._observed for key in keys)
+        self._keys = self._best_keys(key for keys in self._observed for key in keys)
         enough = 0 < self._wanted == len(self._keys)
         held = Boundary(self._keys[-1], held=True) if enough else None
-        self._boundary = stricter(self._order, self._start, held)
+        self._boundary = strictest(self._order, self._start, held)
 
     def _wave(self, needed: np.ndarray) -> int:
         size = wave_size(
@@ -144,4 +143,4 @@ class TopK:
         )
         if self._expectations is None:
             return size
-        return max(size, self._expectations.wave(needed, self._keys, self._wanted))
+        return max(size, self._expectations.wave_length(needed, self._keys, self._wanted))

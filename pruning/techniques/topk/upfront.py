@@ -11,11 +11,11 @@ import pyarrow.compute as pc
 from pruning.rules.sets.truths import Match
 from pruning.techniques.plan.keys import KeyBounds
 from pruning.techniques.topk.boundary import Boundary
-from pruning.techniques.topk.key_extremes import Ends, known_values
+from pruning.techniques.topk.key_extremes import KeyExtremes, bounding_values
 from pruning.techniques.topk.orders import NAN, VALUE, SortOrder
 
 
-def by_maxima(
+def boundary_by_maxima(
     bounds: KeyBounds,
     matches: np.ndarray,
     row_counts: np.ndarray,
@@ -35,25 +35,25 @@ def by_maxima(
     best, exact = (
         (bounds.upper, bounds.upper_exact) if order.descending else (bounds.lower, bounds.lower_exact)
     )
-    best = known_values(best, bounds.type)
-    attained = sure & exact & bounds.may_value & _valid(best)
+    best = bounding_values(best, bounds.type)
+    attained = sure & exact & bounds.may_value & _is_valid(best)
     counted = [sure & (bounds.null_counts > 0), sure & (bounds.nan_counts > 0), attained]
-    return _reached(bounds, order, wanted, values=best, counts=counted, distinct=distinct)
+    return _wanted_boundary(bounds, order, wanted, values=best, counts=counted, distinct=distinct)
 
 
-def by_counts(
+def boundary_by_counts(
     bounds: KeyBounds, matches: np.ndarray, row_counts: np.ndarray, order: SortOrder, wanted: int
 ) -> Boundary | None:
     """The best key that `wanted` rows are sure not to be worse than; None where too few are known.
 
     Claim     `wanted` rows have the boundary's key or a better one.
-    Premises  As for `by_maxima`; and rows are what is counted, no GROUP BY.
+    Premises  As for `boundary_by_maxima`; and rows are what is counted, no GROUP BY.
     Proof     A row that is neither NULL nor NaN is at least as good as the block's worst bound. So is a NULL
               that comes first, and NaN where they are best; where they are worse and their number is not
               known, no row is sure.
     """
     rows = np.where(matches == Match.ALL, np.maximum(row_counts, 0), 0)
-    worst = known_values(bounds.lower if order.descending else bounds.upper, bounds.type)
+    worst = bounding_values(bounds.lower if order.descending else bounds.upper, bounds.type)
     nulls = np.minimum(np.maximum(bounds.null_counts, 0), rows)
     nans = np.minimum(np.maximum(bounds.nan_counts, 0), rows)
     unsure = np.zeros(len(bounds), bool)
@@ -61,16 +61,16 @@ def by_counts(
         unsure |= bounds.may_null & (bounds.null_counts < 0)
     if not order.descending:
         unsure |= bounds.may_nan & (bounds.nan_counts < 0)
-    values = np.where(unsure | ~_valid(worst), 0, np.maximum(rows - nulls - nans, 0))
-    return _reached(bounds, order, wanted, values=worst, counts=[nulls, nans, values], distinct=False)
+    values = np.where(unsure | ~_is_valid(worst), 0, np.maximum(rows - nulls - nans, 0))
+    return _wanted_boundary(bounds, order, wanted, values=worst, counts=[nulls, nans, values], distinct=False)
 
 
-def _valid(values: pa.Array) -> np.ndarray:
+def _is_valid(values: pa.Array) -> np.ndarray:
     valid: np.ndarray = values.is_valid().to_numpy(zero_copy_only=False)
     return valid
 
 
-def _reached(
+def _wanted_boundary(
     bounds: KeyBounds,
     order: SortOrder,
     wanted: int,
@@ -83,7 +83,7 @@ def _reached(
     if wanted <= 0:
         return None
     blocks = len(bounds)
-    ends = Ends(
+    ends = KeyExtremes(
         type=bounds.type,
         ranks=np.repeat([order.null_rank, NAN, VALUE], blocks),
         values=pa.concat_arrays([pa.nulls(2 * blocks, values.type), values]),
@@ -93,14 +93,14 @@ def _reached(
     line = ends.best_first(order)
     line = line[rows[line] > 0]
     if distinct:
-        line = line[_first_of_equals(ends, line)]
+        line = line[_is_first_of_equals(ends, line)]
     reached = np.cumsum(rows[line])
     if not len(line) or reached[-1] < wanted:
         return None
     return Boundary(ends.key(int(line[np.searchsorted(reached, wanted)])), held=False)
 
 
-def _first_of_equals(ends: Ends, line: np.ndarray) -> np.ndarray:
+def _is_first_of_equals(ends: KeyExtremes, line: np.ndarray) -> np.ndarray:
     """Whether each lane of a sorted line is at another place than the one before it."""
     first = np.ones(len(line), bool)
     ranks, values = ends.ranks[line], ends.values.take(pa.array(line))

@@ -1,0 +1,104 @@
+"""The scan set of a table: its row groups, and which of them a scan still has to read."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pruning.expressions.traversal import columns
+from pruning.expressions.trees import Expression
+from pruning.metadata.table.memberships import indexed_columns
+from pruning.rules.sets.truths import Match
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScanSet:
+    """The row groups of a table and those of them that are still to be read.
+
+    A scan set is made when the footers are read, and it never changes: a technique that excludes blocks
+    gets a smaller one.
+
+    Attributes:
+        metadata: The block metadata of the row groups, of the columns that Spark reads as they are stored.
+        failures: A sentence about each file whose footer could not be read, by the file.
+        verdicts: The verdicts of the scan's own filter; shape (blocks,).
+        keep: True for the blocks that may hold a needed row; shape (blocks,).
+        file_of_block: The index of each block's file in the table's files; shape (blocks,).
+        unknown_files: True for the files that are read without a known block; shape (files,).
+        chosen_files: True for the files that may be read; shape (files,); None where all may.
+    """
+
+    metadata: pa.Table
+    failures: dict[str, str]
+    verdicts: np.ndarray
+    keep: np.ndarray
+    file_of_block: np.ndarray
+    unknown_files: np.ndarray
+    chosen_files: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        for mask in (self.verdicts, self.keep, self.file_of_block, self.unknown_files):
+            mask.setflags(write=False)
+
+    @property
+    def is_complete(self) -> bool:
+        """True if every footer could be read, so that no row is unaccounted for."""
+        return not self.failures
+
+    @property
+    def matches(self) -> np.ndarray:
+        """The verdict on each block that is still to be read, NONE for the others; shape (blocks,)."""
+        return np.where(self.keep, self.verdicts, np.int8(Match.NONE))
+
+    @property
+    def row_counts(self) -> np.ndarray:
+        """The live rows of each block; shape (blocks,)."""
+        counts: np.ndarray = self.metadata.column("row_count").to_numpy()
+        return counts
+
+    @property
+    def rows_kept(self) -> int:
+        """The live rows of the blocks that are still to be read."""
+        return int(self.row_counts[self.keep].sum())
+
+    @property
+    def bytes_kept(self) -> int:
+        """The compressed bytes of the blocks that are still to be read."""
+        return self.bytes_of(self.keep)
+
+    @property
+    def kept_files(self) -> np.ndarray:
+        """True for the files that are still to be read; shape (files,)."""
+        kept = self.unknown_files.copy()
+        kept[self.file_of_block[self.keep]] = True
+        return kept if self.chosen_files is None else kept & self.chosen_files
+
+    def bytes_of(self, blocks: np.ndarray) -> int:
+        """Return the compressed bytes of some blocks, a mask of shape (blocks,)."""
+        return pc.sum(self.metadata.column("byte_count").filter(pa.array(blocks))).as_py() or 0
+
+    def is_indexed(self, expression: Expression) -> bool:
+        """Tell whether metadata beyond bounds exists for the values of a column that an expression names."""
+        return not indexed_columns(self.metadata).isdisjoint(columns(expression))
+
+    def with_blocks(self, needed: np.ndarray) -> "ScanSet":
+        """Return the scan set without the blocks that a mask of shape (blocks,) excludes."""
+        return replace(self, keep=self.keep & needed)
+
+    def with_files(self, files: np.ndarray) -> "ScanSet":
+        """Return the scan set of those files alone that a mask of shape (files,) chooses."""
+        return replace(self, keep=self.keep & files[self.file_of_block], chosen_files=files)
+
+    def widened_to(self, files: np.ndarray) -> "ScanSet":
+        """Return the scan set of every block of the files that a mask of shape (files,) chooses."""
+        return replace(
+            self,
+            keep=files[self.file_of_block],
+            chosen_files=files,
+            unknown_files=self.unknown_files | files,
+        )
+
+    def with_all_blocks(self) -> "ScanSet":
+        """Return the scan set from which no technique has excluded a block yet."""
+        return replace(self, keep=np.ones(len(self.keep), bool), chosen_files=None)
