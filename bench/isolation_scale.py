@@ -35,7 +35,7 @@ from rich.table import Table
 
 from oracles import isolation
 from oracles.isolation.columns import Columns
-from oracles.isolation.cycles import closing
+from oracles.isolation.cycles import closing_transactions
 from oracles.isolation.edges import edges
 from oracles.isolation.files import entries
 from oracles.isolation.parquet_rows import table_of
@@ -84,7 +84,7 @@ def singles(path: Path) -> dict[str, Any]:
     graph = edges(known, literal=False)
     found: dict[str, Any] = {"edges": len(graph)}
     with timed(found, "search"):
-        readers, searches, unknown = closing(graph, len(known.transactions), known.end)
+        readers, searches, unknown = closing_transactions(graph, len(known.transactions), known.end)
     return {**found, "readers": len(readers), "searches": searches, "unknown": unknown}
 
 

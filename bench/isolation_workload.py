@@ -105,7 +105,7 @@ def _columns(
         subject=subjects.ravel(),
         lists=Lists.by_length(lengths.ravel(), numbers[sources.ravel()]),
         object_of=kept,
-        orders=Lists.grouped(kept, np.arange(len(kept)), everything),
+        orders=Lists.by_owner(kept, np.arange(len(kept)), everything),
         domains=Lists.of([]),
         matching=Lists.of([]),
         objects=range(everything),

@@ -26,7 +26,7 @@ from museum_releases import CURRENT, RELEASES, Release
 from rich.console import Console
 from rich.table import Table
 
-from oracles.answers.contradictions import Verdict
+from oracles.answers.contradictions import Discrepancy
 from skipproof.stand.hunt.examining import QuestionResult, Write, examine
 from skipproof.stand.hunt.hunting import Finding, Hunt, Limits, capabilities, hunt
 from skipproof.stand.hunt.writing import available_writers, make_write
@@ -144,7 +144,7 @@ def in_area(found: frozenset[str], traits: Sequence[Sequence[str]]) -> bool:
 
     Early ones raise wherever they were not finished.
     """
-    if any(trait.endswith(f": {Verdict.RAISED.value}") for trait in found):
+    if any(trait.endswith(f": {Discrepancy.RAISED.value}") for trait in found):
         return False
     areas = {trait.partition(":")[0] for trait in found if ": " in trait}
     return all((found | areas).intersection(either) for either in traits)

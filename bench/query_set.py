@@ -25,7 +25,7 @@ from rich.table import Table
 
 import pruning
 from oracles.answers.frames import session
-from oracles.answers.whole_queries import everything, file_frames, judged, views
+from oracles.answers.whole_queries import file_frames, judge_answer, temporary_views, unlimited_rows
 from skipproof.sessions import spark_session
 from strategies.queries.committed_queries import PATH, encode_query, read_queries, write_queries
 from strategies.queries.drawing import queries
@@ -109,12 +109,12 @@ def run(spark: SparkSession, cases: Iterator[Query]) -> Tally:
     tally = Tally()
     for query in cases:
         with tempfile.TemporaryDirectory() as directory:
-            expected = everything(spark, query)
-            with views(spark, file_frames(spark, query, Path(directory))):
+            expected = unlimited_rows(spark, query)
+            with temporary_views(spark, file_frames(spark, query, Path(directory))):
                 frame = spark.sql(query.sql)
                 pruned = pruning.prune(frame)
                 report = pruning.explain(pruned)
-                judgement = judged(query, frame, pruned.collect(), expected)
+                judgement = judge_answer(query, frame, pruned.collect(), expected)
         acted = {
             removal.technique
             for scan in report.scans

@@ -29,7 +29,7 @@ from rich.progress import track
 from rich.table import Table as Grid
 
 from oracles.answers.unpruned import Raises, matches_per_block
-from oracles.optimum.domains import Known
+from oracles.optimum.domains import CellFacts
 from oracles.optimum.optimum import Answer, Judge, Optimum
 from oracles.optimum.reachability import Row
 from oracles.optimum.witnesses import WitnessJudge
@@ -61,7 +61,7 @@ class Pair:
     """A predicate, what is known of a block, the rules' verdict and the optimum."""
 
     predicate: Expression
-    known: dict[str, Known]
+    known: dict[str, CellFacts]
     verdict: Match
     optimum: Optimum
     blamed: Expression | None = None
@@ -167,7 +167,7 @@ class AnyJudge(Protocol):
     def expression(self) -> Expression:
         """The predicate."""
 
-    def optimum(self, known: Mapping[str, Known], *, hints: Iterable[Row] = ()) -> Optimum:
+    def optimum(self, known: Mapping[str, CellFacts], *, hints: Iterable[Row] = ()) -> Optimum:
         """Which truth values rows within the bounds can give."""
 
 
@@ -227,7 +227,7 @@ def _boolean_parts(node: Expression) -> Iterator[Expression]:
             yield from _boolean_parts(child)
 
 
-def _loose(judge: AnyJudge, known: dict[str, Known], metadata: pa.Table) -> bool:
+def _loose(judge: AnyJudge, known: dict[str, CellFacts], metadata: pa.Table) -> bool:
     part = judge.expression
     best = judge.optimum({name: known[name] for name in columns(part)})
     asked = ((part, best.true), (Not(part), best.false), (IsNull(part), best.null))
@@ -266,11 +266,11 @@ def compared_with_spark(path: Path, every: int, console: Console) -> int:
     return faults
 
 
-def known_of(table: Table, block: BlockFacts, predicate: Expression) -> dict[str, Known]:
+def known_of(table: Table, block: BlockFacts, predicate: Expression) -> dict[str, CellFacts]:
     """What a block's metadata tells of each column of a predicate, as the optimum takes it."""
     names = columns(predicate)
     return {
-        column.name: Known.of_counts(
+        column.name: CellFacts.of_counts(
             column.type,
             lower=facts.lower,
             upper=facts.upper,
@@ -284,7 +284,11 @@ def known_of(table: Table, block: BlockFacts, predicate: Expression) -> dict[str
 
 
 def _pair(
-    known: dict[str, Known], verdict: Match, judge: AnyJudge, seen: dict[str, Optimum], hints: Iterable[Row]
+    known: dict[str, CellFacts],
+    verdict: Match,
+    judge: AnyJudge,
+    seen: dict[str, Optimum],
+    hints: Iterable[Row],
 ) -> Pair:
     key = repr(known)
     if key not in seen:

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from dynamic_tables.bags.bag_backend import BagBackend
-from dynamic_tables.bags.changes import Moved, net
-from dynamic_tables.bags.operators import KERNELS, Kernel, Pairs, exploded, windowed
+from dynamic_tables.bags.changes import RowChanges, net
+from dynamic_tables.bags.operators import KERNELS, Kernel, Pairs, explode_kernel, window_kernel
 from dynamic_tables.maintenance.algebra import (
     Distinct,
     Explode,
@@ -26,7 +26,7 @@ from dynamic_tables.maintenance.differentiation import (
     Rule,
     inner_join,
     join,
-    netted,
+    net_changes,
     outer_join,
     textbook_inner_join,
 )
@@ -34,15 +34,15 @@ from dynamic_tables.maintenance.differentiation import distinct as distinct_rule
 from dynamic_tables.maintenance.differentiation import group as group_rule
 from dynamic_tables.maintenance.differentiation import window as window_rule
 from dynamic_tables.maintenance.plans import (
+    AffectedRows,
+    ChangedKeys,
+    ChangedPairs,
     Changes,
+    DeltaJoin,
     Derivative,
-    Keys,
     Linear,
-    Met,
     Moment,
-    Paired,
-    Recomputed,
-    Restricted,
+    Recomputation,
     Snapshot,
     Sum,
 )
@@ -67,8 +67,8 @@ def pairs_at(left: Moment, right: Moment) -> Callable[[Join], Changes]:
     def rule(relation: Join) -> Changes:
         return Sum(
             (
-                Paired(relation, netted(relation.left), Snapshot(relation.right, right)),
-                Paired(relation, Snapshot(relation.left, left), netted(relation.right)),
+                DeltaJoin(relation, net_changes(relation.left), Snapshot(relation.right, right)),
+                DeltaJoin(relation, Snapshot(relation.left, left), net_changes(relation.right)),
             )
         )
 
@@ -77,13 +77,13 @@ def pairs_at(left: Moment, right: Moment) -> Callable[[Join], Changes]:
 
 def left_changes_alone(relation: Join) -> Changes:
     """dL x R1, as if the right side never changed."""
-    return Paired(relation, netted(relation.left), Snapshot(relation.right, Moment.AFTER))
+    return DeltaJoin(relation, net_changes(relation.left), Snapshot(relation.right, Moment.AFTER))
 
 
 def deletions_after(relation: Join) -> Changes:
     """The inner join with rows that went paired with what there is."""
     plan = inner_join(relation)
-    assert isinstance(plan, Met)
+    assert isinstance(plan, ChangedPairs)
     return replace(plan, before=plan.after)
 
 
@@ -92,53 +92,53 @@ def not_consolidated(relation: Join) -> Changes:
     left, right = relation.left, relation.right
     return Sum(
         (
-            Paired(relation, Derivative(left), Snapshot(right, Moment.AFTER)),
-            Paired(relation, Snapshot(left, Moment.BEFORE), Derivative(right)),
+            DeltaJoin(relation, Derivative(left), Snapshot(right, Moment.AFTER)),
+            DeltaJoin(relation, Snapshot(left, Moment.BEFORE), Derivative(right)),
         )
     )
 
 
-def recomputed(rule: Rule, change: Callable[[Recomputed], Changes]) -> Rule:
+def recomputed(rule: Rule, change: Callable[[Recomputation], Changes]) -> Rule:
     """A rule by affected keys with something changed; where it gives another plan it stays."""
 
     def run(relation: Any) -> Changes:
         plan = rule(relation)
-        return change(plan) if isinstance(plan, Recomputed) else plan
+        return change(plan) if isinstance(plan, Recomputation) else plan
 
     return run
 
 
-def without_before(plan: Recomputed) -> Changes:
+def without_before(plan: Recomputation) -> Changes:
     """Only what comes."""
     return replace(plan, before=())
 
 
-def without_after(plan: Recomputed) -> Changes:
+def without_after(plan: Recomputation) -> Changes:
     """Only what goes."""
     return replace(plan, after=())
 
 
-def all_after(plan: Recomputed) -> Changes:
+def all_after(plan: Recomputation) -> Changes:
     """What goes computed from the rows as they are."""
     return replace(plan, before=plan.after)
 
 
-def nulls_dropped(plan: Recomputed) -> Changes:
+def nulls_dropped(plan: Recomputation) -> Changes:
     """Keys compared by =, which is never true of NULL."""
     return replace(plan, before=null_less(plan.before), after=null_less(plan.after))
 
 
-def null_less(rows: tuple[Restricted, ...]) -> tuple[Restricted, ...]:
+def null_less(rows: tuple[AffectedRows, ...]) -> tuple[AffectedRows, ...]:
     """Restrictions that take no row whose key has a NULL."""
     return tuple(replace(one, nulls_of=NOTHING) for one in rows)
 
 
-def keys_of_left(plan: Recomputed) -> Changes:
+def keys_of_left(plan: Recomputation) -> Changes:
     """The affected keys of an outer join taken from its left side alone."""
     among = plan.before[0].among
-    left = Keys(among.changes[:1], among.expressions[:1])
+    left = ChangedKeys(among.changes[:1], among.expressions[:1])
 
-    def restricted(rows: tuple[Restricted, ...]) -> tuple[Restricted, ...]:
+    def restricted(rows: tuple[AffectedRows, ...]) -> tuple[AffectedRows, ...]:
         return tuple(replace(one, among=left) for one in rows)
 
     return replace(plan, before=restricted(plan.before), after=restricted(plan.after))
@@ -156,13 +156,13 @@ def without_branch(relation: UnionAll) -> Kernel:
 
 def without_ordinal(relation: Explode) -> Kernel:
     """An explode whose rows keep the id of the row they are of."""
-    kernel = exploded(relation)
+    kernel = explode_kernel(relation)
     return lambda rows: [(row_id.partition(":")[2], row) for row_id, row in kernel(rows)]
 
 
 def ties_as_they_come(relation: Window) -> Kernel:
     """A window whose ties are in the order in which rows happen to be."""
-    kernel = windowed(relation)
+    kernel = window_kernel(relation)
 
     def run(rows: Pairs) -> Pairs:
         ids = [row_id for row_id, _ in rows]
@@ -172,12 +172,12 @@ def ties_as_they_come(relation: Window) -> Kernel:
     return run
 
 
-def not_netted(moved: Moved, exact: Callable[[Row], Hashable]) -> Moved:
+def not_netted(moved: RowChanges, exact: Callable[[Row], Hashable]) -> RowChanges:
     """Changes as they are."""
     return moved
 
 
-def netted_by_id(moved: Moved, exact: Callable[[Row], Hashable]) -> Moved:
+def netted_by_id(moved: RowChanges, exact: Callable[[Row], Hashable]) -> RowChanges:
     """Changes without those of ids that go and come, whatever they hold: updates are lost."""
     gone, come = moved
     both = {row_id for row_id, _ in gone} & {row_id for row_id, _ in come}
@@ -185,7 +185,7 @@ def netted_by_id(moved: Moved, exact: Callable[[Row], Hashable]) -> Moved:
     return left[0], left[1]
 
 
-def netted_as_maps(moved: Moved, exact: Callable[[Row], Hashable]) -> Moved:
+def netted_as_maps(moved: RowChanges, exact: Callable[[Row], Hashable]) -> RowChanges:
     """Changes of which there is one of each id and action: the last, where a join made several."""
     gone, come = map(dict, moved)
     return net((gone.items(), come.items()), exact)

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from dynamic_tables.catalog.entities import Entity, Kind, State
-from dynamic_tables.refreshes.actions import Plan, RefreshFailed, Staged
+from dynamic_tables.catalog.entities import Entity, EntityKind, State
+from dynamic_tables.refreshes.actions import RefreshFailed, RefreshPlan, StagedRefresh
 from dynamic_tables.refreshes.engine import Engine, stamp
 from dynamic_tables.scheduling.events import Fault
 from dynamic_tables.scheduling.scheduler import TICK_US
 from dynamic_tables.storage.clock import Clock, Timestamp
-from dynamic_tables.storage.frontiers import Consumed, Dependencies, Frontier, TableId
+from dynamic_tables.storage.frontiers import Dependencies, Frontier, SourceVersion, TableId
 from dynamic_tables.storage.versions import NoVersion, Purged, Version
 from dynamic_tables.values.changes import Delta
 
@@ -19,7 +19,7 @@ class NewestOfBases(Engine):
     """Base tables are read as they are now."""
 
     def _version(self, entity: Entity, source: TableId, data_us: int) -> Version:
-        if entity.kind is Kind.TABLE:
+        if entity.kind is EntityKind.TABLE:
             return self._tables[source].latest
         return super()._version(entity, source, data_us)
 
@@ -28,14 +28,14 @@ class ByCommitTime(Engine):
     """Dynamic tables are read as of a time."""
 
     def _version(self, entity: Entity, source: TableId, data_us: int) -> Version:
-        return super()._version(replace(entity, kind=Kind.TABLE), source, data_us)
+        return super()._version(replace(entity, kind=EntityKind.TABLE), source, data_us)
 
 
 class OpenEnd(Engine):
     """A commit of the very microsecond is not seen."""
 
     def _version(self, entity: Entity, source: TableId, data_us: int) -> Version:
-        if entity.kind is Kind.TABLE:
+        if entity.kind is EntityKind.TABLE:
             return super()._version(entity, source, data_us - 1)
         return super()._version(entity, source, data_us)
 
@@ -55,14 +55,14 @@ class UnseenReads(Engine):
 class FrontierFirst(Engine):
     """The frontier moves when a refresh begins."""
 
-    def begin(self, table_id: TableId, data_us: int, *, now_us: int) -> Plan:
+    def begin(self, table_id: TableId, data_us: int, *, now_us: int) -> RefreshPlan:
         plan = super().begin(table_id, data_us, now_us=now_us)
         table = self._tables[table_id]
         if plan.base is not None:
             table.frontier = Frontier(data_us, plan.base.committed, plan.versions, plan.dependencies)
         return plan
 
-    def commit(self, staged: Staged, *, clock: Clock, wall_us: int, now_us: int) -> bool:
+    def commit(self, staged: StagedRefresh, *, clock: Clock, wall_us: int, now_us: int) -> bool:
         table = self._tables[staged.plan.table]
         if table.frontier is not None and table.frontier.data_us == staged.plan.data_us:
             table.frontier = staged.plan.base
@@ -72,14 +72,14 @@ class FrontierFirst(Engine):
 class SkipLosesAnInterval(Engine):
     """Changes are those of one period."""
 
-    def _incremental(self, plan: Plan) -> Delta:
+    def _incremental(self, plan: RefreshPlan) -> Delta:
         assert plan.base is not None, "the first refresh is not incremental"
         begins = {
             source: self._since(source, old, plan.data_us) for source, old in plan.base.versions.items()
         }
         return super()._incremental(plan._replace(base=plan.base._replace(versions=begins)))
 
-    def _since(self, source: TableId, old: Consumed, data_us: int) -> Consumed:
+    def _since(self, source: TableId, old: SourceVersion, data_us: int) -> SourceVersion:
         table = self._tables[source]
         try:
             return max(old, table.as_of(data_us - TICK_US).consumed) if table.frontier is None else old
@@ -90,9 +90,9 @@ class SkipLosesAnInterval(Engine):
 class PurgeUnseen(Engine):
     """Changes that are not retained are none."""
 
-    def _changed(self, base: Frontier, versions: Mapping[TableId, Consumed]) -> tuple[bool, int]:
+    def _count_changes(self, base: Frontier, versions: Mapping[TableId, SourceVersion]) -> tuple[bool, int]:
         try:
-            return super()._changed(base, versions)
+            return super()._count_changes(base, versions)
         except Purged:
             return False, 0
 
@@ -118,23 +118,23 @@ class ReplaceUnseen(Engine):
 class FewAreNone(Engine):
     """One changed row is none."""
 
-    def _changed(self, base: Frontier, versions: Mapping[TableId, Consumed]) -> tuple[bool, int]:
-        changed, count = super()._changed(base, versions)
+    def _count_changes(self, base: Frontier, versions: Mapping[TableId, SourceVersion]) -> tuple[bool, int]:
+        changed, count = super()._count_changes(base, versions)
         return changed and count > 1, count
 
 
 class VersionsAreChanges(Engine):
     """A new version is a change."""
 
-    def _changed(self, base: Frontier, versions: Mapping[TableId, Consumed]) -> tuple[bool, int]:
-        _, count = super()._changed(base, versions)
+    def _count_changes(self, base: Frontier, versions: Mapping[TableId, SourceVersion]) -> tuple[bool, int]:
+        _, count = super()._count_changes(base, versions)
         return any(base.versions[source] != consumed for source, consumed in versions.items()), count
 
 
 class AppliedTwice(Engine):
     """A commit that comes twice is done twice."""
 
-    def commit(self, staged: Staged, *, clock: Clock, wall_us: int, now_us: int) -> bool:
+    def commit(self, staged: StagedRefresh, *, clock: Clock, wall_us: int, now_us: int) -> bool:
         table = self._tables[staged.plan.table]
         if table.frontier is not None and table.frontier.data_us == staged.plan.data_us:
             table.commit(stamp(clock, wall_us, (table,)), staged.changes)
@@ -145,30 +145,30 @@ class AppliedTwice(Engine):
 class Torn(Engine):
     """Contents come before their frontier."""
 
-    def compute(self, plan: Plan) -> Staged:
+    def compute(self, plan: RefreshPlan) -> StagedRefresh:
         staged = super().compute(plan)
         table = self._tables[plan.table]
         if staged.changes and plan.base is not None:
-            late = table.latest.committed
+            late = table.latest.commit_time
             table.commit(Timestamp(max(late.physical_us, table.read_us) + 1, 0, late.node), staged.changes)
-            return Staged(plan, ())
+            return StagedRefresh(plan, ())
         return staged
 
 
 class LastWriterWins(Engine):
     """A refresh of an old frontier is committed."""
 
-    def _require_base(self, plan: Plan) -> None:
+    def _require_base(self, plan: RefreshPlan) -> None:
         if not self._overtaken(plan):
             super()._require_base(plan)
 
-    def commit(self, staged: Staged, *, clock: Clock, wall_us: int, now_us: int) -> bool:
+    def commit(self, staged: StagedRefresh, *, clock: Clock, wall_us: int, now_us: int) -> bool:
         if self._overtaken(staged.plan):
             self._tables[staged.plan.table].frontier = None
-            staged = Staged(staged.plan._replace(base=None), staged.changes)
+            staged = StagedRefresh(staged.plan._replace(base=None), staged.changes)
         return super().commit(staged, clock=clock, wall_us=wall_us, now_us=now_us)
 
-    def _overtaken(self, plan: Plan) -> bool:
+    def _overtaken(self, plan: RefreshPlan) -> bool:
         """By a refresh to another timestamp."""
         table = self._tables[plan.table]
         try:
@@ -189,7 +189,7 @@ class ColumnsByPlace(Engine):
 class IntervalOfOneNumber(Engine):
     """All intervals begin at the newest."""
 
-    def _incremental(self, plan: Plan) -> Delta:
+    def _incremental(self, plan: RefreshPlan) -> Delta:
         assert plan.base is not None, "the first refresh is not incremental"
         newest = max(consumed.committed for consumed in plan.base.versions.values())
         begins = {}
@@ -204,10 +204,10 @@ class IntervalOfOneNumber(Engine):
 class ErrorsAreEmpty(Engine):
     """A query that fails changes nothing."""
 
-    def compute(self, plan: Plan) -> Staged:
+    def compute(self, plan: RefreshPlan) -> StagedRefresh:
         try:
             return super().compute(plan)
         except RefreshFailed as error:
             if error.fault is not Fault.USER:
                 raise
-            return Staged(plan, ())
+            return StagedRefresh(plan, ())

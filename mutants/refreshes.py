@@ -11,13 +11,13 @@ from dynamic_tables.bags.bag_backend import BagBackend
 from dynamic_tables.bags.operators import KERNELS, Kernel
 from dynamic_tables.catalog.graphs import Node
 from dynamic_tables.maintenance.algebra import Group, Join, JoinKind, Relation, UnionAll
-from dynamic_tables.maintenance.differentiation import RULES, Rule, group, netted, outer_join
-from dynamic_tables.maintenance.plans import Changes, Moment, Paired, Recomputed, Snapshot, Sum
+from dynamic_tables.maintenance.differentiation import RULES, Rule, group, net_changes, outer_join
+from dynamic_tables.maintenance.plans import Changes, DeltaJoin, Moment, Recomputation, Snapshot, Sum
 from dynamic_tables.refreshes.engine import Engine
 from dynamic_tables.scheduling.events import Failed, Fault
 from dynamic_tables.scheduling.jobs import Jobs
 from dynamic_tables.scheduling.scheduler import Scheduler
-from dynamic_tables.scheduling.tracking import Calendar, Tracked
+from dynamic_tables.scheduling.tracking import Calendar, TrackedTable
 from dynamic_tables.storage.clock import Clock, Timestamp
 from mutants import refresh_engines as engines
 from sim.refreshes.cloud import Cast
@@ -56,7 +56,7 @@ class _PassesNothing(Clock):
 
 
 class _TwoAtOnce(Scheduler):
-    def _obstacle(self, table: Tracked, data_us: int) -> Any:
+    def _obstacle(self, table: TrackedTable, data_us: int) -> Any:
         reason = super()._obstacle(table, data_us)
         if table.jobs and reason is not None:
             table.jobs.clear()
@@ -64,24 +64,24 @@ class _TwoAtOnce(Scheduler):
 
 
 class _WaitsForNothing(Jobs):
-    def waits(self, table: Tracked, data_us: int) -> int:
+    def waits(self, table: TrackedTable, data_us: int) -> int:
         return 0
 
 
 class _ForgetsWhoWaits(Jobs):
-    def not_got(self, table: Tracked, data_us: int) -> None:
+    def not_got(self, table: TrackedTable, data_us: int) -> None:
         return
 
 
 class _OwnPeriods(Calendar):
-    def _choose_periods(self, tables: list[Tracked]) -> None:
+    def _choose_periods(self, tables: list[TrackedTable]) -> None:
         super()._choose_periods(tables)
         for table in tables:
             table.period = table.own
 
 
 class _SuspendedToo(Calendar):
-    def _settle_group(self, tables: list[Tracked]) -> None:
+    def _settle_group(self, tables: list[TrackedTable]) -> None:
         hidden = {table: table.suspended for table in tables}
         for table in tables:
             table.suspended = None
@@ -96,26 +96,26 @@ class _OffTheGrid(Calendar):
 
 
 class _ManualAlone(Scheduler):
-    def _refreshed_with(self, table: Tracked) -> list[Tracked]:
+    def _refreshed_with(self, table: TrackedTable) -> list[TrackedTable]:
         return [table]
 
 
 class _NeverResets(Scheduler):
-    def _reset_errors(self, table: Tracked) -> None:
+    def _reset_errors(self, table: TrackedTable) -> None:
         return
 
 
 class _NeverCounts(Scheduler):
-    def _count_error(self, table: Tracked) -> None:
+    def _count_error(self, table: TrackedTable) -> None:
         return
 
 
 class _SystemFaultsCount(Scheduler):
-    def _failed(self, event: Failed) -> None:
+    def _handle_failed(self, event: Failed) -> None:
         table = self._tables.get(event.table)
         if table is not None and event.fault is Fault.SYSTEM and table.running is not None:
             self._count_error(table)
-        super()._failed(event)
+        super()._handle_failed(event)
 
 
 class _Blind(Scheduler):
@@ -124,31 +124,31 @@ class _Blind(Scheduler):
 
 
 class _DeafToFailures(Scheduler):
-    def _failed(self, event: Failed) -> None:
+    def _handle_failed(self, event: Failed) -> None:
         if event.fault is not Fault.SYSTEM:
-            super()._failed(event)
+            super()._handle_failed(event)
 
     def _watch(self) -> None:
         return
 
 
 class _AnyAttempt(Scheduler):
-    def _failed(self, event: Failed) -> None:
+    def _handle_failed(self, event: Failed) -> None:
         table = self._tables.get(event.table)
         job = table.running if table else None
         if job is not None:
             event = event._replace(data_us=job.data_us, attempt=job.attempt)
-        super()._failed(event)
+        super()._handle_failed(event)
 
 
 class _NewestOfAny(Scheduler):
-    def _initial_timestamp(self, table: Tracked) -> int | None:
+    def _initial_timestamp(self, table: TrackedTable) -> int | None:
         known = [data_us for source in table.upstream for data_us in source.timestamps()]
         return max((one for one in known if one >= 0), default=None)
 
 
 class _StaysSuspended(Scheduler):
-    def _follow_suspension(self, table: Tracked, before: Node | None) -> None:
+    def _follow_suspension(self, table: TrackedTable, before: Node | None) -> None:
         if before is None or table.node.suspended is not None:
             super()._follow_suspension(table, before)
 
@@ -164,15 +164,15 @@ def _old_and_old(relation: Join) -> Changes:
     left, right = relation.left, relation.right
     return Sum(
         (
-            Paired(relation, netted(left), Snapshot(right, Moment.BEFORE)),
-            Paired(relation, Snapshot(left, Moment.BEFORE), netted(right)),
+            DeltaJoin(relation, net_changes(left), Snapshot(right, Moment.BEFORE)),
+            DeltaJoin(relation, Snapshot(left, Moment.BEFORE), net_changes(right)),
         )
     )
 
 
 def _without_null_group(relation: Group) -> Changes:
     plan = group(relation)
-    if not isinstance(plan, Recomputed):
+    if not isinstance(plan, Recomputation):
         return plan
     before = tuple(replace(one, nulls_of=Sum(())) for one in plan.before)
     return replace(plan, before=before, after=tuple(replace(one, nulls_of=Sum(())) for one in plan.after))

@@ -1,4 +1,4 @@
-"""Isolation of small histories, straight from the definitions: loops over operations, each cycle, each start.
+"""Isolation of small histories, straight from the definitions: loops over operations, cycles and starts.
 
 Shares   the types of histories; no code of the fast checker.
 Trusts   that the history is well formed: versions exist before they are read, orders are complete.
@@ -17,11 +17,11 @@ from strategies.histories.histories import Commit, Derive, History, PredicateRea
 Arc: TypeAlias = tuple[int, int]
 Cycle: TypeAlias = tuple[Arc, ...]
 
-_MOST_TRANSACTIONS = 9  # The ways to choose start points grow as the factorial.
+_MOST_TRANSACTIONS = 9  # The choices of start points grow with the factorial.
 
 
-class Kind(enum.StrEnum):
-    """How one transaction depends on another."""
+class DependencyKind(enum.StrEnum):
+    """The way in which one transaction depends on another."""
 
     WRITE = "ww"
     READ = "wr"
@@ -31,10 +31,10 @@ class Kind(enum.StrEnum):
 
 
 class Edge(NamedTuple):
-    """That `target` depends on `source`."""
+    """A dependency of `target` on `source`."""
 
     source: int
-    kind: Kind
+    kind: DependencyKind
     target: int
 
     def __str__(self) -> str:
@@ -43,7 +43,7 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What a history is found to be; names are those of Adya's thesis."""
+    """The verdict on a history; names are those of Adya's thesis."""
 
     edges: frozenset[Edge]
     phenomena: frozenset[str]
@@ -51,11 +51,11 @@ class Judgement:
 
 
 class TooLarge(ValueError):
-    """A history has more transactions that depend on each other than can be tried in every way."""
+    """A history has too many transactions that depend on each other to try all choices."""
 
 
-_DIRECT = frozenset({Kind.WRITE, Kind.READ, Kind.PREDICATE_READ})
-_ANTI = frozenset({Kind.ANTI, Kind.PREDICATE_ANTI})
+_DIRECT = frozenset({DependencyKind.WRITE, DependencyKind.READ, DependencyKind.PREDICATE_READ})
+_ANTI = frozenset({DependencyKind.ANTI, DependencyKind.PREDICATE_ANTI})
 _G1 = frozenset({"G1a", "G1b", "G1c"})
 PROSCRIBED: Mapping[str, frozenset[str]] = {
     "PL-1": frozenset({"G0"}),
@@ -76,11 +76,11 @@ WEAKER: Mapping[str, frozenset[str]] = {
 
 
 def judge(history: History, *, literal: bool = False) -> Judgement:
-    """Find the edges, the phenomena and the strongest levels of a well-formed history.
+    """Return the edges, the phenomena and the strongest levels of a well-formed history.
 
     Args:
-        literal: Whether consecutive derived versions order all writers that they derive from, as the paper's
-            clause says, and not only the writers of what one derives from and the other does not.
+        literal: True: consecutive derived versions order all writers from which they derive, as the paper's
+            clause says; False: only the writers of what one derives from and the other does not.
     Raises:
         TooLarge: More than nine transactions have edges.
     Source: Adya's thesis, chapters 3 and 4; Streaming Democratized, section 4.
@@ -89,14 +89,14 @@ def judge(history: History, *, literal: bool = False) -> Judgement:
     edges = frozenset(edge for edge in _edges(facts, literal) if edge.source != edge.target)
     if len(_nodes(edges)) > _MOST_TRANSACTIONS:
         raise TooLarge(f"{history.id}: {len(_nodes(edges))} transactions depend on each other")
-    found = {
+    phenomena_found = {
         "G1a": _reads_aborted(facts),
         "G1b": _reads_intermediate(facts),
         "G-SI": _no_start_fits(facts, edges, _all_starts),
         "G-SI-rt": _no_start_fits(facts, edges, _real_starts),
-        **_cyclic(edges),
+        **_cycle_phenomena(edges),
     }
-    phenomena = frozenset(name for name, shown in found.items() if shown)
+    phenomena = frozenset(name for name, occurs in phenomena_found.items() if occurs)
     return Judgement(edges=edges, phenomena=phenomena, strongest=_strongest(phenomena))
 
 
@@ -106,7 +106,7 @@ def _strongest(phenomena: frozenset[str]) -> frozenset[str]:
 
 
 class _Facts:
-    """Who wrote, derived, read, committed what."""
+    """The writes, derivations, reads and commits of a history."""
 
     def __init__(self, history: History) -> None:
         self.history = history
@@ -130,25 +130,25 @@ class _Facts:
         self.finals = frozenset(finals.values())
 
     def closure(self, version: Version) -> frozenset[Version]:
-        """The written versions, those of the first transaction included, that this one is or derives from."""
+        """Return the written versions, also by T0, that a version is or derives from."""
         if version not in self.sources:
             return frozenset({version})
         return frozenset(origin for source in self.sources[version] for origin in self.closure(source))
 
     def installer(self, version: Version) -> int | None:
-        """The transaction of the history whose commit installed this version, if there is one."""
+        """Return the transaction of the history whose commit installed a version; None if there is none."""
         writer = self.writers.get(version)
         return writer if writer in self.commits and version in self.finals else None
 
     def ages(self, version: Version) -> dict[str, int]:
-        """For each object that a version derives from, the age of the newest version of it."""
+        """Return, for each object from which a version derives, the age of its newest version."""
         newest: dict[str, int] = {}
         for origin in self.closure(version):
             newest[origin.object] = max(self.age(origin), newest.get(origin.object, -1))
         return newest
 
     def age(self, version: Version) -> int:
-        """The place of what a written version's transaction installed of the object, or -1."""
+        """Return the place in its object's order of what a version's transaction installed; -1 if nothing."""
         writer = self.writers.get(version)
         if writer not in self.commits:
             return -1
@@ -156,7 +156,7 @@ class _Facts:
         return order.index(installed) if installed in order else -1
 
     def order_with(self, name: str, version: Version | None) -> tuple[Version, ...]:
-        """The order of an object; a derived version that it leaves out comes before the first newer one."""
+        """Return an object's order, with a derived version that it leaves out before the first newer one."""
         order = self.orders.get(name, ())
         if version is None or version in order or version not in self.sources:
             return order
@@ -167,19 +167,19 @@ class _Facts:
         return (*order, version)
 
     def reads(self) -> Iterator[tuple[int, Version]]:
-        """Each item read of a committed transaction."""
+        """Yield each item read of a committed transaction."""
         for operation in self.history.operations:
             if isinstance(operation, Read) and operation.transaction in self.commits:
                 yield operation.transaction, operation.version
 
     def predicate_reads(self) -> Iterator[PredicateRead]:
-        """Each predicate read of a committed transaction."""
+        """Yield each predicate read of a committed transaction."""
         for operation in self.history.operations:
             if isinstance(operation, PredicateRead) and operation.transaction in self.commits:
                 yield operation
 
-    def seen(self) -> Iterator[tuple[int, Version]]:
-        """A committed transaction and what it read, through derivations, of another's writes."""
+    def reads_of_others(self) -> Iterator[tuple[int, Version]]:
+        """Yield committed transactions with the versions of others that they read, through derivations."""
         versions = [
             *self.reads(),
             *((read.transaction, version) for read in self.predicate_reads() for version in read.versions),
@@ -191,15 +191,15 @@ class _Facts:
 
 
 def _reads_aborted(facts: _Facts) -> bool:
-    return any(facts.writers[version] not in facts.commits for _, version in facts.seen())
+    return any(facts.writers[version] not in facts.commits for _, version in facts.reads_of_others())
 
 
 def _reads_intermediate(facts: _Facts) -> bool:
-    return any(version not in facts.finals for _, version in facts.seen())
+    return any(version not in facts.finals for _, version in facts.reads_of_others())
 
 
 def _edges(facts: _Facts, literal: bool) -> Iterator[Edge]:
-    """Every edge of the graph, and some from a transaction to itself."""
+    """Yield every edge of the graph, including some from a transaction to itself."""
     yield from _write_dependencies(facts, literal)
     yield from _item_dependencies(facts)
     yield from _predicate_dependencies(facts)
@@ -213,10 +213,10 @@ def _write_dependencies(facts: _Facts, literal: bool) -> Iterator[Edge]:
             before, after = facts.closure(earlier), facts.closure(later)
             if not literal:
                 before, after = before - after, after - before
-            for one, other in product(before, after):
-                source, target = facts.installer(one), facts.installer(other)
+            for origin, other_origin in product(before, after):
+                source, target = facts.installer(origin), facts.installer(other_origin)
                 if source is not None and target is not None:
-                    yield Edge(source, Kind.WRITE, target)
+                    yield Edge(source, DependencyKind.WRITE, target)
 
 
 def _item_dependencies(facts: _Facts) -> Iterator[Edge]:
@@ -224,11 +224,11 @@ def _item_dependencies(facts: _Facts) -> Iterator[Edge]:
         for version in facts.closure(read):
             writer = facts.installer(version)
             if writer is not None:
-                yield Edge(writer, Kind.READ, transaction)
+                yield Edge(writer, DependencyKind.READ, transaction)
             for earlier, later in pairwise(facts.orders.get(version.object, ())):
                 overwriter = facts.installer(later)
                 if earlier == version and overwriter is not None:
-                    yield Edge(transaction, Kind.ANTI, overwriter)
+                    yield Edge(transaction, DependencyKind.ANTI, overwriter)
 
 
 def _predicate_dependencies(facts: _Facts) -> Iterator[Edge]:
@@ -244,15 +244,15 @@ def _predicate_dependencies(facts: _Facts) -> Iterator[Edge]:
                 before = order[place - 1] if place else None
                 if (version in predicate.matching) == (before in predicate.matching):
                     continue
-                for writer in _changers(facts, before, version):
+                for writer in _changing_writers(facts, before, version):
                     if place <= newest:
-                        yield Edge(writer, Kind.PREDICATE_READ, read.transaction)
+                        yield Edge(writer, DependencyKind.PREDICATE_READ, read.transaction)
                     else:
-                        yield Edge(read.transaction, Kind.PREDICATE_ANTI, writer)
+                        yield Edge(read.transaction, DependencyKind.PREDICATE_ANTI, writer)
 
 
-def _changers(facts: _Facts, before: Version | None, after: Version) -> Iterator[int]:
-    """Who wrote what a version derives from and its predecessor, maybe unborn, does not."""
+def _changing_writers(facts: _Facts, before: Version | None, after: Version) -> Iterator[int]:
+    """Yield the writers of what a version derives from and its predecessor, if any, does not."""
     old = frozenset() if before is None else facts.closure(before)
     for origin in facts.closure(after) - old:
         writer = facts.installer(origin)
@@ -264,12 +264,12 @@ def _nodes(edges: Collection[Edge]) -> list[int]:
     return sorted({node for edge in edges for node in (edge.source, edge.target)})
 
 
-def _arcs(edges: Collection[Edge], kinds: Collection[Kind]) -> frozenset[Arc]:
+def _arcs(edges: Collection[Edge], kinds: Collection[DependencyKind]) -> frozenset[Arc]:
     return frozenset((edge.source, edge.target) for edge in edges if edge.kind in kinds)
 
 
 def _cycles(arcs: Collection[Arc]) -> Iterator[Cycle]:
-    """Every simple cycle, each once; an arc from a node to itself is one."""
+    """Yield every simple cycle once, including arcs from a node to itself."""
     nodes = sorted({node for arc in arcs for node in arc})
     for start in nodes:
         paths: list[tuple[int, ...]] = [(start,)]
@@ -284,10 +284,10 @@ def _cycles(arcs: Collection[Arc]) -> Iterator[Cycle]:
                     paths.append((*path, node))
 
 
-def _cyclic(edges: Collection[Edge]) -> dict[str, bool]:
-    """Whether each phenomenon that is a cycle is there; parallel edges leave it the choice."""
-    writes, direct, anti = _arcs(edges, {Kind.WRITE}), _arcs(edges, _DIRECT), _arcs(edges, _ANTI)
-    items = _arcs(edges, {Kind.ANTI})
+def _cycle_phenomena(edges: Collection[Edge]) -> dict[str, bool]:
+    """Tell which phenomena that are cycles occur; of parallel edges a cycle may take any."""
+    writes, direct, anti = _arcs(edges, {DependencyKind.WRITE}), _arcs(edges, _DIRECT), _arcs(edges, _ANTI)
+    items = _arcs(edges, {DependencyKind.ANTI})
     cycles = list(_cycles(direct | anti))
     return {
         "G0": any(writes.issuperset(cycle) for cycle in cycles),
@@ -300,22 +300,25 @@ def _cyclic(edges: Collection[Edge]) -> dict[str, bool]:
 
 
 def _has_single(cycle: Cycle, direct: frozenset[Arc], anti: frozenset[Arc]) -> bool:
-    """Whether one arc can be an anti-dependency with all others direct."""
-    return any(one in anti and all(other in direct for other in cycle if other != one) for one in cycle)
+    """Tell whether one arc can be an anti-dependency while all others are direct."""
+    return any(
+        anti_arc in anti and all(other in direct for other in cycle if other != anti_arc)
+        for anti_arc in cycle
+    )
 
 
 def _has_nonadjacent(direct: frozenset[Arc], anti: frozenset[Arc]) -> bool:
-    """Whether a closed walk has anti-dependencies, each followed by a direct dependency.
+    """Tell whether a closed walk has anti-dependencies, each of them followed by a direct dependency.
 
-    An anti-dependency and what follows it are one step; a closed walk of steps is made of simple cycles of
-    steps, of which one has the anti-dependency.
+    An anti-dependency and the dependency after it form one step. A closed walk of steps consists of simple
+    cycles of steps, one of which has the anti-dependency.
     """
     leaps = {(start, end) for start, middle in anti for again, end in direct if middle == again}
     return any(not leaps.isdisjoint(cycle) for cycle in _cycles(direct | leaps))
 
 
 def _all_starts(facts: _Facts, transaction: int, nodes: Collection[int]) -> list[int]:
-    """A place before all commits, and one after each commit that precedes the begin."""
+    """Return a place before all commits, and one after each commit that precedes the begin."""
     commits = (facts.commits[node] for node in nodes)
     return [0, *(place + 1 for place in commits if place < facts.begins[transaction])]
 
@@ -327,10 +330,10 @@ def _real_starts(facts: _Facts, transaction: int, nodes: Collection[int]) -> lis
 def _no_start_fits(
     facts: _Facts, edges: Collection[Edge], starts: Callable[[_Facts, int, Collection[int]], list[int]]
 ) -> bool:
-    """Whether G-SIa or G-SIb is there whichever start points are chosen.
+    """Tell whether G-SIa or G-SIb occurs for every choice of start points.
 
-    A transaction without edges may be left out: what starts after it commits starts also after all that
-    committed before it started.
+    Transactions without edges are left out: a transaction that starts after one of them commits also starts
+    after everything that had committed before that one started.
     """
     nodes, direct, anti = _nodes(edges), _arcs(edges, _DIRECT), _arcs(edges, _ANTI)
     choices = [
@@ -342,20 +345,22 @@ def _no_start_fits(
         for node in nodes
     ]
     return not any(
-        _misses_nothing(facts, dict(zip(nodes, chosen, strict=True)), direct, anti)
+        _starts_fit(facts, dict(zip(nodes, chosen, strict=True)), direct, anti)
         for chosen in product(*choices)
     )
 
 
-def _misses_nothing(
+def _starts_fit(
     facts: _Facts, starts: Mapping[int, int], direct: frozenset[Arc], anti: frozenset[Arc]
 ) -> bool:
-    """Whether no cycle of dependencies and start-dependencies has exactly one anti-dependency."""
-    started = {(one, other) for one in starts for other in starts if facts.commits[one] < starts[other]}
-    return not any(_leads(other, one, direct | started) for one, other in anti)
+    """Tell whether no cycle of dependencies and start-dependencies has exactly one anti-dependency."""
+    started = {
+        (earlier, later) for earlier in starts for later in starts if facts.commits[earlier] < starts[later]
+    }
+    return not any(_is_reachable(overwriter, reader, direct | started) for reader, overwriter in anti)
 
 
-def _leads(start: int, end: int, arcs: Collection[Arc]) -> bool:
+def _is_reachable(start: int, end: int, arcs: Collection[Arc]) -> bool:
     reached, waiting = {start}, [start]
     while waiting:
         node = waiting.pop()

@@ -1,14 +1,14 @@
 """What a block's metadata tells of each column, as the optimum takes it."""
 
-from oracles.optimum.domains import Known
+from oracles.optimum.domains import CellFacts
 from strategies.base.metadata import BlockFacts
 from strategies.base.tables import Table
 
 
-def known_of(table: Table, block: BlockFacts) -> dict[str, Known]:
+def known_of(table: Table, block: BlockFacts) -> dict[str, CellFacts]:
     """By the columns' names."""
     return {
-        column.name: Known.of_counts(
+        column.name: CellFacts.of_counts(
             column.type,
             lower=facts.lower,
             upper=facts.upper,

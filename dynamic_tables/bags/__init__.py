@@ -1,1 +1,1 @@
-"""The backend that computes over bags of rows in Python."""
+"""The backend that computes queries and their changes in Python, over bags of rows."""

@@ -6,8 +6,8 @@ from functools import cached_property
 from weakref import WeakKeyDictionary
 
 from dynamic_tables.bags.backends import Source
-from dynamic_tables.bags.changes import Interval, Moved, Net, compiled_changes, net
-from dynamic_tables.bags.operators import KERNELS, Kernels, Pairs, compiled_relation, contents
+from dynamic_tables.bags.changes import Interval, NetFunction, RowChanges, compile_changes, net
+from dynamic_tables.bags.operators import KERNELS, Kernels, Pairs, compile_relation, contents_by_id
 from dynamic_tables.maintenance.algebra import Relation
 from dynamic_tables.maintenance.differentiation import RULES, Rules, differentiate
 from dynamic_tables.maintenance.queries import Query
@@ -15,53 +15,53 @@ from dynamic_tables.values.changes import Action, Change, Contents, Delta
 
 
 @dataclass(frozen=True)
-class Compiled:
-    """A query as functions; each is made when it is first wanted."""
+class CompiledQuery:
+    """A query as functions, each compiled when it is first needed."""
 
     relation: Relation
     backend: "BagBackend"
 
     @cached_property
     def full(self) -> Callable[[Mapping[str, Contents]], Pairs]:
-        """The rows of the result."""
-        return compiled_relation(self.relation, self.backend.kernels)
+        """The function that computes the rows of the result."""
+        return compile_relation(self.relation, self.backend.kernels)
 
     @cached_property
-    def changes(self) -> Callable[[Interval], Moved]:
-        """The net changes of the result."""
+    def changes(self) -> Callable[[Interval], RowChanges]:
+        """The function that computes the net changes of the result."""
         plan = differentiate(self.relation, self.backend.rules)
-        return compiled_changes(plan, self.backend.kernels, self.backend.net)
+        return compile_changes(plan, self.backend.kernels, self.backend.net)
 
 
 class BagBackend:
-    """Computes queries over dictionaries of rows; what it compiles stays as long as the query does.
+    """A backend over dictionaries of rows; it keeps a compiled query for as long as the query lives.
 
     Args:
-        rules, kernels, net: What operators do; another mapping makes a broken twin.
+        rules, kernels, net: The implementations of the operators; a mutant passes other ones.
     """
 
-    def __init__(self, *, rules: Rules = RULES, kernels: Kernels = KERNELS, net: Net = net) -> None:
+    def __init__(self, *, rules: Rules = RULES, kernels: Kernels = KERNELS, net: NetFunction = net) -> None:
         self.rules = rules
         self.kernels = kernels
         self.net = net
-        self.known: WeakKeyDictionary[Query, Compiled] = WeakKeyDictionary()
+        self.compiled_queries: WeakKeyDictionary[Query, CompiledQuery] = WeakKeyDictionary()
 
-    def compiled(self, query: Query) -> Compiled:
-        """The query as functions."""
-        found = self.known.get(query)
-        if found is None:
-            found = self.known[query] = Compiled(query.relation, self)
-        return found
+    def compile_query(self, query: Query) -> CompiledQuery:
+        """Return the query as functions, compiled once."""
+        compiled_query = self.compiled_queries.get(query)
+        if compiled_query is None:
+            compiled_query = self.compiled_queries[query] = CompiledQuery(query.relation, self)
+        return compiled_query
 
     def full(self, query: Query, sources: Mapping[str, Contents]) -> Contents:
-        """The query's result, by row id."""
-        return contents(self.compiled(query).full(sources))
+        """Return the query's result, by row id."""
+        return contents_by_id(self.compile_query(query).full(sources))
 
     def changes(self, query: Query, sources: Mapping[str, Source]) -> Delta:
-        """What the interval does to the query's result, deletions first."""
+        """Return the changes of the query's result over the interval, deletions first."""
         query.require_incremental()
-        gone, come = self.compiled(query).changes(Interval(sources))
+        deleted, inserted = self.compile_query(query).changes(Interval(sources))
         return (
-            *(Change(Action.DELETE, row_id, row) for row_id, row in gone),
-            *(Change(Action.INSERT, row_id, row) for row_id, row in come),
+            *(Change(Action.DELETE, row_id, row) for row_id, row in deleted),
+            *(Change(Action.INSERT, row_id, row) for row_id, row in inserted),
         )

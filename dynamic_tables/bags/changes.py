@@ -1,37 +1,37 @@
-"""Plans of changes, run over bags: two lists of rows with ids, those that go and those that come."""
+"""Compilation of plans of changes into functions over bags: lists of deleted and inserted rows with ids."""
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, TypeAlias
 
 from dynamic_tables.bags.backends import Source
-from dynamic_tables.bags.operators import KERNELS, Kernels, Pair, Pairs, inner_joined, key_of, pair_id
+from dynamic_tables.bags.operators import KERNELS, Kernels, Pair, Pairs, inner_matcher, key_function, pair_id
 from dynamic_tables.maintenance.algebra import Relation, Scan, inputs
 from dynamic_tables.maintenance.plans import (
+    AffectedRows,
+    ChangedKeys,
+    ChangedPairs,
     Changes,
-    Keys,
+    DeltaJoin,
     Linear,
-    Met,
     Moment,
-    Netted,
-    Paired,
+    NetChanges,
     Plan,
-    Recomputed,
-    Restricted,
+    Recomputation,
     Snapshot,
     SourceChanges,
     Sum,
 )
-from dynamic_tables.values.cells import row_exact
+from dynamic_tables.values.cells import row_exact_key
 from dynamic_tables.values.changes import Action, Row, RowId
 from dynamic_tables.values.types import Type
 
-# What goes and what comes.
-Moved: TypeAlias = tuple[Pairs, Pairs]
+# The deleted rows and the inserted rows.
+RowChanges: TypeAlias = tuple[Pairs, Pairs]
 
 
 class Interval:
-    """The sources of one refresh, and what of its plan is computed already."""
+    """The sources of one refresh, and the results of the plan's nodes computed so far."""
 
     __slots__ = ("memo", "sources")
 
@@ -41,65 +41,65 @@ class Interval:
 
 
 Run: TypeAlias = Callable[[Interval], Any]
-Net: TypeAlias = Callable[[Moved, Callable[[Row], Hashable]], Moved]
+NetFunction: TypeAlias = Callable[[RowChanges, Callable[[Row], Hashable]], RowChanges]
 
 
-def net(moved: Moved, exact: Callable[[Row], Hashable]) -> Moved:
-    """Changes without what goes and comes as the same row under the same id.
+def net(changes: RowChanges, exact: Callable[[Row], Hashable]) -> RowChanges:
+    """Return the changes without rows that are deleted and inserted unchanged under the same id.
 
-    Where nothing goes, or nothing comes, nothing is looked at: of changes that only insert, rules make no id
-    twice (R-DVS-97).
+    Changes that only delete or only insert are returned as they are: in changes that only insert, the rules
+    make no id twice (R-DVS-97).
     """
-    gone, come = moved
-    if not gone or not come:
-        return moved
-    left_over: dict[RowId, list[Row]] = defaultdict(list)
-    for row_id, row in come:
-        left_over[row_id].append(row)
-    stays_gone: list[Pair] = []
-    for row_id, row in gone:
-        rows = left_over.get(row_id)
-        place = None if not rows else found_at(row, rows, exact)
+    deleted, inserted = changes
+    if not deleted or not inserted:
+        return changes
+    unmatched: dict[RowId, list[Row]] = defaultdict(list)
+    for row_id, row in inserted:
+        unmatched[row_id].append(row)
+    still_deleted: list[Pair] = []
+    for row_id, row in deleted:
+        rows = unmatched.get(row_id)
+        place = None if not rows else position_of(row, rows, exact)
         if place is None or rows is None:
-            stays_gone.append((row_id, row))
+            still_deleted.append((row_id, row))
         else:
             del rows[place]
-    return stays_gone, [(row_id, row) for row_id, rows in left_over.items() for row in rows]
+    return still_deleted, [(row_id, row) for row_id, rows in unmatched.items() for row in rows]
 
 
-def found_at(row: Row, rows: list[Row], exact: Callable[[Row], Hashable]) -> int | None:
-    """Where a row is among others."""
+def position_of(row: Row, rows: list[Row], exact: Callable[[Row], Hashable]) -> int | None:
+    """Return the position of an identical row in a list; None if there is none."""
     wanted = exact(row)
     return next((place for place, other in enumerate(rows) if exact(other) == wanted), None)
 
 
 class Compiler:
-    """Makes functions of the nodes of one plan, each node's and each snapshot's once."""
+    """Compiles the nodes of one plan, each node and each snapshot once."""
 
-    def __init__(self, kernels: Kernels = KERNELS, net: Net = net) -> None:
+    def __init__(self, kernels: Kernels = KERNELS, net: NetFunction = net) -> None:
         self.kernels = kernels
         self.net = net
-        self.known: dict[Hashable, Run] = {}
+        self.functions: dict[Hashable, Run] = {}
 
     def changes(self, plan: Plan) -> Run:
-        """A function that gives a node's value over an interval, computed once for each."""
+        """Return a function that gives a node's value over an interval, computed once for each."""
         node = (id(plan.relation), plan.moment) if isinstance(plan, Snapshot) else id(plan)
-        if node not in self.known:
+        if node not in self.functions:
             run = NODES[type(plan)](self, plan)
-            self.known[node] = remembered(len(self.known), run)
-        return self.known[node]
+            self.functions[node] = run_once(len(self.functions), run)
+        return self.functions[node]
 
     def snapshot(self, relation: Relation, moment: Moment) -> Run:
-        """A function that gives the rows of a relation at a moment."""
+        """Return a function that gives the rows of a relation at a moment."""
         return self.changes(Snapshot(relation, moment))
 
     def kernel(self, relation: Relation) -> Any:
-        """What the operator computes."""
+        """Return the computation of a relation's operator."""
         return self.kernels[type(relation)](relation)
 
 
-def remembered(place: int, run: Run) -> Run:
-    """A function that is run once for each interval."""
+def run_once(place: int, run: Run) -> Run:
+    """Return a function that computes once for each interval and keeps the result at `place` of its memo."""
 
     def once(interval: Interval) -> Any:
         memo = interval.memo
@@ -110,140 +110,149 @@ def remembered(place: int, run: Run) -> Run:
     return once
 
 
-def run_snapshot(compiler: Compiler, plan: Snapshot) -> Run:
-    """The rows of a relation at a moment; those of its inputs are shared."""
+def compile_snapshot(compiler: Compiler, plan: Snapshot) -> Run:
+    """Compile a relation at a moment; the snapshots of its inputs are shared with other nodes."""
     kernel, relation = compiler.kernel(plan.relation), plan.relation
     if isinstance(relation, Scan):
         source, before = relation.source, plan.moment is Moment.BEFORE
         return lambda interval: kernel(
             (interval.sources[source].before if before else interval.sources[source].after).items()
         )
-    below = [compiler.snapshot(one, plan.moment) for one in inputs(relation)]
-    return lambda interval: kernel(*[one(interval) for one in below])
+    below = [compiler.snapshot(child, plan.moment) for child in inputs(relation)]
+    return lambda interval: kernel(*[compute(interval) for compute in below])
 
 
-def run_source_changes(compiler: Compiler, plan: SourceChanges) -> Run:
-    """The changes of a source."""
+def compile_source_changes(compiler: Compiler, plan: SourceChanges) -> Run:
+    """Compile the changes of a source."""
     kernel, source = compiler.kernel(plan.scan), plan.scan.source
 
-    def run(interval: Interval) -> Moved:
-        gone: list[Pair] = []
-        come: list[Pair] = []
+    def run(interval: Interval) -> RowChanges:
+        deleted: list[Pair] = []
+        inserted: list[Pair] = []
         for change in interval.sources[source].changes:
-            (gone if change.action is Action.DELETE else come).append((change.row_id, change.row))
-        return kernel(gone), kernel(come)
+            (deleted if change.action is Action.DELETE else inserted).append((change.row_id, change.row))
+        return kernel(deleted), kernel(inserted)
 
     return run
 
 
-def run_linear(compiler: Compiler, plan: Linear) -> Run:
-    """An operator over what goes, and over what comes."""
+def compile_linear(compiler: Compiler, plan: Linear) -> Run:
+    """Compile an operator that is applied to deleted rows and to inserted rows separately."""
     kernel = compiler.kernel(plan.operator)
-    below = [compiler.changes(one) for one in plan.inputs]
+    below = [compiler.changes(input_plan) for input_plan in plan.inputs]
 
-    def run(interval: Interval) -> Moved:
-        moved = [one(interval) for one in below]
-        return kernel(*[gone for gone, _ in moved]), kernel(*[come for _, come in moved])
+    def run(interval: Interval) -> RowChanges:
+        changes = [compute(interval) for compute in below]
+        return kernel(*[deleted for deleted, _ in changes]), kernel(*[inserted for _, inserted in changes])
 
     return run
 
 
-def run_paired(compiler: Compiler, plan: Paired) -> Run:
-    """Pairs of a change and a row; where nothing changed the other side is not read."""
-    match = inner_joined(plan.operator)
+def compile_delta_join(compiler: Compiler, plan: DeltaJoin) -> Run:
+    """Compile the join of changed rows with the other side, which is read only if rows changed."""
+    match = inner_matcher(plan.operator)
 
     def pairs(left: Pairs, right: Pairs) -> Pairs:
-        return [(pair_id(one, other), row) for one, other, row in match(left, right)]
+        return [(pair_id(left_id, right_id), row) for left_id, right_id, row in match(left, right)]
 
     left, right = compiler.changes(plan.left), compiler.changes(plan.right)
     if isinstance(plan.left, Snapshot):
 
-        def run(interval: Interval) -> Moved:
-            gone, come = right(interval)
+        def run(interval: Interval) -> RowChanges:
+            deleted, inserted = right(interval)
             return (
-                pairs(left(interval), gone) if gone else (),
-                pairs(left(interval), come) if come else (),
+                pairs(left(interval), deleted) if deleted else (),
+                pairs(left(interval), inserted) if inserted else (),
             )
     else:
 
-        def run(interval: Interval) -> Moved:
-            gone, come = left(interval)
+        def run(interval: Interval) -> RowChanges:
+            deleted, inserted = left(interval)
             return (
-                pairs(gone, right(interval)) if gone else (),
-                pairs(come, right(interval)) if come else (),
+                pairs(deleted, right(interval)) if deleted else (),
+                pairs(inserted, right(interval)) if inserted else (),
             )
 
     return run
 
 
-def run_met(compiler: Compiler, plan: Met) -> Run:
-    """Pairs with a changed row, at each moment; where no row changed the other side is not read."""
-    match = inner_joined(plan.operator)
+def compile_changed_pairs(compiler: Compiler, plan: ChangedPairs) -> Run:
+    """Compile the pairs that contain a changed row, at each moment; unchanged inputs read no other side."""
+    match = inner_matcher(plan.operator)
     left, right = compiler.changes(plan.left), compiler.changes(plan.right)
-    sides = [(compiler.changes(one), compiler.changes(other)) for one, other in (plan.before, plan.after)]
+    sides = [
+        (compiler.changes(left_plan), compiler.changes(right_plan))
+        for left_plan, right_plan in (plan.before, plan.after)
+    ]
 
-    def run(interval: Interval) -> Moved:
-        found: list[Pairs] = []
+    def run(interval: Interval) -> RowChanges:
+        results: list[Pairs] = []
         both = zip(left(interval), right(interval), sides, strict=True)
         for left_changed, right_changed, (left_rows, right_rows) in both:
             pairs: list[Pair] = []
             if left_changed:
                 met = match(left_changed, right_rows(interval))
-                pairs += [(pair_id(one, other), row) for one, other, row in met]
+                pairs += [(pair_id(left_id, right_id), row) for left_id, right_id, row in met]
             if right_changed:
                 taken = {row_id for row_id, _ in left_changed}
                 others = [pair for pair in left_rows(interval) if pair[0] not in taken]
                 met = match(others, right_changed)
-                pairs += [(pair_id(one, other), row) for one, other, row in met]
-            found.append(pairs)
-        return found[0], found[1]
+                pairs += [(pair_id(left_id, right_id), row) for left_id, right_id, row in met]
+            results.append(pairs)
+        return results[0], results[1]
 
     return run
 
 
-def run_sum(compiler: Compiler, plan: Sum) -> Run:
-    """All changes."""
-    below = [compiler.changes(one) for one in plan.inputs]
+def compile_sum(compiler: Compiler, plan: Sum) -> Run:
+    """Compile the concatenation of changes."""
+    below = [compiler.changes(input_plan) for input_plan in plan.inputs]
 
-    def run(interval: Interval) -> Moved:
-        moved = [one(interval) for one in below]
+    def run(interval: Interval) -> RowChanges:
+        changes = [compute(interval) for compute in below]
         return (
-            [pair for gone, _ in moved for pair in gone],
-            [pair for _, come in moved for pair in come],
+            [pair for deleted, _ in changes for pair in deleted],
+            [pair for _, inserted in changes for pair in inserted],
         )
 
     return run
 
 
-def run_recomputed(compiler: Compiler, plan: Recomputed) -> Run:
-    """The operator before, deleted, and after, inserted; nothing where nothing is affected."""
+def compile_recomputation(compiler: Compiler, plan: Recomputation) -> Run:
+    """Compile the operator's result before, deleted, and after, inserted, for affected rows only."""
     kernel = compiler.kernel(plan.operator)
-    before = [compiler.changes(one) for one in plan.before]
-    after = [compiler.changes(one) for one in plan.after]
+    before = [compiler.changes(rows_plan) for rows_plan in plan.before]
+    after = [compiler.changes(rows_plan) for rows_plan in plan.after]
 
-    def run(interval: Interval) -> Moved:
-        was, now = [one(interval) for one in before], [one(interval) for one in after]
+    def run(interval: Interval) -> RowChanges:
+        was, now = [compute(interval) for compute in before], [compute(interval) for compute in after]
         return kernel(*was) if any(was) else (), kernel(*now) if any(now) else ()
 
     return run
 
 
-def run_keys(compiler: Compiler, plan: Keys) -> Run:
-    """The keys of all changed rows."""
+def compile_changed_keys(compiler: Compiler, plan: ChangedKeys) -> Run:
+    """Compile the set of keys of all changed rows."""
     below = [
-        (compiler.changes(one), key_of(expressions))
-        for one, expressions in zip(plan.changes, plan.expressions, strict=True)
+        (compiler.changes(changes_plan), key_function(expressions))
+        for changes_plan, expressions in zip(plan.changes, plan.expressions, strict=True)
     ]
 
     def run(interval: Interval) -> frozenset[Hashable]:
-        return frozenset(key(row) for one, key in below for moved in one(interval) for _, row in moved)
+        return frozenset(
+            key(row) for compute, key in below for changes in compute(interval) for _, row in changes
+        )
 
     return run
 
 
-def run_restricted(compiler: Compiler, plan: Restricted) -> Run:
-    """The affected rows; where no key is, nothing is read."""
-    rows, among, key = compiler.changes(plan.rows), compiler.changes(plan.among), key_of(plan.expressions)
+def compile_affected_rows(compiler: Compiler, plan: AffectedRows) -> Run:
+    """Compile the rows whose key changed; if no key did, nothing is read."""
+    rows, among, key = (
+        compiler.changes(plan.rows),
+        compiler.changes(plan.among),
+        key_function(plan.expressions),
+    )
     if plan.nulls_of is None:
 
         def run(interval: Interval) -> Pairs:
@@ -257,40 +266,40 @@ def run_restricted(compiler: Compiler, plan: Restricted) -> Run:
         keys = among(interval)
         if not keys:
             return ()
-        itself = {row_id for moved in changes(interval) for row_id, _ in moved}
-        found: list[Pair] = []
+        itself = {row_id for changes in changes(interval) for row_id, _ in changes}
+        affected: list[Pair] = []
         for pair in rows(interval):
             value = key(pair[1])
             if pair[0] in itself if None in value else value in keys:
-                found.append(pair)
-        return found
+                affected.append(pair)
+        return affected
 
     return run_without_nulls
 
 
-def run_netted(compiler: Compiler, plan: Netted) -> Run:
-    """Net changes."""
+def compile_net_changes(compiler: Compiler, plan: NetChanges) -> Run:
+    """Compile the netting of changes."""
     types: list[Type] = [field.type for field in plan.relation.fields]
-    below, exact, netting = compiler.changes(plan.changes), row_exact(types), compiler.net
+    below, exact, netting = compiler.changes(plan.changes), row_exact_key(types), compiler.net
     return lambda interval: netting(below(interval), exact)
 
 
 NODES: Mapping[type[Plan], Callable[[Compiler, Any], Run]] = {
-    Snapshot: run_snapshot,
-    SourceChanges: run_source_changes,
-    Linear: run_linear,
-    Paired: run_paired,
-    Met: run_met,
-    Sum: run_sum,
-    Recomputed: run_recomputed,
-    Keys: run_keys,
-    Restricted: run_restricted,
-    Netted: run_netted,
+    Snapshot: compile_snapshot,
+    SourceChanges: compile_source_changes,
+    Linear: compile_linear,
+    DeltaJoin: compile_delta_join,
+    ChangedPairs: compile_changed_pairs,
+    Sum: compile_sum,
+    Recomputation: compile_recomputation,
+    ChangedKeys: compile_changed_keys,
+    AffectedRows: compile_affected_rows,
+    NetChanges: compile_net_changes,
 }
 
 
-def compiled_changes(
-    plan: Changes, kernels: Kernels = KERNELS, net: Net = net
-) -> Callable[[Interval], Moved]:
-    """A function that gives what goes and what comes over an interval."""
+def compile_changes(
+    plan: Changes, kernels: Kernels = KERNELS, net: NetFunction = net
+) -> Callable[[Interval], RowChanges]:
+    """Return a function that gives the deleted and the inserted rows over an interval."""
     return Compiler(kernels, net).changes(plan)

@@ -1,16 +1,17 @@
-"""What each operator of the algebra computes, from rows with ids to rows with ids.
+"""The computation of each operator of the algebra: from rows with ids to rows with ids.
 
-Row ids ([D] 5.5): a scan's are the source's; filter, project and window keep their input's; a union names the
-branch before it, an explode the ordinal or the name, a join the ids of both rows, of which one may be
-missing; a group's is its key. Before each nested id stands what ends it, so that no two make one (trap 52).
-The source is not named: its place in the query tells it, and a clone reads other sources under the same ids.
+Row ids ([D] 5.5): a scan keeps the ids of its source; filter, project and window keep those of their input. A
+union puts the branch number before the id, an explode the ordinal or member name; a join combines the ids of
+both rows, one of which may be missing; a group's id is its key. Each nested id is preceded by its length or a
+terminator, so that different ids never combine to the same one (trap 52). The source is not part of an id:
+its place in the query determines it, and a clone reads right_id sources under the same ids.
 """
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from dynamic_tables.bags.aggregates import compiled_aggregate
-from dynamic_tables.bags.windows import compiled_windows
+from dynamic_tables.bags.aggregates import compile_aggregate
+from dynamic_tables.bags.windows import compile_windows
 from dynamic_tables.maintenance.algebra import (
     Distinct,
     Explode,
@@ -25,44 +26,44 @@ from dynamic_tables.maintenance.algebra import (
     Window,
     inputs,
 )
-from dynamic_tables.values.cells import encoded, key_id, row_canonical, row_key
+from dynamic_tables.values.cells import cell_text, key_id, row_canonical, row_key
 from dynamic_tables.values.changes import Cell, Contents, Row, RowId
 from dynamic_tables.values.errors import DuplicateRowId
-from dynamic_tables.values.evaluation import compiled, compiled_row, picking
+from dynamic_tables.values.evaluation import cell_picker, compile_expression, compile_row
 from dynamic_tables.values.expressions import Expression
 from dynamic_tables.values.types import PLAIN
 
 Pair: TypeAlias = tuple[RowId, Row]
 Pairs: TypeAlias = Collection[Pair]
-# An operator's work: of the rows of its inputs, the rows of its result.
+# The computation of an operator: from the rows of its inputs to the rows of its result.
 Kernel: TypeAlias = Callable[..., Pairs]
 
 KEEPS_LEFT = frozenset({JoinKind.LEFT, JoinKind.FULL})
 KEEPS_RIGHT = frozenset({JoinKind.RIGHT, JoinKind.FULL})
 
 
-def scan(relation: Scan) -> Kernel:
-    """The columns that are read."""
+def scan_kernel(relation: Scan) -> Kernel:
+    """Return the kernel of a scan: the columns that the query reads."""
     if relation.positions is None:
         return lambda rows: rows
-    pick = picking(relation.positions)
+    pick = cell_picker(relation.positions)
     return lambda rows: [(row_id, pick(row)) for row_id, row in rows]
 
 
-def filtered(relation: Filter) -> Kernel:
-    """The rows of which the condition is TRUE."""
-    holds = compiled(relation.condition)
+def filter_kernel(relation: Filter) -> Kernel:
+    """Return the kernel of a filter: the rows whose condition is TRUE."""
+    holds = compile_expression(relation.condition)
     return lambda rows: [pair for pair in rows if holds(pair[1]) is True]
 
 
-def projected(relation: Project) -> Kernel:
-    """One computed row for each."""
-    compute = compiled_row(relation.columns)
+def project_kernel(relation: Project) -> Kernel:
+    """Return the kernel of a projection: one computed row for each row."""
+    compute = compile_row(relation.columns)
     return lambda rows: [(row_id, compute(row)) for row_id, row in rows]
 
 
-def united(relation: UnionAll) -> Kernel:
-    """The rows of all branches, each with its branch in its id (trap 13)."""
+def union_kernel(relation: UnionAll) -> Kernel:
+    """Return the kernel of UNION ALL: the rows of all branches, with the branch in each id (trap 13)."""
 
     def run(*branches: Pairs) -> Pairs:
         return [(f"u{place}:{row_id}", row) for place, rows in enumerate(branches) for row_id, row in rows]
@@ -70,125 +71,127 @@ def united(relation: UnionAll) -> Kernel:
     return run
 
 
-def exploded(relation: Explode) -> Kernel:
-    """Each row once for each element or member, with its ordinal or name in the id (trap 38)."""
-    elements, hidden = compiled(relation.elements), 0 if relation.keyed else 1
-    nothing = (None,) * len(relation.added)
+def explode_kernel(relation: Explode) -> Kernel:
+    """Return the kernel of FLATTEN: a row per element or member, whose place is in the id (trap 38)."""
+    elements, hidden = compile_expression(relation.elements), 0 if relation.keyed else 1
+    nothing = (None,) * len(relation.added_columns)
 
     def run(rows: Pairs) -> Pairs:
-        found: list[Pair] = []
+        exploded: list[Pair] = []
         for row_id, row in rows:
-            parts = parts_of(elements(row))
-            found += [(f"e{part}:{row_id}", (*row, *cells[hidden:])) for part, cells in parts]
+            parts = elements_of(elements(row))
+            exploded += [(f"e{part}:{row_id}", (*row, *cells[hidden:])) for part, cells in parts]
             if relation.outer and not parts:
-                found.append((f"e~:{row_id}", (*row, *nothing)))
-        return found
+                exploded.append((f"e~:{row_id}", (*row, *nothing)))
+        return exploded
 
     return run
 
 
-def parts_of(value: Cell) -> list[tuple[str, Row]]:
+def elements_of(value: Cell) -> list[tuple[str, Row]]:
     """Return the elements of a list or the members of an object; another value has none.
 
     Returns:
-        For each a text that tells it from the others, and its name, ordinal and value.
+        For each element: a text that identifies it, and its name, ordinal and value.
     """
     if isinstance(value, tuple):
         return [(str(place), (None, place, cell)) for place, cell in enumerate(value)]
     if isinstance(value, Mapping):
-        return [(encoded(name), (name, None, cell)) for name, cell in value.items()]
+        return [(cell_text(name), (name, None, cell)) for name, cell in value.items()]
     return []
 
 
-def key_of(expressions: Sequence[Expression]) -> Callable[[Row], Any]:
-    """A function that gives the key of a row as a tuple; NULL equals NULL there."""
-    compute, as_key = compiled_row(expressions), row_key([expression.type for expression in expressions])
+def key_function(expressions: Sequence[Expression]) -> Callable[[Row], Any]:
+    """Return a function that gives the key of a row as a tuple in which NULL equals NULL."""
+    compute, as_key = compile_row(expressions), row_key([expression.type for expression in expressions])
     if all(expression.type.kind in PLAIN for expression in expressions):
         return compute
     return lambda row: as_key(compute(row))
 
 
-def by_key(rows: Pairs, key: Callable[[Row], Any]) -> dict[Hashable, list[Pair]]:
-    """Rows by their keys; those whose key has a NULL match nothing and are left out (trap 7)."""
-    found: dict[Hashable, list[Pair]] = {}
+def index_by_key(rows: Pairs, key: Callable[[Row], Any]) -> dict[Hashable, list[Pair]]:
+    """Group rows by key, without rows whose key has a NULL: they match nothing (trap 7)."""
+    index: dict[Hashable, list[Pair]] = {}
     for pair in rows:
         value = key(pair[1])
         if None not in value:
-            found.setdefault(value, []).append(pair)
-    return found
+            index.setdefault(value, []).append(pair)
+    return index
 
 
-def joined(relation: Join) -> Kernel:
-    """Pairs of matching rows, and the rows without a partner that the kind keeps."""
-    inner = inner_joined(relation)
+def join_kernel(relation: Join) -> Kernel:
+    """Return the kernel of a join: matching pairs, and the unmatched rows that its kind keeps."""
+    inner = inner_matcher(relation)
     if relation.kind is JoinKind.INNER:
-        return lambda left, right: [(pair_id(one, other), row) for one, other, row in inner(left, right)]
+        return lambda left, right: [
+            (pair_id(left_id, right_id), row) for left_id, right_id, row in inner(left, right)
+        ]
     no_left, no_right = (None,) * len(relation.left.fields), (None,) * len(relation.right.fields)
 
     def run(left: Pairs, right: Pairs) -> Pairs:
-        found: list[Pair] = []
+        pairs: list[Pair] = []
         met_left, met_right = set(), set()
-        for one, other, row in inner(left, right):
-            met_left.add(one)
-            met_right.add(other)
-            found.append((pair_id(one, other), row))
+        for left_id, right_id, row in inner(left, right):
+            met_left.add(left_id)
+            met_right.add(right_id)
+            pairs.append((pair_id(left_id, right_id), row))
         if relation.kind in KEEPS_LEFT:
-            found += [(f"l:{one}", (*row, *no_right)) for one, row in left if one not in met_left]
+            pairs += [(f"l:{row_id}", (*row, *no_right)) for row_id, row in left if row_id not in met_left]
         if relation.kind in KEEPS_RIGHT:
-            found += [(f"r:{one}", (*no_left, *row)) for one, row in right if one not in met_right]
-        return found
+            pairs += [(f"r:{row_id}", (*no_left, *row)) for row_id, row in right if row_id not in met_right]
+        return pairs
 
     return run
 
 
 def pair_id(left: RowId, right: RowId) -> RowId:
-    """The id of a pair: the length tells where one id ends."""
+    """Return the id of a pair; the length marks where the left id ends."""
     return f"j{len(left)}:{left}{right}"
 
 
-def inner_joined(relation: Join) -> Callable[[Pairs, Pairs], list[tuple[RowId, RowId, Row]]]:
-    """A function that gives the matching pairs, as two ids and one row; it indexes the smaller side."""
-    left_key, right_key = key_of(relation.left_keys), key_of(relation.right_keys)
-    holds = None if relation.residual is None else compiled(relation.residual)
+def inner_matcher(relation: Join) -> Callable[[Pairs, Pairs], list[tuple[RowId, RowId, Row]]]:
+    """Return a function that gives the matching pairs as two ids and a row; it indexes the smaller side."""
+    left_key, right_key = key_function(relation.left_keys), key_function(relation.right_keys)
+    holds = None if relation.residual is None else compile_expression(relation.residual)
 
     def run(left: Pairs, right: Pairs) -> list[tuple[RowId, RowId, Row]]:
         none: list[Pair] = []
         if len(left) <= len(right):
-            index = by_key(left, left_key)
-            found = [
-                (one, other, left_row + right_row)
-                for other, right_row in right
-                for one, left_row in index.get(right_key(right_row), none)
+            index = index_by_key(left, left_key)
+            matches = [
+                (left_id, right_id, left_row + right_row)
+                for right_id, right_row in right
+                for left_id, left_row in index.get(right_key(right_row), none)
             ]
         else:
-            index = by_key(right, right_key)
-            found = [
-                (one, other, left_row + right_row)
-                for one, left_row in left
-                for other, right_row in index.get(left_key(left_row), none)
+            index = index_by_key(right, right_key)
+            matches = [
+                (left_id, right_id, left_row + right_row)
+                for left_id, left_row in left
+                for right_id, right_row in index.get(left_key(left_row), none)
             ]
-        return found if holds is None else [match for match in found if holds(match[2]) is True]
+        return matches if holds is None else [match for match in matches if holds(match[2]) is True]
 
     return run
 
 
-def distinct(relation: Distinct) -> Kernel:
-    """Each row once, with itself as id."""
+def distinct_kernel(relation: Distinct) -> Kernel:
+    """Return the kernel of DISTINCT: each row once, with its content as id."""
     types = [field.type for field in relation.fields]
     key, standing = row_key(types), row_canonical(types)
 
     def run(rows: Pairs) -> Pairs:
-        found = map(standing, {key(row): row for _, row in rows}.values())
-        return [(key_id(row), row) for row in found]
+        rows_once = map(standing, {key(row): row for _, row in rows}.values())
+        return [(key_id(row), row) for row in rows_once]
 
     return run
 
 
-def grouped(relation: Group) -> Kernel:
-    """One row for each key; without keys one row always (trap 39)."""
+def group_kernel(relation: Group) -> Kernel:
+    """Return the kernel of GROUP BY: one row for each key; without keys always one row (trap 39)."""
     types = [expression.type for expression in relation.keys]
-    keys, key, standing = compiled_row(relation.keys), row_key(types), row_canonical(types)
-    aggregates = [compiled_aggregate(one) for one in relation.aggregates]
+    keys, key, standing = compile_row(relation.keys), row_key(types), row_canonical(types)
+    aggregates = [compile_aggregate(aggregate) for aggregate in relation.aggregates]
 
     def run(rows: Pairs) -> Pairs:
         groups: dict[Hashable, tuple[Row, list[Row]]] = {} if relation.keys else {(): ((), [])}
@@ -208,9 +211,9 @@ def grouped(relation: Group) -> Kernel:
     return run
 
 
-def windowed(relation: Window) -> Kernel:
-    """Each row with the functions over its partition."""
-    key, add = key_of(relation.partition), compiled_windows(relation.functions)
+def window_kernel(relation: Window) -> Kernel:
+    """Return the kernel of window functions: each row followed by the functions over its partition."""
+    key, add = key_function(relation.partition), compile_windows(relation.functions)
 
     def run(rows: Pairs) -> Pairs:
         partitions: dict[Hashable, list[Pair]] = {}
@@ -222,41 +225,41 @@ def windowed(relation: Window) -> Kernel:
 
 
 KERNELS: Mapping[type[Relation], Callable[[Any], Kernel]] = {
-    Scan: scan,
-    Filter: filtered,
-    Project: projected,
-    UnionAll: united,
-    Join: joined,
-    Explode: exploded,
-    Distinct: distinct,
-    Group: grouped,
-    Window: windowed,
+    Scan: scan_kernel,
+    Filter: filter_kernel,
+    Project: project_kernel,
+    UnionAll: union_kernel,
+    Join: join_kernel,
+    Explode: explode_kernel,
+    Distinct: distinct_kernel,
+    Group: group_kernel,
+    Window: window_kernel,
 }
 Kernels: TypeAlias = Mapping[type[Relation], Callable[[Any], Kernel]]
 
 
-def compiled_relation(
+def compile_relation(
     relation: Relation, kernels: Kernels = KERNELS
 ) -> Callable[[Mapping[str, Contents]], Pairs]:
-    """A function that gives the rows of a relation from the contents of its sources, by identity."""
+    """Return a function that computes a relation's rows from the contents of its sources, by identity."""
     kernel = kernels[type(relation)](relation)
     if isinstance(relation, Scan):
         source = relation.source
         return lambda sources: kernel(sources[source].items())
-    below = [compiled_relation(one, kernels) for one in inputs(relation)]
+    below = [compile_relation(child, kernels) for child in inputs(relation)]
     if len(below) == 1:
         (only,) = below
         return lambda sources: kernel(only(sources))
-    return lambda sources: kernel(*[one(sources) for one in below])
+    return lambda sources: kernel(*[compute(sources) for compute in below])
 
 
-def contents(rows: Pairs) -> Contents:
-    """Rows by their ids.
+def contents_by_id(rows: Pairs) -> Contents:
+    """Return rows by their ids.
 
     Raises:
-        DuplicateRowId: Two rows have the same.
+        DuplicateRowId: Two rows have the same id.
     """
-    found = dict(rows)
-    if len(found) != len(rows):
-        raise DuplicateRowId(f"{len(rows)} rows have {len(found)} different ids")
-    return found
+    by_id = dict(rows)
+    if len(by_id) != len(rows):
+        raise DuplicateRowId(f"{len(rows)} rows have {len(by_id)} different ids")
+    return by_id

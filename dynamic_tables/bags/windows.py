@@ -5,18 +5,18 @@ from typing import Any, TypeAlias
 
 from dynamic_tables.bags.aggregates import AGGREGATES
 from dynamic_tables.maintenance.algebra import Frame, Order, WindowFunction
-from dynamic_tables.values.cells import ordered
+from dynamic_tables.values.cells import sort_key
 from dynamic_tables.values.changes import Cell, Row, RowId
-from dynamic_tables.values.evaluation import compiled
+from dynamic_tables.values.evaluation import compile_expression
 
 Pair: TypeAlias = tuple[RowId, Row]
-# The cells of a function for the ordered rows of a partition; the second argument has each row's peer group.
+# Computes a function for the ordered rows of a partition; the second argument has each row's group of ties.
 Function: TypeAlias = Callable[[Sequence[Pair], Sequence[int]], Sequence[Cell]]
 
 
 def term_key(term: Order) -> Callable[[Row], Any]:
-    """What rows are sorted by for one term: NULLs are at the end that the term says."""
-    evaluate, order = compiled(term.expression), ordered(term.expression.type)
+    """Return the sort key of rows for one ORDER BY term; NULLs come at the end that the term states."""
+    evaluate, order = compile_expression(term.expression), sort_key(term.expression.type)
     null_rank = 0 if term.nulls_first != term.descending else 2
 
     def of_row(row: Row) -> tuple[int, Any]:
@@ -26,10 +26,10 @@ def term_key(term: Order) -> Callable[[Row], Any]:
     return of_row
 
 
-def sorter(terms: tuple[Order, ...]) -> Callable[[list[Pair]], tuple[list[Pair], list[int]]]:
-    """A function that orders the rows of a partition, and numbers the groups of those that tie."""
+def partition_sorter(terms: tuple[Order, ...]) -> Callable[[list[Pair]], tuple[list[Pair], list[int]]]:
+    """Return a function that orders the rows of a partition and numbers the groups of tied rows."""
     keys = [term_key(term) for term in terms]
-    by_pair = [(of_second(key), term.descending) for key, term in zip(keys, terms, strict=True)]
+    by_pair = [(pair_key(key), term.descending) for key, term in zip(keys, terms, strict=True)]
 
     def run(rows: list[Pair]) -> tuple[list[Pair], list[int]]:
         placed = sorted(rows, key=row_id)
@@ -46,47 +46,47 @@ def sorter(terms: tuple[Order, ...]) -> Callable[[list[Pair]], tuple[list[Pair],
     return run
 
 
-def of_second(key: Callable[[Row], Any]) -> Callable[[Pair], Any]:
-    """What the row of a pair is sorted by."""
+def pair_key(key: Callable[[Row], Any]) -> Callable[[Pair], Any]:
+    """Return the sort key of a pair, given that of its row."""
     return lambda pair: key(pair[1])
 
 
 def row_id(pair: Pair) -> RowId:
-    """The id of a row."""
+    """Return the id of a row."""
     return pair[0]
 
 
-def row_numbers(one: WindowFunction) -> Function:
-    """ROW_NUMBER."""
+def row_numbers(function: WindowFunction) -> Function:
+    """Compile ROW_NUMBER."""
     return lambda rows, groups: range(1, len(rows) + 1)
 
 
-def ranks(one: WindowFunction) -> Function:
-    """RANK: one more than the rows before the first that ties."""
+def ranks(function: WindowFunction) -> Function:
+    """Compile RANK: one more than the number of rows before the first row of the tie."""
 
     def run(rows: Sequence[Pair], groups: Sequence[int]) -> list[Cell]:
-        found: list[Cell] = []
+        row_ranks: list[Cell] = []
         for place, group in enumerate(groups):
             tied = place > 0 and groups[place - 1] == group
-            found.append(found[-1] if tied else place + 1)
-        return found
+            row_ranks.append(row_ranks[-1] if tied else place + 1)
+        return row_ranks
 
     return run
 
 
-def dense_ranks(one: WindowFunction) -> Function:
-    """DENSE_RANK: one more than the groups before."""
+def dense_ranks(function: WindowFunction) -> Function:
+    """Compile DENSE_RANK: one more than the number of groups of ties before."""
     return lambda rows, groups: [group + 1 for group in groups]
 
 
-def neighbours(sign: int) -> Callable[[WindowFunction], Function]:
-    """LAG and LEAD: the argument so many rows away, or the default."""
+def neighbour_values(sign: int) -> Callable[[WindowFunction], Function]:
+    """Return the compiler of LAG or LEAD: the argument at the row `offset` away, or the default."""
 
-    def compile_one(one: WindowFunction) -> Function:
-        assert one.argument is not None
-        evaluate = compiled(one.argument)
-        default = compiled(one.default) if one.default is not None else lambda row: None
-        step = sign * one.offset
+    def compile_one(function: WindowFunction) -> Function:
+        assert function.argument is not None
+        evaluate = compile_expression(function.argument)
+        default = compile_expression(function.default) if function.default is not None else lambda row: None
+        step = sign * function.offset
 
         def run(rows: Sequence[Pair], groups: Sequence[int]) -> list[Cell]:
             return [
@@ -99,54 +99,54 @@ def neighbours(sign: int) -> Callable[[WindowFunction], Function]:
     return compile_one
 
 
-def over_frame(one: WindowFunction) -> Function:
-    """An aggregate over the rows of a frame around each row."""
-    frame = one.frame
-    if one.argument is None:
-        return lambda rows, groups: [end - start for start, end in spans(frame, groups)]
-    evaluate = compiled(one.argument)
-    compute = AGGREGATES[one.function](one.argument.type).compute
+def frame_aggregates(function: WindowFunction) -> Function:
+    """Compile an aggregate over the frame of each row."""
+    frame = function.frame
+    if function.argument is None:
+        return lambda rows, groups: [end - start for start, end in frame_spans(frame, groups)]
+    evaluate = compile_expression(function.argument)
+    compute = AGGREGATES[function.function](function.argument.type).compute
 
     def run(rows: Sequence[Pair], groups: Sequence[int]) -> list[Cell]:
         cells = [evaluate(row) for _, row in rows]
-        known: dict[tuple[int, int], Cell] = {}
-        found: list[Cell] = []
-        for span in spans(frame, groups):
-            if span not in known:
-                known[span] = compute([cell for cell in cells[slice(*span)] if cell is not None])
-            found.append(known[span])
-        return found
+        by_span: dict[tuple[int, int], Cell] = {}
+        values: list[Cell] = []
+        for span in frame_spans(frame, groups):
+            if span not in by_span:
+                by_span[span] = compute([cell for cell in cells[slice(*span)] if cell is not None])
+            values.append(by_span[span])
+        return values
 
     return run
 
 
-def spans(frame: Frame, groups: Sequence[int]) -> list[tuple[int, int]]:
-    """For each row the places of the first row of its frame and behind the last."""
+def frame_spans(frame: Frame, groups: Sequence[int]) -> list[tuple[int, int]]:
+    """Return for each row the positions of the first row of its frame and of the first row after it."""
     count = len(groups)
     ends = list(range(count))
     if frame.peers:
         for place in range(count - 2, -1, -1):
             if groups[place] == groups[place + 1]:
                 ends[place] = ends[place + 1]
-    found = []
+    row_spans = []
     for place in range(count):
         start = 0 if frame.first is None else min(max(place + frame.first, 0), count)
         end = count if frame.last is None else min(max(ends[place] + frame.last + 1, 0), count)
-        found.append((start, max(start, end)))
-    return found
+        row_spans.append((start, max(start, end)))
+    return row_spans
 
 
-def edge(last: bool) -> Callable[[WindowFunction], Function]:
-    """FIRST_VALUE and LAST_VALUE of the frame."""
+def edge_values(last: bool) -> Callable[[WindowFunction], Function]:
+    """Return the compiler of FIRST_VALUE or LAST_VALUE of the frame."""
 
-    def compile_one(one: WindowFunction) -> Function:
-        assert one.argument is not None
-        evaluate = compiled(one.argument)
+    def compile_one(function: WindowFunction) -> Function:
+        assert function.argument is not None
+        evaluate = compile_expression(function.argument)
 
         def run(rows: Sequence[Pair], groups: Sequence[int]) -> list[Cell]:
             return [
                 evaluate(rows[end - 1 if last else start][1]) if end > start else None
-                for start, end in spans(one.frame, groups)
+                for start, end in frame_spans(function.frame, groups)
             ]
 
         return run
@@ -158,28 +158,30 @@ WINDOWS: Mapping[str, Callable[[WindowFunction], Function]] = {
     "row_number": row_numbers,
     "rank": ranks,
     "dense_rank": dense_ranks,
-    "lag": neighbours(-1),
-    "lead": neighbours(1),
-    "first_value": edge(last=False),
-    "last_value": edge(last=True),
-    **dict.fromkeys(AGGREGATES, over_frame),
+    "lag": neighbour_values(-1),
+    "lead": neighbour_values(1),
+    "first_value": edge_values(last=False),
+    "last_value": edge_values(last=True),
+    **dict.fromkeys(AGGREGATES, frame_aggregates),
 }
 
 
-def compiled_windows(functions: tuple[WindowFunction, ...]) -> Callable[[list[Pair]], list[Pair]]:
-    """A function that adds to the rows of a partition the cells of all functions."""
+def compile_windows(functions: tuple[WindowFunction, ...]) -> Callable[[list[Pair]], list[Pair]]:
+    """Return a function that appends the values of all window functions to the rows of a partition."""
     by_order: dict[tuple[Order, ...], list[tuple[int, Function]]] = {}
-    for place, one in enumerate(functions):
-        by_order.setdefault(one.order, []).append((place, WINDOWS[one.function](one)))
-    plan = [(sorter(order), members) for order, members in by_order.items()]
+    for place, window_function in enumerate(functions):
+        by_order.setdefault(window_function.order, []).append(
+            (place, WINDOWS[window_function.function](window_function))
+        )
+    plan = [(partition_sorter(order), members) for order, members in by_order.items()]
 
     def run(rows: list[Pair]) -> list[Pair]:
-        added: dict[RowId, list[Any]] = {found: [None] * len(functions) for found, _ in rows}
+        added: dict[RowId, list[Any]] = {identity: [None] * len(functions) for identity, _ in rows}
         for sort, members in plan:
             placed, groups = sort(rows)
             for place, function in members:
-                for (found, _), cell in zip(placed, function(placed, groups), strict=True):
-                    added[found][place] = cell
-        return [(found, (*row, *added[found])) for found, row in rows]
+                for (identity, _), cell in zip(placed, function(placed, groups), strict=True):
+                    added[identity][place] = cell
+        return [(identity, (*row, *added[identity])) for identity, row in rows]
 
     return run

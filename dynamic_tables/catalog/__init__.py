@@ -1,1 +1,1 @@
-"""The catalog: statements, what they make of it, and the graph of dynamic tables."""
+"""The catalog: statements, the rules that apply them, and the graph of dynamic tables."""

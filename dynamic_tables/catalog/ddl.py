@@ -1,4 +1,4 @@
-"""Statements that change what tables there are: what the log of the catalog holds."""
+"""The statements that create and change tables: the contents of the catalog's log."""
 
 import enum
 from dataclasses import dataclass
@@ -7,27 +7,27 @@ from typing import Protocol, TypeAlias
 from dynamic_tables.catalog.lags import TargetLag
 from dynamic_tables.values.types import Field
 
-# "schema.table".
+# A qualified name, "schema.table".
 Name: TypeAlias = str
 Role: TypeAlias = str
 
 
 class Mode(enum.Enum):
-    """How contents are brought up to date (R-DVS-20)."""
+    """The way in which contents are brought up to date (R-DVS-20)."""
 
     FULL = "FULL"
     INCREMENTAL = "INCREMENTAL"
 
 
 class Initialize(enum.Enum):
-    """When a dynamic table gets its first contents (R-DVS-03)."""
+    """The time at which a dynamic table gets its first contents (R-DVS-03)."""
 
     ON_CREATE = "ON_CREATE"
     ON_SCHEDULE = "ON_SCHEDULE"
 
 
 class Privilege(enum.Enum):
-    """What a role may do with a table (R-DVS-48); OWNERSHIP is all of it."""
+    """A privilege of a role on a table (R-DVS-48); OWNERSHIP includes the others."""
 
     OWNERSHIP = "OWNERSHIP"
     SELECT = "SELECT"
@@ -36,16 +36,16 @@ class Privilege(enum.Enum):
 
 
 class Definition(Protocol):
-    """The query of a view or a dynamic table, as written: not yet bound to tables."""
+    """The query of a view or a dynamic table as written, before it is bound to tables."""
 
     @property
     def reads(self) -> tuple[Name, ...]:
-        """The names that it reads, each once; one without a schema is of the schema it was written in."""
+        """The names that it reads, each once; a name without schema belongs to the schema of its table."""
 
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """A base table."""
+    """Create a base table."""
 
     name: Name
     columns: tuple[Field, ...]
@@ -54,7 +54,7 @@ class CreateTable:
 
 @dataclass(frozen=True, slots=True)
 class CreateView:
-    """A view."""
+    """Create a view."""
 
     name: Name
     definition: Definition
@@ -63,7 +63,7 @@ class CreateView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateDynamicTable:
-    """A dynamic table (R-DVS-01)."""
+    """Create a dynamic table (R-DVS-01)."""
 
     name: Name
     definition: Definition
@@ -76,7 +76,7 @@ class CreateDynamicTable:
 
 @dataclass(frozen=True, slots=True)
 class AddColumn:
-    """A column of a base table; NULL in the rows that there are."""
+    """Add a column to a base table; it is NULL in existing rows."""
 
     name: Name
     column: Field
@@ -84,7 +84,7 @@ class AddColumn:
 
 @dataclass(frozen=True, slots=True)
 class DropColumn:
-    """A column of a base table less."""
+    """Drop a column of a base table."""
 
     name: Name
     column: str
@@ -92,7 +92,7 @@ class DropColumn:
 
 @dataclass(frozen=True, slots=True)
 class SetLag:
-    """Another target lag."""
+    """Set the target lag of a dynamic table."""
 
     name: Name
     lag: TargetLag
@@ -100,7 +100,7 @@ class SetLag:
 
 @dataclass(frozen=True, slots=True)
 class Suspend:
-    """No scheduled refreshes until it is resumed."""
+    """Stop scheduled refreshes of a dynamic table until it is resumed."""
 
     name: Name
     reason: str = "by a user"
@@ -108,28 +108,28 @@ class Suspend:
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Scheduled refreshes again."""
+    """Start scheduled refreshes of a dynamic table again."""
 
     name: Name
 
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """A table less; it can be restored."""
+    """Drop a table, which can be restored."""
 
     name: Name
 
 
 @dataclass(frozen=True, slots=True)
 class Undrop:
-    """The table that was last dropped under this name, as it was."""
+    """Restore the table dropped last under this name."""
 
     name: Name
 
 
 @dataclass(frozen=True, slots=True)
 class Rename:
-    """Another name for the same table."""
+    """Rename a table."""
 
     name: Name
     to: Name
@@ -137,7 +137,7 @@ class Rename:
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """Two tables exchange their names."""
+    """Exchange the names of two tables."""
 
     name: Name
     other: Name
@@ -145,7 +145,7 @@ class Swap:
 
 @dataclass(frozen=True, slots=True)
 class Clone:
-    """A table with the same contents under another name; of a dynamic table, suspended (R-DVS-46)."""
+    """Clone a table under another name; a cloned dynamic table is suspended (R-DVS-46)."""
 
     name: Name
     to: Name
@@ -153,7 +153,7 @@ class Clone:
 
 @dataclass(frozen=True, slots=True)
 class CloneSchema:
-    """A clone of each table of a schema; clones read clones."""
+    """Clone each table of a schema; the clones read each other."""
 
     schema: str
     to: str
@@ -161,7 +161,7 @@ class CloneSchema:
 
 @dataclass(frozen=True, slots=True)
 class RenameSchema:
-    """Another name for a schema (R-DVS-47)."""
+    """Rename a schema (R-DVS-47)."""
 
     schema: str
     to: str
@@ -169,7 +169,7 @@ class RenameSchema:
 
 @dataclass(frozen=True, slots=True)
 class SwapSchemas:
-    """Two schemas exchange their names (R-DVS-47)."""
+    """Exchange the names of two schemas (R-DVS-47)."""
 
     schema: str
     other: str
@@ -177,7 +177,7 @@ class SwapSchemas:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A privilege more."""
+    """Grant a privilege on a table to a role."""
 
     privilege: Privilege
     name: Name
@@ -186,7 +186,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Revoke:
-    """A privilege less."""
+    """Revoke a privilege on a table from a role."""
 
     privilege: Privilege
     name: Name

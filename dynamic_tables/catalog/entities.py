@@ -1,4 +1,4 @@
-"""What the catalog knows at one moment: tables, views and dynamic tables, apart from their names."""
+"""The state of the catalog at one moment: its tables, views and dynamic tables, by identity and name."""
 
 import enum
 from collections.abc import Iterator, Mapping
@@ -11,12 +11,12 @@ from dynamic_tables.storage.frontiers import TableId
 from dynamic_tables.values.types import Field
 from pruning.errors import InputError
 
-# Who may do everything: the role of the system itself.
+# The role of the system itself, which has all privileges.
 SYSTEM: Role = "SYSTEM"
 
 
-class Kind(enum.Enum):
-    """What stands under a name."""
+class EntityKind(enum.Enum):
+    """The kind of an entity."""
 
     TABLE = "table"
     VIEW = "view"
@@ -24,8 +24,8 @@ class Kind(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a base table, and where its values stand in the stored rows, which may be shorter."""
+class StoredColumn:
+    """A column of a base table, and its position in the stored rows, which may be shorter."""
 
     field: Field
     position: int
@@ -36,23 +36,23 @@ class Entity:
     """A table, view or dynamic table.
 
     Attributes:
-        identity: Stays when the name changes; what replaces a table has another.
-        home: The schema of the names in the definition that have none.
-        moved: What schemas in the definition are called now, if a clone reads clones.
-        column_count: How many columns it has had, of which `columns` are left.
-        altered: Whether columns were added or dropped, so that stored rows may have others.
-        suspended: Why it is not scheduled; None if it is.
-        original: What it is a clone of.
+        identity: Stays when the name changes; a table that replaces another has its own.
+        home: The schema of names without schema in the definition.
+        moved: The present names of schemas in the definition, if a clone reads clones.
+        column_count: The number of columns that it has ever had; `columns` are the present ones.
+        altered: True if columns were added or dropped, so that stored rows may have other columns.
+        suspended: The reason why it is not scheduled; None if it is scheduled.
+        original: The table of which it is a clone.
     """
 
     identity: TableId
-    kind: Kind
+    kind: EntityKind
     name: Name
     owner: Role
     created: Timestamp
     home: str
     moved: Mapping[str, str] = field(default_factory=dict)
-    columns: tuple[Column, ...] = ()
+    columns: tuple[StoredColumn, ...] = ()
     column_count: int = 0
     altered: bool = False
     definition: Definition | None = None
@@ -64,38 +64,38 @@ class Entity:
     original: TableId | None = None
     grants: frozenset[tuple[Privilege, Role]] = frozenset()
 
-    def qualified(self, name: Name) -> Name:
-        """A name that the definition reads, with its schema."""
+    def qualify(self, name: Name) -> Name:
+        """Return a name in the definition with its schema."""
         schema, dot, table = name.rpartition(".")
         return f"{self.moved.get(schema, schema) if dot else self.home}.{table}"
 
     @property
     def reads(self) -> tuple[Name, ...]:
-        """The names that it reads, with their schemas, each once."""
+        """The names that the definition reads, with their schemas, each once."""
         named = () if self.definition is None else self.definition.reads
-        return tuple(dict.fromkeys(map(self.qualified, named)))
+        return tuple(dict.fromkeys(map(self.qualify, named)))
 
 
 def schema_of(name: Name) -> str:
-    """The schema of a qualified name."""
+    """Return the schema of a qualified name."""
     return name.rpartition(".")[0]
 
 
-def in_schema(name: Name, schema: str) -> Name:
-    """The same name in another schema."""
+def with_schema(name: Name, schema: str) -> Name:
+    """Return the same table name in another schema."""
     return f"{schema}.{name.rpartition('.')[2]}"
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The catalog at one moment; never changed, the next moment has its own.
+    """The catalog at one moment; a state is never changed, each statement makes a new one.
 
     Attributes:
-        entities: By identity, without those dropped.
-        names: What stands under each name.
-        readers: Of each name, who reads it, directly.
-        dropped: Under each name, what was dropped, oldest first.
-        identity_count: How many identities were given.
+        entities: The entities by identity, without dropped ones.
+        names: The identity of the entity with each name.
+        readers: The entities that directly read each name.
+        dropped: The entities dropped under each name, oldest first.
+        identity_count: The number of identities assigned so far.
     """
 
     entities: Mapping[TableId, Entity] = field(default_factory=dict)
@@ -105,34 +105,34 @@ class State:
     identity_count: int = 0
 
     def find(self, name: Name) -> Entity | None:
-        """What stands under a name; None if nothing does."""
+        """Return the entity with a name; None if there is none."""
         identity = self.names.get(name)
         return None if identity is None else self.entities[identity]
 
     def get(self, name: Name) -> Entity:
-        """What stands under a name.
+        """Return the entity with a name.
 
         Raises:
-            InputError: Nothing does.
+            InputError: There is none.
         """
-        found = self.find(name)
-        if found is None:
+        entity = self.find(name)
+        if entity is None:
             raise InputError(f"there is no {name}; create it, or name one that there is")
-        return found
+        return entity
 
     def dynamic_tables(self) -> Iterator[Entity]:
-        """All dynamic tables, in the order in which they came."""
-        return (entity for entity in self.entities.values() if entity.kind is Kind.DYNAMIC_TABLE)
+        """Return all dynamic tables, in order of creation."""
+        return (entity for entity in self.entities.values() if entity.kind is EntityKind.DYNAMIC_TABLE)
 
 
 def allows(entity: Entity, role: Role, privilege: Privilege) -> bool:
-    """Whether a role has a privilege (R-DVS-48)."""
+    """Tell whether a role has a privilege (R-DVS-48)."""
     if role in (SYSTEM, entity.owner):
         return True
     return bool(entity.grants & {(privilege, role), (Privilege.OWNERSHIP, role)})
 
 
 def require(entity: Entity, role: Role, privilege: Privilege) -> None:
-    """Refuse a role that lacks a privilege."""
+    """Raise InputError if a role lacks a privilege."""
     if not allows(entity, role, privilege):
         raise InputError(f"role {role} needs {privilege.value} on {entity.name}")

@@ -1,7 +1,7 @@
-"""Target lags, the canonical periods that try to meet them, and initial timestamps ([D] 3.2 and 5.2).
+"""Target lags, the canonical periods that try to meet them, and initial data timestamps ([D] 3.2 and 5.2).
 
-All times are whole microseconds. A refresh with period p waits w for its warehouse and its upstream
-tables after its data timestamp, and then runs for d: just before the next one commits, lag is p + w + d.
+All times are whole microseconds. A refresh with period p waits w after its data timestamp for its warehouse
+and its upstream tables, and then runs for d: just before the next one commits, the lag is p + w + d.
 """
 
 import enum
@@ -13,12 +13,12 @@ from pruning.errors import InputError
 
 MINUTE_US = 60_000_000
 TARGET_LAG_US_MIN = MINUTE_US
-# A downstream tick is always an upstream tick, because each period divides the next (R-DVS-73).
+# Each period divides the next, so that a downstream tick is always an upstream tick too (R-DVS-73).
 PERIODS_US = tuple(48_000_000 << n for n in range(12))
 
 
 class Downstream(enum.Enum):
-    """The target lag of a table that is refreshed only for those that read it."""
+    """The target lag of a table that is refreshed only for the tables that read it."""
 
     DOWNSTREAM = "DOWNSTREAM"
 
@@ -29,7 +29,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 def check_target_lag(lag: TargetLag) -> None:
-    """Refuse a target lag below a minute (R-DVS-12)."""
+    """Raise InputError for a target lag below a minute (R-DVS-12)."""
     if lag is not DOWNSTREAM and lag < TARGET_LAG_US_MIN:
         raise InputError(f"a target lag of {lag / 1e6:g} seconds is below the minimum of one minute")
 
@@ -37,27 +37,27 @@ def check_target_lag(lag: TargetLag) -> None:
 def lags_in_force(
     lags: Mapping[Key, TargetLag], consumers: Mapping[Key, Iterable[Key]], order: Sequence[Key]
 ) -> dict[Key, int | None]:
-    """What each table has to meet; None: it is never scheduled (R-DVS-13).
+    """Return the lag that each table has to meet; None: the table is never scheduled (R-DVS-13).
 
     Args:
         lags: The target lag of each table.
-        consumers: The tables that read each, directly.
-        order: The tables, upstream before downstream.
-    Returns:
-        Them in that order.
+        consumers: The tables that directly read each table.
+            order: The tables, upstream before downstream.
+        Returns:
+            The lags, in that order.
     """
     in_force: dict[Key, int | None] = {}
-    asked: dict[Key, int | None] = {}  # of a table and of all below it, the least lag in numbers
+    required: dict[Key, int | None] = {}  # the least numeric lag of a table and of all tables below it
     for table in reversed(order):
-        below = least(asked[consumer] for consumer in consumers[table])
+        below = least_lag(required[consumer] for consumer in consumers[table])
         lag = lags[table]
         in_force[table] = below if isinstance(lag, Downstream) else lag
-        asked[table] = least((in_force[table], below))
+        required[table] = least_lag((in_force[table], below))
     return {table: in_force[table] for table in order}
 
 
-def least(lags: Iterable[int | None]) -> int | None:
-    """The least of those that are given."""
+def least_lag(lags: Iterable[int | None]) -> int | None:
+    """Return the least lag of those that are not None; None if there is none."""
     return min((lag for lag in lags if lag is not None), default=None)
 
 
@@ -66,17 +66,17 @@ def own_period(lag_us: int, cost_us: int) -> int:
 
     Args:
         lag_us: The lag in force.
-        cost_us: What is expected of waiting and running together, w + d.
+        cost_us: The expected time of waiting and running together, w + d.
     """
     return max(0, bisect_left(PERIODS_US, lag_us - cost_us) - 1)
 
 
 def periods(own: Mapping[Key, int | None], upstream: Mapping[Key, Iterable[Key]]) -> dict[Key, int | None]:
-    """The indices of the periods that tables get: never shorter than upstream (R-DVS-74).
+    """Return the index of each table's period, which is never shorter than upstream's (R-DVS-74).
 
     Args:
-        own: The period that each would choose, upstream before downstream; None: it is not scheduled.
-        upstream: The tables that each reads, directly; those that are not in `own` do not count.
+        own: The period that each table would choose, upstream first; None: it is not scheduled.
+        upstream: The tables that each directly reads; those not in `own` are ignored.
     """
     chosen: dict[Key, int | None] = {}
     for table, period in own.items():
@@ -90,28 +90,32 @@ def periods(own: Mapping[Key, int | None], upstream: Mapping[Key, Iterable[Key]]
 def below_upstream(
     in_force: Mapping[Key, int | None], upstream: Mapping[Key, Iterable[Key]]
 ) -> dict[Key, Key]:
-    """Tables whose lag is below that of a table they read, each with the one furthest above (R-DVS-14)."""
-    found = {}
+    """Return the tables whose lag is below that of a source, each with its slowest source (R-DVS-14)."""
+    slower_sources = {}
     for table, lag in in_force.items():
-        above = [(given, source) for source in upstream[table] if (given := in_force.get(source)) is not None]
+        above = [
+            (source_lag, source)
+            for source in upstream[table]
+            if (source_lag := in_force.get(source)) is not None
+        ]
         slowest = max(above, key=lambda pair: pair[0], default=None)
         if lag is not None and slowest is not None and slowest[0] > lag:
-            found[table] = slowest[1]
-    return found
+            slower_sources[table] = slowest[1]
+    return slower_sources
 
 
 def initial_timestamp(
     upstream: Sequence[Sequence[int]], *, created_us: int, lag_us: int | None, since_us: int
 ) -> int | None:
-    """A data timestamp to start from that costs no refresh of the tables read (R-DVS-09).
+    """Return an initial data timestamp that costs no refresh of the tables read (R-DVS-09).
 
     Args:
-        upstream: Of each dynamic table that is read, data timestamps that it has or is about to have.
-        created_us: When the table was created.
-        lag_us: The lag in force, how old the timestamp may be; None: of any age.
-        since_us: Since when all other sources can be read.
-    Returns:
-        The newest that all have; None if none will do, and the time of creation is to be taken.
+        upstream: For each dynamic table that is read, the data timestamps that it has or is about to have.
+            created_us: The time at which the table was created.
+            lag_us: The lag in force, the greatest age of the timestamp; None: any age.
+            since_us: The time since which all other sources can be read.
+        Returns:
+            The newest timestamp that all have; None if none is suitable: then take the time of creation.
     """
     if not upstream:
         return None

@@ -1,1 +1,1 @@
-"""Queries as relational algebra, and the plans that maintain their results."""
+"""Queries as relational algebra, and the plans that maintain their results incrementally."""

@@ -1,6 +1,6 @@
-"""Relational algebra over bags of rows with ids: what the query of a dynamic table is bound to.
+"""Relational algebra over bags of rows with ids; the query of a dynamic table is bound to a `Relation`.
 
-Each relation has `fields`, its columns. What it means is in `bags`, how it changes in `differentiation`.
+Each relation has `fields`, its columns. `bags` computes relations, `differentiation` their changes.
 """
 
 import enum
@@ -13,7 +13,7 @@ from dynamic_tables.values.types import INTEGER, TEXT, VARIANT, Field, Type
 
 
 class JoinKind(enum.Enum):
-    """Which rows without a partner a join keeps."""
+    """The side or sides of a join whose rows are kept without a partner."""
 
     INNER = "INNER"
     LEFT = "LEFT"
@@ -23,12 +23,12 @@ class JoinKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """Some columns of a source.
+    """The rows of a source, reduced to some of its columns.
 
     Attributes:
         source: The identity of the table, view-expanded and independent of its present name.
         fields: The columns that are read, by their names in the source.
-        positions: Where they stand in the rows of the source; None: they are its rows.
+        positions: The positions of these columns in the source's rows; None: the rows as they are.
     """
 
     source: str
@@ -38,20 +38,20 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """The rows of which a condition is TRUE."""
+    """The rows whose condition is TRUE."""
 
     child: "Relation"
     condition: Expression
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """The child's."""
+        """The columns of the child."""
         return self.child.fields
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """One expression for each column."""
+    """One computed column for each expression."""
 
     child: "Relation"
     columns: tuple[Expression, ...]
@@ -59,29 +59,29 @@ class Project:
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """The expressions, as named."""
+        """The expressions, with their names."""
         return tuple(Field(name, column.type) for name, column in zip(self.names, self.columns, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class UnionAll:
-    """The rows of all inputs, whose columns have the same types; names are the first's."""
+    """The rows of all inputs, whose columns have the same types; names come from the first input."""
 
     inputs: tuple["Relation", ...]
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """The first input's."""
+        """The columns of the first input."""
         return self.inputs[0].fields
 
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """Pairs of rows whose keys are equal and of which the rest of the condition is TRUE.
+    """Pairs of rows whose keys are equal and for which the rest of the condition is TRUE.
 
     Attributes:
-        left_keys: Over the left row; as many as `right_keys`. NULL equals nothing; without keys, each pair.
-        residual: Over the columns of the left row followed by those of the right.
+        left_keys: Over the left row, as many as `right_keys`; NULL equals nothing. Without keys all match.
+        residual: The rest of the condition, over the columns of the left row followed by the right row's.
     """
 
     left: "Relation"
@@ -93,18 +93,18 @@ class Join:
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """The left's, then the right's."""
+        """The columns of the left side, then those of the right."""
         return self.left.fields + self.right.fields
 
 
 @dataclass(frozen=True, slots=True)
 class Explode:
-    """Each row once for each element of a list or member of an object (LATERAL FLATTEN).
+    """Each row repeated for each element of a list or member of an object (LATERAL FLATTEN).
 
     Attributes:
         elements: A list or an object; anything else has no elements.
-        outer: Whether a row without elements stays, with NULLs.
-        keyed: Whether the name of a member is a column too; it is NULL for an element of a list.
+        outer: True if a row without elements is kept, with NULLs.
+        keyed: True if the member's name is a column too; it is NULL for an element of a list.
     """
 
     child: "Relation"
@@ -114,31 +114,31 @@ class Explode:
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """The child's, then the name if keyed, the ordinal from 0 (NULL for a member), and the value."""
-        return (*self.child.fields, *self.added)
+        """The child's columns, the name if keyed, the ordinal from 0 (NULL for a member), and the value."""
+        return (*self.child.fields, *self.added_columns)
 
     @property
-    def added(self) -> tuple[Field, ...]:
-        """The columns that the child lacks."""
-        found = (Field("key", TEXT), Field("index", INTEGER), Field("value", VARIANT))
-        return found if self.keyed else found[1:]
+    def added_columns(self) -> tuple[Field, ...]:
+        """The columns that the child does not have."""
+        columns = (Field("key", TEXT), Field("index", INTEGER), Field("value", VARIANT))
+        return columns if self.keyed else columns[1:]
 
 
 @dataclass(frozen=True, slots=True)
 class Distinct:
-    """Each row once; NULL equals NULL here."""
+    """The distinct rows; NULL equals NULL here."""
 
     child: "Relation"
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """The child's."""
+        """The columns of the child."""
         return self.child.fields
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """One aggregate of a group.
+    """One aggregate function of a group.
 
     Attributes:
         function: A name in `aggregates.AGGREGATES`.
@@ -155,7 +155,7 @@ class Aggregate:
 class Group:
     """One row for each key that occurs: the key, then the aggregates. NULL equals NULL in keys.
 
-    Without keys there is one row always; bags have that, changes do not (R-DVS-22).
+    Without keys there is always one row; a backend computes it, but no rule maintains it (R-DVS-22).
     """
 
     child: "Relation"
@@ -165,14 +165,14 @@ class Group:
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """Keys, then aggregates, as named."""
+        """The keys, then the aggregates, with their names."""
         columns: tuple[Expression | Aggregate, ...] = (*self.keys, *self.aggregates)
         return tuple(Field(name, column.type) for name, column in zip(self.names, columns, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One term of ORDER BY."""
+    """One term of an ORDER BY."""
 
     expression: Expression
     descending: bool = False
@@ -181,10 +181,10 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The rows around one that a window function sees, as offsets from it; None is unbounded.
+    """The rows around a row over which a window function works, as offsets from it; None is unbounded.
 
     Attributes:
-        peers: Whether rows that tie with the last count too (RANGE).
+        peers: True if rows that tie with the last row belong to the frame (RANGE).
     """
 
     first: int | None = None
@@ -194,12 +194,12 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class WindowFunction:
-    """One function over the ordered rows of a partition.
+    """One window function over the ordered rows of a partition.
 
     Attributes:
-        function: A name in `windows.WINDOWS`, or one in `aggregates.AGGREGATES` taken over the frame.
-        offset: Of LAG and LEAD.
-        default: Of LAG and LEAD, where there is no such row.
+        function: A name in `windows.WINDOWS`, or in `aggregates.AGGREGATES` for one over the frame.
+        offset: The distance of LAG and LEAD.
+        default: The value of LAG and LEAD where there is no row at that distance.
     """
 
     function: str
@@ -213,7 +213,7 @@ class WindowFunction:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Each row with functions over its partition; ties in their order are broken by row id."""
+    """Each row followed by window functions over its partition; ties in the order are broken by row id."""
 
     child: "Relation"
     partition: tuple[Expression, ...]
@@ -222,7 +222,7 @@ class Window:
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """The child's, then the functions, as named."""
+        """The child's columns, then the functions, with their names."""
         added = zip(self.names, self.functions, strict=True)
         return (*self.child.fields, *(Field(name, function.type) for name, function in added))
 
@@ -231,7 +231,7 @@ Relation: TypeAlias = Scan | Filter | Project | UnionAll | Join | Explode | Dist
 
 
 def inputs(relation: Relation) -> tuple[Relation, ...]:
-    """The relations that one is directly computed from."""
+    """Return the direct inputs of a relation."""
     match relation:
         case Scan():
             return ()
@@ -243,7 +243,7 @@ def inputs(relation: Relation) -> tuple[Relation, ...]:
 
 
 def with_inputs(relation: Relation, below: tuple[Relation, ...]) -> Relation:
-    """The same operator over other inputs, as many as it has."""
+    """Return the operator with its inputs replaced, in the order of `inputs`."""
     match relation:
         case Scan():
             return relation
@@ -254,13 +254,13 @@ def with_inputs(relation: Relation, below: tuple[Relation, ...]) -> Relation:
     return replace(relation, child=below[0])
 
 
-def walk(relation: Relation) -> Iterator[Relation]:
-    """A relation and all that it is computed from, in the order in which they are written."""
+def subrelations(relation: Relation) -> Iterator[Relation]:
+    """Yield a relation and all relations below it, in the order in which they are written."""
     yield relation
     for below in inputs(relation):
-        yield from walk(below)
+        yield from subrelations(below)
 
 
 def scans(relation: Relation) -> tuple[Scan, ...]:
-    """Each scan of a relation; a source that is read twice has two."""
-    return tuple(node for node in walk(relation) if isinstance(node, Scan))
+    """Return all scans of a relation; a source that is read twice has two."""
+    return tuple(node for node in subrelations(relation) if isinstance(node, Scan))

@@ -1,6 +1,6 @@
-"""Leaves out of a relation the columns that nothing above needs, down to what scans read.
+"""Removal of columns that nothing above needs from a relation, down to its scans.
 
-So an update of unused columns is no change (trap 50), and a dropped unused column changes nothing (R-DVS-43).
+So an update of an unused column is no change (trap 50), and dropping one changes nothing (R-DVS-43).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -20,34 +20,34 @@ from dynamic_tables.maintenance.algebra import (
     Window,
     WindowFunction,
 )
-from dynamic_tables.values.expressions import Column, Expression, columns_of, moved
+from dynamic_tables.values.expressions import Column, Expression, columns_of, remap_columns
 
-# Where the old columns stand in the new relation, for at least those needed.
+# The new positions of old columns in a narrowed relation, at least of the needed columns.
 Places: TypeAlias = dict[int, int]
 Narrowed: TypeAlias = tuple[Relation, Places]
 
 
-def narrowed(relation: Relation) -> Relation:
-    """The same relation, reading no more than it needs."""
+def narrow_relation(relation: Relation) -> Relation:
+    """Return the same relation, reading only the columns that it needs."""
     whole = range(len(relation.fields))
-    found, places = narrow(relation, frozenset(whole))
+    narrower, places = narrow(relation, frozenset(whole))
     assert [places[place] for place in whole] == list(whole)
-    return found
+    return narrower
 
 
 def narrow(relation: Relation, needed: frozenset[int]) -> Narrowed:
-    """A relation with the needed columns, in their order; it may keep others."""
+    """Return a relation with at least the needed columns, in their order, and their new positions."""
     return NARROWERS[type(relation)](relation, needed)
 
 
-def kept(columns: Iterable[int]) -> Places:
-    """Where columns stand when only these are left."""
+def new_positions(columns: Iterable[int]) -> Places:
+    """Return the new positions of columns when only these are kept."""
     return {old: new for new, old in enumerate(sorted(columns))}
 
 
-def scan(relation: Scan, needed: frozenset[int]) -> Narrowed:
-    """The columns that are read; there may be none."""
-    places = kept(needed)
+def narrow_scan(relation: Scan, needed: frozenset[int]) -> Narrowed:
+    """Narrow a scan to the needed columns; there may be none."""
+    places = new_positions(needed)
     if len(places) == len(relation.fields):
         return relation, places
     positions = tuple(range(len(relation.fields))) if relation.positions is None else relation.positions
@@ -55,148 +55,155 @@ def scan(relation: Scan, needed: frozenset[int]) -> Narrowed:
     return replace(relation, fields=fields, positions=tuple(positions[old] for old in places)), places
 
 
-def filtered(relation: Filter, needed: frozenset[int]) -> Narrowed:
-    """Also what the condition reads."""
+def narrow_filter(relation: Filter, needed: frozenset[int]) -> Narrowed:
+    """Narrow a filter to the needed columns and those of its condition."""
     child, places = narrow(relation.child, needed | columns_of(relation.condition))
-    return Filter(child, moved(relation.condition, places)), places
+    return Filter(child, remap_columns(relation.condition, places)), places
 
 
-def projected(relation: Project, needed: frozenset[int]) -> Narrowed:
-    """Only the expressions that are needed."""
+def narrow_project(relation: Project, needed: frozenset[int]) -> Narrowed:
+    """Narrow a projection to the needed expressions."""
     chosen = sorted(needed)
     columns = tuple(relation.columns[old] for old in chosen)
     child, places = narrow(relation.child, columns_of(*columns))
     fewer = Project(
         child,
-        tuple(moved(column, places) for column in columns),
+        tuple(remap_columns(column, places) for column in columns),
         tuple(relation.names[old] for old in chosen),
     )
-    return fewer, kept(chosen)
+    return fewer, new_positions(chosen)
 
 
-def united(relation: UnionAll, needed: frozenset[int]) -> Narrowed:
-    """The same columns of each input."""
-    return UnionAll(tuple(exactly(one, needed) for one in relation.inputs)), kept(needed)
+def narrow_union(relation: UnionAll, needed: frozenset[int]) -> Narrowed:
+    """Narrow each input of a union to the same columns."""
+    return UnionAll(tuple(narrow_exactly(branch, needed) for branch in relation.inputs)), new_positions(
+        needed
+    )
 
 
-def exactly(relation: Relation, needed: frozenset[int]) -> Relation:
-    """A relation with the needed columns and no others."""
-    found, places = narrow(relation, needed)
-    if places == kept(needed) and len(found.fields) == len(needed):
-        return found
+def narrow_exactly(relation: Relation, needed: frozenset[int]) -> Relation:
+    """Return a relation with the needed columns and no others."""
+    narrower, places = narrow(relation, needed)
+    if places == new_positions(needed) and len(narrower.fields) == len(needed):
+        return narrower
     old = relation.fields
-    columns = tuple(moved(column_of(relation, place), places) for place in sorted(needed))
-    return Project(found, columns, tuple(old[place].name for place in sorted(needed)))
+    columns = tuple(remap_columns(column_of(relation, place), places) for place in sorted(needed))
+    return Project(narrower, columns, tuple(old[place].name for place in sorted(needed)))
 
 
 def column_of(relation: Relation, place: int) -> Expression:
-    """A column of a relation."""
+    """Return a reference to a column of a relation."""
     return Column(place, relation.fields[place].type)
 
 
-def joined(relation: Join, needed: frozenset[int]) -> Narrowed:
-    """Also keys and the rest of the condition."""
+def narrow_join(relation: Join, needed: frozenset[int]) -> Narrowed:
+    """Narrow a join to the needed columns and those of its keys and condition."""
     width = len(relation.left.fields)
     residual = frozenset() if relation.residual is None else columns_of(relation.residual)
     wanted = needed | residual
     left, left_places = narrow(
-        relation.left, frozenset(one for one in wanted if one < width) | columns_of(*relation.left_keys)
+        relation.left, frozenset(place for place in wanted if place < width) | columns_of(*relation.left_keys)
     )
     right, right_places = narrow(
         relation.right,
-        frozenset(one - width for one in wanted if one >= width) | columns_of(*relation.right_keys),
+        frozenset(place - width for place in wanted if place >= width) | columns_of(*relation.right_keys),
     )
     places = left_places | {old + width: new + len(left.fields) for old, new in right_places.items()}
     fewer = replace(
         relation,
         left=left,
         right=right,
-        left_keys=tuple(moved(key, left_places) for key in relation.left_keys),
-        right_keys=tuple(moved(key, right_places) for key in relation.right_keys),
-        residual=None if relation.residual is None else moved(relation.residual, places),
+        left_keys=tuple(remap_columns(key, left_places) for key in relation.left_keys),
+        right_keys=tuple(remap_columns(key, right_places) for key in relation.right_keys),
+        residual=None if relation.residual is None else remap_columns(relation.residual, places),
     )
     return fewer, places
 
 
-def exploded(relation: Explode, needed: frozenset[int]) -> Narrowed:
-    """Also the list or object; the columns that are added stay."""
+def narrow_explode(relation: Explode, needed: frozenset[int]) -> Narrowed:
+    """Narrow a FLATTEN to the needed columns and the list or object; the columns that it adds stay."""
     width = len(relation.child.fields)
     child, places = narrow(
-        relation.child, frozenset(one for one in needed if one < width) | columns_of(relation.elements)
+        relation.child, frozenset(place for place in needed if place < width) | columns_of(relation.elements)
     )
-    added = {width + place: len(child.fields) + place for place in range(len(relation.added))}
-    return replace(relation, child=child, elements=moved(relation.elements, places)), places | added
+    added = {width + place: len(child.fields) + place for place in range(len(relation.added_columns))}
+    return replace(relation, child=child, elements=remap_columns(relation.elements, places)), places | added
 
 
-def made_distinct(relation: Distinct, needed: frozenset[int]) -> Narrowed:
-    """All columns: they tell which rows are equal."""
+def narrow_distinct(relation: Distinct, needed: frozenset[int]) -> Narrowed:
+    """Keep all columns of a DISTINCT: they decide which rows are equal."""
     whole = frozenset(range(len(relation.fields)))
-    return Distinct(exactly(relation.child, whole)), kept(whole)
+    return Distinct(narrow_exactly(relation.child, whole)), new_positions(whole)
 
 
-def grouped(relation: Group, needed: frozenset[int]) -> Narrowed:
-    """All keys, and the aggregates that are needed."""
+def narrow_group(relation: Group, needed: frozenset[int]) -> Narrowed:
+    """Narrow a GROUP BY to all its keys and the needed aggregates."""
     count = len(relation.keys)
     chosen = [place for place in range(len(relation.aggregates)) if place + count in needed]
     aggregates = [relation.aggregates[place] for place in chosen]
-    arguments = [one.argument for one in aggregates if one.argument is not None]
+    arguments = [aggregate.argument for aggregate in aggregates if aggregate.argument is not None]
     child, places = narrow(relation.child, columns_of(*relation.keys, *arguments))
     fewer = Group(
         child,
-        tuple(moved(key, places) for key in relation.keys),
+        tuple(remap_columns(key, places) for key in relation.keys),
         tuple(
-            one if one.argument is None else replace(one, argument=moved(one.argument, places))
-            for one in aggregates
+            aggregate
+            if aggregate.argument is None
+            else replace(aggregate, argument=remap_columns(aggregate.argument, places))
+            for aggregate in aggregates
         ),
         (*relation.names[:count], *(relation.names[count + place] for place in chosen)),
     )
-    return fewer, kept([*range(count), *(count + place for place in chosen)])
+    return fewer, new_positions([*range(count), *(count + place for place in chosen)])
 
 
-def windowed(relation: Window, needed: frozenset[int]) -> Narrowed:
-    """Also partition, order and arguments of the functions that are needed."""
+def narrow_window(relation: Window, needed: frozenset[int]) -> Narrowed:
+    """Narrow a window relation to the needed columns and functions, and to what these functions read."""
     width = len(relation.child.fields)
     chosen = [place for place in range(len(relation.functions)) if place + width in needed]
-    below = frozenset(one for one in needed if one < width) | columns_of(*relation.partition)
+    below = frozenset(place for place in needed if place < width) | columns_of(*relation.partition)
     if not chosen:
-        return narrow(relation.child, frozenset(one for one in needed if one < width))
+        return narrow(relation.child, frozenset(place for place in needed if place < width))
     for place in chosen:
-        below |= columns_of(*read_by(relation.functions[place]))
+        below |= columns_of(*expressions_of(relation.functions[place]))
     child, places = narrow(relation.child, below)
     fewer = Window(
         child,
-        tuple(moved(key, places) for key in relation.partition),
-        tuple(moved_function(relation.functions[place], places) for place in chosen),
+        tuple(remap_columns(key, places) for key in relation.partition),
+        tuple(remap_function(relation.functions[place], places) for place in chosen),
         tuple(relation.names[place] for place in chosen),
     )
     added = {width + old: len(child.fields) + new for new, old in enumerate(chosen)}
     return fewer, places | added
 
 
-def read_by(function: WindowFunction) -> tuple[Expression, ...]:
-    """The expressions of a window function."""
+def expressions_of(function: WindowFunction) -> tuple[Expression, ...]:
+    """Return the expressions that a window function reads."""
     optional = (function.argument, function.default)
-    return (*(one for one in optional if one is not None), *(term.expression for term in function.order))
+    return (
+        *(expression for expression in optional if expression is not None),
+        *(term.expression for term in function.order),
+    )
 
 
-def moved_function(function: WindowFunction, places: Places) -> WindowFunction:
-    """A window function over rows whose columns stand elsewhere."""
+def remap_function(function: WindowFunction, places: Places) -> WindowFunction:
+    """Return a window function for rows whose columns moved."""
 
     def at(expression: Expression | None) -> Expression | None:
-        return None if expression is None else moved(expression, places)
+        return None if expression is None else remap_columns(expression, places)
 
-    order = tuple(replace(term, expression=moved(term.expression, places)) for term in function.order)
+    order = tuple(replace(term, expression=remap_columns(term.expression, places)) for term in function.order)
     return replace(function, argument=at(function.argument), default=at(function.default), order=order)
 
 
 NARROWERS: Mapping[type[Relation], Callable[[Any, frozenset[int]], Narrowed]] = {
-    Scan: scan,
-    Filter: filtered,
-    Project: projected,
-    UnionAll: united,
-    Join: joined,
-    Explode: exploded,
-    Distinct: made_distinct,
-    Group: grouped,
-    Window: windowed,
+    Scan: narrow_scan,
+    Filter: narrow_filter,
+    Project: narrow_project,
+    UnionAll: narrow_union,
+    Join: narrow_join,
+    Explode: narrow_explode,
+    Distinct: narrow_distinct,
+    Group: narrow_group,
+    Window: narrow_window,
 }

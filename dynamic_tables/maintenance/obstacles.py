@@ -1,4 +1,4 @@
-"""Why a query cannot be maintained incrementally: the construct, as a user names it (R-DVS-22, R-DVS-29)."""
+"""The constructs that prevent incremental maintenance, in a user's words (R-DVS-22, R-DVS-29)."""
 
 from dynamic_tables.maintenance.algebra import (
     Aggregate,
@@ -12,18 +12,18 @@ from dynamic_tables.maintenance.algebra import (
     Window,
     WindowFunction,
     inputs,
-    walk,
+    subrelations,
 )
 from dynamic_tables.values.expressions import Expression, columns_of
 from dynamic_tables.values.types import Kind
 
-# Whether each column of a relation is computed from a sum of doubles.
+# The positions of the columns that are computed from a sum of doubles.
 Tainted = frozenset[int]
 
 
 def obstacle(relation: Relation) -> str | None:
-    """The first construct that stands in the way; None if nothing does."""
-    for node in walk(relation):
+    """Return the first construct that prevents incremental maintenance; None if there is none."""
+    for node in subrelations(relation):
         if isinstance(node, Group) and not node.keys:
             return "an aggregate without GROUP BY"
         if isinstance(node, Window) and not node.partition:
@@ -32,19 +32,22 @@ def obstacle(relation: Relation) -> str | None:
 
 
 def float_obstacle(relation: Relation) -> str | None:
-    """Rows that are told apart by a sum of doubles, whose last digits another engine may give otherwise."""
-    below = [summed(one) for one in inputs(relation)]
+    """Return the first construct that compares sums of doubles: their last digits vary by engine."""
+    below = [tainted_columns(child) for child in inputs(relation)]
     names = {Join: "a join on", Group: "grouping by", Window: "partitioning by"}
-    for expressions, tainted in zip(keys(relation), below, strict=False):
+    for expressions, tainted in zip(distinguishing_keys(relation), below, strict=False):
         if columns_of(*expressions) & tainted:
             return f"{names[type(relation)]} a floating-point aggregate"
     if isinstance(relation, Distinct) and below[0]:
         return "DISTINCT of a floating-point aggregate"
-    return next((found for one in inputs(relation) if (found := float_obstacle(one))), None)
+    return next(
+        (obstacle for child in inputs(relation) if (obstacle := float_obstacle(child))),
+        None,
+    )
 
 
-def keys(relation: Relation) -> tuple[tuple[Expression, ...], ...]:
-    """By what rows of each input are told apart."""
+def distinguishing_keys(relation: Relation) -> tuple[tuple[Expression, ...], ...]:
+    """Return the expressions by which an operator tells the rows of each input apart."""
     match relation:
         case Join():
             return (relation.left_keys, relation.right_keys)
@@ -55,16 +58,16 @@ def keys(relation: Relation) -> tuple[tuple[Expression, ...], ...]:
     return ()
 
 
-def summed(relation: Relation) -> Tainted:
-    """The columns of a relation that are computed from a sum of doubles."""
-    below = [summed(one) for one in inputs(relation)]
+def tainted_columns(relation: Relation) -> Tainted:
+    """Return the columns of a relation that are computed from a sum of doubles."""
+    below = [tainted_columns(child) for child in inputs(relation)]
     match relation:
         case Group():
             whole = range(len(relation.keys), len(relation.fields))
             return frozenset(
                 place
-                for place, one in zip(whole, relation.aggregates, strict=True)
-                if is_tainted(one, below[0])
+                for place, aggregate in zip(whole, relation.aggregates, strict=True)
+                if is_tainted(aggregate, below[0])
             ) | frozenset(place for place, key in enumerate(relation.keys) if columns_of(key) & below[0])
         case Project():
             return frozenset(
@@ -78,17 +81,23 @@ def summed(relation: Relation) -> Tainted:
         case Window():
             width = len(relation.child.fields)
             return below[0] | frozenset(
-                width + place for place, one in enumerate(relation.functions) if is_tainted(one, below[0])
+                width + place
+                for place, function in enumerate(relation.functions)
+                if is_tainted(function, below[0])
             )
         case Scan():
             return frozenset()
     return below[0]
 
 
-def is_tainted(one: Aggregate | WindowFunction, tainted: Tainted) -> bool:
-    """Whether an aggregate or a window function is a sum of doubles, or computed from one."""
-    if one.function in ("sum", "avg") and one.type.kind is Kind.FLOAT:
+def is_tainted(function: Aggregate | WindowFunction, tainted: Tainted) -> bool:
+    """Tell whether a function is a sum of doubles, or computed from one."""
+    if function.function in ("sum", "avg") and function.type.kind is Kind.FLOAT:
         return True
-    given = (one.argument, one.default) if isinstance(one, WindowFunction) else (one.argument,)
-    read = columns_of(*(expression for expression in given if expression is not None))
-    return one.function != "count" and bool(read & tainted)
+    arguments = (
+        (function.argument, function.default)
+        if isinstance(function, WindowFunction)
+        else (function.argument,)
+    )
+    read = columns_of(*(expression for expression in arguments if expression is not None))
+    return function.function != "count" and bool(read & tainted)

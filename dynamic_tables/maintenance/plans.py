@@ -1,7 +1,7 @@
-"""What differentiation rewrites a relation into: plans that give changes, over snapshots of two moments.
+"""Plans that compute the changes of a relation, over snapshots at the two ends of the interval.
 
-A node equals itself alone: one that is used twice is computed once. A `Derivative` stands for what is not
-yet rewritten; a finished plan has none (R-DVS-93).
+A node equals only itself: a node that is used twice is computed once. A `Derivative` stands for changes that
+are not yet rewritten; a finished plan has none (R-DVS-93).
 """
 
 import enum
@@ -14,7 +14,7 @@ from dynamic_tables.values.expressions import Expression
 
 
 class Moment(enum.Enum):
-    """An end of the interval."""
+    """One end of the interval."""
 
     BEFORE = "before"
     AFTER = "after"
@@ -29,12 +29,12 @@ class Snapshot:
 
 
 @dataclass(frozen=True, eq=False)
-class Keys:
-    """The keys of changed rows: one expression list for each list of changes.
+class ChangedKeys:
+    """The keys of changed rows, by a list of expressions for each list of changes.
 
     Attributes:
-        changes: Where the rows come from.
-        expressions: What their keys are; over as many places in each.
+        changes: The plans that give the changed rows.
+        expressions: The keys of these rows, of equal length for all plans.
     """
 
     changes: tuple["Changes", ...]
@@ -42,45 +42,45 @@ class Keys:
 
 
 @dataclass(frozen=True, eq=False)
-class Restricted:
-    """The rows of a snapshot whose key is among the changed ones; NULL equals NULL.
+class AffectedRows:
+    """The rows of a snapshot whose key is among the changed keys; NULL equals NULL.
 
     Attributes:
-        nulls_of: For keys that match nothing with a NULL: a row with such a key is taken only if it is itself
-            among these changes. None where such rows are a group like others.
+        nulls_of: Set for keys in which a NULL matches nothing: a row with such a key is taken only if it is
+            among these changes itself. None if rows with a NULL form a group like others.
     """
 
     rows: Snapshot
     expressions: tuple[Expression, ...]
-    among: Keys
+    among: ChangedKeys
     nulls_of: "Changes | None" = None
 
 
 @dataclass(frozen=True, eq=False)
 class Derivative:
-    """The changes of a relation, not yet rewritten."""
+    """The changes of a relation that are not yet rewritten."""
 
     relation: Relation
 
 
 @dataclass(frozen=True, eq=False)
 class SourceChanges:
-    """The changes of a source, of the columns that are read."""
+    """The changes of a source, in the columns that are read."""
 
     scan: Scan
 
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """An operator that works row by row, over changed rows: each result has its row's action."""
+    """A row-by-row operator applied to changed rows; each result has its row's action."""
 
     operator: Relation
     inputs: tuple["Changes", ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Paired:
-    """Changed rows of one side of an inner join with the rows of the other at one moment."""
+class DeltaJoin:
+    """The changed rows of one side of an inner join, paired with the rows of the other at one moment."""
 
     operator: Join
     left: "Changes | Snapshot"
@@ -88,12 +88,12 @@ class Paired:
 
 
 @dataclass(frozen=True, eq=False)
-class Met:
-    """The pairs of an inner join with a changed row: as they were, deleted, and as they are, inserted.
+class ChangedPairs:
+    """The pairs of an inner join that contain a changed row: old pairs deleted, new pairs inserted.
 
     Attributes:
-        left: The net changes of the left side.
-        before, after: Left and right side at each moment.
+        left, right: The net changes of the sides.
+        before, after: The left and the right side at each moment.
     """
 
     operator: Join
@@ -105,69 +105,71 @@ class Met:
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """The changes of all inputs."""
+    """The changes of all inputs together."""
 
     inputs: tuple["Changes", ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Recomputed:
-    """An operator over some rows as they were, deleted, and over those rows as they are, inserted."""
+class Recomputation:
+    """An operator's result over the affected rows before, deleted, and after, inserted."""
 
     operator: Relation
-    before: tuple[Restricted, ...]
-    after: tuple[Restricted, ...]
+    before: tuple[AffectedRows, ...]
+    after: tuple[AffectedRows, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Netted:
-    """Changes without the deletions and insertions of the same row under the same id."""
+class NetChanges:
+    """Changes without rows that are deleted and inserted unchanged under the same id."""
 
     changes: "Changes"
     relation: Relation
 
 
-Changes: TypeAlias = Derivative | SourceChanges | Linear | Paired | Met | Sum | Recomputed | Netted
-Plan: TypeAlias = Changes | Snapshot | Keys | Restricted
+Changes: TypeAlias = (
+    Derivative | SourceChanges | Linear | DeltaJoin | ChangedPairs | Sum | Recomputation | NetChanges
+)
+Plan: TypeAlias = Changes | Snapshot | ChangedKeys | AffectedRows
 
 
 def parts(plan: Plan) -> tuple[Plan, ...]:
-    """The plans that one is directly made of."""
+    """Return the plans that a plan directly consists of."""
     match plan:
         case Linear() | Sum():
             return plan.inputs
-        case Paired():
+        case DeltaJoin():
             return (plan.left, plan.right)
-        case Met():
+        case ChangedPairs():
             return (plan.left, plan.right, *plan.before, *plan.after)
-        case Recomputed():
+        case Recomputation():
             return (*plan.before, *plan.after)
-        case Netted():
+        case NetChanges():
             return (plan.changes,)
-        case Restricted():
+        case AffectedRows():
             return (plan.rows, plan.among, *(() if plan.nulls_of is None else (plan.nulls_of,)))
-        case Keys():
+        case ChangedKeys():
             return plan.changes
     return ()
 
 
-def walk(plan: Plan, met: set[int] | None = None) -> Iterator[Plan]:
-    """A plan and all that it is made of, each node once however often it is used."""
-    met = set() if met is None else met
-    if id(plan) in met:
+def nodes(plan: Plan, visited: set[int] | None = None) -> Iterator[Plan]:
+    """Yield a plan and all plans inside it, each node once."""
+    visited = set() if visited is None else visited
+    if id(plan) in visited:
         return
-    met.add(id(plan))
+    visited.add(id(plan))
     yield plan
     for part in parts(plan):
-        yield from walk(part, met)
+        yield from nodes(part, visited)
 
 
 def derivatives(plan: Plan) -> tuple[Relation, ...]:
-    """The relations whose changes are not rewritten yet."""
-    return tuple(node.relation for node in walk(plan) if isinstance(node, Derivative))
+    """Return the relations whose changes are not rewritten yet."""
+    return tuple(node.relation for node in nodes(plan) if isinstance(node, Derivative))
 
 
-def reads(plan: Plan) -> frozenset[tuple[int, Moment]]:
-    """The scans, by identity, that a plan reads whole at each moment (R-DVS-94)."""
-    whole = (node for node in walk(plan) if isinstance(node, Snapshot))
+def full_reads(plan: Plan) -> frozenset[tuple[int, Moment]]:
+    """Return the scans, by identity, that a plan reads in full at each moment (R-DVS-94)."""
+    whole = (node for node in nodes(plan) if isinstance(node, Snapshot))
     return frozenset((id(scan), node.moment) for node in whole for scan in scans(node.relation))

@@ -1,1 +1,1 @@
-"""Refreshes of one table, and the account in which they run."""
+"""Refreshes of single tables, and the account in which they run."""

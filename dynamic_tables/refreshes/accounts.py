@@ -1,16 +1,16 @@
-"""One account: its catalog, its tables and its engine, as users, workers and the scheduler meet them."""
+"""One account: its catalog, tables and engine, and the operations of users on them."""
 
 from collections.abc import Callable, Mapping
 
 from dynamic_tables.bags.backends import Backend
 from dynamic_tables.catalog.applying import Step
 from dynamic_tables.catalog.ddl import Name, Privilege, Role, Statement
-from dynamic_tables.catalog.entities import SYSTEM, Kind, State, require
-from dynamic_tables.catalog.graphs import Node, node_of, nodes, touched
+from dynamic_tables.catalog.entities import SYSTEM, EntityKind, State, require
+from dynamic_tables.catalog.graphs import Node, affected_tables, node_of, nodes
 from dynamic_tables.catalog.log import Catalog
-from dynamic_tables.refreshes.actions import Committed
+from dynamic_tables.refreshes.actions import RefreshRecord
 from dynamic_tables.refreshes.engine import Binder, Engine, stamp
-from dynamic_tables.scheduling.events import GraphChanged, Known, ManualRefresh
+from dynamic_tables.scheduling.events import GraphChanged, ManualRefresh, TableUpdate
 from dynamic_tables.scheduling.tracking import TIMESTAMPS_KEPT
 from dynamic_tables.storage.clock import Clock, Timestamp
 from dynamic_tables.storage.frontiers import TableId
@@ -20,11 +20,11 @@ from pruning.errors import InputError
 
 
 class Account:
-    """What is stored, and what users do with it. It keeps no time: whoever calls brings a clock.
+    """The stored state of one account and the operations of users; callers pass in the clock and the time.
 
     Attributes:
-        tables: By identity; dropped ones too, which can be restored.
-        engine: Refreshes the dynamic tables.
+        tables: By identity, including dropped tables, which can be restored.
+        engine: The engine that refreshes the dynamic tables.
     """
 
     def __init__(
@@ -32,11 +32,11 @@ class Account:
         *,
         backend: Backend,
         bind: Binder,
-        log: Callable[[Committed], None] | None = None,
+        log: Callable[[RefreshRecord], None] | None = None,
         engine: type[Engine] = Engine,
         table: type[Table] = Table,
     ) -> None:
-        """An empty account; another class of engine or table makes a broken twin."""
+        """Create an empty account; a mutant passes another class of engine or table."""
         self._table = table
         self.catalog = Catalog()
         self.tables: dict[TableId, Table] = {}
@@ -45,10 +45,10 @@ class Account:
     def execute(
         self, statement: Statement, *, clock: Clock, wall_us: int, role: Role = SYSTEM
     ) -> GraphChanged:
-        """Execute a statement; what the scheduler is to be told of it.
+        """Execute a statement; return the event for the scheduler.
 
         Raises:
-            InputError: It is refused.
+            InputError: The statement is refused.
         """
         before = self.catalog.state
         if self.catalog.last is not None:
@@ -56,43 +56,46 @@ class Account:
         clock.pass_over(self.catalog.read_us)
         committed = clock.tick(wall_us)
         step = self.catalog.append(statement, role=role, committed=committed)
-        self._make_tables(step, committed)
-        return self._changed(before, step)
+        self._create_tables(step, committed)
+        return self._graph_change(before, step)
 
-    def _make_tables(self, step: Step, committed: Timestamp) -> None:
-        """Storage for the tables that a statement made; of clones, their originals' (R-DVS-46)."""
+    def _create_tables(self, step: Step, committed: Timestamp) -> None:
+        """Create storage for new tables; a clone shares the versions of its original (R-DVS-46)."""
         named = map(step.state.find, step.names)
         new = [entity for entity in named if entity is not None and entity.identity not in self.tables]
         clones = {entity.original: entity.identity for entity in new if entity.original is not None}
         for entity in new:
-            if entity.kind is Kind.VIEW:
+            if entity.kind is EntityKind.VIEW:
                 continue
             if entity.original is None:
                 self.tables[entity.identity] = self._table(committed)
                 continue
             table = self.tables[entity.identity] = self.tables[entity.original].clone()
             if table.frontier is not None:
-                table.frontier = table.frontier.rewired(clones)
+                table.frontier = table.frontier.with_sources(clones)
 
-    def _changed(self, before: State, step: Step) -> GraphChanged:
+    def _graph_change(self, before: State, step: Step) -> GraphChanged:
         named = (before.find(name) for name in step.names)
         gone = (entity for entity in named if entity and entity.identity not in step.state.entities)
-        dropped = sorted(entity.identity for entity in gone if entity.kind is Kind.DYNAMIC_TABLE)
-        known = tuple(self._known(node_of(step.state, entity)) for entity in touched(step.state, step.names))
-        return GraphChanged(known, tuple(dropped))
+        dropped = sorted(entity.identity for entity in gone if entity.kind is EntityKind.DYNAMIC_TABLE)
+        updates = tuple(
+            self._table_update(node_of(step.state, entity))
+            for entity in affected_tables(step.state, step.names)
+        )
+        return GraphChanged(updates, tuple(dropped))
 
-    def everything(self) -> GraphChanged:
-        """What a scheduler that starts anew is to be told first."""
-        known = []
+    def initial_event(self) -> GraphChanged:
+        """Return the event that a new scheduler has to get first."""
+        updates = []
         for node in nodes(self.catalog.state).values():
             past_us = self.tables[node.table].refresh_timestamps()[-TIMESTAMPS_KEPT:-1]
-            known.append(self._known(node)._replace(past_us=past_us))
-        return GraphChanged(tuple(known), anew=True)
+            updates.append(self._table_update(node)._replace(past_us=past_us))
+        return GraphChanged(tuple(updates), anew=True)
 
-    def _known(self, node: Node) -> Known:
+    def _table_update(self, node: Node) -> TableUpdate:
         frontier = self.tables[node.table].frontier
         since_us = max((self.tables[source].readable_from_us for source in node.base), default=0)
-        return Known(node, None if frontier is None else frontier.data_us, since_us)
+        return TableUpdate(node, None if frontier is None else frontier.data_us, since_us)
 
     # Base tables
 
@@ -106,38 +109,40 @@ class Account:
 
     def _base_table(self, name: Name) -> Table:
         entity = self.catalog.state.get(name)
-        if entity.kind is not Kind.TABLE:
+        if entity.kind is not EntityKind.TABLE:
             raise InputError(f"{name} is a {entity.kind.value} and cannot be written")
         return self.tables[entity.identity]
 
     def purge(self, horizon_us: int) -> None:
-        """Forget what was overwritten before a time, in all tables."""
+        """Remove old versions of all tables, replaced before a time."""
         for table in self.tables.values():
             table.purge(horizon_us)
 
     # Dynamic tables
 
     def read(self, name: Name, *, role: Role = SYSTEM) -> Contents:
-        """What a table holds now: of a dynamic table, as of its data timestamp (R-DVS-04).
+        """Return the present contents of a table; of a dynamic table, as of its data timestamp (R-DVS-04).
 
         Raises:
-            InputError: It has no contents yet (R-DVS-03), or the role may not.
+            InputError: The table has no contents yet (R-DVS-03), or the role lacks the privilege.
         """
         entity = self.catalog.state.get(name)
         require(entity, role, Privilege.SELECT)
         table = self.tables[entity.identity]
-        if entity.kind is Kind.DYNAMIC_TABLE and table.frontier is None:
+        if entity.kind is EntityKind.DYNAMIC_TABLE and table.frontier is None:
             raise InputError(f"{name} is not initialized yet; wait for its first refresh, or refresh it")
         return table.contents(table.latest.number)
 
-    def to_refresh(self, name: Name, *, clock: Clock, wall_us: int, role: Role = SYSTEM) -> ManualRefresh:
-        """What the scheduler is to be told when a role asks for a refresh (R-DVS-07, R-DVS-48).
+    def request_refresh(
+        self, name: Name, *, clock: Clock, wall_us: int, role: Role = SYSTEM
+    ) -> ManualRefresh:
+        """Return the event for the scheduler when a role requests a refresh (R-DVS-07, R-DVS-48).
 
         Raises:
-            InputError: There is no such dynamic table, or the role may not.
+            InputError: There is no such dynamic table, or the role lacks the privilege.
         """
         entity = self.catalog.state.get(name)
         require(entity, role, Privilege.OPERATE)
-        if entity.kind is not Kind.DYNAMIC_TABLE:
+        if entity.kind is not EntityKind.DYNAMIC_TABLE:
             raise InputError(f"{name} is a {entity.kind.value}; only dynamic tables are refreshed")
         return ManualRefresh(entity.identity, clock.tick(wall_us).physical_us)

@@ -1,4 +1,4 @@
-"""What a refresh does, step by step: planned, computed, committed; and how it fails."""
+"""The actions, steps and failures of a refresh."""
 
 import enum
 from collections.abc import Mapping
@@ -6,21 +6,21 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dynamic_tables.scheduling.events import Fault
-from dynamic_tables.storage.frontiers import Consumed, Dependencies, Frontier, TableId
+from dynamic_tables.storage.frontiers import Dependencies, Frontier, SourceVersion, TableId
 from dynamic_tables.values.changes import Delta
 
 
 class RefreshAction(enum.Enum):
-    """What a refresh does (R-DVS-23 to 25)."""
+    """The action of a refresh (R-DVS-23 to 25)."""
 
     NO_DATA = "NO_DATA"  # no source changed: only the data timestamp moves
-    FULL = "FULL"  # everything is computed and overwritten
+    FULL = "FULL"  # the whole result is computed and overwritten
     INCREMENTAL = "INCREMENTAL"  # changes are computed and merged
-    REINITIALIZE = "REINITIALIZE"  # as FULL, for later changes to build on
+    REINITIALIZE = "REINITIALIZE"  # like FULL, as the base of later incremental refreshes
 
 
 class Cause(enum.Enum):
-    """Why this action."""
+    """The reason for the chosen action."""
 
     UNCHANGED = "no source changed"
     FIRST = "it has no contents yet"
@@ -31,10 +31,10 @@ class Cause(enum.Enum):
 
 
 class RefreshFailed(Exception):
-    """A refresh ends without its timestamp, and leaves nothing behind.
+    """A refresh ended without its timestamp, and left nothing behind.
 
     Attributes:
-        fault: Whose fault it is.
+        fault: The origin of the failure.
     """
 
     def __init__(self, fault: Fault, message: str) -> None:
@@ -43,11 +43,11 @@ class RefreshFailed(Exception):
 
 
 class ValidationFailed(RefreshFailed):
-    """One of the three validations that production has found a fault of ours (R-DVS-82, R-DVS-92).
+    """One of the validations used in production failed: a defect of the code (R-DVS-82, R-DVS-92).
 
     Attributes:
-        validation: 1 a source has no version for the timestamp, 2 an id is repeated in a delta, 3 a row
-            is deleted that does not exist; 4, which is ours, a row is inserted that exists.
+        validation: 1 a source has no version for the timestamp, 2 an id is repeated in a delta, 3 a row is
+            deleted that does not exist; 4, which [D] does not have, a row is inserted that exists.
     """
 
     def __init__(self, validation: int, fault: Fault, message: str) -> None:
@@ -56,16 +56,16 @@ class ValidationFailed(RefreshFailed):
 
 
 class AlreadyRefreshed(Exception):
-    """The table has this timestamp already: the order came twice, or an attempt was taken for lost."""
+    """The table has this timestamp already: a repeated command, or an attempt wrongly taken for lost."""
 
 
-class Plan(NamedTuple):
+class RefreshPlan(NamedTuple):
     """A refresh that has begun.
 
     Attributes:
-        base: The frontier that it starts from; None before the first refresh.
-        versions: What it reads of each source.
-        changed_count: How many rows of sources changed, by metadata.
+        base: The frontier from which it starts; None before the first refresh.
+        versions: The version that it reads of each source.
+        changed_count: The number of changed rows of the sources, by metadata.
     """
 
     table: TableId
@@ -74,21 +74,21 @@ class Plan(NamedTuple):
     cause: Cause
     dependencies: Dependencies
     base: Frontier | None
-    versions: Mapping[TableId, Consumed]
+    versions: Mapping[TableId, SourceVersion]
     changed_count: int
     began_us: int
 
 
-class Staged(NamedTuple):
-    """A refresh that is computed, and not committed: nobody sees it."""
+class StagedRefresh(NamedTuple):
+    """A refresh that is computed but not committed: no reader sees it."""
 
-    plan: Plan
+    plan: RefreshPlan
     changes: Delta
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Committed:
-    """One refresh in the log (R-DVS-26)."""
+class RefreshRecord:
+    """The log record of one committed refresh (R-DVS-26)."""
 
     table: TableId
     data_us: int

@@ -1,8 +1,8 @@
-"""The refresh of one table: begin, compute, commit; between any two it may be lost without a trace.
+"""The refresh of one table: begin, compute, commit; a refresh that is lost in between leaves no trace.
 
-Steps are those of [D] 5.4 (R-DVS-90): (1) expand and bind the query as of the data timestamp, (2) find the
-version of each source, (3) compare with what the contents were computed by, (4) choose the action,
-(5) compute, (6) validate, (7) merge and move the frontier in one commit.
+The details are those of [D] 5.4 (R-DVS-90): (1) expand and bind the query as of the data timestamp, (2) find
+the version of each source, (3) compare with the definition of the present contents, (4) choose the action,
+(5) compute, (6) validate, (7) merge the changes and move the frontier in one commit.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,45 +12,45 @@ from typing import TypeAlias
 
 from dynamic_tables.bags.backends import Backend
 from dynamic_tables.catalog.ddl import Mode
-from dynamic_tables.catalog.entities import Entity, Kind, State
-from dynamic_tables.catalog.graphs import meaning
+from dynamic_tables.catalog.entities import Entity, EntityKind, State
+from dynamic_tables.catalog.graphs import referenced_entities
 from dynamic_tables.catalog.log import Catalog
 from dynamic_tables.maintenance.queries import Query
 from dynamic_tables.refreshes.actions import (
     AlreadyRefreshed,
     Cause,
-    Committed,
-    Plan,
     RefreshAction,
     RefreshFailed,
-    Staged,
+    RefreshPlan,
+    RefreshRecord,
+    StagedRefresh,
     ValidationFailed,
 )
 from dynamic_tables.scheduling.events import Fault
 from dynamic_tables.storage.clock import Clock, Timestamp
-from dynamic_tables.storage.frontiers import Consumed, Dependencies, Frontier, TableId
-from dynamic_tables.storage.netting import difference, reshaped, reshaped_delta
+from dynamic_tables.storage.frontiers import Dependencies, Frontier, SourceVersion, TableId
+from dynamic_tables.storage.netting import difference, reshape, reshape_delta
 from dynamic_tables.storage.versions import NoVersion, Purged, Table, Version
 from dynamic_tables.values.changes import Action, Contents, Delta
 from dynamic_tables.values.errors import DuplicateRowId, UserError
 from dynamic_tables.values.types import Field
 from pruning.errors import InputError
 
-# The columns of a table or a dynamic table in the state in which another is bound.
+# Returns the columns of a table or a dynamic table in the state in which another table is bound.
 Columns: TypeAlias = Callable[[Entity], tuple[Field, ...]]
-# Binds the definition of a table to what its names mean in a state, with views expanded.
+# Binds the definition of a table to the meaning of its names in a state, expanding views.
 Binder: TypeAlias = Callable[[State, Entity, Columns], Query]
 
-# What most refreshes do, and why, and how many rows of sources changed.
+# The action of most refreshes, its cause, and the number of changed source rows.
 NOTHING = (RefreshAction.NO_DATA, Cause.UNCHANGED, 0)
 
 
 @dataclass(frozen=True)
 class TableInterval:
-    """One source over one interval, as backends ask for it.
+    """One source over one interval, in the form that backends read.
 
     Attributes:
-        positions: Where the present columns stand in stored rows; None: as they are.
+        positions: The positions of the present columns in stored rows; None: as stored.
     """
 
     table: Table
@@ -60,26 +60,26 @@ class TableInterval:
 
     @cached_property
     def before(self) -> Contents:
-        """At the old version."""
-        return reshaped(self.table.contents(self.old), self.positions)
+        """The contents at the old version."""
+        return reshape(self.table.contents(self.old), self.positions)
 
     @cached_property
     def after(self) -> Contents:
-        """At the new version."""
-        return reshaped(self.table.contents(self.new), self.positions)
+        """The contents at the new version."""
+        return reshape(self.table.contents(self.new), self.positions)
 
     @cached_property
     def changes(self) -> Delta:
-        """Between them, netted."""
-        return reshaped_delta(self.table.changes(self.old, self.new), self.positions)
+        """The net changes between the versions."""
+        return reshape_delta(self.table.changes(self.old, self.new), self.positions)
 
 
 class Engine:
-    """Refreshes the dynamic tables of one account.
+    """The engine that refreshes the dynamic tables of one account.
 
     Args:
-        tables: By identity; dropped ones too.
-        log: Where each committed refresh is told, once; None: nowhere.
+        tables: By identity, including dropped ones.
+        log: Called once with each committed refresh; None: nothing is called.
     """
 
     def __init__(
@@ -89,24 +89,24 @@ class Engine:
         tables: Mapping[TableId, Table],
         backend: Backend,
         bind: Binder,
-        log: Callable[[Committed], None] | None = None,
+        log: Callable[[RefreshRecord], None] | None = None,
     ) -> None:
         self._catalog = catalog
         self._tables = tables
         self._backend = backend
         self._bind = bind
         self._log = log
-        # Of each table: a state, what its names mean there, and the bound query.
+        # For each table: a state, the meaning of the table's names there, and the bound query.
         self._bound: dict[TableId, tuple[State, tuple[object, ...], Dependencies]] = {}
 
     # Begin
 
-    def begin(self, table_id: TableId, data_us: int, *, now_us: int) -> Plan:
-        """Choose what a refresh does; metadata is all that is read (R-DVS-23).
+    def begin(self, table_id: TableId, data_us: int, *, now_us: int) -> RefreshPlan:
+        """Choose the action of a refresh, reading metadata only (R-DVS-23).
 
         Raises:
             AlreadyRefreshed: There is nothing to do.
-            RefreshFailed: It cannot be done.
+            RefreshFailed: The refresh is not possible.
         """
         table = self._tables[table_id]
         base = table.frontier
@@ -118,10 +118,12 @@ class Engine:
             for source in dependencies.query.sources
         }
         action, cause, changed_count = self._choose(entity, base, dependencies, versions)
-        return Plan(table_id, data_us, action, cause, dependencies, base, versions, changed_count, now_us)
+        return RefreshPlan(
+            table_id, data_us, action, cause, dependencies, base, versions, changed_count, now_us
+        )
 
     def _require_forward(self, table: Table, base: Frontier | None, data_us: int) -> None:
-        """Data timestamps go forward (R-DVS-04)."""
+        """Raise unless the data timestamp goes forward (R-DVS-04)."""
         if base is None or base.data_us < data_us:
             return
         try:
@@ -132,7 +134,7 @@ class Engine:
         raise AlreadyRefreshed
 
     def _as_of(self, table_id: TableId, data_us: int) -> tuple[State, Entity]:
-        """The catalog at the data timestamp, but not before the table came; and the table there."""
+        """Return the catalog at the data timestamp or the table's creation, if later, and the table there."""
         now = self._catalog.state.entities.get(table_id)
         if now is None:
             raise RefreshFailed(Fault.USER, "the table is dropped")
@@ -141,49 +143,49 @@ class Engine:
         return state, state.entities.get(table_id, now)
 
     def dependencies(self, state: State, entity: Entity) -> Dependencies:
-        """The bound query of a table; the same object as long as its names mean the same.
+        """Return the bound query of a table; the same object for as long as its names have the same meaning.
 
         Raises:
-            RefreshFailed: A name means nothing, or nothing that fits (R-DVS-41).
+            RefreshFailed: A name does not exist, or its table does not fit (R-DVS-41).
         """
         bound = self._bound.get(entity.identity)
         if bound is not None and bound[0] is state:
             return bound[2]
-        means = self._means(state, entity)
+        means = self._binding_context(state, entity)
         if bound is not None and bound[1] == means:
             dependencies = bound[2]
         else:
             try:
-                dependencies = dependencies_of(state, self._bind(state, entity, self.columns(state)))
+                dependencies = dependencies_of(state, self._bind(state, entity, self.columns_in(state)))
             except InputError as error:
                 raise RefreshFailed(Fault.USER, str(error)) from error
         self._bound[entity.identity] = (state, means, dependencies)
         return dependencies
 
-    def columns(self, state: State) -> Columns:
-        """What tells the columns of tables in a state."""
+    def columns_in(self, state: State) -> Columns:
+        """Return a function that gives the columns of tables in a state."""
 
         def columns_of(entity: Entity) -> tuple[Field, ...]:
-            if entity.kind is Kind.DYNAMIC_TABLE:
+            if entity.kind is EntityKind.DYNAMIC_TABLE:
                 return self.dependencies(state, entity).query.fields
             return tuple(column.field for column in entity.columns)
 
         return columns_of
 
-    def _means(self, state: State, entity: Entity) -> tuple[object, ...]:
-        """All on which the bound query depends: entities and, of dynamic tables, how they are bound.
+    def _binding_context(self, state: State, entity: Entity) -> tuple[object, ...]:
+        """Return all on which a bound query depends: entities, and dependencies of dynamic tables.
 
-        The columns of a dynamic table are those of its query, which may be those of what it reads.
+        The columns of a dynamic table are those of its query, which may depend on the tables below it.
         """
-        found = meaning(state, entity)
-        dynamic = (source for source in found[1:] if source and source.kind is Kind.DYNAMIC_TABLE)
-        return (*found, *(self.dependencies(state, source) for source in dynamic))
+        entities = referenced_entities(state, entity)
+        dynamic = (source for source in entities[1:] if source and source.kind is EntityKind.DYNAMIC_TABLE)
+        return (*entities, *(self.dependencies(state, source) for source in dynamic))
 
     def _version(self, entity: Entity, source: TableId, data_us: int) -> Version:
-        """The version of a source for a data timestamp: of a dynamic table its own (R-DVS-06, R-DVS-82)."""
+        """Return a source's version at a data timestamp; a dynamic table needs that refresh (R-DVS-06)."""
         table = self._tables[source]
         try:
-            if entity.kind is Kind.DYNAMIC_TABLE:
+            if entity.kind is EntityKind.DYNAMIC_TABLE:
                 return table.refreshed_at(data_us)
             return table.read_at(data_us)
         except (NoVersion, Purged) as error:
@@ -195,25 +197,25 @@ class Engine:
         entity: Entity,
         base: Frontier | None,
         dependencies: Dependencies,
-        versions: Mapping[TableId, Consumed],
+        versions: Mapping[TableId, SourceVersion],
     ) -> tuple[RefreshAction, Cause, int]:
-        """The action, why, and how many rows of sources changed."""
+        """Return the action, its cause, and the number of changed source rows."""
         if base is None:
-            return _anew(entity), Cause.FIRST, 0
-        if self._evolved(base, dependencies):
-            return _anew(entity), Cause.EVOLVED, 0
+            return _full_action(entity), Cause.FIRST, 0
+        if self._has_other_definition(base, dependencies):
+            return _full_action(entity), Cause.EVOLVED, 0
         try:
-            changed, changed_count = self._changed(base, versions)
+            changed, changed_count = self._count_changes(base, versions)
         except Purged:
-            return _anew(entity), Cause.PURGED, 0
+            return _full_action(entity), Cause.PURGED, 0
         if not changed:
             return NOTHING
         if entity.mode is Mode.FULL:
             return RefreshAction.FULL, Cause.MODE, changed_count
         return RefreshAction.INCREMENTAL, Cause.CHANGED, changed_count
 
-    def _evolved(self, base: Frontier, dependencies: Dependencies) -> bool:
-        """Whether the contents were computed by another definition, or from others (R-DVS-42 to 44)."""
+    def _has_other_definition(self, base: Frontier, dependencies: Dependencies) -> bool:
+        """Tell whether the contents come from another definition or other source columns (R-DVS-42 to 44)."""
         if base.dependencies is not dependencies and not base.dependencies.agree_with(dependencies):
             return True
         for source, consumed in base.versions.items():
@@ -221,11 +223,11 @@ class Engine:
                 return True
         return False
 
-    def _changed(self, base: Frontier, versions: Mapping[TableId, Consumed]) -> tuple[bool, int]:
-        """Whether a source changed since, by metadata, and how many rows.
+    def _count_changes(self, base: Frontier, versions: Mapping[TableId, SourceVersion]) -> tuple[bool, int]:
+        """Tell from metadata whether a source changed since the last refresh, and how many rows.
 
         Raises:
-            Purged: That cannot be told any more (trap 32).
+            Purged: The metadata is not retained (trap 32).
         """
         changed_count = 0
         for source, consumed in versions.items():
@@ -236,20 +238,20 @@ class Engine:
 
     # Compute
 
-    def compute(self, plan: Plan) -> Staged:
-        """What the refresh changes; nothing is written.
+    def compute(self, plan: RefreshPlan) -> StagedRefresh:
+        """Compute the changes of a refresh; nothing is written.
 
         Raises:
             AlreadyRefreshed: Another attempt was faster.
-            RefreshFailed: The query fails over these rows, or a validation does, or the table has moved on.
+            RefreshFailed: The query or a validation failed on these rows, or the table has moved on.
         """
-        self._require_base(plan)  # else what is validated is of one version, and what is held of another
+        self._require_base(plan)  # otherwise validation and contents could refer to different versions
         if plan.action is RefreshAction.NO_DATA:
-            return Staged(plan, ())
+            return StagedRefresh(plan, ())
         try:
             if plan.action is RefreshAction.INCREMENTAL:
-                return Staged(plan, self._incremental(plan))
-            return Staged(plan, self._overwriting(plan))
+                return StagedRefresh(plan, self._incremental(plan))
+            return StagedRefresh(plan, self._overwriting(plan))
         except (UserError, InputError) as error:
             raise RefreshFailed(Fault.USER, str(error)) from error
         except Purged as error:
@@ -257,17 +259,17 @@ class Engine:
         except DuplicateRowId as error:
             raise ValidationFailed(2, Fault.SYSTEM, str(error)) from error
 
-    def _overwriting(self, plan: Plan) -> Delta:
-        """The difference between what the table holds and what the query gives."""
+    def _overwriting(self, plan: RefreshPlan) -> Delta:
+        """Return the difference between the table's contents and the query's result."""
         layouts = plan.dependencies.layouts
         sources = {
-            source: reshaped(self._tables[source].contents(consumed.number), layouts[source])
+            source: reshape(self._tables[source].contents(consumed.number), layouts[source])
             for source, consumed in plan.versions.items()
         }
-        return difference(self._held(plan), self._backend.full(plan.dependencies.query, sources))
+        return difference(self._current_contents(plan), self._backend.full(plan.dependencies.query, sources))
 
-    def _incremental(self, plan: Plan) -> Delta:
-        """The changes of the query's result, validated."""
+    def _incremental(self, plan: RefreshPlan) -> Delta:
+        """Return the changes of the query's result, validated."""
         assert plan.base is not None, "the first refresh is not incremental"
         layouts = plan.dependencies.layouts
         sources = {
@@ -277,16 +279,16 @@ class Engine:
             for source, consumed in plan.versions.items()
         }
         changes = self._backend.changes(plan.dependencies.query, sources)
-        self._validate(changes, self._held(plan))
+        self._validate(changes, self._current_contents(plan))
         return changes
 
-    def _held(self, plan: Plan) -> Contents:
-        """What the table holds while it is refreshed."""
+    def _current_contents(self, plan: RefreshPlan) -> Contents:
+        """Return the present contents of the table."""
         table = self._tables[plan.table]
         return table.contents(table.latest.number)
 
     def _validate(self, changes: Delta, held: Contents) -> None:
-        """Each id at most once with each action, and no deletion of what is not there (R-DVS-92)."""
+        """Check that no id occurs twice with one action and that no missing row is deleted (R-DVS-92)."""
         deleted = [change.row_id for change in changes if change.action is Action.DELETE]
         inserted = [change.row_id for change in changes if change.action is Action.INSERT]
         for ids in (deleted, inserted):
@@ -303,14 +305,14 @@ class Engine:
 
     # Commit
 
-    def commit(self, staged: Staged, *, clock: Clock, wall_us: int, now_us: int) -> bool:
-        """Give the table its contents and its frontier, at once; False if it has them already (R-DVS-38).
+    def commit(self, staged: StagedRefresh, *, clock: Clock, wall_us: int, now_us: int) -> bool:
+        """Commit contents and frontier at once; return False if the table has them already (R-DVS-38).
 
         Args:
-            clock, wall_us: What gives the commit timestamp.
-            now_us: When that is, by the clock by which the refresh began.
-        Raises:
-            RefreshFailed: The table has moved on from where this refresh started.
+            clock, wall_us: The source of the commit timestamp.
+                now_us: The time of the commit, on the clock on which the refresh began.
+            Raises:
+                RefreshFailed: The table was refreshed by others since this refresh began.
         """
         plan = staged.plan
         table = self._tables[plan.table]
@@ -318,7 +320,7 @@ class Engine:
             self._require_base(plan)
         except AlreadyRefreshed:
             return False
-        # A commit comes after all that it was computed from, however far behind this node's clock is.
+        # A commit comes after everything it was computed from, even if this node's clock is far behind.
         clock.pass_over(plan.data_us)
         for consumed in plan.versions.values():
             clock.receive(consumed.committed)
@@ -326,20 +328,20 @@ class Engine:
         frontier = Frontier(plan.data_us, committed, plan.versions, plan.dependencies)
         table.commit_refresh(frontier, staged.changes)
         if self._log is not None:
-            self._log(self._committed(staged, now_us))
+            self._log(self._record_of(staged, now_us))
         return True
 
-    def _require_base(self, plan: Plan) -> None:
-        """The table is as it was when the refresh began."""
+    def _require_base(self, plan: RefreshPlan) -> None:
+        """Raise unless the table is as it was when the refresh began."""
         table = self._tables[plan.table]
         if table.frontier is not plan.base:
             self._require_forward(table, table.frontier, plan.data_us)
             raise RefreshFailed(Fault.SYSTEM, "another refresh was committed since this one began")
 
-    def _committed(self, staged: Staged, ended_us: int) -> Committed:
+    def _record_of(self, staged: StagedRefresh, ended_us: int) -> RefreshRecord:
         plan, changes = staged
         inserted_count = sum(change.action is Action.INSERT for change in changes)
-        return Committed(
+        return RefreshRecord(
             table=plan.table,
             data_us=plan.data_us,
             action=plan.action,
@@ -351,12 +353,12 @@ class Engine:
         )
 
 
-def _anew(entity: Entity) -> RefreshAction:
+def _full_action(entity: Entity) -> RefreshAction:
     return RefreshAction.FULL if entity.mode is Mode.FULL else RefreshAction.REINITIALIZE
 
 
 def stamp(clock: Clock, wall_us: int, tables: tuple[Table, ...]) -> Timestamp:
-    """A commit timestamp above those of tables, and above what was read of them (R-DVS-83)."""
+    """Return a commit timestamp above the tables' versions and everything read of them (R-DVS-83)."""
     for table in tables:
         clock.receive(table.latest.consumed.committed)
         clock.pass_over(table.read_us)
@@ -364,7 +366,7 @@ def stamp(clock: Clock, wall_us: int, tables: tuple[Table, ...]) -> Timestamp:
 
 
 def dependencies_of(state: State, query: Query) -> Dependencies:
-    """What a query that was bound in a state depends on."""
+    """Return the dependencies of a query that was bound in a state."""
     columns = {source: state.entities[source].columns for source in query.sources}
     used = frozenset(
         (source, column.field.name, column.position)
@@ -376,5 +378,5 @@ def dependencies_of(state: State, query: Query) -> Dependencies:
 
 
 def layout(entity: Entity) -> tuple[int, ...] | None:
-    """Where the columns of a table stand in its stored rows; None: as they are."""
+    """Return the positions of a table's columns in its stored rows; None: as stored."""
     return tuple(column.position for column in entity.columns) if entity.altered else None

@@ -1,1 +1,1 @@
-"""The scheduler: which table is refreshed to which timestamp, and when."""
+"""The scheduler: decides which table is refreshed to which data timestamp, and when."""

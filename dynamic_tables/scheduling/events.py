@@ -1,4 +1,4 @@
-"""What the scheduler is told, and what it orders. All are tuples, because millions are made.
+"""The events that the scheduler receives and the commands that it gives. All are tuples: millions are made.
 
 Times are whole microseconds of one clock, which the caller reads.
 """
@@ -11,7 +11,7 @@ from dynamic_tables.storage.frontiers import TableId
 
 
 class Trigger(enum.Enum):
-    """Why a table is refreshed."""
+    """The reason for which a table is refreshed."""
 
     SCHEDULED = "its target lag"
     MANUAL = "a user"
@@ -19,15 +19,16 @@ class Trigger(enum.Enum):
 
 
 class Fault(enum.Enum):
-    """Whose fault it is that a refresh failed."""
+    """The origin of a refresh failure."""
 
-    USER = "the data or the query"  # counted, and not tried again at this timestamp (R-DVS-33)
-    SYSTEM = "the system"  # tried again, and not counted
-    UPSTREAM = "a table that it reads"  # which has no such timestamp after all: neither
+    USER = "the data or the query"  # counted as an error, and not tried again at this timestamp (R-DVS-33)
+    SYSTEM = "the system"  # tried again, and not counted as an error
+    # neither counted nor tried again: that table will never have this timestamp
+    UPSTREAM = "a table that it reads"
 
 
 class Reason(enum.Enum):
-    """Why a timestamp is passed over."""
+    """The reason for which a data timestamp is skipped."""
 
     BUSY = "the refresh before has not ended"
     PASSED = "it has a later data timestamp"
@@ -40,16 +41,16 @@ class Reason(enum.Enum):
 
 
 class Tick(NamedTuple):
-    """A timer went off; late, early and repeated ones do no harm."""
+    """A timer went off; late, early and repeated ticks do no harm."""
 
 
-class Known(NamedTuple):
-    """A dynamic table as it is now.
+class TableUpdate(NamedTuple):
+    """The present properties of a dynamic table.
 
     Attributes:
         data_us: Its data timestamp; None before its first refresh.
         readable_from_us: The least data timestamp at which all base tables that it reads can be read.
-        past_us: Data timestamps that it had before; told to a scheduler that starts anew.
+        past_us: Its earlier data timestamps, which only a new scheduler needs.
     """
 
     node: Node
@@ -59,22 +60,22 @@ class Known(NamedTuple):
 
 
 class GraphChanged(NamedTuple):
-    """An entry of the catalog's log changed these tables; in one event, what one entry did.
+    """One entry of the catalog's log changed these tables.
 
     Attributes:
-        anew: Whether these are all tables, told to a scheduler that takes the place of one that was lost.
+        anew: True if these are all tables, sent to a scheduler that replaces one that was lost.
     """
 
-    tables: tuple[Known, ...]
+    tables: tuple[TableUpdate, ...]
     dropped: tuple[TableId, ...] = ()
     anew: bool = False
 
 
 class ManualRefresh(NamedTuple):
-    """A user asks for a table as of now (R-DVS-07).
+    """A user requests a refresh of a table as of now (R-DVS-07).
 
     Attributes:
-        asked_us: When, by the clock of the node that the user is on, which is after all that it committed.
+        asked_us: The time on the clock of the user's node, which is after all that the user committed.
     """
 
     table: TableId
@@ -82,7 +83,7 @@ class ManualRefresh(NamedTuple):
 
 
 class Heartbeat(NamedTuple):
-    """An attempt is alive (R-DVS-37)."""
+    """An attempt at a refresh is alive (R-DVS-37)."""
 
     table: TableId
     data_us: int
@@ -90,7 +91,7 @@ class Heartbeat(NamedTuple):
 
 
 class Finished(NamedTuple):
-    """A refresh is committed; `changed` unless its action was NO_DATA."""
+    """A refresh was committed; `changed` unless its action was NO_DATA."""
 
     table: TableId
     data_us: int
@@ -98,7 +99,7 @@ class Finished(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """An attempt failed."""
+    """An attempt at a refresh failed."""
 
     table: TableId
     data_us: int
@@ -112,10 +113,10 @@ Event: TypeAlias = Tick | GraphChanged | ManualRefresh | Heartbeat | Finished | 
 
 
 class StartRefresh(NamedTuple):
-    """Refresh a table to a data timestamp; the tables that it reads have it.
+    """Refresh a table to a data timestamp that the tables that it reads already have.
 
     Attributes:
-        attempt: From 0; another attempt takes the place of the ones before.
+        attempt: Counts from 0; an attempt replaces the ones before it.
     """
 
     table: TableId
@@ -125,7 +126,7 @@ class StartRefresh(NamedTuple):
 
 
 class Skip(NamedTuple):
-    """Record that a scheduled timestamp is passed over (R-DVS-30, R-DVS-36)."""
+    """Record that a scheduled timestamp is skipped (R-DVS-30, R-DVS-36)."""
 
     table: TableId
     data_us: int
@@ -133,7 +134,7 @@ class Skip(NamedTuple):
 
 
 class Fail(NamedTuple):
-    """Record that a refresh which nothing may skip failed before it began (R-DVS-36)."""
+    """Record that a refresh that must not be skipped failed before it began (R-DVS-36)."""
 
     table: TableId
     data_us: int
@@ -141,21 +142,21 @@ class Fail(NamedTuple):
     reason: Reason
 
 
-class Suspend(NamedTuple):
+class SuspendTable(NamedTuple):
     """Write to the catalog's log that a table is suspended (R-DVS-34)."""
 
     table: TableId
     reason: str
 
 
-class Resume(NamedTuple):
-    """Write to the catalog's log that a table is resumed, because what it reads is."""
+class ResumeTable(NamedTuple):
+    """Write to the catalog's log that a table is resumed because the tables that it reads are."""
 
     table: TableId
 
 
 class Flag(NamedTuple):
-    """Tell the operators that a refresh has no heartbeat (R-DVS-37)."""
+    """Report to the operators that a refresh has no heartbeat (R-DVS-37)."""
 
     table: TableId
     data_us: int
@@ -163,9 +164,9 @@ class Flag(NamedTuple):
 
 
 class Timer(NamedTuple):
-    """Send a Tick at this time; it takes the place of the timer before."""
+    """Request a Tick at this time; it replaces the timer before."""
 
     at_us: int
 
 
-Command: TypeAlias = StartRefresh | Skip | Fail | Suspend | Resume | Flag | Timer
+Command: TypeAlias = StartRefresh | Skip | Fail | SuspendTable | ResumeTable | Flag | Timer

@@ -1,7 +1,7 @@
-"""What each dynamic table should be doing, which can be told at any moment (R-DVS-37).
+"""The state that each dynamic table should be in, which can be computed at any moment (R-DVS-37).
 
-It follows from the catalog, which is a log, and from what the scheduler remembers, which follows from the
-events that it was given.
+It follows from the catalog, which is a log, and from the scheduler's records, which follow from the events
+that it received.
 """
 
 import enum
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dynamic_tables.catalog.ddl import Name, Privilege, Role
-from dynamic_tables.catalog.entities import Kind, State, require
+from dynamic_tables.catalog.entities import EntityKind, State, require
 from dynamic_tables.catalog.graphs import Node, node_of
 from dynamic_tables.catalog.lags import below_upstream
 from dynamic_tables.scheduling.scheduler import SILENCE_US_MAX
@@ -19,7 +19,7 @@ from pruning.errors import InputError
 
 
 class Condition(enum.Enum):
-    """What a dynamic table is doing; the first that applies."""
+    """The activity of a dynamic table; the first that applies."""
 
     UNKNOWN = "the scheduler has not heard of it yet"
     SILENT = "it is refreshed, without a heartbeat"
@@ -35,15 +35,15 @@ class Condition(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Expected:
-    """What is known of a dynamic table at one moment.
+class TableState:
+    """The state of a dynamic table at one moment.
 
     Attributes:
         data_us: Its data timestamp; None before the first refresh.
-        lag_us: Now; None before the first refresh.
-        target_us: The data timestamp that it is to get next; None if none is planned.
-        suspended: Why; None if it is not.
-        missing: The names that it reads and that lead nowhere.
+        lag_us: Its present lag; None before the first refresh.
+        target_us: The data timestamp that it will get next; None if none is planned.
+        suspended: The reason of a suspension; None if it is not suspended.
+        missing: The names that it reads and that do not exist.
     """
 
     table: TableId
@@ -57,10 +57,10 @@ class Expected:
     missing: tuple[Name, ...]
 
 
-def expected(node: Node, status: Status | None, *, now_us: int) -> Expected:
-    """The state of a table, from the catalog's node and the scheduler's record of it."""
+def table_state(node: Node, status: Status | None, *, now_us: int) -> TableState:
+    """Return the state of a table, from the catalog's node and the scheduler's record."""
     data_us = status.data_us if status else None
-    return Expected(
+    return TableState(
         table=node.table,
         condition=condition(node, status, now_us=now_us),
         data_us=data_us,
@@ -74,11 +74,11 @@ def expected(node: Node, status: Status | None, *, now_us: int) -> Expected:
 
 
 def condition(node: Node, status: Status | None, *, now_us: int) -> Condition:
-    """The first condition that applies."""
+    """Return the first condition that applies to a table."""
     if status is None:
         return Condition.UNKNOWN
     if status.started_us is not None:
-        return executing(status, now_us=now_us)
+        return executing_condition(status, now_us=now_us)
     if status.suspended is not None:
         return Condition.SUSPENDED
     if node.missing:
@@ -92,27 +92,31 @@ def condition(node: Node, status: Status | None, *, now_us: int) -> Condition:
     return Condition.UNSCHEDULED if status.period_us is None else Condition.IDLE
 
 
-def executing(status: Status, *, now_us: int) -> Condition:
-    """That of a table whose refresh runs."""
+def executing_condition(status: Status, *, now_us: int) -> Condition:
+    """Return the condition of a table whose refresh is running."""
     if status.heartbeat_us is not None and now_us - status.heartbeat_us > SILENCE_US_MAX:
         return Condition.SILENT
     return Condition.INITIALIZING if status.data_us is None else Condition.EXECUTING
 
 
-def monitored(state: State, name: Name, role: Role, status: Status | None, *, now_us: int) -> Expected:
-    """The state of a table, for a role that may see it (R-DVS-48).
+def monitored_state(
+    state: State, name: Name, role: Role, status: Status | None, *, now_us: int
+) -> TableState:
+    """Return the state of a table, for a role that may see it (R-DVS-48).
 
     Raises:
-        InputError: There is no such dynamic table, or the role may not.
+        InputError: There is no such dynamic table, or the role lacks the privilege.
     """
     entity = state.get(name)
     require(entity, role, Privilege.MONITOR)
-    if entity.kind is not Kind.DYNAMIC_TABLE:
+    if entity.kind is not EntityKind.DYNAMIC_TABLE:
         raise InputError(f"{name} is a {entity.kind.value}; only dynamic tables are refreshed")
-    return expected(node_of(state, entity), status, now_us=now_us)
+    return table_state(node_of(state, entity), status, now_us=now_us)
 
 
-def too_fast(nodes: Mapping[TableId, Node], statuses: Mapping[TableId, Status]) -> dict[TableId, TableId]:
-    """Tables whose lag in force is below that of a table they read, each with that table (R-DVS-14)."""
+def lags_below_upstream(
+    nodes: Mapping[TableId, Node], statuses: Mapping[TableId, Status]
+) -> dict[TableId, TableId]:
+    """Return the tables whose lag in force is below that of a source, with that source (R-DVS-14)."""
     lags = {table: statuses[table].lag_us for table in nodes if table in statuses}
     return below_upstream(lags, {table: nodes[table].upstream for table in lags})

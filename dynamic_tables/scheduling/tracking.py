@@ -1,4 +1,4 @@
-"""What the scheduler remembers of each dynamic table, and the periods of tables that hang together."""
+"""The scheduler's records of dynamic tables, and the periods of connected tables."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -9,24 +9,24 @@ from dynamic_tables.catalog.lags import PERIODS_US, Downstream, lags_in_force, o
 from dynamic_tables.scheduling.events import Trigger
 from dynamic_tables.storage.frontiers import TableId
 
-# How many past data timestamps of a table are remembered, for tables that are created on it.
+# The number of past data timestamps remembered per table, for tables that are created on it.
 TIMESTAMPS_KEPT = 128
-# Of what a refresh was expected to cost, how much less is expected after one that cost nothing.
+# The expected cost falls by one part in this many after a refresh that cost less.
 COST_DECAY = 8
-# That of a table which was never refreshed.
+# The data timestamp of a table that was never refreshed.
 NEVER_US = -1
 WAITING = -1
 
 
 class Job:
-    """One data timestamp that a table is to get: it waits for its upstream tables, or runs.
+    """One data timestamp that a table is to get: the job waits for upstream tables, or runs.
 
     Attributes:
-        waits: How many of the tables that it reads are still to get the timestamp.
-        planned_us: When it was planned, which may be long after its timestamp.
-        started_us: When its present attempt began; WAITING before.
-        attempt: Which attempt it is, from 0.
-        resting: Whether an attempt failed and the next is to follow.
+        waits: The number of sources of the table that have yet to get the timestamp.
+        planned_us: The time of planning, which may be long after the timestamp.
+        started_us: The start of the present attempt; WAITING before.
+        attempt: The number of the attempt, from 0.
+        resting: True if an attempt failed and the next one is planned.
     """
 
     __slots__ = (
@@ -46,21 +46,22 @@ class Job:
         self.resting = False
 
 
-class Tracked:
-    """One dynamic table.
+class TrackedTable:
+    """The record of one dynamic table.
 
     Attributes:
-        upstream, downstream: The tables that it reads and that read it, directly; those dropped apart.
+        upstream, downstream: The tables that it directly reads and that directly read it, without dropped
+            ones.
         data_us: Its data timestamp; NEVER_US before the first.
         recent: Its last data timestamps.
-        jobs: The timestamps that it is to get, in their order; the first may run.
-        errors: Consecutive errors of scheduled refreshes (R-DVS-34).
-        suspended: Why it is not scheduled; None if it is.
+        jobs: The timestamps that it is to get, in order; the first may be running.
+        errors: The consecutive errors of scheduled refreshes (R-DVS-34).
+        suspended: The reason why it is not scheduled; None if it is scheduled.
         lag_us: The lag in force; None: it is never scheduled.
-        own: The index of the period that it would choose.
+        own: The index of the period that it would choose by itself.
         period: The index of its period; None: it is not scheduled.
-        cost_us: What a refresh is expected to wait and to run, together.
-        group: Which tables it hangs together with.
+        cost_us: The expected time that a refresh waits and runs, together.
+        group: The number of its group of connected tables.
     """
 
     __slots__ = (
@@ -71,8 +72,8 @@ class Tracked:
     def __init__(self, node: Node) -> None:
         self.table: TableId = node.table
         self.node = node
-        self.upstream: list[Tracked] = []
-        self.downstream: list[Tracked] = []
+        self.upstream: list[TrackedTable] = []
+        self.downstream: list[TrackedTable] = []
         self.data_us = NEVER_US
         self.recent: deque[int] = deque(maxlen=TIMESTAMPS_KEPT)
         self.jobs: list[Job] = []
@@ -88,56 +89,56 @@ class Tracked:
 
     @property
     def period_us(self) -> int | None:
-        """Its period; None: it is not scheduled."""
+        """The period; None: the table is not scheduled."""
         return None if self.period is None else PERIODS_US[self.period]
 
     @property
     def newest_us(self) -> int:
-        """The newest data timestamp that it has or is to get."""
+        """The newest data timestamp that the table has or is to get."""
         return self.jobs[-1].data_us if self.jobs else self.data_us
 
     @property
     def running(self) -> Job | None:
-        """The job that runs, or waits for its next attempt."""
+        """The job that is running or waits for its next attempt."""
         return self.jobs[0] if self.jobs and self.jobs[0].started_us != WAITING else None
 
     def is_to_get(self, data_us: int) -> bool:
-        """Whether a timestamp is among its jobs."""
-        for job in self.jobs:  # noqa: SIM110 - every refresh asks, and `any` takes thrice the time
+        """Tell whether a timestamp is among the table's jobs."""
+        for job in self.jobs:  # noqa: SIM110 - a hot path: `any` takes three times as long
             if job.data_us == data_us:
                 return True
         return False
 
     def has(self, data_us: int) -> bool:
-        """Whether it got a timestamp, of those remembered."""
+        """Tell whether the table has or had a timestamp, as far as remembered."""
         return self.data_us == data_us or data_us in self.recent
 
     def timestamps(self) -> list[int]:
-        """The data timestamps that it has or is to get."""
+        """Return the data timestamps that the table has or is to get."""
         return [*self.recent, *(job.data_us for job in self.jobs)]
 
-    def finished(self, data_us: int) -> None:
-        """It got a timestamp."""
+    def record_refresh(self, data_us: int) -> None:
+        """Record that the table got a timestamp."""
         self.data_us = data_us
         self.recent.append(data_us)
 
     def learn_cost(self, cost_us: int) -> bool:
-        """Expect what was seen: more at once, less slowly. Whether it would choose another period now."""
+        """Update the expected cost: up at once, down slowly. True if this changes the chosen period."""
         self.cost_us = max(cost_us, self.cost_us - self.cost_us // COST_DECAY)
         return self.lag_us is not None and own_period(self.lag_us, self.cost_us) != self.own
 
 
 class Status(NamedTuple):
-    """What the scheduler remembers of a table, for those who ask.
+    """The scheduler's record of a table, as others may read it.
 
     Attributes:
         data_us: None before the first refresh.
-        target_us: The timestamp that it is to get next; None if none is planned.
-        trigger: Why.
-        started_us: When the present attempt at it began; None while it waits.
-        heartbeat_us: When it was last heard of.
-        period_us: None: it is not scheduled.
-        cost_us: What a refresh is expected to wait and to run, together.
+        target_us: The timestamp that the table will get next; None if none is planned.
+        trigger: The reason for that refresh.
+        started_us: The start of the present attempt; None while it waits.
+        heartbeat_us: The time of the last heartbeat.
+        period_us: None: the table is not scheduled.
+        cost_us: The expected time that a refresh waits and runs, together.
     """
 
     data_us: int | None
@@ -153,8 +154,8 @@ class Status(NamedTuple):
     cost_us: int
 
 
-def status_of(tracked: Tracked) -> Status:
-    """What is remembered of a table now."""
+def status_of(tracked: TrackedTable) -> Status:
+    """Return the present status of a table."""
     job = tracked.jobs[0] if tracked.jobs else None
     started = job is not None and job.started_us != WAITING and not job.resting
     return Status(
@@ -172,20 +173,22 @@ def status_of(tracked: Tracked) -> Status:
     )
 
 
-def reachable(starts: Iterable[Tracked], step: Callable[[Tracked], Iterable[Tracked]]) -> list[Tracked]:
-    """All that can be reached, starts first."""
-    found = dict.fromkeys(starts)
-    open_tables = list(found)
+def reachable(
+    starts: Iterable[TrackedTable], step: Callable[[TrackedTable], Iterable[TrackedTable]]
+) -> list[TrackedTable]:
+    """Return all tables that can be reached from the starts, which come first."""
+    reached = dict.fromkeys(starts)
+    open_tables = list(reached)
     while open_tables:
         for table in step(open_tables.pop()):
-            if table not in found:
-                found[table] = None
+            if table not in reached:
+                reached[table] = None
                 open_tables.append(table)
-    return list(found)
+    return list(reached)
 
 
-def in_order(tables: Iterable[Tracked]) -> list[Tracked]:
-    """Tables, upstream before downstream; of the tables that they read only those among them count."""
+def upstream_first(tables: Iterable[TrackedTable]) -> list[TrackedTable]:
+    """Sort tables, upstream before downstream; only sources among them count."""
     above = dict.fromkeys(tables, 0)
     for table in above:
         above[table] = sum(source in above for source in table.upstream)
@@ -203,32 +206,32 @@ def in_order(tables: Iterable[Tracked]) -> list[Tracked]:
     return order
 
 
-def with_upstream(table: Tracked) -> list[Tracked]:
-    """A table and all that it is computed from, upstream first."""
-    return in_order(reachable([table], lambda other: other.upstream))
+def with_upstream(table: TrackedTable) -> list[TrackedTable]:
+    """Return a table and all tables that it is computed from, upstream first."""
+    return upstream_first(reachable([table], lambda other: other.upstream))
 
 
 class Calendar:
-    """Which tables are due at which tick; periods are set anew where the graph or a cost changed.
+    """The tables that are due at each tick; periods are chosen again where the graph or a cost changed.
 
-    Tables that hang together form a group, and only groups with a changed table are looked at again.
+    Connected tables form a group, and only groups with a changed table are settled again.
     """
 
     def __init__(self) -> None:
-        """No tables."""
-        # By period, and by group: the tables, upstream first.
-        self._due: list[dict[int, list[Tracked]]] = [{} for _ in PERIODS_US]
-        self._unsettled: dict[Tracked, None] = {}
+        """Start without tables."""
+        # For each period, the tables of each group, upstream first.
+        self._due: list[dict[int, list[TrackedTable]]] = [{} for _ in PERIODS_US]
+        self._unsettled: dict[TrackedTable, None] = {}
         self._group_count = 0
 
-    def unsettle(self, table: Tracked) -> None:
-        """Its group is to be looked at again."""
+    def unsettle(self, table: TrackedTable) -> None:
+        """Mark a table's group, so that its periods are chosen again."""
         self._unsettled[table] = None
 
-    def due(self, ticks: int) -> Iterator[Tracked]:
-        """The tables that have the tick of this number, upstream before downstream.
+    def due(self, ticks: int) -> Iterator[TrackedTable]:
+        """Yield the tables that are due at the tick of this number, upstream before downstream.
 
-        A table's period is never shorter than those of the tables it reads, so shorter ones come first.
+        A table's period is never shorter than those of its sources, so shorter periods come first.
         """
         if self._unsettled:
             self.settle()
@@ -238,22 +241,22 @@ class Calendar:
                 yield from tables
 
     def in_use(self) -> list[int]:
-        """The indices of the periods that tables have."""
+        """Return the indices of the periods that tables have."""
         if self._unsettled:
             self.settle()
         return [period for period, groups in enumerate(self._due) if groups]
 
     def settle(self) -> None:
-        """Set lags and periods where something changed."""
+        """Choose lags and periods again for all marked groups."""
         unsettled, self._unsettled = self._unsettled, {}
-        seen: set[Tracked] = set()
+        settled: set[TrackedTable] = set()
         for table in unsettled:
-            if table not in seen:
+            if table not in settled:
                 group = reachable([table], lambda other: (*other.upstream, *other.downstream))
-                seen.update(group)
-                self._settle_group(in_order(group))
+                settled.update(group)
+                self._settle_group(upstream_first(group))
 
-    def _settle_group(self, tables: list[Tracked]) -> None:
+    def _settle_group(self, tables: list[TrackedTable]) -> None:
         for old in {table.group: None for table in tables}:
             for groups in self._due:
                 groups.pop(old, None)
@@ -266,8 +269,8 @@ class Calendar:
             if table.period is not None:
                 self._due[table.period].setdefault(table.group, []).append(table)
 
-    def _choose_periods(self, tables: list[Tracked]) -> None:
-        """The longest periods that try to meet the lags, none shorter than upstream's."""
+    def _choose_periods(self, tables: list[TrackedTable]) -> None:
+        """Choose the longest periods that try to meet the lags, none shorter than upstream's."""
         active = set(tables)
         lags = {table: table.node.lag for table in tables}
         consumers = {table: [other for other in table.downstream if other in active] for table in tables}
@@ -279,6 +282,6 @@ class Calendar:
             table.period = period
 
 
-def lag_to_start_within(node: Node) -> int | None:
-    """How old the first data timestamp of a new table may be, which nobody reads yet (R-DVS-09)."""
+def initial_lag_max(node: Node) -> int | None:
+    """Return the greatest age of a new table's first data timestamp; no table reads it yet (R-DVS-09)."""
     return None if isinstance(node.lag, Downstream) else node.lag

@@ -1,1 +1,1 @@
-"""SQL: definitions and statements, bound to what their names stand for."""
+"""SQL: definitions and statements, bound to the tables that their names denote."""

@@ -1,42 +1,78 @@
-"""Definitions in SQL, bound in a state of the catalog: what the names in them stand for there."""
+"""Binding of definitions in SQL to the tables of a state of the catalog."""
 
 from collections.abc import Callable
 from typing import TypeAlias
 
 from dynamic_tables.catalog.ddl import Name
-from dynamic_tables.catalog.entities import Entity, Kind, State
+from dynamic_tables.catalog.entities import Entity, EntityKind, State
 from dynamic_tables.maintenance.queries import Query
 from dynamic_tables.refreshes.engine import Columns
-from dynamic_tables.sql.definitions import Definition, Lookup, Table, View, bound, view
+from dynamic_tables.sql.definitions import (
+    BoundTable,
+    BoundView,
+    Lookup,
+    SqlDefinition,
+    bind_definition,
+    bind_view,
+)
 
-# What a name is in full, for who uses it: a definition, by the schema of its table, or a session.
+# Returns a name with its schema: that of a definition's table, or that of a session.
 Qualified: TypeAlias = Callable[[Name], Name]
 
 
 def bind(state: State, entity: Entity, columns: Columns) -> Query:
-    """The binder of `refreshing` for definitions in SQL.
+    """Bind the definition of a table in a state; this is the binder of `refreshes.engine` for SQL.
 
     Raises:
-        InputError: A name stands for nothing, or nothing that fits.
+        InputError: A name does not exist, or its table does not fit.
+
+    >>> from dynamic_tables import Account, BagBackend, Clock, read_statement
+    >>> account, clock = Account(backend=BagBackend(), bind=bind), Clock(0)
+    >>> statement = read_statement("CREATE TABLE s.orders (id INTEGER, city TEXT)", {}.get)
+    >>> event = account.execute(statement, clock=clock, wall_us=0)
+    >>> state = account.catalog.state
+    >>> lookup = name_lookup(state, str, account.engine.columns_in(state))
+    >>> statement = read_statement(
+    ...     "CREATE DYNAMIC TABLE s.cities TARGET_LAG = '5 minutes' WAREHOUSE = w"
+    ...     " AS SELECT DISTINCT city FROM s.orders",
+    ...     lookup,
+    ... )
+    >>> event = account.execute(statement, clock=clock, wall_us=0)
+    >>> state = account.catalog.state
+    >>> query = bind(state, state.get("s.cities"), account.engine.columns_in(state))
+    >>> query.columns, query.incremental
+    (('city',), True)
     """
-    return bound(definition_of(entity), names_of(state, entity.qualified, columns))
+    return bind_definition(definition_of(entity), name_lookup(state, entity.qualify, columns))
 
 
-def names_of(state: State, qualified: Qualified, columns: Columns) -> Lookup:
-    """What names stand for."""
+def name_lookup(state: State, qualified: Qualified, columns: Columns) -> Lookup:
+    """Return a function that looks up the tables and views of a state by name.
 
-    def lookup(name: str) -> Table | View | None:
+    >>> from dynamic_tables import Account, BagBackend, Clock, read_statement
+    >>> account, clock = Account(backend=BagBackend(), bind=bind), Clock(0)
+    >>> statement = read_statement("CREATE TABLE s.orders (id INTEGER, city TEXT)", {}.get)
+    >>> event = account.execute(statement, clock=clock, wall_us=0)
+    >>> state = account.catalog.state
+    >>> lookup = name_lookup(state, str, account.engine.columns_in(state))
+    >>> [field.name for field in lookup("s.orders").fields]
+    ['id', 'city']
+    >>> lookup("s.customers") is None
+    True
+    """
+
+    def lookup(name: str) -> BoundTable | BoundView | None:
         entity = state.find(qualified(name))
         if entity is None:
             return None
-        if entity.kind is Kind.VIEW:
-            return view(definition_of(entity), names_of(state, entity.qualified, columns))
-        return Table(entity.identity, columns(entity))
+        if entity.kind is EntityKind.VIEW:
+            return bind_view(definition_of(entity), name_lookup(state, entity.qualify, columns))
+        return BoundTable(entity.identity, columns(entity))
 
     return lookup
 
 
-def definition_of(entity: Entity) -> Definition:
-    """The definition of a view or a dynamic table, which was written in SQL."""
-    assert isinstance(entity.definition, Definition), "every definition of this catalog is in SQL"
+def definition_of(entity: Entity) -> SqlDefinition:
+    """Return the definition of a view or a dynamic table, which is always in SQL."""
+    assert isinstance(entity.definition, SqlDefinition), "every definition of this catalog is in SQL"
     return entity.definition

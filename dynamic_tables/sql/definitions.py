@@ -1,4 +1,4 @@
-"""Definitions of dynamic tables and views in SQL, bound to what their names stand for."""
+"""Definitions of dynamic tables and views in SQL, and their binding to tables."""
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -8,72 +8,88 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
 
-from dynamic_tables.maintenance.narrowing import narrowed
+from dynamic_tables.maintenance.narrowing import narrow_relation
 from dynamic_tables.maintenance.obstacles import obstacle
 from dynamic_tables.maintenance.queries import Query
 from dynamic_tables.sql.names import tables_read
-from dynamic_tables.sql.relations import Lookup, Names, Table, View, bound_query
+from dynamic_tables.sql.relations import BoundTable, BoundView, Lookup, Names, bind_query
 from pruning.errors import InputError
 
-__all__ = ["Definition", "Lookup", "Table", "View", "bound", "parsed", "view"]
+__all__ = [
+    "BoundTable",
+    "BoundView",
+    "Lookup",
+    "SqlDefinition",
+    "bind_definition",
+    "bind_view",
+    "parse_statement",
+]
 
 DIALECT = "snowflake"
 
 
 @lru_cache(maxsize=4096)
-def parsed(text: str) -> Any:
-    """The tree of one statement.
+def parse_statement(text: str) -> Any:
+    """Parse one statement of SQL into its tree.
 
     Raises:
-        InputError: It is no SQL, or several statements.
+        InputError: The text is not SQL, or holds several statements.
     """
     try:
-        found = [one for one in sqlglot.parse(text, read=DIALECT) if one is not None]
+        trees = [tree for tree in sqlglot.parse(text, read=DIALECT) if tree is not None]
     except ParseError as error:
-        told = error.errors[0]
-        place = f"in line {told.get('line')}, column {told.get('col')}"
-        what = str(told.get("description")).partition("<Token")[0].strip()
+        details = error.errors[0]
+        place = f"in line {details.get('line')}, column {details.get('col')}"
+        what = str(details.get("description")).partition("<Token")[0].strip()
         raise InputError(f"this is no SQL: {what} {place}") from None
     except SqlglotError as error:
         raise InputError(f"this is no SQL: {error}") from None
-    if len(found) != 1:
-        raise InputError(f"one statement is expected, not {len(found)}")
-    return found[0]
+    if len(trees) != 1:
+        raise InputError(f"one statement is expected, not {len(trees)}")
+    return trees[0]
 
 
 @dataclass(frozen=True)
-class Definition:
-    """The query of a view or a dynamic table, as written."""
+class SqlDefinition:
+    """The query of a view or a dynamic table, as written in SQL."""
 
     text: str
 
     @cached_property
     def reads(self) -> tuple[str, ...]:
-        """The names that it reads, each once, as "schema.table" or the table alone."""
+        """The names that the query reads, each once, as "schema.table" or the table alone."""
         return tuple(dict.fromkeys(tables_read(self.tree)))
 
     @property
     def tree(self) -> Any:
-        """Its tree, which nobody changes."""
-        found = parsed(self.text)
-        if not isinstance(found, exp.Query):
+        """The parsed query, which callers must not change."""
+        tree = parse_statement(self.text)
+        if not isinstance(tree, exp.Query):
             raise InputError("a definition has to be a SELECT")
-        return found
+        return tree
 
 
-def view(definition: Definition, lookup: Lookup) -> View:
-    """What the name of a view stands for, whose own names mean what `lookup` says."""
-    return View(definition.tree, lookup)
+def bind_view(definition: SqlDefinition, lookup: Lookup) -> BoundView:
+    """Return the view of a definition, whose names `lookup` resolves."""
+    return BoundView(definition.tree, lookup)
 
 
-def bound(definition: Definition, lookup: Lookup) -> Query:
-    """The query that a definition means now.
+def bind_definition(definition: SqlDefinition, lookup: Lookup) -> Query:
+    """Return the query that a definition means now.
 
     Raises:
-        InputError: A name stands for nothing, or types do not fit.
-        Refused: It has a construct that no mode supports, which the error names.
+        InputError: A name does not exist, or types do not fit.
+        Refused: The query has a construct that no refresh mode supports; the error names it.
+
+    >>> from dynamic_tables import BagBackend
+    >>> from dynamic_tables.values.types import INTEGER, TEXT, Field
+    >>> tables = {"orders": BoundTable("t1", (Field("id", INTEGER), Field("city", TEXT)))}
+    >>> definition = SqlDefinition("SELECT city, count(*) AS n FROM orders GROUP BY city")
+    >>> query = bind_definition(definition, tables.get)
+    >>> BagBackend().full(query, {"t1": {"r1": (1, "Bern"), "r2": (2, "Bern")}})
+    {'g:s4:Bern': ('Bern', 2)}
     """
-    relation = narrowed(bound_query(definition.tree, Names(lookup, {})))
+    relation = narrow_relation(bind_query(definition.tree, Names(lookup, {})))
     names = [field.name for field in relation.fields]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:

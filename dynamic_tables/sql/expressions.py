@@ -1,4 +1,4 @@
-"""Expressions of SQL bound to the columns of a scope."""
+"""Binding of SQL expressions to the columns of a scope."""
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from sqlglot import exp
 
 from dynamic_tables.sql.functions import BINARY, DIALECT, LISTS, UNARY, VOLATILE, VOLATILE_NAMES
-from dynamic_tables.sql.names import folded, refuse_unknown
+from dynamic_tables.sql.names import fold_name, refuse_unknown
 from dynamic_tables.sql.scopes import Scope
 from dynamic_tables.sql.types import cast_type
 from dynamic_tables.values.errors import Refused
@@ -32,11 +32,11 @@ Intercept: TypeAlias = Callable[[Any], Expression | None]
 
 
 class Binder:
-    """Binds expressions of one SELECT.
+    """Binds the expressions of one SELECT.
 
     Attributes:
-        aliases: What the select list calls its expressions; a column of the same name comes first.
-        intercept: What is bound otherwise, as an aggregate is; None for what is not.
+        aliases: The expressions of the select list by alias; a column of the same name takes precedence.
+        intercept: Binds some nodes in another way, for example aggregates; None for other nodes.
     """
 
     def __init__(
@@ -48,65 +48,66 @@ class Binder:
         self.open_aliases: set[str] = set()
 
     def bind(self, node: exp.Expression) -> Expression:
-        """The bound expression.
+        """Bind an expression.
 
         Raises:
-            Refused: It has a construct that is not supported.
-            InputError: It names what there is not, or its types do not fit.
+            Refused: The expression has a construct that is not supported.
+            InputError: It names a column that does not exist, or its types do not fit.
         """
-        found = self.intercept(node)
-        if found is not None:
-            return found
+        expression = self.intercept(node)
+        if expression is not None:
+            return expression
         if isinstance(node, VOLATILE) or (
             isinstance(node, exp.Anonymous) and node.name.lower() in VOLATILE_NAMES
         ):
             raise Refused(
-                f"{written(node)}",
+                f"{sql_text(node)}",
                 "is volatile: contents would change without a change of any source; store it in a table",
             )
         if isinstance(node, exp.AggFunc):
             raise Refused("an aggregate", "is not supported here")
-        # A subclass of the parser's is another function: CONCAT_WS is a CONCAT there.
+        # Look up the exact type: the parser's subclasses are other functions, as CONCAT_WS is a CONCAT
+        # there.
         rule = BINDERS.get(type(node))
         if rule is None:
-            raise Refused(f"the expression {written(node)}", "is not supported")
+            raise Refused(f"the expression {sql_text(node)}", "is not supported")
         return rule(self, node)
 
     @staticmethod
     def names(node: exp.Column) -> tuple[str, str | None]:
-        """The name of a column, and of its table if that is written."""
+        """Return the name of a column, and that of its table if it is written."""
         table = node.args.get("table")
-        return folded(node.this), None if table is None else folded(table)
+        return fold_name(node.this), None if table is None else fold_name(table)
 
     def column(self, node: exp.Column) -> Expression:
-        """A column, or an alias of the select list."""
+        """Bind a column, or an alias of the select list."""
         name, qualifier = self.names(node)
-        found = self.scope.find(name, qualifier)
-        if found is not None:
-            return found
+        column = self.scope.find(name, qualifier)
+        if column is not None:
+            return column
         if qualifier is None and name in self.aliases and name not in self.open_aliases:
             self.open_aliases.add(name)
             try:
                 return self.bind(self.aliases[name])
             finally:
                 self.open_aliases.discard(name)
-        raise InputError(f"there is no column {written(node)}")
+        raise InputError(f"there is no column {sql_text(node)}")
 
     def condition(self, node: exp.Expression) -> Expression:
-        """A bound expression as a condition."""
+        """Bind an expression as a condition."""
         return as_type(self.bind(node), BOOLEAN)
 
 
 Rule: TypeAlias = Callable[[Binder, Any], Expression]
 
 
-def written(node: exp.Expression) -> str:
-    """A piece of SQL as its writer would know it again."""
+def sql_text(node: exp.Expression) -> str:
+    """Return an expression as SQL text."""
     return node.sql(dialect="snowflake")
 
 
-def literal(binder: Binder, node: exp.Literal) -> Expression:
-    """Text, or a number as exact as it is written."""
+def bind_literal(binder: Binder, node: exp.Literal) -> Expression:
+    """Bind text, or a number with exactly the digits that are written."""
     if node.is_string:
         return Literal(node.this, TEXT)
     if "e" in node.this.lower():
@@ -120,19 +121,19 @@ def literal(binder: Binder, node: exp.Literal) -> Expression:
     return Literal(int(number), INTEGER) if node.this.isdigit() else Literal(number, decimal(scale))
 
 
-def named(name: str, *arguments: str) -> Rule:
-    """A function of the node's arguments with these names; those at the end may be missing."""
+def function_rule(name: str, *arguments: str) -> Rule:
+    """Return the rule of a function of these arguments of the node, of which the last may be missing."""
 
     def run(binder: Binder, node: exp.Expression) -> Expression:
         refuse_unknown(node, DIALECT.union(arguments), node_name(node))
-        given = [node.args.get(argument) for argument in arguments]
-        return call(name, *(binder.bind(one) for one in given if one is not None))
+        nodes = [node.args.get(argument) for argument in arguments]
+        return call(name, *(binder.bind(part) for part in nodes if part is not None))
 
     return run
 
 
-def listed(name: str) -> Rule:
-    """A function of the node's expressions, however many."""
+def variadic_rule(name: str) -> Rule:
+    """Return the rule of a function of all expressions of the node."""
 
     def run(binder: Binder, node: exp.Expression) -> Expression:
         refuse_unknown(node, LISTS, node_name(node))
@@ -143,54 +144,56 @@ def listed(name: str) -> Rule:
 
 
 def node_name(node: exp.Expression) -> str:
-    """A function without its arguments, as its writer would know it again."""
-    return f"{node.sql_name()}(...)" if isinstance(node, exp.Func) else written(node)
+    """Return the name of a function without its arguments, or the text of another expression."""
+    return f"{node.sql_name()}(...)" if isinstance(node, exp.Func) else sql_text(node)
 
 
-def unit(node: exp.Expression) -> Expression:
-    """The unit of a function of time, in the singular."""
-    given = node.args.get("unit")
-    name = "day" if given is None else given.name.lower()
+def unit_of(node: exp.Expression) -> Expression:
+    """Return the unit of a function of time, in the singular."""
+    written_unit = node.args.get("unit")
+    name = "day" if written_unit is None else written_unit.name.lower()
     return Literal(name.removesuffix("s"), TEXT)
 
 
-def truncating(binder: Binder, node: exp.Expression) -> Expression:
-    """DATE_TRUNC."""
-    return call("date_trunc", unit(node), moment(binder.bind(node.this)))
+def bind_date_trunc(binder: Binder, node: exp.Expression) -> Expression:
+    """Bind DATE_TRUNC."""
+    return call("date_trunc", unit_of(node), as_moment(binder.bind(node.this)))
 
 
-def moment(expression: Expression) -> Expression:
-    """Text as a time, other values as they are."""
+def as_moment(expression: Expression) -> Expression:
+    """Cast text to a timestamp; leave other expressions as they are."""
     return as_type(expression, TIMESTAMP) if expression.type == TEXT else expression
 
 
-def difference(binder: Binder, node: exp.Expression) -> Expression:
-    """DATEDIFF: the tree has the later time first."""
-    return call("datediff", unit(node), binder.bind(node.expression), binder.bind(node.this))
+def bind_datediff(binder: Binder, node: exp.Expression) -> Expression:
+    """Bind DATEDIFF, whose tree has the later time first."""
+    return call("datediff", unit_of(node), binder.bind(node.expression), binder.bind(node.this))
 
 
-def adding(sign: str) -> Rule:
-    """DATEADD, and its opposite."""
+def dateadd_rule(sign: str) -> Rule:
+    """Return the rule of DATEADD, or of its inverse."""
 
     def run(binder: Binder, node: exp.Expression) -> Expression:
         count = binder.bind(node.expression)
         count = count if sign == "+" else call("negate", count)
-        return call("dateadd", unit(node), count, moment(binder.bind(node.this)))
+        return call("dateadd", unit_of(node), count, as_moment(binder.bind(node.this)))
 
     return run
 
 
-def interval(binder: Binder, node: exp.Interval) -> Expression:
-    """A length of time, in units that have one."""
-    told = node.args.get("unit")
-    given, name = (node.name, told.name.lower().removesuffix("s")) if told is not None else ("", "")
-    if name not in UNITS_US or not given.lstrip("-").isdigit():
-        raise Refused(f"{written(node)}", "is not supported: write a whole number of weeks to microseconds")
-    return Literal(int(given) * UNITS_US[name], INTERVAL)
+def bind_interval(binder: Binder, node: exp.Interval) -> Expression:
+    """Bind a length of time in units of fixed length."""
+    written_unit = node.args.get("unit")
+    count, name = (
+        (node.name, written_unit.name.lower().removesuffix("s")) if written_unit is not None else ("", "")
+    )
+    if name not in UNITS_US or not count.lstrip("-").isdigit():
+        raise Refused(f"{sql_text(node)}", "is not supported: write a whole number of weeks to microseconds")
+    return Literal(int(count) * UNITS_US[name], INTERVAL)
 
 
-def casting(binder: Binder, node: exp.Cast) -> Expression:
-    """CAST, :: and TRY_CAST."""
+def bind_cast(binder: Binder, node: exp.Cast) -> Expression:
+    """Bind CAST, :: and TRY_CAST."""
     refuse_unknown(node, DIALECT | {"to"}, "a cast")
     wanted, operand = cast_type(node.to), binder.bind(node.this)
     if isinstance(node, exp.TryCast):
@@ -198,8 +201,8 @@ def casting(binder: Binder, node: exp.Cast) -> Expression:
     return as_type(operand, wanted)
 
 
-def choosing(binder: Binder, node: exp.Case) -> Expression:
-    """CASE, with an operand or without."""
+def bind_case(binder: Binder, node: exp.Case) -> Expression:
+    """Bind CASE, with an operand or without."""
     operand = None if node.this is None else binder.bind(node.this)
     branches = []
     for branch in node.args["ifs"]:
@@ -211,47 +214,49 @@ def choosing(binder: Binder, node: exp.Case) -> Expression:
     return case(tuple(branches), Literal(None, NULL) if default is None else binder.bind(default))
 
 
-def conditional(binder: Binder, node: exp.If) -> Expression:
-    """IFF."""
+def bind_iff(binder: Binder, node: exp.If) -> Expression:
+    """Bind IFF."""
     otherwise = node.args.get("false")
     values = (binder.bind(node.this), binder.bind(node.args["true"]))
     return case((values,), Literal(None, NULL) if otherwise is None else binder.bind(otherwise))
 
 
-def nullif(binder: Binder, node: exp.Nullif) -> Expression:
-    """NULLIF."""
-    one = binder.bind(node.this)
-    return case(((call("=", one, binder.bind(node.expression)), Literal(None, NULL)),), one)
+def bind_nullif(binder: Binder, node: exp.Nullif) -> Expression:
+    """Bind NULLIF."""
+    value = binder.bind(node.this)
+    return case(((call("=", value, binder.bind(node.expression)), Literal(None, NULL)),), value)
 
 
-def being(binder: Binder, node: exp.Is) -> Expression:
-    """IS NULL, IS TRUE, IS FALSE."""
-    one = binder.bind(node.this)
+def bind_is(binder: Binder, node: exp.Is) -> Expression:
+    """Bind IS NULL, IS TRUE and IS FALSE."""
+    value = binder.bind(node.this)
     if isinstance(node.expression, exp.Null):
-        return call("is_null", one)
-    return call("is_not_distinct", one, binder.bind(node.expression))
+        return call("is_null", value)
+    return call("is_not_distinct", value, binder.bind(node.expression))
 
 
-def within(binder: Binder, node: exp.In) -> Expression:
-    """IN a list; of a query it is refused."""
+def bind_in(binder: Binder, node: exp.In) -> Expression:
+    """Bind IN of a list; IN of a query is refused."""
     if node.args.get("query") or node.args.get("unnest"):
         raise Refused("IN (SELECT ...)", "is not supported: write a join")
-    one = binder.bind(node.this)
-    tests = [call("=", one, binder.bind(other)) for other in node.expressions]
+    value = binder.bind(node.this)
+    tests = [call("=", value, binder.bind(other)) for other in node.expressions]
     return tests[0] if len(tests) == 1 else call("or", *tests)
 
 
-def between(binder: Binder, node: exp.Between) -> Expression:
-    """BETWEEN."""
+def bind_between(binder: Binder, node: exp.Between) -> Expression:
+    """Bind BETWEEN."""
     refuse_unknown(node, frozenset({"this", "low", "high"}), "BETWEEN")
-    one = binder.bind(node.this)
+    value = binder.bind(node.this)
     return call(
-        "and", call(">=", one, binder.bind(node.args["low"])), call("<=", one, binder.bind(node.args["high"]))
+        "and",
+        call(">=", value, binder.bind(node.args["low"])),
+        call("<=", value, binder.bind(node.args["high"])),
     )
 
 
-def path(binder: Binder, node: exp.JSONExtract) -> Expression:
-    """A path into an object: `column:member.member[0]`."""
+def bind_path(binder: Binder, node: exp.JSONExtract) -> Expression:
+    """Bind a path into an object: `column:member.member[0]`."""
     value = binder.bind(node.this)
     if not isinstance(node.expression, exp.JSONPath):
         return call("get", value, binder.bind(node.expression))
@@ -259,45 +264,45 @@ def path(binder: Binder, node: exp.JSONExtract) -> Expression:
         if isinstance(step, exp.JSONPathRoot):
             continue
         if not isinstance(step, (exp.JSONPathKey, exp.JSONPathSubscript)):
-            raise Refused(f"the path {written(node)}", "has a step that is not supported")
+            raise Refused(f"the path {sql_text(node)}", "has a step that is not supported")
         at = step.this
         value = call("get", value, Literal(at, INTEGER if isinstance(at, int) else TEXT))
     return value
 
 
-def bracketed(binder: Binder, node: exp.Bracket) -> Expression:
-    """A step into an object or a list, in brackets."""
+def bind_bracket(binder: Binder, node: exp.Bracket) -> Expression:
+    """Bind a step into an object or a list, in brackets."""
     value = binder.bind(node.this)
     for step in node.expressions:
         value = call("get", value, binder.bind(step))
     return value
 
 
-def trimmed(binder: Binder, node: exp.Trim) -> Expression:
-    """TRIM, LTRIM and RTRIM of blanks."""
+def bind_trim(binder: Binder, node: exp.Trim) -> Expression:
+    """Bind TRIM, LTRIM and RTRIM of blanks."""
     if node.args.get("expression") is not None:
         raise Refused("TRIM of other characters than blanks", "is not supported")
     sides = {"LEADING": "ltrim", "TRAILING": "rtrim"}
     return call(sides.get(str(node.args.get("position") or ""), "trim"), binder.bind(node.this))
 
 
-def parsing(binder: Binder, node: exp.ParseJSON) -> Expression:
-    """PARSE_JSON; the parser calls TRY_PARSE_JSON the same."""
+def bind_parse_json(binder: Binder, node: exp.ParseJSON) -> Expression:
+    """Bind PARSE_JSON; refuse TRY_PARSE_JSON, for which the parser has the same node."""
     if node.args.get("safe"):
         raise Refused("TRY_PARSE_JSON", "is not supported")
     return call("parse_json", binder.bind(node.this))
 
 
-def called(binder: Binder, node: exp.Anonymous) -> Expression:
-    """A function that the parser has no own node for."""
+def bind_call(binder: Binder, node: exp.Anonymous) -> Expression:
+    """Bind a function that has no node of its own in the parser."""
     name = node.name.lower()
     if name not in FUNCTIONS and name not in LAZY:
         raise Refused(f"the function {node.name.upper()}", "is not supported")
     return call(name, *map(binder.bind, node.expressions))
 
 
-def refused(construct: str, hint: str) -> Rule:
-    """A construct that no mode evaluates."""
+def refusal_rule(construct: str, hint: str) -> Rule:
+    """Return the rule that refuses a construct which no mode supports."""
 
     def run(binder: Binder, node: exp.Expression) -> Expression:
         raise Refused(construct, f"is not supported{hint}")
@@ -306,53 +311,53 @@ def refused(construct: str, hint: str) -> Rule:
 
 
 BINDERS: Mapping[type[Any], Rule] = {
-    **{kind: named(name, "this", "expression") for kind, name in BINARY.items()},
-    **{kind: named(name, "this") for kind, name in UNARY.items()},
+    **{kind: function_rule(name, "this", "expression") for kind, name in BINARY.items()},
+    **{kind: function_rule(name, "this") for kind, name in UNARY.items()},
     exp.Column: Binder.column,
     exp.Alias: lambda binder, node: binder.bind(node.this),
     exp.Paren: lambda binder, node: binder.bind(node.this),
-    exp.Literal: literal,
+    exp.Literal: bind_literal,
     exp.Null: lambda binder, node: Literal(None, NULL),
     exp.Boolean: lambda binder, node: Literal(bool(node.this), BOOLEAN),
     exp.NullSafeNEQ: lambda binder, node: call(
         "not", call("is_not_distinct", binder.bind(node.this), binder.bind(node.expression))
     ),
-    exp.Round: named("round", "this", "decimals"),
-    exp.Substring: named("substr", "this", "start", "length"),
-    exp.Replace: named("replace", "this", "expression", "replacement"),
-    exp.Coalesce: listed("coalesce"),
-    exp.Greatest: listed("greatest"),
-    exp.Least: listed("least"),
-    exp.Concat: listed("concat"),
-    exp.ConcatWs: listed("concat_ws"),
-    exp.Array: listed("array_construct"),
-    exp.TimestampTrunc: truncating,
-    exp.DateTrunc: truncating,
-    exp.DateDiff: difference,
-    exp.TimestampDiff: difference,
-    exp.DateAdd: adding("+"),
-    exp.TimestampAdd: adding("+"),
-    exp.DateSub: adding("-"),
-    exp.Interval: interval,
-    exp.Cast: casting,
-    exp.TryCast: casting,
-    exp.Case: choosing,
-    exp.If: conditional,
-    exp.Nullif: nullif,
-    exp.Is: being,
-    exp.In: within,
-    exp.Between: between,
-    exp.JSONExtract: path,
-    exp.Bracket: bracketed,
-    exp.ParseJSON: parsing,
-    exp.Trim: trimmed,
-    exp.Anonymous: called,
-    exp.Subquery: refused("a scalar subquery", ": write a join"),
-    exp.Exists: refused("EXISTS", ": write a join"),
-    exp.All: refused("a comparison with a subquery (NOT IN, ALL)", ": write a join"),
-    exp.Any: refused("a comparison with a subquery (ANY)", ": write a join"),
-    exp.Rollup: refused("ROLLUP", ""),
-    exp.Cube: refused("CUBE", ""),
-    exp.GroupingSets: refused("GROUPING SETS", ""),
-    exp.Window: refused("a window function", " here"),
+    exp.Round: function_rule("round", "this", "decimals"),
+    exp.Substring: function_rule("substr", "this", "start", "length"),
+    exp.Replace: function_rule("replace", "this", "expression", "replacement"),
+    exp.Coalesce: variadic_rule("coalesce"),
+    exp.Greatest: variadic_rule("greatest"),
+    exp.Least: variadic_rule("least"),
+    exp.Concat: variadic_rule("concat"),
+    exp.ConcatWs: variadic_rule("concat_ws"),
+    exp.Array: variadic_rule("array_construct"),
+    exp.TimestampTrunc: bind_date_trunc,
+    exp.DateTrunc: bind_date_trunc,
+    exp.DateDiff: bind_datediff,
+    exp.TimestampDiff: bind_datediff,
+    exp.DateAdd: dateadd_rule("+"),
+    exp.TimestampAdd: dateadd_rule("+"),
+    exp.DateSub: dateadd_rule("-"),
+    exp.Interval: bind_interval,
+    exp.Cast: bind_cast,
+    exp.TryCast: bind_cast,
+    exp.Case: bind_case,
+    exp.If: bind_iff,
+    exp.Nullif: bind_nullif,
+    exp.Is: bind_is,
+    exp.In: bind_in,
+    exp.Between: bind_between,
+    exp.JSONExtract: bind_path,
+    exp.Bracket: bind_bracket,
+    exp.ParseJSON: bind_parse_json,
+    exp.Trim: bind_trim,
+    exp.Anonymous: bind_call,
+    exp.Subquery: refusal_rule("a scalar subquery", ": write a join"),
+    exp.Exists: refusal_rule("EXISTS", ": write a join"),
+    exp.All: refusal_rule("a comparison with a subquery (NOT IN, ALL)", ": write a join"),
+    exp.Any: refusal_rule("a comparison with a subquery (ANY)", ": write a join"),
+    exp.Rollup: refusal_rule("ROLLUP", ""),
+    exp.Cube: refusal_rule("CUBE", ""),
+    exp.GroupingSets: refusal_rule("GROUPING SETS", ""),
+    exp.Window: refusal_rule("a window function", " here"),
 }

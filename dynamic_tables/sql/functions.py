@@ -1,4 +1,4 @@
-"""What the parser calls functions and operators, and what it notes of them."""
+"""The parser's nodes for functions and operators, and the arguments that it gives them."""
 
 from collections.abc import Mapping
 
@@ -17,7 +17,7 @@ VOLATILE = (
 VOLATILE_NAMES = frozenset(
     {"random", "randstr", "uniform", "normal", "seq1", "seq2", "seq4", "seq8", "sysdate"}
 )
-# What the parser notes of a function in this dialect, beside its arguments; all else is refused.
+# The flags that the parser sets on functions in this dialect; other arguments are refused.
 DIALECT = frozenset(
     {
         *("this", "casts_non_integer_decimals", "binary", "null_returns_null", "zero_start", "requires_json"),

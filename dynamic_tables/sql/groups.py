@@ -1,4 +1,4 @@
-"""Aggregates and window functions of a SELECT: bound as columns of nodes that are made when all are known."""
+"""Aggregates and window functions of a SELECT, bound as columns of nodes that are built later."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,16 +15,16 @@ from dynamic_tables.maintenance.algebra import (
     Window,
     WindowFunction,
 )
-from dynamic_tables.maintenance.narrowing import moved_function
-from dynamic_tables.sql.expressions import Binder, written
+from dynamic_tables.maintenance.narrowing import remap_function
+from dynamic_tables.sql.expressions import Binder, sql_text
 from dynamic_tables.sql.names import refuse_unknown
 from dynamic_tables.values.errors import Refused
-from dynamic_tables.values.expressions import Column, Expression, moved, parts, with_parts
+from dynamic_tables.values.expressions import Column, Expression, parts, remap_columns, with_parts
 from dynamic_tables.values.functions import as_type
 from dynamic_tables.values.types import INTEGER
 from pruning.errors import InputError
 
-# Positions of columns whose node is not made yet; no row is as wide.
+# Placeholder positions for columns whose node is not built yet; no row is as wide.
 AGGREGATES_FROM = 1_000_000
 WINDOWS_FROM = 2_000_000
 
@@ -43,7 +43,7 @@ EDGES = {exp.FirstValue: "first_value", exp.LastValue: "last_value"}
 
 
 def aggregates_in(node: Any) -> Iterator[Any]:
-    """The aggregates of an expression; of a window its arguments may have some."""
+    """Yield the aggregates of an expression, also those in the arguments of a window function."""
     if isinstance(node, exp.Query):
         return
     if isinstance(node, exp.Window):
@@ -61,8 +61,8 @@ def aggregates_in(node: Any) -> Iterator[Any]:
         yield from aggregates_in(part)
 
 
-def bound_aggregate(binder: Binder, node: Any) -> Aggregate:
-    """An aggregate with its argument bound."""
+def bind_aggregate(binder: Binder, node: Any) -> Aggregate:
+    """Bind an aggregate and its argument."""
     name = NAMES.get(type(node))
     if name is None:
         raise Refused(f"the aggregate {node.sql_name()}", "is not supported")
@@ -81,7 +81,7 @@ class Grouping:
     """The keys and aggregates of a SELECT that groups.
 
     Attributes:
-        below: Binds over the rows that are grouped.
+        below: The binder over the rows before grouping.
     """
 
     def __init__(self, below: Binder, keys: tuple[Expression, ...]) -> None:
@@ -90,33 +90,33 @@ class Grouping:
         self.aggregates: list[Aggregate] = []
 
     def intercept(self, node: Any) -> Expression | None:
-        """An aggregate, or an expression of keys; None for what is made of such."""
+        """Bind an aggregate or an expression of keys; None for an expression that contains these."""
         if isinstance(node, exp.AggFunc):
-            return self.place(bound_aggregate(self.below, node))
+            return self.place(bind_aggregate(self.below, node))
         if isinstance(node, exp.Query) or next(aggregates_in(node), None) is not None:
             return None
         if isinstance(node, exp.Column) and self.below.scope.find(*self.below.names(node)) is None:
             return None
-        if node.find(exp.Window) is not None or names_alias(self.below, node):
+        if node.find(exp.Window) is not None or has_alias(self.below, node):
             return None
         return self.over_keys(self.below.bind(node), node)
 
-    def place(self, found: Aggregate) -> Column:
-        """The column of an aggregate; equal ones have one."""
-        if found not in self.aggregates:
-            self.aggregates.append(found)
-        return Column(AGGREGATES_FROM + self.aggregates.index(found), found.type)
+    def place(self, aggregate: Aggregate) -> Column:
+        """Return the column of an aggregate; equal aggregates share a column."""
+        if aggregate not in self.aggregates:
+            self.aggregates.append(aggregate)
+        return Column(AGGREGATES_FROM + self.aggregates.index(aggregate), aggregate.type)
 
     def over_keys(self, expression: Expression, node: Any) -> Expression:
-        """An expression over the columns of the group."""
+        """Rewrite an expression over the columns of the group."""
         if expression in self.keys:
             return Column(self.keys.index(expression), expression.type)
         if isinstance(expression, Column):
-            raise InputError(f"{written(node)} is neither in GROUP BY nor in an aggregate")
+            raise InputError(f"{sql_text(node)} is neither in GROUP BY nor in an aggregate")
         return with_parts(expression, tuple(self.over_keys(part, node) for part in parts(expression)))
 
     def group(self, relation: Relation) -> tuple[Relation, dict[int, int]]:
-        """The grouped relation, and where the columns stand in it."""
+        """Return the grouped relation, and the positions of its columns."""
         names = tuple(f"g{place}" for place in range(len(self.keys) + len(self.aggregates)))
         grouped = Group(relation, self.keys, tuple(self.aggregates), names)
         count = len(self.keys)
@@ -124,20 +124,20 @@ class Grouping:
         return grouped, {place: place for place in range(count)} | later
 
 
-def names_alias(binder: Binder, node: Any) -> bool:
-    """Whether an expression uses an alias of the select list."""
+def has_alias(binder: Binder, node: Any) -> bool:
+    """Tell whether an expression uses an alias of the select list."""
     return any(binder.scope.find(*binder.names(column)) is None for column in node.find_all(exp.Column))
 
 
 class Windowing:
-    """The window functions of a SELECT, by what they partition by."""
+    """The window functions of a SELECT, by their PARTITION BY."""
 
     def __init__(self, below: Binder) -> None:
         self.below = below
         self.found: list[tuple[tuple[Expression, ...], WindowFunction]] = []
 
     def intercept(self, node: Any) -> Expression | None:
-        """A window function's column; None for other expressions."""
+        """Bind a window function as a column; None for other expressions."""
         if not isinstance(node, exp.Window):
             return self.below.intercept(node)
         refuse_unknown(node, WINDOW_CLAUSES, "a window function")
@@ -150,41 +150,41 @@ class Windowing:
         return Column(WINDOWS_FROM + self.found.index((partition, function)), function.type)
 
     def term(self, node: Any) -> Order:
-        """One term of ORDER BY; NULL is the greatest, as in Snowflake, unless it is said otherwise."""
+        """Bind one term of ORDER BY; NULL is the greatest value by default, as in Snowflake."""
         return Order(
             self.below.bind(node.this), bool(node.args.get("desc")), bool(node.args.get("nulls_first"))
         )
 
     def function(self, node: Any, order: tuple[Order, ...], spec: Any) -> WindowFunction:
-        """The function itself."""
+        """Bind the function of a window expression."""
         if type(node) in RANKS:
             return WindowFunction(RANKS[type(node)], None, order, INTEGER)
         if type(node) in NEIGHBOURS:
             return self.neighbour(node, order)
-        frame = bound_frame(spec, ordered=bool(order))
+        frame = bind_frame(spec, ordered=bool(order))
         if type(node) in EDGES:
             argument = self.below.bind(node.this)
             return WindowFunction(EDGES[type(node)], argument, order, argument.type, frame)
         if type(node) not in NAMES:
-            raise Refused(f"the window function {written(node)}", "is not supported")
-        found = bound_aggregate(self.below, node)
-        if found.distinct:
+            raise Refused(f"the window function {sql_text(node)}", "is not supported")
+        aggregate = bind_aggregate(self.below, node)
+        if aggregate.distinct:
             raise Refused("DISTINCT in a window function", "is not supported")
-        return WindowFunction(found.function, found.argument, order, found.type, frame)
+        return WindowFunction(aggregate.function, aggregate.argument, order, aggregate.type, frame)
 
     def neighbour(self, node: Any, order: tuple[Order, ...]) -> WindowFunction:
-        """LAG or LEAD."""
+        """Bind LAG or LEAD."""
         argument = self.below.bind(node.this)
         offset, default = node.args.get("offset"), node.args.get("default")
         if offset is not None and not offset.name.isdigit():
-            raise Refused(f"{written(node)}", "needs a whole number as offset")
+            raise Refused(f"{sql_text(node)}", "needs a whole number as offset")
         value = None if default is None else as_type(self.below.bind(default), argument.type)
         count = 1 if offset is None else int(offset.name)
         name = NEIGHBOURS[type(node)]
         return WindowFunction(name, argument, order, argument.type, offset=count, default=value)
 
     def add(self, relation: Relation, places: dict[int, int]) -> tuple[Relation, dict[int, int]]:
-        """The relation with all functions, and where their columns stand; `places` has the columns below."""
+        """Return the relation with all functions, and its column positions; `places` has those below."""
         by_partition: dict[tuple[Expression, ...], list[int]] = {}
         for number, (partition, _) in enumerate(self.found):
             by_partition.setdefault(partition, []).append(number)
@@ -193,36 +193,36 @@ class Windowing:
             width = len(relation.fields)
             relation = Window(
                 relation,
-                tuple(moved(key, places) for key in partition),
-                tuple(moved_function(self.found[number][1], places) for number in numbers),
+                tuple(remap_columns(key, places) for key in partition),
+                tuple(remap_function(self.found[number][1], places) for number in numbers),
                 tuple(f"w{number}" for number in numbers),
             )
             added |= {WINDOWS_FROM + number: width + place for place, number in enumerate(numbers)}
         return relation, added
 
 
-def bound_frame(spec: Any, *, ordered: bool) -> Frame:
-    """A frame; without one, the whole partition, or with an order up to the current row and its peers."""
+def bind_frame(spec: Any, *, ordered: bool) -> Frame:
+    """Bind a frame; by default the partition, or with an order the rows up to the last peer."""
     if spec is None:
         return Frame(last=0, peers=True) if ordered else Frame()
     refuse_unknown(spec, frozenset({"kind", "start", "start_side", "end", "end_side"}), "a frame")
     kind = str(spec.args["kind"]).upper()
-    first = bound_edge(spec.args.get("start"), spec.args.get("start_side"))
-    last = bound_edge(spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"))
+    first = frame_offset(spec.args.get("start"), spec.args.get("start_side"))
+    last = frame_offset(spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"))
     if kind == "ROWS":
         return Frame(first, last)
     if kind != "RANGE" or first is not None or last not in (None, 0):
-        raise Refused(f"the frame {written(spec)}", "is not supported: write ROWS")
+        raise Refused(f"the frame {sql_text(spec)}", "is not supported: write ROWS")
     return Frame(last=last, peers=last is not None)
 
 
-def bound_edge(edge: Any, side: str | None) -> int | None:
-    """How far one end of a frame is from the row; None is unbounded."""
-    told = edge if isinstance(edge, str) else edge.name
-    if told.upper() == "CURRENT ROW":
+def frame_offset(edge: Any, side: str | None) -> int | None:
+    """Return the offset of one end of a frame from the row; None is unbounded."""
+    text = edge if isinstance(edge, str) else edge.name
+    if text.upper() == "CURRENT ROW":
         return 0
-    if told.upper() == "UNBOUNDED":
+    if text.upper() == "UNBOUNDED":
         return None
-    if not told.isdigit():
-        raise Refused(f"a frame with the edge {told}", "is not supported: write a whole number")
-    return -int(told) if (side or "").upper() == "PRECEDING" else int(told)
+    if not text.isdigit():
+        raise Refused(f"a frame with the edge {text}", "is not supported: write a whole number")
+    return -int(text) if (side or "").upper() == "PRECEDING" else int(text)

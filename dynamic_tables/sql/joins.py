@@ -1,4 +1,4 @@
-"""The keys of joins, and lists made into rows, in FROM."""
+"""The keys of joins in FROM, and FLATTEN."""
 
 from dataclasses import replace
 from typing import Any
@@ -7,10 +7,10 @@ from sqlglot import exp
 
 from dynamic_tables.maintenance.algebra import Explode, Join
 from dynamic_tables.sql.expressions import Binder
-from dynamic_tables.sql.names import folded
+from dynamic_tables.sql.names import fold_name
 from dynamic_tables.sql.scopes import Scope, scope_of
 from dynamic_tables.values.errors import Refused
-from dynamic_tables.values.expressions import Call, Expression, columns_of, moved
+from dynamic_tables.values.expressions import Call, Expression, columns_of, remap_columns
 from dynamic_tables.values.functions import call
 from dynamic_tables.values.types import Kind
 from pruning.errors import InputError
@@ -19,14 +19,14 @@ FLATTENED = frozenset({Kind.ARRAY, Kind.OBJECT, Kind.VARIANT, Kind.NULL})
 
 
 def conjuncts(condition: Expression) -> list[Expression]:
-    """The conditions that all have to hold."""
+    """Return the conditions that an AND joins."""
     if not isinstance(condition, Call) or condition.function != "and":
         return [condition]
-    return [part for one in condition.arguments for part in conjuncts(one)]
+    return [part for argument in condition.arguments for part in conjuncts(argument)]
 
 
-def keyed(pair: Join, tests: list[Expression]) -> Join:
-    """A join with equalities between the sides as keys, and the other conditions as the rest."""
+def with_keys(pair: Join, tests: list[Expression]) -> Join:
+    """Return a join with its equalities between the sides as keys and other conditions as residual."""
     width = len(pair.left.fields)
     keys: list[tuple[Expression, Expression]] = []
     rest: list[Expression] = []
@@ -37,30 +37,30 @@ def keyed(pair: Join, tests: list[Expression]) -> Join:
         else:
             keys.append(sides)
     residual = None if not rest else rest[0] if len(rest) == 1 else call("and", *rest)
-    left_keys, right_keys = tuple(one for one, _ in keys), tuple(other for _, other in keys)
+    left_keys, right_keys = tuple(left_key for left_key, _ in keys), tuple(right_key for _, right_key in keys)
     return replace(pair, left_keys=left_keys, right_keys=right_keys, residual=residual)
 
 
 def key_sides(test: Expression, width: int) -> tuple[Expression, Expression] | None:
-    """The left and the right key of an equality of one side with the other."""
+    """Return the left and right key of an equality between the sides; None for other conditions."""
     if not isinstance(test, Call) or test.function != "=":
         return None
-    one, other = test.arguments
-    if not columns_of(one) or not columns_of(other):
+    left_key, right_key = test.arguments
+    if not columns_of(left_key) or not columns_of(right_key):
         return None
-    if min(columns_of(one)) >= width:
-        one, other = other, one
-    if max(columns_of(one)) >= width or min(columns_of(other)) < width:
+    if min(columns_of(left_key)) >= width:
+        left_key, right_key = right_key, left_key
+    if max(columns_of(left_key)) >= width or min(columns_of(right_key)) < width:
         return None
-    return one, moved(other, {place: place - width for place in columns_of(other)})
+    return left_key, remap_columns(right_key, {place: place - width for place in columns_of(right_key)})
 
 
-def flattened(left: Scope, node: Any) -> Scope:
-    """LATERAL FLATTEN and TABLE(FLATTEN) of a list or object that stands to the left.
+def bind_flatten(left: Scope, node: Any) -> Scope:
+    """Bind LATERAL FLATTEN or TABLE(FLATTEN) of a list or object from the left.
 
     Raises:
         Refused: It is another function, or has an argument that is not supported.
-        InputError: Its input is of a type whose values are neither lists nor objects.
+        InputError: The values of its input are neither lists nor objects.
     """
     item = node.this
     function = item.this
@@ -68,17 +68,17 @@ def flattened(left: Scope, node: Any) -> Scope:
         raise Refused("a LATERAL subquery", "is not supported: write a join")
     if node.args.get("on") is not None or node.args.get("side"):
         raise Refused("FLATTEN with ON or in an outer join", "is not supported: write OUTER => TRUE")
-    given = {
+    arguments = {
         part.name.lower(): part.expression
         for part in (function.this, *function.expressions)
-        if is_named(part)
+        if is_named_argument(part)
     }
-    elements = given.pop("input", None) if is_named(function.this) else function.this
-    outer = given.pop("outer", None)
-    if elements is None or given:
-        raise Refused(f"FLATTEN({', '.join(given).upper() or 'without INPUT'})", "is not supported")
+    elements = arguments.pop("input", None) if is_named_argument(function.this) else function.this
+    outer = arguments.pop("outer", None)
+    if elements is None or arguments:
+        raise Refused(f"FLATTEN({', '.join(arguments).upper() or 'without INPUT'})", "is not supported")
     alias = item.args.get("alias")
-    name = "" if alias is None or alias.this is None else folded(alias.this)
+    name = "" if alias is None or alias.this is None else fold_name(alias.this)
     value = Binder(left, {}).bind(elements)
     if value.type.kind not in FLATTENED:
         raise InputError(f"FLATTEN takes an ARRAY, an OBJECT or a VARIANT, not {value.type}: PARSE_JSON it")
@@ -87,6 +87,6 @@ def flattened(left: Scope, node: Any) -> Scope:
     return Scope(relation, (*left.visible, *added))
 
 
-def is_named(node: Any) -> bool:
-    """Whether an argument is written as NAME => VALUE."""
+def is_named_argument(node: Any) -> bool:
+    """Tell whether an argument is written as NAME => VALUE."""
     return isinstance(node, exp.Kwarg)

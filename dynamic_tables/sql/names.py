@@ -1,4 +1,4 @@
-"""Names in SQL: how they are folded, and which tables a query reads."""
+"""Names in SQL: their folding, and the tables that a query reads."""
 
 from collections.abc import Iterator
 
@@ -7,8 +7,8 @@ from sqlglot import exp
 from dynamic_tables.values.errors import Refused
 
 
-def folded(identifier: exp.Expression) -> str:
-    """The name that an identifier means: in lower case, or as written within quotes."""
+def fold_name(identifier: exp.Expression) -> str:
+    """Return the name that an identifier means: in lower case, or as written within quotes."""
     name = identifier.name
     quoted = isinstance(identifier, exp.Identifier) and identifier.args.get("quoted")
     return name if quoted else name.lower()
@@ -17,15 +17,15 @@ def folded(identifier: exp.Expression) -> str:
 def table_name(table: exp.Expression) -> str:
     """ "schema.table", or the table alone; of an object without its own name, the schema."""
     parts = [table.args.get(part) for part in ("catalog", "db", "this")]
-    return ".".join(folded(part) for part in parts if isinstance(part, exp.Identifier))
+    return ".".join(fold_name(part) for part in parts if isinstance(part, exp.Identifier))
 
 
 def tables_read(query: exp.Expression, hidden: frozenset[str] = frozenset()) -> Iterator[str]:
-    """The names that a query reads, in the order in which it names them; its own WITH names are hidden."""
+    """Yield the names that a query reads, in its order, without the names of its WITH."""
     with_clause = query.args.get("with_")
     for part in () if with_clause is None else with_clause.expressions:
         yield from tables_read(part.this, hidden)
-        hidden |= {folded(part.args["alias"].this)}
+        hidden |= {fold_name(part.args["alias"].this)}
     if isinstance(query, exp.Table):
         name = table_name(query)
         if name and name not in hidden:
@@ -36,14 +36,14 @@ def tables_read(query: exp.Expression, hidden: frozenset[str] = frozenset()) -> 
 
 
 def refuse_unknown(node: exp.Expression, handled: frozenset[str], what: str) -> None:
-    """Refuse a clause that nobody reads, so that none is passed over."""
+    """Refuse a node with a clause that is not handled, so that no clause is ignored."""
     for name, value in node.args.items():
         if value and name not in handled:
             construct = name.rstrip("_").upper().replace("_", " ")
             raise Refused(CLAUSES.get(name, construct), f"is not supported in {what}")
 
 
-# Clauses whose key in the tree does not say what they are called.
+# Clauses whose key in the tree differs from their name in SQL.
 CLAUSES = {
     "match": "MATCH_RECOGNIZE",
     "pivots": "PIVOT",

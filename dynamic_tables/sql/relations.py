@@ -1,4 +1,4 @@
-"""Queries of SQL as relations: FROM with its joins, the stages of a SELECT, unions, WITH."""
+"""Binding of queries to relations: FROM with its joins, the stages of a SELECT, unions, WITH."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -17,27 +17,27 @@ from dynamic_tables.maintenance.algebra import (
     Scan,
     UnionAll,
 )
-from dynamic_tables.sql.expressions import Binder, written
-from dynamic_tables.sql.joins import conjuncts, flattened, keyed
-from dynamic_tables.sql.names import folded, refuse_unknown, table_name
-from dynamic_tables.sql.scopes import Scope, beside, scope_of
-from dynamic_tables.sql.stages import Stages, expanded
+from dynamic_tables.sql.expressions import Binder, sql_text
+from dynamic_tables.sql.joins import bind_flatten, conjuncts, with_keys
+from dynamic_tables.sql.names import fold_name, refuse_unknown, table_name
+from dynamic_tables.sql.scopes import Scope, joined_scope, scope_of
+from dynamic_tables.sql.stages import Stages, expand_stars
 from dynamic_tables.values.errors import Refused
 from dynamic_tables.values.expressions import Column, Expression
 from dynamic_tables.values.functions import as_type, call
-from dynamic_tables.values.types import Field, Type, common
+from dynamic_tables.values.types import Field, Type, common_type
 from pruning.errors import InputError
 
-# Views that are expanded within each other.
+# The most views that are expanded inside each other.
 NESTING_MAX = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """What a name of a base table or dynamic table stands for.
+class BoundTable:
+    """The base table or dynamic table that a name denotes.
 
     Attributes:
-        positions: Where the columns stand in stored rows; None: one after the other, and no others.
+        positions: The positions of the columns in stored rows; None: in order, and there are no others.
     """
 
     identity: str
@@ -46,82 +46,82 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """What a name of a view stands for.
+class BoundView:
+    """The view that a name denotes.
 
     Attributes:
-        tree: Its query.
-        lookup: What the names in it mean.
+        tree: The parsed query.
+        lookup: Resolves the names in the query.
     """
 
     tree: Any
     lookup: "Lookup"
 
 
-# What a name stands for; None if there is nothing.
-Lookup: TypeAlias = Callable[[str], Table | View | None]
+# Returns the table or view with a name; None if there is none.
+Lookup: TypeAlias = Callable[[str], BoundTable | BoundView | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What the names of tables mean at one place of a query."""
+    """The meaning of table names at one place of a query."""
 
     lookup: Lookup
     within: Mapping[str, Relation]
     nesting: int = 0
 
 
-def bound_query(node: Any, names: Names) -> Relation:
-    """The relation of a query."""
+def bind_query(node: Any, names: Names) -> Relation:
+    """Bind a query."""
     with_clause = node.args.get("with_")
     if with_clause is not None:
         names = with_names(with_clause, names)
     match node:
         case exp.Subquery():
             refuse_unknown(node, frozenset({"this", "alias", "with_"}), "a subquery")
-            return bound_query(node.this, names)
+            return bind_query(node.this, names)
         case exp.Union():
-            return bound_union(node, names)
+            return bind_union(node, names)
         case exp.Select():
-            return bound_select(node, names)
+            return bind_select(node, names)
     raise Refused(f"{type(node).__name__.upper()}", "is not supported as a query")
 
 
 def with_names(clause: Any, names: Names) -> Names:
-    """The names with those of a WITH."""
+    """Return the names together with those of a WITH clause."""
     if clause.args.get("recursive"):
         raise Refused("WITH RECURSIVE", "is not supported")
     for part in clause.expressions:
-        name = folded(part.args["alias"].this)
-        made = renamed(bound_query(part.this, names), part.args["alias"].args.get("columns") or ())
-        names = replace(names, within={**names.within, name: made})
+        name = fold_name(part.args["alias"].this)
+        relation = rename_columns(bind_query(part.this, names), part.args["alias"].args.get("columns") or ())
+        names = replace(names, within={**names.within, name: relation})
     return names
 
 
-def renamed(relation: Relation, columns: Any) -> Relation:
-    """A relation whose columns are called as listed; without a list as they are."""
+def rename_columns(relation: Relation, columns: Any) -> Relation:
+    """Return a relation with its columns renamed; without a list, the relation itself."""
     if not columns:
         return relation
     if len(columns) != len(relation.fields):
         raise InputError(f"{len(columns)} names are given for {len(relation.fields)} columns")
-    return Project(relation, whole(relation), tuple(map(folded, columns)))
+    return Project(relation, all_columns(relation), tuple(map(fold_name, columns)))
 
 
-def whole(relation: Relation) -> tuple[Expression, ...]:
-    """All columns of a relation."""
+def all_columns(relation: Relation) -> tuple[Expression, ...]:
+    """Return references to all columns of a relation."""
     return tuple(Column(place, field.type) for place, field in enumerate(relation.fields))
 
 
-def bound_union(node: Any, names: Names) -> Relation:
-    """UNION ALL of all inputs in a row, and UNION, which makes rows distinct."""
+def bind_union(node: Any, names: Names) -> Relation:
+    """Bind UNION ALL of consecutive inputs, or UNION, which removes duplicates."""
     refuse_unknown(node, frozenset({"this", "expression", "distinct", "with_", "order"}), "UNION")
-    united = union_all([bound_query(one, names) for one in branches(node)])
+    united = union_all([bind_query(branch, names) for branch in union_inputs(node)])
     return Distinct(united) if node.args.get("distinct") else united
 
 
-def branches(node: Any) -> list[Any]:
-    """The inputs of unions that are nested to the left and keep what this one keeps."""
-    found = [node.expression]
+def union_inputs(node: Any) -> list[Any]:
+    """Return the inputs of unions that are nested to the left and of the same kind."""
+    later_inputs = [node.expression]
     distinct = bool(node.args.get("distinct"))
     below = node.this
     while (
@@ -129,99 +129,99 @@ def branches(node: Any) -> list[Any]:
         and bool(below.args.get("distinct")) == distinct
         and "with_" not in below.args
     ):
-        found.append(below.expression)
+        later_inputs.append(below.expression)
         below = below.this
-    return [below, *reversed(found)]
+    return [below, *reversed(later_inputs)]
 
 
 def union_all(inputs: list[Relation]) -> Relation:
-    """A union of relations whose columns are brought to common types."""
-    widths = {len(one.fields) for one in inputs}
+    """Return the union of relations whose columns are cast to common types."""
+    widths = {len(relation.fields) for relation in inputs}
     if len(widths) > 1:
         raise InputError(f"the inputs of a UNION have {' and '.join(map(str, sorted(widths)))} columns")
-    columns = zip(*(one.fields for one in inputs), strict=True)
-    types = [reduce(common, (field.type for field in column)) for column in columns]
-    return UnionAll(tuple(in_types(one, types) for one in inputs))
+    columns = zip(*(relation.fields for relation in inputs), strict=True)
+    types = [reduce(common_type, (field.type for field in column)) for column in columns]
+    return UnionAll(tuple(cast_columns(relation, types) for relation in inputs))
 
 
-def in_types(relation: Relation, types: list[Type]) -> Relation:
-    """A relation with its columns cast, if there is anything to cast."""
+def cast_columns(relation: Relation, types: list[Type]) -> Relation:
+    """Return a relation with its columns cast, where a cast is needed."""
     if [field.type for field in relation.fields] == types:
         return relation
-    columns = tuple(as_type(column, kind) for column, kind in zip(whole(relation), types, strict=True))
+    columns = tuple(as_type(column, kind) for column, kind in zip(all_columns(relation), types, strict=True))
     return Project(relation, columns, tuple(field.name for field in relation.fields))
 
 
-def bound_from(node: Any, names: Names) -> Scope:
-    """The scope of one item of FROM."""
+def bind_from(node: Any, names: Names) -> Scope:
+    """Return the scope of one item of FROM."""
     alias = node.args.get("alias")
     columns = () if alias is None else alias.args.get("columns") or ()
     if isinstance(node, exp.Subquery):
-        name = "" if alias is None or alias.this is None else folded(alias.this)
-        return scope_of(renamed(bound_query(node, names), columns), name)
+        name = "" if alias is None or alias.this is None else fold_name(alias.this)
+        return scope_of(rename_columns(bind_query(node, names), columns), name)
     if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
-        raise Refused(f"{written(node)}", "is not supported in FROM")
+        raise Refused(f"{sql_text(node)}", "is not supported in FROM")
     refuse_unknown(node, frozenset({"this", "db", "catalog", "alias"}), "FROM")
-    name = folded(node.this) if alias is None or alias.this is None else folded(alias.this)
-    return scope_of(renamed(named(table_name(node), names), columns), name)
+    name = fold_name(node.this) if alias is None or alias.this is None else fold_name(alias.this)
+    return scope_of(rename_columns(named_relation(table_name(node), names), columns), name)
 
 
-def named(name: str, names: Names) -> Relation:
-    """The relation that a name stands for; views are expanded.
+def named_relation(name: str, names: Names) -> Relation:
+    """Return the relation that a name denotes; views are expanded.
 
     Raises:
-        InputError: It stands for nothing, or for a view that reads itself.
+        InputError: The name does not exist, or a view reads itself.
     """
     if name in names.within:
         return names.within[name]
-    found = names.lookup(name)
-    if found is None:
+    target = names.lookup(name)
+    if target is None:
         raise InputError(f"there is no table or view {name}; create it, or name one that there is")
-    if isinstance(found, Table):
-        return Scan(found.identity, found.fields, found.positions)
+    if isinstance(target, BoundTable):
+        return Scan(target.identity, target.fields, target.positions)
     if names.nesting == NESTING_MAX:
         raise InputError(f"the view {name} reads itself, or is nested more than {NESTING_MAX} deep")
-    return bound_query(found.tree, Names(found.lookup, {}, names.nesting + 1))
+    return bind_query(target.tree, Names(target.lookup, {}, names.nesting + 1))
 
 
-def bound_join(left: Scope, node: Any, names: Names) -> Scope:
-    """The scope of a join of what is to its left with one more item."""
+def bind_join(left: Scope, node: Any, names: Names) -> Scope:
+    """Return the scope of a join of the scope to the left with one more item."""
     if isinstance(node.this, (exp.Lateral, exp.TableFromRows)):
-        return flattened(left, node)
+        return bind_flatten(left, node)
     method, kind, side = (str(node.args.get(part) or "").upper() for part in ("method", "kind", "side"))
     if method or kind in ("SEMI", "ANTI", "STRAIGHT"):
         raise Refused(f"{method or kind} JOIN", "is not supported")
     refuse_unknown(node, frozenset({"this", "kind", "side", "on", "using"}), "JOIN")
-    right = bound_from(node.this, names)
-    if {one.table for one in left.visible} & {one.table for one in right.visible} - {""}:
+    right = bind_from(node.this, names)
+    if {column.table for column in left.visible} & {column.table for column in right.visible} - {""}:
         raise InputError(f"two tables in FROM are called {right.visible[0].table}: give one an alias")
     join_kind = JoinKind(side or "INNER")
     pair = Join(left.relation, right.relation, join_kind, (), ())
-    using = [folded(column) for column in node.args.get("using") or ()]
+    using = [fold_name(column) for column in node.args.get("using") or ()]
     if using and join_kind in (JoinKind.RIGHT, JoinKind.FULL):
         raise Refused(f"USING in a {side} JOIN", "is not supported: write ON")
-    tests = [same_named(left, right, name) for name in using]
-    both = beside(left, right, pair, frozenset(using))
+    tests = [using_equality(left, right, name) for name in using]
+    both = joined_scope(left, right, pair, frozenset(using))
     if node.args.get("on") is not None:
         tests += conjuncts(Binder(both, {}).condition(node.args["on"]))
-    return replace(both, relation=keyed(pair, tests))
+    return replace(both, relation=with_keys(pair, tests))
 
 
-def same_named(left: Scope, right: Scope, name: str) -> Expression:
-    """The equality that a name in USING means."""
-    return call("=", there(left, name), shifted(there(right, name), left))
+def using_equality(left: Scope, right: Scope, name: str) -> Expression:
+    """Return the equality that a name in USING means."""
+    return call("=", using_column(left, name), shift_column(using_column(right, name), left))
 
 
-def there(scope: Scope, name: str) -> Column:
-    """A column that a USING names."""
-    found = scope.find(name, None)
-    if found is None:
+def using_column(scope: Scope, name: str) -> Column:
+    """Return a column that USING names."""
+    column = scope.find(name, None)
+    if column is None:
         raise InputError(f"the column {name} of USING is not in both tables")
-    return found
+    return column
 
 
-def shifted(column: Column, left: Scope) -> Column:
-    """A column of the right side, in rows of both."""
+def shift_column(column: Column, left: Scope) -> Column:
+    """Return a column of the right side, in joined rows."""
     return replace(column, index=column.index + len(left.relation.fields))
 
 
@@ -230,16 +230,16 @@ SELECT_CLAUSES = frozenset(
 )
 
 
-def bound_select(node: Any, names: Names) -> Relation:
-    """A SELECT, stage by stage; its ORDER BY says nothing about a bag."""
+def bind_select(node: Any, names: Names) -> Relation:
+    """Bind a SELECT, stage by stage; ORDER BY has no effect on a bag."""
     refuse_unknown(node, SELECT_CLAUSES, "a dynamic table")
     if node.args.get("from_") is None:
         raise Refused("SELECT without FROM", "is not supported")
-    scope = bound_from(node.args["from_"].this, names)
+    scope = bind_from(node.args["from_"].this, names)
     for join in node.args.get("joins") or ():
-        scope = bound_join(scope, join, names)
-    items = expanded(node.expressions, scope)
-    aliases = {folded(item.args["alias"]): item.this for item in items if isinstance(item, exp.Alias)}
+        scope = bind_join(scope, join, names)
+    items = expand_stars(node.expressions, scope)
+    aliases = {fold_name(item.args["alias"]): item.this for item in items if isinstance(item, exp.Alias)}
     below = Binder(scope, aliases)
     relation = scope.relation
     if node.args.get("where") is not None:

@@ -1,4 +1,4 @@
-"""What names mean inside one SELECT: columns of the tables in its FROM, and its own aliases."""
+"""The scope of names inside one SELECT: the columns of the tables in its FROM."""
 
 from dataclasses import dataclass
 
@@ -8,12 +8,12 @@ from pruning.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
-class Visible:
-    """One column that a name can mean.
+class VisibleColumn:
+    """One column that a name can denote.
 
     Attributes:
         table: The alias of its table in FROM.
-        starred: Whether * gives it; the second column of a USING is not given twice.
+        starred: True if * includes it; the second column of a USING is included only once.
     """
 
     table: str
@@ -24,50 +24,61 @@ class Visible:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A relation, and what its columns are called."""
+    """A relation with the names of its columns."""
 
     relation: Relation
-    visible: tuple[Visible, ...]
+    visible: tuple[VisibleColumn, ...]
 
     def find(self, name: str, table: str | None) -> Column | None:
-        """The column that a name means; None if there is none.
+        """Return the column that a name denotes; None if there is none.
 
         Raises:
-            InputError: The name means several.
+            InputError: The name denotes several columns.
         """
-        found = [one for one in self.visible if one.name == name and table in (None, one.table)]
-        if table is None and len(found) > 1:
-            found = [one for one in found if one.starred]
-        if len(found) > 1:
+        matches = [
+            visible for visible in self.visible if visible.name == name and table in (None, visible.table)
+        ]
+        if table is None and len(matches) > 1:
+            matches = [visible for visible in matches if visible.starred]
+        if len(matches) > 1:
             raise InputError(f"the column {name} is in several tables: write TABLE.{name}")
-        return found[0].column if found else None
+        return matches[0].column if matches else None
 
-    def starred(self, table: str | None) -> list[Visible]:
-        """What * gives, or TABLE.*.
+    def star_columns(self, table: str | None) -> list[VisibleColumn]:
+        """Return the columns of *, or of TABLE.*.
 
         Raises:
             InputError: No such table is in FROM.
         """
-        found = [one for one in self.visible if table == one.table or (table is None and one.starred)]
-        if not found:
+        columns = [
+            visible
+            for visible in self.visible
+            if table == visible.table or (table is None and visible.starred)
+        ]
+        if not columns:
             raise InputError(f"no table {table} is in FROM")
-        return found
+        return columns
 
 
 def scope_of(relation: Relation, alias: str) -> Scope:
-    """The scope of one relation under one name."""
+    """Return the scope of one relation under one name."""
     columns = (Column(place, field.type) for place, field in enumerate(relation.fields))
     visible = zip(relation.fields, columns, strict=True)
-    return Scope(relation, tuple(Visible(alias, field.name, column) for field, column in visible))
+    return Scope(relation, tuple(VisibleColumn(alias, field.name, column) for field, column in visible))
 
 
-def beside(left: Scope, right: Scope, relation: Relation, hidden: frozenset[str] = frozenset()) -> Scope:
-    """The scope of a relation whose columns are the left's, then the right's."""
+def joined_scope(
+    left: Scope, right: Scope, relation: Relation, hidden: frozenset[str] = frozenset()
+) -> Scope:
+    """Return the scope of a relation with the columns of the left scope, then those of the right."""
     width = len(left.relation.fields)
     moved = (
-        Visible(
-            one.table, one.name, Column(one.column.index + width, one.column.type), one.name not in hidden
+        VisibleColumn(
+            visible.table,
+            visible.name,
+            Column(visible.column.index + width, visible.column.type),
+            visible.name not in hidden,
         )
-        for one in right.visible
+        for visible in right.visible
     )
     return Scope(relation, (*left.visible, *moved))

@@ -5,43 +5,43 @@ from typing import Any
 from sqlglot import exp
 
 from dynamic_tables.maintenance.algebra import Distinct, Filter, Project, Relation
-from dynamic_tables.sql.expressions import Binder, written
+from dynamic_tables.sql.expressions import Binder, sql_text
 from dynamic_tables.sql.groups import Grouping, Windowing, aggregates_in
-from dynamic_tables.sql.names import folded, refuse_unknown
+from dynamic_tables.sql.names import fold_name, refuse_unknown
 from dynamic_tables.sql.scopes import Scope
-from dynamic_tables.values.expressions import moved
+from dynamic_tables.values.expressions import remap_columns
 from pruning.errors import InputError
 
 
 class Stages:
-    """What follows the WHERE of one SELECT."""
+    """The clauses that follow the WHERE of one SELECT."""
 
     def __init__(self, node: Any, items: list[Any], below: Binder) -> None:
         self.node = node
         self.items = items
-        self.grouping = self.grouped(below)
+        self.grouping = self.find_grouping(below)
         if self.grouping is not None:
             below = Binder(below.scope, below.aliases, self.grouping.intercept)
         self.before_windows = below
         self.windowing = Windowing(below)
         self.binder = Binder(below.scope, below.aliases, self.windowing.intercept)
 
-    def grouped(self, below: Binder) -> Grouping | None:
-        """The grouping of the SELECT; None if it has none."""
+    def find_grouping(self, below: Binder) -> Grouping | None:
+        """Return the grouping of the SELECT; None if it has none."""
         group, having = self.node.args.get("group"), self.node.args.get("having")
-        asked = [*self.items, *(() if having is None else (having.this,))]
-        if group is None and not any(True for one in asked for _ in aggregates_in(one)):
+        nodes = [*self.items, *(() if having is None else (having.this,))]
+        if group is None and not any(True for node in nodes for _ in aggregates_in(node)):
             return None
         if group is None:
             return Grouping(below, ())
         refuse_unknown(group, frozenset({"expressions", "all"}), "GROUP BY")
         if group.args.get("all"):
-            plain = [one for one in self.items if next(aggregates_in(one), None) is None]
+            plain = [item for item in self.items if next(aggregates_in(item), None) is None]
             return Grouping(below, tuple(map(below.bind, plain)))
-        return Grouping(below, tuple(below.bind(self.ordinal(one)) for one in group.expressions))
+        return Grouping(below, tuple(below.bind(self.ordinal(key)) for key in group.expressions))
 
     def ordinal(self, node: Any) -> Any:
-        """An item of the select list that GROUP BY names by its number; other expressions as they are."""
+        """Return the select list's item for a number in GROUP BY; other expressions as they are."""
         if not isinstance(node, exp.Literal) or node.is_string:
             return node
         place = int(node.name)
@@ -50,7 +50,7 @@ class Stages:
         return self.items[place - 1]
 
     def relation(self, relation: Relation) -> Relation:
-        """The relation of the whole SELECT."""
+        """Return the relation of the whole SELECT."""
         having, qualify = self.node.args.get("having"), self.node.args.get("qualify")
         kept = None if having is None else self.before_windows.condition(having.this)
         columns = tuple(map(self.binder.bind, self.items))
@@ -59,13 +59,13 @@ class Stages:
         if self.grouping is not None:
             relation, places = self.grouping.group(relation)
         if kept is not None:
-            relation = Filter(relation, moved(kept, places))
+            relation = Filter(relation, remap_columns(kept, places))
         relation, added = self.windowing.add(relation, places)
         places = places | added
         if qualified is not None:
-            relation = Filter(relation, moved(qualified, places))
+            relation = Filter(relation, remap_columns(qualified, places))
         names = tuple(output_name(item) for item in self.items)
-        relation = Project(relation, tuple(moved(column, places) for column in columns), names)
+        relation = Project(relation, tuple(remap_columns(column, places) for column in columns), names)
         distinct = self.node.args.get("distinct")
         if distinct is not None:
             refuse_unknown(distinct, frozenset(), "DISTINCT")
@@ -73,24 +73,24 @@ class Stages:
 
 
 def output_name(item: Any) -> str:
-    """What an item of the select list is called: by its alias, its column, or as it is written."""
+    """Return the name of a select list's item: its alias, its column, or its text."""
     if isinstance(item, exp.Alias):
-        return folded(item.args["alias"])
-    return folded(item.this) if isinstance(item, exp.Column) else written(item).lower()
+        return fold_name(item.args["alias"])
+    return fold_name(item.this) if isinstance(item, exp.Column) else sql_text(item).lower()
 
 
-def expanded(items: Any, scope: Scope) -> list[Any]:
-    """The select list with each * replaced by columns."""
-    found = []
+def expand_stars(items: Any, scope: Scope) -> list[Any]:
+    """Return the select list with each * replaced by columns."""
+    columns = []
     for item in items:
         star = item.this if isinstance(item, exp.Column) else item
         if not isinstance(star, exp.Star):
-            found.append(item)
+            columns.append(item)
             continue
         refuse_unknown(star, frozenset(), "*")
-        table = folded(item.args["table"]) if isinstance(item, exp.Column) else None
-        for one in scope.starred(table):
-            name = exp.to_identifier(one.name, quoted=True)
-            owner = exp.to_identifier(one.table, quoted=True) if one.table else None
-            found.append(exp.Column(this=name, table=owner))
-    return found
+        table = fold_name(item.args["table"]) if isinstance(item, exp.Column) else None
+        for visible in scope.star_columns(table):
+            name = exp.to_identifier(visible.name, quoted=True)
+            owner = exp.to_identifier(visible.table, quoted=True) if visible.table else None
+            columns.append(exp.Column(this=name, table=owner))
+    return columns

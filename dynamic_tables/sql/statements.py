@@ -1,7 +1,7 @@
-"""Statements of SQL that change what tables there are, as the catalog takes them.
+"""SQL statements that create and change tables, read into statements of the catalog.
 
-CREATE is read from the tree that sqlglot's parser makes. Of ALTER, DROP, UNDROP, GRANT and REVOKE it makes
-trees for some kinds of objects only, so these, which are short, are read from its tokens.
+CREATE is read from sqlglot's tree. ALTER, DROP, UNDROP, GRANT and REVOKE, for which sqlglot has trees for
+some kinds of objects only, are short, and are read from its tokens.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,8 +13,8 @@ from sqlglot.errors import SqlglotError
 
 from dynamic_tables.catalog import ddl
 from dynamic_tables.catalog.lags import DOWNSTREAM, TargetLag, check_target_lag
-from dynamic_tables.sql.definitions import DIALECT, Definition, Lookup, bound, parsed
-from dynamic_tables.sql.names import folded, refuse_unknown, table_name
+from dynamic_tables.sql.definitions import DIALECT, Lookup, SqlDefinition, bind_definition, parse_statement
+from dynamic_tables.sql.names import fold_name, refuse_unknown, table_name
 from dynamic_tables.sql.tokens import Tokens
 from dynamic_tables.sql.types import type_of
 from dynamic_tables.values.errors import Refused
@@ -28,7 +28,7 @@ AUTO = "AUTO"
 
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    """A manual refresh (R-DVS-07); it is no change of the catalog."""
+    """A manual refresh (R-DVS-07), which does not change the catalog."""
 
     name: ddl.Name
 
@@ -36,77 +36,82 @@ class Refresh:
 Statement: TypeAlias = ddl.Statement | Refresh
 
 
-def statement(text: str, lookup: Lookup) -> Statement:
-    """The statement that a text means.
+def read_statement(text: str, lookup: Lookup) -> Statement:
+    """Read a statement of SQL.
 
     Args:
-        lookup: What names stand for now: definitions are bound to see that they can be.
+        lookup: Resolves names now: each definition is bound once, so that errors show at once.
 
     Raises:
-        InputError: It is no statement that is known here, or misses what it needs.
+        InputError: The statement is not known here, or lacks something that it needs.
         Refused: Its query has a construct that its refresh mode cannot maintain (R-DVS-22).
+
+    >>> read_statement("DROP TABLE s.orders", {}.get)
+    Drop(name='s.orders')
+    >>> read_statement("ALTER DYNAMIC TABLE s.cities SET TARGET_LAG = '5 minutes'", {}.get)
+    SetLag(name='s.cities', lag=300000000)
     """
     tokens = Tokens(text, DIALECT)
     reader = READERS.get(tokens.first)
     if reader is None:
-        return created(parsed(text), Definition(tokens.behind("AS")), lookup)
+        return read_create(parse_statement(text), SqlDefinition(tokens.behind("AS")), lookup)
     tokens.expect(tokens.first)
-    found = reader(tokens)
+    result = reader(tokens)
     tokens.end()
-    return found
+    return result
 
 
-def created(node: Any, definition: Definition, lookup: Lookup) -> Statement:
-    """CREATE of a table, view, dynamic table or clone."""
+def read_create(node: Any, definition: SqlDefinition, lookup: Lookup) -> Statement:
+    """Read CREATE of a table, view, dynamic table or clone."""
     if not isinstance(node, exp.Create):
         raise InputError(f"{type(node).__name__.upper()} is no statement that is known here")
     replaces = bool(node.args.get("replace"))
     if node.args.get("clone") is not None:
-        return cloned(node, replaces=replaces)
+        return read_clone(node, replaces=replaces)
     options = properties(node)
     if exp.DynamicProperty in options:
         return dynamic_table(node, options, definition, lookup)
     refuse_unknown(node, frozenset({"this", "kind", "replace", "expression"}), "CREATE")
     if node.kind == "VIEW" and isinstance(node.this, exp.Table):
-        bound(definition, lookup)
+        bind_definition(definition, lookup)
         return ddl.CreateView(table_name(node.this), definition, replaces)
     if node.kind != "TABLE" or not isinstance(node.this, exp.Schema) or node.expression is not None:
         raise Refused(f"CREATE {node.kind} of this form", "is not supported")
-    columns = tuple(column_of(one) for one in node.this.expressions)
+    columns = tuple(column_of(column) for column in node.this.expressions)
     return ddl.CreateTable(table_name(node.this.this), columns, replaces)
 
 
 def column_of(node: Any) -> Field:
-    """A column of CREATE TABLE."""
+    """Read a column of CREATE TABLE."""
     if not isinstance(node, exp.ColumnDef) or node.args.get("kind") is None:
         raise Refused(f"{node.sql(dialect=DIALECT)}", "is not supported as a column")
-    return Field(folded(node.this), type_of(node.args["kind"]))
+    return Field(fold_name(node.this), type_of(node.args["kind"]))
 
 
-def cloned(node: Any, *, replaces: bool) -> Statement:
-    """CREATE ... CLONE."""
+def read_clone(node: Any, *, replaces: bool) -> Statement:
+    """Read CREATE ... CLONE."""
     if replaces:
         raise Refused("OR REPLACE with CLONE", "is not supported: drop the old one first")
     if node.args["clone"].args.get("expression") is not None:
         raise Refused("CLONE AT or BEFORE", "is not supported")
-    original, made = table_name(node.args["clone"].this), table_name(node.this)
-    return ddl.CloneSchema(original, made) if node.kind == "SCHEMA" else ddl.Clone(original, made)
+    original, clone = table_name(node.args["clone"].this), table_name(node.this)
+    return ddl.CloneSchema(original, clone) if node.kind == "SCHEMA" else ddl.Clone(original, clone)
 
 
 def properties(node: Any) -> dict[Any, Any]:
-    """The options of CREATE: their values by name in lower case, others by their type."""
-    found: dict[Any, Any] = {}
+    """Return the options of CREATE: values by name in lower case, other options by their type."""
+    options: dict[Any, Any] = {}
     holder = node.args.get("properties")
-    for one in () if holder is None else holder.expressions:
-        name = one.name.lower() if type(one) is exp.Property else type(one)
-        if name in found:
+    for part in () if holder is None else holder.expressions:
+        name = part.name.lower() if type(part) is exp.Property else type(part)
+        if name in options:
             raise InputError(f"{str(name).upper()} is given twice")
-        found[name] = one.args.get("value")
-    return found
+        options[name] = part.args.get("value")
+    return options
 
 
-def dynamic_table(node: Any, options: dict[Any, Any], definition: Definition, lookup: Lookup) -> Statement:
-    """CREATE DYNAMIC TABLE: warehouse and target lag are required (R-DVS-01)."""
+def dynamic_table(node: Any, options: dict[Any, Any], definition: SqlDefinition, lookup: Lookup) -> Statement:
+    """Read CREATE DYNAMIC TABLE, which requires a warehouse and a target lag (R-DVS-01)."""
     handled = frozenset({"this", "kind", "replace", "expression", "properties"})
     refuse_unknown(node, handled, "CREATE DYNAMIC TABLE")
     name = table_name(node.this)
@@ -118,51 +123,53 @@ def dynamic_table(node: Any, options: dict[Any, Any], definition: Definition, lo
     if node.expression is None:
         raise InputError(f"{name} has no query: write AS SELECT ...")
     warehouse, lag = options.pop("warehouse").name.lower(), options.pop("target_lag")
-    mode = word(options.pop("refresh_mode", None), AUTO)
-    initialize = word(options.pop("initialize", None), ddl.Initialize.ON_CREATE.value)
+    mode = option_word(options.pop("refresh_mode", None), AUTO)
+    initialize = option_word(options.pop("initialize", None), ddl.Initialize.ON_CREATE.value)
     if options:
-        raise Refused(f"{' and '.join(str(one).upper() for one in options)}", "is not supported in CREATE")
+        raise Refused(
+            f"{' and '.join(str(option).upper() for option in options)}", "is not supported in CREATE"
+        )
     return ddl.CreateDynamicTable(
         name=name,
         definition=definition,
         lag=target_lag(lag.name, quoted=bool(lag.args.get("is_string"))),
         warehouse=warehouse,
         mode=refresh_mode(mode, definition, lookup),
-        initialize=member(ddl.Initialize, initialize, "INITIALIZE"),
+        initialize=option_member(ddl.Initialize, initialize, "INITIALIZE"),
         replace=bool(node.args.get("replace")),
     )
 
 
-def word(node: Any, default: str) -> str:
-    """The value of an option, in upper case."""
+def option_word(node: Any, default: str) -> str:
+    """Return the value of an option, in upper case."""
     return default if node is None else str(node.name).upper()
 
 
-def member(kind: Any, value: str, option: str) -> Any:
-    """The member of an enumeration that an option names."""
-    known = [one.value for one in kind]
-    if value not in known:
-        raise InputError(f"{option} is {' or '.join(known)}, not {value}")
+def option_member(kind: Any, value: str, option: str) -> Any:
+    """Return the member of an enumeration that an option names."""
+    values = [choice.value for choice in kind]
+    if value not in values:
+        raise InputError(f"{option} is {' or '.join(values)}, not {value}")
     return kind(value)
 
 
-def refresh_mode(mode: str, definition: Definition, lookup: Lookup) -> ddl.Mode:
-    """The mode of a table; AUTO is decided here, once for all (R-DVS-20).
+def refresh_mode(mode: str, definition: SqlDefinition, lookup: Lookup) -> ddl.Mode:
+    """Return the refresh mode of a table; AUTO is resolved here, once and for all (R-DVS-20).
 
     Raises:
-        Refused: INCREMENTAL is asked for, and the query has what it cannot maintain.
+        Refused: The mode is INCREMENTAL, and the query cannot be maintained incrementally.
     """
-    query = bound(definition, lookup)
+    query = bind_definition(definition, lookup)
     if mode == AUTO:
         return ddl.Mode.INCREMENTAL if query.incremental else ddl.Mode.FULL
-    chosen: ddl.Mode = member(ddl.Mode, mode, "REFRESH_MODE")
+    chosen: ddl.Mode = option_member(ddl.Mode, mode, "REFRESH_MODE")
     if chosen is ddl.Mode.INCREMENTAL:
         query.require_incremental()
     return chosen
 
 
 def target_lag(value: str, *, quoted: bool) -> TargetLag:
-    """A target lag: DOWNSTREAM, or a number and a unit in quotes, at least a minute (R-DVS-12)."""
+    """Read a target lag: DOWNSTREAM, or a number and a unit in quotes, at least a minute (R-DVS-12)."""
     if not quoted and value.upper() == DOWNSTREAM.value:
         return DOWNSTREAM
     count, _, unit = value.strip().lower().partition(" ")
@@ -175,19 +182,19 @@ def target_lag(value: str, *, quoted: bool) -> TargetLag:
 
 
 def read_drop(tokens: Tokens) -> Statement:
-    """DROP."""
+    """Read DROP."""
     tokens.one_of(*OBJECTS)
     return ddl.Drop(tokens.name())
 
 
 def read_undrop(tokens: Tokens) -> Statement:
-    """UNDROP."""
+    """Read UNDROP."""
     tokens.one_of(*OBJECTS)
     return ddl.Undrop(tokens.name())
 
 
 def read_alter(tokens: Tokens) -> Statement:
-    """ALTER."""
+    """Read ALTER."""
     kind = tokens.one_of("DYNAMIC TABLE", "TABLE", "VIEW", "SCHEMA")
     name = tokens.name()
     changes = ALTERATIONS[kind]
@@ -195,39 +202,39 @@ def read_alter(tokens: Tokens) -> Statement:
 
 
 def add_column(tokens: Tokens, name: str) -> Statement:
-    """ADD COLUMN."""
+    """Read ADD COLUMN."""
     column, written = tokens.part(), tokens.rest()
     try:
-        found = exp.DataType.build(written, dialect=DIALECT)
+        data_type = exp.DataType.build(written, dialect=DIALECT)
     except SqlglotError:
         raise InputError(f"{written!r} is no type of a column") from None
-    return ddl.AddColumn(name, Field(column, type_of(found)))
+    return ddl.AddColumn(name, Field(column, type_of(data_type)))
 
 
 def set_lag(tokens: Tokens, name: str) -> Statement:
-    """SET TARGET_LAG."""
+    """Read SET TARGET_LAG."""
     tokens.expect("=")
     value, quoted = tokens.value()
     return ddl.SetLag(name, target_lag(value, quoted=quoted))
 
 
 def read_grant(tokens: Tokens) -> Statement:
-    """GRANT."""
+    """Read GRANT."""
     privilege, name = privilege_on(tokens)
     tokens.expect("TO", "ROLE")
     return ddl.Grant(privilege, name, tokens.part())
 
 
 def read_revoke(tokens: Tokens) -> Statement:
-    """REVOKE."""
+    """Read REVOKE."""
     privilege, name = privilege_on(tokens)
     tokens.expect("FROM", "ROLE")
     return ddl.Revoke(privilege, name, tokens.part())
 
 
 def privilege_on(tokens: Tokens) -> tuple[ddl.Privilege, str]:
-    """A privilege, and the table that it is on."""
-    privilege = ddl.Privilege(tokens.one_of(*(one.value for one in ddl.Privilege)))
+    """Read a privilege and the table to which it applies."""
+    privilege = ddl.Privilege(tokens.one_of(*(privilege.value for privilege in ddl.Privilege)))
     tokens.expect("ON")
     tokens.one_of(*OBJECTS)
     return privilege, tokens.name()

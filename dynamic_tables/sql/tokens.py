@@ -1,4 +1,4 @@
-"""A reader of short statements, token by token; sqlglot's tokenizer says what a token is."""
+"""A reader of short statements, token by token, on sqlglot's tokenizer."""
 
 from sqlglot import Dialect, Token, TokenType
 from sqlglot.errors import TokenError
@@ -11,10 +11,10 @@ class Tokens:
 
     def __init__(self, text: str, dialect: str) -> None:
         try:
-            found = Dialect.get_or_raise(dialect).tokenize(text)
+            tokens = Dialect.get_or_raise(dialect).tokenize(text)
         except TokenError as error:
             raise InputError(f"this is no SQL: {error}") from None
-        self.tokens: list[Token] = [one for one in found if one.token_type is not TokenType.SEMICOLON]
+        self.tokens: list[Token] = [token for token in tokens if token.token_type is not TokenType.SEMICOLON]
         self.text = text
         self.place = 0
 
@@ -24,9 +24,9 @@ class Tokens:
         return self.tokens[0].text.upper() if self.tokens else ""
 
     def accept(self, *words: str) -> bool:
-        """Whether these words come next; if so they are read."""
+        """Read these words if they come next, and tell whether they did."""
         coming = self.tokens[self.place : self.place + len(words)]
-        if [one.text.upper() for one in coming] != list(words):
+        if [token.text.upper() for token in coming] != list(words):
             return False
         self.place += len(words)
         return True
@@ -35,16 +35,16 @@ class Tokens:
         """Read these words.
 
         Raises:
-            InputError: Others come.
+            InputError: Other words come next.
         """
         if not self.accept(*words):
             raise InputError(f"{' '.join(words)} is expected {self.where()}")
 
     def one_of(self, *phrases: str) -> str:
-        """Read one of some phrases; the longest come first.
+        """Read one of several phrases, of which the longest must be given first.
 
         Raises:
-            InputError: None of them comes.
+            InputError: None of them comes next.
         """
         for phrase in phrases:
             if self.accept(*phrase.split()):
@@ -52,7 +52,7 @@ class Tokens:
         raise InputError(f"{' or '.join(phrases)} is expected {self.where()}")
 
     def part(self) -> str:
-        """Read one identifier, folded."""
+        """Read one identifier and fold it."""
         if self.place == len(self.tokens):
             raise InputError(f"a name is expected {self.where()}")
         token = self.tokens[self.place]
@@ -62,14 +62,14 @@ class Tokens:
         return token.text if token.token_type is TokenType.IDENTIFIER else token.text.lower()
 
     def name(self) -> str:
-        """Read a name of parts with points between them."""
+        """Read a name, whose parts are separated by points."""
         parts = [self.part()]
         while self.accept("."):
             parts.append(self.part())
         return ".".join(parts)
 
     def value(self) -> tuple[str, bool]:
-        """Read a text in quotes or a word, and whether it was in quotes."""
+        """Read a quoted text or a word; return it, and whether it was quoted."""
         if self.place == len(self.tokens):
             raise InputError(f"a value is expected {self.where()}")
         token = self.tokens[self.place]
@@ -77,7 +77,7 @@ class Tokens:
         return token.text, token.token_type is TokenType.STRING
 
     def rest(self) -> str:
-        """Read what is left, as text."""
+        """Read the rest of the statement, as text."""
         if self.place == len(self.tokens):
             return ""
         left = self.text[self.tokens[self.place].start : self.tokens[-1].end + 1]
@@ -85,7 +85,7 @@ class Tokens:
         return left
 
     def behind(self, word: str) -> str:
-        """The text behind the first such word that is in no parentheses; empty if there is none."""
+        """Return the text after the first such word outside parentheses; empty if there is none."""
         depth = 0
         for place, token in enumerate(self.tokens):
             depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
@@ -95,7 +95,7 @@ class Tokens:
         return ""
 
     def end(self) -> None:
-        """Make sure that all is read.
+        """Check that everything is read.
 
         Raises:
             InputError: Something is left.
@@ -104,7 +104,7 @@ class Tokens:
             raise InputError(f"nothing more is expected {self.where()}")
 
     def where(self) -> str:
-        """The place of the next token, for errors."""
+        """Return the place of the next token, for error messages."""
         if self.place == len(self.tokens):
             return f"at the end of {self.text.strip()!r}"
         token = self.tokens[self.place]

@@ -1,4 +1,4 @@
-"""Types as SQL writes them."""
+"""The types of columns in SQL."""
 
 from collections.abc import Mapping
 
@@ -41,11 +41,11 @@ TYPES: Mapping[exp.DType, Type] = {
 
 
 def type_of(written: exp.DataType) -> Type:
-    """The type that SQL means; NUMBER without scale holds integers.
+    """Return the type that SQL text means; NUMBER without a scale holds integers.
 
     Raises:
-        Refused: There is no such type here.
-        InputError: It is a number with more digits behind the point than there are.
+        Refused: The type is not supported.
+        InputError: A number has too many digits behind the point.
     """
     if written.this == Written.DECIMAL:
         digits = [int(part.name) for part in written.expressions]
@@ -59,10 +59,10 @@ def type_of(written: exp.DataType) -> Type:
 
 
 def cast_type(written: exp.DataType) -> Type:
-    """The type of a cast; a table's column may have a length, which is not looked at, a cast may not.
+    """Return the type of a cast, which has no length; the length of a column is ignored elsewhere.
 
     Raises:
-        Refused: There is no such type here, or the cast would cut a value, or refuse one for its length.
+        Refused: The type is not supported, or the cast would shorten or refuse a value by its length.
     """
     length = [part.name for part in written.expressions]
     number = written.this == Written.DECIMAL

@@ -1,1 +1,1 @@
-"""Tables as their versions, under a hybrid logical clock."""
+"""The storage of tables: their versions, under a hybrid logical clock."""

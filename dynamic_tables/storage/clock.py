@@ -1,19 +1,19 @@
-"""A hybrid logical clock: timestamps that are totally ordered, and never go back (R-DVS-80)."""
+"""A hybrid logical clock: timestamps that are totally ordered and never go back (R-DVS-80)."""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
-# How far ahead of the timestamps given a clock saves its mark, so that it saves rarely.
+# The distance by which the saved mark runs ahead of the timestamps, so that the clock saves rarely.
 AHEAD_US = 1_000_000
 
 
 class Timestamp(NamedTuple):
-    """When something was committed; ordered by its fields in turn, so two nodes never give equal ones.
+    """The time of a commit, ordered by its fields in turn; two nodes never give equal timestamps.
 
     Attributes:
-        physical_us: Microseconds; at least the wall time of the node that gave it.
-        logical: Counts timestamps of one microsecond.
-        node: Which clock gave it.
+        physical_us: Microseconds; at least the wall time of the node that gave the timestamp.
+        logical: Counts the timestamps of one microsecond.
+        node: The clock that gave the timestamp.
     """
 
     physical_us: int
@@ -21,35 +21,35 @@ class Timestamp(NamedTuple):
     node: int
 
 
-def _unsaved(mark_us: int) -> None:
-    """Keep no mark: right for a clock that is never started again."""
+def _save_nothing(mark_us: int) -> None:
+    """Save nothing: right only for a clock that is never restarted."""
 
 
 class Clock:
     """The clock of one node.
 
-    Each timestamp is above every one that this clock gave or received, whatever the wall clock does:
-    steps back, stands still, or starts again. What survives a restart is the saved mark: no timestamp
-    is given above it before a higher mark is saved.
+    Each timestamp is greater than every one that this clock gave or received, even if the wall clock steps
+    back, stands still or restarts. The saved mark survives a restart: no timestamp above it is given before
+    a higher mark is saved.
     """
 
-    def __init__(self, node: int, *, mark_us: int = -1, save: Callable[[int], None] = _unsaved) -> None:
+    def __init__(self, node: int, *, mark_us: int = -1, save: Callable[[int], None] = _save_nothing) -> None:
         """Start the clock.
 
         Args:
-            node: Its number; no two clocks of an account share one.
-            mark_us: The mark that was last saved; -1 if none was.
+            node: The number of the node; no two clocks of an account share one.
+            mark_us: The mark that was saved last; -1 if none was.
             save: Makes a mark durable before it returns.
         """
         self._node = node
         self._mark_us = mark_us
         self._save = save
-        # Everything given before a restart is at most the mark.
+        # No timestamp given before a restart is above the mark.
         self._physical_us = mark_us + 1
         self._logical = 0
 
     def tick(self, wall_us: int) -> Timestamp:
-        """Give a timestamp above all before; `wall_us` is what the node's wall clock shows."""
+        """Return a timestamp above all earlier ones; `wall_us` is the time of the node's wall clock."""
         if wall_us > self._physical_us:
             self._physical_us, self._logical = wall_us, 0
         else:
@@ -57,14 +57,14 @@ class Clock:
         self._promise()
         return Timestamp(self._physical_us, self._logical, self._node)
 
-    def receive(self, seen: Timestamp) -> None:
-        """Stay above a timestamp of another node, which came with a message."""
-        if (seen.physical_us, seen.logical) > (self._physical_us, self._logical):
-            self._physical_us, self._logical = seen.physical_us, seen.logical
+    def receive(self, received: Timestamp) -> None:
+        """Move above a timestamp that came from another node with a message."""
+        if (received.physical_us, received.logical) > (self._physical_us, self._logical):
+            self._physical_us, self._logical = received.physical_us, received.logical
             self._promise()
 
     def pass_over(self, data_us: int) -> None:
-        """Give nothing any more that a reader at this data timestamp would see (R-DVS-83)."""
+        """Never again give a timestamp that a reader at this data timestamp would see (R-DVS-83)."""
         if data_us >= self._physical_us:
             self._physical_us, self._logical = data_us + 1, 0
             self._promise()

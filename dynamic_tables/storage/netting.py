@@ -1,26 +1,26 @@
-"""Changes put together, taken apart and applied; rows are told apart by id and content."""
+"""Netting, inverting and applying changes; rows are distinguished by id and content."""
 
 from collections.abc import Iterable, Mapping
 
-from dynamic_tables.values.cells import exact
+from dynamic_tables.values.cells import exact_key
 from dynamic_tables.values.changes import Action, Change, Contents, Delta, Row, RowId
 
 
 class MissingRow(AssertionError):
-    """A change deletes a row that does not exist, or not with this content (R-DVS-92)."""
+    """A change deletes a row that does not exist, or exists with another content (R-DVS-92)."""
 
 
 class RepeatedRow(AssertionError):
-    """A change inserts a row whose id exists, or one id twice (R-DVS-92)."""
+    """A change inserts a row whose id exists already, or inserts one id twice (R-DVS-92)."""
 
 
 def same_row(left: Row, right: Row) -> bool:
-    """Whether no expression can tell the rows apart."""
-    return left is right or exact(left) == exact(right)
+    """Tell whether no expression can distinguish the rows."""
+    return left is right or exact_key(left) == exact_key(right)
 
 
 def delta_between(before: Mapping[RowId, Row | None], after: Mapping[RowId, Row | None]) -> Delta:
-    """What turns `before` into `after`, which name the same ids; None is no row. Deletions first."""
+    """Return the delta from `before` to `after`, which have the same ids; None is no row."""
     deletions = []
     insertions = []
     for row_id, old in before.items():
@@ -35,7 +35,7 @@ def delta_between(before: Mapping[RowId, Row | None], after: Mapping[RowId, Row 
 
 
 def net(deltas: Iterable[Delta]) -> Delta:
-    """One delta for several, oldest first; a row that came and went, or went and came back, is in none."""
+    """Combine deltas, oldest first, into one; a row that is back in its first state is not in it."""
     before: dict[RowId, Row | None] = {}
     after: dict[RowId, Row | None] = {}
     for delta in deltas:
@@ -47,7 +47,7 @@ def net(deltas: Iterable[Delta]) -> Delta:
 
 
 def difference(before: Contents, after: Contents) -> Delta:
-    """The delta that turns one content into another."""
+    """Return the delta that turns one content into another."""
     ids = {**dict.fromkeys(before), **dict.fromkeys(after)}
     return delta_between(
         {row_id: before.get(row_id) for row_id in ids}, {row_id: after.get(row_id) for row_id in ids}
@@ -55,7 +55,7 @@ def difference(before: Contents, after: Contents) -> Delta:
 
 
 def inverse(delta: Delta) -> Delta:
-    """The delta that takes a delta back."""
+    """Return the delta that undoes a delta."""
     deletions = (Change(Action.DELETE, c.row_id, c.row) for c in delta if c.action is Action.INSERT)
     insertions = (Change(Action.INSERT, c.row_id, c.row) for c in delta if c.action is Action.DELETE)
     return (*deletions, *insertions)
@@ -65,7 +65,7 @@ def apply(contents: dict[RowId, Row], delta: Delta) -> None:
     """Apply a delta to contents, in place.
 
     Raises:
-        MissingRow, RepeatedRow: It is no delta of these contents, which are left half changed.
+        MissingRow, RepeatedRow: The delta does not fit the contents, which are left half changed.
     """
     for change in delta:
         if change.action is Action.DELETE:
@@ -78,24 +78,24 @@ def apply(contents: dict[RowId, Row], delta: Delta) -> None:
             contents[change.row_id] = change.row
 
 
-def reshaped(contents: Contents, positions: tuple[int, ...] | None) -> Contents:
-    """Rows as the present columns have them; a row that is too short has NULL. None: as they are."""
+def reshape(contents: Contents, positions: tuple[int, ...] | None) -> Contents:
+    """Return rows in the present column layout, with NULL where a row is too short; None: as stored."""
     if positions is None:
         return contents
-    return {row_id: _reshaped_row(row, positions) for row_id, row in contents.items()}
+    return {row_id: _reshape_row(row, positions) for row_id, row in contents.items()}
 
 
-def reshaped_delta(delta: Delta, positions: tuple[int, ...] | None) -> Delta:
-    """Changes as the present columns have them; those of other columns alone are none (trap 50)."""
+def reshape_delta(delta: Delta, positions: tuple[int, ...] | None) -> Delta:
+    """Return changes in the present column layout, without changes of other columns only (trap 50)."""
     if positions is None:
         return delta
-    return net([tuple(change_of(change, positions) for change in delta)])
+    return net([tuple(reshape_change(change, positions) for change in delta)])
 
 
-def change_of(change: Change, positions: tuple[int, ...]) -> Change:
-    """A change as the present columns have it."""
-    return Change(change.action, change.row_id, _reshaped_row(change.row, positions))
+def reshape_change(change: Change, positions: tuple[int, ...]) -> Change:
+    """Return a change in the present column layout."""
+    return Change(change.action, change.row_id, _reshape_row(change.row, positions))
 
 
-def _reshaped_row(row: Row, positions: tuple[int, ...]) -> Row:
+def _reshape_row(row: Row, positions: tuple[int, ...]) -> Row:
     return tuple(row[place] if place < len(row) else None for place in positions)

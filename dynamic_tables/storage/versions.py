@@ -1,7 +1,7 @@
-"""A table as its versions: what it held when, what changed between, and which refresh made which.
+"""The versions of a table: its contents at each time, the changes between them, and its refreshes.
 
-A version keeps its changes; contents are put together when they are asked for. A data timestamp is a
-whole microsecond: it sees every commit of that microsecond or before.
+A version keeps only its changes; contents are computed when they are needed. A data timestamp is a whole
+microsecond: it sees every commit of that microsecond and of earlier ones.
 """
 
 from array import array
@@ -9,16 +9,16 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
 from dynamic_tables.storage.clock import Timestamp
-from dynamic_tables.storage.frontiers import Consumed, Frontier
+from dynamic_tables.storage.frontiers import Frontier, SourceVersion
 from dynamic_tables.storage.netting import apply, inverse, net
 from dynamic_tables.values.changes import Contents, Delta, Row, RowId
 
-# How many versions are kept put together: the newest, and one that a slow reader works on.
+# The number of versions whose contents are kept: the newest, and one that a slow reader works on.
 CONTENTS_KEPT = 2
 
 
 class NoVersion(LookupError):
-    """The table has no version for the data timestamp that was asked for (R-DVS-82)."""
+    """The table has no version for the data timestamp (R-DVS-82)."""
 
 
 class Purged(LookupError):
@@ -27,52 +27,51 @@ class Purged(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """What one commit made of a table.
+    """The result of one commit to a table.
 
     Attributes:
-        consumed: How a frontier names it: versions of a table are counted from 0, in which it is empty.
-        changes: From the version before. Empty if it was maintained only: compacted, clustered anew.
-        changed_count: Of rows, in all versions up to this one.
+        consumed: The version's number and commit time; versions count from 0, the empty table.
+        changes: The changes from the previous version; empty after maintenance such as compaction.
+        changed_count: The number of changed rows in all versions up to this one.
     """
 
-    consumed: Consumed
+    consumed: SourceVersion
     changes: Delta
     changed_count: int
 
     @property
     def number(self) -> int:
-        """Which version it is."""
+        """The number of the version."""
         return self.consumed.number
 
     @property
-    def committed(self) -> Timestamp:
-        """When it was committed."""
+    def commit_time(self) -> Timestamp:
+        """The time of the commit."""
         return self.consumed.committed
 
 
 class Table:
     """The versions of one table and, if it is a dynamic table, its frontier.
 
-    A commit gives a table its version, its frontier and the entry for its data timestamp at once: there
-    is no moment at which a reader sees one without the others (R-DVS-38).
+    A commit adds the version, its frontier and the entry for its data timestamp at once: no reader ever
+    sees one without the others (R-DVS-38).
 
     Attributes:
-        frontier: What the newest version of a dynamic table holds; None before its first refresh, and of
-            base tables.
-        read_us: The greatest data timestamp that was read.
-        columns_since: The number of the version since which rows have the present columns; base tables
-            keep theirs in the catalog.
+        frontier: The frontier of the newest version; None before the first refresh and for base tables.
+        read_us: The greatest data timestamp at which the table was read.
+        columns_since: The number of the first version whose rows have the present columns; for base tables
+            the catalog keeps them.
     """
 
     def __init__(self, created: Timestamp) -> None:
-        """An empty table."""
+        """Create an empty table."""
         self.frontier: Frontier | None = None
         self.read_us = -1
         self.columns_since = 0
-        self._versions = [Version(Consumed(0, created), (), 0)]
+        self._versions = [Version(SourceVersion(0, created), (), 0)]
         self._first = 0
         self._contents: dict[int, Contents] = {0: {}}
-        # Entry by entry: a data timestamp of a refresh, and the version that it left.
+        # The data timestamps of refreshes, and the number of the version that each of them left.
         self._refresh_us = array("q")
         self._refresh_versions = array("q")
 
@@ -88,17 +87,17 @@ class Table:
 
     @property
     def readable_from_us(self) -> int:
-        """The least data timestamp at which it can be read; a clone's history is that of its original."""
-        return self._versions[0].committed.physical_us
+        """The least data timestamp at which the table can be read; a clone has its original's history."""
+        return self._versions[0].commit_time.physical_us
 
     # Reading
 
     def as_of(self, data_us: int) -> Version:
-        """The newest version committed at a data timestamp or before (R-DVS-81).
+        """Return the newest version committed at or before a data timestamp (R-DVS-81).
 
         Raises:
-            NoVersion: The table came later.
-            Purged: What it was then is not retained.
+            NoVersion: The table was created later.
+            Purged: The version of that time is not retained.
         """
         latest = self._versions[-1]
         if latest.consumed.committed.physical_us <= data_us:
@@ -111,17 +110,17 @@ class Table:
         raise NoVersion(f"the table was created after {data_us} us")
 
     def read_at(self, data_us: int) -> Version:
-        """The version as of a data timestamp; no commit will change what that is (R-DVS-83)."""
+        """Return the version at a data timestamp, which no later commit will change (R-DVS-83)."""
         if data_us > self.read_us:
             self.read_us = data_us
         return self.as_of(data_us)
 
     def refreshed_at(self, data_us: int) -> Version:
-        """The version that the refresh of exactly this data timestamp left (R-DVS-82).
+        """Return the version that the refresh with exactly this data timestamp left (R-DVS-82).
 
         Raises:
-            NoVersion: No refresh had it.
-            Purged: One had, but its version is not retained.
+            NoVersion: No refresh had this timestamp.
+            Purged: One had it, but its version is not retained.
         """
         frontier = self.frontier
         if frontier is not None and frontier.data_us == data_us:
@@ -132,24 +131,24 @@ class Table:
         return self.version(self._refresh_versions[place])
 
     def refresh_timestamps(self) -> tuple[int, ...]:
-        """The data timestamps of its refreshes, oldest first."""
+        """Return the data timestamps of the refreshes, oldest first."""
         return tuple(self._refresh_us)
 
     def version(self, number: int) -> Version:
-        """A version by its number.
+        """Return the version with a number.
 
         Raises:
-            Purged: It is not retained.
+            Purged: The version is not retained.
         """
         if number < self._first:
             raise Purged(f"version {number} is not retained; the oldest is {self._first}")
         return self._versions[number - self._first]
 
     def contents(self, number: int) -> Contents:
-        """What a version holds; not to be changed."""
-        known = self._contents.get(number)
-        if known is not None:
-            return known
+        """Return the contents of a version, which the caller must not change."""
+        kept_contents = self._contents.get(number)
+        if kept_contents is not None:
+            return kept_contents
         self.version(number)
         near = min(self._contents, key=lambda other: abs(other - number))
         rows: dict[RowId, Row] = dict(self._contents[near])
@@ -162,12 +161,12 @@ class Table:
         self._keep(number, rows)
         return rows
 
-    # What changed
+    # Reading changes
 
     def changed_count(self, old: int, new: int) -> int:
-        """How many rows the versions after `old`, up to `new`, say to have changed: metadata only.
+        """Return the number of rows changed after version `old`, up to `new`, from metadata only.
 
-        0 if they were maintained only (trap 29). A row that came and went counts twice here.
+        It is 0 after maintenance only (trap 29). A row that was added and removed again counts twice.
 
         Raises:
             Purged: The old version is not retained.
@@ -175,7 +174,7 @@ class Table:
         return 0 if old == new else self.version(new).changed_count - self.version(old).changed_count
 
     def changes(self, old: int, new: int) -> Delta:
-        """What lies between two versions, netted by id and content (traps 15, 16, 49, 50).
+        """Return the changes between two versions, netted by id and content (traps 15, 16, 49, 50).
 
         Raises:
             Purged: The old version is not retained.
@@ -187,20 +186,20 @@ class Table:
     # Writing
 
     def commit(self, committed: Timestamp, changes: Delta) -> Version:
-        """Add a version; without changes it is one of maintenance."""
-        assert committed > self.latest.committed, "commit timestamps go forward"
+        """Add a version; one without changes is maintenance."""
+        assert committed > self.latest.commit_time, "commit timestamps go forward"
         assert committed.physical_us > self.read_us, "a reader has seen that there is no such commit"
         changes = net([changes])
         latest = self.latest
-        consumed = Consumed(latest.number + 1, committed)
+        consumed = SourceVersion(latest.number + 1, committed)
         version = Version(consumed, changes, latest.changed_count + len(changes))
         self._versions.append(version)
         return version
 
     def commit_refresh(self, frontier: Frontier, changes: Delta) -> None:
-        """Give a dynamic table its contents at a data timestamp, and the frontier that says so.
+        """Give a dynamic table its contents at a data timestamp, and the frontier of these contents.
 
-        Without changes there is no new version; the newest is that of two data timestamps then.
+        Without changes no version is added: the newest version then belongs to both data timestamps.
         """
         old = self.frontier
         assert old is None or frontier.data_us > old.data_us, "data timestamps go forward"
@@ -213,7 +212,7 @@ class Table:
         self.frontier = frontier
 
     def purge(self, horizon_us: int) -> None:
-        """Forget what was overwritten before a time; what the table was then stays readable."""
+        """Remove versions that were replaced before a time; the version valid at that time stays readable."""
         kept = max(0, bisect_right(self._versions, horizon_us, key=_physical_us) - 1)
         if kept == 0:
             return
@@ -226,8 +225,8 @@ class Table:
         del self._refresh_us[:place], self._refresh_versions[:place]
 
     def clone(self) -> "Table":
-        """Another table with the same versions; only metadata is copied (R-DVS-46)."""
-        clone = type(self)(self.oldest.committed)
+        """Return another table with the same versions; only metadata is copied (R-DVS-46)."""
+        clone = type(self)(self.oldest.commit_time)
         clone.frontier = self.frontier
         clone.read_us = self.read_us
         clone.columns_since = self.columns_since
@@ -242,7 +241,7 @@ class Table:
         return self._versions[old + 1 - self._first : new + 1 - self._first]
 
     def _keep(self, number: int, rows: Contents) -> None:
-        """Keep a version put together, in place of the older of those kept."""
+        """Keep the contents of a version, in place of the oldest contents kept."""
         if len(self._contents) >= CONTENTS_KEPT:
             del self._contents[min(self._contents)]
         self._contents[number] = rows

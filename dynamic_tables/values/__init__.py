@@ -1,1 +1,1 @@
-"""Cells, their types, and what functions and operators make of them."""
+"""Cells, their types, expressions over them, and the functions and operators of expressions."""

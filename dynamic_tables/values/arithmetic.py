@@ -8,7 +8,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-from dynamic_tables.values.casts import rounded
+from dynamic_tables.values.casts import round_to_scale
 from dynamic_tables.values.cells import EXACT, NAN, ROUNDING
 from dynamic_tables.values.changes import Cell
 from dynamic_tables.values.errors import DivisionByZero, Overflow
@@ -29,31 +29,32 @@ from dynamic_tables.values.types import (
 )
 from pruning.errors import InputError
 
-# Snowflake's scale of a quotient: six digits more than the dividend's, but no more than twelve for that.
+# Snowflake gives a quotient six digits more behind the point than the dividend has, but at most twelve
+# in that way.
 QUOTIENT_DIGITS = 6
 QUOTIENT_SCALE_MAX = 12
-# Snowflake's scale of a product: the digits of both factors, but no more than twelve unless one has more.
+# Snowflake gives a product the digits of both factors, but at most twelve unless one factor has more.
 PRODUCT_SCALE_MAX = 12
 TIMES = frozenset({Kind.DATE, Kind.TIMESTAMP})
 MICROSECOND = timedelta(microseconds=1)
 
 
 def as_numbers(types: Types, symbol: str) -> Types:
-    """The arguments' types with numbers for what is not known to be one.
+    """Return the arguments' types as numbers: a VARIANT counts as FLOAT, a NULL as INTEGER.
 
     Raises:
-        InputError: One is not a number.
+        InputError: An argument is not a number.
     """
-    numbers = tuple(FLOAT if one.kind is Kind.VARIANT else one for one in types)
-    numbers = tuple(INTEGER if one.kind is Kind.NULL else one for one in numbers)
-    for one in numbers:
-        if one.kind not in NUMBERS:
-            raise InputError(f"{symbol} takes numbers, not {one}: cast it")
+    numbers = tuple(FLOAT if type_.kind is Kind.VARIANT else type_ for type_ in types)
+    numbers = tuple(INTEGER if number.kind is Kind.NULL else number for number in numbers)
+    for number in numbers:
+        if number.kind not in NUMBERS:
+            raise InputError(f"{symbol} takes numbers, not {number}: cast it")
     return numbers
 
 
 def on_floats(apply: Callable[[float, float], float]) -> Callable[[Any, Any], Cell]:
-    """An operation on doubles whose NaN is the one NaN."""
+    """Return an operation on doubles that turns every NaN result into the constant `NAN`."""
 
     def run(left: Any, right: Any) -> Cell:
         value = apply(float(left), float(right))
@@ -62,7 +63,7 @@ def on_floats(apply: Callable[[float, float], float]) -> Callable[[Any, Any], Ce
     return run
 
 
-def checked(apply: Callable[..., Cell], result: Type) -> Callable[..., Cell]:
+def with_digit_check(apply: Callable[..., Cell], result: Type) -> Callable[..., Cell]:
     """Return a computation that fails where its exact result has too many digits for its type.
 
     Raises:
@@ -80,20 +81,20 @@ def checked(apply: Callable[..., Cell], result: Type) -> Callable[..., Cell]:
     return run
 
 
-def bounded(resolve: Resolver) -> Resolver:
-    """Return a function whose exact results are checked for their digits."""
+def with_digit_checks(resolve: Resolver) -> Resolver:
+    """Return a function whose exact results are checked for their number of digits."""
 
     def run(types: Types) -> Signature:
         signature = resolve(types)
-        return replace(signature, apply=checked(signature.apply, signature.result))
+        return replace(signature, apply=with_digit_check(signature.apply, signature.result))
 
     return run
 
 
-def plain(
+def numeric_operator(
     symbol: str, on_cells: Callable[[Any, Any], Any], exactly: Callable[[Any, Any], Decimal]
 ) -> Resolver:
-    """Sum and difference of numbers."""
+    """Return the resolver of a sum or a difference of numbers."""
 
     def resolve(types: Types) -> Signature:
         numbers = as_numbers(types, symbol)
@@ -107,8 +108,8 @@ def plain(
     return resolve
 
 
-def multiplied(types: Types) -> Signature:
-    """Return the product of numbers; digits beyond its scale are rounded away."""
+def product(types: Types) -> Signature:
+    """Resolve `*`: the product of numbers, rounded to its scale."""
     left, right = as_numbers(types, "*")
     if Kind.FLOAT in (left.kind, right.kind):
         return Signature(FLOAT, (FLOAT, FLOAT), on_floats(operator.mul))
@@ -119,37 +120,39 @@ def multiplied(types: Types) -> Signature:
     if scale == digits:
         return Signature(decimal(scale), (left, right), EXACT.multiply)
     return Signature(
-        decimal(scale), (left, right), lambda one, other: rounded(EXACT.multiply(one, other), scale)
+        decimal(scale),
+        (left, right),
+        lambda x, y: round_to_scale(EXACT.multiply(x, y), scale),
     )
 
 
-def added(types: Types) -> Signature:
-    """Also days to a date and a length of time to a time."""
+def addition(types: Types) -> Signature:
+    """Resolve `+`: a sum of numbers, a date plus days, or a time plus an interval."""
     left, right = types
     if right.kind in TIMES:
-        flipped = added((right, left))
-        return Signature(flipped.result, types, lambda one, other: flipped.apply(other, one))
+        flipped = addition((right, left))
+        return Signature(flipped.result, types, lambda days, moment: flipped.apply(moment, days))
     if left.kind in TIMES:
-        return shifted(left, right, 1)
-    return plain("+", operator.add, EXACT.add)(types)
+        return time_shift(left, right, 1)
+    return numeric_operator("+", operator.add, EXACT.add)(types)
 
 
-def subtracted(types: Types) -> Signature:
-    """Also of times, which gives days of two dates and else a length of time."""
+def subtraction(types: Types) -> Signature:
+    """Resolve `-`: numbers, a time minus an interval, or two times (days for two dates, else an interval)."""
     left, right = types
     if left.kind is right.kind is Kind.DATE:
-        return Signature(INTEGER, types, lambda one, other: (one - other).days)
+        return Signature(INTEGER, types, lambda end, start: (end - start).days)
     if left.kind in TIMES and right.kind in TIMES:
-        return Signature(INTERVAL, (TIMESTAMP, TIMESTAMP), lambda one, other: (one - other) // MICROSECOND)
+        return Signature(INTERVAL, (TIMESTAMP, TIMESTAMP), lambda end, start: (end - start) // MICROSECOND)
     if left.kind in TIMES:
-        return shifted(left, right, -1)
+        return time_shift(left, right, -1)
     if left.kind is right.kind is Kind.INTERVAL:
         return Signature(INTERVAL, types, operator.sub)
-    return plain("-", operator.sub, EXACT.subtract)(types)
+    return numeric_operator("-", operator.sub, EXACT.subtract)(types)
 
 
-def in_years(apply: Callable[..., Cell]) -> Callable[..., Cell]:
-    """Return a computation of times that fails as SQL's does where there is no such time.
+def with_year_check(apply: Callable[..., Cell]) -> Callable[..., Cell]:
+    """Return a computation of times that raises an error of SQL where the result is no valid time.
 
     Raises:
         Overflow: On calls.
@@ -159,58 +162,68 @@ def in_years(apply: Callable[..., Cell]) -> Callable[..., Cell]:
         try:
             return apply(*arguments)
         except (OverflowError, ValueError):
-            given = ", ".join(map(str, arguments))
-            raise Overflow(f"the time made of {given} is not in the years 1 to 9999") from None
+            cells = ", ".join(map(str, arguments))
+            raise Overflow(f"the time made of {cells} is not in the years 1 to 9999") from None
 
     return run
 
 
-def shifted(moment: Type, by: Type, sign: int) -> Signature:
-    """A date or time some while later; a date moved by a length of time becomes a time."""
+def time_shift(moment: Type, by: Type, sign: int) -> Signature:
+    """Resolve a date moved by days, or a date or time moved by an interval, which gives a timestamp."""
     if moment.kind is Kind.DATE and by.kind is Kind.INTEGER:
-        return Signature(DATE, (DATE, INTEGER), in_years(lambda day, days: day + timedelta(days=sign * days)))
+        return Signature(
+            DATE, (DATE, INTEGER), with_year_check(lambda day, n: day + timedelta(days=sign * n))
+        )
     if by.kind is not Kind.INTERVAL:
         raise InputError(f"{moment} moves by INTERVAL, not by {by}")
-    later = in_years(lambda at, us: at + timedelta(microseconds=sign * us))
+    later = with_year_check(lambda at, us: at + timedelta(microseconds=sign * us))
     return Signature(TIMESTAMP, (TIMESTAMP, INTERVAL), later)
 
 
-def divided(types: Types) -> Signature:
-    """Division; of integers it gives a decimal, as Snowflake does."""
+def division(types: Types) -> Signature:
+    """Resolve `/`; two integers give a decimal, as in Snowflake."""
     left, right = as_numbers(types, "/")
     if Kind.FLOAT in (left.kind, right.kind):
-        return Signature(FLOAT, (FLOAT, FLOAT), guarded(on_floats(operator.truediv)))
+        return Signature(FLOAT, (FLOAT, FLOAT), with_zero_check(on_floats(operator.truediv)))
     scale = quotient_scale(left)
-    return Signature(decimal(scale), (left, right), guarded(lambda one, other: quotient(one, other, scale)))
+    return Signature(
+        decimal(scale),
+        (left, right),
+        with_zero_check(lambda x, y: quotient(x, y, scale)),
+    )
 
 
 def quotient_scale(dividend: Type) -> int:
-    """How many digits behind the point a quotient has."""
+    """Return the number of digits behind the point of a quotient."""
     return max(dividend.scale, min(dividend.scale + QUOTIENT_DIGITS, QUOTIENT_SCALE_MAX))
 
 
 def quotient(dividend: Any, divisor: Any, scale: int) -> Decimal:
-    """A quotient of exact numbers, rounded once."""
-    return rounded(EXACT.divide(Decimal(dividend), Decimal(divisor)), scale)
+    """Divide exact numbers, rounding once."""
+    return round_to_scale(EXACT.divide(Decimal(dividend), Decimal(divisor)), scale)
 
 
 def remainder(types: Types) -> Signature:
-    """What is left after division towards zero; it has the dividend's sign."""
+    """Resolve `%`: the remainder of division towards zero, which has the dividend's sign."""
     left, right = as_numbers(types, "%")
     if Kind.FLOAT in (left.kind, right.kind):
-        return Signature(FLOAT, (FLOAT, FLOAT), guarded(on_floats(float_remainder)))
+        return Signature(FLOAT, (FLOAT, FLOAT), with_zero_check(on_floats(float_remainder)))
     if left.kind is right.kind is Kind.INTEGER:
-        return Signature(INTEGER, (left, right), guarded(lambda one, other: int(EXACT.remainder(one, other))))
-    return Signature(decimal(max(left.scale, right.scale)), (left, right), guarded(EXACT.remainder))
+        return Signature(
+            INTEGER,
+            (left, right),
+            with_zero_check(lambda x, y: int(EXACT.remainder(x, y))),
+        )
+    return Signature(decimal(max(left.scale, right.scale)), (left, right), with_zero_check(EXACT.remainder))
 
 
 def float_remainder(left: float, right: float) -> float:
-    """`math.fmod`, with NaN for what has no remainder."""
+    """Return `math.fmod`, or NaN where there is no remainder."""
     return math.fmod(left, right) if math.isfinite(left) and right == right else NAN
 
 
-def guarded(apply: Callable[[Any, Any], Cell]) -> Callable[[Any, Any], Cell]:
-    """A division that fails as SQL's does."""
+def with_zero_check(apply: Callable[[Any, Any], Cell]) -> Callable[[Any, Any], Cell]:
+    """Return a division that raises SQL's error for a divisor of zero."""
 
     def run(left: Any, right: Any) -> Cell:
         if right == 0:
@@ -220,69 +233,71 @@ def guarded(apply: Callable[[Any, Any], Cell]) -> Callable[[Any, Any], Cell]:
     return run
 
 
-def negated(types: Types) -> Signature:
-    """The number of the other sign."""
-    (one,) = types if types[0].kind is Kind.INTERVAL else as_numbers(types, "-")
-    return Signature(one, (one,), operator.neg)
+def negative(types: Types) -> Signature:
+    """Resolve unary minus, of a number or an interval."""
+    (number,) = types if types[0].kind is Kind.INTERVAL else as_numbers(types, "-")
+    return Signature(number, (number,), operator.neg)
 
 
 def absolute(types: Types) -> Signature:
-    """The size of a number."""
-    (one,) = as_numbers(types, "ABS")
-    return Signature(one, (one,), abs)
+    """Resolve ABS."""
+    (number,) = as_numbers(types, "ABS")
+    return Signature(number, (number,), abs)
 
 
 def rounding(types: Types) -> Signature:
-    """ROUND to an integer, or to so many digits; halves go away from zero."""
-    one = as_numbers(types[:1], "ROUND")[0]
-    wanted = one if len(types) == 2 or one.kind is not Kind.DECIMAL else decimal(0)
-    compute = {Kind.FLOAT: rounded_float, Kind.INTEGER: rounded_integer}.get(one.kind, rounded_number)
-    return Signature(wanted, (one, INTEGER)[: len(types)], compute)
+    """Resolve ROUND to an integer or to a number of digits; halves go away from zero."""
+    number = as_numbers(types[:1], "ROUND")[0]
+    wanted = number if len(types) == 2 or number.kind is not Kind.DECIMAL else decimal(0)
+    compute = {Kind.FLOAT: round_float, Kind.INTEGER: round_integer}.get(number.kind, round_number)
+    return Signature(wanted, (number, INTEGER)[: len(types)], compute)
 
 
-def rounded_number(cell: int | float | Decimal, digits: int = 0) -> Decimal:
-    """Return a number with so many digits behind the point, at most 38; negative ones count before it."""
-    return rounded(Decimal(cell), min(max(digits, -ROUNDING.prec), DIGITS_MAX))
+def round_number(cell: int | float | Decimal, digits: int = 0) -> Decimal:
+    """Round to `digits` digits behind the point, at most 38; negative `digits` count before it."""
+    return round_to_scale(Decimal(cell), min(max(digits, -ROUNDING.prec), DIGITS_MAX))
 
 
-def rounded_integer(cell: int, digits: int = 0) -> Cell:
-    """Return an integer rounded to so many digits, of which those before the point count as negative."""
-    return int(rounded_number(cell, digits))
+def round_integer(cell: int, digits: int = 0) -> Cell:
+    """Round an integer to `digits` digits; negative `digits` count before the point."""
+    return int(round_number(cell, digits))
 
 
-def rounded_float(cell: float, digits: int = 0) -> Cell:
-    """A double to so many digits; what is no number stays."""
-    return float(rounded_number(cell, digits)) if math.isfinite(cell) else cell
+def round_float(cell: float, digits: int = 0) -> Cell:
+    """Round a double to `digits` digits; NaN and the infinities stay as they are."""
+    return float(round_number(cell, digits)) if math.isfinite(cell) else cell
 
 
-def stepped(step: Callable[[Any], int]) -> Resolver:
-    """FLOOR and CEIL."""
+def integral(step: Callable[[Any], int]) -> Resolver:
+    """Return the resolver of FLOOR or CEIL, which `step` computes."""
 
     def resolve(types: Types) -> Signature:
-        (one,) = as_numbers(types, "this function")
-        if one.kind is Kind.FLOAT:
-            return Signature(FLOAT, (one,), lambda cell: float(step(cell)) if math.isfinite(cell) else cell)
-        return Signature(INTEGER, (one,), step)
+        (number,) = as_numbers(types, "this function")
+        if number.kind is Kind.FLOAT:
+            return Signature(
+                FLOAT, (number,), lambda cell: float(step(cell)) if math.isfinite(cell) else cell
+            )
+        return Signature(INTEGER, (number,), step)
 
     return resolve
 
 
 def signum(types: Types) -> Signature:
-    """-1, 0 or 1."""
-    (one,) = as_numbers(types, "SIGN")
-    return Signature(INTEGER, (one,), lambda cell: (cell > 0) - (cell < 0))
+    """Resolve SIGN, which gives -1, 0 or 1."""
+    (number,) = as_numbers(types, "SIGN")
+    return Signature(INTEGER, (number,), lambda cell: (cell > 0) - (cell < 0))
 
 
 ARITHMETIC: Mapping[str, Resolver] = {
-    "+": bounded(added),
-    "-": bounded(subtracted),
-    "*": bounded(multiplied),
-    "/": bounded(divided),
+    "+": with_digit_checks(addition),
+    "-": with_digit_checks(subtraction),
+    "*": with_digit_checks(product),
+    "/": with_digit_checks(division),
     "%": remainder,
-    "negate": negated,
+    "negate": negative,
     "abs": absolute,
-    "round": bounded(rounding),
-    "floor": bounded(stepped(math.floor)),
-    "ceil": bounded(stepped(math.ceil)),
+    "round": with_digit_checks(rounding),
+    "floor": with_digit_checks(integral(math.floor)),
+    "ceil": with_digit_checks(integral(math.ceil)),
     "sign": signum,
 }

@@ -1,4 +1,4 @@
-"""Values in other types: what CAST gives, by the kind of value and the type wanted."""
+"""CAST: how a value of each kind becomes a value of another type."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -16,10 +16,10 @@ FALSE_TEXTS = frozenset({"false", "f", "no", "n", "off", "0"})
 
 
 def cast(value: Cell, wanted: Type) -> Cell:
-    """A value in another type; NULL stays NULL.
+    """Convert a value to another type; NULL stays NULL.
 
     Raises:
-        CastFailed: The value has no counterpart there.
+        CastFailed: The value has no counterpart in that type.
     """
     if value is None:
         return None
@@ -30,7 +30,7 @@ def cast(value: Cell, wanted: Type) -> Cell:
 
 
 def to_boolean(value: Any, wanted: Type) -> Cell:
-    """Numbers are TRUE but for zero."""
+    """Convert to BOOLEAN: a number is TRUE unless it is zero."""
     if isinstance(value, str):
         text = value.strip().lower()
         if text not in TRUE_TEXTS | FALSE_TEXTS:
@@ -42,32 +42,32 @@ def to_boolean(value: Any, wanted: Type) -> Cell:
 
 
 def to_integer(value: Any, wanted: Type) -> Cell:
-    """The nearest integer; halves go away from zero."""
-    return int(fitting(rounded(number(value), 0), wanted))
+    """Convert to the nearest integer; halves go away from zero."""
+    return int(check_digits(round_to_scale(to_exact_number(value), 0), wanted))
 
 
 def to_decimal(value: Any, wanted: Type) -> Cell:
-    """The nearest decimal of the scale; halves go away from zero."""
-    return fitting(rounded(number(value), wanted.scale), wanted)
+    """Convert to the nearest decimal of the scale; halves go away from zero."""
+    return check_digits(round_to_scale(to_exact_number(value), wanted.scale), wanted)
 
 
-def fitting(value: Decimal, wanted: Type) -> Decimal:
-    """Return a number of the type; one with too many digits fails the cast."""
+def check_digits(value: Decimal, wanted: Type) -> Decimal:
+    """Return the number if its digits fit the type; raise OverflowError if not."""
     if not fits(value, wanted):
         raise OverflowError(value)
     return value
 
 
 def to_float(value: Any, wanted: Type) -> Cell:
-    """The nearest double."""
+    """Convert to the nearest double."""
     if isinstance(value, (date, bytes, tuple, Mapping)):
         raise TypeError(value)
     nearest = float(value)
     return nearest if nearest == nearest else NAN
 
 
-def number(value: Any) -> Decimal:
-    """A value as an exact number."""
+def to_exact_number(value: Any) -> Decimal:
+    """Convert a number, a boolean or text to an exact number."""
     if isinstance(value, (bool, int, float, Decimal)):
         return Decimal(value)
     if isinstance(value, str):
@@ -75,81 +75,81 @@ def number(value: Any) -> Decimal:
     raise TypeError(value)
 
 
-def rounded(value: Decimal, scale: int) -> Decimal:
-    """A number with so many digits behind the point; halves go away from zero."""
+def round_to_scale(value: Decimal, scale: int) -> Decimal:
+    """Round to `scale` digits behind the point; halves go away from zero."""
     return value.quantize(Decimal(1).scaleb(-scale), rounding=ROUND_HALF_UP, context=ROUNDING)
 
 
 def to_text(value: Any, wanted: Type) -> Cell:
-    """As Snowflake shows it: dates by ISO 8601, lists and objects as JSON."""
+    """Convert to text as Snowflake does: dates by ISO 8601, lists and objects as JSON."""
     match value:
         case str():
             return value
         case bool():
             return "true" if value else "false"
         case float():
-            return text_of_float(value)
+            return float_text(value)
         case bytes():
             return value.hex().upper()
         case datetime():
             return value.isoformat(sep=" ")
         case tuple() | Mapping():
-            return json.dumps(value, default=plain_json, separators=(",", ":"), sort_keys=True)
+            return json.dumps(value, default=json_value, separators=(",", ":"), sort_keys=True)
     return str(value)
 
 
-def text_of_float(value: float) -> str:
-    """Whole numbers without a point, as Snowflake has them."""
+def float_text(value: float) -> str:
+    """Return the text of a double; whole numbers have no point, as in Snowflake."""
     return str(int(value)) if value.is_integer() and value and abs(value) < 1e15 else repr(value)
 
 
-def plain_json(value: object) -> object:
-    """What JSON has no word for: decimals as numbers, dates as texts."""
+def json_value(value: object) -> object:
+    """Convert a value that JSON has no form for: decimals become numbers, dates become text."""
     if isinstance(value, Mapping):
         return dict(value)
     return float(value) if isinstance(value, Decimal) else str(value)
 
 
 def to_binary(value: Any, wanted: Type) -> Cell:
-    """Text is hexadecimal."""
+    """Convert hexadecimal text to bytes."""
     return value if isinstance(value, bytes) else bytes.fromhex(value)
 
 
 def to_date(value: Any, wanted: Type) -> Cell:
-    """The day of a time, or text by ISO 8601."""
+    """Convert a time, or text by ISO 8601, to its day."""
     if isinstance(value, datetime):
         return value.date()
     return value if isinstance(value, date) else datetime.fromisoformat(value.strip()).date()
 
 
 def to_timestamp(value: Any, wanted: Type) -> Cell:
-    """Midnight of a day, seconds since 1970, or text by ISO 8601; times carry no zone."""
+    """Convert a day to its midnight, seconds since 1970, or text by ISO 8601; the result has no zone."""
     if isinstance(value, datetime):
         return value
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day)
     if isinstance(value, str):
-        told = datetime.fromisoformat(value.strip())
-        return told if told.tzinfo is None else told.astimezone(UTC).replace(tzinfo=None)
+        moment = datetime.fromisoformat(value.strip())
+        return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
     if isinstance(value, int) and not isinstance(value, bool):
         return datetime.fromtimestamp(value, tz=UTC).replace(tzinfo=None)
     raise TypeError(value)
 
 
 def to_array(value: Any, wanted: Type) -> Cell:
-    """A list stays; any other value becomes a list of one."""
+    """Convert to a list: a list stays, any other value becomes a list of one."""
     return value if isinstance(value, tuple) else (value,)
 
 
 def to_object(value: Any, wanted: Type) -> Cell:
-    """Only objects are objects."""
+    """Return an object unchanged; nothing else can be cast to OBJECT."""
     if isinstance(value, Mapping):
         return value
     raise TypeError(value)
 
 
-def same(value: Cell, wanted: Type) -> Cell:
-    """Any value is a variant, and what has no other form stays."""
+def unchanged_cell(value: Cell, wanted: Type) -> Cell:
+    """Return the value unchanged: any value is a VARIANT, and an INTERVAL is cast from nothing else."""
     return value
 
 
@@ -162,9 +162,9 @@ CASTS: Mapping[Kind, Callable[[Any, Type], Cell]] = {
     Kind.BINARY: to_binary,
     Kind.DATE: to_date,
     Kind.TIMESTAMP: to_timestamp,
-    Kind.INTERVAL: same,
+    Kind.INTERVAL: unchanged_cell,
     Kind.ARRAY: to_array,
     Kind.OBJECT: to_object,
-    Kind.VARIANT: same,
-    Kind.NULL: same,
+    Kind.VARIANT: unchanged_cell,
+    Kind.NULL: unchanged_cell,
 }

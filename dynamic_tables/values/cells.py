@@ -13,22 +13,23 @@ from typing import Any
 from dynamic_tables.values.changes import Cell, Row, RowId
 from dynamic_tables.values.types import PLAIN, Kind, Type
 
-# The one NaN that evaluation makes: it equals itself as part of a tuple, by identity.
+# The only NaN that evaluation produces: inside a tuple it equals itself, because it is the same object.
 NAN = float("nan")
-# What is its own key.
+# The types whose values are their own keys.
 HASHED = frozenset({type(None), int, str, bytes, Decimal, date, datetime})
-# Decimal arithmetic that rounds nothing of 38 digits.
+# Decimal arithmetic that never rounds numbers of 38 digits.
 EXACT = Context(prec=200)
-# The same for any double with 38 digits behind the point.
+# Decimal arithmetic that can hold any double together with 38 digits behind the point.
 ROUNDING = Context(prec=400)
-# The longest text of a key that stands in a row id as it is, and how much of a longer one does (R-DVS-96).
+# The longest key text that a row id holds unhashed, and the length of the prefix kept of a longer one
+# (R-DVS-96).
 READABLE_MAX = 48
 PREFIX_LENGTH = 16
 HASH_BYTES = 16
 
 
 def key(cell: Cell) -> Hashable:
-    """Equal, with equal hash, for cells that are one key; booleans are no numbers."""
+    """Return a hashable key that is equal for cells that SQL groups together; booleans are no numbers."""
     kind = type(cell)
     if kind in HASHED:
         return cell
@@ -43,26 +44,26 @@ def key(cell: Cell) -> Hashable:
     return cell
 
 
-def exact(cell: Cell) -> Hashable:
-    """Equal for cells that no expression can tell apart: here -0.0 is not 0.0, and 1 not 1.0."""
+def exact_key(cell: Cell) -> Hashable:
+    """Return a key that is equal only for cells that no expression tells apart: -0.0 is not 0.0."""
     if isinstance(cell, float):
         return float, repr(cell)
     if isinstance(cell, tuple):
-        return tuple(map(exact, cell))
+        return tuple(map(exact_key, cell))
     if isinstance(cell, Mapping):
-        return frozenset((name, exact(value)) for name, value in cell.items())
+        return frozenset((name, exact_key(value)) for name, value in cell.items())
     return type(cell), cell
 
 
 def canonical(cell: Cell) -> Cell:
-    """The one cell that stands for all of its key, so that a group's key depends on no order of rows."""
+    """Return the cell that represents all cells of its key, so that group keys depend on no row order."""
     if isinstance(cell, float):
         return (cell or 0.0) if cell == cell else NAN
     return cell
 
 
 def canonical_variant(cell: Cell) -> Cell:
-    """`canonical` where numbers of several kinds meet: they become integers or doubles if they can."""
+    """Like `canonical`, for cells that mix kinds of numbers: integers or doubles where that is exact."""
     if isinstance(cell, tuple):
         return tuple(map(canonical_variant, cell))
     if isinstance(cell, Mapping):
@@ -76,7 +77,7 @@ def canonical_variant(cell: Cell) -> Cell:
 
 
 def row_canonical(types: Sequence[Type]) -> Callable[[Row], Row]:
-    """How rows with these types become what stands for all rows of their key."""
+    """Return a function that replaces each cell of a row of these types by its canonical cell."""
     loose = {place: kind.kind for place, kind in enumerate(types) if kind.kind not in PLAIN}
     rules = {place: canonical if kind is Kind.FLOAT else canonical_variant for place, kind in loose.items()}
     if not rules:
@@ -84,8 +85,8 @@ def row_canonical(types: Sequence[Type]) -> Callable[[Row], Row]:
     return lambda row: tuple([rules[at](cell) if at in rules else cell for at, cell in enumerate(row)])
 
 
-def encoded(cell: Cell) -> str:
-    """Text of a key: equal for equal keys and else different, also when texts are put in a row (trap 52)."""
+def cell_text(cell: Cell) -> str:
+    """Return text that is equal exactly for equal keys, also when texts are concatenated (trap 52)."""
     match cell:
         case None:
             return "~"
@@ -94,7 +95,7 @@ def encoded(cell: Cell) -> str:
         case int():
             return f"n{cell};"
         case float() | Decimal():
-            return encoded_fraction(cell)
+            return number_text(cell)
         case str():
             return f"s{len(cell)}:{cell}"
         case bytes():
@@ -104,13 +105,13 @@ def encoded(cell: Cell) -> str:
         case date():
             return f"d{cell.isoformat()};"
         case tuple():
-            return f"[{len(cell)}:{''.join(map(encoded, cell))}"
-    items = (encoded(name) + encoded(cell[name]) for name in sorted(cell))
+            return f"[{len(cell)}:{''.join(map(cell_text, cell))}"
+    items = (cell_text(name) + cell_text(cell[name]) for name in sorted(cell))
     return f"{{{len(cell)}:{''.join(items)}"
 
 
-def encoded_fraction(number: float | Decimal) -> str:
-    """Text of a number that may have a fraction; equal numbers of different kinds have the same."""
+def number_text(number: float | Decimal) -> str:
+    """Return the text of a double or decimal; equal numbers of different kinds have the same text."""
     if number != number:
         return "rnan;"
     if abs(number) == float("inf"):
@@ -123,8 +124,8 @@ def encoded_fraction(number: float | Decimal) -> str:
 
 
 def key_id(cells: Iterable[Cell]) -> RowId:
-    """The row id of a group: its key as text; of a long one a prefix, which prunes, and 128 bits of hash."""
-    text = "".join(map(encoded, cells))
+    """Return the row id of a group: its key as text, or a prefix (for pruning) and a 128-bit hash of it."""
+    text = "".join(map(cell_text, cells))
     if len(text) <= READABLE_MAX:
         return f"g:{text}"
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=HASH_BYTES).hexdigest()
@@ -132,10 +133,10 @@ def key_id(cells: Iterable[Cell]) -> RowId:
 
 
 def row_key(types: Sequence[Type]) -> Callable[[Row], Hashable]:
-    """How rows with these types become keys."""
+    """Return a function that turns rows of these types into their keys."""
     loose = [place for place, kind in enumerate(types) if kind.kind not in PLAIN]
     if not loose:
-        return unchanged
+        return whole_row
     if any(types[place].kind is not Kind.FLOAT for place in loose):
         return lambda row: tuple(map(key, row))
 
@@ -148,22 +149,22 @@ def row_key(types: Sequence[Type]) -> Callable[[Row], Hashable]:
     return with_one_nan
 
 
-def row_exact(types: Sequence[Type]) -> Callable[[Row], Hashable]:
-    """How rows with these types become what no expression can tell apart; cells as texts, which is fast."""
+def row_exact_key(types: Sequence[Type]) -> Callable[[Row], Hashable]:
+    """Return a function that turns rows of these types into keys that are equal only for identical rows."""
     if all(kind.kind in PLAIN for kind in types):
-        return unchanged
+        return whole_row
     return repr
 
 
-def unchanged(row: Row) -> Hashable:
-    """The row."""
+def whole_row(row: Row) -> Hashable:
+    """Return the row itself, which is its own key."""
     return row
 
 
-def ordered(kind: Type) -> Callable[[Any], Any]:
-    """What non-NULL cells of a type are sorted by."""
+def sort_key(kind: Type) -> Callable[[Any], Any]:
+    """Return the sort key for non-NULL cells of a type."""
     if kind.kind is Kind.FLOAT:
         return lambda cell: (cell != cell, cell if cell == cell else 0.0)
     if kind.kind in PLAIN:
         return lambda cell: cell
-    return lambda cell: (type(cell).__name__, encoded(cell))
+    return lambda cell: (type(cell).__name__, cell_text(cell))

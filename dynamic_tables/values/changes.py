@@ -1,4 +1,4 @@
-"""Contents of tables and the changes between them, which differentiation makes and merging applies."""
+"""Contents of tables and the changes between them: differentiation computes changes, merging applies them."""
 
 import enum
 from collections.abc import Mapping
@@ -22,14 +22,14 @@ Cell: TypeAlias = (
     | None
 )
 Row: TypeAlias = tuple[Cell, ...]
-# What tells a row of a table from all its others, and stays its own from version to version ([D] 5.5).
+# The identity of a row, unique within its table and the same from version to version ([D] 5.5).
 RowId: TypeAlias = str
 # A bag of rows: equal rows have different ids.
 Contents: TypeAlias = Mapping[RowId, Row]
 
 
 class Action(enum.Enum):
-    """What a change does to a row ($ACTION)."""
+    """The action of a change on a row ($ACTION)."""
 
     DELETE = "DELETE"
     INSERT = "INSERT"
@@ -37,7 +37,7 @@ class Action(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One row that goes or comes; an update is a DELETE and an INSERT of one id ([D] 5.5).
+    """One row that is removed or added; an update is a DELETE and an INSERT with the same id ([D] 5.5).
 
     Attributes:
         row: The columns of the table, without id and action; of a DELETE, the row as it was.
@@ -48,5 +48,5 @@ class Change:
     row: Row
 
 
-# Deletions first. Of one id there is at most one change of each action.
+# The changes of one interval, deletions first; one id has at most one change of each action.
 Delta: TypeAlias = tuple[Change, ...]

@@ -8,17 +8,17 @@ from typing import Any
 from dynamic_tables.values.cells import key
 from dynamic_tables.values.changes import Cell
 from dynamic_tables.values.signatures import Resolver, Signature, Types
-from dynamic_tables.values.types import BOOLEAN, EXACT_NUMBERS, FLOAT, PLAIN, Kind, Type, common
+from dynamic_tables.values.types import BOOLEAN, EXACT_NUMBERS, FLOAT, PLAIN, Kind, Type, common_type
 from pruning.errors import InputError
 
 
 def float_equal(left: float, right: float) -> bool:
-    """NaN equals NaN."""
+    """Tell whether two floats are equal in SQL, where NaN equals NaN."""
     return left == right or (left != left and right != right)
 
 
 def float_less(left: float, right: float) -> bool:
-    """NaN is the greatest."""
+    """Tell whether a float is less than another in SQL, where NaN is the greatest."""
     return left < right or (left == left and right != right)
 
 
@@ -44,56 +44,56 @@ NESTED_TESTS: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def tests(kind: Kind) -> Mapping[str, Callable[[Any, Any], bool]]:
-    """The comparisons of a kind."""
+def comparisons_of(kind: Kind) -> Mapping[str, Callable[[Any, Any], bool]]:
+    """Return the comparison functions for values of a kind, by symbol."""
     if kind is Kind.FLOAT:
         return FLOAT_TESTS
     return PLAIN_TESTS if kind in PLAIN else NESTED_TESTS
 
 
-def compared(types: Types, wanted: Type) -> Types:
+def comparison_types(types: Types, wanted: Type) -> Types:
     """Return the types in which two cells are compared.
 
-    Exact numbers stay as they are: with the scale of the other one a number might have too many digits.
+    Exact numbers keep their own types: at the other one's scale a number could have too many digits.
     """
-    return types if all(one.kind in EXACT_NUMBERS for one in types) else (wanted, wanted)
+    return types if all(type_.kind in EXACT_NUMBERS for type_ in types) else (wanted, wanted)
 
 
-def comparison(symbol: str) -> Resolver:
-    """One comparison, of two cells brought to a common type."""
+def comparison_resolver(symbol: str) -> Resolver:
+    """Return the resolver of one comparison, which casts both cells to their common type."""
 
     def resolve(types: Types) -> Signature:
-        wanted = common(*types)
-        apply = tests(wanted.kind).get(symbol)
+        wanted = common_type(*types)
+        apply = comparisons_of(wanted.kind).get(symbol)
         if apply is None:
             raise InputError(f"{wanted} has no order: cast it before comparing by {symbol}")
-        return Signature(BOOLEAN, compared(types, wanted), apply)
+        return Signature(BOOLEAN, comparison_types(types, wanted), apply)
 
     return resolve
 
 
 def null_safe_equal(types: Types) -> Signature:
-    """IS NOT DISTINCT FROM."""
-    arguments = compared(types, common(*types))
+    """Resolve IS NOT DISTINCT FROM."""
+    arguments = comparison_types(types, common_type(*types))
     return Signature(BOOLEAN, arguments, lambda left, right: key(left) == key(right), null_aware=True)
 
 
 def is_null(types: Types) -> Signature:
-    """IS NULL."""
+    """Resolve IS NULL."""
     return Signature(BOOLEAN, types, lambda cell: cell is None, null_aware=True)
 
 
 def negation(types: Types) -> Signature:
-    """NOT; of NULL it is NULL."""
+    """Resolve NOT, which is NULL of NULL."""
     return Signature(BOOLEAN, (BOOLEAN,), operator.not_)
 
 
-def extreme(symbol: str) -> Resolver:
-    """GREATEST and LEAST; NULL if any argument is."""
+def extreme_resolver(symbol: str) -> Resolver:
+    """Return the resolver of GREATEST or LEAST; the result is NULL if any argument is."""
 
     def resolve(types: Types) -> Signature:
-        wanted = reduce(common, types)
-        better = tests(wanted.kind).get(symbol)
+        wanted = reduce(common_type, types)
+        better = comparisons_of(wanted.kind).get(symbol)
         if better is None:
             raise InputError(f"{wanted} has no order: cast it first")
         return Signature(wanted, (wanted,) * len(types), lambda *cells: best(cells, better))
@@ -102,21 +102,21 @@ def extreme(symbol: str) -> Resolver:
 
 
 def best(cells: tuple[Cell, ...], better: Callable[[Any, Any], bool]) -> Cell:
-    """The first cell that no other is better than."""
+    """Return the first cell that no other cell is better than."""
     return reduce(lambda kept, cell: cell if better(cell, kept) else kept, cells)
 
 
 def is_nan(types: Types) -> Signature:
-    """Whether a float is NaN."""
+    """Resolve IS_NAN, which tells whether a float is NaN."""
     return Signature(BOOLEAN, (FLOAT,), lambda cell: cell != cell)
 
 
 COMPARISONS: Mapping[str, Resolver] = {
-    **{symbol: comparison(symbol) for symbol in PLAIN_TESTS},
+    **{symbol: comparison_resolver(symbol) for symbol in PLAIN_TESTS},
     "is_not_distinct": null_safe_equal,
     "is_null": is_null,
     "not": negation,
-    "greatest": extreme(">"),
-    "least": extreme("<"),
+    "greatest": extreme_resolver(">"),
+    "least": extreme_resolver("<"),
     "is_nan": is_nan,
 }

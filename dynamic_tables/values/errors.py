@@ -1,13 +1,13 @@
-"""What can be wrong with a definition, and what can go wrong while its query runs."""
+"""Errors: definitions that cannot be maintained, and failures while a query runs."""
 
 from pruning.errors import InputError
 
 
 class Refused(InputError):
-    """A definition that a mode, or every mode, cannot maintain.
+    """A definition that cannot be maintained, by the requested refresh mode or by any.
 
     Attributes:
-        construct: What in the definition is refused, as a user names it (R-DVS-22).
+        construct: The part of the definition that is refused, in a user's words (R-DVS-22).
     """
 
     def __init__(self, construct: str, reason: str) -> None:
@@ -16,7 +16,7 @@ class Refused(InputError):
 
 
 class UserError(Exception):
-    """A fault of the data or the query, not of the system: the refresh fails (R-DVS-33)."""
+    """An error of the data or the query, not of the system: the refresh fails (R-DVS-33)."""
 
 
 class DivisionByZero(UserError):
@@ -32,8 +32,8 @@ class CastFailed(UserError):
 
 
 class DuplicateRowId(AssertionError):
-    """Two rows of one result have the same row id: a fault of ours, never of the data (R-DVS-92)."""
+    """Two rows of one result have the same row id: a defect of the code, never of the data (R-DVS-92)."""
 
 
 class DerivativeLeft(AssertionError):
-    """A derivative was left after differentiation: a fault of ours (R-DVS-93)."""
+    """A derivative was left after differentiation: a defect of the code (R-DVS-93)."""

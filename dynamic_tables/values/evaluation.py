@@ -1,4 +1,4 @@
-"""Expressions made into functions of a row, once for each query."""
+"""Compilation of expressions into functions of a row, once for each query."""
 
 from collections.abc import Callable, Sequence
 from operator import itemgetter
@@ -14,8 +14,8 @@ from dynamic_tables.values.types import Kind
 Evaluator: TypeAlias = Callable[[Row], Any]
 
 
-def compiled(expression: Expression) -> Evaluator:
-    """A function that gives the value of an expression for a row."""
+def compile_expression(expression: Expression) -> Evaluator:
+    """Return a function that computes an expression for a row."""
     match expression:
         case Column():
             return itemgetter(expression.index)
@@ -24,19 +24,21 @@ def compiled(expression: Expression) -> Evaluator:
             return lambda row: value
         case Call():
             if expression.function in CONNECTIVES:
-                return CONNECTIVES[expression.function]([compiled(part) for part in expression.arguments])
-            return compiled_call(expression)
+                return CONNECTIVES[expression.function](
+                    [compile_expression(part) for part in expression.arguments]
+                )
+            return compile_call(expression)
         case Case():
-            return compiled_case(expression)
+            return compile_case(expression)
         case Cast():
-            return compiled_cast(expression)
+            return compile_cast(expression)
 
 
-def compiled_call(expression: Call) -> Evaluator:
-    """A function of computed arguments; one that does not know NULL gives NULL for it."""
+def compile_call(expression: Call) -> Evaluator:
+    """Compile a function call; a function that is not aware of NULL gives NULL for a NULL argument."""
     signature = FUNCTIONS[expression.function](tuple(part.type for part in expression.arguments))
     apply = signature.apply
-    arguments = [compiled(part) for part in expression.arguments]
+    arguments = [compile_expression(part) for part in expression.arguments]
     if signature.null_aware:
         return lambda row: apply(*[argument(row) for argument in arguments])
     if len(arguments) == 1:
@@ -52,7 +54,7 @@ def compiled_call(expression: Call) -> Evaluator:
 
 
 def strict_of_one(apply: Callable[[Any], Cell], argument: Evaluator) -> Evaluator:
-    """A function of one cell, or NULL."""
+    """Return an evaluator that applies a function to one cell and gives NULL for NULL."""
 
     def run(row: Row) -> Cell:
         cell = argument(row)
@@ -62,20 +64,20 @@ def strict_of_one(apply: Callable[[Any], Cell], argument: Evaluator) -> Evaluato
 
 
 def strict_of_two(apply: Callable[[Any, Any], Cell], left: Evaluator, right: Evaluator) -> Evaluator:
-    """A function of two cells, or NULL."""
+    """Return an evaluator that applies a function to two cells and gives NULL if either is NULL."""
 
     def run(row: Row) -> Cell:
-        one = left(row)
-        if one is None:
+        left_cell = left(row)
+        if left_cell is None:
             return None
         other = right(row)
-        return None if other is None else apply(one, other)
+        return None if other is None else apply(left_cell, other)
 
     return run
 
 
 def conjunction(arguments: Sequence[Evaluator]) -> Evaluator:
-    """AND: FALSE wins over NULL; what follows a FALSE is not computed."""
+    """Return an evaluator of AND: FALSE wins over NULL; arguments after a FALSE are not computed."""
 
     def run(row: Row) -> Cell:
         value: bool | None = True
@@ -91,7 +93,7 @@ def conjunction(arguments: Sequence[Evaluator]) -> Evaluator:
 
 
 def disjunction(arguments: Sequence[Evaluator]) -> Evaluator:
-    """OR: TRUE wins over NULL; what follows a TRUE is not computed."""
+    """Return an evaluator of OR: TRUE wins over NULL; arguments after a TRUE are not computed."""
 
     def run(row: Row) -> Cell:
         value: bool | None = False
@@ -106,8 +108,8 @@ def disjunction(arguments: Sequence[Evaluator]) -> Evaluator:
     return run
 
 
-def first_present(arguments: Sequence[Evaluator]) -> Evaluator:
-    """COALESCE: what follows the first cell that is not NULL is not computed."""
+def coalesce(arguments: Sequence[Evaluator]) -> Evaluator:
+    """Return an evaluator of COALESCE: arguments after the first that is not NULL are not computed."""
 
     def run(row: Row) -> Cell:
         for argument in arguments:
@@ -122,14 +124,14 @@ def first_present(arguments: Sequence[Evaluator]) -> Evaluator:
 CONNECTIVES: dict[str, Callable[[Sequence[Evaluator]], Evaluator]] = {
     "and": conjunction,
     "or": disjunction,
-    "coalesce": first_present,
+    "coalesce": coalesce,
 }
 
 
-def compiled_case(expression: Case) -> Evaluator:
-    """A CASE."""
-    branches = [(compiled(when), compiled(then)) for when, then in expression.branches]
-    otherwise = compiled(expression.otherwise)
+def compile_case(expression: Case) -> Evaluator:
+    """Compile a CASE."""
+    branches = [(compile_expression(when), compile_expression(then)) for when, then in expression.branches]
+    otherwise = compile_expression(expression.otherwise)
 
     def run(row: Row) -> Any:
         for when, then in branches:
@@ -140,13 +142,13 @@ def compiled_case(expression: Case) -> Evaluator:
     return run
 
 
-def compiled_cast(expression: Cast) -> Evaluator:
-    """A CAST, or a TRY_CAST."""
-    operand, wanted = compiled(expression.operand), expression.type
-    given = expression.operand.type
-    if given.kind is Kind.DECIMAL and wanted.kind is Kind.TEXT:
-        # All digits of the scale, however the number was computed.
-        return lambda row: cast(cast(operand(row), given), wanted)
+def compile_cast(expression: Cast) -> Evaluator:
+    """Compile a CAST or a TRY_CAST."""
+    operand, wanted = compile_expression(expression.operand), expression.type
+    source_type = expression.operand.type
+    if source_type.kind is Kind.DECIMAL and wanted.kind is Kind.TEXT:
+        # Cast to the decimal type first, so that the text has all digits of the scale.
+        return lambda row: cast(cast(operand(row), source_type), wanted)
     if not expression.lenient:
         return lambda row: cast(operand(row), wanted)
 
@@ -160,23 +162,23 @@ def compiled_cast(expression: Cast) -> Evaluator:
     return run
 
 
-def compiled_row(expressions: Sequence[Expression]) -> Callable[[Row], Row]:
-    """A function that gives the values of several expressions as one row."""
+def compile_row(expressions: Sequence[Expression]) -> Callable[[Row], Row]:
+    """Return a function that computes several expressions for a row and gives their values as a row."""
     if all(isinstance(expression, Column) for expression in expressions):
         places = [expression.index for expression in expressions if isinstance(expression, Column)]
-        return picking(places)
-    evaluators = [compiled(expression) for expression in expressions]
+        return cell_picker(places)
+    evaluators = [compile_expression(expression) for expression in expressions]
     if len(evaluators) == 1:
         (only,) = evaluators
         return lambda row: (only(row),)
     if len(evaluators) == 2:
-        one, other = evaluators
-        return lambda row: (one(row), other(row))
+        first, second = evaluators
+        return lambda row: (first(row), second(row))
     return lambda row: tuple([evaluator(row) for evaluator in evaluators])
 
 
-def picking(places: Sequence[int]) -> Callable[[Row], Row]:
-    """A function that gives the cells at these places."""
+def cell_picker(places: Sequence[int]) -> Callable[[Row], Row]:
+    """Return a function that gives the cells of a row at these positions."""
     if not places:
         return lambda row: ()
     if len(places) == 1:

@@ -1,4 +1,4 @@
-"""Expressions over the columns of one row, bound by position; `evaluation` runs them."""
+"""Expressions over the columns of one row, which they address by position; `evaluation` compiles them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from dynamic_tables.values.types import Type
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """The column at a position of the row."""
+    """A reference to the column at a position of the row."""
 
     index: int
     type: Type
@@ -18,7 +18,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """The same value in each row."""
+    """A constant."""
 
     value: Cell
     type: Type
@@ -26,7 +26,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function of `functions`, an operator of SQL among them, of its arguments."""
+    """A call of a function or operator that `functions` lists."""
 
     function: str
     arguments: tuple["Expression", ...]
@@ -35,7 +35,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The value of the first branch whose condition is TRUE; no other value is computed."""
+    """A CASE: the value of the first branch whose condition is TRUE; no other value is computed."""
 
     branches: tuple[tuple["Expression", "Expression"], ...]
     otherwise: "Expression"
@@ -44,10 +44,10 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """A value in another type.
+    """A cast of a value to another type.
 
     Attributes:
-        lenient: Whether a value without counterpart becomes NULL (TRY_CAST) instead of an error.
+        lenient: True for TRY_CAST: a value without counterpart becomes NULL instead of an error.
     """
 
     operand: "Expression"
@@ -59,7 +59,7 @@ Expression: TypeAlias = Column | Literal | Call | Case | Cast
 
 
 def parts(expression: Expression) -> tuple[Expression, ...]:
-    """The expressions that one is directly made of."""
+    """Return the direct operands of an expression."""
     match expression:
         case Call():
             return expression.arguments
@@ -71,21 +71,21 @@ def parts(expression: Expression) -> tuple[Expression, ...]:
     return ()
 
 
-def walk(expression: Expression) -> Iterator[Expression]:
-    """An expression and all that it is made of."""
+def subexpressions(expression: Expression) -> Iterator[Expression]:
+    """Yield an expression and all expressions inside it."""
     yield expression
     for part in parts(expression):
-        yield from walk(part)
+        yield from subexpressions(part)
 
 
 def columns_of(*expressions: Expression) -> frozenset[int]:
-    """The positions that expressions read."""
-    found = (part for expression in expressions for part in walk(expression))
-    return frozenset(part.index for part in found if isinstance(part, Column))
+    """Return the positions of the columns that expressions read."""
+    nodes = (part for expression in expressions for part in subexpressions(expression))
+    return frozenset(part.index for part in nodes if isinstance(part, Column))
 
 
 def with_parts(expression: Expression, made_of: tuple[Expression, ...]) -> Expression:
-    """The same expression made of others, as many as `parts` gives."""
+    """Return the expression with its operands replaced, in the order of `parts`."""
     match expression:
         case Call():
             return replace(expression, arguments=made_of)
@@ -97,8 +97,8 @@ def with_parts(expression: Expression, made_of: tuple[Expression, ...]) -> Expre
     return expression
 
 
-def moved(expression: Expression, places: Mapping[int, int]) -> Expression:
-    """An expression over rows whose columns stand at other positions: `places` has old to new."""
+def remap_columns(expression: Expression, places: Mapping[int, int]) -> Expression:
+    """Return the expression for rows whose columns moved: `places` maps old positions to new ones."""
     if isinstance(expression, Column):
         return replace(expression, index=places[expression.index])
-    return with_parts(expression, tuple(moved(part, places) for part in parts(expression)))
+    return with_parts(expression, tuple(remap_columns(part, places) for part in parts(expression)))

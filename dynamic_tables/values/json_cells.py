@@ -1,4 +1,4 @@
-"""JSON text as cells: lists become tuples, and numbers stay what they are."""
+"""JSON text as cells: lists become tuples; numbers stay as written."""
 
 import json
 import math
@@ -9,24 +9,24 @@ from dynamic_tables.values.changes import Cell
 from dynamic_tables.values.errors import CastFailed
 
 
-def parsed_json(text: str) -> Cell:
-    """The value that a text of JSON holds.
+def parse_json(text: str) -> Cell:
+    """Parse JSON text into a cell.
 
     Raises:
-        CastFailed: It is no JSON.
+        CastFailed: The text is not JSON.
     """
     try:
-        return frozen(json.loads(text))
+        return to_cell(json.loads(text))
     except ValueError:
         raise CastFailed(f"{text!r} is no JSON") from None
 
 
-def frozen(value: Any) -> Cell:
-    """A value of Python's reader as a cell."""
+def to_cell(value: Any) -> Cell:
+    """Convert a value of Python's JSON parser to a cell."""
     if isinstance(value, list):
-        return tuple(map(frozen, value))
+        return tuple(map(to_cell, value))
     if isinstance(value, dict):
-        return {name: frozen(part) for name, part in value.items()}
+        return {name: to_cell(part) for name, part in value.items()}
     if isinstance(value, float) and math.isnan(value):
         return NAN
     scalar: Cell = value  # text, number, boolean or NULL, as JSON has them

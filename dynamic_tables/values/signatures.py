@@ -1,4 +1,4 @@
-"""What a function takes and gives, by the types of its arguments."""
+"""Signatures of functions: the types they take and give."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,11 +13,11 @@ Types: TypeAlias = tuple[Type, ...]
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A function for arguments of certain types.
+    """A function resolved for arguments of certain types.
 
     Attributes:
-        arguments: What the arguments are cast to first.
-        apply: Of cells of these types; of none that is NULL, unless `null_aware`.
+        arguments: The types to which the arguments are cast first.
+        apply: The computation on cells of these types; it gets no NULL unless `null_aware`.
     """
 
     result: Type
@@ -29,8 +29,8 @@ class Signature:
 Resolver: TypeAlias = Callable[[Types], Signature]
 
 
-def fixed(result: Type, *arguments: Type, apply: Callable[..., Cell], optional: int = 0) -> Resolver:
-    """A function whose arguments have fixed types; so many of the last may be left out."""
+def fixed_types(result: Type, *arguments: Type, apply: Callable[..., Cell], optional: int = 0) -> Resolver:
+    """Return the resolver of a function of fixed argument types; the last `optional` may be left out."""
 
     def resolve(types: Types) -> Signature:
         if not len(arguments) - optional <= len(types) <= len(arguments):
@@ -40,8 +40,8 @@ def fixed(result: Type, *arguments: Type, apply: Callable[..., Cell], optional: 
     return resolve
 
 
-def first(apply: Callable[[Any], Cell], *, result: Type | None = None) -> Resolver:
-    """A function of one argument that takes what it is given, and gives that type or another."""
+def one_argument(apply: Callable[[Any], Cell], *, result: Type | None = None) -> Resolver:
+    """Return the resolver of a function of one argument of any type; `result` defaults to that type."""
 
     def resolve(types: Types) -> Signature:
         if len(types) != 1:

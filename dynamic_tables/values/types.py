@@ -1,4 +1,4 @@
-"""Types of columns, and which type holds the values of two others."""
+"""Types of columns, and the common type of two types."""
 
 import enum
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from pruning.errors import InputError
 
 
 class Kind(enum.Enum):
-    """What sort of values a column has."""
+    """The sort of values that a column has."""
 
-    NULL = "NULL"  # of the literal NULL alone
+    NULL = "NULL"  # only of the literal NULL
     BOOLEAN = "BOOLEAN"
     INTEGER = "INTEGER"
     DECIMAL = "DECIMAL"
@@ -19,7 +19,7 @@ class Kind(enum.Enum):
     BINARY = "BINARY"
     DATE = "DATE"
     TIMESTAMP = "TIMESTAMP"
-    INTERVAL = "INTERVAL"  # a length of time, as microseconds
+    INTERVAL = "INTERVAL"  # a length of time, in microseconds
     ARRAY = "ARRAY"
     OBJECT = "OBJECT"
     VARIANT = "VARIANT"
@@ -27,7 +27,7 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A kind; of decimals also the number of digits behind the point."""
+    """A type of cells: a kind and, for decimals, the number of digits behind the point."""
 
     kind: Kind
     scale: int = 0
@@ -57,31 +57,31 @@ ARRAY = Type(Kind.ARRAY)
 OBJECT = Type(Kind.OBJECT)
 VARIANT = Type(Kind.VARIANT)
 
-# The digits of an exact number, and how many of them may stand behind the point.
+# The most digits of an exact number, and the most of them that may stand behind the point.
 DIGITS_MAX = 38
 SCALE_MAX = DIGITS_MAX - 1
 NUMBERS = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT})
 EXACT_NUMBERS = frozenset({Kind.INTEGER, Kind.DECIMAL})
-# Kinds whose values Python's own equality tells apart exactly as SQL does, and which hash.
+# Kinds whose values are hashable and compare in Python exactly as in SQL.
 PLAIN = frozenset(Kind) - {Kind.FLOAT, Kind.ARRAY, Kind.OBJECT, Kind.VARIANT}
 
 
 def decimal(scale: int) -> Type:
-    """Decimals with this many digits behind the point."""
+    """Return the type of decimals with this many digits behind the point."""
     return Type(Kind.DECIMAL, scale)
 
 
 def fits(value: int | Decimal, kind: Type) -> bool:
-    """Return whether an exact number has no more digits than its type."""
+    """Tell whether an exact number has no more digits than its type allows."""
     limit: int = 10 ** (DIGITS_MAX - kind.scale)
     return -limit < value < limit
 
 
-def common(left: Type, right: Type) -> Type:
-    """The type that holds the values of both.
+def common_type(left: Type, right: Type) -> Type:
+    """Return the type that can hold the values of both types.
 
     Raises:
-        InputError: There is none; a cast has to say what is meant.
+        InputError: There is no such type; a cast has to choose one.
     """
     if left == right or right.kind is Kind.NULL:
         return left

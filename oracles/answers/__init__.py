@@ -1,1 +1,1 @@
-"""Answers of whole queries, from rows in memory, and how two answers compare."""
+"""Answers of whole queries, computed from rows in memory, and the comparison of answers."""

@@ -1,4 +1,4 @@
-"""An engine's answer beside a whole one that skipped nothing: whether they contradict each other.
+"""Contradictions between an engine's answer and an answer that was computed without skipping anything.
 
 Shares   the Question type; no rule, no statistic.
 Trusts   the whole answer: the engine's own about tables in its memory, or the reference's.
@@ -19,8 +19,8 @@ Rows: TypeAlias = Sequence[Sequence[Json]]
 _ROWS_SHOWN = 3
 
 
-class Verdict(enum.Enum):
-    """What is wrong with an answer; the value is how a finding is called."""
+class Discrepancy(enum.Enum):
+    """The way in which an answer is wrong; the value is its name in a finding."""
 
     LOST = "rows lost"
     ADDED = "rows added"
@@ -29,7 +29,7 @@ class Verdict(enum.Enum):
 
 
 class Oracle(enum.Enum):
-    """What an answer is compared with; the value is how it is called."""
+    """The source of the answer that is believed; the value is its name in a finding."""
 
     ITSELF = "itself"
     REFERENCE = "the reference"
@@ -37,73 +37,74 @@ class Oracle(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """What is wrong with an answer, how it shows, in one sentence, and who says so."""
+    """A wrong answer: the kind of error, a sentence that shows it, and the oracle that contradicts it."""
 
-    verdict: Verdict
+    verdict: Discrepancy
     difference: str
     oracle: Oracle = Oracle.ITSELF
 
 
-def unlimited(question: Question) -> Question:
-    """The question whose whole answer tells which answers of `question` are right."""
+def without_limit(question: Question) -> Question:
+    """Return the question without LIMIT and OFFSET; its answer tells which answers are right."""
     return replace(question, limit=None, offset=0)
 
 
-def is_open(question: Question) -> bool:
-    """Whether several answers are right."""
+def has_several_answers(question: Question) -> bool:
+    """Tell whether several answers are right."""
     return question.limit is not None or question.offset > 0
 
 
-def contradiction(question: Question, found: Rows, everything: Rows) -> Contradiction | None:
-    """Compare an answer with the whole answer that skipped nothing.
+def find_contradiction(question: Question, answer: Rows, whole_answer: Rows) -> Contradiction | None:
+    """Compare an answer with the whole answer that skipped nothing; None if it is right.
 
     Args:
-        found: The answer to `question`.
-        everything: The answer to `unlimited(question)`, in the order that it asks for.
+        answer: The answer to `question`.
+        whole_answer: The answer to `without_limit(question)`, in the order that the question asks for.
     """
-    if found == everything and not is_open(question):
+    if answer == whole_answer and not has_several_answers(question):
         return None
     if question.order:
-        return _out_of_order(question, found, everything)
-    extra = _bag(found) - _bag(everything)
-    expected = _size(question, len(everything))
-    missing = Counter() if is_open(question) else _bag(everything) - _bag(found)
-    if not extra and not missing and len(found) == expected:
+        return _out_of_order(question, answer, whole_answer)
+    extra = _bag(answer) - _bag(whole_answer)
+    expected = _expected_count(question, len(whole_answer))
+    missing = Counter() if has_several_answers(question) else _bag(whole_answer) - _bag(answer)
+    if not extra and not missing and len(answer) == expected:
         return None
-    difference = (
-        f"{len(found)} rows instead of {expected}{_shown(', missing', missing)}{_shown(', extra', extra)}"
-    )
-    return Contradiction(_verdict(question, len(found) < expected or bool(missing), bool(extra)), difference)
+    examples = _example_rows(", missing", missing) + _example_rows(", extra", extra)
+    difference = f"{len(answer)} rows instead of {expected}{examples}"
+    return Contradiction(_verdict(question, len(answer) < expected or bool(missing), bool(extra)), difference)
 
 
-def _out_of_order(question: Question, found: Rows, everything: Rows) -> Contradiction | None:
-    """The keys must be those of the whole order; where keys are equal, any of their rows will do."""
+def _out_of_order(question: Question, answer: Rows, whole_answer: Rows) -> Contradiction | None:
+    """Compare an ordered answer: its keys are determined, but not the rows that share a key."""
     end = None if question.limit is None else question.offset + question.limit
-    expected = everything[question.offset : end]
+    expected = whole_answer[question.offset : end]
     names = [key.by.name for key in question.order if hasattr(key.by, "name")]
     positions = [question.select.index(name) for name in names]
 
     def keys(rows: Rows) -> list[Any]:
         return [[_comparable(row[position]) for position in positions] for row in rows]
 
-    extra = _bag(found) - _bag(everything)
-    if keys(found) == keys(expected) and not extra:
+    extra = _bag(answer) - _bag(whole_answer)
+    if keys(answer) == keys(expected) and not extra:
         return None
-    missing = _bag(expected) - _bag(found)
-    difference = f"{len(found)} rows instead of {len(expected)}{_shown(', for example', missing)} not found"
+    missing = _bag(expected) - _bag(answer)
+    difference = (
+        f"{len(answer)} rows instead of {len(expected)}{_example_rows(', for example', missing)} not found"
+    )
     return Contradiction(
-        _verdict(question, bool(missing) or len(found) < len(expected), bool(extra)), difference
+        _verdict(question, bool(missing) or len(answer) < len(expected), bool(extra)), difference
     )
 
 
-def _verdict(question: Question, lost: bool, added: bool) -> Verdict:
+def _verdict(question: Question, lost: bool, added: bool) -> Discrepancy:
     plain = question.area == "filter" and question.source.where is None
     if plain and lost and added:
-        return Verdict.CHANGED
-    return Verdict.LOST if lost else Verdict.ADDED
+        return Discrepancy.CHANGED
+    return Discrepancy.LOST if lost else Discrepancy.ADDED
 
 
-def _size(question: Question, rows: int) -> int:
+def _expected_count(question: Question, rows: int) -> int:
     left = max(0, rows - question.offset)
     return left if question.limit is None else min(left, question.limit)
 
@@ -113,10 +114,10 @@ def _bag(rows: Rows) -> Counter[Any]:
 
 
 def _comparable(cell: Json) -> Any:
-    """A cell that can be a key."""
+    """Return a hashable form of a cell."""
     return repr(cell) if isinstance(cell, list | dict) else cell
 
 
-def _shown(label: str, rows: Counter[Any]) -> str:
+def _example_rows(label: str, rows: Counter[Any]) -> str:
     some = ", ".join(str(row) for row in list(rows)[:_ROWS_SHOWN])
     return f"{label} {some}" if some else ""

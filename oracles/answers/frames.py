@@ -1,9 +1,9 @@
-"""Generated tables as Spark DataFrames, value for value, and the session settings of an oracle.
+"""Generated tables as Spark DataFrames, value for value, and the session settings of the oracles.
 
-Rows travel as an Arrow stream beside an explicit schema, which is one route for Spark 3.5 and 4
-(`createDataFrame` takes Arrow tables from 4.0 on only, and then moves `timestamp_ntz` values by
-the session's time zone). Spark keeps small streams as a `LocalRelation`: rows in memory, nothing
-to prune by.
+Rows are passed as an Arrow stream with an explicit schema, which works with Spark 3.5 and 4
+(`createDataFrame` takes Arrow tables only from 4.0 on, and then moves `timestamp_ntz` values by the
+session's time zone). Spark keeps small streams as a `LocalRelation`: rows in memory, without anything to
+prune by.
 """
 
 import json
@@ -18,13 +18,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pruning.expressions.types import Kind, Type
 from strategies.base.tables import Table, to_arrow
 
-ROW_ORDINAL = "skipproof row ordinal"  # no generated column is called so
+ROW_ORDINAL = "skipproof row ordinal"  # a name that no generated column has
 
-# Names of types in the JSON of a schema, where they are not those of SQL.
+# The names of types in a schema's JSON where they differ from those in SQL.
 _JSON_NAMES = {Kind.BYTE: "byte", Kind.SHORT: "short", Kind.INTEGER: "integer", Kind.LONG: "long"}
 
-# Small queries are faster without code generation, adaptive execution and more than one partition;
-# whatever the session was told about pushdown, an oracle wants none.
+# Small queries are faster without code generation, adaptive execution and more than one partition.
+# An oracle wants no pushdown, whatever the session's settings say.
 _SETTINGS = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.adaptive.enabled": "false",
@@ -39,11 +39,10 @@ _SETTINGS = {
 
 @contextmanager
 def session(spark: SparkSession, *, zone: str = "UTC", ansi: bool = True) -> Iterator[SparkSession]:
-    """Settings under which an oracle runs; on leaving, the session is as it was before.
+    """Run a `with` block under an oracle's settings, and restore the session's settings after it.
 
-    Args:
-        zone: The session's time zone, which casts between date and timestamp depend on.
-        ansi: Whether overflow raises.
+    zone: The session's time zone, on which casts between date and timestamp depend.
+    ansi: True if overflow raises an error.
     """
     wanted = _SETTINGS | {"spark.sql.session.timeZone": zone, "spark.sql.ansi.enabled": str(ansi).lower()}
     with settings(spark, wanted):
@@ -52,7 +51,7 @@ def session(spark: SparkSession, *, zone: str = "UTC", ansi: bool = True) -> Ite
 
 @contextmanager
 def settings(spark: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
-    """Session settings for the time of a `with` block; those unset before are unset again."""
+    """Run a `with` block under these settings; settings that were unset before are unset again."""
     before = {key: spark.conf.get(key, None) for key in wanted}
     try:
         for key, value in wanted.items():
@@ -67,7 +66,7 @@ def settings(spark: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
 
 
 def rows_frame(spark: SparkSession, table: Table) -> DataFrame:
-    """The table's rows in memory, with their ordinal in `table.rows` as a last column."""
+    """Return the table's rows as a DataFrame in memory, with their ordinals as a last column."""
     arrow = to_arrow(table.columns, table.rows)
     arrow = arrow.append_column(ROW_ORDINAL, pa.array(range(len(table.rows)), pa.int32()))
     types = {column.name: column.type for column in table.columns} | {ROW_ORDINAL: Type(Kind.INTEGER)}
@@ -75,7 +74,7 @@ def rows_frame(spark: SparkSession, table: Table) -> DataFrame:
 
 
 def arrow_frame(spark: SparkSession, arrow: pa.Table, types: Mapping[str, Type]) -> DataFrame:
-    """An Arrow table as a DataFrame whose columns have the given types, nullable all of them."""
+    """Return an Arrow table as a DataFrame whose columns have these types and are nullable."""
     utilities = spark.sparkContext._jvm.org.apache.spark.sql.api.python.PythonSQLUtils
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "rows.arrow"
@@ -87,7 +86,7 @@ def arrow_frame(spark: SparkSession, arrow: pa.Table, types: Mapping[str, Type])
 
 
 def schema_json(types: Mapping[str, Type]) -> str:
-    """Spark's JSON of a schema."""
+    """Return the JSON in which Spark writes a schema."""
     fields = [
         {"name": name, "type": _JSON_NAMES.get(type_.kind, type_.sql), "nullable": True, "metadata": {}}
         for name, type_ in types.items()

@@ -1,6 +1,6 @@
-"""Bags of rows: whether two answers hold the same rows equally often, in any order.
+"""Bags of rows, and whether two answers hold the same rows equally often, in any order.
 
-Values are equal where GROUP BY and EXCEPT ALL hold them equal: every NaN is one value, and -0.0
+Values are equal where GROUP BY and EXCEPT ALL treat them as equal: every NaN is one value, and -0.0
 is 0.0.
 
 Shares   nothing with the pruning.
@@ -24,13 +24,13 @@ from strategies.base.tables import Row
 
 Bag: TypeAlias = Counter[tuple[object, ...]]
 
-_NAN = "NaN"  # equal to itself, unlike the number
+_NAN = "NaN"  # equal to itself, unlike the number NaN
 _ROWS_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """How many rows there are, and the sum of their 64-bit hashes."""
+    """The number of rows of a bag, and the sum of their 64-bit hashes."""
 
     row_count: int
     hash_sum: int
@@ -38,7 +38,7 @@ class Fingerprint:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Why two answers differ: a few rows that one has more often than the other, as Spark shows them."""
+    """A few rows that one answer has more often than the other, as Spark shows them."""
 
     missing: tuple[str, ...]
     extra: tuple[str, ...]
@@ -48,48 +48,51 @@ class Difference:
 
 
 def bag(rows: Iterable[Row]) -> Bag:
-    """How often each row occurs."""
-    return Counter(tuple(_canonical(cell) for cell in row) for row in rows)
+    """Return how often each row occurs."""
+    return Counter(tuple(_canonical_cell(cell) for cell in row) for row in rows)
 
 
 def fingerprint(frame: DataFrame) -> Fingerprint:
-    """A bag's fingerprint, in one pass and one aggregation; cheap at any size.
+    """Return a bag's fingerprint, computed by one aggregation in one pass; cheap at any size.
 
     Raises:
-        ValueError: a column is a map, or holds one, which Spark neither hashes nor compares.
+        ValueError: A column is a map, or holds one: Spark neither hashes nor compares maps.
     """
-    numbered = _numbered(frame)
+    numbered = _with_numbered_columns(frame)
     row = numbered.agg(F.count(F.lit(1)), F.sum(_row_hash(numbered).cast("decimal(20,0)"))).collect()[0]
     return Fingerprint(int(row[0]), int(row[1] or 0))
 
 
-def difference(actual: DataFrame, expected: DataFrame, *, exact: bool = False) -> Difference | None:
-    """How two DataFrames differ as bags; None where they do not.
+def bag_difference(actual: DataFrame, expected: DataFrame, *, exact: bool = False) -> Difference | None:
+    """Return the difference of two DataFrames as bags; None if they are equal.
 
     Args:
-        exact: Compare the rows themselves instead of fingerprints: two shuffles of both sides.
-    Raises:
-        ValueError: the columns' types differ, or one is a map.
+        exact: Compare the rows themselves instead of fingerprints, which shuffles both sides twice.
+        Raises:
+            ValueError: The columns' types differ, or one is a map.
     """
     types = [[type_ for _, type_ in frame.dtypes] for frame in (actual, expected)]
     if types[0] != types[1]:
         raise ValueError(f"answers of types {types[0]} and {types[1]} cannot be compared; select the same")
     if not exact and fingerprint(actual) == fingerprint(expected):
         return None
-    one, other = _numbered(actual), _numbered(expected)
-    found = Difference(missing=_some_rows(other.exceptAll(one)), extra=_some_rows(one.exceptAll(other)))
-    return found if found.missing or found.extra or not exact else None
+    actual_rows, expected_rows = _with_numbered_columns(actual), _with_numbered_columns(expected)
+    bags = Difference(
+        missing=_some_rows(expected_rows.exceptAll(actual_rows)),
+        extra=_some_rows(actual_rows.exceptAll(expected_rows)),
+    )
+    return bags if bags.missing or bags.extra or not exact else None
 
 
-def _canonical(cell: object) -> object:
-    # The type is part of the value: Python finds True, 1 and 1.0 equal.
+def _canonical_cell(cell: object) -> object:
+    # The type is part of the key, because Python treats True, 1 and 1.0 as equal.
     if isinstance(cell, float):
         return (float, _NAN if math.isnan(cell) else cell + 0.0)
     return (type(cell), cell)
 
 
-def _numbered(frame: DataFrame) -> DataFrame:
-    """The frame with columns named by position: answers of joins may repeat a name."""
+def _with_numbered_columns(frame: DataFrame) -> DataFrame:
+    """Return the frame with columns named by position, since the answer of a join may repeat a name."""
     for name, type_ in frame.dtypes:
         if "map<" in type_:
             raise ValueError(f"column {name} is a {type_}, which Spark cannot compare; select its entries")
@@ -97,7 +100,7 @@ def _numbered(frame: DataFrame) -> DataFrame:
 
 
 def _row_hash(frame: DataFrame) -> Column:
-    # Spark's hash passes over NULLs, so that (1, NULL) and (NULL, 1) would hash alike.
+    # Spark's hash ignores NULLs, so that (1, NULL) and (NULL, 1) would have the same hash.
     flags = [F.col(name).isNull() for name in frame.columns]
     return F.xxhash64(F.lit(len(flags)), *flags, *(F.col(name) for name in frame.columns))
 

@@ -1,4 +1,4 @@
-"""The no-pruning oracle: Spark evaluates predicates on rows that it has in memory.
+"""The oracle without pruning: Spark evaluates predicates on rows that it holds in memory.
 
 Shares   the types and trees of `pruning.expressions` and their SQL text; no rule, no statistic.
 Trusts   Spark's parser and expressions, and that the rows arrive as they were sent (tested).
@@ -29,14 +29,14 @@ Truths: TypeAlias = tuple[bool | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class Raises:
-    """The predicate fails the query on some row; `error` is Spark's first line."""
+    """The result of a predicate that fails the query on some row; `error` is Spark's first line."""
 
     error: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """How many rows of a block make a predicate TRUE, FALSE and NULL."""
+    """The numbers of rows of a block for which a predicate is TRUE, FALSE and NULL."""
 
     true: int
     false: int
@@ -46,22 +46,25 @@ class Counts:
 def matches_per_block(
     spark: SparkSession, table: Table, predicates: Sequence[Expression], *, zone: str = "UTC"
 ) -> tuple[tuple[Counts, ...] | Raises, ...]:
-    """For each predicate the counts of each block, or that it raises; about one job for all of them.
+    """Return each predicate's counts per block, or that it raises; about one Spark job for all.
 
     Raises:
-        ValueError: a predicate needs ANSI mode both on and off.
+        ValueError: A predicate needs ANSI mode both on and off.
     """
     truths = truths_per_row(spark, table, predicates, zone=zone)
-    return tuple(one if isinstance(one, Raises) else _counts(table, one) for one in truths)
+    return tuple(
+        truths_or_error if isinstance(truths_or_error, Raises) else _counts(table, truths_or_error)
+        for truths_or_error in truths
+    )
 
 
 def truths_per_row(
     spark: SparkSession, table: Table, predicates: Sequence[Expression], *, zone: str = "UTC"
 ) -> tuple[Truths | Raises, ...]:
-    """For each predicate its value on each of `table.rows`, or that it raises on one of them.
+    """Return each predicate's value on each of `table.rows`, or that it raises on one of them.
 
     Raises:
-        ValueError: a predicate needs ANSI mode both on and off.
+        ValueError: A predicate needs ANSI mode both on and off.
     """
     frame = rows_frame(spark, table)
     verdicts: dict[int, Truths | Raises] = {}
@@ -73,22 +76,24 @@ def truths_per_row(
     return tuple(verdicts[ordinal] for ordinal in range(len(predicates)))
 
 
-def answer(spark: SparkSession, table: Table, predicate: Expression, *, zone: str = "UTC") -> Bag | Raises:
-    """The rows of the table that `SELECT * ... WHERE predicate` gives, each as often as it does."""
+def matching_rows(
+    spark: SparkSession, table: Table, predicate: Expression, *, zone: str = "UTC"
+) -> Bag | Raises:
+    """Return the bag of rows of `SELECT * ... WHERE predicate`."""
     with session(spark, zone=zone, ansi=needs_ansi(predicate)):
         kept = rows_frame(spark, table).where(to_sql(predicate)).select(f"`{ROW_ORDINAL}`")
         try:
             ordinals = [row[0] for row in kept.collect()]
         except (PySparkException, Py4JJavaError) as error:
-            return _raised(error)
+            return _to_raises(error)
     return bag(table.rows[ordinal] for ordinal in ordinals)
 
 
 def needs_ansi(expression: Expression) -> bool:
-    """Whether the expression means what it says in a session with ANSI mode on.
+    """Tell whether an expression needs a session with ANSI mode on.
 
     Raises:
-        ValueError: some nodes mean ANSI mode and some its absence.
+        ValueError: Some nodes need ANSI mode on and some need it off.
     """
     modes = {mode_of(node) for node in walk(expression)}
     if modes >= {Mode.ANSI, Mode.LEGACY}:
@@ -97,7 +102,7 @@ def needs_ansi(expression: Expression) -> bool:
 
 
 def _evaluate(frame: DataFrame, texts: Sequence[str]) -> list[Truths | Raises]:
-    """One query for all; where it fails, two for the halves, down to the predicate at fault."""
+    """Evaluate all predicates by one query; if it fails, split them, down to the one that fails."""
     if not texts:
         return []
     selected = [f"{text} AS p{ordinal}" for ordinal, text in enumerate(texts)]
@@ -105,23 +110,23 @@ def _evaluate(frame: DataFrame, texts: Sequence[str]) -> list[Truths | Raises]:
         rows = frame.selectExpr(f"`{ROW_ORDINAL}`", *selected).collect()
     except (PySparkException, Py4JJavaError) as error:
         if len(texts) == 1:
-            return [_raised(error)]
+            return [_to_raises(error)]
         middle = len(texts) // 2
         return _evaluate(frame, texts[:middle]) + _evaluate(frame, texts[middle:])
     ordered = sorted(rows, key=lambda row: row[0])
     return [tuple(row[position] for row in ordered) for position in range(1, len(texts) + 1)]
 
 
-def _raised(error: PySparkException | Py4JJavaError) -> Raises:
-    # A text that Spark cannot analyse is a fault of ours, not a property of the data.
+def _to_raises(error: PySparkException | Py4JJavaError) -> Raises:
+    # A text that Spark cannot analyse is a defect of this package, not a property of the data.
     if isinstance(error, AnalysisException | ParseException):
         raise error
     return Raises(str(error).splitlines()[0])
 
 
 def _counts(table: Table, truths: Truths) -> tuple[Counts, ...]:
-    seen = Counter(zip(table.block_of_row, truths, strict=True))
+    counts = Counter(zip(table.block_of_row, truths, strict=True))
     return tuple(
-        Counts(true=seen[block, True], false=seen[block, False], null=seen[block, None])
+        Counts(true=counts[block, True], false=counts[block, False], null=counts[block, None])
         for block in range(len(table.blocks))
     )

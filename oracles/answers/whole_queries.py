@@ -1,6 +1,6 @@
-"""Whole queries on Spark: over rows in memory, which cannot be pruned, and over Parquet files, which can.
+"""Whole queries on Spark, over rows in memory, which cannot be pruned, and over Parquet files, which can.
 
-The same text asks both, because the tables are views of the same names.
+Both sides run the same text, because the tables are views with the same names.
 
 Shares   the Query type; no rule, no statistic.
 Trusts   Spark's parser, optimiser and operators.
@@ -17,14 +17,14 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from oracles.answers.frames import ROW_ORDINAL, rows_frame
-from oracles.answers.open_answers import difference
+from oracles.answers.open_answers import answer_difference
 from strategies.base.files import write_files
 from strategies.queries.queries import Query
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
-    """What is wrong with a pruned answer, None where nothing is; and whether Spark is wrong alone.
+class AnswerJudgement:
+    """The judgement of a pruned answer: its problem, if any, and whether Spark has it without pruning.
 
     Known: Spark, from 3.5 to 4.3, drops the ORDER BY of a subquery with LIMIT on the preserved side of an
     outer join that has a smaller LIMIT above it (`tests/oracles/test_divergences.py`).
@@ -34,24 +34,26 @@ class Judgement:
     spark_alone: bool = False
 
 
-def judged(query: Query, frame: DataFrame, found: list[Any], expected: list[Any]) -> Judgement:
-    """Compare a pruned answer with what there is to choose from; Spark is asked alone where they differ.
+def judge_answer(query: Query, frame: DataFrame, answer: list[Any], expected: list[Any]) -> AnswerJudgement:
+    """Compare a pruned answer with the whole answer; where they differ, also run Spark unpruned.
 
     Args:
-        query: What was asked.
+        query: The query that was run.
         frame: The query over files, unpruned.
-        found: The pruned answer.
-        expected: As `everything` gives it.
+        answer: The pruned answer.
+        expected: The whole answer, as `unlimited_rows` gives it.
     """
-    problem = difference(query, found, expected)
+    problem = answer_difference(query, answer, expected)
     if problem is None:
-        return Judgement(None)
-    return Judgement(problem, spark_alone=difference(query, frame.collect(), expected) is not None)
+        return AnswerJudgement(None)
+    return AnswerJudgement(
+        problem, spark_alone=answer_difference(query, frame.collect(), expected) is not None
+    )
 
 
 @contextmanager
-def views(spark: SparkSession, frames: Mapping[str, DataFrame]) -> Iterator[None]:
-    """Tables by name for the time of a `with` block."""
+def temporary_views(spark: SparkSession, frames: Mapping[str, DataFrame]) -> Iterator[None]:
+    """Run a `with` block in which these frames are views by name."""
     for name, frame in frames.items():
         frame.createOrReplaceTempView(name)
     try:
@@ -61,18 +63,18 @@ def views(spark: SparkSession, frames: Mapping[str, DataFrame]) -> Iterator[None
             spark.catalog.dropTempView(name)
 
 
-def everything(spark: SparkSession, query: Query) -> list[Any]:
-    """The rows of the query without LIMIT and OFFSET, from memory, in the order in which Spark gives them.
+def unlimited_rows(spark: SparkSession, query: Query) -> list[Any]:
+    """Return the query's rows without LIMIT and OFFSET, computed in memory, in Spark's order.
 
-    The session is to be that of `oracles.answers.frames.session`.
+    The session must be that of `oracles.answers.frames.session`.
     """
     frames = {name: rows_frame(spark, table).drop(ROW_ORDINAL) for name, table in query.named.items()}
-    with views(spark, frames):
+    with temporary_views(spark, frames):
         return list(spark.sql(query.unlimited).collect())
 
 
 def file_frames(spark: SparkSession, query: Query, directory: Path, **options: Any) -> dict[str, DataFrame]:
-    """The query's tables written to `directory`, a folder each, as `write_files` does with `options`."""
+    """Write each table of the query into a folder of `directory`, and return the frames that read them."""
     frames = {}
     for name, table in query.named.items():
         folder = directory / name

@@ -1,1 +1,1 @@
-"""Parquet files made otherwise than a writer would: footers changed, counterfactual files, canaries."""
+"""Parquet files that no writer would make: changed footers, counterfactual files, canaries."""

@@ -1,12 +1,12 @@
-"""Parquet footers without a schema: read, changed, and written again with what nobody here knows.
+"""Parquet footers, read, changed and written again without a schema, so that unknown fields are kept.
 
-A footer is read as the Thrift compact protocol spells it: a structure is a dict from a field's number to its
-kind and value; a list or a set is the kind of its elements and their values. Fields are written in the order
-of their numbers.
+A footer is read by the Thrift compact protocol: a structure is a dict from a field's number to its kind and
+value; a list or a set is the kind of its elements and their values. Fields are written in the order of their
+numbers.
 
-Shares   nothing; the protocol is spelt out here.
-Trusts   the names that the Parquet format gives to fields by number.
-Removes  the reader and the writer of every engine: what a library drops or rewrites stays as it was.
+Shares   nothing; the protocol is implemented here.
+Trusts   the Parquet format's names of fields by number.
+Removes  the reader and writer of every engine: fields that a library drops or rewrites are kept.
 Leaves   encrypted footers, which are refused.
 """
 
@@ -16,10 +16,10 @@ from typing import Any, TypeAlias
 Field: TypeAlias = tuple[int, Any]
 Struct: TypeAlias = dict[int, Field]
 
-# The kinds of the compact protocol. A boolean among a structure's fields is a bool; in a list it is a byte.
+# The kinds of the compact protocol. A boolean is a bool as a field of a structure, and a byte in a list.
 TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT, UUID = range(1, 14)
 _NUMBERS = (I16, I32, I64)
-# Values that are kept as the bytes that they are.
+# Kinds whose values are kept as raw bytes.
 _RAW = {BYTE: 1, TRUE: 1, FALSE: 1, DOUBLE: 8, UUID: 16}
 
 MAGIC = b"PAR1"
@@ -64,26 +64,26 @@ class InMeta:
 
 
 class Malformed(ValueError):
-    """The bytes are no footer that can be read; the message is one sentence."""
+    """The bytes are not a readable footer; the message is one sentence."""
 
 
-def read(path: Path) -> tuple[bytes, Struct]:
-    """What precedes a file's footer, and the footer.
+def read_footer(path: Path) -> tuple[bytes, Struct]:
+    """Return the bytes before a file's footer, and the footer.
 
     Raises:
-        Malformed: the file is no Parquet file, is truncated, or is encrypted.
+        Malformed: The file is not a Parquet file, is truncated, or is encrypted.
     """
     try:
-        return parted(path.read_bytes())
+        return split_file(path.read_bytes())
     except Malformed as error:
         raise Malformed(f"{path}: {error}") from error
 
 
-def parted(data: bytes) -> tuple[bytes, Struct]:
-    """What precedes the footer in the bytes of a file, and the footer.
+def split_file(data: bytes) -> tuple[bytes, Struct]:
+    """Return the bytes before the footer, and the footer, of a file's bytes.
 
     Raises:
-        Malformed: they are no Parquet file, are truncated, or are encrypted.
+        Malformed: They are not a Parquet file, are truncated, or are encrypted.
     """
     if data.endswith(_ENCRYPTED_MAGIC):
         raise Malformed("the footer is encrypted")
@@ -95,7 +95,7 @@ def parted(data: bytes) -> tuple[bytes, Struct]:
     start = len(data) - _TAIL - size
     if start < len(MAGIC):
         raise Malformed(f"it claims a footer of {size} bytes, and has {len(data)} in all")
-    footer, end = decoded(data[start:-_TAIL])
+    footer, end = decode_struct(data[start:-_TAIL])
     if InFile.ENCRYPTION in footer:
         raise Malformed("columns of it are encrypted")
     if end != size:
@@ -103,34 +103,34 @@ def parted(data: bytes) -> tuple[bytes, Struct]:
     return data[:start], footer
 
 
-def whole(body: bytes, footer: Struct) -> bytes:
-    """The bytes of a file of pages, indexes and filters, and a footer."""
-    raw = encoded(footer)
+def join_file(body: bytes, footer: Struct) -> bytes:
+    """Return a file: the body with pages, indexes and filters, then the footer."""
+    raw = encode_struct(footer)
     return body + raw + len(raw).to_bytes(4, "little") + MAGIC
 
 
-def decoded(data: bytes, at: int = 0) -> tuple[Struct, int]:
-    """The structure that starts at an offset, and the offset behind it.
+def decode_struct(data: bytes, at: int = 0) -> tuple[Struct, int]:
+    """Decode the structure at an offset; return it and the offset after it.
 
     Raises:
-        Malformed: there is none.
+        Malformed: There is none.
     """
     reader = _Reader(data, at)
     return reader.struct(0), reader.at
 
 
-def encoded(struct: Struct) -> bytes:
-    """A structure as the compact protocol writes it."""
+def encode_struct(struct: Struct) -> bytes:
+    """Encode a structure by the compact protocol."""
     out = bytearray()
     _write(out, STRUCT, struct)
     return bytes(out)
 
 
-def structs(struct: Struct, field: int) -> list[Struct]:
-    """The structures that a field lists; none where it is absent.
+def struct_list(struct: Struct, field: int) -> list[Struct]:
+    """Return the structures in a field's list; none if the field is absent.
 
     Raises:
-        Malformed: it holds something else.
+        Malformed: The field holds something else.
     """
     kind, value = struct.get(field, (LIST, (STRUCT, [])))
     if kind != LIST or (value[0] != STRUCT and value[1]):
@@ -139,53 +139,53 @@ def structs(struct: Struct, field: int) -> list[Struct]:
     return elements
 
 
-def inner(struct: Struct, field: int) -> Struct:
-    """The structure in a field.
+def inner_struct(struct: Struct, field: int) -> Struct:
+    """Return the structure in a field.
 
     Raises:
-        Malformed: there is none.
+        Malformed: There is none.
     """
     kind, value = struct.get(field, (None, {}))
     if kind != STRUCT:
         raise Malformed(f"field {field} is no structure")
-    found: Struct = value
-    return found
+    struct_value: Struct = value
+    return struct_value
 
 
-def number(struct: Struct, field: int, absent: int | None = None) -> int:
-    """The number in a field, or the one that stands for its absence.
+def int_field(struct: Struct, field: int, absent: int | None = None) -> int:
+    """Return the integer in a field, or `absent` if the field is absent.
 
     Raises:
-        Malformed: it is absent or holds something else.
+        Malformed: There is no value, or it is not an integer.
     """
     kind, value = struct.get(field, (I64, absent))
     if kind not in _NUMBERS or value is None:
         raise Malformed(f"field {field} is no number")
-    found: int = value
-    return found
+    int_value: int = value
+    return int_value
 
 
 def chunks_of(footer: Struct) -> list[list[Struct]]:
-    """The column chunks of each row group."""
-    return [structs(group, InGroup.CHUNKS) for group in structs(footer, InFile.ROW_GROUPS)]
+    """Return the column chunks of each row group."""
+    return [struct_list(group, InGroup.CHUNKS) for group in struct_list(footer, InFile.ROW_GROUPS)]
 
 
 def meta_of(chunk: Struct) -> Struct:
-    """The metadata of a column chunk.
+    """Return the metadata of a column chunk.
 
     Raises:
-        Malformed: there is none, or the column is encrypted.
+        Malformed: There is none, or the column is encrypted.
     """
     if InChunk.ENCRYPTION in chunk or InChunk.ENCRYPTED_META in chunk:
         raise Malformed("columns of it are encrypted")
-    return inner(chunk, InChunk.META)
+    return inner_struct(chunk, InChunk.META)
 
 
 def path_of(chunk: Struct) -> list[bytes]:
-    """The names from a top-level column down to a chunk's leaf.
+    """Return the names from a top-level column down to a chunk's leaf.
 
     Raises:
-        Malformed: there are none.
+        Malformed: There are none.
     """
     kind, (inside, names) = meta_of(chunk).get(InMeta.PATH, (LIST, (BINARY, [])))
     if (kind, inside) != (LIST, BINARY) or not names:
@@ -195,12 +195,12 @@ def path_of(chunk: Struct) -> list[bytes]:
 
 
 def name_of(chunk: Struct) -> str:
-    """A chunk's path as a message shows it."""
+    """Return a chunk's path in the form used in messages."""
     return ".".join(part.decode(errors="replace") for part in path_of(chunk))
 
 
 class _Reader:
-    """Reads values one behind the other; each takes a byte at least, so no count is followed for long."""
+    """Reads consecutive values. Each takes at least a byte, so that a false count soon reaches the end."""
 
     __slots__ = ("at", "data")
 
@@ -220,17 +220,17 @@ class _Reader:
         return self.data[self.at - 1]
 
     def varint(self) -> int:
-        found = 0
+        result = 0
         for shift in range(0, 7 * _VARINT_SIZE_MAX, 7):
             byte = self.byte()
-            found |= (byte & 127) << shift
+            result |= (byte & 127) << shift
             if byte < 128:
-                return found
+                return result
         raise Malformed(f"a number of over {_VARINT_SIZE_MAX} bytes ends at offset {self.at}")
 
     def signed(self) -> int:
-        found = self.varint()
-        return (found >> 1) ^ -(found & 1)
+        zigzag = self.varint()
+        return (zigzag >> 1) ^ -(zigzag & 1)
 
     def struct(self, depth: int) -> Struct:
         fields: Struct = {}
@@ -322,9 +322,9 @@ def _write_pairs(out: bytearray, key: int, value: int, pairs: list[tuple[Any, An
     _write_varint(out, len(pairs))
     if pairs:
         out.append(key << 4 | value)
-    for one, other in pairs:
-        _write(out, key, one)
-        _write(out, value, other)
+    for pair_key, pair_value in pairs:
+        _write(out, key, pair_key)
+        _write(out, value, pair_value)
 
 
 def _write_varint(out: bytearray, value: int) -> None:

@@ -1,4 +1,4 @@
-"""What versions derive from: the written versions at the end of all chains of derivations."""
+"""Closures: the written versions at the end of all chains of derivations."""
 
 import numpy as np
 
@@ -6,17 +6,17 @@ from oracles.isolation.columns import Columns
 from oracles.isolation.errors import UnusableHistory
 from oracles.isolation.lists import Flags, Ints, Lists, distinct
 
-VALUES_MAX = 50_000_000  # more would not fit into memory, several times over
+VALUES_MAX = 50_000_000  # more would not fit into memory
 
 
 def closures(columns: Columns, derivations: Ints) -> Lists:
-    """For each version the written and initial ones that it is or derives from, ascending.
+    """Return for each version the written and initial versions that it is or derives from, ascending.
 
     Args:
         derivations: The operations that derive, shape (n,).
 
     Raises:
-        UnusableHistory: versions derive from each other in a cycle, or from too many others.
+        UnusableHistory: Versions derive from each other in a cycle, or from too many others.
 
     Source: [D] section 4, "derives from".
     """
@@ -26,27 +26,27 @@ def closures(columns: Columns, derivations: Ints) -> Lists:
     owners, sources = columns.lists.expand(derivations)
     owners = columns.subject[derivations][owners]
     inner = derived[sources]
-    consumers = Lists.grouped(sources[inner], owners[inner], versions)
+    consumers = Lists.by_owner(sources[inner], owners[inner], versions)
     waiting = np.bincount(owners[inner], minlength=versions)
-    of_version = Lists.grouped(owners, sources, versions)
+    of_version = Lists.by_owner(owners, sources, versions)
 
-    found = _Growing(versions, derived)
+    growing = _Growing(versions, derived)
     ready = np.flatnonzero(derived & (waiting == 0))
     done = 0
     while len(ready):
         done += len(ready)
-        found.add(ready, of_version)
+        growing.add(ready, of_version)
         _, fed = consumers.expand(ready)
         fed, times = np.unique(fed, return_counts=True)
         waiting[fed] -= times
         ready = fed[waiting[fed] == 0]
     if done < int(derived.sum()):
         raise UnusableHistory(_cycle(columns, of_version, derived & (waiting > 0)))
-    return Lists(found.starts, found.stops, found.values[: found.used])
+    return Lists(growing.starts, growing.stops, growing.values[: growing.used])
 
 
 class _Growing:
-    """Closures that are known so far; a version that is not derived is its own."""
+    """The closures computed so far; the closure of a version that is not derived is itself."""
 
     def __init__(self, versions: int, derived: Flags) -> None:
         self.values = np.arange(versions, dtype=np.int64)
@@ -55,7 +55,7 @@ class _Growing:
         self.stops = self.starts + ~derived
 
     def add(self, versions: Ints, sources: Lists) -> None:
-        """The closures of versions whose sources' closures are known."""
+        """Compute the closures of versions whose sources have theirs already."""
         owners, direct = sources.expand(versions)
         again, bases = Lists(self.starts, self.stops, self.values).expand(direct)
         width = len(self.starts)
@@ -73,7 +73,7 @@ class _Growing:
 
 
 def _cycle(columns: Columns, sources: Lists, waiting: Flags) -> str:
-    """The clause for a cycle among versions that each wait for another."""
+    """Return the clause that describes a cycle among versions that wait for each other."""
     path = [int(np.flatnonzero(waiting)[0])]
     while True:
         following = next(int(source) for source in sources[path[-1]] if waiting[source])
@@ -84,17 +84,17 @@ def _cycle(columns: Columns, sources: Lists, waiting: Flags) -> str:
 
 
 def chain(columns: Columns, created: Ints, version: int, base: int) -> list[int]:
-    """A shortest chain of derivations from a version to one that it is or derives from, with both ends."""
+    """Return a shortest chain of derivations from a version down to `base`, including both."""
     came: dict[int, int] = {version: version}
     queue = [version]
-    for one in queue:
-        if one == base:
+    for current in queue:
+        if current == base:
             break
-        if created[one] < 0:
+        if created[current] < 0:
             continue
-        for source in columns.lists[int(created[one])].tolist():
+        for source in columns.lists[int(created[current])].tolist():
             if source not in came:
-                came[source] = one
+                came[source] = current
                 queue.append(source)
     path = [base]
     while path[-1] != version:

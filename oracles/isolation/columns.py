@@ -24,7 +24,7 @@ from strategies.histories.histories import (
 
 
 class Kind(enum.IntEnum):
-    """What an operation does; the numbers are those of the columnar files."""
+    """The kind of an operation; the numbers are those of the columnar files."""
 
     BEGIN = 0
     COMMIT = 1
@@ -39,18 +39,18 @@ class Kind(enum.IntEnum):
 class Columns:
     """One history.
 
-    Versions, objects and predicates are counted from 0; their names are texts or numbers.
+    Versions, objects and predicates are numbered from 0; their names are texts or numbers.
 
     Attributes:
-        kind: Of each operation, a `Kind`; operations are in real-time order. Shape (n,).
-        transaction: Of each operation. Shape (n,).
-        subject: The version read, written or derived, the predicate read by, or -1. Shape (n,).
+        kind: The `Kind` of each operation; operations are in real-time order. Shape (n,).
+        transaction: The transaction of each operation. Shape (n,).
+        subject: The version read, written or derived, or the predicate read by, or -1. Shape (n,).
         lists: The sources of a derivation, the version set of a predicate read; otherwise empty. Length n.
         object_of: The object of each version.
-        orders: For each object its versions, the oldest first.
-        domains: For each predicate its objects.
-        matching: For each predicate the versions that match.
-        rows: The place in the file of operations, of orders and of predicates, where they have one.
+        orders: The versions of each object, oldest first.
+        domains: The objects of each predicate.
+        matching: The versions that match each predicate.
+        rows: The rows in the file of operations, orders and predicates, if it has rows.
     """
 
     id: str
@@ -68,17 +68,17 @@ class Columns:
     rows: "Rows" = field(default_factory=lambda: Rows())
 
     def name(self, version: int) -> str:
-        """The version as `object@tag`."""
+        """Return the name of a version, `object@tag`."""
         return f"{self.objects[int(self.object_of[version])]}@{self.tags[version]}"
 
     def version(self, version: int) -> Version:
-        """The version by its names."""
+        """Return a version as an object with names."""
         return Version(str(self.objects[int(self.object_of[version])]), str(self.tags[version]))
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Where the parts of a history stand in a file that has rows."""
+    """The rows of the parts of a history, in a file that has rows."""
 
     operations: Ints | None = None
     orders: Ints | None = None
@@ -86,7 +86,7 @@ class Rows:
 
 
 class _Numbers:
-    """Versions, objects and predicates, counted as they come."""
+    """The numbers of versions, objects and predicates, in order of appearance."""
 
     def __init__(self) -> None:
         self.objects: dict[str, int] = {}
@@ -104,7 +104,7 @@ class _Numbers:
         return self.predicates.setdefault(name, len(self.predicates))
 
     def operation(self, operation: Operation) -> tuple[Kind, int, list[int]]:
-        """The kind of an operation, its subject and its list."""
+        """Return the kind of an operation, its subject and its list."""
         match operation:
             case Begin():
                 return Kind.BEGIN, -1, []
@@ -127,10 +127,18 @@ class _Numbers:
 
 
 def columns_of(history: History) -> Columns:
-    """The columns of a history of objects; whether it is a possible one is found later.
+    """Return the columns of a history of objects; `check` finds out whether it is possible.
 
     Raises:
-        UnusableHistory: a transaction reads by a predicate that is not defined.
+        UnusableHistory: A transaction reads by a predicate that is not defined.
+
+    >>> x1 = Version("x", "1")
+    >>> history = History(operations=(Begin(1), Write(1, x1), Commit(1)), orders={"x": (x1,)})
+    >>> columns = columns_of(history)
+    >>> columns.kind.tolist(), columns.transaction.tolist(), columns.subject.tolist()
+    ([0, 4, 1], [1, 1, 1], [-1, 0, -1])
+    >>> columns.name(0)
+    'x@1'
     """
     numbers = _Numbers()
     operations = [numbers.operation(operation) for operation in history.operations]
@@ -140,7 +148,7 @@ def columns_of(history: History) -> Columns:
     }
     defined = {
         numbers.predicate(name): (
-            [numbers.object(one) for one in sorted(predicate.domain)],
+            [numbers.object(object_name) for object_name in sorted(predicate.domain)],
             [numbers.version(version) for version in sorted(predicate.matching)],
         )
         for name, predicate in history.predicates.items()
@@ -170,7 +178,13 @@ def _array(values: Iterable[int]) -> Ints:
 
 
 def history_of(columns: Columns) -> History:
-    """The history of objects that the columns hold."""
+    """Return the history of objects that the columns hold.
+
+    >>> x1 = Version("x", "1")
+    >>> history = History(operations=(Begin(1), Write(1, x1), Commit(1)), orders={"x": (x1,)})
+    >>> history_of(columns_of(history)) == history
+    True
+    """
     versioned = set(columns.object_of.tolist())
     return History(
         id=columns.id,
@@ -182,7 +196,7 @@ def history_of(columns: Columns) -> History:
         },
         predicates={
             str(name): Predicate(
-                frozenset(str(columns.objects[int(one)]) for one in columns.domains[index]),
+                frozenset(str(columns.objects[int(object_index)]) for object_index in columns.domains[index]),
                 frozenset(columns.version(int(version)) for version in columns.matching[index]),
             )
             for index, name in enumerate(columns.predicates)

@@ -1,8 +1,8 @@
 """The edges of the Direct Serialization Graph, extended through derivations.
 
-Source: Adya, Liskov, O'Neil, ICDE 2000, section 4.4; [D] section 4 for derivations. The rules are those of
-`docs/reference/histories.md`; a derivation installs nothing, so that a transaction that only derives has no
-edge.
+Source: Adya, Liskov, O'Neil, ICDE 2000, section 4.4; [D] section 4 for derivations.
+`docs/reference/histories.md` has the rules; a derivation installs nothing, so that a transaction that only
+derives has no edge.
 """
 
 import enum
@@ -13,12 +13,12 @@ import numpy as np
 
 from oracles.isolation.columns import Kind
 from oracles.isolation.facts import Facts
-from oracles.isolation.lists import Flags, Ints, Lists, contained, distinct
-from oracles.isolation.placing import places_left_out
+from oracles.isolation.lists import Flags, Ints, Lists, distinct, is_member
+from oracles.isolation.placing import places_of_unlisted
 
 
 class Dependency(enum.IntEnum):
-    """What makes one transaction come before another."""
+    """The kind of dependency by which one transaction comes before another."""
 
     WW = 0
     WR = 1
@@ -32,14 +32,14 @@ class Dependency(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """Edges from `tail` to `head`, in no order and some more than once; what else they have says why.
+    """Edges from `tail` to `head`, in no order and with repetitions; the other columns are the reasons.
 
     Attributes:
         tail: The transaction that comes before. Shape (n,).
         head: The transaction that comes after.
         kind: A `Dependency`.
-        base: The written version that a read is of, or that is replaced.
-        seen: The version that was read, or the one whose successor replaces it; the operation of a predicate.
+        base: The written version that is read, or that is replaced.
+        via: The version read, or the version whose successor replaces it; for a predicate, the operation.
         after: The version that replaces the base; for a predicate, the version that changes what matches.
     """
 
@@ -47,34 +47,39 @@ class Edges:
     head: Ints
     kind: Ints
     base: Ints
-    seen: Ints
+    via: Ints
     after: Ints
 
     def __len__(self) -> int:
         return len(self.tail)
 
     def where(self, chosen: Flags) -> "Edges":
-        """The chosen edges."""
+        """Return the chosen edges."""
         return Edges(*(column[chosen] for column in self.columns()))
 
     def columns(self) -> tuple[Ints, ...]:
-        """All columns."""
-        return (self.tail, self.head, self.kind, self.base, self.seen, self.after)
+        """Return all columns."""
+        return (self.tail, self.head, self.kind, self.base, self.via, self.after)
 
 
-def edges(known: Facts, *, literal: bool) -> Edges:
-    """All edges among committed transactions.
+def edges(facts: Facts, *, literal: bool) -> Edges:
+    """Return all edges among committed transactions.
 
     Args:
-        literal: Whether a derived version's replacement orders all writers that the two derive from, as [D]
-            has it, and not only those of what the one derives from and the other does not.
+        literal: True: the replacement of a derived version orders all writers from which the two derive, as
+            in [D]; False: only the writers of what one of them derives from and the other does not.
     """
-    parts = [*_item_reads(known), _writes(known), _derivations(known, literal=literal), *_predicates(known)]
-    return joined([part for part in parts if len(part)])
+    parts = [
+        *_item_read_edges(facts),
+        _write_edges(facts),
+        _derivation_edges(facts, literal=literal),
+        *_predicate_edges(facts),
+    ]
+    return concatenate_edges([part for part in parts if len(part)])
 
 
-def joined(parts: Sequence[Edges]) -> Edges:
-    """The edges of several parts."""
+def concatenate_edges(parts: Sequence[Edges]) -> Edges:
+    """Concatenate edges."""
     if not parts:
         return _edges(Dependency.WW, *(np.empty(0, np.int64) for _ in range(5)))
     return Edges(
@@ -82,81 +87,81 @@ def joined(parts: Sequence[Edges]) -> Edges:
     )
 
 
-def _edges(kind: Dependency, tail: Ints, head: Ints, base: Ints, seen: Ints, after: Ints) -> Edges:
-    """Edges of one kind, without those from a transaction to itself."""
+def _edges(kind: Dependency, tail: Ints, head: Ints, base: Ints, via: Ints, after: Ints) -> Edges:
+    """Return edges of one kind, without edges from a transaction to itself."""
     keep = tail != head
-    short = [column[keep].astype(np.int32) for column in (tail, head, base, seen, after)]
-    tail, head, base, seen, after = short
-    return Edges(tail, head, np.full(len(tail), kind, np.int8), base, seen, after)
+    short = [column[keep].astype(np.int32) for column in (tail, head, base, via, after)]
+    tail, head, base, via, after = short
+    return Edges(tail, head, np.full(len(tail), kind, np.int8), base, via, after)
 
 
-def _item_reads(known: Facts) -> tuple[Edges, Edges]:
-    """Reads of written versions, also through derivations: of what was written, and before what came next."""
-    columns = known.columns
-    reads = np.flatnonzero((columns.kind == Kind.READ) & known.committed[known.transaction_of])
-    owners, bases = known.closure.expand(columns.subject[reads])
-    readers, seen = known.transaction_of[reads][owners], columns.subject[reads][owners]
-    of = known.installing(bases)
-    after = known.after[bases]
-    overwritten = (known.position[bases] >= 0) & (after >= 0)
-    overwritten[overwritten] = known.written[after[overwritten]]
+def _item_read_edges(facts: Facts) -> tuple[Edges, Edges]:
+    """Return the edges of reads, also through derivations: from the writer, and to the next writer."""
+    columns = facts.columns
+    reads = np.flatnonzero((columns.kind == Kind.READ) & facts.committed[facts.transaction_of])
+    owners, bases = facts.closure.expand(columns.subject[reads])
+    readers, via = facts.transaction_of[reads][owners], columns.subject[reads][owners]
+    of = facts.is_installed(bases)
+    after = facts.after[bases]
+    overwritten = (facts.position[bases] >= 0) & (after >= 0)
+    overwritten[overwritten] = facts.written[after[overwritten]]
     writes = after[overwritten]
     return (
-        _edges(Dependency.WR, known.writer[bases[of]], readers[of], bases[of], seen[of], seen[of]),
+        _edges(Dependency.WR, facts.writer[bases[of]], readers[of], bases[of], via[of], via[of]),
         _edges(
             Dependency.RW,
             readers[overwritten],
-            known.writer[writes],
+            facts.writer[writes],
             bases[overwritten],
-            seen[overwritten],
+            via[overwritten],
             writes,
         ),
     )
 
 
-def _writes(known: Facts) -> Edges:
-    """Written versions that follow each other in an order."""
-    older = np.flatnonzero(known.written & (known.after >= 0))
-    older = older[known.written[known.after[older]]]
-    newer = known.after[older]
-    return _edges(Dependency.WW, known.writer[older], known.writer[newer], older, older, newer)
+def _write_edges(facts: Facts) -> Edges:
+    """Return the edges between written versions that are adjacent in an order."""
+    older = np.flatnonzero(facts.written & (facts.after >= 0))
+    older = older[facts.written[facts.after[older]]]
+    newer = facts.after[older]
+    return _edges(Dependency.WW, facts.writer[older], facts.writer[newer], older, older, newer)
 
 
-def _derivations(known: Facts, *, literal: bool) -> Edges:
-    """Derived versions that follow each other: the writers of what is left before those of what is new."""
-    derived = known.derived
-    older = np.flatnonzero(derived & (known.after >= 0))
-    older = older[derived[known.after[older]]]
-    pairs, left = known.closure.expand(older)
-    pairs_new, new = known.closure.expand(known.after[older])
+def _derivation_edges(facts: Facts, *, literal: bool) -> Edges:
+    """Return the edges between adjacent derived versions: writers of old sources to writers of new ones."""
+    derived = facts.is_derived
+    older = np.flatnonzero(derived & (facts.after >= 0))
+    older = older[derived[facts.after[older]]]
+    pairs, left = facts.closure.expand(older)
+    pairs_new, new = facts.closure.expand(facts.after[older])
     if not literal:
-        stays, comes = _differences(known, pairs, left, pairs_new, new)
+        stays, comes = _differences(facts, pairs, left, pairs_new, new)
         pairs, left, pairs_new, new = pairs[stays], left[stays], pairs_new[comes], new[comes]
-    wrote, writes = known.installing(left), known.installing(new)
+    wrote, writes = facts.is_installed(left), facts.is_installed(new)
     pairs, left = pairs[wrote], left[wrote]
-    of_pair = Lists.grouped(pairs_new[writes], new[writes], len(older))
+    of_pair = Lists.by_owner(pairs_new[writes], new[writes], len(older))
     which, after = of_pair.expand(pairs)
     base = left[which]
-    return _edges(Dependency.WW, known.writer[base], known.writer[after], base, older[pairs[which]], after)
+    return _edges(Dependency.WW, facts.writer[base], facts.writer[after], base, older[pairs[which]], after)
 
 
 def _differences(
-    known: Facts, pairs_left: Ints, left: Ints, pairs_right: Ints, right: Ints
+    facts: Facts, pairs_left: Ints, left: Ints, pairs_right: Ints, right: Ints
 ) -> tuple[Flags, Flags]:
-    """Which values of either of two lists, pair by pair, the other lacks; each list is ascending."""
-    width = len(known.columns.object_of)
+    """Mark the values of each list that the other list of the pair lacks; each list is ascending."""
+    width = len(facts.columns.object_of)
     left_keys, right_keys = pairs_left * width + left, pairs_right * width + right
-    return ~contained(left_keys, right_keys), ~contained(right_keys, left_keys)
+    return ~is_member(left_keys, right_keys), ~is_member(right_keys, left_keys)
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
-    """Versions that change what a predicate matches.
+class PredicateChanges:
+    """The versions at which it changes what a predicate matches.
 
     Attributes:
         version: Shape (n,).
-        of_predicate: For each predicate the indexes into `version`.
-        bases: For each entry of `version` the written versions that make it what it is.
+        of_predicate: For each predicate, its indexes into `version`.
+        bases: For each entry of `version`, the written versions that cause the change.
     """
 
     version: Ints
@@ -164,117 +169,119 @@ class Changes:
     bases: Lists
 
 
-def changes(known: Facts) -> Changes:
-    """The versions whose match differs from that of the one before; what is unborn does not match."""
-    columns = known.columns
+def predicate_changes(facts: Facts) -> PredicateChanges:
+    """Return the versions whose match differs from that of the version before; no version is no match."""
+    columns = facts.columns
     predicates, objects = columns.domains.all()
     owners, versions = columns.orders.expand(objects)
-    predicates, before = predicates[owners], known.before[versions]
-    changed = _change_mask(known, predicates, versions, before)
+    predicates, before = predicates[owners], facts.before[versions]
+    changed = _change_mask(facts, predicates, versions, before)
     version, predicates, before = versions[changed], predicates[changed], before[changed]
     indexes = np.arange(len(version), dtype=np.int64)
-    return Changes(
+    return PredicateChanges(
         version,
-        Lists.grouped(predicates, indexes, len(columns.predicates)),
-        _changing(known, version, before),
+        Lists.by_owner(predicates, indexes, len(columns.predicates)),
+        _changing_bases(facts, version, before),
     )
 
 
-def _change_mask(known: Facts, predicates: Ints, versions: Ints, before: Ints) -> Flags:
-    """Mark versions of which, with the one before (-1 for unborn), just one matches the predicate."""
-    columns = known.columns
+def _change_mask(facts: Facts, predicates: Ints, versions: Ints, before: Ints) -> Flags:
+    """Mark versions whose match differs from that of the version before (-1: there is none)."""
+    columns = facts.columns
     width = len(columns.object_of)
     owners, matching = columns.matching.all()
     matches = distinct(owners * width + matching)
-    now = contained(predicates * width + versions, matches)
-    then = contained(predicates * width + before, matches) & (before >= 0)
+    now = is_member(predicates * width + versions, matches)
+    then = is_member(predicates * width + before, matches) & (before >= 0)
     changed: Flags = now != then
     return changed
 
 
-def _changing(known: Facts, versions: Ints, before: Ints) -> Lists:
-    """For each version the installed ones that make it differ from the one before, or -1 for unborn."""
-    owners, bases = known.closure.expand(versions)
-    # A derived version is judged by what it no longer shares with the one before.
-    compared = np.flatnonzero(known.derived[versions] & (before >= 0))
-    shared, of_before = known.closure.expand(before[compared])
-    new, _ = _differences(known, owners, bases, compared[shared], of_before)
-    new &= known.installing(bases)
-    return Lists.grouped(owners[new], bases[new], len(versions))
+def _changing_bases(facts: Facts, versions: Ints, before: Ints) -> Lists:
+    """Return for each version the installed ones by which it differs from the one before (-1: none)."""
+    owners, bases = facts.closure.expand(versions)
+    # Of a derived version only what it no longer shares with the version before counts.
+    compared = np.flatnonzero(facts.is_derived[versions] & (before >= 0))
+    shared, of_before = facts.closure.expand(before[compared])
+    new, _ = _differences(facts, owners, bases, compared[shared], of_before)
+    new &= facts.is_installed(bases)
+    return Lists.by_owner(owners[new], bases[new], len(versions))
 
 
-def _predicates(known: Facts) -> tuple[Edges, ...]:
-    """Predicate reads: after the changes that they saw, before those that they did not."""
-    columns = known.columns
-    reads = np.flatnonzero((columns.kind == Kind.PREDICATE_READ) & known.committed[known.transaction_of])
+def _predicate_edges(facts: Facts) -> tuple[Edges, ...]:
+    """Return the edges of predicate reads: from changes that they saw, and to changes that they did not."""
+    columns = facts.columns
+    reads = np.flatnonzero((columns.kind == Kind.PREDICATE_READ) & facts.committed[facts.transaction_of])
     if not len(reads):
         return ()
-    found = changes(known)
-    owners, indexes = found.of_predicate.expand(columns.subject[reads])
-    changed = found.version[indexes]
-    read = _versions_read(known, reads, owners, columns.object_of[changed])
-    left_out = _left_out(known, reads)
+    changing = predicate_changes(facts)
+    owners, indexes = changing.of_predicate.expand(columns.subject[reads])
+    changed = changing.version[indexes]
+    read = _versions_read(facts, reads, owners, columns.object_of[changed])
+    left_out = _unlisted_reads(facts, reads)
     seen_at = np.where(read < 0, -1, left_out.seen_at[read])
-    # What follows a version that the order leaves out is compared with that, not with the one before it.
+    # The version after one that the order leaves out is compared with that one, in `_UnlistedReads.edges`.
     usable = (seen_at != _UNPLACED) & ~(
-        (read >= 0) & (known.position[read] < 0) & (known.position[changed] == seen_at + 1)
+        (read >= 0) & (facts.position[read] < 0) & (facts.position[changed] == seen_at + 1)
     )
     owners, indexes, changed, seen_at = owners[usable], indexes[usable], changed[usable], seen_at[usable]
-    which, bases = found.bases.expand(indexes)
-    saw = known.position[changed] <= seen_at
+    which, bases = changing.bases.expand(indexes)
+    saw = facts.position[changed] <= seen_at
     return (
-        *_by_predicate(known, reads[owners[which]], bases, changed[which], saw[which]),
-        *left_out.edges(known),
+        *_predicate_read_edges(facts, reads[owners[which]], bases, changed[which], saw[which]),
+        *left_out.edges(facts),
     )
 
 
-def _by_predicate(
-    known: Facts, operations: Ints, bases: Ints, changed: Ints, saw: Flags
+def _predicate_read_edges(
+    facts: Facts, operations: Ints, bases: Ints, changed: Ints, saw: Flags
 ) -> tuple[Edges, Edges]:
-    """Edges from whoever changed what a predicate read saw, and to whoever changed what it did not see."""
-    readers, writers = known.transaction_of[operations], known.writer[bases]
+    """Return edges from the writers of changes that a predicate read saw, and to those it did not see."""
+    readers, writers = facts.transaction_of[operations], facts.writer[bases]
     return (
         _edges(Dependency.WRP, writers[saw], readers[saw], bases[saw], operations[saw], changed[saw]),
         _edges(Dependency.RWP, readers[~saw], writers[~saw], bases[~saw], operations[~saw], changed[~saw]),
     )
 
 
-def _versions_read(known: Facts, reads: Ints, owners: Ints, objects: Ints) -> Ints:
-    """The version that a read has of an object; -1 for unborn."""
-    columns = known.columns
+def _versions_read(facts: Facts, reads: Ints, owners: Ints, objects: Ints) -> Ints:
+    """Return the version of an object that a read has; -1 for none."""
+    columns = facts.columns
     width = len(columns.objects)
     sets, versions = columns.lists.expand(reads)
     keys = sets * width + columns.object_of[versions]
     order = np.argsort(keys)
     keys, versions = keys[order], versions[order]
     wanted = owners * width + objects
-    present = contained(wanted, keys)
-    found = np.full(len(wanted), -1, np.int64)
-    found[present] = versions[np.searchsorted(keys, wanted[present])]
-    return found
+    present = is_member(wanted, keys)
+    versions_read = np.full(len(wanted), -1, np.int64)
+    versions_read[present] = versions[np.searchsorted(keys, wanted[present])]
+    return versions_read
 
 
-_UNPLACED = -2  # a written version that is in no order tells nothing of those that are
+_UNPLACED = (
+    -2
+)  # the place of a written version that is in no order, which cannot be compared with those that are
 
 
 @dataclass(frozen=True, slots=True)
-class _LeftOut:
+class _UnlistedReads:
     """Predicate reads of derived versions that the orders leave out.
 
     Attributes:
-        seen_at: For each version its place in its order; for one that the order leaves out the place of the
-            one before it, or -1 if there is none; `_UNPLACED` for one that has no place.
+        seen_at: The place of each version in its order; for a version that the order leaves out, the place of
+            the version before it (-1: none), or `_UNPLACED` if it has no place.
         operations: The predicate reads. Shape (n,).
-        versions: What each of them has of an object.
+        versions: The version of an object that each of them has.
     """
 
     seen_at: Ints
     operations: Ints
     versions: Ints
 
-    def edges(self, known: Facts) -> tuple[Edges, ...]:
-        """The edges of what these versions change, and of what changes them."""
-        columns = known.columns
+    def edges(self, facts: Facts) -> tuple[Edges, ...]:
+        """Return the edges of what these versions change, and of what changes them."""
+        columns = facts.columns
         if not len(self.versions):
             return ()
         objects, places = columns.object_of[self.versions], self.seen_at[self.versions]
@@ -284,29 +291,29 @@ class _LeftOut:
         before[earlier] = columns.orders.values[(starts + places)[earlier]]
         after[later] = columns.orders.values[(starts + places + 1)[later]]
         return (
-            *self._changes(known, self.operations, self.versions, before, saw=True),
-            *self._changes(known, self.operations[later], after[later], self.versions[later], saw=False),
+            *self._changes(facts, self.operations, self.versions, before, saw=True),
+            *self._changes(facts, self.operations[later], after[later], self.versions[later], saw=False),
         )
 
     @staticmethod
     def _changes(
-        known: Facts, operations: Ints, versions: Ints, before: Ints, *, saw: bool
+        facts: Facts, operations: Ints, versions: Ints, before: Ints, *, saw: bool
     ) -> tuple[Edges, Edges]:
-        changed = _change_mask(known, known.columns.subject[operations], versions, before)
+        changed = _change_mask(facts, facts.columns.subject[operations], versions, before)
         operations, versions, before = operations[changed], versions[changed], before[changed]
-        which, bases = _changing(known, versions, before).all()
-        return _by_predicate(
-            known, operations[which], bases, versions[which], np.full(len(which), saw, np.bool_)
+        which, bases = _changing_bases(facts, versions, before).all()
+        return _predicate_read_edges(
+            facts, operations[which], bases, versions[which], np.full(len(which), saw, np.bool_)
         )
 
 
-def _left_out(known: Facts, reads: Ints) -> _LeftOut:
-    """The derived versions that predicate reads have and that the orders leave out."""
-    seen_at = np.where(known.position < 0, _UNPLACED, known.position)
-    owners, versions = known.columns.lists.expand(reads)
-    lacking = known.derived[versions] & (known.position[versions] < 0)
+def _unlisted_reads(facts: Facts, reads: Ints) -> _UnlistedReads:
+    """Return the derived versions that predicate reads have and that the orders leave out."""
+    seen_at = np.where(facts.position < 0, _UNPLACED, facts.position)
+    owners, versions = facts.columns.lists.expand(reads)
+    lacking = facts.is_derived[versions] & (facts.position[versions] < 0)
     owners, versions = owners[lacking], versions[lacking]
     if len(versions):
         read = distinct(versions)
-        seen_at[read] = places_left_out(known, read) - 1
-    return _LeftOut(seen_at, reads[owners], versions)
+        seen_at[read] = places_of_unlisted(facts, read) - 1
+    return _UnlistedReads(seen_at, reads[owners], versions)

@@ -1,11 +1,11 @@
-"""The one error of the isolation checker."""
+"""The error of the isolation checker."""
 
 
 class UnusableHistory(ValueError):
-    """A history that cannot be judged; its text is one clause that names what is wrong.
+    """A history that cannot be judged; the message is one clause that names the problem.
 
     Attributes:
-        row: The row of the file that says so, counted from 0, or None.
+        row: The row of the file with the problem, counted from 0, or None.
     """
 
     def __init__(self, problem: str, *, row: int | None = None) -> None:

@@ -1,4 +1,4 @@
-"""What a history says of its transactions and versions, once it was found to be a possible one."""
+"""The facts of a history about its transactions and versions."""
 
 from dataclasses import dataclass
 
@@ -11,18 +11,18 @@ from oracles.isolation.lists import Flags, Ints, Lists, last_of_group
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """Transactions are counted from 0 in the order of their numbers; versions as the columns count them.
+    """The facts of a history. Transactions are numbered in ascending order, versions as in the columns.
 
     Attributes:
-        transactions: Their numbers, ascending. Shape (n,).
+        transactions: The numbers of the transactions in the history, ascending. Shape (n,).
         transaction_of: The transaction of each operation.
-        committed: Whether each transaction commits; one that never ends counts as aborted.
+        committed: Marks the transactions that commit; one that never ends counts as aborted.
         begin: The place of each transaction's first operation.
         end: The place of each transaction's commit or abort; the number of operations if it has none.
         created: The operation that writes or derives each version, or -1.
-        written: Whether each version is written.
+        written: Marks the versions that are written.
         writer: The transaction that writes each version; -1 for initial and derived ones.
-        final: Whether each version is the last one of its object that its transaction writes or derives.
+        final: Marks the last version of its object that a transaction writes or derives.
         position: The place of each version in its object's order, or -1.
         before: The previous version in the order, or -1.
         after: The next version in the order, or -1.
@@ -45,28 +45,28 @@ class Facts:
     closure: Lists
 
     @property
-    def derived(self) -> Flags:
-        """Whether each version is derived."""
+    def is_derived(self) -> Flags:
+        """Marks the versions that are derived."""
         return (self.created >= 0) & ~self.written
 
-    def installing(self, versions: Ints) -> Flags:
-        """Whether each version is the final one of a committed transaction of the history."""
-        found: Flags = (self.writer[versions] >= 0) & (self.position[versions] >= 0)
-        return found
+    def is_installed(self, versions: Ints) -> Flags:
+        """Mark versions that are the final ones of a committed transaction of the history."""
+        installed: Flags = (self.writer[versions] >= 0) & (self.position[versions] >= 0)
+        return installed
 
     def name(self, transaction: int) -> str:
-        """The transaction as `T5`."""
+        """Return the name of a transaction, such as `T5`."""
         return f"T{self.transactions[transaction]}"
 
 
-def facts(columns: Columns) -> Facts:
-    """What the columns say, without a check of it.
+def facts_of(columns: Columns) -> Facts:
+    """Return the facts that the columns state, without checking them.
 
     Raises:
-        UnusableHistory: versions derive from each other in a cycle.
+        UnusableHistory: Versions derive from each other in a cycle.
     """
     kind, versions = columns.kind, len(columns.object_of)
-    transactions, transaction_of = _numbered(columns.transaction)
+    transactions, transaction_of = _number_transactions(columns.transaction)
     count = len(transactions)
     places = np.arange(len(kind), dtype=np.int64)
     begin = np.full(count, len(kind), np.int64)
@@ -88,11 +88,13 @@ def facts(columns: Columns) -> Facts:
     writer[columns.subject[writes]] = transaction_of[writes]
 
     makes = np.sort(np.concatenate((writes, derivations)))
-    made = columns.subject[makes]
+    created_versions = columns.subject[makes]
     final = np.zeros(versions, np.bool_)
-    final[made] = last_of_group(transaction_of[makes] * len(columns.objects) + columns.object_of[made])
+    final[created_versions] = last_of_group(
+        transaction_of[makes] * len(columns.objects) + columns.object_of[created_versions]
+    )
 
-    position, before, after = _ordered(columns)
+    position, before, after = _order_neighbours(columns)
     return Facts(
         columns=columns,
         transactions=transactions,
@@ -111,8 +113,8 @@ def facts(columns: Columns) -> Facts:
     )
 
 
-def _numbered(transaction: Ints) -> tuple[Ints, Ints]:
-    """The numbers of transactions, ascending, and each operation's index among them."""
+def _number_transactions(transaction: Ints) -> tuple[Ints, Ints]:
+    """Return the distinct transaction numbers, ascending, and each operation's index among them."""
     highest = int(transaction.max(initial=0))
     if highest > 8 * len(transaction) + 1024:
         numbers, indexes = np.unique(transaction, return_inverse=True)
@@ -122,8 +124,8 @@ def _numbered(transaction: Ints) -> tuple[Ints, Ints]:
     return np.flatnonzero(used), (np.cumsum(used) - 1)[transaction]
 
 
-def _ordered(columns: Columns) -> tuple[Ints, Ints, Ints]:
-    """Of each version: the place in its order, the one before and the one after; -1 where there is none."""
+def _order_neighbours(columns: Columns) -> tuple[Ints, Ints, Ints]:
+    """Return each version's place in its order, the version before and the version after; -1 for none."""
     position = np.full(len(columns.object_of), -1, np.int64)
     before, after = position.copy(), position.copy()
     objects, places = columns.orders.places(np.arange(len(columns.orders), dtype=np.int64))

@@ -1,4 +1,4 @@
-"""Files of histories, in either form: reading them one by one, and turning one form into the other."""
+"""Files of histories in both forms: reading them one by one, and converting one form into the other."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -11,22 +11,22 @@ import pyarrow.parquet as pq
 from oracles.isolation import notation
 from oracles.isolation.columns import Columns, columns_of, history_of
 from oracles.isolation.errors import UnusableHistory
-from oracles.isolation.parquet import SCHEMA, columns_of_part, normal, parts
+from oracles.isolation.parquet import SCHEMA, columns_of_part, history_parts, normalize
 from oracles.isolation.parquet_rows import table_of
 
 _PARQUET_BEGINS = b"PAR1"
 
 
 class UnusableFile(ValueError):
-    """A file of which no history can be read; its text is one sentence without the file's name."""
+    """A file from which no history can be read; the message is one sentence without the file's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One history of a file, or why there is none.
+    """One history of a file, or the reason why there is none.
 
     Attributes:
-        place: Where it begins, as `line 3` or `row 17`; where the problem is, if there is one.
+        place: The place at which it begins, such as `line 3` or `row 17`, or the place of the problem.
     """
 
     place: str
@@ -36,10 +36,10 @@ class Entry:
 
 
 def entries(path: Path) -> Iterator[Entry]:
-    """The histories of a file; by its first bytes it is Parquet or JSON lines.
+    """Yield the histories of a file, which its first bytes show to be Parquet or JSON lines.
 
     Raises:
-        UnusableFile: it cannot be read, is Parquet without the columns, or holds no history.
+        UnusableFile: It cannot be read, is Parquet without the columns, or holds no history.
     """
     count = 0
     try:
@@ -63,7 +63,7 @@ def _of_lines(path: Path) -> Iterator[Entry]:
 
 
 def _of_line(line: bytes, number: int) -> Entry | None:
-    """None for an empty line."""
+    """Return the history of a line; None for an empty line."""
     place = f"line {number}"
     try:
         text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip()
@@ -84,13 +84,13 @@ def _of_line(line: bytes, number: int) -> Entry | None:
 
 def _of_parquet(path: Path) -> Iterator[Entry]:
     try:
-        table = normal(pq.read_table(path))
+        table = normalize(pq.read_table(path))
     except pa.ArrowException as error:
         why = str(error).partition("\n")[0]
         raise UnusableFile(f"it is not Parquet that can be read: {why}") from error
     except UnusableHistory as error:
         raise UnusableFile(str(error)) from error
-    for part in parts(table):
+    for part in history_parts(table):
         place = f"row {part.first + 1}"
         try:
             columns = columns_of_part(part)
@@ -101,20 +101,20 @@ def _of_parquet(path: Path) -> Iterator[Entry]:
 
 
 def reason(error: OSError) -> str:
-    """Why a file cannot be read or written, on one line."""
-    told = os.strerror(error.errno) if error.errno else str(error)
-    return told.partition("\n")[0]
+    """Return the reason why a file cannot be read or written, on one line."""
+    message = os.strerror(error.errno) if error.errno else str(error)
+    return message.partition("\n")[0]
 
 
-def convert(source: Path, target: Path) -> int:
-    """Write the histories of a file in the other form, or the same; `.parquet` is columnar. Returns how many.
+def convert_histories(source: Path, target: Path) -> int:
+    """Write the histories of a file to `target`, in columns if it is `.parquet`; return their number.
 
     Raises:
-        UnusableFile: the source cannot be read, or a line or row of it is no history.
-        ValueError: a version's name cannot be written in the notation.
-        OSError: the target cannot be written.
+        UnusableFile: The source cannot be read, or one of its lines or rows is no history.
+        ValueError: A version's name cannot be written in the notation.
+        OSError: The target cannot be written.
     """
-    histories = _all(entries(source))
+    histories = _usable_columns(entries(source))
     write = _write_parquet if target.suffix == ".parquet" else _write_lines
     beside = target.with_name(f".{target.name}.new")
     try:
@@ -126,8 +126,8 @@ def convert(source: Path, target: Path) -> int:
     return count
 
 
-def _all(found: Iterable[Entry]) -> Iterator[Columns]:
-    for entry in found:
+def _usable_columns(file_entries: Iterable[Entry]) -> Iterator[Columns]:
+    for entry in file_entries:
         if entry.columns is None:
             raise UnusableFile(f"{entry.place}: {entry.problem}")
         yield entry.columns

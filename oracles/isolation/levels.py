@@ -1,4 +1,4 @@
-"""Phenomena and the isolation levels that proscribe them.
+"""The phenomena, and the isolation levels that proscribe them.
 
 Source: Adya's thesis, chapters 3 and 4; Elle (G-nonadjacent).
 """
@@ -20,7 +20,7 @@ LEVELS: Mapping[str, frozenset[str]] = {
     "PL-3": _G1 | {"G0", "G2"},
 }
 
-# The levels that each one implies.
+# The levels that each level implies.
 IMPLIED: Mapping[str, frozenset[str]] = {
     "PL-1": frozenset(),
     "PL-2": frozenset({"PL-1"}),
@@ -32,6 +32,6 @@ IMPLIED: Mapping[str, frozenset[str]] = {
 
 
 def strongest(holding: Collection[str]) -> tuple[str, ...]:
-    """The levels that hold and that no other one that holds implies, in the order of `LEVELS`."""
-    implied = {level for one in holding for level in IMPLIED[one]}
+    """Return the levels that hold and that no other level that holds implies, in the order of `LEVELS`."""
+    implied = {level for stronger in holding for level in IMPLIED[stronger]}
     return tuple(level for level in LEVELS if level in holding and level not in implied)

@@ -1,4 +1,4 @@
-"""Many short lists of integers as two arrays, so that a million of them are walked at once."""
+"""Many short lists of integers as two arrays, so that a million lists can be processed at once."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Lists:
     Attributes:
         starts: Shape (n,).
         stops: Shape (n,), nowhere less than `starts`.
-        values: All lists' values, in any arrangement.
+        values: The values of all lists, in any arrangement.
     """
 
     starts: Ints
@@ -27,22 +27,22 @@ class Lists:
 
     @classmethod
     def of(cls, lists: Iterable[Sequence[int]]) -> "Lists":
-        """The lists of Python sequences."""
-        kept = [list(one) for one in lists]
+        """Return the lists of Python sequences."""
+        kept = [list(values) for values in lists]
         return cls.by_length(
-            np.array([len(one) for one in kept], np.int64),
-            np.array([value for one in kept for value in one], np.int64),
+            np.array([len(values) for values in kept], np.int64),
+            np.array([value for values in kept for value in values], np.int64),
         )
 
     @classmethod
     def by_length(cls, lengths: Ints, values: Ints) -> "Lists":
-        """Lists that lie one after another in `values`."""
+        """Return lists of these lengths that lie one after another in `values`."""
         stops = np.cumsum(lengths, dtype=np.int64)
         return cls(stops - lengths, stops, values)
 
     @classmethod
-    def grouped(cls, owners: Ints, values: Ints, count: int) -> "Lists":
-        """List `i` holds the values whose owner is `i`, in their order."""
+    def by_owner(cls, owners: Ints, values: Ints, count: int) -> "Lists":
+        """Return lists in which list `i` holds the values whose owner is `i`, in their order."""
         order = np.argsort(owners, kind="stable")
         return cls.by_length(np.bincount(owners, minlength=count).astype(np.int64), values[order])
 
@@ -54,11 +54,11 @@ class Lists:
 
     @property
     def lengths(self) -> Ints:
-        """Shape (n,)."""
+        """The length of each list. Shape (n,)."""
         return self.stops - self.starts
 
     def places(self, rows: Ints) -> tuple[Ints, Ints]:
-        """For each value of the lists `rows`: the index into `rows`, and the place in `values`."""
+        """Return for each value of the lists `rows` the index into `rows`, and the place in `values`."""
         lengths = self.stops[rows] - self.starts[rows]
         owners = np.repeat(np.arange(len(rows), dtype=np.int64), lengths)
         ends = np.cumsum(lengths)
@@ -66,26 +66,26 @@ class Lists:
         return owners, within + np.repeat(self.starts[rows], lengths)
 
     def expand(self, rows: Ints) -> tuple[Ints, Ints]:
-        """For each value of the lists `rows`: the index into `rows`, and the value."""
+        """Return for each value of the lists `rows` the index into `rows`, and the value."""
         owners, places = self.places(rows)
         return owners, self.values[places]
 
     def all(self) -> tuple[Ints, Ints]:
-        """For each value: its list, and the value, list by list."""
+        """Return for each value its list and itself, list by list."""
         return self.expand(np.arange(len(self), dtype=np.int64))
 
 
-def contained(keys: NDArray[Any], among: NDArray[Any]) -> Flags:
-    """Whether each key is in the sorted array `among`."""
+def is_member(keys: NDArray[Any], among: NDArray[Any]) -> Flags:
+    """Tell for each key whether it is in the sorted array `among`."""
     if not len(among):
         return np.zeros(len(keys), np.bool_)
     places = np.minimum(np.searchsorted(among, keys), len(among) - 1)
-    found: Flags = among[places] == keys
-    return found
+    present: Flags = among[places] == keys
+    return present
 
 
 def distinct(keys: Ints) -> Ints:
-    """The keys, each once, ascending."""
+    """Return the distinct keys, ascending."""
     keys = np.sort(keys)
     fresh = np.ones(len(keys), np.bool_)
     fresh[1:] = keys[1:] != keys[:-1]
@@ -93,7 +93,7 @@ def distinct(keys: Ints) -> Ints:
 
 
 def last_of_group(keys: Ints) -> Flags:
-    """Whether each entry is the last of those with its key."""
+    """Mark the last entry of each key."""
     order = np.argsort(keys, kind="stable")
     last = np.ones(len(keys), np.bool_)
     if len(keys):

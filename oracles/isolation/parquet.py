@@ -1,7 +1,7 @@
-"""Histories as a table of integers, for those of millions of transactions.
+"""Histories as a table of integers, for histories of millions of transactions.
 
-A row is an operation, an order, a predicate or a name; `docs/reference/histories.md` says which columns each
-has. Histories of one file have different numbers in the column `history`, and each one's rows are together.
+A row is an operation, an order, a predicate or a name; `docs/reference/histories.md` lists the columns of
+each. The histories of one file have different numbers in the column `history`, and the rows of each are adjacent.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ SCHEMA = pa.schema(
 _REQUIRED = ("kind", "transaction", "version")
 _NUMBERS = ("kind", "transaction", "object", "version", "predicate")
 
-# What a row of each kind has to have; it may have more, which is not looked at.
+# The columns that a row of each kind must have; others are ignored.
 _NEEDS: Mapping[int, tuple[str, ...]] = {
     Kind.BEGIN: ("transaction",),
     Kind.COMMIT: ("transaction",),
@@ -53,11 +53,11 @@ _NEEDS: Mapping[int, tuple[str, ...]] = {
 }
 
 
-def normal(table: pa.Table) -> pa.Table:
-    """The table with all columns and their types; columns of other names are left out.
+def normalize(table: pa.Table) -> pa.Table:
+    """Return the table with all columns and their types, without columns of other names.
 
     Raises:
-        UnusableHistory: a column is lacking or of a type that is not its own.
+        UnusableHistory: A column is missing or has another type.
     """
     columns = []
     for field in SCHEMA:
@@ -77,7 +77,7 @@ def normal(table: pa.Table) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The rows of one history in a file, from the one counted `first` from 0 on."""
+    """The rows of one history, from row `first` of a file on; `together` if they are its first rows."""
 
     number: int
     first: int
@@ -85,35 +85,35 @@ class Part:
     together: bool
 
 
-def parts(table: pa.Table) -> Iterator[Part]:
-    """The histories of a normal table, in the order of the file."""
+def history_parts(table: pa.Table) -> Iterator[Part]:
+    """Yield the histories of a normalized table, in the order of the file."""
     numbers = pc.fill_null(table.column("history"), -1).to_numpy()
     changes = np.flatnonzero(np.diff(numbers)) + 1
-    seen: set[int] = set()
+    numbers_so_far: set[int] = set()
     for start, stop in pairwise([0, *changes.tolist(), len(numbers)] if len(numbers) else []):
         number = int(numbers[start])
-        yield Part(number, start, table.slice(start, stop - start), number not in seen)
-        seen.add(number)
+        yield Part(number, start, table.slice(start, stop - start), number not in numbers_so_far)
+        numbers_so_far.add(number)
 
 
 def columns_of_part(part: Part) -> Columns:
-    """The history that some rows are.
+    """Return the history in the rows of a part.
 
     Raises:
-        UnusableHistory: they are none; `row` counts from the beginning of the file.
+        UnusableHistory: The rows are no history; `row` counts from the beginning of the file.
     """
     if part.number < 0:
         raise UnusableHistory("its history is no number from 0 on", row=part.first)
     if not part.together:
         raise UnusableHistory(f"history {part.number} has other rows before those between", row=part.first)
     try:
-        return _Reading(part.table).columns(part.number, part.first)
+        return _HistoryRows(part.table).columns(part.number, part.first)
     except UnusableHistory as error:
         raise UnusableHistory(str(error), row=None if error.row is None else error.row + part.first) from None
 
 
-class _Reading:
-    """The rows of one history, as arrays; a null is -1, a null list is empty."""
+class _HistoryRows:
+    """The rows of one history as arrays; a null is -1, a null list is empty."""
 
     def __init__(self, table: pa.Table) -> None:
         nulls = {name: _is_null(table, name) for name in SCHEMA.names}
@@ -152,19 +152,19 @@ class _Reading:
         return np.flatnonzero(self.kind == kind)
 
     def columns(self, number: int, first: int) -> Columns:
-        """The history; `first` is added to the rows that it remembers."""
+        """Return the history; `first` is added to the row numbers that it keeps."""
         operations = np.flatnonzero(self.kind <= Kind.PREDICATE_READ)
         orders, predicates = self._once(ORDER, self.object), self._once(PREDICATE, self.predicate)
-        made = operations[np.isin(self.kind[operations], (Kind.WRITE, Kind.DERIVE))]
+        creations = operations[np.isin(self.kind[operations], (Kind.WRITE, Kind.DERIVE))]
         order_owners, ordered = self.versions.expand(orders)
         domain_owners, domain = self.objects.expand(predicates)
-        objects = _Ids(np.concatenate((self.object[made], self.object[orders], domain)))
-        versions = _Ids(np.concatenate((self.version[made], ordered)))
+        objects = _Ids(np.concatenate((self.object[creations], self.object[orders], domain)))
+        versions = _Ids(np.concatenate((self.version[creations], ordered)))
         known_predicates = _Ids(self.predicate[predicates])
 
         object_of = np.zeros(len(versions.ids), np.int64)
         object_of[versions.of(ordered)] = objects.of(self.object[orders[order_owners]])
-        object_of[versions.of(self.version[made])] = objects.of(self.object[made])
+        object_of[versions.of(self.version[creations])] = objects.of(self.object[creations])
         places = objects.of(self.object[orders])
         defined = known_predicates.of(self.predicate[predicates])
         matching_owners, matching = self.versions.expand(predicates)
@@ -173,27 +173,27 @@ class _Reading:
             kind=self.kind[operations],
             transaction=self.transaction[operations],
             subject=self._subjects(operations, versions, known_predicates),
-            lists=self._listed(operations, versions),
+            lists=self._operation_lists(operations, versions),
             object_of=object_of,
-            orders=Lists.grouped(places[order_owners], versions.of(ordered), len(objects.ids)),
-            domains=Lists.grouped(defined[domain_owners], objects.of(domain), len(defined)),
-            matching=Lists.grouped(
+            orders=Lists.by_owner(places[order_owners], versions.of(ordered), len(objects.ids)),
+            domains=Lists.by_owner(defined[domain_owners], objects.of(domain), len(defined)),
+            matching=Lists.by_owner(
                 defined[matching_owners],
-                self._known(versions, matching, predicates[matching_owners], "matches"),
+                self._indexes_of(versions, matching, predicates[matching_owners], "matches"),
                 len(defined),
             ),
-            objects=self._named(OBJECT_NAME, objects, self.object, "object"),
-            tags=self._named(VERSION_NAME, versions, self.version, "version", object_of),
-            predicates=self._named(PREDICATE_NAME, known_predicates, self.predicate, "predicate"),
+            objects=self._names_of(OBJECT_NAME, objects, self.object, "object"),
+            tags=self._names_of(VERSION_NAME, versions, self.version, "version", object_of),
+            predicates=self._names_of(PREDICATE_NAME, known_predicates, self.predicate, "predicate"),
             rows=Rows(
                 operations + first,
-                _scattered(places, orders + first),
-                _scattered(defined, predicates + first),
+                _scatter(places, orders + first),
+                _scatter(defined, predicates + first),
             ),
         )
 
     def _once(self, kind: int, ids: Ints) -> Ints:
-        """The rows of a kind, of which there may be one for each object or predicate."""
+        """Return the rows of a kind of which each object or predicate may have only one."""
         rows = self.rows(kind)
         _, firsts = np.unique(ids[rows], return_index=True)
         again = np.setdiff1d(np.arange(len(rows)), firsts)
@@ -203,22 +203,22 @@ class _Reading:
             raise UnusableHistory(f"it has two {what} {ids[row]}", row=row)
         return rows
 
-    def _known(self, ids: "_Ids", wanted: Ints, rows: Ints, verb: str) -> Ints:
-        found = ids.of(wanted)
-        if len(found) and found.min() < 0:
-            first = int(np.argmin(found))
+    def _indexes_of(self, ids: "_Ids", wanted: Ints, rows: Ints, verb: str) -> Ints:
+        indexes = ids.of(wanted)
+        if len(indexes) and indexes.min() < 0:
+            first = int(np.argmin(indexes))
             row = int(rows[first])
             who = f"T{self.transaction[row]}" if self.kind[row] <= Kind.PREDICATE_READ else "a predicate"
             problem = f"{who} {verb} version {wanted[first]}, which nobody writes or derives and no order has"
             raise UnusableHistory(problem, row=row)
-        return found
+        return indexes
 
     def _subjects(self, operations: Ints, versions: "_Ids", predicates: "_Ids") -> Ints:
         kind = self.kind[operations]
         subject = np.full(len(operations), -1, np.int64)
         of_version = np.isin(kind, (Kind.READ, Kind.WRITE, Kind.DERIVE))
         rows = operations[of_version]
-        subject[of_version] = self._known(versions, self.version[rows], rows, "reads")
+        subject[of_version] = self._indexes_of(versions, self.version[rows], rows, "reads")
         by_predicate = kind == Kind.PREDICATE_READ
         rows = operations[by_predicate]
         subject[by_predicate] = predicates.of(self.predicate[rows])
@@ -231,13 +231,13 @@ class _Reading:
             raise UnusableHistory(problem, row=row)
         return subject
 
-    def _listed(self, operations: Ints, versions: "_Ids") -> Lists:
-        """The sources and version sets; what other operations list is not looked at."""
+    def _operation_lists(self, operations: Ints, versions: "_Ids") -> Lists:
+        """Return the sources and version sets; lists of other operations are ignored."""
         listing = np.isin(self.kind[operations], (Kind.DERIVE, Kind.PREDICATE_READ))
         lengths = np.where(listing, self.versions.lengths[operations], 0)
         rows = operations[listing]
         owners, values = self.versions.expand(rows)
-        return Lists.by_length(lengths, self._known(versions, values, rows[owners], "has"))
+        return Lists.by_length(lengths, self._indexes_of(versions, values, rows[owners], "has"))
 
     def _history_name(self, number: int) -> str:
         rows = self.rows(HISTORY_NAME)
@@ -245,10 +245,10 @@ class _Reading:
             raise UnusableHistory("it has two names", row=int(rows[1]))
         return str(self.names[int(rows[0])]) if len(rows) else str(number)
 
-    def _named(
+    def _names_of(
         self, kind: int, ids: "_Ids", column: Ints, what: str, within: Ints | None = None
     ) -> Sequence[object]:
-        """What the ids are called: their names, or their numbers."""
+        """Return the names that belong to the ids; without name rows, the ids themselves."""
         called: list[object] = ids.ids.tolist()
         rows = self.rows(kind)
         if not len(rows):
@@ -265,7 +265,7 @@ class _Reading:
 
 
 class _Ids:
-    """Numbers of a file, which may be any, counted from 0 in ascending order."""
+    """Arbitrary numbers of a file, renumbered from 0 in ascending order."""
 
     def __init__(self, ids: Ints) -> None:
         highest = int(ids.max(initial=-1))
@@ -280,25 +280,25 @@ class _Ids:
         self._places = np.where(used, np.cumsum(used) - 1, -1)
 
     def of(self, wanted: Ints) -> Ints:
-        """The index of each; -1 for one that is not there."""
+        """Return the index of each number; -1 for one that does not occur."""
         if not len(self.ids):
             return np.full(len(wanted), -1, np.int64)
         if self._places is not None:
             places = self._places[np.minimum(wanted, len(self._places) - 1)]
             return np.where(wanted < len(self._places), places, -1)
-        found = np.minimum(np.searchsorted(self.ids, wanted), len(self.ids) - 1)
-        return np.where(self.ids[found] == wanted, found, -1)
+        candidates = np.minimum(np.searchsorted(self.ids, wanted), len(self.ids) - 1)
+        return np.where(self.ids[candidates] == wanted, candidates, -1)
 
 
-def _scattered(places: Ints, values: Ints) -> Ints:
-    found = np.zeros(int(places.max(initial=-1)) + 1, np.int64)
-    found[places] = values
-    return found
+def _scatter(places: Ints, values: Ints) -> Ints:
+    scattered = np.zeros(int(places.max(initial=-1)) + 1, np.int64)
+    scattered[places] = values
+    return scattered
 
 
 def _is_null(table: pa.Table, name: str) -> Flags:
-    found: Flags = table.column(name).is_null().to_numpy()
-    return found
+    nulls: Flags = table.column(name).is_null().to_numpy()
+    return nulls
 
 
 def _lists(table: pa.Table, name: str) -> Lists:

@@ -1,4 +1,4 @@
-"""The rows of a columnar file that a history is."""
+"""Conversion of a history to rows of a columnar file."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ from oracles.isolation.parquet import (
 
 
 def table_of(columns: Columns, number: int = 0) -> pa.Table:
-    """The rows of a history, whose column `history` has the number."""
+    """Return the rows of a history, with `number` in their column `history`."""
     objects, object_names = _ids_and_names(columns.objects)
     versions, version_names = _ids_and_names(columns.tags)
     predicates, predicate_names = _ids_and_names(columns.predicates)
@@ -34,23 +34,23 @@ def table_of(columns: Columns, number: int = 0) -> pa.Table:
             PREDICATE,
             len(predicates),
             predicate=predicates,
-            objects=_renamed(columns.domains, every, objects),
-            versions=_renamed(columns.matching, every, versions),
+            objects=_lists_of_ids(columns.domains, every, objects),
+            versions=_lists_of_ids(columns.matching, every, versions),
         ),
         _rows(
             ORDER,
             len(ordered),
             object=objects[ordered],
-            versions=_renamed(columns.orders, ordered, versions),
+            versions=_lists_of_ids(columns.orders, ordered, versions),
         ),
         _operation_rows(columns, objects, versions, predicates),
     ]
-    found = pa.concat_tables(tables)
-    return found.set_column(0, SCHEMA.field("history"), pa.array(np.full(len(found), number, np.int64)))
+    table = pa.concat_tables(tables)
+    return table.set_column(0, SCHEMA.field("history"), pa.array(np.full(len(table), number, np.int64)))
 
 
 def _ids_and_names(names: Sequence[object]) -> tuple[Ints, list[str] | None]:
-    """Names that are different numbers are ids themselves; others get ids."""
+    """Return ids and names: distinct integers are ids themselves, other names get ids."""
     if all(isinstance(name, int) for name in names) and len(set(names)) == len(names):
         return np.array(names, np.int64).reshape(len(names)), None
     return np.arange(len(names), dtype=np.int64), [str(name) for name in names]
@@ -60,8 +60,8 @@ def _name_rows(kind: int, column: str, ids: Ints, names: list[str] | None) -> li
     return [] if names is None else [_rows(kind, len(ids), **{column: ids, "name": names})]
 
 
-def _renamed(lists: Lists, rows: Ints, ids: Ints, chosen: Flags | None = None) -> pa.ListArray:
-    """The lists of some rows, as ids; null where a row is not chosen."""
+def _lists_of_ids(lists: Lists, rows: Ints, ids: Ints, chosen: Flags | None = None) -> pa.ListArray:
+    """Return the lists of some rows, with ids as values; null where a row is not chosen."""
     _, values = lists.expand(rows)
     ends = pa.array(np.concatenate(([0], np.cumsum(lists.lengths[rows]))), pa.int32())
     nulls = None if chosen is None else pa.array(~chosen)
@@ -71,29 +71,31 @@ def _renamed(lists: Lists, rows: Ints, ids: Ints, chosen: Flags | None = None) -
 def _operation_rows(columns: Columns, objects: Ints, versions: Ints, predicates: Ints) -> pa.Table:
     kind, subject = columns.kind, columns.subject
     making = np.isin(kind, (Kind.WRITE, Kind.DERIVE))
-    made = np.where(making, subject, 0)
+    created_versions = np.where(making, subject, 0)
     of_version = making | (kind == Kind.READ)
     listing = np.isin(kind, (Kind.DERIVE, Kind.PREDICATE_READ))
     return _rows(
         kind,
         len(kind),
         transaction=columns.transaction,
-        object=_where(making, columns.object_of[made] if making.any() else made, objects),
-        version=_where(of_version, subject, versions),
-        predicate=_where(kind == Kind.PREDICATE_READ, subject, predicates),
-        versions=_renamed(columns.lists, np.arange(len(kind), dtype=np.int64), versions, listing),
+        object=_ids_where(
+            making, columns.object_of[created_versions] if making.any() else created_versions, objects
+        ),
+        version=_ids_where(of_version, subject, versions),
+        predicate=_ids_where(kind == Kind.PREDICATE_READ, subject, predicates),
+        versions=_lists_of_ids(columns.lists, np.arange(len(kind), dtype=np.int64), versions, listing),
     )
 
 
-def _where(chosen: Flags, indexes: Ints, ids: Ints) -> pa.Array:
-    """The ids of the chosen indexes, and null elsewhere."""
-    found = np.zeros(len(indexes), np.int64)
-    found[chosen] = ids[indexes[chosen]]
-    return pa.array(found, pa.int64(), mask=~chosen)
+def _ids_where(chosen: Flags, indexes: Ints, ids: Ints) -> pa.Array:
+    """Return the ids of the chosen indexes, and null elsewhere."""
+    chosen_ids = np.zeros(len(indexes), np.int64)
+    chosen_ids[chosen] = ids[indexes[chosen]]
+    return pa.array(chosen_ids, pa.int64(), mask=~chosen)
 
 
 def _rows(kind: int | Ints, count: int, **columns: object) -> pa.Table:
-    """Rows of one kind, or of a kind each; the columns that are not given are null."""
+    """Return rows of one kind, or of one kind each; columns that are not given are null."""
     kinds = np.broadcast_to(np.asarray(kind, np.int8), count)
     columns = {"kind": kinds, **columns}
     arrays = [

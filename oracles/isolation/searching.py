@@ -1,40 +1,40 @@
-"""Shortest ways from many starts to many ends at once; a search that meets a limit says so."""
+"""Shortest paths from many starts to many ends at once; a search that reaches a limit says so."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csgraph, csr_array
 
-from oracles.isolation.lists import Flags, Ints, Lists, contained, distinct
+from oracles.isolation.lists import Flags, Ints, Lists, distinct, is_member
 
-CHUNK = 1 << 16  # searches side by side; more are as fast, and need more memory
+CHUNK = 1 << 16  # searches side by side; more are no faster, and need more memory
 STEPS_MAX = 60_000_000  # of a search for a smallest cycle, in pairs of a search and a node
-STEPS_EACH = 20_000  # of one search for whether there is a way at all
-STEPS_ALL = 500_000_000  # of all of them
-PAIRS_MAX = 10_000_000  # of a search and a node that are held at once
+STEPS_EACH = 20_000  # of one search that decides reachability
+STEPS_ALL = 500_000_000  # of all of these
+PAIRS_MAX = 10_000_000  # of a search and a node, held at once
 
 
 def sparse(count: int, tail: Ints, head: Ints) -> csr_array:
-    """The graph with an arc from each tail to its head; arcs that are there twice are one."""
+    """Return the graph with an arc from each tail to its head; repeated arcs count once."""
     arcs = csr_array((np.ones(len(tail), np.bool_), (tail, head)), shape=(count, count))
     arcs.sum_duplicates()
     return arcs
 
 
 def components(arcs: csr_array) -> tuple[int, Ints]:
-    """How many strongly connected components there are, and the one of each node."""
+    """Return the number of strongly connected components, and the component of each node."""
     count, labels = csgraph.connected_components(arcs, directed=True, connection="strong")
     return int(count), labels.astype(np.int64)
 
 
 def neighbours(arcs: csr_array) -> Lists:
-    """The heads of each node's arcs."""
+    """Return the heads of each node's arcs."""
     ends = arcs.indptr.astype(np.int64)
     return Lists(ends[:-1], ends[1:], arcs.indices)
 
 
-def way(arcs: csr_array, start: int, end: int) -> list[int]:
-    """The nodes of a shortest way, both ends included; there has to be one."""
+def shortest_path(arcs: csr_array, start: int, end: int) -> list[int]:
+    """Return the nodes of a shortest path, including both ends; there must be one."""
     _, came = csgraph.breadth_first_order(arcs, start, directed=True, return_predecessors=True)
     nodes = [end]
     while nodes[-1] != start:
@@ -43,14 +43,14 @@ def way(arcs: csr_array, start: int, end: int) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ways:
-    """Where to look for ways.
+class PathSearches:
+    """Searches for paths in a graph.
 
     Attributes:
         arcs: The graph.
-        starts: The node where each search starts. Shape (n,).
-        ends: The node that each search looks for. Shape (n,).
-        ranks: No arc leads to a node of lower rank. Shape (r, nodes).
+        starts: The node from which each search starts. Shape (n,).
+        ends: The node to which each search looks for a path. Shape (n,).
+        ranks: Node orders; no arc leads to a node of lower rank. Shape (r, nodes).
     """
 
     arcs: csr_array
@@ -58,8 +58,8 @@ class Ways:
     ends: Ints
     ranks: Ints
 
-    def may_lead(self, searches: Ints, nodes: Ints, ends: Ints) -> Flags:
-        """Whether a rank does not forbid a way from each node to the search's end."""
+    def can_reach(self, searches: Ints, nodes: Ints, ends: Ints) -> Flags:
+        """Tell whether the ranks allow a path from each node to the end of its search."""
         allowed = np.ones(len(nodes), np.bool_)
         for rank in self.ranks:
             allowed &= rank[nodes] <= rank[ends[searches]]
@@ -67,44 +67,44 @@ class Ways:
 
 
 @dataclass(frozen=True, slots=True)
-class Shortest:
-    """The search whose way is shortest, or None, and whether all ways were looked at that may be shorter."""
+class ShortestSearch:
+    """The search with the shortest path, or None, and whether every path that may be shorter was examined."""
 
     search: int | None
     complete: bool
 
 
-def shortest(ways: Ways, *, steps_max: int = STEPS_MAX) -> Shortest:
-    """Find a search whose way is shortest, by looking ever further from all starts."""
-    forward = neighbours(ways.arcs)
-    alive = np.flatnonzero(ways.may_lead(np.arange(len(ways.starts)), ways.starts, ways.ends))
+def find_shortest(paths: PathSearches, *, steps_max: int = STEPS_MAX) -> ShortestSearch:
+    """Find a search with the shortest path, by looking ever further from all starts."""
+    forward = neighbours(paths.arcs)
+    alive = np.flatnonzero(paths.can_reach(np.arange(len(paths.starts)), paths.starts, paths.ends))
     far, left = 1, steps_max
     while len(alive):
         best, arcs_max, unfinished = None, far, []
         pending = _chunks(alive)
         while pending:
             chunk = pending.pop()
-            explored = _explore(ways, forward, chunk, arcs_max, left)
+            explored = _explore(paths, forward, chunk, arcs_max, left)
             if explored is None:
                 pending += _halves(chunk)
                 continue
             left -= explored.steps
             if left < 0:
-                return Shortest(best, complete=False)
+                return ShortestSearch(best, complete=False)
             if explored.search is not None:
                 best, arcs_max = explored.search, explored.arcs - 1
                 if not arcs_max:
-                    return Shortest(best, complete=True)
+                    return ShortestSearch(best, complete=True)
             unfinished.append(explored.unfinished)
         if best is not None:
-            return Shortest(best, complete=True)
+            return ShortestSearch(best, complete=True)
         alive = np.concatenate(unfinished)
         far *= 2
-    return Shortest(None, complete=True)
+    return ShortestSearch(None, complete=True)
 
 
 def _chunks(searches: Ints) -> list[Ints]:
-    """Searches to go side by side; the first ones last."""
+    """Split searches into chunks to run side by side, the last chunk first."""
     return [searches[first : first + CHUNK] for first in range(0, len(searches), CHUNK)][::-1]
 
 
@@ -115,7 +115,7 @@ def _halves(searches: Ints) -> list[Ints]:
 
 @dataclass(frozen=True, slots=True)
 class _Explored:
-    """The search that came to its end first, over how many arcs; those that have not seen all."""
+    """The search that ended first, and its number of arcs; the searches that have not seen everything."""
 
     search: int | None
     arcs: int
@@ -123,10 +123,12 @@ class _Explored:
     steps: int
 
 
-def _explore(ways: Ways, forward: Lists, searches: Ints, arcs_max: int, steps_max: int) -> _Explored | None:
-    """Look from the starts of some searches, over so many arcs; None if they are too many side by side."""
-    width, ends = ways.arcs.shape[0], ways.ends[searches]
-    search, node = np.arange(len(searches), dtype=np.int64), ways.starts[searches]
+def _explore(
+    paths: PathSearches, forward: Lists, searches: Ints, arcs_max: int, steps_max: int
+) -> _Explored | None:
+    """Run some searches over at most `arcs_max` arcs; None if they are too many side by side."""
+    width, ends = paths.arcs.shape[0], paths.ends[searches]
+    search, node = np.arange(len(searches), dtype=np.int64), paths.starts[searches]
     visited = np.sort(search * width + node)
     steps = 0
     for arcs in range(1, arcs_max + 1):
@@ -141,41 +143,43 @@ def _explore(ways: Ways, forward: Lists, searches: Ints, arcs_max: int, steps_ma
         hits = reached == ends[search]
         if hits.any():
             return _Explored(int(searches[search[np.argmax(hits)]]), arcs, searches, steps)
-        allowed = ways.may_lead(search, reached, ends)
+        allowed = paths.can_reach(search, reached, ends)
         keys = distinct(search[allowed] * width + reached[allowed])
-        keys = keys[~contained(keys, visited)]
+        keys = keys[~is_member(keys, visited)]
         visited = np.sort(np.concatenate((visited, keys)))
         search, node = keys // width, keys % width
     return _Explored(None, 0, searches[distinct(search)], steps)
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
-    """Of each search whether there is a way, and whether that is unknown."""
+class Reachability:
+    """Marks the searches that have a path, and those for which that is unknown."""
 
-    found: Flags
+    reachable: Flags
     unknown: Flags
 
 
-def decide(ways: Ways, *, steps_each: int = STEPS_EACH, steps_all: int = STEPS_ALL) -> Decided:
-    """Decide for each search whether its start leads to its end, from both ends at once."""
-    found = np.zeros(len(ways.starts), np.bool_)
-    unknown = np.zeros(len(ways.starts), np.bool_)
-    forward, backward = neighbours(ways.arcs), neighbours(csr_array(ways.arcs.T))
-    alive = np.flatnonzero(ways.may_lead(np.arange(len(ways.starts)), ways.starts, ways.ends))
+def decide_reachability(
+    paths: PathSearches, *, steps_each: int = STEPS_EACH, steps_all: int = STEPS_ALL
+) -> Reachability:
+    """Decide for each search whether its start reaches its end, searching from both ends at once."""
+    reachable = np.zeros(len(paths.starts), np.bool_)
+    unknown = np.zeros(len(paths.starts), np.bool_)
+    forward, backward = neighbours(paths.arcs), neighbours(csr_array(paths.arcs.T))
+    alive = np.flatnonzero(paths.can_reach(np.arange(len(paths.starts)), paths.starts, paths.ends))
     pending, left = _chunks(alive), steps_all
     while pending:
         chunk = pending.pop()
         if left <= 0:
             unknown[chunk] = True
             continue
-        met = _meet(ways, forward, backward, chunk, steps_each)
+        met = _meet(paths, forward, backward, chunk, steps_each)
         if met is None:
             pending += _halves(chunk)
             continue
-        found[chunk], unknown[chunk], steps = met
+        reachable[chunk], unknown[chunk], steps = met
         left -= steps
-    return Decided(found, unknown)
+    return Reachability(reachable, unknown)
 
 
 @dataclass(slots=True)
@@ -189,11 +193,11 @@ class _Side:
     visited: Ints
 
     def room(self, width: int) -> int:
-        """How many pairs it holds once it has grown, at most."""
+        """Return the greatest number of pairs that the side may hold after it grows."""
         return len(self.visited) + int(self.lists.lengths[self.fresh % width].sum())
 
     def grow(self, width: int) -> Ints:
-        """Reach one arc further; how many nodes were looked at, for each search."""
+        """Reach one arc further; return the number of nodes examined for each search."""
         search, node = self.fresh // width, self.fresh % width
         owners, reached = self.lists.expand(node)
         search = search[owners]
@@ -202,43 +206,43 @@ class _Side:
         for rank in self.ranks:
             allowed &= rank[reached] <= rank[self.targets[search]]
         keys = distinct(search[allowed] * width + reached[allowed])
-        self.fresh = keys[~contained(keys, self.visited)]
+        self.fresh = keys[~is_member(keys, self.visited)]
         self.visited = np.sort(np.concatenate((self.visited, self.fresh)))
         return looked.astype(np.int64)
 
     def keep(self, alive: Flags, width: int) -> None:
-        """Forget what belongs to searches that are over."""
+        """Remove the nodes of searches that are over."""
         self.fresh = self.fresh[alive[self.fresh // width]]
         self.visited = self.visited[alive[self.visited // width]]
 
 
 def _meet(
-    ways: Ways, forward: Lists, backward: Lists, searches: Ints, steps_each: int
+    paths: PathSearches, forward: Lists, backward: Lists, searches: Ints, steps_each: int
 ) -> tuple[Flags, Flags, int] | None:
-    """Of some searches whether there is a way, and whether that is unknown; how many steps it took.
+    """Return marks of searches with a path, marks of undecided ones, and the number of steps taken.
 
-    None if they are too many side by side.
+    The result is None if there are too many searches to run side by side.
     """
-    width = ways.arcs.shape[0]
+    width = paths.arcs.shape[0]
     numbers = np.arange(len(searches), dtype=np.int64)
-    starts, ends = numbers * width + ways.starts[searches], numbers * width + ways.ends[searches]
-    ahead = _Side(forward, ways.ranks, ways.ends[searches], starts, starts)
-    behind = _Side(backward, -ways.ranks, ways.starts[searches], ends, ends)
-    found = starts == ends
+    starts, ends = numbers * width + paths.starts[searches], numbers * width + paths.ends[searches]
+    ahead = _Side(forward, paths.ranks, paths.ends[searches], starts, starts)
+    behind = _Side(backward, -paths.ranks, paths.starts[searches], ends, ends)
+    reachable = starts == ends
     unknown = np.zeros(len(searches), np.bool_)
     steps = np.zeros(len(searches), np.int64)
-    alive = ~found
+    alive = ~reachable
     while alive.any():
         side, other = (ahead, behind) if len(ahead.fresh) <= len(behind.fresh) else (behind, ahead)
         if len(searches) > 1 and side.room(width) > PAIRS_MAX:
             return None
         steps += side.grow(width)
-        found[side.fresh[contained(side.fresh, other.visited)] // width] = True
-        unknown |= ~found & (steps > steps_each)
+        reachable[side.fresh[is_member(side.fresh, other.visited)] // width] = True
+        unknown |= ~reachable & (steps > steps_each)
         growing = np.zeros(len(searches), np.bool_)
         growing[side.fresh // width] = True
-        # Where one side cannot grow, there is no way.
-        alive &= ~found & ~unknown & growing
+        # A side that cannot grow proves that there is no path.
+        alive &= ~reachable & ~unknown & growing
         ahead.keep(alive, width)
         behind.keep(alive, width)
-    return found, unknown, int(steps.sum())
+    return reachable, unknown, int(steps.sum())

@@ -1,10 +1,11 @@
-"""Phenomena of snapshots (G-SI, G-SI-rt) and of what was read (G1a, G1b).
+"""Phenomena of snapshots (G-SI, G-SI-rt) and of dirty reads (G1a, G1b).
 
 Where G-SIa is absent, each dependency leads from a commit to a later start, as start-dependencies do. So
-G-SIb is absent too exactly where each transaction starts before the commits of those that overwrite what it
+G-SIb is absent too exactly if each transaction starts before the commits of those that overwrite what it
 read. Start points do not limit each other: one pass over the edges decides whether there are any.
 
-Source: Adya's thesis, section 4.3 (G-SIa, G-SIb). In G-SI a start may precede the begin, in G-SI-rt it is it.
+Source: Adya's thesis, section 4.3 (G-SIa, G-SIb). In G-SI a start may precede the begin; in
+G-SI-rt they are equal.
 """
 
 from dataclasses import dataclass
@@ -20,9 +21,9 @@ from oracles.isolation.lists import Ints
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """Edges from a first transaction to a last one, whose times say the contrary.
+    """Edges from a first transaction to a last one that contradict the times of these two.
 
-    Attributes:
+    why: The event by which the last transaction precedes the first one, `{first}`.
         why: What the last one did before the first one, `{first}`, did something.
     """
 
@@ -30,19 +31,19 @@ class Clash:
     why: str
 
 
-def snapshot_clash(edges: Edges, known: Facts, single: Cycle | None) -> Cycle | Clash | None:
-    """Why no choice of start points will do; None if one does.
+def snapshot_clash(edges: Edges, facts: Facts, single: Cycle | None) -> Cycle | Clash | None:
+    """Return the reason why no choice of start points is possible; None if one is.
 
     Args:
         single: A smallest G-single, if there is one.
     """
-    direct, anti = _parted(edges)
-    dirty = _commits_late(direct, known)
+    direct, anti = _split_by_kind(edges)
+    dirty = _late_commit(direct, facts)
     if dirty is not None:
         return dirty
     if single is not None and len(single.links) == 2:
         return single
-    count, end = len(known.transactions), known.end
+    count, end = len(facts.transactions), facts.end
     latest = np.full(count, -1, np.int64)
     np.maximum.at(latest, direct.head, end[direct.tail])
     earliest = np.full(count, np.iinfo(np.int64).max, np.int64)
@@ -58,13 +59,13 @@ def snapshot_clash(edges: Edges, known: Facts, single: Cycle | None) -> Cycle | 
     return Clash((Link(before, middle, DIRECT), Link(middle, after, ANTI)), "committed before {first} did")
 
 
-def begin_clash(edges: Edges, known: Facts) -> Clash | None:
-    """Why the begins as start points will not do; None if they do."""
-    direct, anti = _parted(edges)
-    dirty = _commits_late(direct, known)
+def begin_clash(edges: Edges, facts: Facts) -> Clash | None:
+    """Return the reason why the begins cannot be the start points; None if they can."""
+    direct, anti = _split_by_kind(edges)
+    dirty = _late_commit(direct, facts)
     if dirty is not None:
         return dirty
-    stale = np.flatnonzero(known.end[anti.head] < known.begin[anti.tail])
+    stale = np.flatnonzero(facts.end[anti.head] < facts.begin[anti.tail])
     if not len(stale):
         return None
     first = int(stale[0])
@@ -72,14 +73,14 @@ def begin_clash(edges: Edges, known: Facts) -> Clash | None:
     return Clash((link,), "committed before {first} began")
 
 
-def _parted(edges: Edges) -> tuple[Edges, Edges]:
+def _split_by_kind(edges: Edges) -> tuple[Edges, Edges]:
     direct = edges.kind < Dependency.RW
     return edges.where(direct), edges.where(~direct)
 
 
-def _commits_late(direct: Edges, known: Facts) -> Clash | None:
-    """A dependency on a transaction that committed after the other one's begin."""
-    late = np.flatnonzero(known.end[direct.tail] > known.begin[direct.head])
+def _late_commit(direct: Edges, facts: Facts) -> Clash | None:
+    """Return a dependency on a transaction that committed after the dependent one began, or None."""
+    late = np.flatnonzero(facts.end[direct.tail] > facts.begin[direct.head])
     if not len(late):
         return None
     first = int(late[0])
@@ -88,8 +89,8 @@ def _commits_late(direct: Edges, known: Facts) -> Clash | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """A committed transaction that read, maybe through derivations, what another one wrote."""
+class DirtyRead:
+    """A read by a committed transaction, maybe through derivations, of what another transaction wrote."""
 
     reader: int
     operation: int
@@ -97,41 +98,41 @@ class Seen:
     base: int
 
 
-def aborted_read(known: Facts, kept: Ints) -> Seen | None:
-    """A read of what was written by a transaction that does not commit (G1a)."""
-    return _seen(known, kept, aborted=True)
+def aborted_read(facts: Facts, kept: Ints) -> DirtyRead | None:
+    """Return a read of what a transaction wrote that does not commit (G1a)."""
+    return _dirty_read(facts, kept, aborted=True)
 
 
-def intermediate_read(known: Facts, kept: Ints) -> Seen | None:
-    """A read of a version that its transaction wrote over (G1b)."""
-    return _seen(known, kept, aborted=False)
+def intermediate_read(facts: Facts, kept: Ints) -> DirtyRead | None:
+    """Return a read of a version that its own transaction overwrote (G1b)."""
+    return _dirty_read(facts, kept, aborted=False)
 
 
-def _seen(known: Facts, kept: Ints, *, aborted: bool) -> Seen | None:
-    columns = known.columns
-    wrong = known.writer >= 0
+def _dirty_read(facts: Facts, kept: Ints, *, aborted: bool) -> DirtyRead | None:
+    columns = facts.columns
+    wrong = facts.writer >= 0
     if aborted:
-        wrong[wrong] = ~known.committed[known.writer[wrong]]
+        wrong[wrong] = ~facts.committed[facts.writer[wrong]]
     else:
-        wrong &= ~known.final
+        wrong &= ~facts.final
     if not wrong.any():
         return None
     reading = (columns.kind == Kind.READ) | (columns.kind == Kind.PREDICATE_READ)
-    reading &= known.committed[known.transaction_of] & np.isin(known.transaction_of, kept)
-    operations, versions = _read_versions(known, np.flatnonzero(reading))
-    owners, bases = known.closure.expand(versions)
-    readers = known.transaction_of[operations[owners]]
-    found = np.flatnonzero(wrong[bases] & (known.writer[bases] != readers))
-    if not len(found):
+    reading &= facts.committed[facts.transaction_of] & np.isin(facts.transaction_of, kept)
+    operations, versions = _read_versions(facts, np.flatnonzero(reading))
+    owners, bases = facts.closure.expand(versions)
+    readers = facts.transaction_of[operations[owners]]
+    reads = np.flatnonzero(wrong[bases] & (facts.writer[bases] != readers))
+    if not len(reads):
         return None
-    first = int(found[0])
+    first = int(reads[0])
     owner = int(owners[first])
-    return Seen(int(readers[first]), int(operations[owner]), int(versions[owner]), int(bases[first]))
+    return DirtyRead(int(readers[first]), int(operations[owner]), int(versions[owner]), int(bases[first]))
 
 
-def _read_versions(known: Facts, operations: Ints) -> tuple[Ints, Ints]:
-    """Each version read, with the operation that reads it."""
-    columns = known.columns
+def _read_versions(facts: Facts, operations: Ints) -> tuple[Ints, Ints]:
+    """Return each version read, with the operation that reads it."""
+    columns = facts.columns
     items = operations[columns.kind[operations] == Kind.READ]
     sets = operations[columns.kind[operations] == Kind.PREDICATE_READ]
     owners, listed = columns.lists.expand(sets)

@@ -1,4 +1,4 @@
-"""Whether a history is a possible one: what is wrong is said in one clause, and nothing is guessed.
+"""The check that a history is possible; one clause names the problem, and nothing is guessed.
 
 Source: Adya, Liskov, O'Neil, ICDE 2000, section 4.2 (the conditions on histories and version orders).
 """
@@ -7,8 +7,8 @@ import numpy as np
 
 from oracles.isolation.columns import Columns, Kind
 from oracles.isolation.errors import UnusableHistory
-from oracles.isolation.facts import Facts, facts
-from oracles.isolation.lists import Flags, Ints, contained, distinct, last_of_group
+from oracles.isolation.facts import Facts, facts_of
+from oracles.isolation.lists import Flags, Ints, distinct, is_member, last_of_group
 
 _DOES = {
     Kind.BEGIN: "begins",
@@ -21,21 +21,21 @@ _DOES = {
 }
 
 
-def checked(columns: Columns) -> Facts:
-    """The facts of a history that is a possible one.
+def validated_facts(columns: Columns) -> Facts:
+    """Return the facts of a history, after checking that it is possible.
 
     Raises:
-        UnusableHistory: it is not.
+        UnusableHistory: It is not possible.
     """
     _versions_are_made_once(columns)
     _orders_are_orders(columns)
-    known = facts(columns)
-    _transactions_are_whole(known)
-    _versions_exist(known)
-    _orders_hold_what_was_installed(known)
-    _reads_follow_writes(known)
-    _predicates_fit(known)
-    return known
+    facts = facts_of(columns)
+    _transactions_are_whole(facts)
+    _versions_exist(facts)
+    _orders_hold_what_was_installed(facts)
+    _reads_follow_writes(facts)
+    _predicates_fit(facts)
+    return facts
 
 
 def _first(flags: Flags) -> int | None:
@@ -59,21 +59,21 @@ def _fail_predicate(columns: Columns, problem: str, predicate: int) -> None:
 
 def _versions_are_made_once(columns: Columns) -> None:
     makes = np.flatnonzero((columns.kind == Kind.WRITE) | (columns.kind == Kind.DERIVE))
-    made = columns.subject[makes]
-    counts = np.bincount(made, minlength=len(columns.object_of))
+    created = columns.subject[makes]
+    counts = np.bincount(created, minlength=len(columns.object_of))
     if counts.max(initial=0) < 2:
         return
-    of_version = makes[made == np.argmax(counts > 1)]
+    of_version = makes[created == np.argmax(counts > 1)]
     first, second = int(of_version[0]), int(of_version[1])
     _fail(
         columns,
-        f"T{columns.transaction[second]} {_what(columns, second)}, "
+        f"T{columns.transaction[second]} {_action(columns, second)}, "
         f"which T{columns.transaction[first]} has already made",
         second,
     )
 
 
-def _what(columns: Columns, operation: int) -> str:
+def _action(columns: Columns, operation: int) -> str:
     kind = Kind(int(columns.kind[operation]))
     subject = int(columns.subject[operation])
     if kind is Kind.PREDICATE_READ:
@@ -82,7 +82,7 @@ def _what(columns: Columns, operation: int) -> str:
 
 
 def _orders_are_orders(columns: Columns) -> None:
-    """Each order is of its own object's versions, each once."""
+    """Check that each order holds versions of its own object, each once."""
     objects, versions = columns.orders.all()
     foreign = _first(columns.object_of[versions] != objects)
     if foreign is not None:
@@ -99,33 +99,33 @@ def _orders_are_orders(columns: Columns) -> None:
         )
 
 
-def _transactions_are_whole(known: Facts) -> None:
-    """A begin comes first, a commit or abort last and not alone."""
-    columns, kind = known.columns, known.columns.kind
+def _transactions_are_whole(facts: Facts) -> None:
+    """Check that a begin comes first, and a commit or abort last and not alone."""
+    columns, kind = facts.columns, facts.columns.kind
     places = np.arange(len(kind), dtype=np.int64)
-    late = _first((kind == Kind.BEGIN) & (places != known.begin[known.transaction_of]))
+    late = _first((kind == Kind.BEGIN) & (places != facts.begin[facts.transaction_of]))
     if late is not None:
         _fail(columns, f"T{columns.transaction[late]} begins though it has begun", late)
     ends = (kind == Kind.COMMIT) | (kind == Kind.ABORT)
-    first_end = np.full(len(known.transactions), len(kind), np.int64)
-    np.minimum.at(first_end, known.transaction_of[ends], places[ends])
-    after = _first(places > first_end[known.transaction_of])
+    first_end = np.full(len(facts.transactions), len(kind), np.int64)
+    np.minimum.at(first_end, facts.transaction_of[ends], places[ends])
+    after = _first(places > first_end[facts.transaction_of])
     if after is not None:
-        ended = Kind(int(kind[first_end[known.transaction_of[after]]]))
+        ended = Kind(int(kind[first_end[facts.transaction_of[after]]]))
         _fail(
             columns,
-            f"T{columns.transaction[after]} {_what(columns, after)} after its {ended.name.lower()}",
+            f"T{columns.transaction[after]} {_action(columns, after)} after its {ended.name.lower()}",
             after,
         )
-    alone = _first(ends & (places == known.begin[known.transaction_of]))
+    alone = _first(ends & (places == facts.begin[facts.transaction_of]))
     if alone is not None:
-        _fail(columns, f"T{columns.transaction[alone]} {_what(columns, alone)} but never began", alone)
+        _fail(columns, f"T{columns.transaction[alone]} {_action(columns, alone)} but never began", alone)
 
 
-def _versions_exist(known: Facts) -> None:
-    """What is read or derived from was made, or is initial: nobody's, and first in its order."""
-    columns = known.columns
-    exists = (known.created >= 0) | (known.position == 0)
+def _versions_exist(facts: Facts) -> None:
+    """Check that each version read or derived from was created, or is an initial one, first in its order."""
+    columns = facts.columns
+    exists = (facts.created >= 0) | (facts.position == 0)
     objects, versions = columns.orders.all()
     unmade = _first(~exists[versions])
     if unmade is not None:
@@ -157,30 +157,30 @@ def _fail_missing(columns: Columns, operation: int, verb: str, version: int) -> 
     )
 
 
-def _orders_hold_what_was_installed(known: Facts) -> None:
-    """Each committed transaction's last version of an object is in the order; its earlier writes are not.
+def _orders_hold_what_was_installed(facts: Facts) -> None:
+    """Check that orders hold each committed transaction's last version, and none of its earlier writes.
 
     A derivation installs nothing, so that a transaction's earlier derivations, and those of one that aborts,
     may be in the order or not.
     """
-    columns = known.columns
+    columns = facts.columns
     makes = np.flatnonzero((columns.kind == Kind.WRITE) | (columns.kind == Kind.DERIVE))
-    made = columns.subject[makes]
-    final = known.final[made]
-    committed = known.committed[known.transaction_of[makes]]
-    lacking = _first(final & committed & (known.position[made] < 0))
+    created = columns.subject[makes]
+    final = facts.final[created]
+    committed = facts.committed[facts.transaction_of[makes]]
+    lacking = _first(final & committed & (facts.position[created] < 0))
     if lacking is not None:
-        version = int(made[lacking])
+        version = int(created[lacking])
         _fail(
             columns,
             f"T{columns.transaction[makes[lacking]]} commits {columns.name(version)}, which the order of "
             f"{columns.objects[int(columns.object_of[version])]} lacks",
             int(makes[lacking]),
         )
-    stray = known.written[made] & (known.position[made] >= 0) & ~(final & committed)
+    stray = facts.written[created] & (facts.position[created] >= 0) & ~(final & committed)
     wrong = _first(stray)
     if wrong is not None:
-        version, transaction = int(made[wrong]), columns.transaction[makes[wrong]]
+        version, transaction = int(created[wrong]), columns.transaction[makes[wrong]]
         why = (
             f"T{transaction} made another after it" if committed[wrong] else f"T{transaction} did not commit"
         )
@@ -192,22 +192,22 @@ def _orders_hold_what_was_installed(known: Facts) -> None:
         )
 
 
-def _reads_follow_writes(known: Facts) -> None:
-    """Nothing is read before what it is, or derives from, is written; where a derivation stands is free."""
-    columns = known.columns
+def _reads_follow_writes(facts: Facts) -> None:
+    """Check that no version is read before its sources are written; its derivation may come later."""
+    columns = facts.columns
     reads = np.flatnonzero(columns.kind == Kind.READ)
-    _no_read_before(known, reads, columns.subject[reads])
+    _no_read_before(facts, reads, columns.subject[reads])
     predicate_reads = np.flatnonzero(columns.kind == Kind.PREDICATE_READ)
     owners, versions = columns.lists.expand(predicate_reads)
-    _no_read_before(known, predicate_reads[owners], versions)
+    _no_read_before(facts, predicate_reads[owners], versions)
 
 
-def _no_read_before(known: Facts, operations: Ints, versions: Ints) -> None:
-    owners, bases = known.closure.expand(versions)
-    early = _first(known.written[bases] & (known.created[bases] > operations[owners]))
+def _no_read_before(facts: Facts, operations: Ints, versions: Ints) -> None:
+    owners, bases = facts.closure.expand(versions)
+    early = _first(facts.written[bases] & (facts.created[bases] > operations[owners]))
     if early is None:
         return
-    columns, base = known.columns, int(bases[early])
+    columns, base = facts.columns, int(bases[early])
     operation, version = int(operations[owners[early]]), int(versions[owners[early]])
     read = columns.name(version)
     if version != base:
@@ -215,23 +215,23 @@ def _no_read_before(known: Facts, operations: Ints, versions: Ints) -> None:
     written = "it" if version == base else columns.name(base)
     _fail(
         columns,
-        f"T{columns.transaction[operation]} reads {read} before {known.name(int(known.writer[base]))} "
+        f"T{columns.transaction[operation]} reads {read} before {facts.name(int(facts.writer[base]))} "
         f"writes {written}",
         operation,
     )
 
 
-def _predicates_fit(known: Facts) -> None:
-    """Version sets and matching versions are of the predicate's objects; a set has one version of each."""
-    columns = known.columns
+def _predicates_fit(facts: Facts) -> None:
+    """Check that version sets and matching versions are in the predicate's domain, one per object."""
+    columns = facts.columns
     if not len(columns.predicates):
         return
     width = len(columns.objects)
     predicates, objects = columns.domains.all()
     domain = distinct(predicates * width + objects)
     predicates, versions = columns.matching.all()
-    exists = (known.created >= 0) | (known.position == 0)
-    wrong = _first(~exists[versions] | ~contained(predicates * width + columns.object_of[versions], domain))
+    exists = (facts.created >= 0) | (facts.position == 0)
+    wrong = _first(~exists[versions] | ~is_member(predicates * width + columns.object_of[versions], domain))
     if wrong is not None:
         version, predicate = int(versions[wrong]), int(predicates[wrong])
         why = "of an object it does not range over" if exists[version] else "which nobody writes or derives"
@@ -241,18 +241,18 @@ def _predicates_fit(known: Facts) -> None:
     reads = np.flatnonzero(columns.kind == Kind.PREDICATE_READ)
     owners, versions = columns.lists.expand(reads)
     objects = columns.object_of[versions]
-    wrong = _first(~contained(columns.subject[reads[owners]] * width + objects, domain))
+    wrong = _first(~is_member(columns.subject[reads[owners]] * width + objects, domain))
     if wrong is not None:
-        _fail_set(
+        _fail_version_set(
             columns, int(reads[owners[wrong]]), f"{columns.name(int(versions[wrong]))}, of no object of it"
         )
     wrong = _first(~last_of_group(owners * width + objects))
     if wrong is not None:
         name = columns.objects[int(objects[wrong])]
-        _fail_set(columns, int(reads[owners[wrong]]), f"two versions of {name}")
+        _fail_version_set(columns, int(reads[owners[wrong]]), f"two versions of {name}")
 
 
-def _fail_set(columns: Columns, operation: int, what: str) -> None:
+def _fail_version_set(columns: Columns, operation: int, what: str) -> None:
     _fail(
-        columns, f"T{columns.transaction[operation]} {_what(columns, operation)} and sees {what}", operation
+        columns, f"T{columns.transaction[operation]} {_action(columns, operation)} and sees {what}", operation
     )

@@ -11,14 +11,14 @@ from oracles.isolation.columns import Kind
 from oracles.isolation.cycles import Cycle, Link
 from oracles.isolation.edges import Dependency, Edges
 from oracles.isolation.facts import Facts
-from oracles.isolation.snapshots import Clash, Seen
+from oracles.isolation.snapshots import Clash, DirtyRead
 
-TIME = "time"  # the kind of a step that only the times of begin and commit give
+TIME = "time"  # the kind of a step that follows only from the times of begin and commit
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """That one transaction comes before another, and why."""
+    """A step from one transaction to another that must come after it, with the reason."""
 
     tail: int
     kind: str
@@ -29,17 +29,17 @@ class Step:
         return f"T{self.tail} < T{self.head}, because {self.because}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The step in JSON."""
+        """Return the step as JSON."""
         return {"from": self.tail, "to": self.head, "kind": self.kind, "because": self.because}
 
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """What shows a phenomenon: a cycle, or for G1a and G1b one read.
+    """The evidence for a phenomenon: a cycle, or for G1a and G1b one read.
 
     Attributes:
-        steps: In a cycle each step begins where the one before ends, and the first where the last ends.
-        smallest: Whether there is known to be no cycle of fewer steps.
+        steps: In a cycle each step begins where the previous one ends, and the first where the last ends.
+        smallest: True if it is known that no cycle has fewer steps.
     """
 
     phenomenon: str
@@ -53,7 +53,7 @@ class Witness:
         return "\n".join([*lines, f"  but {self.steps[-1]}: a contradiction"])
 
     def to_dict(self) -> dict[str, Any]:
-        """The witness in JSON."""
+        """Return the witness as JSON."""
         return {
             "steps": [step.to_dict() for step in self.steps],
             "smallest": self.smallest,
@@ -62,105 +62,105 @@ class Witness:
 
 
 @dataclass(frozen=True, slots=True)
-class Explaining:
-    """What the reasons are taken from."""
+class Explainer:
+    """Builds witnesses from the facts and edges of a history."""
 
-    known: Facts
+    facts: Facts
     edges: Edges
 
     def cycle(self, phenomenon: str, cycle: Cycle) -> Witness:
-        """The witness that a cycle is."""
+        """Return the witness for a cycle."""
         return Witness(phenomenon, tuple(self.step(link) for link in cycle.links), cycle.smallest)
 
     def clash(self, phenomenon: str, clash: Clash) -> Witness:
-        """The witness that edges and times are."""
+        """Return the witness for edges that contradict times."""
         steps = [self.step(link) for link in clash.links]
         first, last = steps[0].tail, steps[-1].head
         why = f"T{last} {clash.why.format(first=f'T{first}')}"
         return Witness(phenomenon, (*steps, Step(last, TIME, first, why)))
 
-    def seen(self, phenomenon: str, seen: Seen) -> Witness:
-        """The witness that a read is."""
-        known, writer = self.known, int(self.known.writer[seen.base])
-        name, base = known.name(writer), known.columns.name(seen.base)
+    def dirty_read(self, phenomenon: str, read: DirtyRead) -> Witness:
+        """Return the witness for a dirty read."""
+        facts, writer = self.facts, int(self.facts.writer[read.base])
+        name, base = facts.name(writer), facts.columns.name(read.base)
         if phenomenon == "G1b":
             fate = f"which {name} wrote and then wrote over"
-        elif known.end[writer] < len(known.columns.kind):
+        elif facts.end[writer] < len(facts.columns.kind):
             fate = f"which {name} wrote before it aborted"
         else:
             fate = f"which {name} wrote and never committed"
         by = ""
-        if known.columns.kind[seen.operation] == Kind.PREDICATE_READ:
-            by = f" by predicate {known.columns.predicates[int(known.columns.subject[seen.operation])]}"
-        because = f"{known.name(seen.reader)} read{by} {self._derives(seen.version, seen.base)}, {fate}"
+        if facts.columns.kind[read.operation] == Kind.PREDICATE_READ:
+            by = f" by predicate {facts.columns.predicates[int(facts.columns.subject[read.operation])]}"
+        because = f"{facts.name(read.reader)} read{by} {self._derives(read.version, read.base)}, {fate}"
         assert base in because
-        step = Step(self._number(writer), str(Dependency.WR), self._number(seen.reader), because)
+        step = Step(self._number(writer), str(Dependency.WR), self._number(read.reader), because)
         return Witness(phenomenon, (step,))
 
     def step(self, link: Link) -> Step:
-        """The step over an edge of the graph, whichever has the least versions of those that there are."""
+        """Return the step over an edge of a link; of several edges, the one with the lowest versions."""
         edges = self.edges
         here = (edges.tail == link.tail) & (edges.head == link.head)
         there = edges.where(here & np.isin(edges.kind, [int(kind) for kind in link.kinds]))
         assert len(there)
-        first = int(np.lexsort((there.after, there.seen, there.base, there.kind))[0])
+        first = int(np.lexsort((there.after, there.via, there.base, there.kind))[0])
         kind = Dependency(int(there.kind[first]))
-        base, seen, after = (int(column[first]) for column in (there.base, there.seen, there.after))
-        because = _REASONS[kind](self, link, base, seen, after)
+        base, via, after = (int(column[first]) for column in (there.base, there.via, there.after))
+        because = _REASONS[kind](self, link, base, via, after)
         return Step(self._number(link.tail), str(kind), self._number(link.head), because)
 
     def _number(self, transaction: int) -> int:
-        return int(self.known.transactions[transaction])
+        return int(self.facts.transactions[transaction])
 
     def _derives(self, version: int, base: int) -> str:
-        """`y@3, which derives from x@1`, step by step; `x@1` alone if that is it."""
-        path = chain(self.known.columns, self.known.created, version, base)
-        return ", which derives from ".join(self.known.columns.name(one) for one in path)
+        """Return the chain of derivations as text, such as `y@3, which derives from x@1`."""
+        path = chain(self.facts.columns, self.facts.created, version, base)
+        return ", which derives from ".join(self.facts.columns.name(link_version) for link_version in path)
 
-    def _ww(self, link: Link, base: int, seen: int, after: int) -> str:
-        name, known = self.known.columns.name, self.known
-        tail, head = known.name(link.tail), known.name(link.head)
-        if seen == base:
+    def _ww(self, link: Link, base: int, via: int, after: int) -> str:
+        name, facts = self.facts.columns.name, self.facts
+        tail, head = facts.name(link.tail), facts.name(link.head)
+        if via == base:
             return f"{tail} wrote {name(base)}, and {head} wrote {name(after)}, the next version"
-        newer = int(known.after[seen])
+        newer = int(facts.after[via])
         return (
-            f"{name(newer)} follows {name(seen)} in their order: {self._derives(seen, base)}, which {tail} "
+            f"{name(newer)} follows {name(via)} in their order: {self._derives(via, base)}, which {tail} "
             f"wrote, and {self._derives(newer, after)}, which {head} wrote"
         )
 
-    def _wr(self, link: Link, base: int, seen: int, after: int) -> str:
-        reads = f"{self.known.name(link.head)} read {self._derives(seen, base)}"
-        return f"{reads}, which {self.known.name(link.tail)} wrote"
+    def _wr(self, link: Link, base: int, via: int, after: int) -> str:
+        reads = f"{self.facts.name(link.head)} read {self._derives(via, base)}"
+        return f"{reads}, which {self.facts.name(link.tail)} wrote"
 
-    def _rw(self, link: Link, base: int, seen: int, after: int) -> str:
-        reads = f"{self.known.name(link.tail)} read {self._derives(seen, base)}"
-        overwrites = f"{self.known.name(link.head)} wrote {self.known.columns.name(after)}"
+    def _rw(self, link: Link, base: int, via: int, after: int) -> str:
+        reads = f"{self.facts.name(link.tail)} read {self._derives(via, base)}"
+        overwrites = f"{self.facts.name(link.head)} wrote {self.facts.columns.name(after)}"
         return f"{reads}, and {overwrites}, the next version"
 
-    def _wrp(self, link: Link, base: int, seen: int, after: int) -> str:
-        columns = self.known.columns
-        of_object = columns.lists[seen][columns.object_of[columns.lists[seen]] == columns.object_of[after]]
+    def _wrp(self, link: Link, base: int, via: int, after: int) -> str:
+        columns = self.facts.columns
+        of_object = columns.lists[via][columns.object_of[columns.lists[via]] == columns.object_of[after]]
         saw = "saw"
         if int(of_object[0]) != after:
             saw = f"saw {columns.name(int(of_object[0]))}, which comes after"
-        return self._by_predicate(saw, link.head, link.tail, base, seen, after)
+        return self._by_predicate(saw, link.head, link.tail, base, via, after)
 
-    def _rwp(self, link: Link, base: int, seen: int, after: int) -> str:
-        return self._by_predicate("did not see", link.tail, link.head, base, seen, after)
+    def _rwp(self, link: Link, base: int, via: int, after: int) -> str:
+        return self._by_predicate("did not see", link.tail, link.head, base, via, after)
 
-    def _by_predicate(self, saw: str, reader: int, writer: int, base: int, seen: int, after: int) -> str:
-        known, columns = self.known, self.known.columns
-        predicate = columns.predicates[int(columns.subject[seen])]
+    def _by_predicate(self, saw: str, reader: int, writer: int, base: int, via: int, after: int) -> str:
+        facts, columns = self.facts, self.facts.columns
+        predicate = columns.predicates[int(columns.subject[via])]
         return (
-            f"{known.name(reader)} read by predicate {predicate} and {saw} {self._derives(after, base)}, "
-            f"which {known.name(writer)} wrote; {columns.name(after)} changes what matches"
+            f"{facts.name(reader)} read by predicate {predicate} and {saw} {self._derives(after, base)}, "
+            f"which {facts.name(writer)} wrote; {columns.name(after)} changes what matches"
         )
 
 
-_REASONS: Mapping[Dependency, Callable[[Explaining, Link, int, int, int], str]] = {
-    Dependency.WW: Explaining._ww,
-    Dependency.WR: Explaining._wr,
-    Dependency.WRP: Explaining._wrp,
-    Dependency.RW: Explaining._rw,
-    Dependency.RWP: Explaining._rwp,
+_REASONS: Mapping[Dependency, Callable[[Explainer, Link, int, int, int], str]] = {
+    Dependency.WW: Explainer._ww,
+    Dependency.WR: Explainer._wr,
+    Dependency.WRP: Explainer._wrp,
+    Dependency.RW: Explainer._rw,
+    Dependency.RWP: Explainer._rwp,
 }

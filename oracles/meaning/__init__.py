@@ -1,1 +1,1 @@
-"""Spark's meaning of expressions in plain Python, row by row."""
+"""The meaning of Spark's expressions in plain Python, row by row."""

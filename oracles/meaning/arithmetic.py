@@ -10,7 +10,7 @@ from oracles.meaning.numbers import (
     fit_decimal,
     fit_integer,
     float32,
-    refuse,
+    raise_under_ansi,
     scale_of,
     wrap,
 )
@@ -20,9 +20,9 @@ from pruning.expressions.types import LONG, Kind, Type, Value, decimal
 __all__ = ["Overflow", "calculate"]
 
 _DIVISIONS = frozenset({Operator.DIVIDE, Operator.INTEGRAL_DIVIDE, Operator.REMAINDER})
-# Spark divides decimals to as many digits, the rest cut off, where a quotient is to be integral.
+# Spark divides decimals to so many digits, and cuts off the rest, for an integral quotient.
 _QUOTIENT_DIGITS_MAX = 39
-# And to as many after the point otherwise, which leaves the digit that rounding looks at.
+# Otherwise it divides to so many digits after the point, which leaves the digit that rounding needs.
 _QUOTIENT_SCALE = 39
 
 
@@ -34,16 +34,16 @@ def calculate(
     type_: Type,
     mode: Mode,
 ) -> Value | None:
-    """`left operator right` computed in a type, from operands of two types; None is NULL.
+    """Return `left operator right` computed in a type, from operands of two types; None is NULL.
 
     Raises:
-        Overflow: Spark raises, which it does where the result is out of range or the divisor is
-            zero and the mode is ANSI, and where an integral quotient of decimals is too long.
+        Overflow: Spark raises: the result is out of range or the divisor is zero under ANSI, or an integral
+            quotient of decimals is too long.
     """
     if left is None or right is None:
         return None
     if operator in _DIVISIONS and right == 0:
-        refuse(f"{left!r} {operator.value} 0", mode)
+        raise_under_ansi(f"{left!r} {operator.value} 0", mode)
         return None
     if isinstance(left, Decimal) and isinstance(right, Decimal):
         return _decimals(operator, left, right, operands, type_, mode)
@@ -72,7 +72,7 @@ def _integers(operator: Operator, left: int, right: int) -> int:
 
 
 def _quotient(left: int, right: int) -> int:
-    """left / right without what follows the point."""
+    """Return left / right without its fraction."""
     magnitude = abs(left) // abs(right)
     return -magnitude if (left < 0) != (right < 0) else magnitude
 
@@ -96,21 +96,25 @@ def _decimals(
     operator: Operator, left: Decimal, right: Decimal, operands: tuple[Type, Type], type_: Type, mode: Mode
 ) -> Value | None:
     scale = max(scale_of(left), scale_of(right))
-    one, other = digits_of(left, scale), digits_of(right, scale)
+    left_digits, right_digits = digits_of(left, scale), digits_of(right, scale)
     match operator:
         case Operator.ADD:
-            return fit_decimal(one + other, scale, type_, mode)
+            return fit_decimal(left_digits + right_digits, scale, type_, mode)
         case Operator.SUBTRACT:
-            return fit_decimal(one - other, scale, type_, mode)
+            return fit_decimal(left_digits - right_digits, scale, type_, mode)
         case Operator.MULTIPLY:
-            return fit_decimal(one * other, 2 * scale, type_, mode)
+            return fit_decimal(left_digits * right_digits, 2 * scale, type_, mode)
         case Operator.DIVIDE:
-            return fit_decimal(_quotient(one * 10**_QUOTIENT_SCALE, other), _QUOTIENT_SCALE, type_, mode)
+            return fit_decimal(
+                _quotient(left_digits * 10**_QUOTIENT_SCALE, right_digits), _QUOTIENT_SCALE, type_, mode
+            )
         case Operator.REMAINDER:
-            remainder = one - other * _integral_quotient(one, other)
+            remainder = left_digits - right_digits * _integral_quotient(left_digits, right_digits)
             return fit_decimal(remainder, scale, type_, mode)
         case Operator.INTEGRAL_DIVIDE:
-            quotient = fit_decimal(_integral_quotient(one, other), 0, _quotient_type(*operands), mode)
+            quotient = fit_decimal(
+                _integral_quotient(left_digits, right_digits), 0, _quotient_type(*operands), mode
+            )
             # Spark checks that the decimal fits in its type, then keeps 64 bits of it in every mode.
             return None if quotient is None else wrap(int(quotient), LONG)
 
@@ -124,5 +128,5 @@ def _integral_quotient(left: int, right: int) -> int:
 
 
 def _quotient_type(left: Type, right: Type) -> Type:
-    """The decimal type that Spark gives `left div right` before it makes a bigint of it."""
+    """Return the decimal type that Spark gives `left div right` before it converts that to a bigint."""
     return decimal(min(38, max(1, left.precision - left.scale + right.scale)), 0)

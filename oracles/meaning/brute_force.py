@@ -16,7 +16,7 @@ from oracles.meaning.arithmetic import calculate
 from oracles.meaning.casts import cast
 from oracles.meaning.functions import call
 from oracles.meaning.numbers import NoSecondOpinion
-from oracles.meaning.quantifiers import RowValues, element_value, of_elements
+from oracles.meaning.quantifiers import RowValues, element_value, truths_of_elements
 from oracles.meaning.texts import is_like, is_rlike, text_call
 from oracles.meaning.times import time_call
 from pruning.expressions.function_groups import TEXT_FUNCTIONS, TIME_FUNCTIONS
@@ -52,15 +52,21 @@ __all__ = ["RowValues", "compare", "evaluate"]
 
 
 def evaluate(expression: Expression, row: RowValues, *, zone: str = "UTC") -> Value | None:
-    """The value of an expression on a row; None is NULL.
+    """Return the value of an expression on a row; None is NULL.
 
     Args:
-        row: The columns' values by name, held as `pruning.expressions.types` says; an array is a tuple.
-        zone: The session's time zone, for casts and functions that name none.
-    Raises:
-        oracles.meaning.arithmetic.Overflow: Spark raises here.
-        oracles.meaning.numbers.NoSecondOpinion: there is no second opinion on such a node, or on it with such
-        values, because releases of Spark differ.
+        row: The columns' values by name, as `pruning.expressions.types` describes them; an array is a tuple.
+            zone: The session's time zone, for casts and functions that name none. Raises:
+        oracles.meaning.arithmetic.Overflow: Spark raises here. oracles.meaning.numbers.NoSecondOpinion: This
+        oracle does not cover such a node, or such values of it, because releases of Spark differ.
+
+    >>> from pruning.expressions.trees import Column, Compare, Comparison, Literal
+    >>> from pruning.expressions.types import INTEGER
+    >>> predicate = Compare(Comparison.LESS, Column("a", INTEGER), Literal(10, INTEGER))
+    >>> evaluate(predicate, {"a": 3})
+    True
+    >>> evaluate(predicate, {"a": None}) is None
+    True
     """
 
     def value(part: Expression) -> Value | None:
@@ -81,20 +87,20 @@ def evaluate(expression: Expression, row: RowValues, *, zone: str = "UTC") -> Va
         case Cast(operand, type_, mode):
             return cast(value(operand), type_of(operand), type_, mode, zone=expression.zone or zone)
         case Call():
-            return _called(expression, value, expression.zone or zone)
+            return _call_value(expression, value, expression.zone or zone)
         case Case(branches, otherwise):
             chosen = next((result for condition, result in branches if value(condition) is True), otherwise)
             return value(chosen)
         case Coalesce(operands):
-            return next((found for found in map(value, operands) if found is not None), None)
+            return next((cell for cell in map(value, operands) if cell is not None), None)
         case Quantified(quantifier, array, body):
-            truths = of_elements(array, row, lambda inner: evaluate(body, inner, zone=zone))
+            truths = truths_of_elements(array, row, lambda inner: evaluate(body, inner, zone=zone))
             return None if truths is None else _kleene(truths, decides=quantifier is Quantifier.EXISTS)
         case _:
             return _truth(expression, value)
 
 
-def _called(node: Call, value: Callable[[Expression], Value | None], zone: str) -> Value | None:
+def _call_value(node: Call, value: Callable[[Expression], Value | None], zone: str) -> Value | None:
     operands = [value(operand) for operand in node.operands]
     if node.function not in TEXT_FUNCTIONS | TIME_FUNCTIONS:
         return call(node.function, operands, node.type, node.mode)
@@ -125,12 +131,12 @@ def _truth(expression: Expression, value: Callable[[Expression], Value | None]) 
             return _kleene(equal, decides=True)
         case StartsWith() | EndsWith() | Contains() | Like() | RLike():
             text = value(expression.operand)
-            return None if text is None else _found(expression, _bytes(text))
+            return None if text is None else _matches_text(expression, _bytes(text))
         case _:
             raise NoSecondOpinion(f"no second opinion on {type(expression).__name__}")
 
 
-def _found(node: StartsWith | EndsWith | Contains | Like | RLike, text: bytes) -> bool:
+def _matches_text(node: StartsWith | EndsWith | Contains | Like | RLike, text: bytes) -> bool:
     match node:
         case StartsWith(_, prefix):
             return text.startswith(prefix)
@@ -145,13 +151,13 @@ def _found(node: StartsWith | EndsWith | Contains | Like | RLike, text: bytes) -
 
 
 def compare(operator: Comparison, left: Value | None, right: Value | None) -> bool | None:
-    """One comparison of two values of one type."""
+    """Compare two values of one type; None is NULL."""
     if operator is Comparison.NULL_SAFE_EQUAL:
         return left is None and right is None if left is None or right is None else _key(left) == _key(right)
     if left is None or right is None:
         return None
-    one, other = _key(left), _key(right)
-    order = (one > other) - (one < other)
+    left_key, right_key = _key(left), _key(right)
+    order = (left_key > right_key) - (left_key < right_key)
     match operator:
         case Comparison.EQUAL:
             return order == 0
@@ -166,7 +172,7 @@ def compare(operator: Comparison, left: Value | None, right: Value | None) -> bo
 
 
 def _kleene(truths: Iterable[Value | None], *, decides: bool) -> bool | None:
-    """AND (FALSE decides) and OR (TRUE decides): the deciding value, else NULL if one was seen."""
+    """Return AND (FALSE decides) or OR (TRUE decides): the deciding value, else NULL if there is one."""
     unknown = False
     for truth in truths:
         if truth is decides:

@@ -14,12 +14,12 @@ from oracles.meaning.numbers import (
     float32,
     integer_range,
     nearest_float32,
-    refuse,
-    rounded_text,
+    raise_under_ansi,
+    round_text,
     scale_of,
     wrap,
 )
-from oracles.meaning.time_casts import between_times, read_time, written_time
+from oracles.meaning.time_casts import between_times, parse_time, time_text
 from pruning.expressions.trees import Mode
 from pruning.expressions.types import INTEGER, LONG, Kind, Type, Value
 
@@ -27,21 +27,21 @@ _TIMES = (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ)
 
 
 def cast(value: Value | None, source: Type, target: Type, mode: Mode, *, zone: str) -> Value | None:
-    """`CAST(value AS target)`; None is NULL.
+    """Return `CAST(value AS target)`; None is NULL.
 
     Raises:
-        Overflow: the value is out of the target's range and the mode is ANSI.
-        oracles.meaning.numbers.NoSecondOpinion: no second opinion on such types, or on such a value.
+        Overflow: The value is out of the target's range and the mode is ANSI.
+        oracles.meaning.numbers.NoSecondOpinion: This oracle does not cover such types, or such a value.
     """
     if value is None or source == target:
         return value
     if source.kind in _TIMES and target.kind in _TIMES:
         return between_times(int(value), source.kind, target.kind, zone)
     if source.kind in _TIMES and target.kind is Kind.STRING:
-        return written_time(int(value), source.kind, zone)
+        return time_text(int(value), source.kind, zone)
     if source.kind is Kind.STRING and target.kind in _TIMES:
-        return read_time(value, target, mode, zone)
-    if not isinstance(value, bytes) and _numeric(source):
+        return parse_time(value, target, mode, zone)
+    if not isinstance(value, bytes) and _is_numeric(source):
         if target.kind is Kind.BOOLEAN:
             return bool(value != 0)
         if isinstance(value, float):
@@ -52,7 +52,7 @@ def cast(value: Value | None, source: Type, target: Type, mode: Mode, *, zone: s
     raise NoSecondOpinion(f"no second opinion on a cast from {source} to {target}")
 
 
-def _numeric(type_: Type) -> bool:
+def _is_numeric(type_: Type) -> bool:
     return type_.integral or type_.floating or type_.kind in (Kind.BOOLEAN, Kind.DECIMAL)
 
 
@@ -74,34 +74,35 @@ def _from_float(value: float, target: Type, mode: Mode) -> Value | None:
     if target.floating:
         return float32(value) if target.kind is Kind.FLOAT else value
     if target.kind is Kind.DECIMAL:
-        # By the text of the double, of a float too; what is no number is NULL, even under ANSI.
+        # Spark goes by the text of the double, also for a float; NaN and infinities give NULL, even under
+        # ANSI.
         if not math.isfinite(value):
             return None
-        digits = rounded_text(value, lambda digits, scale: at_scale(digits, scale, target.scale))
+        digits = round_text(value, lambda digits, scale: at_scale(digits, scale, target.scale))
         return fit_decimal(digits, target.scale, target, mode)
     if target.integral:
-        return _truncated(value, target, mode)
+        return _truncate(value, target, mode)
     raise NoSecondOpinion(f"no second opinion on a cast from a float to {target}")
 
 
-def _truncated(value: float, target: Type, mode: Mode) -> int | None:
-    """A float without what follows the point.
+def _truncate(value: float, target: Type, mode: Mode) -> int | None:
+    """Return a float without its fraction, as an integer of the target.
 
-    Without ANSI Spark takes a tinyint or a smallint from the low bits of an int. Its test that a
-    value fits in a bigint compares with a double, so that it lets 2**63 through, which saturates.
+    Without ANSI, Spark takes a tinyint or smallint from the low bits of an int. Its test that a value fits
+    in a bigint compares with a double, so that it accepts 2**63, which saturates.
     """
     if mode is Mode.LEGACY:
-        return wrap(saturated(value, LONG if target == LONG else INTEGER), target)
+        return wrap(saturate(value, LONG if target == LONG else INTEGER), target)
     if math.isfinite(value):
         least, greatest = integer_range(target)
         if least <= int(value) <= (int(float(greatest)) if target == LONG else greatest):
-            return saturated(value, target)
-    refuse(f"{value} is no {target}", mode)
+            return saturate(value, target)
+    raise_under_ansi(f"{value} is no {target}", mode)
     return None
 
 
-def saturated(value: float, target: Type) -> int:
-    """A float as Java converts it: NaN is 0, and beyond the range lie its ends."""
+def saturate(value: float, target: Type) -> int:
+    """Convert a float to an integer as Java does: NaN is 0, values out of range become the limits."""
     least, greatest = integer_range(target)
     if math.isnan(value):
         return 0
@@ -125,7 +126,7 @@ def _from_decimal(value: Decimal, target: Type, mode: Mode) -> Value | None:
 
 
 def _depends_on_representation(whole: int, value: Decimal, target: Type) -> bool:
-    """Whether going by way of a double, as Spark does with decimals that it holds as objects, matters."""
+    """Tell whether the result depends on whether Spark converts the decimal by way of a double."""
     least, greatest = integer_range(target)
     by_double = int(float(value))
     return whole != by_double and (least <= whole <= greatest or least <= by_double <= greatest)

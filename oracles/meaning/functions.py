@@ -1,8 +1,8 @@
 """Spark's functions of numbers in plain Python, for `oracles.meaning.brute_force`.
 
-EXP, POWER and the logarithms come from the C library, which like Java's `StrictMath` is within an
-ulp of the true value or so, but not the same: results agree with Spark's to a few ulps only. Their
-NULLs, NaNs, infinities, and zeros are exact, as is everything of the other functions.
+EXP, POWER and the logarithms come from the C library. Like Java's `StrictMath` it is within about an ulp
+of the true value, but not identical: these results agree with Spark's to a few ulps only. Their NULLs,
+NaNs, infinities and zeros are exact, as is everything about the other functions.
 """
 
 import functools
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
-from oracles.meaning.casts import saturated
+from oracles.meaning.casts import saturate
 from oracles.meaning.numbers import (
     NoSecondOpinion,
     Overflow,
@@ -19,23 +19,23 @@ from oracles.meaning.numbers import (
     digits_of,
     fit_integer,
     nearest_float32,
-    rounded_text,
+    round_text,
     scale_of,
 )
 from pruning.expressions.trees import Function, Mode
 from pruning.expressions.types import LONG, Kind, Type, Value
 
-# From Spark 4.0 on, negation rounds decimals to as many digits.
+# Since Spark 4.0 negation rounds decimals to so many digits.
 _NEGATED_DIGITS_MAX = 34
 
 
 def call(function: Function, operands: Sequence[Value | None], type_: Type, mode: Mode) -> Value | None:
-    """`function(operands)`, a value of a type; None is NULL.
+    """Return `function(operands)`, a value of a type; None is NULL.
 
     Raises:
-        Overflow: Spark raises: the result is out of range and the mode is ANSI; a decimal rounded
-            to tens or hundreds raises in every mode.
-        oracles.meaning.numbers.NoSecondOpinion: there is no second opinion, because releases of Spark differ.
+        Overflow: Spark raises: the result is out of range under ANSI, or, in every mode, a decimal rounded to
+            tens or hundreds is.
+        oracles.meaning.numbers.NoSecondOpinion: Releases of Spark differ here.
     """
     if function in _EXTREMES:
         return _EXTREMES[function](operands)
@@ -45,12 +45,12 @@ def call(function: Function, operands: Sequence[Value | None], type_: Type, mode
     if function in _OF_DOUBLES:
         return _OF_DOUBLES[function](*(float(operand) for operand in present))
     if function in (Function.NEGATE, Function.ABS):
-        return _negated(function, present[0], type_, mode)
+        return _negate(function, present[0], type_, mode)
     digits = int(present[1]) if len(present) > 1 else 0
-    return _rounded(_ROUNDINGS[function], present[0], digits, type_, mode)
+    return _round(_ROUNDINGS[function], present[0], digits, type_, mode)
 
 
-def _negated(function: Function, value: Value, type_: Type, mode: Mode) -> Value | None:
+def _negate(function: Function, value: Value, type_: Type, mode: Mode) -> Value | None:
     if function is Function.ABS and not value < 0:  # type: ignore[operator]
         return abs(value) if isinstance(value, float) else value
     if isinstance(value, float):
@@ -61,11 +61,11 @@ def _negated(function: Function, value: Value, type_: Type, mode: Mode) -> Value
             raise NoSecondOpinion(f"no second opinion on -({value}): releases of Spark differ")
         return decimal_of(-digits, scale)
     assert isinstance(value, int)
-    return _fit(-value, type_, mode)
+    return _fit_or_raise(-value, type_, mode)
 
 
-def _fit(value: int, type_: Type, mode: Mode) -> int | None:
-    """Functions have no form that gives NULL where the result does not fit."""
+def _fit_or_raise(value: int, type_: Type, mode: Mode) -> int | None:
+    """Fit an integer in a type; functions have no mode that gives NULL where the result does not fit."""
     return fit_integer(value, type_, Mode.LEGACY if mode is Mode.LEGACY else Mode.ANSI)
 
 
@@ -94,31 +94,31 @@ _ROUNDINGS: Mapping[Function, Callable[[int, int], int]] = {
 }
 
 
-def _rounded(
+def _round(
     rounding: Callable[[int, int], int], value: Value, digits: int, type_: Type, mode: Mode
 ) -> Value | None:
-    """A number at a scale, negative ones included; a fraction goes by the text of a double."""
+    """Round a number to a scale, maybe negative; a float is rounded by the text of the double."""
     if isinstance(value, float):
         if type_ == LONG:
-            return _whole(rounding, value, mode)
+            return _round_to_long(rounding, value, mode)
         if not math.isfinite(value):
             return value
-        count = rounded_text(value, lambda number, scale: _count(rounding, number, scale, digits))
+        count = round_text(value, lambda number, scale: _count(rounding, number, scale, digits))
         exact = Fraction(count) / Fraction(10) ** digits
         return nearest_float32(exact) if type_.kind is Kind.FLOAT else float(f"{count}e{-digits}")
     if isinstance(value, Decimal):
         scale = scale_of(value)
-        return _decimal(_count(rounding, digits_of(value, scale), scale, digits), digits, type_)
+        return _decimal_of_count(_count(rounding, digits_of(value, scale), scale, digits), digits, type_)
     count = _count(rounding, int(value), 0, digits)
-    return _fit(count // 10**digits if digits >= 0 else count * 10**-digits, type_, mode)
+    return _fit_or_raise(count // 10**digits if digits >= 0 else count * 10**-digits, type_, mode)
 
 
 def _count(rounding: Callable[[int, int], int], number: int, scale: int, digits: int) -> int:
-    """number * 10**-scale as a count of 10**-digits."""
+    """Return number * 10**-scale, rounded to a count of 10**-digits."""
     return number * 10 ** (digits - scale) if digits >= scale else rounding(number, 10 ** (scale - digits))
 
 
-def _decimal(count: int, digits: int, type_: Type) -> Decimal:
+def _decimal_of_count(count: int, digits: int, type_: Type) -> Decimal:
     if digits <= type_.scale:
         unscaled = count * 10 ** (type_.scale - digits)
     else:
@@ -128,10 +128,10 @@ def _decimal(count: int, digits: int, type_: Type) -> Decimal:
     return decimal_of(unscaled, type_.scale)
 
 
-def _whole(rounding: Callable[[int, int], int], value: float, mode: Mode) -> int:
-    """FLOOR and CEIL of a double; that ANSI raises where it is out of range is so since Spark 4.3."""
+def _round_to_long(rounding: Callable[[int, int], int], value: float, mode: Mode) -> int:
+    """Return FLOOR or CEIL of a double; under ANSI it raises out of range, as Spark does since 4.3."""
     exact = rounding(*value.as_integer_ratio()) if math.isfinite(value) else value
-    result = saturated(exact, LONG)
+    result = saturate(exact, LONG)
     if result != exact and not math.isnan(exact) and mode is not Mode.LEGACY:
         raise Overflow(f"{value} is no {LONG}")
     return result
@@ -153,7 +153,7 @@ def _exponential(value: float) -> float:
 
 
 def _logarithm_of(log: Callable[[float], float], *, above: float) -> Callable[[float], float | None]:
-    """A logarithm that is NULL up to some number."""
+    """Return a logarithm function that is NULL for values up to `above`."""
     return lambda value: None if value <= above else log(value)
 
 
@@ -167,7 +167,7 @@ def _logarithm_to_base(base: float, value: float) -> float | None:
 
 
 def _power(base: float, exponent: float) -> float:
-    """As Java does it: NaN where the exponent is, and where ones are raised to an infinity."""
+    """Return a power as Java does: NaN if an operand is, or for one raised to an infinity."""
     if exponent == 0:
         return 1.0
     if math.isnan(base) or math.isnan(exponent) or (abs(base) == 1 and math.isinf(exponent)):
@@ -198,18 +198,18 @@ _OF_DOUBLES: Mapping[Function, Callable[..., float | None]] = {
 
 
 def _extreme(operands: Sequence[Value | None], *, greatest: bool) -> Value | None:
-    """The first of the extreme operands, so that 0.0 and -0.0 stay as they come; NULLs are skipped."""
+    """Return the first extreme operand, so that 0.0 and -0.0 are kept apart; NULLs are skipped."""
 
     def better(kept: Value, other: Value) -> Value:
-        one, two = (kept, other) if greatest else (other, kept)
-        return other if _above(two, one) else kept
+        lesser, larger = (kept, other) if greatest else (other, kept)
+        return other if _is_above(larger, lesser) else kept
 
     present = [operand for operand in operands if operand is not None]
     return functools.reduce(better, present) if present else None
 
 
-def _above(value: Value, other: Value) -> bool:
-    """NaN is above everything, itself excepted."""
+def _is_above(value: Value, other: Value) -> bool:
+    """Tell whether a value is above another; NaN is above everything but itself."""
     if isinstance(other, float) and math.isnan(other):
         return False
     if isinstance(value, float) and math.isnan(value):

@@ -1,6 +1,6 @@
-"""How Spark makes an exact result fit in a type of numbers; plain Python, for `oracles.meaning.brute_force`.
+"""Fitting of exact results into Spark's types of numbers, in plain Python, for `oracles.meaning.brute_force`.
 
-Decimals are integers at a scale here, so that no context rounds them.
+Decimals are handled as integers with a scale, so that no decimal context rounds them.
 """
 
 import math
@@ -18,54 +18,54 @@ class Overflow(ArithmeticError):
 
 
 class NoSecondOpinion(Exception):
-    """This oracle cannot judge: releases of Spark or Java differ here, or the expression is not its own."""
+    """This oracle cannot judge: releases of Spark or Java differ here, or the expression is not covered."""
 
 
 def fit_integer(value: int, type_: Type, mode: Mode) -> int | None:
-    """An integer in a type: out of its range it raises, wraps round or is NULL."""
+    """Fit an integer in a type: out of range it raises, wraps around or is NULL, by the mode."""
     limits = integer_range(type_)
     if limits[0] <= value <= limits[1]:
         return value
     if mode is Mode.LEGACY:
         return wrap(value, type_)
-    refuse(f"{value} is no {type_}", mode)
+    raise_under_ansi(f"{value} is no {type_}", mode)
     return None
 
 
 def wrap(value: int, type_: Type) -> int:
-    """The integer of the type with the same low bits."""
+    """Return the integer of the type with the same low bits."""
     least, greatest = integer_range(type_)
     return (value - least) % (greatest - least + 1) + least
 
 
 def integer_range(type_: Type) -> tuple[int, int]:
-    """The least and the greatest integer of an integral type."""
+    """Return the least and the greatest integer of an integral type."""
     limits = type_.integer_range
     assert limits is not None
     return limits
 
 
-def refuse(reason: str, mode: Mode) -> None:
-    """There is no result: an error under ANSI, else the caller's NULL.
+def raise_under_ansi(reason: str, mode: Mode) -> None:
+    """Raise under ANSI because there is no result; otherwise the caller returns NULL.
 
     Raises:
-        Overflow: the mode is ANSI.
+        Overflow: The mode is ANSI.
     """
     if mode is Mode.ANSI:
         raise Overflow(reason)
 
 
 def fit_decimal(digits: int, scale: int, type_: Type, mode: Mode) -> Decimal | None:
-    """digits * 10**-scale rounded half away from zero to the type's scale."""
+    """Return digits * 10**-scale, rounded half away from zero to the type's scale."""
     rounded = at_scale(digits, scale, type_.scale)
     if abs(rounded) < 10**type_.precision:
         return decimal_of(rounded, type_.scale)
-    refuse(f"{digits}E{-scale} is no {type_}", mode)
+    raise_under_ansi(f"{digits}E{-scale} is no {type_}", mode)
     return None
 
 
 def at_scale(digits: int, scale: int, target: int) -> int:
-    """digits * 10**-scale as a count of 10**-target, rounded half away from zero."""
+    """Return digits * 10**-scale as a count of 10**-target, rounded half away from zero."""
     if target >= scale:
         return digits * _power_of_ten(target - scale)
     unit = _power_of_ten(scale - target)
@@ -78,32 +78,32 @@ def _power_of_ten(exponent: int) -> int:
 
 
 def decimal_of(digits: int, scale: int) -> Decimal:
-    """digits * 10**-scale with exactly that scale."""
+    """Return digits * 10**-scale as a decimal with exactly that scale."""
     return Decimal((int(digits < 0), tuple(map(int, str(abs(digits)))), -scale))
 
 
 def scale_of(value: Decimal) -> int:
-    """The number of digits after the point."""
+    """Return the number of digits after the point."""
     exponent = value.as_tuple().exponent
     assert isinstance(exponent, int)
     return -exponent
 
 
 def digits_of(value: Decimal, scale: int) -> int:
-    """The value as an integer count of 10**-scale; the scale must not be below the value's own."""
+    """Return the value as an integer count of 10**-scale; the scale must be at least the value's own."""
     sign, digits, _ = value.as_tuple()
     magnitude: int = int("".join(map(str, digits))) * 10 ** (scale - scale_of(value))
     return -magnitude if sign else magnitude
 
 
-def rounded_text(value: float, rounding: Callable[[int, int], int]) -> int:
-    """What a rounding of digits and scale makes of the decimal text of a finite double.
+def round_text(value: float, rounding: Callable[[int, int], int]) -> int:
+    """Apply a rounding of digits and scale to the decimal text of a finite double.
 
-    Spark rounds what Java writes. That is the shortest text which only this double has, as it is
-    in Python; but Java before 19 wrote longer ones of long, small or great numbers (JDK-4511638).
+    Spark rounds the text that Java writes. That is the shortest text that identifies the double, as in
+    Python; but Java before 19 wrote longer texts of long, small or great numbers (JDK-4511638).
 
     Raises:
-        NoSecondOpinion: it depends on the release of Java.
+        NoSecondOpinion: The result depends on the release of Java.
     """
     shortest = Decimal(repr(value))
     texts = [shortest]
@@ -120,7 +120,7 @@ def _surely_shortest(text: Decimal) -> bool:
 
 
 def float32(value: float) -> float:
-    """A double rounded to a 32-bit float."""
+    """Round a double to a 32-bit float."""
     try:
         return float(struct.unpack("<f", struct.pack("<f", value))[0])
     except OverflowError:
@@ -128,7 +128,7 @@ def float32(value: float) -> float:
 
 
 def nearest_float32(exact: Fraction) -> float:
-    """A number rounded once: by way of a double it could be rounded twice."""
+    """Round an exact number once to a 32-bit float; by way of a double it could be rounded twice."""
     nearest = float(exact)
     if Fraction(nearest) == exact:
         return float32(nearest)

@@ -1,7 +1,7 @@
-"""Arrays and their elements on one row, for `oracles.meaning.brute_force`.
+"""Arrays and their elements on a row, for `oracles.meaning.brute_force`.
 
-A row holds an array as a tuple under its column's name; an element is a value, a mapping from the
-names of a struct's fields, or None.
+A row holds an array as a tuple under its column's name; an element is a value, a mapping from the names of a
+struct's fields, or None.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -15,10 +15,10 @@ Elements: TypeAlias = tuple[Any, ...]
 RowValues: TypeAlias = Mapping[str, Value | Elements | None]
 
 
-def of_elements(
+def truths_of_elements(
     array: str, row: RowValues, truth: Callable[[RowValues], Value | None]
 ) -> Iterable[Any] | None:
-    """The truth of a condition on each element of a row's array; None where the array is NULL."""
+    """Return the truth of a condition on each element of a row's array; None if the array is NULL."""
     elements = row[array]
     if elements is None:
         return None
@@ -27,9 +27,9 @@ def of_elements(
 
 
 def element_value(element: Element, row: RowValues) -> Value | None:
-    """The value of an element's leaf; `of_elements` put the element into the row."""
-    found: Any = row[leaf_name(element.array, ())]
+    """Return the value of an element's leaf, from the element that `truths_of_elements` put into the row."""
+    cell: Any = row[leaf_name(element.array, ())]
     for field in element.fields:
-        found = None if found is None else found[field]
-    value: Value | None = found
+        cell = None if cell is None else cell[field]
+    value: Value | None = cell
     return value

@@ -3,13 +3,13 @@
 import datetime
 import re
 
-from oracles.meaning.numbers import NoSecondOpinion, refuse
+from oracles.meaning.numbers import NoSecondOpinion, raise_under_ansi
 from oracles.meaning.texts import characters_of
 from oracles.meaning.zones import US_PER_DAY, clock_of, day_of, days_of, instant_of, local_of, midnight_of
 from pruning.expressions.trees import Mode
 from pruning.expressions.types import Kind, Type, Value
 
-# What is certainly read, and what is certainly not; on the rest there is no second opinion.
+# Texts that Spark certainly reads, and texts that it certainly does not; the others are not covered.
 _READ = re.compile(
     r" *(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T](\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.(\d{1,6}))?)?)?)? *"
 )
@@ -17,7 +17,7 @@ _UNREAD = re.compile(r" *[A-SU-Za-z]")
 
 
 def between_times(value: int, source: Kind, target: Kind, zone: str) -> int:
-    """A date, timestamp or timestamp_ntz as another of them."""
+    """Convert among date, timestamp and timestamp_ntz."""
     if source is Kind.DATE and target is Kind.TIMESTAMP:
         return midnight_of(value, zone)
     local = value * US_PER_DAY if source is Kind.DATE else value
@@ -27,11 +27,11 @@ def between_times(value: int, source: Kind, target: Kind, zone: str) -> int:
     return local if target is Kind.TIMESTAMP_NTZ else instant_of(local, zone)
 
 
-def written_time(value: int, source: Kind, zone: str) -> bytes:
-    """A date or time as text; zeros at the end of its fraction are left out.
+def time_text(value: int, source: Kind, zone: str) -> bytes:
+    """Return a date or time as text, without zeros at the end of its fraction.
 
     Raises:
-        oracles.meaning.numbers.NoSecondOpinion: its year is not within 1 to 9999.
+        oracles.meaning.numbers.NoSecondOpinion: Its year is not within 1 to 9999.
     """
     if source is Kind.DATE:
         return day_of(value).isoformat().encode()
@@ -41,30 +41,30 @@ def written_time(value: int, source: Kind, zone: str) -> bytes:
     return (whole + fraction).encode()
 
 
-def read_time(value: Value, target: Type, mode: Mode, zone: str) -> int | None:
-    """A text as a date or time; what is none is NULL or raises, as the mode says.
+def parse_time(value: Value, target: Type, mode: Mode, zone: str) -> int | None:
+    """Read a text as a date or time; other text gives NULL or raises, by the mode.
 
     Raises:
-        oracles.meaning.numbers.Overflow: the text is no such thing and the mode is ANSI.
-        oracles.meaning.numbers.NoSecondOpinion: Spark may read the text in a way that is not known here.
+        oracles.meaning.numbers.Overflow: The text is no date or time and the mode is ANSI.
+        oracles.meaning.numbers.NoSecondOpinion: Spark may read the text in a way that is not covered.
     """
     text = characters_of(value)
-    local = _read(text, clock_matters=target.kind is not Kind.DATE)
+    local = _parse_local_time(text, clock_matters=target.kind is not Kind.DATE)
     if local is None:
-        refuse(f"{text!r} is no {target}", mode)
+        raise_under_ansi(f"{text!r} is no {target}", mode)
         return None
     if target.kind is Kind.DATE:
         return local // US_PER_DAY
     return local if target.kind is Kind.TIMESTAMP_NTZ else instant_of(local, zone)
 
 
-def _read(text: str, *, clock_matters: bool) -> int | None:
+def _parse_local_time(text: str, *, clock_matters: bool) -> int | None:
     if not re.search(r"\d", text) or _UNREAD.match(text):
         return None
-    found = _READ.fullmatch(text)
-    if found is None or not text.isascii():
+    match = _READ.fullmatch(text)
+    if match is None or not text.isascii():
         raise NoSecondOpinion(f"no second opinion on {text!r} as a time")
-    year, month, day, hour, minute, second, fraction = found.groups()
+    year, month, day, hour, minute, second, fraction = match.groups()
     try:
         days = days_of(datetime.date(int(year), int(month or 1), int(day or 1)))
     except ValueError:

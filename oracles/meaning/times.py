@@ -1,8 +1,8 @@
 """Spark's functions of dates and times in plain Python, for `oracles.meaning.brute_force`.
 
-Shares   nothing with the rules: dates are Python's dates, zones its zone database.
-Leaves   years outside 1 to 9999, on which there is no second opinion but where no calendar is
-         asked; letters of DATE_FORMAT beyond year, month, day, hour, minute, second and fraction.
+Shares   nothing with the rules: dates are Python's dates, zones come from its zone database.
+Leaves   years outside 1 to 9999, except where no calendar is needed; letters of DATE_FORMAT other than those
+         for year, month, day, hour, minute, second and fraction.
 """
 
 import datetime
@@ -52,11 +52,10 @@ _PIECES = re.compile(r"([A-Za-z])\1*|'([^']+)'|[-/.:, ]")
 def time_call(
     function: Function, operands: Sequence[Value], types: Sequence[Type], *, zone: str
 ) -> Value | None:
-    """`function(operands)`, none of them NULL; types are the operands'.
+    """Return `function(operands)`, none of which is NULL; `types` are those of the operands.
 
     Raises:
-        oracles.meaning.numbers.NoSecondOpinion: a year is not within 1 to 9999, or a pattern is not known
-        here.
+        oracles.meaning.numbers.NoSecondOpinion: A year is not within 1 to 9999, or a pattern is not covered.
     """
     if function in _FIELDS:
         return _FIELDS[function](day_of(int(operands[0])))
@@ -65,9 +64,9 @@ def time_call(
         moment = int(operands[0])
         return _CLOCK_FIELDS[function](clock_of(moment if local else local_of(moment, zone)))
     if function is Function.DATE_TRUNC:
-        return _truncated(_text(operands[0]), int(operands[1]), zone)
+        return _truncate(_text(operands[0]), int(operands[1]), zone)
     if function is Function.DATE_FORMAT:
-        return _formatted(clock_of(local_of(int(operands[0]), zone)), _text(operands[1])).encode()
+        return _format(clock_of(local_of(int(operands[0]), zone)), _text(operands[1])).encode()
     return _OTHERS[function](*operands)
 
 
@@ -76,7 +75,7 @@ def _text(value: Value) -> str:
     return value.decode()
 
 
-def _truncated(unit: str, instant_us: int, zone: str) -> int | None:
+def _truncate(unit: str, instant_us: int, zone: str) -> int | None:
     if unit in _WITHOUT_ZONE:
         return instant_us - instant_us % _WITHOUT_ZONE[unit]
     local = local_of(instant_us, zone)
@@ -88,7 +87,7 @@ def _truncated(unit: str, instant_us: int, zone: str) -> int | None:
     return midnight_of(days_of(_first_day(unit, clock_of(local).date())), zone)
 
 
-def _truncated_date(days: Value, unit: Value) -> int | None:
+def _truncate_date(days: Value, unit: Value) -> int | None:
     name = _text(unit)
     return days_of(_first_day(name, day_of(int(days)))) if name in _DATE_UNITS else None
 
@@ -110,7 +109,7 @@ def _last_day(day: datetime.date) -> datetime.date:
     return day_of(days_of(datetime.date(year, month, 1)) - 1)
 
 
-def _with_months(days: Value, months: Value) -> int:
+def _add_months(days: Value, months: Value) -> int:
     day = day_of(int(days))
     year, month = divmod(day.year * 12 + day.month - 1 + int(months), 12)
     if not datetime.MINYEAR <= year <= datetime.MAXYEAR:
@@ -119,7 +118,7 @@ def _with_months(days: Value, months: Value) -> int:
     return days_of(last.replace(day=min(day.day, last.day)))
 
 
-def _in_range(days: int) -> int:
+def _check_days(days: int) -> int:
     limits = INTEGER.integer_range
     assert limits is not None
     if not limits[0] <= days <= limits[1]:
@@ -127,7 +126,7 @@ def _in_range(days: int) -> int:
     return days
 
 
-def _formatted(clock: datetime.datetime, pattern: str) -> str:
+def _format(clock: datetime.datetime, pattern: str) -> str:
     place, parts = 0, []
     while place < len(pattern):
         piece = _PIECES.match(pattern, place)
@@ -139,10 +138,10 @@ def _formatted(clock: datetime.datetime, pattern: str) -> str:
 
 
 _OTHERS: Mapping[Function, Callable[..., Value | None]] = {
-    Function.TRUNC: _truncated_date,
-    Function.DATE_ADD: lambda days, count: _in_range(days + count),
-    Function.DATE_SUB: lambda days, count: _in_range(days - count),
-    Function.ADD_MONTHS: _with_months,
-    Function.DATEDIFF: lambda end, start: _in_range(end - start),
+    Function.TRUNC: _truncate_date,
+    Function.DATE_ADD: lambda days, count: _check_days(days + count),
+    Function.DATE_SUB: lambda days, count: _check_days(days - count),
+    Function.ADD_MONTHS: _add_months,
+    Function.DATEDIFF: lambda end, start: _check_days(end - start),
     Function.UNIX_TIMESTAMP: lambda instant_us: instant_us // 1_000_000,
 }

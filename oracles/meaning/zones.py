@@ -1,7 +1,7 @@
 """Instants and local times of a zone, by Python's zone database, for `oracles.meaning.brute_force`.
 
-Local times are microseconds since 1970-01-01 00:00 on the zone's clocks. Where clocks go back, a
-local time is two instants; where they go forward, some are none.
+Local times are microseconds since 1970-01-01 00:00 on the zone's clocks. Where clocks go back, a local time
+is two instants; where they go forward, some local times do not exist.
 """
 
 import datetime
@@ -17,10 +17,10 @@ _ONE = datetime.timedelta(microseconds=1)
 
 
 def day_of(days: int) -> datetime.date:
-    """The date so many days after 1970-01-01.
+    """Return the date so many days after 1970-01-01.
 
     Raises:
-        NoSecondOpinion: it is outside the years 1 to 9999, as for all functions here.
+        NoSecondOpinion: It is outside the years 1 to 9999, as for all functions here.
     """
     try:
         return datetime.date.fromordinal(days + _EPOCH_DAY)
@@ -29,12 +29,12 @@ def day_of(days: int) -> datetime.date:
 
 
 def days_of(day: datetime.date) -> int:
-    """The inverse of `day_of`."""
+    """Return the days from 1970-01-01 to a date."""
     return day.toordinal() - _EPOCH_DAY
 
 
 def clock_of(local_us: int) -> datetime.datetime:
-    """A local time as a moment without zone."""
+    """Return a local time as a datetime without zone."""
     try:
         return _EPOCH + datetime.timedelta(microseconds=local_us)
     except OverflowError as error:
@@ -42,12 +42,12 @@ def clock_of(local_us: int) -> datetime.datetime:
 
 
 def local_of(instant_us: int, zone: str) -> int:
-    """What the zone's clocks show at an instant."""
+    """Return the local time of the zone at an instant."""
     return instant_us + offset_us(instant_us, zone)
 
 
 def offset_us(instant_us: int, zone: str) -> int:
-    """How far the zone's clocks are ahead of UTC at an instant."""
+    """Return the zone's offset from UTC at an instant, in microseconds."""
     if zone == "UTC":
         return 0
     moment = clock_of(instant_us).replace(tzinfo=datetime.UTC)
@@ -60,10 +60,10 @@ def offset_us(instant_us: int, zone: str) -> int:
 
 
 def instant_of(local_us: int, zone: str, *, preferred_us: int | None = None) -> int:
-    """The instant of a local time: the earlier of two, in a gap as much later as the gap is long.
+    """Return the instant of a local time: the earlier of two; in a gap, later by the length of the gap.
 
     Args:
-        preferred_us: The offset to take where it is one of two.
+        preferred_us: The offset to take if it is one of two.
     """
     if zone == "UTC":
         return local_us
@@ -73,7 +73,7 @@ def instant_of(local_us: int, zone: str, *, preferred_us: int | None = None) -> 
 
 
 def midnight_of(days: int, zone: str) -> int:
-    """The first instant of a day; where midnight is skipped, that when the clocks went forward."""
+    """Return the first instant of a day; where midnight is skipped, the time of the change."""
     local = days * US_PER_DAY
     before, after = (_assumed_us(local, zone, fold=fold) for fold in (0, 1))
     if zone == "UTC" or before >= after:
@@ -86,7 +86,7 @@ def midnight_of(days: int, zone: str) -> int:
 
 
 def _assumed_us(local_us: int, zone: str, *, fold: int) -> int:
-    """The offset before (0) or after (1) the change in or at which a local time lies."""
+    """Return the offset before (0) or after (1) the change at a local time."""
     offset = clock_of(local_us).replace(tzinfo=_zone(zone), fold=fold).utcoffset()
     assert offset is not None
     return offset // _ONE

@@ -1,1 +1,1 @@
-"""What a perfect pruner could conclude from a block's metadata."""
+"""The conclusions that a perfect pruner could draw from a block's metadata."""

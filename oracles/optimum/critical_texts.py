@@ -1,15 +1,15 @@
-"""Texts within bounds at which a predicate may change its mind, for `oracles.optimum.witnesses`.
+"""Texts within bounds at which a predicate may change its value, for `oracles.optimum.witnesses`.
 
-They begin as the bounds do, up to any character, step off them to the next one, and go on with the
-predicate's literals, texts that its patterns match, and what its functions make these of.
+They are the starts of the bounds, maybe with the next or previous last character, combined with the
+predicate's literals, with texts that its patterns match, and with the results of its functions on these.
 """
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 
 from oracles.meaning.zones import day_of
-from oracles.optimum.domains import Known
-from oracles.optimum.samples import of_like, of_regular_expression
+from oracles.optimum.domains import CellFacts
+from oracles.optimum.samples import like_samples, regex_samples
 from pruning.expressions.traversal import walk
 from pruning.expressions.trees import (
     Call,
@@ -31,35 +31,37 @@ _CASES_MAX = 48
 _FILLERS = ("", "\0", "a", "\U0010ffff", " ", "0", "zz")
 _CASED = frozenset({Function.UPPER, Function.LOWER})
 _TRIMS = frozenset({Function.TRIM, Function.LTRIM, Function.RTRIM, Function.RPAD})
-# Letters that become ASCII ones, or that ASCII ones stand for.
+# Letters whose other case is an ASCII letter.
 _OTHER_CASES = {"s": "\u017f", "S": "\u017f", "k": "\u212a", "K": "\u212a", "i": "\u0131", "I": "\u0131"}
 
 
-def critical_texts(expression: Expression, known: Known, all_known: Mapping[str, Known]) -> list[bytes]:
-    """Texts that a column may hold, the likelier witnesses first."""
-    bounds = [side.decode("utf-8", "ignore") for side in _sides(all_known.values())]
-    own = [side.decode("utf-8", "ignore") for side in _sides([known])]
+def critical_texts(
+    expression: Expression, facts: CellFacts, all_facts: Mapping[str, CellFacts]
+) -> list[bytes]:
+    """Return texts that a column may hold, the likelier witnesses first."""
+    bounds = [side.decode("utf-8", "ignore") for side in _sides(all_facts.values())]
+    own = [side.decode("utf-8", "ignore") for side in _sides([facts])]
     stems = list(dict.fromkeys(_stems(own)))
     pieces = list(dict.fromkeys(_pieces(expression, own)))[:_PIECES_MAX]
-    found: dict[bytes, None] = {}
-    for text in itertools.chain(bounds, _spliced(stems, pieces, _lengths(expression))):
+    texts: dict[bytes, None] = {}
+    for text in itertools.chain(bounds, _splice(stems, pieces, _lengths(expression))):
         encoded = text.encode("utf-8", "ignore")
-        if encoded not in found and known.holds(encoded):
-            found[encoded] = None
-            if len(found) == TEXTS_MAX:
+        if encoded not in texts and facts.holds(encoded):
+            texts[encoded] = None
+            if len(texts) == TEXTS_MAX:
                 break
-    return list(found)
+    return list(texts)
 
 
-def _sides(known: Iterable[Known]) -> Iterator[bytes]:
-    for each in known:
-        for side in (each.lower, each.upper):
+def _sides(facts: Iterable[CellFacts]) -> Iterator[bytes]:
+    for column in facts:
+        for side in (column.lower, column.upper):
             if isinstance(side, bytes):
                 yield side
 
 
 def _stems(bounds: list[str]) -> Iterator[str]:
-    """Beginnings of the bounds, the longest first, and those with another last character."""
+    """Yield starts of the bounds, the longest first, also with another last character."""
     yield from bounds
     yield ""
     for bound in bounds:
@@ -68,17 +70,19 @@ def _stems(bounds: list[str]) -> Iterator[str]:
         for bound in bounds:
             if length <= len(bound):
                 start, last = bound[: length - 1], bound[length - 1]
-                yield from (start + other for other in (last, _stepped(last, 1), _stepped(last, -1)))
+                yield from (
+                    start + other for other in (last, _step_character(last, 1), _step_character(last, -1))
+                )
 
 
-def _stepped(character: str, step: int) -> str:
+def _step_character(character: str, step: int) -> str:
     code = ord(character) + step
     code = {0xD800: 0xE000, 0xDFFF: 0xD7FF}.get(code, code)
     return chr(code) if 0 <= code <= 0x10FFFF else ""
 
 
-def _spliced(stems: list[str], pieces: list[str], lengths: list[int]) -> Iterator[str]:
-    """Stems and pieces side by side, one over the other, and with more at the end."""
+def _splice(stems: list[str], pieces: list[str], lengths: list[int]) -> Iterator[str]:
+    """Yield stems and pieces, one after the other or one over the other, and with more at the end."""
     yield from pieces
     yield from stems
     for end in ("", "\0", "\U0010ffff"):
@@ -89,8 +93,8 @@ def _spliced(stems: list[str], pieces: list[str], lengths: list[int]) -> Iterato
     for length in lengths:
         for stem, filler in itertools.product([*stems, *pieces], _FILLERS[1:]):
             yield (stem + filler * length)[:length]
-    for one, other in itertools.product(pieces, pieces):
-        yield one + other
+    for first, second in itertools.product(pieces, pieces):
+        yield first + second
 
 
 def _lengths(expression: Expression) -> list[int]:
@@ -104,12 +108,12 @@ def _lengths(expression: Expression) -> list[int]:
 
 
 def _pieces(expression: Expression, bounds: list[str]) -> Iterator[str]:
-    """What the predicate names, what its patterns match, and what its functions make such texts of."""
-    named = list(dict.fromkeys(_named(expression, bounds)))
+    """Yield the texts that the predicate names or matches, and the results of its functions on them."""
+    named = list(dict.fromkeys(_named_texts(expression, bounds)))
     functions = {node.function for node in walk(expression) if isinstance(node, Call)}
     for text in named:
         yield text
-        yield from _cases(text, bounds) if functions & _CASED else ()
+        yield from _recased_texts(text, bounds) if functions & _CASED else ()
     if functions & _TRIMS:
         for text, pad in itertools.product(named, _pads(expression)):
             yield from (pad + text, text + pad, pad + text + pad, text.strip(pad), text.rstrip(pad))
@@ -120,7 +124,7 @@ def _pieces(expression: Expression, bounds: list[str]) -> Iterator[str]:
     yield from ("a", "0", "A", "\0", "\U0010ffff")
 
 
-def _named(expression: Expression, bounds: list[str]) -> Iterator[str]:
+def _named_texts(expression: Expression, bounds: list[str]) -> Iterator[str]:
     for node in walk(expression):
         match node:
             case Literal(bytes() as value) if node.type.kind is Kind.STRING:
@@ -131,9 +135,9 @@ def _named(expression: Expression, bounds: list[str]) -> Iterator[str]:
                 yield part.decode("utf-8", "ignore")
             case Like(_, pattern, escape):
                 tails = [bound[place:] for bound in bounds for place in range(min(len(bound), 8))]
-                yield from of_like(pattern.decode(), escape, dict.fromkeys(("", "a", *bounds, *tails)))
+                yield from like_samples(pattern.decode(), escape, dict.fromkeys(("", "a", *bounds, *tails)))
             case RLike(_, pattern):
-                yield from of_regular_expression(pattern.decode())
+                yield from regex_samples(pattern.decode())
 
 
 def _pads(expression: Expression) -> list[str]:
@@ -147,16 +151,19 @@ def _pads(expression: Expression) -> list[str]:
     return [pad for whole in pads for pad in (whole, whole[:1]) if pad]
 
 
-def _cases(text: str, bounds: list[str]) -> Iterator[str]:
-    """The text with some of its letters in another case: as a bound has them first."""
+def _recased_texts(text: str, bounds: list[str]) -> Iterator[str]:
+    """Yield the text with some letters in another case, first in the case of a bound."""
     yield from (text.lower(), text.upper(), text.swapcase(), text.title())
     for bound in bounds:
         pairs = itertools.zip_longest(text, bound[: len(text)])
-        yield "".join(other if other and other.lower() == one.lower() else one for one, other in pairs)
-    ways = [_ways(letter) for letter in text]
+        yield "".join(
+            bound_letter if bound_letter and bound_letter.lower() == letter.lower() else letter
+            for letter, bound_letter in pairs
+        )
+    ways = [_letter_cases(letter) for letter in text]
     yield from ("".join(letters) for letters in itertools.islice(itertools.product(*ways), _CASES_MAX))
 
 
-def _ways(letter: str) -> list[str]:
+def _letter_cases(letter: str) -> list[str]:
     ways = dict.fromkeys((letter, letter.lower(), letter.upper(), *_OTHER_CASES.get(letter, "")))
     return [way for way in ways if way]

@@ -1,8 +1,8 @@
-"""Dates and times within bounds at which a predicate may change its mind, for `oracles.optimum.witnesses`.
+"""Dates and times within bounds at which a predicate may change its value, for `oracles.optimum.witnesses`.
 
-Calendars and clocks are constant between borders of units and changes of the zone's offset: so these
-are the bounds, the predicate's literals moved by what it adds, the borders of units around them and
-next to the bounds, the changes in between, and a microsecond or a day to either side of each.
+Calendars and clocks are constant between borders of units and changes of the zone's offset. So these are the
+bounds, the predicate's literals shifted by what it adds, the borders of units around them and next to the
+bounds, the changes in between, and the values one microsecond or day to either side of each.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from oracles.meaning.numbers import NoSecondOpinion
 from oracles.meaning.zones import clock_of, instant_of, local_of
-from oracles.optimum.domains import Known
+from oracles.optimum.domains import CellFacts
 from pruning.expressions.traversal import walk
 from pruning.expressions.trees import Call, Expression, Function, Literal
 from pruning.expressions.types import Kind, Value
@@ -22,7 +22,7 @@ TIMES = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
 _SCANNED_DAYS_MAX = 1_500
 _MOVES_MAX = 24
 _SMALL = 1_000_000  # numbers up to this may be days, months, years or parts of a clock
-# Of a field that comes again, how many borders of which unit show each of its values.
+# For each repeating field, the unit and the number of borders that cover all its values.
 _CYCLES: Mapping[Function, tuple[str, int]] = {
     Function.QUARTER: ("QUARTER", 5),
     Function.MONTH: ("MONTH", 13),
@@ -43,37 +43,37 @@ _LENGTHS = {
     "QUARTER": datetime.timedelta(days=93), "YEAR": datetime.timedelta(days=367),
     "MILLISECOND": datetime.timedelta(milliseconds=1),
 }  # fmt: skip
-_WRITTEN = re.compile(r"(\d{4})(?:-?(\d{2}))?(?:-?(\d{2}))?(?:[ T](\d{2}))?(?::(\d{2}))?(?::(\d{2}))?")
+_TIME_TEXT = re.compile(r"(\d{4})(?:-?(\d{2}))?(?:-?(\d{2}))?(?:[ T](\d{2}))?(?::(\d{2}))?(?::(\d{2}))?")
 _CLOCK = re.compile(r"(\d{2}):(\d{2})")
 
 
 def critical_times(
-    expression: Expression, known: Known, all_known: Mapping[str, Known], zone: str
+    expression: Expression, facts: CellFacts, all_facts: Mapping[str, CellFacts], zone: str
 ) -> list[Value]:
-    """Values of a date or time column within its bounds, the likelier witnesses first."""
-    ends = list(_instants_of(_bounds([known]), zone))
-    marks = list(_instants_of(_bounds(all_known.values()), zone)) + list(_literals(expression, zone))
-    moved = [at + move for at in dict.fromkeys(marks) for move in _moves(expression)]
-    borders = [at for mark in (*ends, *moved) for at in _borders(mark, zone)]
-    cycles = [at for end in ends for at in _cycles(expression, end, zone)]
-    found: dict[Value, None] = {}
+    """Return values of a date or time column within its bounds, the likelier witnesses first."""
+    ends = list(_instants_of(_bounds([facts]), zone))
+    marks = list(_instants_of(_bounds(all_facts.values()), zone)) + list(_literals(expression, zone))
+    moved = [at + move for at in dict.fromkeys(marks) for move in _shifts(expression)]
+    borders = [at for mark in (*ends, *moved) for at in _unit_borders(mark, zone)]
+    cycles = [at for end in ends for at in _cycle_borders(expression, end, zone)]
+    values: dict[Value, None] = {}
     for at in (*ends, *moved, *borders, *_changes(ends, moved, zone), *cycles):
         for step in (0, -1, 1):
-            for value in _as_kind(at + step, known.type.kind, zone):
-                if known.holds(value):
-                    found[value] = None
-    return list(found)
+            for value in _values_at(at + step, facts.type.kind, zone):
+                if facts.holds(value):
+                    values[value] = None
+    return list(values)
 
 
-def _bounds(known: Iterable[Known]) -> Iterator[tuple[Value, Kind]]:
-    for each in known:
-        for side in (each.lower, each.upper):
-            if side is not None and each.type.kind in TIMES:
-                yield side, each.type.kind
+def _bounds(facts: Iterable[CellFacts]) -> Iterator[tuple[Value, Kind]]:
+    for column in facts:
+        for side in (column.lower, column.upper):
+            if side is not None and column.type.kind in TIMES:
+                yield side, column.type.kind
 
 
 def _instants_of(values: Iterable[tuple[Value, Kind]], zone: str) -> Iterator[int]:
-    """Each value as instants: as UTC has it, and as the zone has it."""
+    """Yield each value as two instants: read in UTC, and read in the zone."""
     for value, kind in values:
         place = int(value) * US_PER_DAY if kind is Kind.DATE else int(value)
         yield place
@@ -90,7 +90,7 @@ def _literals(expression: Expression, zone: str) -> Iterator[int]:
         if node.type.kind in TIMES:
             yield from _instants_of([(node.value, node.type.kind)], zone)
         elif isinstance(node.value, bytes):
-            yield from _written(node.value.decode("utf-8", "ignore"), zone)
+            yield from _instants_of_text(node.value.decode("utf-8", "ignore"), zone)
         elif isinstance(node.value, int) and not isinstance(node.value, bool):
             yield node.value * 1_000_000
             if 1 <= node.value <= 9998:
@@ -98,12 +98,12 @@ def _literals(expression: Expression, zone: str) -> Iterator[int]:
                 yield from _instants_of(((microseconds(year), Kind.TIMESTAMP) for year in years), zone)
 
 
-def _written(text: str, zone: str) -> Iterator[int]:
-    """What a text like a time, or the beginning of one, may mean."""
-    found = _WRITTEN.match(text)
-    if found is None:
+def _instants_of_text(text: str, zone: str) -> Iterator[int]:
+    """Yield the instants that a text like a time, or the start of one, may mean."""
+    match = _TIME_TEXT.match(text)
+    if match is None:
         return
-    year, month, day, hour, minute, second = (int(part or 0) for part in found.groups())
+    year, month, day, hour, minute, second = (int(part or 0) for part in match.groups())
     try:
         local = datetime.datetime(max(year, 1), max(month, 1), max(day, 1), hour, minute, second)
     except ValueError:
@@ -111,8 +111,8 @@ def _written(text: str, zone: str) -> Iterator[int]:
     yield from _instants_of([(microseconds(local), Kind.TIMESTAMP)], zone)
 
 
-def _moves(expression: Expression) -> list[int]:
-    """Nothing, and what the numbers in the predicate may move a date by."""
+def _shifts(expression: Expression) -> list[int]:
+    """Return shifts of a date by the numbers in the predicate, including no shift."""
     functions = {node.function for node in walk(expression) if isinstance(node, Call)}
     moves = [0]
     if functions & {Function.DATE_ADD, Function.DATE_SUB, Function.DATEDIFF, Function.ADD_MONTHS}:
@@ -127,22 +127,22 @@ def _moves(expression: Expression) -> list[int]:
     return list(dict.fromkeys(moves))[:_MOVES_MAX]
 
 
-def _borders(at: int, zone: str) -> Iterator[int]:
-    """Where the units that hold an instant begin and end, as the zone has them and as UTC has them."""
+def _unit_borders(at: int, zone: str) -> Iterator[int]:
+    """Yield the starts and ends of the units that hold an instant, in the zone and in UTC."""
     for unit in UNITS:
-        yield from _starts(at, unit, 2, zone)
+        yield from _unit_starts(at, unit, 2, zone)
 
 
-def _cycles(expression: Expression, at: int, zone: str) -> Iterator[int]:
+def _cycle_borders(expression: Expression, at: int, zone: str) -> Iterator[int]:
     for node in walk(expression):
         if isinstance(node, Call) and node.function in _CYCLES:
-            yield from _starts(at, *_CYCLES[node.function], zone)
+            yield from _unit_starts(at, *_CYCLES[node.function], zone)
         if isinstance(node, Literal) and isinstance(node.value, bytes):
             yield from _at_clock(at, node.value.decode("utf-8", "ignore"), zone)
 
 
-def _starts(at: int, unit: str, count: int, zone: str) -> Iterator[int]:
-    """The beginnings of the unit that holds an instant and of the ones after it."""
+def _unit_starts(at: int, unit: str, count: int, zone: str) -> Iterator[int]:
+    """Yield the start of the unit that holds an instant, and those of the units after it."""
     try:
         start = start_of(unit, clock_of(local_of(at, zone)))
         for _ in range(count):
@@ -154,14 +154,14 @@ def _starts(at: int, unit: str, count: int, zone: str) -> Iterator[int]:
 
 
 def _at_clock(at: int, text: str, zone: str) -> Iterator[int]:
-    """The times of the day that a text names, on an instant's day and on the ones beside it."""
+    """Yield the times of day that a text names, on an instant's day and the days next to it."""
     for hour, minute in _CLOCK.findall(text):
-        for at_midnight in _starts(at - US_PER_DAY, "DAY", 3, zone):
+        for at_midnight in _unit_starts(at - US_PER_DAY, "DAY", 3, zone):
             yield at_midnight + (int(hour) * 60 + int(minute)) * 60_000_000
 
 
 def _changes(ends: list[int], marks: list[int], zone: str) -> Iterator[int]:
-    """Changes of the zone's offset between the bounds, or near the literals where they are far apart."""
+    """Yield changes of the zone's offset between the bounds, or near the literals if that is far."""
     if zone == "UTC" or not ends:
         return
     low, high = min(ends), max(ends)
@@ -170,12 +170,12 @@ def _changes(ends: list[int], marks: list[int], zone: str) -> Iterator[int]:
     for first, last in dict.fromkeys(near):
         for change in changes_between(zone, first, last):
             yield change
-            yield from _borders(change, zone)
+            yield from _unit_borders(change, zone)
     yield from (change for change in changes(zone) if low <= change <= high)
 
 
-def _as_kind(at: int, kind: Kind, zone: str) -> Iterator[int]:
-    """An instant as a value of a type, read as the zone's and as UTC's."""
+def _values_at(at: int, kind: Kind, zone: str) -> Iterator[int]:
+    """Yield an instant as values of a type, read in the zone and in UTC."""
     places = [at]
     with contextlib.suppress(NoSecondOpinion):
         places.append(local_of(at, zone))

@@ -1,15 +1,15 @@
-"""The values that a column may take within its bounds: all of them, or one for each place that matters.
+"""The values that a column may take within its bounds: all of them, or one for each case that differs.
 
 Shares   the expression trees and types; no rule, no range, no program.
-Trusts   that the values of a type but strings are finitely many places on a line (an ordinal each),
-         and that the string after `s` in the order of bytes is `s` with a zero byte.
-Leaves   strings that are not UTF-8 count as values: Spark's strings hold any bytes.
+Trusts   that the values of every type but string are finitely many places on a line (an ordinal each), and
+         that the string after `s` in the order of bytes is `s` with a zero byte.
+Leaves   strings that are not UTF-8 count as values, because Spark's strings hold any bytes.
 
-Representatives. Where values meet literals and one another by order alone (comparisons, IN, NULL
-tests, prefixes, and what passes values on), a row's truth depends only on which literals and bounds
-its values equal or lie between, and on how the values that share a gap are ordered. In a gap of a
-type's line, k columns have at most k different values, so the k lowest places of the gap stand for
-any others: trying each bound and literal with its k successors tries every case.
+Representatives. Where values are compared with literals and with each other by order alone (comparisons, IN,
+NULL tests, prefixes, and nodes that pass values on), the truth of a row depends only on which literals and
+bounds its values equal or lie between, and on the order of values in the same gap. In a gap of a type's line,
+k columns have at most k different values, so the k lowest places of the gap can stand for any others: each
+bound and literal with its k successors covers every case.
 """
 
 import math
@@ -51,8 +51,8 @@ _FORMATS = {Kind.FLOAT: ("<f", "<i"), Kind.DOUBLE: ("<d", "<q")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """What block metadata tells of one column: a row's cell is NULL, NaN or a value, where it may be.
+class CellFacts:
+    """The facts that block metadata states about a column's cells: each may be NULL, NaN or a value.
 
     A value lies between the bounds, both included; None is no bound. No bound covers a NaN.
     """
@@ -74,8 +74,8 @@ class Known:
         null_count: int | None,
         nan_count: int | None,
         row_count: int,
-    ) -> "Known":
-        """What counts of one block and bounds tell; an unknown count excludes nothing."""
+    ) -> "CellFacts":
+        """Return the facts that counts of one block and bounds state; an unknown count excludes nothing."""
         nulls, nans = null_count or 0, (nan_count or 0) if type_.floating else 0
         return cls(
             type=type_,
@@ -87,7 +87,7 @@ class Known:
         )
 
     def holds(self, cell: Cell) -> bool:
-        """Whether a row may have this cell."""
+        """Tell whether a row may have this cell."""
         if cell is None:
             return self.may_null
         if isinstance(cell, float) and math.isnan(cell):
@@ -97,7 +97,7 @@ class Known:
 
 
 def ordinal(value: Value, type_: Type) -> int:
-    """A value's place on its type's line; -0.0 and 0.0 share one. Not for strings, nor NaN."""
+    """Return a value's place on its type's line; -0.0 and 0.0 share one. Not for strings or NaN."""
     if isinstance(value, float):
         floating, whole = _FORMATS[type_.kind]
         (bits,) = struct.unpack(whole, struct.pack(floating, value))
@@ -109,7 +109,7 @@ def ordinal(value: Value, type_: Type) -> int:
 
 
 def value_at(place: int, type_: Type) -> Value:
-    """The value at a place on its type's line."""
+    """Return the value at a place on its type's line."""
     if type_.floating:
         floating, whole = _FORMATS[type_.kind]
         bits = place if place >= 0 else -place - _mask(type_) - 1
@@ -119,48 +119,50 @@ def value_at(place: int, type_: Type) -> Value:
     return bool(place) if type_.kind is Kind.BOOLEAN else place
 
 
-def ends(known: Known) -> tuple[int, int]:
-    """The places of the least and the greatest value within the bounds; not for strings."""
-    least, greatest = _type_ends(known.type)
-    low = least if known.lower is None else max(least, ordinal(known.lower, known.type))
-    high = greatest if known.upper is None else min(greatest, ordinal(known.upper, known.type))
+def end_places(facts: CellFacts) -> tuple[int, int]:
+    """Return the places of the least and the greatest value within the bounds; not for strings."""
+    least, greatest = _type_ends(facts.type)
+    low = least if facts.lower is None else max(least, ordinal(facts.lower, facts.type))
+    high = greatest if facts.upper is None else min(greatest, ordinal(facts.upper, facts.type))
     return low, high
 
 
-def whole(known: Known, *, size_max: int) -> list[Cell] | None:
-    """Every cell that a row may have; None where they are more than `size_max`."""
-    cells = _specials(known)
-    if not known.may_value:
+def all_cells(facts: CellFacts, *, size_max: int) -> list[Cell] | None:
+    """Return every cell that a row may have; None if there are more than `size_max`."""
+    cells = _special_cells(facts)
+    if not facts.may_value:
         return cells
-    if known.type.kind in BYTES:
-        only = known.lower is not None and known.lower == known.upper
-        return [*cells, known.lower] if only else None
-    low, high = ends(known)
+    if facts.type.kind in BYTES:
+        only = facts.lower is not None and facts.lower == facts.upper
+        return [*cells, facts.lower] if only else None
+    low, high = end_places(facts)
     if high - low >= size_max:
         return None
-    cells += [value_at(place, known.type) for place in range(low, high + 1)]
+    cells += [value_at(place, facts.type) for place in range(low, high + 1)]
     return cells
 
 
-def representatives(expression: Expression, known: Mapping[str, Known]) -> dict[str, list[Cell]]:
-    """A cell for each place that matters of each column the expression names; see above."""
+def representatives(expression: Expression, facts: Mapping[str, CellFacts]) -> dict[str, list[Cell]]:
+    """Return cells for each column of the expression that cover all cases; see the module's text."""
     types = columns(expression)
     chain = max(1, len(types))
-    found: dict[str, list[Cell]] = {}
+    cells_by_column: dict[str, list[Cell]] = {}
     for name, type_ in types.items():
-        found[name] = _specials(known[name])
-        if known[name].may_value:
-            marks = _marks(expression, known, type_)
-            found[name] += _strings(known[name], marks, chain) if type_.kind in BYTES else []
-            found[name] += _places(known[name], marks, chain) if type_.kind not in BYTES else []
-    return found
+        cells_by_column[name] = _special_cells(facts[name])
+        if facts[name].may_value:
+            marks = _marks(expression, facts, type_)
+            cells_by_column[name] += _string_cells(facts[name], marks, chain) if type_.kind in BYTES else []
+            cells_by_column[name] += (
+                _number_cells(facts[name], marks, chain) if type_.kind not in BYTES else []
+            )
+    return cells_by_column
 
 
-def by_order_alone(expression: Expression) -> bool:
-    """Whether values meet by order alone, so that representatives stand for all of them.
+def compares_by_order_alone(expression: Expression) -> bool:
+    """Tell whether values are compared by order alone, so that representatives cover all cases.
 
-    Casts that keep numbers as they are may stand between, where one column only is named: two
-    types' lines have gaps of different sizes.
+    Casts that keep numbers may occur if the expression has one column: the lines of two types have gaps of
+    different sizes.
     """
     single = len(columns(expression)) == 1
     return all(
@@ -172,14 +174,14 @@ def by_order_alone(expression: Expression) -> bool:
 
 
 def prefix_end(prefix: bytes) -> bytes | None:
-    """The least string above all that have the prefix; None where there is none."""
+    """Return the least string above all strings with the prefix; None if there is none."""
     stem = prefix.rstrip(b"\xff")
     return stem[:-1] + bytes([stem[-1] + 1]) if stem else None
 
 
-def _specials(known: Known) -> list[Cell]:
-    cells: list[Cell] = [None] if known.may_null else []
-    return [*cells, math.nan] if known.may_nan else cells
+def _special_cells(facts: CellFacts) -> list[Cell]:
+    cells: list[Cell] = [None] if facts.may_null else []
+    return [*cells, math.nan] if facts.may_nan else cells
 
 
 def _below(left: Value, right: Value) -> bool:
@@ -202,9 +204,9 @@ def _type_ends(type_: Type) -> tuple[int, int]:
     return limits
 
 
-def _marks(expression: Expression, known: Mapping[str, Known], type_: Type) -> list[Value]:
-    """The literals and bounds that values of a type may meet."""
-    marks: list[Value | None] = [side for column in known.values() for side in (column.lower, column.upper)]
+def _marks(expression: Expression, facts: Mapping[str, CellFacts], type_: Type) -> list[Value]:
+    """Return the literals and bounds with which values of a type may be compared."""
+    marks: list[Value | None] = [side for column in facts.values() for side in (column.lower, column.upper)]
     for node in walk(expression):
         if isinstance(node, Literal):
             marks.append(node.value)
@@ -224,23 +226,23 @@ def _meets(mark: Value, type_: Type) -> bool:
     return isinstance(mark, bytes) == (type_.kind in BYTES)
 
 
-def _strings(known: Known, marks: Iterable[Value], chain: int) -> list[Cell]:
+def _string_cells(facts: CellFacts, marks: Iterable[Value], chain: int) -> list[Cell]:
     starts = {b"", *(mark for mark in marks if isinstance(mark, bytes))}
     chained = {start + b"\0" * step for start in starts for step in range(chain + 1)}
-    return [text for text in sorted(chained) if known.holds(text)]
+    return [text for text in sorted(chained) if facts.holds(text)]
 
 
-def _places(known: Known, marks: Iterable[Value], chain: int) -> list[Cell]:
-    low, high = ends(known)
+def _number_cells(facts: CellFacts, marks: Iterable[Value], chain: int) -> list[Cell]:
+    low, high = end_places(facts)
     places = {low, high}
     for mark in marks:
-        places |= set(_around(mark, known.type))
+        places |= set(_around(mark, facts.type))
     chained = {place + step for place in places for step in range(chain + 1)}
-    return [value_at(place, known.type) for place in sorted(chained) if low <= place <= high]
+    return [value_at(place, facts.type) for place in sorted(chained) if low <= place <= high]
 
 
 def _around(mark: Value, type_: Type) -> tuple[int, ...]:
-    """The places at or next below and above a number on another type's line."""
+    """Return the places at or next below and above a number, on a type's line."""
     if isinstance(mark, float) and math.isinf(mark):
         return (ordinal(mark, type_),) if type_.floating else ()
     exact = Fraction(mark)  # type: ignore[arg-type]
@@ -262,7 +264,7 @@ def _nearest(exact: Fraction, type_: Type) -> float:
 
 
 def _keeps_numbers(source: Type, target: Type) -> bool:
-    """Whether a cast gives each value the same number, so that order and equality stay."""
+    """Tell whether a cast keeps the number of each value, and so order and equality."""
     if source == target:
         return True
     if source.integral and target.integral:

@@ -1,6 +1,6 @@
-"""Some texts that a pattern matches, to look for witnesses among; never all of them, perhaps none.
+"""Sample texts that a pattern matches, as candidates for witnesses; never all of them, maybe none.
 
-Patterns here are LIKE's, and the regular expressions that `oracles.meaning.texts` has an opinion on.
+Patterns are those of LIKE, and the regular expressions that `oracles.meaning.texts` covers.
 """
 
 import itertools
@@ -11,12 +11,12 @@ _REPEATS = {"*": (1, 0, 2), "+": (1, 2, 3), "?": (1, 0)}
 _OF_CLASSES = {"d": "0159", "w": "aZ0_", "s": " \t", "D": "a ", "W": " -", "S": "a0"}
 
 
-def of_like(pattern: str, escape: str, fillings: Iterable[str]) -> list[str]:
-    """Texts that match a LIKE pattern, its wildcards filled with each of the fillings.
+def like_samples(pattern: str, escape: str, fillings: Iterable[str]) -> list[str]:
+    """Return texts that match a LIKE pattern, with each of the fillings for its wildcards.
 
     A `_` takes the first character of a filling, or one that sorts first, last or between.
     """
-    found: dict[str, None] = {}
+    texts: dict[str, None] = {}
     for filling in fillings:
         for single in (*filling[:1], "\0", "a", "\U0010ffff"):
             parts, characters = [], iter(pattern)
@@ -25,12 +25,12 @@ def of_like(pattern: str, escape: str, fillings: Iterable[str]) -> list[str]:
                     parts.append(next(characters, ""))
                 else:
                     parts.append({"%": filling, "_": single}.get(character, character))
-            found["".join(parts)] = None
-    return list(found)
+            texts["".join(parts)] = None
+    return list(texts)
 
 
-def of_regular_expression(pattern: str) -> list[str]:
-    """Texts that a small regular expression finds something in."""
+def regex_samples(pattern: str) -> list[str]:
+    """Return texts in which a small regular expression finds a match."""
     texts, rest = _alternatives(pattern)
     return texts if not rest else []
 
@@ -47,7 +47,7 @@ def _sequence(pattern: str) -> tuple[list[str], str]:
     texts = [""]
     while pattern and pattern[0] not in "|)":
         atoms, pattern = _atom(pattern)
-        counts, pattern = _counts(pattern)
+        counts, pattern = _repetitions(pattern)
         repeated = [atom * count for count in counts for atom in atoms]
         texts = ["".join(pair) for pair in itertools.product(texts, dict.fromkeys(repeated))][:_SAMPLES_MAX]
     return texts, pattern
@@ -60,7 +60,7 @@ def _atom(pattern: str) -> tuple[list[str], str]:
         return inside, rest[1:]
     if first == "[":
         end = rest.index("]", 1) if "]" in rest[1:] else len(rest)
-        return _of_class(rest[:end]), rest[end + 1 :]
+        return _class_samples(rest[:end]), rest[end + 1 :]
     if first == "\\":
         return list(_OF_CLASSES.get(rest[:1], rest[:1])), rest[1:]
     if first in "^$":
@@ -68,16 +68,16 @@ def _atom(pattern: str) -> tuple[list[str], str]:
     return (["a", "0", "\0", "\U0010ffff"] if first == "." else [first]), rest
 
 
-def _of_class(inside: str) -> list[str]:
+def _class_samples(inside: str) -> list[str]:
     if inside.startswith("^"):
-        return [one for one in "a0Z \0\U0010ffff" if one not in inside]
+        return [character for character in "a0Z \0\U0010ffff" if character not in inside]
     ends = [character for character in inside if character != "-"]
     pairs = itertools.pairwise(ends)
     middles = [chr(ord(low) + 1) for low, high in pairs if ord(high) - ord(low) > 1]
     return ends + middles
 
 
-def _counts(pattern: str) -> tuple[tuple[int, ...], str]:
+def _repetitions(pattern: str) -> tuple[tuple[int, ...], str]:
     if pattern[:1] in _REPEATS and pattern:
         return _REPEATS[pattern[0]], pattern[1:]
     if pattern.startswith("{") and "}" in pattern:

@@ -1,1 +1,1 @@
-"""SQL's meaning of expressions on a symbolic row, as Z3 terms."""
+"""The meaning of SQL expressions on a symbolic row, as Z3 terms."""

@@ -1,7 +1,7 @@
-"""What `+ - * / div %` mean on a symbolic row, as Z3 terms; for `oracles.symbolic.evaluation`.
+"""The meaning of `+ - * / div %` on a symbolic row, as Z3 terms; for `oracles.symbolic.evaluation`.
 
-Integers and decimals are exact; that a quotient of decimals with more than 39 digits raises is left
-out, which only adds rows. Floats are exact reals, rounded once.
+Integers and decimals are exact, except that a quotient of decimals with more than 39 digits does not raise
+here, which only adds rows. Floats are exact reals, rounded once.
 """
 
 import z3
@@ -10,15 +10,15 @@ from oracles.meaning.numbers import NoSecondOpinion
 from oracles.symbolic.ideals import (
     ZERO,
     Ideals,
-    Outcome,
+    SymbolicValue,
     Term,
     at_scale,
-    fitted,
+    fit,
     half_up,
     magnitude,
+    or_else,
     quotient,
-    unless,
-    wrapped,
+    wrap,
 )
 from pruning.expressions.trees import Mode, Operator
 from pruning.expressions.types import LONG, Kind, Type, decimal
@@ -29,12 +29,12 @@ _DIVISIONS = frozenset({Operator.DIVIDE, Operator.INTEGRAL_DIVIDE, Operator.REMA
 def arithmetic(
     ideals: Ideals,
     operator: Operator,
-    operands: tuple[Outcome, Outcome],
+    operands: tuple[SymbolicValue, SymbolicValue],
     types: tuple[Type, Type],
     type_: Type,
     mode: Mode,
-) -> Outcome:
-    """`left operator right` computed in a type, from operands of two types."""
+) -> SymbolicValue:
+    """Return `left operator right` computed in a type, from operands of two types."""
     left, right = operands
     null, raises = z3.Or(left.null, right.null), z3.Or(left.raises, right.raises)
     if operator in _DIVISIONS:
@@ -44,10 +44,10 @@ def arithmetic(
         else:
             null = z3.Or(null, by_zero)
     if type_.floating:
-        return unless(_float(ideals, operator, left, right), null=null, raises=raises)
+        return or_else(_float(ideals, operator, left, right), null=null, raises=raises)
     if Kind.DECIMAL in (types[0].kind, types[1].kind):
         return _decimal(operator, operands, types, type_, mode, null=null, raises=raises)
-    return fitted(_integer(operator, left.value, right.value), type_, mode, null=null, raises=raises)
+    return fit(_integer(operator, left.value, right.value), type_, mode, null=null, raises=raises)
 
 
 def _integer(operator: Operator, left: Term, right: Term) -> Term:
@@ -67,24 +67,24 @@ def _integer(operator: Operator, left: Term, right: Term) -> Term:
 
 def _decimal(
     operator: Operator,
-    operands: tuple[Outcome, Outcome],
+    operands: tuple[SymbolicValue, SymbolicValue],
     types: tuple[Type, Type],
     type_: Type,
     mode: Mode,
     *,
     null: Term,
     raises: Term,
-) -> Outcome:
+) -> SymbolicValue:
     scale = max(types[0].scale, types[1].scale)
     left, right = (at_scale(operands[side].value, types[side].scale, scale) for side in (0, 1))
     if operator is Operator.INTEGRAL_DIVIDE:
-        whole = fitted(quotient(left, right), _quotient_type(types), mode, null=null, raises=raises)
-        # What fits in the decimal keeps 64 of its bits in every mode.
-        return Outcome(
+        whole = fit(quotient(left, right), _quotient_type(types), mode, null=null, raises=raises)
+        # Spark keeps 64 bits of a quotient that fits in the decimal type, in every mode.
+        return SymbolicValue(
             raises=whole.raises,
             null=whole.null,
             nan=whole.nan,
-            value=wrapped(whole.value, LONG),
+            value=wrap(whole.value, LONG),
             sign=whole.sign,
         )
     if operator is Operator.DIVIDE:
@@ -93,16 +93,16 @@ def _decimal(
         exact = at_scale(operands[0].value * operands[1].value, types[0].scale + types[1].scale, type_.scale)
     else:
         exact = at_scale(_integer(operator, left, right), scale, type_.scale)
-    return fitted(exact, type_, mode, null=null, raises=raises)
+    return fit(exact, type_, mode, null=null, raises=raises)
 
 
 def _quotient_type(types: tuple[Type, Type]) -> Type:
-    """The decimal type that Spark gives `left div right` before it makes a bigint of it."""
+    """Return the decimal type that Spark gives `left div right` before it converts that to a bigint."""
     left, right = types
     return decimal(min(38, max(1, left.precision - left.scale + right.scale)), 0)
 
 
-def _float(ideals: Ideals, operator: Operator, left: Outcome, right: Outcome) -> Outcome:
+def _float(ideals: Ideals, operator: Operator, left: SymbolicValue, right: SymbolicValue) -> SymbolicValue:
     match operator:
         case Operator.ADD:
             return _sum(ideals, left, right, 1)
@@ -117,41 +117,43 @@ def _float(ideals: Ideals, operator: Operator, left: Outcome, right: Outcome) ->
     raise NoSecondOpinion(f"{operator.value} of floats has no symbolic meaning")
 
 
-def _result(left: Outcome, right: Outcome, *, nan: Term, value: Term, sign: Term) -> Outcome:
-    """A number unless an operand is NaN, or the operation has no answer."""
+def _float_result(
+    left: SymbolicValue, right: SymbolicValue, *, nan: Term, value: Term, sign: Term
+) -> SymbolicValue:
+    """Return a number, or NaN if an operand is NaN or the operation has no result."""
     no = z3.BoolVal(False)
-    return Outcome(raises=no, null=no, nan=z3.Or(left.nan, right.nan, nan), value=value, sign=sign)
+    return SymbolicValue(raises=no, null=no, nan=z3.Or(left.nan, right.nan, nan), value=value, sign=sign)
 
 
-def _sum(ideals: Ideals, left: Outcome, right: Outcome, sign: int) -> Outcome:
+def _sum(ideals: Ideals, left: SymbolicValue, right: SymbolicValue, sign: int) -> SymbolicValue:
     right_sign = sign * right.sign
     cancels = z3.And(left.sign != 0, right_sign == -left.sign)
     rounded_sign, value = ideals.rounded(left.value + sign * right.value)
     finite = z3.And(left.sign == 0, right.sign == 0)
     infinite = z3.If(left.sign != 0, left.sign, right_sign)
-    return _result(left, right, nan=cancels, value=value, sign=z3.If(finite, rounded_sign, infinite))
+    return _float_result(left, right, nan=cancels, value=value, sign=z3.If(finite, rounded_sign, infinite))
 
 
-def _product(ideals: Ideals, left: Outcome, right: Outcome) -> Outcome:
+def _product(ideals: Ideals, left: SymbolicValue, right: SymbolicValue) -> SymbolicValue:
     sign, value = ideals.rounded(left.value * right.value)
     infinite = z3.Or(left.sign != 0, right.sign != 0)
     direction = left.direction * right.direction
     undefined = z3.And(infinite, direction == 0)
-    return _result(left, right, nan=undefined, value=value, sign=z3.If(infinite, direction, sign))
+    return _float_result(left, right, nan=undefined, value=value, sign=z3.If(infinite, direction, sign))
 
 
-def _ratio(ideals: Ideals, left: Outcome, right: Outcome) -> Outcome:
-    """Where the divisor is zero nobody asks."""
+def _ratio(ideals: Ideals, left: SymbolicValue, right: SymbolicValue) -> SymbolicValue:
+    """Return the quotient of floats for a divisor that is not zero."""
     sign, value = ideals.rounded(left.value / right.value)
     undefined = z3.And(left.sign != 0, right.sign != 0)
     sign = z3.If(right.sign != 0, ZERO, z3.If(left.sign != 0, left.sign * right.direction, sign))
-    return _result(left, right, nan=undefined, value=z3.If(right.sign != 0, 0, value), sign=sign)
+    return _float_result(left, right, nan=undefined, value=z3.If(right.sign != 0, 0, value), sign=sign)
 
 
-def _remainder(left: Outcome, right: Outcome) -> Outcome:
-    """Exact without rounding: it has no more digits than the operands."""
+def _remainder(left: SymbolicValue, right: SymbolicValue) -> SymbolicValue:
+    """Return the remainder of floats, which is exact: it has no more digits than the operands."""
     dividend, divisor = magnitude(left.value), magnitude(right.value)
     rest = dividend - divisor * z3.ToReal(z3.ToInt(dividend / divisor))
     signed = z3.If(left.value < 0, -rest, rest)
     value = z3.If(right.sign != 0, left.value, signed)
-    return _result(left, right, nan=left.sign != 0, value=value, sign=ZERO)
+    return _float_result(left, right, nan=left.sign != 0, value=value, sign=ZERO)

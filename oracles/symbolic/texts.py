@@ -1,22 +1,24 @@
-"""What proofs may assume of functions of text: where their results lie in the order of bytes.
+"""The axioms about functions of text: the places of their results in the order of bytes.
 
-Axiom START: a start of a string is at most the string, and a string is at most what begins with it;
-what begins with a string is below the first one above all that do (PREFIX).
+Axiom START: a start of a string is at most the string, and a string is at most any string that begins with
+it; a string with a prefix is below the first string above all with that prefix (PREFIX).
 """
 
 from collections.abc import Callable
 
 import z3
 
-from oracles.symbolic.ideals import Outcome, Term
+from oracles.symbolic.ideals import SymbolicValue, Term
 from pruning.expressions.trees import Call, Function, Literal
 
 
-def facts(node: Call, result: Outcome, operands: list[Outcome], place: Callable[[bytes], Term]) -> list[Term]:
-    """The axioms that concern one call, of its result where that is not NULL."""
+def call_axioms(
+    node: Call, result: SymbolicValue, operands: list[SymbolicValue], place: Callable[[bytes], Term]
+) -> list[Term]:
+    """Return the axioms for one call, about its result where that is not NULL."""
     if node.function is Function.LENGTH:
         terms = [result.value >= 0]
-    elif node.function is Function.RTRIM or _starts(node):
+    elif node.function is Function.RTRIM or _is_start(node):
         terms = [result.value <= operands[0].value]
     elif node.function is Function.CONCAT:
         terms = [operands[0].value <= result.value, *_below_end(node, result, place)]
@@ -25,15 +27,15 @@ def facts(node: Call, result: Outcome, operands: list[Outcome], place: Callable[
     return [z3.Implies(z3.Not(result.null), term) for term in terms]
 
 
-def _starts(node: Call) -> bool:
-    """Whether it is a SUBSTRING from the first character on."""
+def _is_start(node: Call) -> bool:
+    """Tell whether a call is a SUBSTRING from the first character on."""
     if node.function is not Function.SUBSTRING:
         return False
     position = node.operands[1]
     return isinstance(position, Literal) and position.value in (0, 1)
 
 
-def _below_end(node: Call, result: Outcome, place: Callable[[bytes], Term]) -> list[Term]:
+def _below_end(node: Call, result: SymbolicValue, place: Callable[[bytes], Term]) -> list[Term]:
     first = node.operands[0]
     text = first.value if isinstance(first, Literal) else None
     stem = text.rstrip(b"\xff") if isinstance(text, bytes) else b""

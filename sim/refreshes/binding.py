@@ -1,11 +1,11 @@
 """Definitions bound apart from the engine: for users' statements, and for what tables should hold."""
 
 from dynamic_tables.catalog.ddl import Name
-from dynamic_tables.catalog.entities import Entity, Kind, State
-from dynamic_tables.catalog.graphs import meaning
+from dynamic_tables.catalog.entities import Entity, EntityKind, State
+from dynamic_tables.catalog.graphs import referenced_entities
 from dynamic_tables.maintenance.queries import Query
 from dynamic_tables.refreshes.engine import Columns
-from dynamic_tables.sql.binding import bind, names_of
+from dynamic_tables.sql.binding import bind, name_lookup
 from dynamic_tables.sql.definitions import Lookup
 from dynamic_tables.storage.frontiers import TableId
 from dynamic_tables.values.types import Field
@@ -27,8 +27,8 @@ class Bindings:
         Raises:
             InputError: A name leads nowhere, or its columns do not fit.
         """
-        found = meaning(state, entity)
-        above = (one for one in found[1:] if one is not None and one.kind is Kind.DYNAMIC_TABLE)
+        found = referenced_entities(state, entity)
+        above = (one for one in found[1:] if one is not None and one.kind is EntityKind.DYNAMIC_TABLE)
         means = (*found, *(self.query(state, one) for one in above))
         known = self._bound.get(entity.identity)
         if known is not None and known[0] == means:
@@ -39,11 +39,11 @@ class Bindings:
 
     def session(self, state: State) -> Lookup:
         """What names in a user's statement stand for."""
-        return names_of(state, _in_session, self._columns(state))
+        return name_lookup(state, _in_session, self._columns(state))
 
     def _columns(self, state: State) -> Columns:
         def columns_of(entity: Entity) -> tuple[Field, ...]:
-            if entity.kind is Kind.DYNAMIC_TABLE:
+            if entity.kind is EntityKind.DYNAMIC_TABLE:
                 return self.query(state, entity).fields
             return tuple(column.field for column in entity.columns)
 

@@ -12,7 +12,7 @@ from simpy.events import Event as Waiting
 from dynamic_tables.bags.backends import Backend
 from dynamic_tables.bags.bag_backend import BagBackend
 from dynamic_tables.catalog import ddl
-from dynamic_tables.catalog.entities import Kind
+from dynamic_tables.catalog.entities import EntityKind
 from dynamic_tables.catalog.graphs import node_of, nodes
 from dynamic_tables.refreshes.accounts import Account
 from dynamic_tables.refreshes.engine import Engine
@@ -25,17 +25,17 @@ from dynamic_tables.scheduling.events import (
     Flag,
     GraphChanged,
     Heartbeat,
-    Resume,
+    ResumeTable,
     Skip,
     StartRefresh,
-    Suspend,
+    SuspendTable,
     Tick,
     Timer,
 )
 from dynamic_tables.scheduling.scheduler import SILENCE_US_MAX, Scheduler
-from dynamic_tables.scheduling.states import Condition, Expected, expected
+from dynamic_tables.scheduling.states import Condition, TableState, table_state
 from dynamic_tables.sql.binding import bind
-from dynamic_tables.sql.statements import Refresh, statement
+from dynamic_tables.sql.statements import Refresh, read_statement
 from dynamic_tables.storage.clock import Clock
 from dynamic_tables.storage.frontiers import TableId
 from pruning.errors import InputError
@@ -158,7 +158,7 @@ class Cloud:
         self.emit(told.Restarted(at_us=self.now_us))
         self.working.clear()
         self.scheduler = self._new_scheduler()
-        self.tell(self.account.everything())
+        self.tell(self.account.initial_event())
         for table, state in self.expected().items():
             frontier = self.account.tables[table].frontier
             if state.data_us != (frontier and frontier.data_us):
@@ -180,11 +180,13 @@ class Cloud:
 
     def _execute(self, sql: str, node: int) -> None:
         state = self.account.catalog.state
-        what = statement(sql, self.bindings.session(state))
+        what = read_statement(sql, self.bindings.session(state))
         if isinstance(what, Refresh):
             if self._lost_count:
                 raise InputError("the scheduler is down; ask again")
-            asked = self.account.to_refresh(what.name, clock=self.clocks[node], wall_us=self.wall_us(node))
+            asked = self.account.request_refresh(
+                what.name, clock=self.clocks[node], wall_us=self.wall_us(node)
+            )
             self.emit(told.Asked(at_us=self.now_us, table=asked.table, asked_us=asked.asked_us))
             self.tell(asked)
             return
@@ -211,7 +213,7 @@ class Cloud:
     def identity(self, name: str) -> TableId | None:
         """What stands under a name, but for views."""
         entity = self.account.catalog.state.find(name)
-        return None if entity is None or entity.kind is Kind.VIEW else entity.identity
+        return None if entity is None or entity.kind is EntityKind.VIEW else entity.identity
 
     def name(self, table: TableId) -> str:
         """Under which name a table stands; its identity if under none."""
@@ -267,10 +269,10 @@ class Cloud:
                 )  # fmt: skip
             case Flag(table, data_us, silent_us):
                 self.emit(told.Flagged(at_us=now, table=table, data_us=data_us, silent_us=silent_us))
-            case Suspend(table, reason):
+            case SuspendTable(table, reason):
                 self.emit(told.Suspended(at_us=now, table=table, reason=reason))
                 return self._written(table, lambda name: ddl.Suspend(name, reason))
-            case Resume(table):
+            case ResumeTable(table):
                 self.emit(told.Resumed(at_us=now, table=table))
                 return self._written(table, ddl.Resume)
         return ()
@@ -357,11 +359,11 @@ class Cloud:
 
     # What is told of tables
 
-    def expected(self) -> dict[TableId, Expected]:
+    def expected(self) -> dict[TableId, TableState]:
         """The state of each dynamic table, as it can be told now (R-DVS-37)."""
         now = self.wall_us(0)
         return {
-            table: expected(node, self.scheduler.status(table), now_us=now)
+            table: table_state(node, self.scheduler.status(table), now_us=now)
             for table, node in nodes(self.account.catalog.state).items()
         }
 
@@ -386,5 +388,5 @@ class Cloud:
             if what:
                 self._misstated(table, state, what)
 
-    def _misstated(self, table: TableId, state: Expected, what: str) -> None:
+    def _misstated(self, table: TableId, state: TableState, what: str) -> None:
         self.emit(told.Misstated(at_us=self.now_us, table=table, told=state.condition.name, what=what))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dynamic_tables.catalog.ddl import Mode
-from dynamic_tables.catalog.entities import Entity, Kind, State
+from dynamic_tables.catalog.entities import Entity, EntityKind, State
 from dynamic_tables.catalog.lags import TargetLag
 from dynamic_tables.scheduling.states import Condition
 from dynamic_tables.storage.frontiers import TableId
@@ -28,7 +28,7 @@ class Stands:
     """
 
     name: str
-    kind: Kind
+    kind: EntityKind
     mode: Mode | None = None
     lag: TargetLag | None = None
     condition: Condition | None = None
@@ -109,7 +109,7 @@ def trimmed(given: Graph, *, nodes_max: int) -> Graph:
 
 
 def _stands(entity: Entity, name: str, run: Run, late: bool) -> Stands:
-    if entity.kind is not Kind.DYNAMIC_TABLE:
+    if entity.kind is not EntityKind.DYNAMIC_TABLE:
         return Stands(name=name, kind=entity.kind)
     condition = run.states[entity.identity].condition
     return Stands(

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from dynamic_tables.catalog.graphs import node_of
-from dynamic_tables.scheduling.states import Condition, Expected
+from dynamic_tables.scheduling.states import Condition, TableState
 from dynamic_tables.storage.frontiers import TableId
 from sim.refreshes.cloud import Cloud
 from sim.refreshes.events import Judged
@@ -12,7 +12,7 @@ from sim.refreshes.events import Judged
 UNEXPLAINED = ""
 
 
-def judged(cloud: Cloud, states: Mapping[TableId, Expected], now_us: int) -> Iterator[Judged]:
+def judged(cloud: Cloud, states: Mapping[TableId, TableState], now_us: int) -> Iterator[Judged]:
     """Of each table what is so at the end."""
     upstream = {table: _upstream(cloud, table) for table in states}
     own = {table: _why(cloud, states[table]) for table in states}
@@ -54,7 +54,7 @@ def _all_above(table: TableId, upstream: Mapping[TableId, tuple[TableId, ...]]) 
             open_tables += upstream.get(one, ())
 
 
-def _why(cloud: Cloud, state: Expected) -> str:
+def _why(cloud: Cloud, state: TableState) -> str:
     """What keeps a table from its target lag by itself; empty if nothing does."""
     status = cloud.scheduler.status(state.table)
     if state.suspended is not None:

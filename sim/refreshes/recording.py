@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dynamic_tables.catalog.entities import Kind, State
+from dynamic_tables.catalog.entities import EntityKind, State
 from dynamic_tables.storage.clock import Timestamp
-from dynamic_tables.storage.frontiers import Consumed, TableId
+from dynamic_tables.storage.frontiers import SourceVersion, TableId
 from dynamic_tables.values.changes import Contents
 
 
@@ -27,7 +27,7 @@ class Refreshed:
     committed: Timestamp
     version: int
     contents: Contents
-    versions: Mapping[TableId, Consumed]
+    versions: Mapping[TableId, SourceVersion]
     read_us: Mapping[TableId, int]
     action: str
     cause: str
@@ -91,10 +91,12 @@ class Record:
         for identity, entity in state.entities.items():
             if identity in before:
                 continue
-            if entity.kind is Kind.TABLE and identity not in self.bases:
+            if entity.kind is EntityKind.TABLE and identity not in self.bases:
                 old = self.bases.get(entity.original or "")
                 self.bases[identity] = list(old) if old else [(committed, {})]
-            elif entity.kind is Kind.DYNAMIC_TABLE and entity.original and identity not in self.inherited:
+            elif (
+                entity.kind is EntityKind.DYNAMIC_TABLE and entity.original and identity not in self.inherited
+            ):
                 own = {one.data_us for one in self.refreshes if one.table == entity.original}
                 self.inherited[identity] = frozenset(own) | self.inherited.get(
                     entity.original, frozenset[int]()

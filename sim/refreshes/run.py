@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import msgspec
 
 from dynamic_tables.catalog.applying import CLONED
-from dynamic_tables.catalog.entities import Kind
-from dynamic_tables.scheduling.states import Expected
+from dynamic_tables.catalog.entities import EntityKind
+from dynamic_tables.scheduling.states import TableState
 from sim.kernel.draws import Clock, Draws
 from sim.kernel.trace import FaultBegan, FaultEnded, Trace
 from sim.refreshes.cloud import RIGHT, Cast, Cloud, Waits
@@ -37,7 +37,7 @@ class Run:
     seed: int
     trace: Trace
     record: Record
-    states: dict[str, Expected]
+    states: dict[str, TableState]
     quiet_us: int
     ended_us: int
 
@@ -138,5 +138,5 @@ def _operate(cloud: Cloud, quiet_us: int) -> Waits:
     """When all is quiet, somebody resumes what was suspended, but for clones."""
     yield cloud.env.timeout(quiet_us + 1)
     for entity in list(cloud.account.catalog.state.entities.values()):
-        if entity.kind is Kind.DYNAMIC_TABLE and entity.suspended not in (None, CLONED):
+        if entity.kind is EntityKind.DYNAMIC_TABLE and entity.suspended not in (None, CLONED):
             cloud.execute(f"ALTER DYNAMIC TABLE {entity.name} RESUME", 0)

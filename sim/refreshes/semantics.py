@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from dynamic_tables.catalog.entities import Entity, Kind
+from dynamic_tables.catalog.entities import Entity, EntityKind
 from dynamic_tables.refreshes.engine import Engine
 from dynamic_tables.storage.frontiers import TableId
 from dynamic_tables.storage.versions import Version
@@ -14,7 +14,7 @@ class PersistedEngine(Engine):
     """Reads the newest version of a dynamic table, whatever timestamp that has (R-DVS-06)."""
 
     def _version(self, entity: Entity, source: TableId, data_us: int) -> Version:
-        if entity.kind is Kind.DYNAMIC_TABLE:
+        if entity.kind is EntityKind.DYNAMIC_TABLE:
             return self._tables[source].latest
         return super()._version(entity, source, data_us)
 

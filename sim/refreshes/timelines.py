@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from dynamic_tables.catalog.entities import Entity, Kind, State
+from dynamic_tables.catalog.entities import Entity, EntityKind, State
 from dynamic_tables.refreshes.actions import RefreshAction
 from dynamic_tables.storage.frontiers import TableId
 from sim.kernel.spans import Mark, Span, marks, merged
@@ -198,7 +198,7 @@ def _signs(event: Event) -> Iterator[tuple[TableId, Sign]]:
 def _in_order(states: Sequence[Stated]) -> list[TableId]:
     """All dynamic tables that ever were: first those of the end, what is read before who reads it."""
     last = states[-1].state if states else State()
-    there = [table for table in in_order(last) if last.entities[table].kind is Kind.DYNAMIC_TABLE]
+    there = [table for table in in_order(last) if last.entities[table].kind is EntityKind.DYNAMIC_TABLE]
     ever = {one.identity: None for stated in states for one in stated.state.dynamic_tables()}
     return [*there, *(table for table in ever if table not in last.entities)]
 

@@ -7,11 +7,11 @@ Removes  frontiers, stored versions, differentiation, and what any dynamic table
 from bisect import bisect_right
 
 from dynamic_tables.bags.bag_backend import BagBackend
-from dynamic_tables.catalog.entities import Entity, Kind, State
+from dynamic_tables.catalog.entities import Entity, EntityKind, State
 from dynamic_tables.maintenance.queries import Query
 from dynamic_tables.refreshes.engine import layout
 from dynamic_tables.storage.frontiers import TableId
-from dynamic_tables.storage.netting import reshaped
+from dynamic_tables.storage.netting import reshape
 from dynamic_tables.values.changes import Contents
 from sim.refreshes.binding import Bindings
 from sim.refreshes.recording import Record
@@ -71,11 +71,11 @@ class Truths:
         return found
 
     def _source(self, entity: Entity, data_us: int) -> Contents:
-        if entity.kind is Kind.DYNAMIC_TABLE:
+        if entity.kind is EntityKind.DYNAMIC_TABLE:
             return self.of(entity.identity, data_us)
         number = self.base_version(entity.identity, data_us)
         stored = self.record.bases[entity.identity][number][1] if number >= 0 else {}
-        return reshaped(stored, layout(entity))
+        return reshape(stored, layout(entity))
 
 
 def _same(one: Contents, other: Contents) -> bool:

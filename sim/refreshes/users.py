@@ -3,7 +3,7 @@
 import random
 from collections.abc import Iterable
 
-from dynamic_tables.catalog.entities import Column, Entity, Kind
+from dynamic_tables.catalog.entities import Entity, EntityKind, StoredColumn
 from dynamic_tables.storage.clock import Clock
 from dynamic_tables.storage.frontiers import TableId
 from dynamic_tables.values.changes import Action, Cell, Change, Delta, Row, RowId
@@ -79,7 +79,7 @@ class Users:
         contents = cloud.account.read(name)
         entity = cloud.account.catalog.state.get(name)
         table = cloud.account.tables[entity.identity]
-        if entity.kind is not Kind.DYNAMIC_TABLE:
+        if entity.kind is not EntityKind.DYNAMIC_TABLE:
             transaction.reads.append((entity.identity, str(table.read_at(began_us).number)))
             return
         assert table.frontier is not None, "it could be read"
@@ -102,7 +102,7 @@ class Users:
         clock = cloud.clocks[given.node]
         transaction = cloud.record.begun()
         entity = cloud.account.catalog.state.get(given.table)
-        if entity.kind is not Kind.TABLE:
+        if entity.kind is not EntityKind.TABLE:
             raise InputError(f"{given.table} is no base table")
         began_us = clock.tick(cloud.wall_us(given.node)).physical_us
         for name in given.reads:
@@ -167,7 +167,7 @@ class Users:
         self._rows += 1
         return f"r{self._rows}"
 
-    def _row(self, given: Writer, columns: Iterable[Column], width: int, stream: random.Random) -> Row:
+    def _row(self, given: Writer, columns: Iterable[StoredColumn], width: int, stream: random.Random) -> Row:
         cells: list[Cell] = [None] * width
         for column in columns:
             if stream.random() * 100 >= given.nulls_percent:
@@ -177,7 +177,7 @@ class Users:
     def poison(self, name: str, node: int) -> tuple[TableId, RowId] | None:
         """Put a row of zeros into a table; None if there is no such base table."""
         entity = self.cloud.account.catalog.state.find(name)
-        if entity is None or entity.kind is not Kind.TABLE:
+        if entity is None or entity.kind is not EntityKind.TABLE:
             return None
         row_id = self._row_id()
         cells: list[Cell] = [None] * entity.column_count

@@ -9,10 +9,10 @@ from simpy.resources.resource import Request
 
 from dynamic_tables.refreshes.actions import (
     AlreadyRefreshed,
-    Plan,
     RefreshAction,
     RefreshFailed,
-    Staged,
+    RefreshPlan,
+    StagedRefresh,
     ValidationFailed,
 )
 from dynamic_tables.scheduling.events import Failed, Fault, Finished, Heartbeat, StartRefresh
@@ -195,7 +195,7 @@ class Work:
         assert self._turn.callbacks is not None, "it comes later"
         self._turn.callbacks.append(partial(self.do, partial(self._compute, plan, model)))
 
-    def _compute(self, plan: Plan, model: Warehouse, now_us: int) -> None:
+    def _compute(self, plan: RefreshPlan, model: Warehouse, now_us: int) -> None:
         cloud, (table, data_us, attempt, _) = self.cloud, self.order
         rows = plan.changed_count if plan.action is RefreshAction.INCREMENTAL else self._rows(plan)
         slowdown = cloud.troubles.slowdown(self._name())
@@ -208,12 +208,12 @@ class Work:
         )  # fmt: skip
         self._then(takes_us, partial(self._computed, plan))
 
-    def _rows(self, plan: Plan) -> int:
+    def _rows(self, plan: RefreshPlan) -> int:
         """How many rows the sources have that are read whole."""
         tables = self.cloud.account.tables
         return sum(len(tables[source].contents(tables[source].latest.number)) for source in plan.versions)
 
-    def _computed(self, plan: Plan, now_us: int) -> None:
+    def _computed(self, plan: RefreshPlan, now_us: int) -> None:
         cloud = self.cloud
         percent = cloud.troubles.failed_percent(self._name())
         if percent and self._fates().random() * 100 < percent:
@@ -222,13 +222,13 @@ class Work:
         self._give_back()
         self._stage(staged)
 
-    def _stage(self, staged: Staged) -> None:
+    def _stage(self, staged: StagedRefresh) -> None:
         self.phase = "computed"
         if self.cloud.troubles.planned:
             self._may_die("computed")
         self._then(self.cloud.setup.world.commit_us, partial(self._finish, staged))
 
-    def _finish(self, staged: Staged, now_us: int) -> None:
+    def _finish(self, staged: StagedRefresh, now_us: int) -> None:
         cloud, (table, data_us, _, _) = self.cloud, self.order
         self._commit(staged, now_us)
         self.phase = "committed"
@@ -239,7 +239,7 @@ class Work:
         self._end()
         cloud.tell_later(Finished(table, data_us, staged.plan.action is not RefreshAction.NO_DATA))
 
-    def _commit(self, staged: Staged, now_us: int) -> None:
+    def _commit(self, staged: StagedRefresh, now_us: int) -> None:
         """Commit, and keep what it made of the table."""
         cloud, plan = self.cloud, staged.plan
         table = cloud.account.tables[plan.table]
@@ -261,7 +261,7 @@ class Work:
         if cloud.setup.checked:
             self._keep(plan)
 
-    def _commit_again(self, staged: Staged) -> Waits:
+    def _commit_again(self, staged: StagedRefresh) -> Waits:
         """A commit that was delivered twice: it has to change nothing."""
         cloud = self.cloud
         yield cloud.env.timeout(self._fates().randint(1, AGAIN_US_MAX))
@@ -271,7 +271,7 @@ class Work:
             except (AlreadyRefreshed, RefreshFailed):
                 self._already()
 
-    def _keep(self, plan: Plan) -> None:
+    def _keep(self, plan: RefreshPlan) -> None:
         cloud = self.cloud
         table = cloud.account.tables[plan.table]
         frontier = table.frontier

@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from oracles.isolation import LEVELS, Result, UnusableHistory, Verdict, Witness, check
 from oracles.isolation.checking import unusable
-from oracles.isolation.files import Entry, UnusableFile, convert, entries, reason
+from oracles.isolation.files import Entry, UnusableFile, convert_histories, entries, reason
 from oracles.isolation.notation import NUMBER_MAX
 from pruning.errors import InputError
 
@@ -92,7 +92,7 @@ def convert_file(source: Path, target: Path) -> int:
         InputError: a history cannot be read, its names cannot be written, or the file cannot.
     """
     try:
-        return convert(source, target)
+        return convert_histories(source, target)
     except ValueError as error:
         raise InputError(f"{source}: {error}") from error
     except OSError as error:

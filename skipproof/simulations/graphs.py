@@ -7,7 +7,7 @@ from matplotlib.patches import FancyBboxPatch, Patch, PathPatch
 from matplotlib.path import Path
 
 from dynamic_tables.catalog.ddl import Mode
-from dynamic_tables.catalog.entities import Kind
+from dynamic_tables.catalog.entities import EntityKind
 from dynamic_tables.catalog.lags import DOWNSTREAM
 from sim.refreshes.graphs import Graph, Stands, trimmed
 from sim.refreshes.layering import Layout, Stop, layered
@@ -104,7 +104,7 @@ def _draw_box(axes: Axes, place: Position, height: float, stands: Stands, lines:
             facecolor=_colour(stands),
             edgecolor=EDGE if stands.rests else look.VERMILION,
             linewidth=0.8 if stands.rests else 1.6,
-            linestyle=(0, (4, 2)) if stands.kind is Kind.VIEW else "-",
+            linestyle=(0, (4, 2)) if stands.kind is EntityKind.VIEW else "-",
         )
     )
     first = place.middle - LINE * (len(lines) - 1) / 2
@@ -125,7 +125,7 @@ def _draw_box(axes: Axes, place: Position, height: float, stands: Stands, lines:
 def _colour(stands: Stands) -> str:
     if stands.mode is not None:
         return COLOURS[stands.mode]
-    return VIEW if stands.kind is Kind.VIEW else TABLE
+    return VIEW if stands.kind is EntityKind.VIEW else TABLE
 
 
 def _draw_edge(axes: Axes, stops: list[Position]) -> None:
@@ -153,9 +153,9 @@ def _legend_handles(graph: Graph) -> list[Patch]:
     """Return the legend of the kinds of nodes that the picture has."""
     nodes = graph.nodes.values()
     handles = []
-    if any(node.kind is Kind.TABLE for node in nodes):
+    if any(node.kind is EntityKind.TABLE for node in nodes):
         handles.append(Patch(facecolor=TABLE, edgecolor=EDGE, label="base table"))
-    if any(node.kind is Kind.VIEW for node in nodes):
+    if any(node.kind is EntityKind.VIEW for node in nodes):
         handles.append(Patch(facecolor=VIEW, edgecolor=EDGE, linestyle=(0, (2, 1)), label="view"))
     handles += [
         Patch(facecolor=colour, edgecolor=EDGE, label=f"dynamic table, {mode.value}")

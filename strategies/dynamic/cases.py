@@ -8,7 +8,7 @@ from random import Random
 from dynamic_tables.bags.backends import Backend
 from dynamic_tables.maintenance.queries import Query
 from dynamic_tables.storage.netting import MissingRow, RepeatedRow, apply
-from dynamic_tables.values.cells import row_exact
+from dynamic_tables.values.cells import row_exact_key
 from dynamic_tables.values.changes import Action, Contents, Row, RowId
 from dynamic_tables.values.errors import DuplicateRowId, UserError
 from strategies.dynamic.contents import Step, Table, drawn_contents, drawn_step, drawn_tables
@@ -93,7 +93,7 @@ def over_interval(
     query: Query, backend: Backend, sources: Mapping[str, Step], result: dict[RowId, Row], full: Contents
 ) -> Outcome:
     """Maintain a result, in place, and compare it with full evaluation, row ids included (R-DVS-98)."""
-    exact = row_exact([field.type for field in query.fields])
+    exact = row_exact_key([field.type for field in query.fields])
     try:
         delta = backend.changes(query, sources)
         apply(result, delta)

@@ -5,9 +5,9 @@ from itertools import pairwise
 
 from dynamic_tables.bags.bag_backend import BagBackend
 from dynamic_tables.maintenance.queries import Query
-from dynamic_tables.sql.definitions import Definition, Table, bound
+from dynamic_tables.sql.definitions import BoundTable, SqlDefinition, bind_definition
 from dynamic_tables.storage.netting import apply, difference
-from dynamic_tables.values.cells import exact
+from dynamic_tables.values.cells import exact_key
 from dynamic_tables.values.changes import Contents, Delta, Row
 from dynamic_tables.values.types import (
     ARRAY,
@@ -23,23 +23,23 @@ from dynamic_tables.values.types import (
 )
 from strategies.dynamic.contents import Step
 
-TABLES: Mapping[str, Table] = {
-    "l": Table("L", (Field("k", INTEGER), Field("x", TEXT))),
-    "r": Table("R", (Field("k", INTEGER), Field("y", TEXT))),
-    "s": Table("S", (Field("k", INTEGER), Field("z", TEXT))),
-    "f": Table("F", (Field("k", INTEGER), Field("f", FLOAT))),
-    "d": Table("D", (Field("k", INTEGER), Field("d", decimal(2)))),
-    "n": Table("N", (Field("k", INTEGER), Field("n", INTEGER), Field("unused", TEXT))),
-    "t": Table("T", (Field("a", TEXT), Field("b", TEXT))),
-    "e": Table("E", (Field("k", INTEGER), Field("items", ARRAY), Field("payload", VARIANT))),
-    "m": Table("M", (Field("at", TIMESTAMP), Field("day", DATE), Field("flag", BOOLEAN))),
+TABLES: Mapping[str, BoundTable] = {
+    "l": BoundTable("L", (Field("k", INTEGER), Field("x", TEXT))),
+    "r": BoundTable("R", (Field("k", INTEGER), Field("y", TEXT))),
+    "s": BoundTable("S", (Field("k", INTEGER), Field("z", TEXT))),
+    "f": BoundTable("F", (Field("k", INTEGER), Field("f", FLOAT))),
+    "d": BoundTable("D", (Field("k", INTEGER), Field("d", decimal(2)))),
+    "n": BoundTable("N", (Field("k", INTEGER), Field("n", INTEGER), Field("unused", TEXT))),
+    "t": BoundTable("T", (Field("a", TEXT), Field("b", TEXT))),
+    "e": BoundTable("E", (Field("k", INTEGER), Field("items", ARRAY), Field("payload", VARIANT))),
+    "m": BoundTable("M", (Field("at", TIMESTAMP), Field("day", DATE), Field("flag", BOOLEAN))),
 }
 Version = Mapping[str, Contents]
 
 
 def query(text: str) -> Query:
     """A definition bound to these tables."""
-    return bound(Definition(text), TABLES.get)
+    return bind_definition(SqlDefinition(text), TABLES.get)
 
 
 def whole(version: Version) -> dict[str, Contents]:
@@ -68,8 +68,8 @@ def deltas(text: str, *versions: Version) -> list[Delta]:
         delta = backend.changes(bound_query, sources)
         apply(result, delta)
         full = backend.full(bound_query, new)
-        assert {one: exact(row) for one, row in result.items()} == {
-            one: exact(row) for one, row in full.items()
+        assert {one: exact_key(row) for one, row in result.items()} == {
+            one: exact_key(row) for one, row in full.items()
         }
         found.append(delta)
     return found
@@ -77,7 +77,7 @@ def deltas(text: str, *versions: Version) -> list[Delta]:
 
 def exactly(contents: Contents) -> dict[str, Hashable]:
     """Contents as what no expression can tell apart."""
-    return {row_id: exact(row) for row_id, row in contents.items()}
+    return {row_id: exact_key(row) for row_id, row in contents.items()}
 
 
 def maintained(text: str, *versions: Version) -> list[Row]:

@@ -9,9 +9,9 @@ from dynamic_tables.scheduling.events import (
     Finished,
     GraphChanged,
     Heartbeat,
-    Known,
     ManualRefresh,
     StartRefresh,
+    TableUpdate,
     Tick,
     Timer,
 )
@@ -58,7 +58,7 @@ class Bench:
         return started(self.at(number * 48))
 
     def change(self, *nodes, dropped=(), data_us=None, readable_from_us=0):
-        known = tuple(Known(node, data_us, readable_from_us) for node in nodes)
+        known = tuple(TableUpdate(node, data_us, readable_from_us) for node in nodes)
         return self.step(GraphChanged(known, dropped))
 
     def finish(self, table, data=None, *, changed=True):

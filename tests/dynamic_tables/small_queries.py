@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from dynamic_tables.bags.aggregates import aggregate
 from dynamic_tables.bags.bag_backend import BagBackend
-from dynamic_tables.catalog.entities import Kind
+from dynamic_tables.catalog.entities import EntityKind
 from dynamic_tables.maintenance.algebra import Filter, Group, Join, JoinKind, Project, Scan, UnionAll
 from dynamic_tables.maintenance.queries import Query
 from dynamic_tables.refreshes.engine import layout
-from dynamic_tables.storage.netting import reshaped
+from dynamic_tables.storage.netting import reshape
 from dynamic_tables.storage.versions import Purged
 from dynamic_tables.values.expressions import Column, Literal
 from dynamic_tables.values.functions import call
@@ -70,10 +70,10 @@ def zero_if_defined(divisor):
 
 def source(state, reader, columns, name, *, star=False):
     """A table that is read, by its columns a and b or by all."""
-    entity = state.find(reader.qualified(name))
+    entity = state.find(reader.qualify(name))
     if entity is None:
-        raise InputError(f"there is no {reader.qualified(name)}")
-    if entity.kind is Kind.VIEW:
+        raise InputError(f"there is no {reader.qualify(name)}")
+    if entity.kind is EntityKind.VIEW:
         relation = defined(state, entity, columns)
         places = tuple(range(len(relation.fields))) if star else places_of(relation.fields)
         cells = tuple(Column(place, relation.fields[place].type) for place in places)
@@ -84,7 +84,7 @@ def source(state, reader, columns, name, *, star=False):
 
 
 def fields_of(state, entity):
-    if entity.kind is Kind.TABLE:
+    if entity.kind is EntityKind.TABLE:
         return tuple(column.field for column in entity.columns)
     return bind(state, entity).fields
 
@@ -107,11 +107,11 @@ def evaluated(account, entity, data_us):
     sources = {}
     for read in query.sources:
         table = state.entities[read]
-        if table.kind is Kind.DYNAMIC_TABLE:
+        if table.kind is EntityKind.DYNAMIC_TABLE:
             sources[read] = evaluated(account, table, data_us)
         else:
             stored = account.tables[read].contents(newest(account.tables[read], data_us))
-            sources[read] = reshaped(stored, layout(table))
+            sources[read] = reshape(stored, layout(table))
     return BACKEND.full(query, sources)
 
 

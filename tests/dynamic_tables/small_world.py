@@ -10,7 +10,7 @@ from small_queries import BACKEND, FIELDS, Small, bind
 from world_promises import Promises, Violation
 
 from dynamic_tables.catalog import ddl
-from dynamic_tables.catalog.entities import Kind
+from dynamic_tables.catalog.entities import EntityKind
 from dynamic_tables.catalog.graphs import nodes
 from dynamic_tables.catalog.lags import MINUTE_US
 from dynamic_tables.refreshes.accounts import Account
@@ -21,9 +21,9 @@ from dynamic_tables.scheduling.events import (
     Fault,
     Finished,
     Heartbeat,
-    Resume,
+    ResumeTable,
     StartRefresh,
-    Suspend,
+    SuspendTable,
     Tick,
     Timer,
     Trigger,
@@ -102,11 +102,11 @@ class World(Promises):
                 self.orders.append(command)
                 self.live[command.table, command.data_us] = command
                 self.works.append(Work(command, node=len(self.orders) % len(self.clocks)))
-            case Suspend(table, reason):
+            case SuspendTable(table, reason):
                 if reason == ERRORS and self.errors.get(table, 0) <= ERRORS_MAX:
                     raise Violation(f"R-DVS-34 {table} is suspended after {self.errors.get(table, 0)} errors")
                 return self.written(table, lambda name: ddl.Suspend(name, reason))
-            case Resume(table):
+            case ResumeTable(table):
                 return self.written(table, ddl.Resume)
         return []
 
@@ -136,7 +136,7 @@ class World(Promises):
     def write(self, name, count, node=0, *, zero=False):
         """Change a base table: `count` rows come, the oldest goes; none: it is maintained."""
         entity = self.account.catalog.state.find(name)
-        if entity is None or entity.kind is not Kind.TABLE:
+        if entity is None or entity.kind is not EntityKind.TABLE:
             return
         table = self.account.tables[entity.identity]
         held = table.contents(table.latest.number)
@@ -152,7 +152,7 @@ class World(Promises):
     def fix_zeros(self, name):
         """Take away the rows over which `divide` fails."""
         entity = self.account.catalog.state.find(name)
-        if entity is None or entity.kind is not Kind.TABLE:
+        if entity is None or entity.kind is not EntityKind.TABLE:
             return
         table = self.table(name)
         held = table.contents(table.latest.number)
@@ -173,7 +173,7 @@ class World(Promises):
     def manual(self, name, node=0):
         """A user on a node asks for a table."""
         try:
-            asked = self.account.to_refresh(name, clock=self.clocks[node], wall_us=self.wall(node))
+            asked = self.account.request_refresh(name, clock=self.clocks[node], wall_us=self.wall(node))
         except InputError:
             return
         count = len(self.orders)

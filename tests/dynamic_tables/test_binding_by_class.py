@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from dynamic_tables.sql import expressions
 from dynamic_tables.sql.expressions import BINDERS, Binder
-from dynamic_tables.sql.relations import Names, bound_from
+from dynamic_tables.sql.relations import Names, bind_from
 from dynamic_tables.values.errors import Refused
 from pruning.errors import InputError
 
@@ -34,8 +34,8 @@ def arguments() -> dict[str, Any]:
 
 def test_a_class_without_a_rule_is_refused_whatever_it_derives_from(monkeypatch: pytest.MonkeyPatch) -> None:
     # The parser's writer fails on nodes that it would not make itself.
-    monkeypatch.setattr(expressions, "written", lambda node: type(node).__name__)
-    binder = Binder(bound_from(exp.to_table("t"), Names(TABLES.get, {})), {})
+    monkeypatch.setattr(expressions, "sql_text", lambda node: type(node).__name__)
+    binder = Binder(bind_from(exp.to_table("t"), Names(TABLES.get, {})), {})
     bound = []
     for kind in UNBOUND:
         try:

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from dynamic_tables.catalog import applying, ddl
 from dynamic_tables.catalog.ddl import Privilege
 from dynamic_tables.catalog.entities import SYSTEM
-from dynamic_tables.catalog.graphs import meaning, node_of, nodes, touched
+from dynamic_tables.catalog.graphs import affected_tables, node_of, nodes, referenced_entities
 from dynamic_tables.catalog.lags import DOWNSTREAM
-from dynamic_tables.catalog.log import Catalog, replayed
+from dynamic_tables.catalog.log import Catalog, replay
 from dynamic_tables.storage.clock import Timestamp
 from dynamic_tables.values.types import INTEGER, Field
 from pruning.errors import InputError
@@ -259,7 +259,7 @@ def test_a_lattice_of_views_is_walked_and_not_unfolded():
         below = [f"s.l{number}", f"s.r{number}"]
     run(catalog, dynamic("s.d", *below))
     assert node(catalog, "s.d").base == (identity(catalog, "s.t"),)
-    found = meaning(catalog.state, catalog.state.get("s.d"))
+    found = referenced_entities(catalog.state, catalog.state.get("s.d"))
     assert len(found) == len(set(map(id, found))) == 1 + 2 * 60 + 1
 
 
@@ -278,12 +278,12 @@ def test_the_log_alone_tells_the_graph(statements):
         except InputError:
             assert catalog.state is before
             continue
-        for entity in touched(catalog.state, step.names):
+        for entity in affected_tables(catalog.state, step.names):
             known[entity.identity] = node_of(catalog.state, entity)
         rendered = nodes(catalog.state)
         assert {table: known[table] for table in rendered} == rendered
         assert not has_cycle(catalog.state)
-    assert replayed(catalog.log) == catalog.state
+    assert replay(catalog.log) == catalog.state
 
 
 def test_every_statement_has_a_rule():

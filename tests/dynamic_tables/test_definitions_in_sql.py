@@ -9,8 +9,8 @@ from maintaining import TABLES, evaluated, maintained, query
 from dynamic_tables.bags.bag_backend import BagBackend
 from dynamic_tables.catalog import ddl
 from dynamic_tables.catalog.lags import DOWNSTREAM
-from dynamic_tables.sql.definitions import Definition, Table, View, bound, view
-from dynamic_tables.sql.statements import Refresh, statement
+from dynamic_tables.sql.definitions import BoundTable, BoundView, SqlDefinition, bind_definition, bind_view
+from dynamic_tables.sql.statements import Refresh, read_statement
 from dynamic_tables.values.errors import CastFailed, DivisionByZero, Refused, UserError
 from dynamic_tables.values.types import INTEGER, TEXT, TIMESTAMP, VARIANT, Field, decimal
 from pruning.errors import InputError
@@ -19,7 +19,7 @@ OPTIONS = "TARGET_LAG = '5 minutes' WAREHOUSE = wh"
 
 
 def read(text: str) -> object:
-    return statement(text, TABLES.get)
+    return read_statement(text, TABLES.get)
 
 
 def test_a_dynamic_table_has_lag_warehouse_mode_and_query() -> None:
@@ -29,7 +29,7 @@ def test_a_dynamic_table_has_lag_warehouse_mode_and_query() -> None:
     )
     assert found == ddl.CreateDynamicTable(
         name="a.b",
-        definition=Definition("SELECT k FROM l"),
+        definition=SqlDefinition("SELECT k FROM l"),
         lag=7_200_000_000,
         warehouse="wh",
         mode=ddl.Mode.FULL,
@@ -164,7 +164,7 @@ STATEMENTS = {
         (Field("a", INTEGER), Field("b", decimal(2)), Field("c", VARIANT), Field("d", TIMESTAMP)),
         True,
     ),
-    "CREATE VIEW v AS SELECT k FROM l": ddl.CreateView("v", Definition("SELECT k FROM l")),
+    "CREATE VIEW v AS SELECT k FROM l": ddl.CreateView("v", SqlDefinition("SELECT k FROM l")),
     "CREATE TABLE b CLONE a": ddl.Clone("a", "b"),
     "CREATE DYNAMIC TABLE b CLONE a": ddl.Clone("a", "b"),
     "CREATE SCHEMA b CLONE a": ddl.CloneSchema("a", "b"),
@@ -214,22 +214,22 @@ def test_statements_that_are_not_known_are_told(text: str, wrong: str) -> None:
 def test_names_read_are_those_of_tables_and_not_of_with() -> None:
     text = """WITH c AS (SELECT k FROM s.l)
               SELECT c.k FROM c JOIN R ON c.k = R.k JOIN (SELECT k FROM l) q ON q.k = c.k"""
-    assert Definition(text).reads == ("s.l", "r", "l")
+    assert SqlDefinition(text).reads == ("s.l", "r", "l")
 
 
 def test_views_are_expanded_by_their_own_names() -> None:
     inner = {"base": TABLES["l"]}
-    names = {"v": view(Definition("SELECT k, x FROM base WHERE k > 1"), inner.get)}
-    found = bound(Definition("SELECT a.k, b.x FROM v a JOIN v b ON a.k = b.k"), names.get)
+    names = {"v": bind_view(SqlDefinition("SELECT k, x FROM base WHERE k > 1"), inner.get)}
+    found = bind_definition(SqlDefinition("SELECT a.k, b.x FROM v a JOIN v b ON a.k = b.k"), names.get)
     assert found.sources == ("L",)
     assert list(BagBackend().full(found, {"L": {"1": (1, "a"), "2": (2, "b")}}).values()) == [(2, "b")]
 
 
 def test_a_view_that_reads_itself_is_told() -> None:
-    names: dict[str, View] = {}
-    names["v"] = view(Definition("SELECT k FROM v"), names.get)
+    names: dict[str, BoundView] = {}
+    names["v"] = bind_view(SqlDefinition("SELECT k FROM v"), names.get)
     with pytest.raises(InputError, match="the view v reads itself"):
-        bound(Definition("SELECT k FROM v"), names.get)
+        bind_definition(SqlDefinition("SELECT k FROM v"), names.get)
 
 
 def test_used_columns_are_those_that_are_read() -> None:
@@ -257,18 +257,20 @@ def test_fingerprints_tell_definitions_apart_and_not_their_spelling() -> None:
 
 def test_an_added_column_changes_no_fingerprint_unless_it_is_read() -> None:
     fields = TABLES["n"].fields
-    wider = {"n": Table("N", (Field("new", TEXT), *fields), (3, 0, 1, 2))}
+    wider = {"n": BoundTable("N", (Field("new", TEXT), *fields), (3, 0, 1, 2))}
     for text, same in (("SELECT k, n FROM n", True), ("SELECT * FROM n", False)):
-        assert (bound(Definition(text), wider.get).fingerprint == query(text).fingerprint) is same
-    found = bound(Definition("SELECT new, k FROM n"), wider.get)
+        assert (
+            bind_definition(SqlDefinition(text), wider.get).fingerprint == query(text).fingerprint
+        ) is same
+    found = bind_definition(SqlDefinition("SELECT new, k FROM n"), wider.get)
     assert BagBackend().full(found, {"N": {"1": (1, 2, "u", "new")}}) == {"1": ("new", 1)}
 
 
 def test_a_clone_is_the_same_query_over_other_sources() -> None:
     """R-DVS-46."""
-    clone = query("SELECT k FROM l").rewired({"L": "L2"})
+    clone = query("SELECT k FROM l").with_sources({"L": "L2"})
     assert clone.sources == ("L2",)
-    assert clone.fingerprint == query("SELECT k FROM l").rewired({"L": "L2"}).fingerprint
+    assert clone.fingerprint == query("SELECT k FROM l").with_sources({"L": "L2"}).fingerprint
     assert clone.fingerprint != query("SELECT k FROM l").fingerprint
 
 
@@ -340,16 +342,16 @@ EXPRESSIONS = {
 @pytest.mark.parametrize("text", EXPRESSIONS)
 def test_expressions_mean_what_snowflake_says(text: str) -> None:
     fields = {"n": INTEGER, "d": decimal(2), "x": TEXT, "at": TIMESTAMP, "payload": VARIANT}
-    table = Table("P", tuple(Field(name, kind) for name, kind in fields.items()))
-    found = bound(Definition(f"SELECT {text} AS v FROM p"), {"p": table}.get)
+    table = BoundTable("P", tuple(Field(name, kind) for name, kind in fields.items()))
+    found = bind_definition(SqlDefinition(f"SELECT {text} AS v FROM p"), {"p": table}.get)
     payload = {"a": {"b": (4, 5)}, "when": "2025-01-02"}
     row = (7, Decimal("2.25"), "hello", datetime(2025, 3, 14, 9, 30), payload)
     assert BagBackend().full(found, {"P": {"1": row}}) == {"1": (EXPRESSIONS[text],)}
 
 
 LISTING = {
-    "train_events": Table("t1", (Field("id", INTEGER), Field("type", TEXT), Field("payload", VARIANT))),
-    "schedule": Table(
+    "train_events": BoundTable("t1", (Field("id", INTEGER), Field("type", TEXT), Field("payload", VARIANT))),
+    "schedule": BoundTable(
         "t2", (Field("id", INTEGER), Field("train_id", INTEGER), Field("expected_arrival_time", TIMESTAMP))
     ),
 }
@@ -372,11 +374,11 @@ GROUP BY ALL
 def test_the_listing_of_delayed_trains_runs() -> None:
     """R-DVS-11: in the spirit of Listing 1 of [D]; names of columns, the threshold and the stops are ours."""
     names = dict(LISTING)
-    arrivals = statement(ARRIVALS, names.get)
-    upstream = bound(arrivals.definition, names.get)
-    names["train_arrivals"] = Table("t3", upstream.fields)
-    delayed = statement(DELAYED, names.get)
-    downstream = bound(delayed.definition, names.get)
+    arrivals = read_statement(ARRIVALS, names.get)
+    upstream = bind_definition(arrivals.definition, names.get)
+    names["train_arrivals"] = BoundTable("t3", upstream.fields)
+    delayed = read_statement(DELAYED, names.get)
+    downstream = bind_definition(delayed.definition, names.get)
     assert (arrivals.lag, delayed.lag) == (DOWNSTREAM, 60_000_000)
     assert arrivals.mode is delayed.mode is ddl.Mode.INCREMENTAL
     noon = datetime(2025, 1, 1, 12)

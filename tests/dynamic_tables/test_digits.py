@@ -14,7 +14,7 @@ from maintaining import evaluated, query
 from dynamic_tables.bags.aggregates import AGGREGATES
 from dynamic_tables.values.casts import cast
 from dynamic_tables.values.errors import CastFailed, DivisionByZero, Overflow, UserError
-from dynamic_tables.values.evaluation import compiled
+from dynamic_tables.values.evaluation import compile_expression
 from dynamic_tables.values.expressions import Column
 from dynamic_tables.values.functions import call
 from dynamic_tables.values.types import DIGITS_MAX, INTEGER, Type
@@ -62,7 +62,7 @@ def assert_right(compute: Callable[[], object], ideal: Fraction, kind: Type) -> 
 def test_arithmetic_is_exact_or_overflows(symbol: str, one: Number, other: Number) -> None:
     """Of two exact numbers of any scale."""
     expression = call(symbol, Column(0, one.type), Column(1, other.type))
-    compute, row = compiled(expression), (one.value, other.value)
+    compute, row = compile_expression(expression), (one.value, other.value)
     if symbol in "/%" and other.value == 0:
         with pytest.raises(DivisionByZero):
             compute(row)
@@ -75,7 +75,7 @@ def test_arithmetic_is_exact_or_overflows(symbol: str, one: Number, other: Numbe
 @given(st.sampled_from(sorted(TESTS)), numbers(), numbers())
 def test_exact_numbers_are_compared_without_an_error(symbol: str, one: Number, other: Number) -> None:
     """Brought to one scale they might have too many digits."""
-    compute = compiled(call(symbol, Column(0, one.type), Column(1, other.type)))
+    compute = compile_expression(call(symbol, Column(0, one.type), Column(1, other.type)))
     assert compute((one.value, other.value)) is TESTS[symbol](Fraction(one.value), Fraction(other.value))
 
 
@@ -84,7 +84,7 @@ def test_exact_numbers_are_compared_without_an_error(symbol: str, one: Number, o
 def test_rounding_is_exact_or_overflows(one: Number, places: int) -> None:
     expression = call("round", Column(0, one.type), Column(1, INTEGER))
     ideal = Fraction(digits(Fraction(one.value), places)) / Fraction(10) ** places
-    assert_right(lambda: compiled(expression)((one.value, places)), ideal, expression.type)
+    assert_right(lambda: compile_expression(expression)((one.value, places)), ideal, expression.type)
 
 
 @examples(2)

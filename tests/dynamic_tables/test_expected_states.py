@@ -9,13 +9,13 @@ from dynamic_tables.catalog.ddl import Initialize, Privilege
 from dynamic_tables.catalog.lags import DOWNSTREAM, MINUTE_US
 from dynamic_tables.scheduling.events import Fault
 from dynamic_tables.scheduling.scheduler import Scheduler
-from dynamic_tables.scheduling.states import Condition, expected, monitored, too_fast
+from dynamic_tables.scheduling.states import Condition, lags_below_upstream, monitored_state, table_state
 from pruning.errors import InputError
 
 
 def condition(bench, name, **options):
     now_us = int(bench.seconds * SECOND_US)
-    return expected(node(name, **options), bench.status(name), now_us=now_us).condition
+    return table_state(node(name, **options), bench.status(name), now_us=now_us).condition
 
 
 def test_the_state_is_told_from_creation_to_suspension():
@@ -100,7 +100,7 @@ def test_a_new_scheduler_goes_on_from_what_is_stored():
     world.settle(96)
     world.works.clear()
     world.scheduler = Scheduler()
-    everything = world.account.everything()
+    everything = world.account.initial_event()
     for known in everything.tables:
         had = world.account.tables[known.node.table].refresh_timestamps()
         assert len(had) == 3
@@ -121,13 +121,13 @@ def test_states_are_for_those_who_may_see_them():
     state = world.account.catalog.state
     status = world.scheduler.status(state.get("s.d").identity)
     with pytest.raises(InputError, match=r"role r needs MONITOR on s\.d"):
-        monitored(state, "s.d", "r", status, now_us=0)
+        monitored_state(state, "s.d", "r", status, now_us=0)
     world.ddl(ddl.Grant(Privilege.MONITOR, "s.d", "r"))
-    told = monitored(world.account.catalog.state, "s.d", "r", status, now_us=0)
+    told = monitored_state(world.account.catalog.state, "s.d", "r", status, now_us=0)
     assert told.condition is Condition.UPSTREAM_MISSING
     assert told.missing == ("s.b0",)
     with pytest.raises(InputError, match=r"s\.b1 is a table"):
-        monitored(world.account.catalog.state, "s.b1", "SYSTEM", None, now_us=0)
+        monitored_state(world.account.catalog.state, "s.b1", "SYSTEM", None, now_us=0)
 
 
 def test_a_lag_that_upstream_cannot_give_is_told():
@@ -136,4 +136,4 @@ def test_a_lag_that_upstream_cannot_give_is_told():
     bench = Bench(*nodes)
     bench.tick(1)
     known = {one.table: one for one in nodes}
-    assert too_fast(known, {table: bench.status(table) for table in known}) == {"b": "a"}
+    assert lags_below_upstream(known, {table: bench.status(table) for table in known}) == {"b": "a"}

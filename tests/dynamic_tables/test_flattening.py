@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from maintaining import TABLES, evaluated, maintained, query, whole
 
 from dynamic_tables.bags.bag_backend import BagBackend
-from dynamic_tables.sql.definitions import Definition, Table, bound
-from dynamic_tables.values.cells import exact
+from dynamic_tables.sql.definitions import BoundTable, SqlDefinition, bind_definition
+from dynamic_tables.values.cells import exact_key
 from dynamic_tables.values.changes import Cell, Row
 from dynamic_tables.values.types import OBJECT, Field
 from pruning.errors import InputError
@@ -42,7 +42,9 @@ def test_a_value_is_rebuilt_from_its_rows(value: Cell) -> None:
     found = BagBackend().full(QUERY, whole({"e": {"1": (1, None, value)}}))
     rows = sorted(found.values(), key=lambda row: (row[1] or 0, repr(row)))
     event(type(value).__name__)
-    assert exact(rebuilt(rows)) == exact(value if isinstance(value, (tuple, Mapping)) and value else None)
+    assert exact_key(rebuilt(rows)) == exact_key(
+        value if isinstance(value, (tuple, Mapping)) and value else None
+    )
 
 
 @examples(1)
@@ -66,8 +68,8 @@ def test_an_object_without_members_stays_in_an_outer_flatten() -> None:
 
 
 def test_a_column_of_objects_is_flattened() -> None:
-    table = Table("O", (Field("o", OBJECT),))
-    found = bound(Definition("SELECT * FROM o, TABLE(FLATTEN(o)) f"), {"o": table}.get)
+    table = BoundTable("O", (Field("o", OBJECT),))
+    found = bind_definition(SqlDefinition("SELECT * FROM o, TABLE(FLATTEN(o)) f"), {"o": table}.get)
     assert [field.name for field in found.fields] == ["o", "key", "index", "value"]
 
 

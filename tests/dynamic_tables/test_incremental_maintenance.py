@@ -14,7 +14,7 @@ from maintaining import deltas, maintained, query, whole
 
 from dynamic_tables.bags.bag_backend import BagBackend
 from dynamic_tables.bags.operators import KERNELS
-from dynamic_tables.maintenance.algebra import Join, JoinKind, Relation, UnionAll, walk
+from dynamic_tables.maintenance.algebra import Join, JoinKind, Relation, UnionAll, subrelations
 from dynamic_tables.maintenance.differentiation import RULES
 from dynamic_tables.maintenance.queries import Query
 from dynamic_tables.values.cells import HASH_BYTES, PREFIX_LENGTH
@@ -59,7 +59,7 @@ def test_full_evaluation_agrees_with_duckdb(deep: bool) -> None:
             continue
         ours = list(backend.full(case.query, case.contents).values())
         assert same_bag(ours, theirs), f"seed {seed}: {case.query.relation}\n{case.contents}"
-        agreed.update({type(node).__name__ for node in walk(case.query.relation)})
+        agreed.update({type(node).__name__ for node in subrelations(case.query.relation)})
     assert min(agreed[operator.__name__] for operator in KERNELS) >= 3
 
 
@@ -81,8 +81,8 @@ def test_cases_reach_each_operator_below_and_above_each_other() -> None:
     pairs = {
         (type(above).__name__, type(below).__name__)
         for seed in range(600)
-        for above in walk(drawn(seed))
-        for below in walk(above)
+        for above in subrelations(drawn(seed))
+        for below in subrelations(above)
         if below is not above
     }
     names = {operator.__name__ for operator in RULES} - {"Scan"}
@@ -91,12 +91,12 @@ def test_cases_reach_each_operator_below_and_above_each_other() -> None:
 
 @pytest.mark.parametrize("kind", JoinKind)
 def test_cases_reach_joins_of_one_relation_with_itself(kind: JoinKind) -> None:
-    joins = (node for seed in range(600) for node in walk(drawn(seed)) if isinstance(node, Join))
+    joins = (node for seed in range(600) for node in subrelations(drawn(seed)) if isinstance(node, Join))
     assert any(join.left is join.right and join.kind is kind for join in joins)
 
 
 def test_cases_reach_a_union_of_one_relation_with_itself() -> None:
-    unions = (node for seed in range(200) for node in walk(drawn(seed)) if isinstance(node, UnionAll))
+    unions = (node for seed in range(200) for node in subrelations(drawn(seed)) if isinstance(node, UnionAll))
     assert any(union.inputs[0] is union.inputs[1] for union in unions)
 
 
@@ -122,9 +122,9 @@ def test_what_is_compiled_goes_with_its_query() -> None:
     backend = BagBackend()
     case = drawn_case(Random(1), 1)
     backend.full(case.query, case.contents)
-    assert list(backend.known) == [case.query]
+    assert list(backend.compiled_queries) == [case.query]
     del case
-    assert list(chain(backend.known)) == []
+    assert list(chain(backend.compiled_queries)) == []
 
 
 def test_a_query_equals_itself_alone() -> None:

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from dynamic_tables.bags.bag_backend import BagBackend
 from dynamic_tables.maintenance.algebra import scans
-from dynamic_tables.maintenance.narrowing import narrow, narrowed
+from dynamic_tables.maintenance.narrowing import narrow, narrow_relation
 from dynamic_tables.maintenance.queries import Query
-from dynamic_tables.values.cells import exact
+from dynamic_tables.values.cells import exact_key
 from dynamic_tables.values.errors import UserError
 from strategies.dynamic.cases import drawn_case
 
@@ -31,8 +31,8 @@ def test_leaving_out_columns_never_changes_the_others(random: Random) -> None:
         field.name for field in fewer.fields
     }
     chosen = sorted(needed)
-    assert {row_id: exact(tuple(row[place] for place in chosen)) for row_id, row in expected.items()} == {
-        row_id: exact(tuple(row[places[place]] for place in chosen)) for row_id, row in found.items()
+    assert {row_id: exact_key(tuple(row[place] for place in chosen)) for row_id, row in expected.items()} == {
+        row_id: exact_key(tuple(row[places[place]] for place in chosen)) for row_id, row in found.items()
     }
 
 
@@ -41,7 +41,7 @@ def test_narrowing_reaches_scans_that_read_less() -> None:
     less = [
         relation
         for relation in relations
-        if sum(len(scan.fields) for scan in scans(narrowed(relation)))
+        if sum(len(scan.fields) for scan in scans(narrow_relation(relation)))
         < sum(len(scan.fields) for scan in scans(relation))
     ]
     assert len(less) > 20
@@ -50,4 +50,4 @@ def test_narrowing_reaches_scans_that_read_less() -> None:
 def test_a_narrowed_relation_keeps_its_columns() -> None:
     for seed in range(100):
         relation = drawn_case(Random(seed), 3).query.relation
-        assert narrowed(relation).fields == relation.fields
+        assert narrow_relation(relation).fields == relation.fields

@@ -249,13 +249,13 @@ def test_roles_need_privileges():
     with pytest.raises(InputError, match="role r needs SELECT"):
         account.read("s.d", role="r")
     with pytest.raises(InputError, match="role r needs OPERATE"):
-        account.to_refresh("s.d", role="r", **now)
+        account.request_refresh("s.d", role="r", **now)
     world.ddl(ddl.Grant(Privilege.SELECT, "s.d", "r"))
     world.ddl(ddl.Grant(Privilege.OPERATE, "s.d", "r"))
     assert account.read("s.d", role="r")
-    assert account.to_refresh("s.d", role="r", **now).table == account.catalog.state.get("s.d").identity
+    assert account.request_refresh("s.d", role="r", **now).table == account.catalog.state.get("s.d").identity
     with pytest.raises(InputError, match=r"s\.b0 is a table"):
-        account.to_refresh("s.b0", **now)
+        account.request_refresh("s.b0", **now)
     with pytest.raises(InputError, match=r"s\.d is a dynamic table and cannot be written"):
         account.write({"s.d": ()}, **now)
 
@@ -305,7 +305,7 @@ def test_users_see_what_they_wrote_before_they_asked(node):
     assert written.committed.physical_us <= data_us
     world.manual("s.d", 2)
     world.finish_all()
-    assert world.table("s.b0").latest.committed.physical_us <= world.table("s.d").frontier.data_us
+    assert world.table("s.b0").latest.commit_time.physical_us <= world.table("s.d").frontier.data_us
     assert holds_what_it_should(world)
 
 

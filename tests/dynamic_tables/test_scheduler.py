@@ -8,11 +8,11 @@ from dynamic_tables.scheduling.events import (
     Fault,
     Flag,
     GraphChanged,
-    Known,
     Reason,
-    Resume,
+    ResumeTable,
     Skip,
-    Suspend,
+    SuspendTable,
+    TableUpdate,
     Tick,
     Timer,
 )
@@ -166,8 +166,8 @@ def test_more_than_five_errors_in_a_row_suspend_a_table_and_its_readers():
     assert bench.status("a").suspended is None
     assert bench.status("a").errors == ERRORS_MAX
     commands = fail_often(bench, "a", 1, first=ERRORS_MAX + 1)
-    suspended = [command for command in commands if isinstance(command, Suspend)]
-    assert suspended == [Suspend("a", ERRORS), Suspend("b", FOLLOWS), Suspend("c", FOLLOWS)]
+    suspended = [command for command in commands if isinstance(command, SuspendTable)]
+    assert suspended == [SuspendTable("a", ERRORS), SuspendTable("b", FOLLOWS), SuspendTable("c", FOLLOWS)]
     assert bench.at(10 * 48) == []
 
 
@@ -197,10 +197,10 @@ def test_a_resumed_table_goes_on_and_those_suspended_with_it():
     bench.change(node("c", "a", suspended="by a user"))
     fail_often(bench, "a", ERRORS_MAX + 1)
     for command in bench.said:
-        if isinstance(command, Suspend):
+        if isinstance(command, SuspendTable):
             above = () if command.table == "a" else ("a",)
             bench.change(node(command.table, *above, suspended=command.reason))
-    assert bench.change(node("a")) == [Resume("b")]
+    assert bench.change(node("a")) == [ResumeTable("b")]
     bench.change(node("b", "a"))
     assert bench.tick(8) == ["a"]
     assert bench.finish("a") == ["b"]
@@ -338,7 +338,7 @@ def test_a_scheduler_that_starts_anew_makes_up_for_the_newest_tick_of_each_perio
     fast, slow = node("a"), node("b", lag=5 * MINUTE_US)
     bench = Bench()
     bench.seconds = 5 * 48 + 10
-    known = (Known(fast, 4 * TICK_US, 0), Known(slow, 3 * TICK_US, 0))
+    known = (TableUpdate(fast, 4 * TICK_US, 0), TableUpdate(slow, 3 * TICK_US, 0))
     assert said(bench.step(GraphChanged(known, anew=True))) == [
         ("StartRefresh", "b", 4),
         ("StartRefresh", "a", 5),
@@ -348,7 +348,7 @@ def test_a_scheduler_that_starts_anew_makes_up_for_the_newest_tick_of_each_perio
 def test_a_scheduler_that_starts_anew_suspends_nobody():
     """R-DVS-34, R-DVS-45. Who reads a suspended table, and was resumed by a user since, stays resumed."""
     bench = Bench()
-    known = (Known(node("a", suspended="by a user"), 0, 0), Known(node("b", "a"), 0, 0))
+    known = (TableUpdate(node("a", suspended="by a user"), 0, 0), TableUpdate(node("b", "a"), 0, 0))
     assert bench.step(GraphChanged(known, anew=True)) == []
     assert bench.status("a").suspended == "by a user"
     assert bench.status("b").suspended is None
@@ -359,9 +359,9 @@ def test_a_scheduler_that_starts_anew_knows_what_upstream_had():
     fast, slow = node("a"), node("b", "a", lag=5 * MINUTE_US)
     bench = Bench()
     bench.seconds = 5 * 48 + 10
-    told = (Known(fast, 5 * TICK_US, 0, (3 * TICK_US, 4 * TICK_US)), Known(slow, 0, 0))
+    told = (TableUpdate(fast, 5 * TICK_US, 0, (3 * TICK_US, 4 * TICK_US)), TableUpdate(slow, 0, 0))
     assert said(bench.step(GraphChanged(told, anew=True))) == [("StartRefresh", "b", 4)]
     bench = Bench()
     bench.seconds = 5 * 48 + 10
-    told = (Known(fast, 5 * TICK_US, 0), Known(slow, 0, 0))
+    told = (TableUpdate(fast, 5 * TICK_US, 0), TableUpdate(slow, 0, 0))
     assert said(bench.step(GraphChanged(told, anew=True))) == [("Skip", "b", 4)]

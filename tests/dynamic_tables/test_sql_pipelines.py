@@ -7,8 +7,8 @@ from dynamic_tables.refreshes.accounts import Account
 from dynamic_tables.refreshes.actions import AlreadyRefreshed
 from dynamic_tables.scheduling.events import Finished, StartRefresh, Tick, Timer
 from dynamic_tables.scheduling.scheduler import Scheduler
-from dynamic_tables.sql.binding import bind, names_of
-from dynamic_tables.sql.statements import statement
+from dynamic_tables.sql.binding import bind, name_lookup
+from dynamic_tables.sql.statements import read_statement
 from dynamic_tables.storage.clock import Clock
 from dynamic_tables.values.changes import Action, Change
 
@@ -42,8 +42,8 @@ class Pipeline:
 
     def execute(self, text):
         state = self.account.catalog.state
-        lookup = names_of(state, in_session, self.account.engine.columns(state))
-        self.tell(self.account.execute(statement(text, lookup), clock=self.clock, wall_us=self.now_us))
+        lookup = name_lookup(state, in_session, self.account.engine.columns_in(state))
+        self.tell(self.account.execute(read_statement(text, lookup), clock=self.clock, wall_us=self.now_us))
 
     def tell(self, event):
         for command in self.scheduler.step(self.now_us, event):

@@ -7,7 +7,7 @@ from dynamic_tables.catalog.lags import PERIODS_US
 from dynamic_tables.refreshes.actions import RefreshAction
 from dynamic_tables.scheduling.events import Fault, Finished, Trigger
 from dynamic_tables.scheduling.scheduler import ATTEMPTS_MAX, ERRORS_MAX, TICK_US
-from dynamic_tables.scheduling.states import Condition, expected
+from dynamic_tables.scheduling.states import Condition, table_state
 from dynamic_tables.storage.versions import NoVersion, Purged
 from dynamic_tables.values.errors import UserError
 from pruning.errors import InputError
@@ -130,7 +130,7 @@ class Promises:
         """R-DVS-37: the state of each table can be told, and agrees with what runs."""
         running = {work.order.table for work in self.works if not work.gone and not work.silent}
         for table, node in nodes(self.account.catalog.state).items():
-            told = expected(node, self.scheduler.status(table), now_us=self.now_us)
+            told = table_state(node, self.scheduler.status(table), now_us=self.now_us)
             if told.condition is Condition.UNKNOWN:
                 raise Violation(f"R-DVS-37 {table} is not known")
             if (told.suspended is None) != (node.suspended is None):

@@ -2,7 +2,7 @@
 
 from small_world import World
 
-from dynamic_tables.catalog.entities import Kind
+from dynamic_tables.catalog.entities import EntityKind
 from dynamic_tables.refreshes import engine as refreshing
 from dynamic_tables.refreshes.actions import Cause, RefreshAction, RefreshFailed
 from dynamic_tables.refreshes.engine import Engine
@@ -38,7 +38,7 @@ class PersistedTables(Engine):
     """Reads what a dynamic table holds now (R-DVS-06)."""
 
     def _version(self, entity, source, data_us):
-        if entity.kind is Kind.DYNAMIC_TABLE:
+        if entity.kind is EntityKind.DYNAMIC_TABLE:
             return self._tables[source].latest
         return super()._version(entity, source, data_us)
 
@@ -47,7 +47,7 @@ class NewestOfBaseTables(Engine):
     """Reads what a base table holds now (R-DVS-81)."""
 
     def _version(self, entity, source, data_us):
-        if entity.kind is Kind.TABLE:
+        if entity.kind is EntityKind.TABLE:
             return self._tables[source].latest
         return super()._version(entity, source, data_us)
 
@@ -55,35 +55,35 @@ class NewestOfBaseTables(Engine):
 class NoDataAlthoughChanged(Engine):
     """Looks at the first source alone (R-DVS-23)."""
 
-    def _changed(self, base, versions):
-        return super()._changed(base, dict(list(versions.items())[:1]))
+    def _count_changes(self, base, versions):
+        return super()._count_changes(base, dict(list(versions.items())[:1]))
 
 
 class MaintenanceIsChange(Engine):
     """Takes each new version for a change (trap 29)."""
 
-    def _changed(self, base, versions):
-        _, count = super()._changed(base, versions)
+    def _count_changes(self, base, versions):
+        _, count = super()._count_changes(base, versions)
         return any(base.versions[source] != version for source, version in versions.items()), count
 
 
 class ReplacementNotSeen(Engine):
     """Goes on with a source that has taken the place of another (R-DVS-42)."""
 
-    def _evolved(self, base, dependencies):
+    def _has_other_definition(self, base, dependencies):
         return False
 
-    def _changed(self, base, versions):
+    def _count_changes(self, base, versions):
         known = {source: version for source, version in versions.items() if source in base.versions}
-        return super()._changed(base, known)
+        return super()._count_changes(base, known)
 
 
 class PurgeNotSeen(Engine):
     """Takes an interval that is purged for one without change (trap 32)."""
 
-    def _changed(self, base, versions):
+    def _count_changes(self, base, versions):
         try:
-            return super()._changed(base, versions)
+            return super()._count_changes(base, versions)
         except Purged:
             return False, 0
 
@@ -115,7 +115,7 @@ class NamesOfNow(Engine):
 class ColumnsByName(Engine):
     """Takes a column that was dropped and added again for the same (trap 41)."""
 
-    def _evolved(self, base, dependencies):
+    def _has_other_definition(self, base, dependencies):
         return base.dependencies.query.fingerprint != dependencies.query.fingerprint
 
 
@@ -174,7 +174,7 @@ class TwoAtOnce(Jobs):
 class NeverAgain(Jobs):
     """Makes no attempt after one that failed (R-DVS-38)."""
 
-    def start_due(self):
+    def start_retries(self):
         while self._later and self._later[0][0] <= self.now_us:
             self._later.pop(0)
 
@@ -238,12 +238,12 @@ class ErrorsNeverReset(Scheduler):
 class ManualErrorsCount(Scheduler):
     """Counts errors of manual refreshes (R-DVS-34)."""
 
-    def _failed(self, event):
+    def _handle_failed(self, event):
         table = self._tables.get(event.table)
         job = table.running if table else None
         if job is not None and job.trigger is Trigger.MANUAL:
             job.trigger = Trigger.SCHEDULED
-        super()._failed(event)
+        super()._handle_failed(event)
 
 
 class NeverSuspends(Scheduler):

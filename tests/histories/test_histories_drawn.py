@@ -9,7 +9,7 @@ from budget import examples, unshrunk
 from hypothesis import HealthCheck, Phase, find, given, seed, settings
 from hypothesis.errors import InvalidArgument
 
-from oracles.isolation_brute_force import PROSCRIBED, Kind, judge
+from oracles.isolation_brute_force import PROSCRIBED, DependencyKind, judge
 from strategies.histories.histories import Abort, Commit, Derive, History, PredicateRead, Read, Version, Write
 from strategies.histories.histories_drawn import histories
 
@@ -128,7 +128,7 @@ def counts() -> Counter[str]:
     return found
 
 
-@pytest.mark.parametrize("name", [*PHENOMENA, *Kind])
+@pytest.mark.parametrize("name", [*PHENOMENA, *DependencyKind])
 def test_drawn_histories_reach_each_phenomenon_and_each_kind_of_edge(counts: Counter[str], name: str) -> None:
     assert counts[name] >= SAMPLE / 200
 
@@ -176,8 +176,8 @@ def test_drawn_histories_reach_each_phenomenon_through_derivations(name: str) ->
     find(histories(derivations=True), by_derivation(name), settings=unshrunk(20_000))
 
 
-@pytest.mark.parametrize("kind", [Kind.PREDICATE_READ, Kind.PREDICATE_ANTI])
-def test_drawn_histories_reach_predicates_over_derived_versions(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [DependencyKind.PREDICATE_READ, DependencyKind.PREDICATE_ANTI])
+def test_drawn_histories_reach_predicates_over_derived_versions(kind: DependencyKind) -> None:
     def reached(history: History) -> bool:
         kept = {name: order for name, order in history.orders.items() if name in "xyz"}
         alone = History(operations=history.operations, orders=kept, predicates=history.predicates)

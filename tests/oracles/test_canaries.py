@@ -27,7 +27,7 @@ from known_files import (
 )
 
 from oracles.files import canaries, counterfactual_files, footers
-from oracles.files.canaries import canary, none_match
+from oracles.files.canaries import write_canary, write_none_match
 from oracles.files.footers import InMeta
 
 
@@ -40,7 +40,7 @@ def unlike(original: Path, tmp_path: Path, rids: Rids, spoil: Callable[[Path], N
     """For how many of the ranges a canary tells something else than the values do."""
     twin, wrong = tmp_path / "canary.parquet", 0
     for lower, upper in ranges():
-        canary(original, twin, ROW | {"a": lower}, schema=table().schema)
+        write_canary(original, twin, ROW | {"a": lower}, schema=table().schema)
         spoil(twin)
         wrong += rids(twin, lower, upper) != not_skipped(lower, upper)
     return wrong
@@ -59,10 +59,10 @@ def test_a_canary_returns_the_row_groups_that_were_not_skipped(
 @pytest.mark.parametrize("rids", ENGINES)
 def test_a_graft_that_forgets_a_column_is_noticed(original: Path, tmp_path: Path, rids: Rids) -> None:
     def forget(twin: Path) -> None:
-        body, footer = footers.read(twin)
+        body, footer = footers.read_footer(twin)
         for chunks in footers.chunks_of(footer):
             del footers.meta_of(chunks[1])[InMeta.STATISTICS]
-        twin.write_bytes(footers.whole(body, footer))
+        twin.write_bytes(footers.join_file(body, footer))
 
     assert unlike(original, tmp_path, rids, forget) == len(ranges())
 
@@ -71,7 +71,7 @@ def test_a_graft_that_forgets_a_column_is_noticed(original: Path, tmp_path: Path
 def test_a_canary_has_the_statistics_of_the_original_and_the_row_throughout(
     original: Path, tmp_path: Path, dictionary: bool
 ) -> None:
-    twin = canary(
+    twin = write_canary(
         original, tmp_path / "twin.parquet", ROW, schema=table().schema, first=7, dictionary=dictionary
     )
     rows = pq.read_table(twin).to_pylist()
@@ -85,8 +85,8 @@ def test_a_canary_has_the_statistics_of_the_original_and_the_row_throughout(
 
 
 def test_a_canary_has_the_pages_of_the_original(original: Path, tmp_path: Path) -> None:
-    twin = canary(original, tmp_path / "twin.parquet", ROW, schema=table().schema)
-    (body, footer), (source, stated) = footers.read(twin), footers.read(original)
+    twin = write_canary(original, tmp_path / "twin.parquet", ROW, schema=table().schema)
+    (body, footer), (source, stated) = footers.read_footer(twin), footers.read_footer(original)
     chunks, others = ([*chain.from_iterable(footers.chunks_of(file))] for file in (footer, stated))
     pages = [counterfactual_files.first_rows(body, chunk) for chunk in chunks]
     assert pages == [counterfactual_files.first_rows(source, other) for other in others]
@@ -95,7 +95,7 @@ def test_a_canary_has_the_pages_of_the_original(original: Path, tmp_path: Path) 
         assert all(field in chunk for chunk in chunks)
     for chunk, other in zip(chunks, others, strict=True):
         indexes = (
-            footers.decoded(data, footers.number(each, footers.InChunk.COLUMN_INDEX))[0]
+            footers.decode_struct(data, footers.int_field(each, footers.InChunk.COLUMN_INDEX))[0]
             for data, each in ((body, chunk), (source, other))
         )
         assert next(indexes) == next(indexes)
@@ -105,7 +105,7 @@ def test_a_canary_has_the_pages_of_the_original(original: Path, tmp_path: Path) 
 def test_a_none_match_twin_returns_only_rows_of_blocks_that_match_throughout(
     original: Path, tmp_path: Path, rids: Rids
 ) -> None:
-    twin = none_match(original, tmp_path / "twin.parquet", ROW | {"a": None}, schema=table().schema)
+    twin = write_none_match(original, tmp_path / "twin.parquet", ROW | {"a": None}, schema=table().schema)
     for lower, upper in [*ranges(), (-50, 500), (0, 90)]:
         groups = {rid // GROUP_ROWS for rid in rids(twin, lower, upper)}
         for group in groups:
@@ -114,19 +114,19 @@ def test_a_none_match_twin_returns_only_rows_of_blocks_that_match_throughout(
 
 
 def test_a_none_match_twin_shows_what_duckdb_declares_to_match(original: Path, tmp_path: Path) -> None:
-    twin = none_match(original, tmp_path / "twin.parquet", ROW | {"a": -99}, schema=table().schema)
+    twin = write_none_match(original, tmp_path / "twin.parquet", ROW | {"a": -99}, schema=table().schema)
     assert by_duckdb(twin, -50, 500) == list(range(ROWS))
     assert by_duckdb(twin, 90, 500) == []
 
 
 @pytest.mark.skipif(not BLOOMS, reason="this pyarrow writes no bloom filters")
 def test_a_bloom_filter_is_carried_to_the_canary(original: Path, tmp_path: Path) -> None:
-    twin = canary(original, tmp_path / "twin.parquet", ROW, schema=table().schema)
+    twin = write_canary(original, tmp_path / "twin.parquet", ROW, schema=table().schema)
     data = twin.read_bytes(), original.read_bytes()
-    ours, theirs = (footers.chunks_of(footers.parted(each)[1])[3][1] for each in data)
-    starts = [footers.number(footers.meta_of(chunk), InMeta.BLOOM) for chunk in (ours, theirs)]
-    size = footers.number(footers.meta_of(theirs), InMeta.BLOOM_SIZE)
-    assert footers.number(footers.meta_of(ours), InMeta.BLOOM_SIZE) == size
+    ours, theirs = (footers.chunks_of(footers.split_file(each)[1])[3][1] for each in data)
+    starts = [footers.int_field(footers.meta_of(chunk), InMeta.BLOOM) for chunk in (ours, theirs)]
+    size = footers.int_field(footers.meta_of(theirs), InMeta.BLOOM_SIZE)
+    assert footers.int_field(footers.meta_of(ours), InMeta.BLOOM_SIZE) == size
     assert data[0][starts[0] : starts[0] + size] == data[1][starts[1] : starts[1] + size]
 
 
@@ -134,7 +134,7 @@ def test_a_bloom_filter_is_carried_to_the_canary(original: Path, tmp_path: Path)
 def test_a_canary_tells_what_a_bloom_filter_skipped(original: Path, tmp_path: Path) -> None:
     values, fewer = numbers(), 0
     for value in range(35, 60):
-        twin = canary(original, tmp_path / "twin.parquet", ROW | {"a": value}, schema=table().schema)
+        twin = write_canary(original, tmp_path / "twin.parquet", ROW | {"a": value}, schema=table().schema)
         groups = {at // GROUP_ROWS for at in range(ROWS) if values[at] == value}
         assert by_duckdb(twin, value, value) == [at for at in range(ROWS) if at // GROUP_ROWS in groups]
         fewer += len(groups) * GROUP_ROWS < len(not_skipped(value, value))
@@ -154,7 +154,7 @@ def test_a_row_that_is_not_the_originals_is_refused(
     original: Path, tmp_path: Path, row: dict[str, Any], schema: pa.Schema, sentence: str
 ) -> None:
     with pytest.raises(ValueError, match=sentence):
-        canary(original, tmp_path / "twin.parquet", row, schema=schema)
+        write_canary(original, tmp_path / "twin.parquet", row, schema=schema)
 
 
 @pytest.mark.skipif(not INTEGER_DECIMALS, reason="this pyarrow stores decimals otherwise than DuckDB")
@@ -162,7 +162,7 @@ def test_a_row_that_is_not_the_originals_is_refused(
 def test_files_of_duckdb_have_canaries(original: Path, tmp_path: Path, dictionary: bool) -> None:
     path, twin = tmp_path / "duckdb.parquet", tmp_path / "twin.parquet"
     duckdb.sql(f"COPY (FROM '{original}' ORDER BY rid) TO '{path}' (FORMAT parquet, ROW_GROUP_SIZE 2048)")
-    canary(path, twin, ROW, schema=table().schema, dictionary=dictionary)
+    write_canary(path, twin, ROW, schema=table().schema, dictionary=dictionary)
     assert [chunk["statistics"] for chunk in facts(twin)] == [chunk["statistics"] for chunk in facts(path)]
     assert pq.read_table(twin).to_pylist() == [{"rid": at, **ROW} for at in range(ROWS)]
     assert duckdb.sql(f"FROM '{twin}'").fetchall() == [(at, *ROW.values()) for at in range(ROWS)]
@@ -174,12 +174,12 @@ def test_a_page_that_pyarrow_splits_is_refused(
     small = {"data_page_size": 1, "write_batch_size": 1, "write_statistics": False, "compression": "NONE"}
     monkeypatch.setattr(canaries, "_options", lambda *_: small)
     with pytest.raises(ValueError, match="pyarrow writes 9 rows of rid as several pages"):
-        canary(original, tmp_path / "twin.parquet", ROW, schema=table().schema)
+        write_canary(original, tmp_path / "twin.parquet", ROW, schema=table().schema)
 
 
 @pytest.mark.parametrize("name", ["a", "s", "n", "d", "t", "day", "b"])
 def test_a_canary_may_hold_nulls(original: Path, tmp_path: Path, name: str) -> None:
-    twin = canary(original, tmp_path / "twin.parquet", ROW | {name: None}, schema=table().schema)
+    twin = write_canary(original, tmp_path / "twin.parquet", ROW | {name: None}, schema=table().schema)
     assert pq.read_table(twin)[name].null_count == ROWS
 
 
@@ -193,11 +193,11 @@ def test_nested_columns_and_empty_row_groups_have_canaries(tmp_path: Path) -> No
     ) as writer:
         for size in (0, 20, 10):
             writer.write_table(pa.Table.from_pylist(rows[:size], schema))
-    chunks = footers.chunks_of(footers.read(path)[1])
+    chunks = footers.chunks_of(footers.read_footer(path)[1])
     row = {"o": {"x": 5, "y": ["q", None]}, "l": [2.0, None, 3.0]}
-    twin = canary(path, tmp_path / "twin.parquet", row, schema=schema)
+    twin = write_canary(path, tmp_path / "twin.parquet", row, schema=schema)
     assert pq.read_table(twin).to_pylist() == [{**row, "rid": at} for at in range(30)]
-    assert [len(group) for group in footers.chunks_of(footers.read(twin)[1])] == [
+    assert [len(group) for group in footers.chunks_of(footers.read_footer(twin)[1])] == [
         len(group) for group in chunks
     ]
     assert counterfactual_files.row_group_rows(twin) == (0, 20, 10)

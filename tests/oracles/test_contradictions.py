@@ -2,7 +2,7 @@
 
 import pytest
 
-from oracles.answers.contradictions import Verdict, contradiction, is_open, unlimited
+from oracles.answers.contradictions import Discrepancy, find_contradiction, has_several_answers, without_limit
 from strategies.engines.questions import Call, Column, Key, Literal, Question, Relation
 
 A = Column("a", "int64")
@@ -22,21 +22,21 @@ def ordered(**more):
 CASES = {
     "same": (filtered(), ROWS, None),
     "another order": (filtered(), ROWS[::-1], None),
-    "one lost": (filtered(), ROWS[1:], Verdict.LOST),
-    "one twice": (filtered(), [*ROWS, ROWS[0]], Verdict.ADDED),
-    "one changed": (filtered(), [[9, 0], *ROWS[1:]], Verdict.LOST),
+    "one lost": (filtered(), ROWS[1:], Discrepancy.LOST),
+    "one twice": (filtered(), [*ROWS, ROWS[0]], Discrepancy.ADDED),
+    "one changed": (filtered(), [[9, 0], *ROWS[1:]], Discrepancy.LOST),
     "any two of them": (filtered(limit=2), ROWS[2:], None),
-    "too few for a LIMIT": (filtered(limit=2), ROWS[:1], Verdict.LOST),
-    "too many for a LIMIT": (filtered(limit=2), ROWS[:3], Verdict.ADDED),
-    "a strange row under a LIMIT": (filtered(limit=2), [[7, 7], ROWS[0]], Verdict.ADDED),
+    "too few for a LIMIT": (filtered(limit=2), ROWS[:1], Discrepancy.LOST),
+    "too many for a LIMIT": (filtered(limit=2), ROWS[:3], Discrepancy.ADDED),
+    "a strange row under a LIMIT": (filtered(limit=2), [[7, 7], ROWS[0]], Discrepancy.ADDED),
     "an OFFSET beyond the end": (filtered(limit=2, offset=9), [], None),
     "an OFFSET alone": (filtered(offset=3), ROWS[:1], None),
-    "a lost row behind an OFFSET alone": (filtered(offset=1), ROWS[:2], Verdict.LOST),
+    "a lost row behind an OFFSET alone": (filtered(offset=1), ROWS[:2], Discrepancy.LOST),
     "in order": (ordered(), ROWS, None),
     "ties the other way": (ordered(), [ROWS[1], ROWS[0], *ROWS[2:]], None),
-    "not in order": (ordered(), ROWS[::-1], Verdict.ADDED),
+    "not in order": (ordered(), ROWS[::-1], Discrepancy.ADDED),
     "either of a tie": (ordered(limit=1), [ROWS[1]], None),
-    "the wrong end": (ordered(limit=1), [ROWS[3]], Verdict.LOST),
+    "the wrong end": (ordered(limit=1), [ROWS[3]], Discrepancy.LOST),
     "behind the first": (ordered(limit=2, offset=1), [ROWS[0], ROWS[2]], None),
     "top of nothing": (ordered(limit=0), [], None),
 }
@@ -45,25 +45,25 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_a_contradiction_is_what_no_choice_of_rows_explains(name):
     question, found, verdict = CASES[name]
-    wrong = contradiction(question, found, ROWS)
+    wrong = find_contradiction(question, found, ROWS)
     assert (wrong and wrong.verdict) is verdict
 
 
 def test_wrong_values_of_a_plain_read_are_a_verdict_of_their_own():
     plain = Question(area="filter", source=Relation(table="t"), select=("a", "rid"))
-    wrong = contradiction(plain, [[9, 0], *ROWS[1:]], ROWS)
+    wrong = find_contradiction(plain, [[9, 0], *ROWS[1:]], ROWS)
     assert wrong is not None
-    assert wrong.verdict is Verdict.CHANGED
+    assert wrong.verdict is Discrepancy.CHANGED
     assert "(9, 0)" in wrong.difference
 
 
 def test_nan_equals_nan_and_both_zeros_are_equal():
     plain = Question(area="filter", source=Relation(table="t"), select=("a",))
-    assert contradiction(plain, [[-0.0], ["NaN"]], [["NaN"], [0.0]]) is None
-    assert contradiction(plain, [["NaN"], [1.0]], [["NaN"], [0.0]]) is not None
+    assert find_contradiction(plain, [[-0.0], ["NaN"]], [["NaN"], [0.0]]) is None
+    assert find_contradiction(plain, [["NaN"], [1.0]], [["NaN"], [0.0]]) is not None
 
 
 def test_the_whole_answer_is_the_question_without_limit_and_offset():
-    assert unlimited(ordered(limit=2, offset=1)) == ordered()
-    assert is_open(filtered(offset=1))
-    assert not is_open(ordered())
+    assert without_limit(ordered(limit=2, offset=1)) == ordered()
+    assert has_several_answers(filtered(offset=1))
+    assert not has_several_answers(ordered())

@@ -42,8 +42,8 @@ def test_kinds_that_older_readers_do_not_know_survive() -> None:
         0: (I32, 5), 1: (UUID, bytes(range(16))), 2: (LIST, (UUID, [bytes(16)] * 20)),
         17: (LIST, (BYTE, [b"x"] * 14)), 33: (LIST, (BYTE, [b"x"] * 15)),
     }  # fmt: skip
-    raw = footers.encoded(strange)
-    assert footers.decoded(raw) == (strange, len(raw))
+    raw = footers.encode_struct(strange)
+    assert footers.decode_struct(raw) == (strange, len(raw))
 
 
 def test_unknown_fields_survive(original: Path, tmp_path: Path) -> None:
@@ -55,16 +55,18 @@ def test_unknown_fields_survive(original: Path, tmp_path: Path) -> None:
         111: (MAP, (BINARY, STRUCT, [(b"k", {1: (I64, 0)})])), 112: (MAP, (0, 0, [])),
         400: (LIST, (STRUCT, [{}])), 30_000: (STRUCT, {-1: (I64, -1)}),
     }  # fmt: skip
-    body, footer = footers.read(original)
+    body, footer = footers.read_footer(original)
     footer.update(unknown)
     for chunks in footers.chunks_of(footer):
         footers.meta_of(chunks[0]).update(unknown)
     path = tmp_path / "unknown.parquet"
-    path.write_bytes(footers.whole(body, footer))
-    assert footers.read(path) == (body, footer)
+    path.write_bytes(footers.join_file(body, footer))
+    assert footers.read_footer(path) == (body, footer)
     assert pq.read_table(path).equals(table())
     assert facts(path) == facts(original)
-    stripped = footers.read(counterfactual_files.stripped(path, tmp_path / "stripped.parquet"))[1]
+    stripped = footers.read_footer(counterfactual_files.write_stripped(path, tmp_path / "stripped.parquet"))[
+        1
+    ]
     assert {field: stripped[field] for field in unknown} == unknown
 
 
@@ -75,15 +77,15 @@ def test_a_footer_is_written_as_it_was_read(original: Path, tmp_path: Path, writ
         duckdb.sql(f"COPY (FROM '{original}') TO '{path}' (FORMAT parquet, ROW_GROUP_SIZE 2048)")
         original = path
     data = original.read_bytes()
-    assert footers.whole(*footers.parted(data)) == data
+    assert footers.join_file(*footers.split_file(data)) == data
 
 
 @pytest.mark.skipif(not FOREIGN, reason="the corpus of foreign files is not beside the repository")
 @pytest.mark.parametrize("path", FOREIGN, ids=lambda path: path.name)
 def test_a_foreign_footer_keeps_its_meaning(path: Path) -> None:
-    body, footer = footers.read(path)
-    data = footers.whole(body, footer)
-    assert footers.parted(data) == (body, footer)
+    body, footer = footers.read_footer(path)
+    data = footers.join_file(body, footer)
+    assert footers.split_file(data) == (body, footer)
     assert pq.read_metadata(pa.BufferReader(data)).equals(pq.read_metadata(path))
 
 
@@ -114,16 +116,16 @@ def test_what_is_no_footer_is_refused_in_a_sentence(
     path = tmp_path / "spoilt.parquet"
     path.write_bytes(spoil(original.read_bytes()))
     with pytest.raises(Malformed) as caught:
-        counterfactual_files.stripped(path, tmp_path / "twin.parquet")
+        counterfactual_files.write_stripped(path, tmp_path / "twin.parquet")
     assert str(caught.value).startswith(f"{path}: {sentence}")
     assert "\n" not in str(caught.value)
 
 
 def test_encrypted_columns_are_refused(original: Path) -> None:
-    body, footer = footers.read(original)
-    data = footers.whole(body, {**footer, InFile.ENCRYPTION: (STRUCT, {})})
+    body, footer = footers.read_footer(original)
+    data = footers.join_file(body, {**footer, InFile.ENCRYPTION: (STRUCT, {})})
     with pytest.raises(Malformed, match="columns of it are encrypted"):
-        footers.parted(data)
+        footers.split_file(data)
 
 
 def test_a_footer_that_ends_early_is_refused_wherever_it_ends(tmp_path: Path) -> None:
@@ -132,7 +134,7 @@ def test_a_footer_that_ends_early_is_refused_wherever_it_ends(tmp_path: Path) ->
     _, raw = _parts(path)
     for size in range(len(raw)):
         with pytest.raises(Malformed):
-            footers.decoded(raw[:size])
+            footers.decode_struct(raw[:size])
 
 
 def test_a_damaged_footer_is_read_or_refused(original: Path) -> None:
@@ -142,7 +144,7 @@ def test_a_damaged_footer_is_read_or_refused(original: Path) -> None:
         damaged = bytearray(raw)
         damaged[drawn.randrange(len(raw))] = drawn.randrange(256)
         try:
-            footers.encoded(footers.decoded(bytes(damaged))[0])
+            footers.encode_struct(footers.decode_struct(bytes(damaged))[0])
         except Malformed:
             refused += 1
     assert refused > 50
@@ -162,4 +164,4 @@ def test_a_damaged_footer_is_read_or_refused(original: Path) -> None:
 )
 def test_what_the_protocol_does_not_allow_is_refused(raw: bytes, sentence: str) -> None:
     with pytest.raises(Malformed, match=sentence):
-        footers.decoded(raw)
+        footers.decode_struct(raw)

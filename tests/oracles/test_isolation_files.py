@@ -11,9 +11,9 @@ from histories_known import KNOWN
 
 from oracles import isolation
 from oracles.isolation import columns_of, history_of
-from oracles.isolation.files import Entry, UnusableFile, convert, entries
+from oracles.isolation.files import Entry, UnusableFile, convert_histories, entries
 from oracles.isolation.notation import dumps, loads
-from oracles.isolation.parquet import ORDER, PREDICATE, SCHEMA, columns_of_part, parts
+from oracles.isolation.parquet import ORDER, PREDICATE, SCHEMA, columns_of_part, history_parts
 from oracles.isolation.parquet_rows import table_of
 from strategies.histories.histories import History
 
@@ -44,9 +44,9 @@ def test_a_history_is_the_same_after_each_form(name: str) -> None:
 
 def test_files_convert_both_ways(tmp_path: Path) -> None:
     first = lines(tmp_path / "first.jsonl", HISTORIES)
-    assert convert(first, tmp_path / "second.parquet") == len(HISTORIES)
-    assert convert(tmp_path / "second.parquet", tmp_path / "third.jsonl") == len(HISTORIES)
-    assert convert(tmp_path / "third.jsonl", tmp_path / "fourth.parquet") == len(HISTORIES)
+    assert convert_histories(first, tmp_path / "second.parquet") == len(HISTORIES)
+    assert convert_histories(tmp_path / "second.parquet", tmp_path / "third.jsonl") == len(HISTORIES)
+    assert convert_histories(tmp_path / "third.jsonl", tmp_path / "fourth.parquet") == len(HISTORIES)
     read = [list(entries(tmp_path / name)) for name in ("second.parquet", "third.jsonl", "fourth.parquet")]
     for name, *found in zip(HISTORIES, *read, strict=True):
         expected = isolation.check(HISTORIES[name])
@@ -64,8 +64,8 @@ def test_names_that_are_no_ascii_come_back(tmp_path: Path) -> None:
         '{"id": "größe", "ops": [["w", 1, "m@é.org@1"], ["c", 1]], "vo": {"m@é.org": ["m@é.org@1"]}}\n',
         encoding="utf-8",
     )
-    convert(tmp_path / "a.jsonl", tmp_path / "b.parquet")
-    convert(tmp_path / "b.parquet", tmp_path / "c.jsonl")
+    convert_histories(tmp_path / "a.jsonl", tmp_path / "b.parquet")
+    convert_histories(tmp_path / "b.parquet", tmp_path / "c.jsonl")
     assert loads((tmp_path / "c.jsonl").read_text("utf-8")) == loads(
         (tmp_path / "a.jsonl").read_text("utf-8")
     )
@@ -75,7 +75,7 @@ def test_nothing_is_left_of_a_conversion_that_fails(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(f"{dumps(HISTORIES['adya-H1'])}\nnothing\n", encoding="utf-8")
     for target in ("b.parquet", "b.jsonl"):
         with pytest.raises(UnusableFile, match="line 2: it is not JSON"):
-            convert(tmp_path / "a.jsonl", tmp_path / target)
+            convert_histories(tmp_path / "a.jsonl", tmp_path / target)
     assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
 
 
@@ -241,13 +241,13 @@ def test_a_file_without_rows_holds_no_history(tmp_path: Path) -> None:
     with pytest.raises(UnusableFile, match="it holds no history"):
         read(tmp_path, rows())
     with pytest.raises(UnusableFile, match="it holds no history"):
-        convert(tmp_path / "histories.parquet", tmp_path / "histories.jsonl")
+        convert_histories(tmp_path / "histories.parquet", tmp_path / "histories.jsonl")
     assert not (tmp_path / "histories.jsonl").exists()
 
 
 def test_a_history_without_a_name_is_called_by_its_place_in_either_form(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"ops": [], "vo": {}}\n' * 2, encoding="utf-8")
-    convert(tmp_path / "a.jsonl", tmp_path / "b.parquet")
+    convert_histories(tmp_path / "a.jsonl", tmp_path / "b.parquet")
     assert [entry.id for entry in entries(tmp_path / "a.jsonl")] == ["line 1", "line 2"]
     assert [entry.id for entry in entries(tmp_path / "b.parquet")] == ["row 1", "row 2"]
 
@@ -267,5 +267,5 @@ def test_numbers_of_any_size_are_ids() -> None:
     ]
     index = SCHEMA.get_field_index("versions")
     scattered = scattered.set_column(index, SCHEMA.field(index), pa.array(listed, SCHEMA.field(index).type))
-    (part,) = parts(scattered)
+    (part,) = history_parts(scattered)
     assert isolation.check(columns_of_part(part)).phenomena == isolation.check(given).phenomena

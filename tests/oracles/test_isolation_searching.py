@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.isolation import searching
-from oracles.isolation.searching import Ways, decide, shortest, sparse, way
+from oracles.isolation.searching import (
+    PathSearches,
+    decide_reachability,
+    find_shortest,
+    shortest_path,
+    sparse,
+)
 
 Pairs = Sequence[tuple[int, int]]
 
@@ -23,10 +29,10 @@ def pairs(*, min_size: int = 0) -> st.SearchStrategy[list[tuple[int, int]]]:
     )
 
 
-def ways(arcs: Pairs, searches: Pairs, ranks: Sequence[Sequence[int]] = ()) -> Ways:
+def ways(arcs: Pairs, searches: Pairs, ranks: Sequence[Sequence[int]] = ()) -> PathSearches:
     ends = np.array(arcs, np.int64).reshape(-1, 2)
     wanted = np.array(searches, np.int64).reshape(-1, 2)
-    return Ways(
+    return PathSearches(
         arcs=sparse(NODES, ends[:, 0], ends[:, 1]),
         starts=wanted[:, 0],
         ends=wanted[:, 1],
@@ -35,7 +41,7 @@ def ways(arcs: Pairs, searches: Pairs, ranks: Sequence[Sequence[int]] = ()) -> W
 
 
 def lengths(arcs: Pairs, searches: Pairs) -> list[int | None]:
-    """The length of a shortest way of each search, by another library."""
+    """The length of a shortest path of each search, by another library."""
     graph = nx.DiGraph()
     graph.add_nodes_from(range(NODES))
     graph.add_edges_from(arcs)
@@ -47,7 +53,7 @@ def lengths(arcs: Pairs, searches: Pairs) -> list[int | None]:
 
 @given(arcs=pairs(), searches=pairs())
 def test_the_shortest_of_many_ways_is_found(arcs: Pairs, searches: Pairs) -> None:
-    found, expected = shortest(ways(arcs, searches)), lengths(arcs, searches)
+    found, expected = find_shortest(ways(arcs, searches)), lengths(arcs, searches)
     assert found.complete
     known = [length for length in expected if length is not None]
     if found.search is None:
@@ -55,33 +61,33 @@ def test_the_shortest_of_many_ways_is_found(arcs: Pairs, searches: Pairs) -> Non
     else:
         assert expected[found.search] == min(known)
         start, end = searches[found.search]
-        path = way(ways(arcs, searches).arcs, start, end)
+        path = shortest_path(ways(arcs, searches).arcs, start, end)
         assert (path[0], path[-1], len(path) - 1) == (start, end, min(known))
 
 
 @given(arcs=pairs(), searches=pairs())
 def test_each_of_many_searches_is_decided(arcs: Pairs, searches: Pairs) -> None:
-    decided, expected = decide(ways(arcs, searches)), lengths(arcs, searches)
+    decided, expected = decide_reachability(ways(arcs, searches)), lengths(arcs, searches)
     assert not decided.unknown.any()
-    assert decided.found.tolist() == [length is not None for length in expected]
+    assert decided.reachable.tolist() == [length is not None for length in expected]
 
 
 @given(arcs=pairs(), searches=pairs())
 def test_ranks_rule_out_only_what_there_is_not(arcs: Pairs, searches: Pairs) -> None:
     ordered = [(min(pair), max(pair)) for pair in arcs]
     ranked, expected = ways(ordered, searches, [range(NODES)]), lengths(ordered, searches)
-    assert decide(ranked).found.tolist() == [length is not None for length in expected]
-    assert shortest(ranked).search == shortest(ways(ordered, searches)).search
+    assert decide_reachability(ranked).reachable.tolist() == [length is not None for length in expected]
+    assert find_shortest(ranked).search == find_shortest(ways(ordered, searches)).search
 
 
 @given(arcs=pairs(min_size=1), searches=pairs(min_size=1), limit=st.integers(0, 6))
 def test_a_limit_is_never_an_absence(arcs: Pairs, searches: Pairs, limit: int) -> None:
     expected = lengths(arcs, searches)
-    few = shortest(ways(arcs, searches), steps_max=limit)
+    few = find_shortest(ways(arcs, searches), steps_max=limit)
     if few.search is None and few.complete:
         assert expected == [None] * len(searches)
-    decided = decide(ways(arcs, searches), steps_each=limit)
-    for length, found, unknown in zip(expected, decided.found, decided.unknown, strict=True):
+    decided = decide_reachability(ways(arcs, searches), steps_each=limit)
+    for length, found, unknown in zip(expected, decided.reachable, decided.unknown, strict=True):
         assert not (found and unknown)
         assert unknown or found == (length is not None)
 
@@ -95,12 +101,12 @@ def test_searches_of_several_chunks_agree(
     searches = [(0, 6), (6, 0), (1, 5), (3, 6), (1, 6)]
     monkeypatch.setattr(searching, "CHUNK", chunk)
     monkeypatch.setattr(searching, "PAIRS_MAX", pairs_max)
-    assert shortest(ways(arcs, searches)).search == 4
-    assert decide(ways(arcs, searches)).found.tolist() == [True, False, True, True, True]
+    assert find_shortest(ways(arcs, searches)).search == 4
+    assert decide_reachability(ways(arcs, searches)).reachable.tolist() == [True, False, True, True, True]
 
 
 def test_searches_that_there_is_no_time_for_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(searching, "CHUNK", 1)
-    decided = decide(ways([(0, 1), (1, 2)], [(0, 1), (0, 2), (1, 0)]), steps_all=1)
-    assert decided.found.tolist() == [True, False, False]
+    decided = decide_reachability(ways([(0, 1), (1, 2)], [(0, 1), (0, 2), (1, 0)]), steps_all=1)
+    assert decided.reachable.tolist() == [True, False, False]
     assert decided.unknown.tolist() == [False, True, True]

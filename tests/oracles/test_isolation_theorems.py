@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from oracles import isolation
-from oracles.isolation_brute_force import Edge, Judgement, Kind, judge
+from oracles.isolation_brute_force import DependencyKind, Edge, Judgement, judge
 from strategies.histories.histories import (
     Abort,
     Begin,
@@ -146,7 +146,7 @@ def left_out(draw: DrawFn) -> LeftOut:
 
 
 def predicate_edges(history: History) -> frozenset[Edge]:
-    kinds = {Kind.PREDICATE_READ, Kind.PREDICATE_ANTI}
+    kinds = {DependencyKind.PREDICATE_READ, DependencyKind.PREDICATE_ANTI}
     return frozenset(edge for edge in judged(history).edges if edge.kind in kinds)
 
 
@@ -231,8 +231,8 @@ def test_an_encapsulated_derivation_changes_no_level(case: Encapsulated) -> None
     assert before.strongest == after.strongest
     assert before.edges <= after.edges
     for edge in after.edges - before.edges:
-        assert (edge.source, edge.kind) == (case.transaction, Kind.ANTI)
-        assert edge._replace(kind=Kind.WRITE) in before.edges
+        assert (edge.source, edge.kind) == (case.transaction, DependencyKind.ANTI)
+        assert edge._replace(kind=DependencyKind.WRITE) in before.edges
 
 
 @examples(4)

@@ -32,13 +32,13 @@ def without(*kinds: Dependency) -> Callable[[Patch], None]:
 
 def no_derived_writes(patch: Patch) -> None:
     """Only written versions that follow each other depend."""
-    patch.setattr(edges, "_derivations", lambda known, *, literal: edges.joined([]))
+    patch.setattr(edges, "_derivation_edges", lambda known, *, literal: edges.concatenate_edges([]))
 
 
 def literal_clause(patch: Patch) -> None:
     """The clause as the paper has it."""
-    refined = edges._derivations
-    patch.setattr(edges, "_derivations", lambda known, *, literal: refined(known, literal=True))
+    refined = edges._derivation_edges
+    patch.setattr(edges, "_derivation_edges", lambda known, *, literal: refined(known, literal=True))
 
 
 def no_closure(patch: Patch) -> None:
@@ -53,22 +53,22 @@ def no_closure(patch: Patch) -> None:
 
 def derivations_install(patch: Patch) -> None:
     """A refresh is a write: its transaction has the edges of one."""
-    whole = facts.facts
+    whole = facts.facts_of
 
     def installing(columns: Any) -> Any:
         kind = np.where(columns.kind == Kind.DERIVE, Kind.WRITE, columns.kind)
         return whole(replace(columns, kind=kind))
 
-    patch.setattr(validity, "facts", installing)
+    patch.setattr(validity, "facts_of", installing)
 
 
 def own_versions_count(patch: Patch) -> None:
     """What a transaction read of its own intermediate versions is held against it."""
 
-    def anyones(known: Any, kept: Any) -> snapshots.Seen | None:
+    def anyones(known: Any, kept: Any) -> snapshots.DirtyRead | None:
         stale = np.flatnonzero((known.writer >= 0) & ~known.final)
         return (
-            snapshots.Seen(int(known.writer[stale[0]]), 0, int(stale[0]), int(stale[0]))
+            snapshots.DirtyRead(int(known.writer[stale[0]]), 0, int(stale[0]), int(stale[0]))
             if len(stale)
             else None
         )
@@ -78,9 +78,9 @@ def own_versions_count(patch: Patch) -> None:
 
 def unborn_matches(patch: Patch) -> None:
     """An object's first version changes what matches only if it does not match."""
-    whole = edges.changes
+    whole = edges.predicate_changes
 
-    def bent(known: Any) -> edges.Changes:
+    def bent(known: Any) -> edges.PredicateChanges:
         found = whole(known)
         first = known.before[found.version] < 0
         bases = Lists(
@@ -88,19 +88,19 @@ def unborn_matches(patch: Patch) -> None:
         )
         return replace(found, bases=bases)
 
-    patch.setattr(edges, "changes", bent)
+    patch.setattr(edges, "predicate_changes", bent)
 
 
 def every_version_changes(patch: Patch) -> None:
     """A version is a change even if it matches as the one before does."""
-    whole = edges.changes
+    whole = edges.predicate_changes
 
-    def bent(known: Any) -> edges.Changes:
+    def bent(known: Any) -> edges.PredicateChanges:
         alternate = np.flatnonzero(known.position % 2 == 0).tolist()
         matching = Lists.of([alternate for _ in known.columns.predicates])
         return whole(replace(known, columns=replace(known.columns, matching=matching)))
 
-    patch.setattr(edges, "changes", bent)
+    patch.setattr(edges, "predicate_changes", bent)
 
 
 def start_is_begin(patch: Patch) -> None:
@@ -115,14 +115,14 @@ def commits_in_any_order(patch: Patch) -> None:
     patch.setattr(checking, "snapshot_clash", lambda found, known, single: single)
 
 
-def shape(name: str, bent: cycles.Shape) -> Callable[[Patch], None]:
+def shape(name: str, bent: cycles.CycleShape) -> Callable[[Patch], None]:
     """A phenomenon of other edges."""
     return lambda patch: patch.setattr(cycles, "SHAPES", {**cycles.SHAPES, name: bent})
 
 
 def any_way_back(patch: Patch) -> None:
     """G-single may come back over other anti-dependencies, against the order of dependencies."""
-    shape("G-single", cycles.Shape(cycles.ANTI, cycles.EVERY))(patch)
+    shape("G-single", cycles.CycleShape(cycles.ANTI, cycles.EVERY))(patch)
     ranks = cycles._ranks
     patch.setattr(cycles, "_ranks", lambda count, *given: (cycles._no_ranks(count), ranks(count, *given)[1]))
 
@@ -149,13 +149,15 @@ TWINS: Mapping[str, Callable[[Patch], None]] = {
     "every version changes what matches": every_version_changes,
     "G-SI from the begin": start_is_begin,
     "G-SI of G-single alone": commits_in_any_order,
-    "G0 of all dependencies": shape("G0", cycles.Shape(cycles.DIRECT, cycles.DIRECT)),
-    "G1c of writes alone": shape("G1c", cycles.Shape(frozenset({Dependency.WW}), frozenset({Dependency.WW}))),
-    "G-single of items alone": shape("G-single", cycles.Shape(ITEM, cycles.DIRECT)),
-    "G-single without predicate reads": shape("G-single", cycles.Shape(cycles.ANTI, WRITE_READ)),
+    "G0 of all dependencies": shape("G0", cycles.CycleShape(cycles.DIRECT, cycles.DIRECT)),
+    "G1c of writes alone": shape(
+        "G1c", cycles.CycleShape(frozenset({Dependency.WW}), frozenset({Dependency.WW}))
+    ),
+    "G-single of items alone": shape("G-single", cycles.CycleShape(ITEM, cycles.DIRECT)),
+    "G-single without predicate reads": shape("G-single", cycles.CycleShape(cycles.ANTI, WRITE_READ)),
     "G-single of several anti-dependencies": any_way_back,
-    "G2-item of predicates too": shape("G2-item", cycles.Shape(cycles.ANTI, cycles.EVERY)),
-    "G2 of items alone": shape("G2", cycles.Shape(ITEM, cycles.EVERY)),
+    "G2-item of predicates too": shape("G2-item", cycles.CycleShape(cycles.ANTI, cycles.EVERY)),
+    "G2 of items alone": shape("G2", cycles.CycleShape(ITEM, cycles.EVERY)),
     "PL-2 with G1c": level("PL-2", "G0", "G1a", "G1b"),
     "PL-2+ with G-single": level("PL-2+", "G0", "G1a", "G1b", "G1c"),
     "PL-2.99 with G2-item": level("PL-2.99", "G0", "G1a", "G1b", "G1c"),

@@ -213,15 +213,15 @@ def test_each_kind_of_reason_is_given(name: str, phenomenon: str, reason: str) -
 def test_a_search_that_meets_its_limits_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     """What no limit can hide is still found: G2 needs no search, but G-single does."""
 
-    def nothing(ways: object, **_: object) -> searching.Shortest:
-        return searching.Shortest(None, complete=False)
+    def nothing(ways: object, **_: object) -> searching.ShortestSearch:
+        return searching.ShortestSearch(None, complete=False)
 
-    def undecided(ways: searching.Ways, **_: object) -> searching.Decided:
+    def undecided(ways: searching.PathSearches, **_: object) -> searching.Reachability:
         every = ways.starts >= 0
-        return searching.Decided(~every, every)
+        return searching.Reachability(~every, every)
 
-    monkeypatch.setattr(cycles, "shortest", nothing)
-    monkeypatch.setattr(cycles, "decide", undecided)
+    monkeypatch.setattr(cycles, "find_shortest", nothing)
+    monkeypatch.setattr(cycles, "decide_reachability", undecided)
     result = isolation.check(KNOWN["figure-2"].history)
     assert result.unknown == ("G-single",)
     assert "G2" in result.phenomena

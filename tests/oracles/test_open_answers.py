@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oracles.answers.open_answers import difference
+from oracles.answers.open_answers import answer_difference
 from strategies.queries.queries import Openness, Query
 
 NAN = math.nan
@@ -47,7 +47,7 @@ def test_any_order_within_ties_is_right(drawn: tuple, chance) -> None:
     rows, limit, offset = drawn
     other = sorted(chance.sample(rows, len(rows)), key=lambda row: row[0])
     found = [row[1:] for row in window(other, limit, offset)]
-    assert difference(query(Openness.TIES, limit, offset), found, rows) is None
+    assert answer_difference(query(Openness.TIES, limit, offset), found, rows) is None
 
 
 @given(ordered(), st.data())
@@ -59,7 +59,7 @@ def test_a_row_that_no_tie_permits_is_wrong(drawn: tuple, data: st.DataObject) -
         return
     place = data.draw(st.integers(0, len(found) - 1))
     found[place] = (99,)
-    assert "should have the keys" in str(difference(query(Openness.TIES, limit, offset), found, rows))
+    assert "should have the keys" in str(answer_difference(query(Openness.TIES, limit, offset), found, rows))
 
 
 @given(st.lists(st.integers(0, 3), max_size=8), st.none() | st.integers(0, 9), st.integers(0, 9), st.data())
@@ -70,10 +70,10 @@ def test_any_rows_of_the_right_number_are_a_sub_bag(
     rows = [(number,) for number in numbers]
     asked = query(Openness.SUB_BAG, limit, offset)
     found = data.draw(st.permutations(rows))[: asked.size(len(rows))]
-    assert difference(asked, found, rows) is None
-    assert difference(asked, [*found, (0,)], rows) is not None
+    assert answer_difference(asked, found, rows) is None
+    assert answer_difference(asked, [*found, (0,)], rows) is not None
     if found:
-        assert difference(asked, found[1:], rows) is not None
+        assert answer_difference(asked, found[1:], rows) is not None
 
 
 RIGHT = [
@@ -114,15 +114,15 @@ WRONG = [
 
 @pytest.mark.parametrize(("asked", "everything", "found"), RIGHT)
 def test_a_permitted_answer_is_right(asked: Query, everything: list, found: list) -> None:
-    assert difference(asked, found, everything) is None
+    assert answer_difference(asked, found, everything) is None
 
 
 @pytest.mark.parametrize(("asked", "everything", "found", "said"), [case[1:] for case in WRONG])
 def test_a_wrong_answer_is_named(asked: Query, everything: list, found: list, said: str) -> None:
-    assert said in str(difference(asked, found, everything))
+    assert said in str(answer_difference(asked, found, everything))
 
 
 def test_rows_that_are_not_in_order_are_refused() -> None:
     """The oracle's own answer is not to be trusted blindly."""
     with pytest.raises(ValueError, match="do not stand together"):
-        difference(query(Openness.TIES), [(1,), (2,), (3,)], [(1, 1), (2, 2), (1, 3)])
+        answer_difference(query(Openness.TIES), [(1,), (2,), (3,)], [(1, 1), (2, 2), (1, 3)])

@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from oracles.meaning.brute_force import evaluate
 from oracles.meaning.numbers import NoSecondOpinion
 from oracles.optimum import rows_within
-from oracles.optimum.domains import Known, by_order_alone, ordinal, representatives, value_at, whole
+from oracles.optimum.domains import (
+    CellFacts,
+    all_cells,
+    compares_by_order_alone,
+    ordinal,
+    representatives,
+    value_at,
+)
 from oracles.optimum.optimum import Answer, Judge, Optimum
 from oracles.optimum.rows_within import combinations
 from pruning.expressions.traversal import columns
@@ -55,10 +62,10 @@ S, T, D = Column("s", STRING), Column("t", STRING), Column("d", DOUBLE)
 POSSIBLE, IMPOSSIBLE = Answer.POSSIBLE, Answer.IMPOSSIBLE
 
 
-def between(lower: Value | None, upper: Value | None, type_: Type = INTEGER, **flags: bool) -> Known:
+def between(lower: Value | None, upper: Value | None, type_: Type = INTEGER, **flags: bool) -> CellFacts:
     """A column with these bounds that holds values only, unless the flags say otherwise."""
     plain = {"may_null": False, "may_nan": False, "may_value": True}
-    return Known(type=type_, lower=lower, upper=upper, **(plain | flags))
+    return CellFacts(type=type_, lower=lower, upper=upper, **(plain | flags))
 
 
 def less(left: Expression, right: Expression) -> Expression:
@@ -76,14 +83,14 @@ def total(left: Expression, right: Expression, mode: Mode = Mode.TRY) -> Express
     return Arithmetic(Operator.ADD, left, right, INTEGER, mode)
 
 
-def known_in(table: Table) -> dict[str, Known]:
+def known_in(table: Table) -> dict[str, CellFacts]:
     """What exact metadata of all of a table's rows together tells."""
     return {column.name: _known(column.type, table.values(column.name)) for column in table.columns}
 
 
-def _known(type_: Type, cells: tuple[Value | None, ...]) -> Known:
+def _known(type_: Type, cells: tuple[Value | None, ...]) -> CellFacts:
     plain = sorted((cell for cell in cells if cell is not None and not is_nan(cell)), key=sort_key)
-    return Known(
+    return CellFacts(
         type=type_,
         lower=plain[0] if plain else None,
         upper=plain[-1] if plain else None,
@@ -115,7 +122,7 @@ def test_the_solver_agrees_with_enumeration(case: tuple[Expression, Table]) -> N
     known = known_in(table)
     judge = Judge(predicate)
     try:
-        counted = judge.enumerated(known)
+        counted = judge.by_enumeration(known)
     except NoSecondOpinion:
         return
     if counted is not None:
@@ -149,9 +156,9 @@ def test_representatives_stand_for_every_value(data: st.DataObject) -> None:
     }
     table = Table((A, B), (tuple((low, low) for low in lows),))
     predicate = data.draw(predicates(table, max_leaves=8, modes=(Mode.TRY,)))
-    assume(by_order_alone(predicate))
+    assume(compares_by_order_alone(predicate))
     names = list(columns(predicate))
-    every = {name: whole(known[name], size_max=100) or [] for name in names}
+    every = {name: all_cells(known[name], size_max=100) or [] for name in names}
     standing = representatives(predicate, {name: known[name] for name in names})
     assert _truths(predicate, standing) == _truths(predicate, every)
 
@@ -213,7 +220,7 @@ WORKED = [
 
 
 @pytest.mark.parametrize(("predicate", "known", "truths"), WORKED, ids=str)
-def test_worked_cases(predicate: Expression, known: dict[str, Known], truths: str) -> None:
+def test_worked_cases(predicate: Expression, known: dict[str, CellFacts], truths: str) -> None:
     found = Judge(predicate).optimum(known)
     expected = [POSSIBLE if letter in truths else IMPOSSIBLE for letter in "TFN"]
     assert [found.true, found.false, found.null] == expected
@@ -221,7 +228,7 @@ def test_worked_cases(predicate: Expression, known: dict[str, Known], truths: st
 
 @pytest.mark.parametrize(("predicate", "known", "truths"), WORKED, ids=str)
 def test_the_solver_alone_gives_the_worked_cases(
-    predicate: Expression, known: dict[str, Known], truths: str
+    predicate: Expression, known: dict[str, CellFacts], truths: str
 ) -> None:
     found = Judge(predicate).searched(known)
     expected = [POSSIBLE if letter in truths else IMPOSSIBLE for letter in "TFN"]
@@ -258,7 +265,7 @@ def test_counts_tell_what_a_cell_may_be(
     type_: Type, null_count: int | None, nan_count: int | None, flags: str
 ) -> None:
     """N is NULL, A is NaN, V a value; of five rows."""
-    known = Known.of_counts(
+    known = CellFacts.of_counts(
         type_, lower=None, upper=None, null_count=null_count, nan_count=nan_count, row_count=5
     )
     assert [known.may_null, known.may_nan, known.may_value] == [letter in flags for letter in "NAV"]
@@ -325,4 +332,4 @@ def test_places_are_in_the_order_of_values(data: st.DataObject) -> None:
 )
 def test_casts_that_keep_numbers(source: Type, target: Type, kept: bool) -> None:
     cast = Cast(Column("x", source), target)
-    assert by_order_alone(IsNull(cast)) is kept
+    assert compares_by_order_alone(IsNull(cast)) is kept

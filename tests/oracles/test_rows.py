@@ -5,7 +5,7 @@ import math
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from oracles.answers.rows import bag, difference, fingerprint
+from oracles.answers.rows import bag, bag_difference, fingerprint
 
 SCHEMA = "a int, b int, x double"
 ROWS = [(1, 2, 0.5), (1, 2, 0.5), (None, 3, math.nan)]
@@ -27,14 +27,14 @@ def test_a_bag_keeps_numbers_of_different_types_and_copies_apart() -> None:
 
 @pytest.mark.parametrize("exact", [False, True])
 def test_the_order_of_rows_makes_no_difference(spark: SparkSession, exact: bool) -> None:
-    assert difference(_frame(spark, ROWS), _frame(spark, ROWS[::-1]), exact=exact) is None
+    assert bag_difference(_frame(spark, ROWS), _frame(spark, ROWS[::-1]), exact=exact) is None
 
 
 @pytest.mark.parametrize("exact", [False, True])
 def test_nan_and_minus_zero_make_no_difference(spark: SparkSession, exact: bool) -> None:
     one = _frame(spark, [(1, 2, math.nan), (1, 2, -0.0)])
     other = _frame(spark, [(1, 2, -math.nan), (1, 2, 0.0)])
-    assert difference(one, other, exact=exact) is None
+    assert bag_difference(one, other, exact=exact) is None
 
 
 @pytest.mark.parametrize("exact", [False, True])
@@ -46,13 +46,13 @@ def test_nan_and_minus_zero_make_no_difference(spark: SparkSession, exact: bool)
 def test_rows_lost_or_repeated_always_make_a_difference(
     spark: SparkSession, others: list[tuple[object, ...]], exact: bool
 ) -> None:
-    found = difference(_frame(spark, others), _frame(spark, ROWS), exact=exact)
+    found = bag_difference(_frame(spark, others), _frame(spark, ROWS), exact=exact)
     assert found is not None
     assert found.missing or found.extra
 
 
 def test_a_difference_names_the_rows(spark: SparkSession) -> None:
-    found = difference(_frame(spark, [(1, 2, 0.5)]), _frame(spark, [(4, 5, 0.5)]))
+    found = bag_difference(_frame(spark, [(1, 2, 0.5)]), _frame(spark, [(4, 5, 0.5)]))
     assert str(found) == "missing: (4, 5, 0.5); extra: (1, 2, 0.5)"
 
 
@@ -63,13 +63,13 @@ def test_a_null_that_changes_its_column_makes_a_difference(spark: SparkSession) 
 
 def test_columns_of_the_same_name_are_compared(spark: SparkSession) -> None:
     twice = spark.sql("SELECT 1 AS a, 2 AS a")
-    assert difference(twice, twice) is None
-    assert difference(twice, spark.sql("SELECT 2 AS a, 1 AS a")) is not None
+    assert bag_difference(twice, twice) is None
+    assert bag_difference(twice, spark.sql("SELECT 2 AS a, 1 AS a")) is not None
 
 
 def test_answers_of_other_types_are_refused(spark: SparkSession) -> None:
     with pytest.raises(ValueError, match="cannot be compared"):
-        difference(spark.sql("SELECT 1"), spark.sql("SELECT 1L"))
+        bag_difference(spark.sql("SELECT 1"), spark.sql("SELECT 1L"))
 
 
 def test_maps_are_refused(spark: SparkSession) -> None:

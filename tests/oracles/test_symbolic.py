@@ -11,8 +11,8 @@ import pytest
 import z3
 from test_numbers_conform import INEXACT, Refusal, grid, ours, subjects
 
-from oracles.meaning.numbers import NoSecondOpinion, nearest_float32, rounded_text
-from oracles.symbolic.evaluation import Ideals, Meaning, Outcome
+from oracles.meaning.numbers import NoSecondOpinion, nearest_float32, round_text
+from oracles.symbolic.evaluation import Ideals, Meaning, SymbolicValue
 from pruning.expressions.sql import to_sql
 from pruning.expressions.traversal import columns
 from pruning.expressions.trees import Call, Expression, Mode
@@ -21,14 +21,14 @@ from pruning.expressions.types import FLOAT, Type, Value
 ROWS_PER_SUBJECT = 12
 
 
-def constant(value: Value | None, type_: Type) -> Outcome:
+def constant(value: Value | None, type_: Type) -> SymbolicValue:
     """A column of one known value."""
     nan = isinstance(value, float) and math.isnan(value)
     infinite = isinstance(value, float) and math.isinf(value)
     number = Fraction(0) if value is None or nan or infinite else Fraction(value)
     term = z3.RealVal(str(number)) if type_.floating else z3.IntVal(int(number * 10**type_.scale))
     sign = z3.IntVal(int(math.copysign(1, value)) if infinite else 0)
-    return Outcome(
+    return SymbolicValue(
         raises=z3.BoolVal(False), null=z3.BoolVal(value is None), nan=z3.BoolVal(nan), value=term, sign=sign
     )
 
@@ -62,7 +62,7 @@ def exactly(narrow: bool) -> Ideals:
             size = math.floor(abs(exact) + Fraction(1, 2))
             return -size if exact < 0 else size
 
-        return z3.RealVal(rounded_text(float(number), nearest))
+        return z3.RealVal(round_text(float(number), nearest))
 
     return Ideals(lambda text: z3.IntVal(0), rounded, apply)
 
@@ -77,16 +77,19 @@ def holds(term: Any) -> bool:
     return z3.is_true(z3.simplify(term))
 
 
-def settled(outcome: Outcome, choice: bool) -> Outcome:
+def settled(outcome: SymbolicValue, choice: bool) -> SymbolicValue:
     """The outcome where Spark does one thing, or the other, of what its releases differ in."""
     pair = (z3.Bool("either 1"), z3.BoolVal(choice))
-    parts = (getattr(outcome, each.name) for each in fields(Outcome))
-    return Outcome(
-        **{each.name: z3.substitute(part, pair) for each, part in zip(fields(Outcome), parts, strict=True)}
+    parts = (getattr(outcome, each.name) for each in fields(SymbolicValue))
+    return SymbolicValue(
+        **{
+            each.name: z3.substitute(part, pair)
+            for each, part in zip(fields(SymbolicValue), parts, strict=True)
+        }
     )
 
 
-def agrees(outcome: Outcome, mine: Value | Refusal | None, type_: Type) -> bool:
+def agrees(outcome: SymbolicValue, mine: Value | Refusal | None, type_: Type) -> bool:
     if isinstance(mine, Refusal):
         return True
     if holds(outcome.raises):

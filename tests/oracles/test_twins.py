@@ -11,7 +11,7 @@ import pytest
 from known_files import ENGINES, GROUP_ROWS, GROUPS, ROW, Rids, facts, not_skipped, ranges, table, written
 
 from oracles.files import counterfactual_files, footers
-from oracles.files.canaries import canary
+from oracles.files.canaries import write_canary
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 FOREIGN = sorted(CORPUS.glob("*.par*"))
@@ -27,7 +27,7 @@ def original(tmp_path: Path) -> Path:
 def test_a_trap_fails_the_queries_that_read_it_and_no_other(
     original: Path, tmp_path: Path, trap: int, rids: Rids
 ) -> None:
-    twin = counterfactual_files.trapped(original, trap, tmp_path / "trapped.parquet")
+    twin = counterfactual_files.write_trapped(original, trap, tmp_path / "trapped.parquet")
     assert counterfactual_files.row_group_rows(twin) == (GROUP_ROWS,) * GROUPS
     for lower, upper in ranges():
         answer = rids(original, lower, upper)
@@ -39,7 +39,7 @@ def test_a_trap_fails_the_queries_that_read_it_and_no_other(
 
 
 def test_a_trap_spoils_one_row_group_alone(original: Path, tmp_path: Path) -> None:
-    file = pq.ParquetFile(counterfactual_files.trapped(original, 2, tmp_path / "trapped.parquet"))
+    file = pq.ParquetFile(counterfactual_files.write_trapped(original, 2, tmp_path / "trapped.parquet"))
     for group in (0, 1, 3, 4):
         assert file.read_row_group(group).equals(table().slice(group * GROUP_ROWS, GROUP_ROWS))
     for name in table().column_names:
@@ -49,14 +49,14 @@ def test_a_trap_spoils_one_row_group_alone(original: Path, tmp_path: Path) -> No
 
 def test_a_stripped_twin_has_the_rows_and_nothing_to_prune_by(original: Path, tmp_path: Path) -> None:
     before = original.read_bytes()
-    twin = counterfactual_files.stripped(original, tmp_path / "stripped.parquet")
+    twin = counterfactual_files.write_stripped(original, tmp_path / "stripped.parquet")
     assert pq.read_table(twin).equals(table())
     assert original.read_bytes() == before
     for chunk, other in zip(facts(twin), facts(original), strict=True):
         assert other["is_stats_set"]
         assert not chunk["is_stats_set"]
     assert not any(pq.read_metadata(twin).row_group(at).sorting_columns for at in range(GROUPS))
-    for chunks in footers.chunks_of(footers.read(twin)[1]):
+    for chunks in footers.chunks_of(footers.read_footer(twin)[1]):
         for chunk in chunks:
             assert not {12, 14, 15, 16, 17} & footers.meta_of(chunk).keys()
             assert not {4, 5, 6, 7} & chunk.keys()
@@ -69,7 +69,7 @@ def test_a_stripped_twin_has_the_rows_and_nothing_to_prune_by(original: Path, tm
 @pytest.mark.skipif(not FOREIGN, reason="the corpus of foreign files is not beside the repository")
 @pytest.mark.parametrize("path", FOREIGN, ids=lambda path: path.name)
 def test_a_foreign_file_has_a_stripped_twin_of_the_same_rows(path: Path, tmp_path: Path) -> None:
-    twin = counterfactual_files.stripped(path, tmp_path / "stripped.parquet")
+    twin = counterfactual_files.write_stripped(path, tmp_path / "stripped.parquet")
     assert not any(chunk["is_stats_set"] for chunk in facts(twin))
     try:
         rows = pq.read_table(path)
@@ -99,19 +99,21 @@ def test_statistics_of_other_rows_are_not_grafted(
 ) -> None:
     other = _other(onto, tmp_path / "other.parquet", **options)
     with pytest.raises(ValueError, match=sentence):
-        counterfactual_files.grafted(other, original, tmp_path / "twin.parquet")
+        counterfactual_files.write_grafted(other, original, tmp_path / "twin.parquet")
     assert not (tmp_path / "twin.parquet").exists()
 
 
 def test_a_graft_replaces_what_the_file_said_itself(tmp_path: Path) -> None:
     without = _other(table(), tmp_path / "without.parquet", write_statistics=False)
     other = _other(table(), tmp_path / "other.parquet", write_page_index=True)
-    assert counterfactual_files.grafted(other, without, tmp_path / "bare.parquet")
+    assert counterfactual_files.write_grafted(other, without, tmp_path / "bare.parquet")
     assert not any(chunk["is_stats_set"] for chunk in facts(tmp_path / "bare.parquet"))
-    chunks = chain.from_iterable(footers.chunks_of(footers.read(tmp_path / "bare.parquet")[1]))
+    chunks = chain.from_iterable(footers.chunks_of(footers.read_footer(tmp_path / "bare.parquet")[1]))
     assert not any(footers.InChunk.COLUMN_INDEX in chunk for chunk in chunks)
-    counterfactual_files.grafted(
-        without, counterfactual_files.stripped(other, tmp_path / "bare.parquet"), tmp_path / "twin.parquet"
+    counterfactual_files.write_grafted(
+        without,
+        counterfactual_files.write_stripped(other, tmp_path / "bare.parquet"),
+        tmp_path / "twin.parquet",
     )
     assert pq.read_table(tmp_path / "twin.parquet").equals(table())
 
@@ -119,10 +121,12 @@ def test_a_graft_replaces_what_the_file_said_itself(tmp_path: Path) -> None:
 def test_no_twin_takes_the_place_of_its_source(original: Path, tmp_path: Path) -> None:
     before = original.read_bytes()
     for make in (
-        lambda: counterfactual_files.stripped(original, original),
-        lambda: counterfactual_files.trapped(original, 0, tmp_path / ".." / tmp_path.name / original.name),
-        lambda: counterfactual_files.grafted(original, original, original),
-        lambda: canary(original, original, ROW, schema=table().schema),
+        lambda: counterfactual_files.write_stripped(original, original),
+        lambda: counterfactual_files.write_trapped(
+            original, 0, tmp_path / ".." / tmp_path.name / original.name
+        ),
+        lambda: counterfactual_files.write_grafted(original, original, original),
+        lambda: write_canary(original, original, ROW, schema=table().schema),
     ):
         with pytest.raises(ValueError, match="would take its place"):
             make()
@@ -139,34 +143,34 @@ def test_a_trap_that_could_not_spring_is_refused(original: Path, tmp_path: Path)
         (empty, 0, "that could be a trap"),
     ):
         with pytest.raises(ValueError, match=sentence):
-            counterfactual_files.trapped(path, row_group, tmp_path / "twin.parquet")
+            counterfactual_files.write_trapped(path, row_group, tmp_path / "twin.parquet")
 
 
 def test_a_trap_leaves_the_bytes_of_other_columns_alone(original: Path, tmp_path: Path) -> None:
-    body, footer = footers.read(original)
+    body, footer = footers.read_footer(original)
     chunks = footers.chunks_of(footer)
     first, other = (footers.meta_of(group[0]) for group in chunks[:2])
     other[footers.InMeta.DATA_PAGE] = first[footers.InMeta.DATA_PAGE]
     other.pop(footers.InMeta.DICTIONARY_PAGE)
     path = tmp_path / "shared.parquet"
-    path.write_bytes(footers.whole(body, footer))
+    path.write_bytes(footers.join_file(body, footer))
     with pytest.raises(ValueError, match="bytes overlap"):
-        counterfactual_files.trapped(path, 0, tmp_path / "twin.parquet")
+        counterfactual_files.write_trapped(path, 0, tmp_path / "twin.parquet")
 
 
 def test_what_tells_how_statistics_are_read_comes_with_them(original: Path, tmp_path: Path) -> None:
-    body, footer = footers.read(original)
+    body, footer = footers.read_footer(original)
     footer[footers.InFile.CREATED_BY] = (footers.BINARY, b"another writer")
     del footer[footers.InFile.COLUMN_ORDERS]
-    for group in footers.structs(footer, footers.InFile.ROW_GROUPS):
+    for group in footers.struct_list(footer, footers.InFile.ROW_GROUPS):
         del group[footers.InGroup.SORTING]
     other = tmp_path / "other.parquet"
-    other.write_bytes(footers.whole(body, footer))
-    twin = counterfactual_files.grafted(original, other, tmp_path / "twin.parquet")
+    other.write_bytes(footers.join_file(body, footer))
+    twin = counterfactual_files.write_grafted(original, other, tmp_path / "twin.parquet")
     metadata = pq.read_metadata(twin)
     assert metadata.created_by == "another writer"
     assert metadata.row_group(0).sorting_columns == ()
-    assert footers.InFile.COLUMN_ORDERS not in footers.read(twin)[1]
+    assert footers.InFile.COLUMN_ORDERS not in footers.read_footer(twin)[1]
     assert pq.read_table(twin).equals(table())
 
 
@@ -174,7 +178,7 @@ def test_what_tells_how_statistics_are_read_comes_with_them(original: Path, tmp_
 def test_a_forgetful_twin_lacks_what_it_is_told_and_nothing_else(tmp_path, kinds):
     source, twin = tmp_path / "source.parquet", tmp_path / "twin.parquet"
     pq.write_table(pa.table({"a": [1, None, 3], "b": ["x", "y", None]}), source)
-    counterfactual_files.forgetful(source, twin, kinds)
+    counterfactual_files.write_forgetful(source, twin, kinds)
     assert pq.read_table(twin).equals(pq.read_table(source))
     for column in range(2):
         statistics = pq.ParquetFile(twin).metadata.row_group(0).column(column).statistics
@@ -185,7 +189,7 @@ def test_a_forgetful_twin_lacks_what_it_is_told_and_nothing_else(tmp_path, kinds
 def test_only_the_row_groups_that_are_named_become_forgetful(tmp_path):
     source, twin = tmp_path / "source.parquet", tmp_path / "twin.parquet"
     pq.write_table(pa.table({"a": [1, 2, 3]}), source, row_group_size=1)
-    counterfactual_files.forgetful(source, twin, ["bounds"], row_groups=[1])
+    counterfactual_files.write_forgetful(source, twin, ["bounds"], row_groups=[1])
     groups = [pq.read_metadata(twin).row_group(ordinal) for ordinal in range(3)]
     assert [group.column(0).statistics.has_min_max for group in groups] == [True, False, True]
 
@@ -193,7 +197,7 @@ def test_only_the_row_groups_that_are_named_become_forgetful(tmp_path):
 def test_without_column_indexes_pages_keep_their_places_and_chunks_their_bounds(tmp_path):
     source, twin = tmp_path / "source.parquet", tmp_path / "twin.parquet"
     pq.write_table(pa.table({"a": [1, 2, 3]}), source, write_page_index=True)
-    counterfactual_files.forgetful(source, twin, ["column_index"])
+    counterfactual_files.write_forgetful(source, twin, ["column_index"])
     column = pq.read_metadata(twin).row_group(0).column(0)
     assert (column.has_column_index, column.has_offset_index) == (False, True)
     assert column.statistics.has_min_max
@@ -202,4 +206,6 @@ def test_without_column_indexes_pages_keep_their_places_and_chunks_their_bounds(
 def test_an_unknown_kind_of_statistics_is_refused(tmp_path):
     pq.write_table(pa.table({"a": [1]}), tmp_path / "source.parquet")
     with pytest.raises(ValueError, match="no statistics are called bloom; there are bounds, null_count"):
-        counterfactual_files.forgetful(tmp_path / "source.parquet", tmp_path / "twin.parquet", ["bloom"])
+        counterfactual_files.write_forgetful(
+            tmp_path / "source.parquet", tmp_path / "twin.parquet", ["bloom"]
+        )

@@ -13,7 +13,14 @@ from pyspark.sql import SparkSession
 
 from oracles.answers.frames import ROW_ORDINAL, rows_frame, session
 from oracles.answers.rows import bag
-from oracles.answers.unpruned import Counts, Raises, answer, matches_per_block, needs_ansi, truths_per_row
+from oracles.answers.unpruned import (
+    Counts,
+    Raises,
+    matches_per_block,
+    matching_rows,
+    needs_ansi,
+    truths_per_row,
+)
 from pruning.expressions.trees import (
     And,
     Arithmetic,
@@ -135,7 +142,9 @@ def test_matches_are_counted_per_block_and_predicate(spark: SparkSession) -> Non
 
 
 def test_the_answer_is_the_rows_that_are_true_as_often_as_they_occur(spark: SparkSession) -> None:
-    assert answer(spark, TABLE, Compare(Comparison.EQUAL, X, Literal(1, INTEGER))) == bag([(1,), (1,), (1,)])
+    assert matching_rows(spark, TABLE, Compare(Comparison.EQUAL, X, Literal(1, INTEGER))) == bag(
+        [(1,), (1,), (1,)]
+    )
 
 
 def _plus(left: Expression, right: int, mode: Mode) -> Expression:
@@ -151,7 +160,7 @@ def test_a_raising_predicate_never_spoils_the_others_of_its_batch(spark: SparkSe
 
 
 def test_the_answer_of_a_raising_predicate_is_that_it_raises(spark: SparkSession) -> None:
-    found = answer(spark, TABLE, IsNull(_plus(X, 2**31 - 1, Mode.ANSI)))
+    found = matching_rows(spark, TABLE, IsNull(_plus(X, 2**31 - 1, Mode.ANSI)))
     assert isinstance(found, Raises)
     assert "OVERFLOW" in found.error.upper()
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from oracles.meaning.brute_force import evaluate
 from oracles.meaning.numbers import NoSecondOpinion, Overflow
 from oracles.meaning.texts import is_like, is_rlike
-from oracles.optimum.domains import Known
+from oracles.optimum.domains import CellFacts
 from oracles.optimum.optimum import Answer
-from oracles.optimum.samples import of_like, of_regular_expression
+from oracles.optimum.samples import like_samples, regex_samples
 from oracles.optimum.witnesses import WitnessJudge, without_prefix_patterns
 from pruning.expressions.trees import (
     And,
@@ -40,9 +40,9 @@ ZONE = "America/New_York"
 POSSIBLE, IMPOSSIBLE, NO_WITNESS = Answer.POSSIBLE, Answer.IMPOSSIBLE, Answer.NO_WITNESS
 
 
-def between(lower: Value, upper: Value, type_: Type) -> Known:
+def between(lower: Value, upper: Value, type_: Type) -> CellFacts:
     """A column of values within bounds, never NULL."""
-    return Known(type=type_, lower=lower, upper=upper, may_null=False, may_nan=False, may_value=True)
+    return CellFacts(type=type_, lower=lower, upper=upper, may_null=False, may_nan=False, may_value=True)
 
 
 def equal(left: Expression, value: Value, type_: Type) -> Expression:
@@ -192,10 +192,10 @@ def test_no_witness_counts_as_provable() -> None:
 
 @pytest.mark.parametrize("pattern", ["a|b", "^a.*c$", "(ab)+c?", "x{2,3}", "[a-c]\\d", "^$", "a\\.b"])
 def test_samples_match_their_pattern(pattern: str) -> None:
-    samples = of_regular_expression(pattern)
+    samples = regex_samples(pattern)
     assert samples
     assert all(is_rlike(text.encode(), pattern.encode()) for text in samples)
-    assert all(is_like(text.encode(), b"_a%!%", "!") for text in of_like("_a%!%", "!", ("", "x", "yz")))
+    assert all(is_like(text.encode(), b"_a%!%", "!") for text in like_samples("_a%!%", "!", ("", "x", "yz")))
 
 
 def test_rows_that_raise_are_no_witnesses() -> None:

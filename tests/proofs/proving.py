@@ -9,7 +9,7 @@ import z3
 from subjects_of_time import times
 from tested_axioms import TestedAxioms
 
-from oracles.symbolic.evaluation import Ideals, Meaning, Outcome
+from oracles.symbolic.evaluation import Ideals, Meaning, SymbolicValue
 from pruning.expressions.traversal import columns, walk
 from pruning.expressions.trees import (
     Arithmetic,
@@ -107,7 +107,7 @@ class Proof:
         outcome = _outcome(meaning, self.expression)
         self._meet_products(meaning)
         answers = z3.Not(outcome.raises)
-        judged: list[tuple[str, Any, Range | tuple[Flag, Any], Outcome]] = []
+        judged: list[tuple[str, Any, Range | tuple[Flag, Any], SymbolicValue]] = []
         if type_of(self.expression) == BOOLEAN:
             for truth in Truths.ANY.members():
                 flag = analysis.may(self.expression, everywhere, truth)
@@ -128,10 +128,10 @@ class Proof:
         return claims, premises + meaning.assumptions + self.solver.theory.axioms()
 
     def _orders(
-        self, analysis: Analysis, outcome: Outcome, answers: Any
-    ) -> list[tuple[str, Any, Range | tuple[Flag, Any], Outcome]]:
+        self, analysis: Analysis, outcome: SymbolicValue, answers: Any
+    ) -> list[tuple[str, Any, Range | tuple[Flag, Any], SymbolicValue]]:
         """Whether the order may lie in each set of signs, and in NULL."""
-        judged: list[tuple[str, Any, Range | tuple[Flag, Any], Outcome]] = []
+        judged: list[tuple[str, Any, Range | tuple[Flag, Any], SymbolicValue]] = []
         subsets = (itertools.combinations((-1, 0, 1), size) for size in range(4))
         for signs in itertools.chain.from_iterable(subsets):
             values = ValueSet(cuts.of_values(signs, BYTE), null=not signs)
@@ -153,9 +153,9 @@ class Proof:
                 self.solver.compute(OPERATIONS[node.operator], types, node.type, left, right)
 
     def _narrowings(
-        self, analysis: Analysis, meaning: Meaning, outcome: Outcome, answers: Any
-    ) -> list[tuple[str, Any, Range | tuple[Flag, Any], Outcome]]:
-        judged: list[tuple[str, Any, Range | tuple[Flag, Any], Outcome]] = []
+        self, analysis: Analysis, meaning: Meaning, outcome: SymbolicValue, answers: Any
+    ) -> list[tuple[str, Any, Range | tuple[Flag, Any], SymbolicValue]]:
+        judged: list[tuple[str, Any, Range | tuple[Flag, Any], SymbolicValue]] = []
         for truths in ASSUMED:
             narrowed = analysis.assume(self.expression, Environment(), truths)
             when = z3.And(answers, z3.Or(*(_takes(outcome, truth) for truth in truths.members())))
@@ -164,7 +164,7 @@ class Proof:
         return judged
 
     def _judge(
-        self, analysis: Analysis, judged: list[tuple[str, Any, Range | tuple[Flag, Any], Outcome]]
+        self, analysis: Analysis, judged: list[tuple[str, Any, Range | tuple[Flag, Any], SymbolicValue]]
     ) -> list[Claim]:
         outputs: list[Flag | Bound] = []
         for _, _, known, _ in judged:
@@ -186,13 +186,15 @@ class Proof:
         number = self.solver.theory.rounding.of(exact)
         return number.sign, number.value
 
-    def _row(self, name: str, type_: Type) -> Outcome:
+    def _row(self, name: str, type_: Type) -> SymbolicValue:
         number = self.solver.theory.variable(f"{name} row", type_)
         nan = z3.Bool(f"{name} row is NaN") if type_.floating else z3.BoolVal(False)
         null = z3.Bool(f"{name} row is NULL")
-        return Outcome(raises=z3.BoolVal(False), null=null, nan=nan, value=number.value, sign=number.sign)
+        return SymbolicValue(
+            raises=z3.BoolVal(False), null=null, nan=nan, value=number.value, sign=number.sign
+        )
 
-    def _element(self, node: Element) -> Outcome:
+    def _element(self, node: Element) -> SymbolicValue:
         """Some element of some row, of which the block's metadata is true as it is of a column's rows."""
         name = f"{node.name} {len(self._elements)}"
         self._elements.append((node, name))
@@ -222,7 +224,7 @@ class Proof:
         return [*in_type, z3.Not(z3.And(row.null, row.nan)), _encloses(*cells, *flags, row)]
 
 
-def _outcome(meaning: Meaning, subject: Expression) -> Outcome:
+def _outcome(meaning: Meaning, subject: Expression) -> SymbolicValue:
     """The meaning of an expression, or of the order of two, by the comparisons that it stands for."""
     if not isinstance(subject, Order):
         return meaning.of(subject)
@@ -238,12 +240,12 @@ def _parts(known: Range) -> list[Flag | Bound]:
     return [known.lower, known.upper, known.may_null, known.may_nan, known.may_value]
 
 
-def _takes(outcome: Outcome, truth: Truths) -> Any:
+def _takes(outcome: SymbolicValue, truth: Truths) -> Any:
     return {Truths.TRUE: outcome.true, Truths.FALSE: outcome.false, Truths.NULL: outcome.null}[truth]
 
 
 def _encloses(
-    lower: Bounded, upper: Bounded, may_null: Any, may_nan: Any, may_value: Any, outcome: Outcome
+    lower: Bounded, upper: Bounded, may_null: Any, may_nan: Any, may_value: Any, outcome: SymbolicValue
 ) -> Any:
     number = Number(outcome.value, outcome.sign)
     inside = z3.And(

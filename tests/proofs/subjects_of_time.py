@@ -10,7 +10,7 @@ from typing import Any
 
 import z3
 
-from oracles.symbolic.evaluation import Meaning, Outcome
+from oracles.symbolic.evaluation import Meaning, SymbolicValue
 from pruning.expressions.trees import (
     And,
     Call,
@@ -121,21 +121,21 @@ _TEXTS: dict[str, Expression] = {
 SUBJECTS: dict[str, dict[str, Expression]] = {"time": _TIMES, "fields": _FIELDS, "date_fields": _TEXTS}
 
 
-def times(theory: Theory) -> Callable[[Meaning, Expression], Outcome | None]:
+def times(theory: Theory) -> Callable[[Meaning, Expression], SymbolicValue | None]:
     """What calls and casts of times mean, by steps of one theory; None of all else."""
 
-    def meaning(context: Meaning, node: Expression) -> Outcome | None:
+    def meaning(context: Meaning, node: Expression) -> SymbolicValue | None:
         known = _meaning_of(node)
         if known is None:
             return None
-        if node not in context.known:  # a row has one value of it, wherever it is asked for
-            context.known[node] = known(theory, context, node)
-        return context.known[node]
+        if node not in context.opaque_outcomes:  # a row has one value of it, wherever it is asked for
+            context.opaque_outcomes[node] = known(theory, context, node)
+        return context.opaque_outcomes[node]
 
     return meaning
 
 
-def _meaning_of(node: Expression) -> Callable[..., Outcome] | None:
+def _meaning_of(node: Expression) -> Callable[..., SymbolicValue] | None:
     if isinstance(node, Call):
         return _CALLS.get(node.function)
     if isinstance(node, Cast):
@@ -152,7 +152,9 @@ def _local(theory: Theory, value: Any) -> Any:
     return _step(theory, Action.LOCAL, value, zone=ZONE)
 
 
-def _result(context: Meaning, operand: Outcome, value: Any, type_: Type, *, wraps: bool = False) -> Outcome:
+def _result(
+    context: Meaning, operand: SymbolicValue, value: Any, type_: Type, *, wraps: bool = False
+) -> SymbolicValue:
     """The value where it fits in the type; elsewhere anything, or nothing but an error."""
     assert type_.integer_range is not None
     least, greatest = type_.integer_range
@@ -164,7 +166,7 @@ def _result(context: Meaning, operand: Outcome, value: Any, type_: Type, *, wrap
     return replace(operand, value=value, raises=z3.Or(operand.raises, z3.Not(fits)))
 
 
-def _date_trunc(theory: Theory, context: Meaning, node: Call) -> Outcome:
+def _date_trunc(theory: Theory, context: Meaning, node: Call) -> SymbolicValue:
     unit, operand = node.operands[0], context.of(node.operands[1])
     assert isinstance(unit, Literal)
     if unit.value == b"HOUR":
@@ -180,8 +182,8 @@ def _date_trunc(theory: Theory, context: Meaning, node: Call) -> Outcome:
     return _result(context, operand, value, TIMESTAMP, wraps=unit.value == b"SECOND")
 
 
-def _of_date(action: Action, *, wraps: bool, **parts: Any) -> Callable[..., Outcome]:
-    def call(theory: Theory, context: Meaning, node: Call) -> Outcome:
+def _of_date(action: Action, *, wraps: bool, **parts: Any) -> Callable[..., SymbolicValue]:
+    def call(theory: Theory, context: Meaning, node: Call) -> SymbolicValue:
         operand = context.of(node.operands[0])
         number = node.operands[1] if len(node.operands) > 1 else None
         more = {"number": number.value} if isinstance(number, Literal) and not parts else parts
@@ -191,8 +193,8 @@ def _of_date(action: Action, *, wraps: bool, **parts: Any) -> Callable[..., Outc
     return call
 
 
-def _sum(sign: int) -> Callable[..., Outcome]:
-    def call(_: Theory, context: Meaning, node: Call) -> Outcome:
+def _sum(sign: int) -> Callable[..., SymbolicValue]:
+    def call(_: Theory, context: Meaning, node: Call) -> SymbolicValue:
         left, right = (context.of(operand) for operand in node.operands)
         raises, null = z3.Or(left.raises, right.raises), z3.Or(left.null, right.null)
         both = replace(left, raises=raises, null=null)
@@ -201,7 +203,7 @@ def _sum(sign: int) -> Callable[..., Outcome]:
     return call
 
 
-def _field_of(theory: Theory, context: Meaning, node: Call) -> Outcome:
+def _field_of(theory: Theory, context: Meaning, node: Call) -> SymbolicValue:
     operand = context.of(node.operands[0])
     value = operand.value
     if type_of(node.operands[0]) == TIMESTAMP:
@@ -210,12 +212,12 @@ def _field_of(theory: Theory, context: Meaning, node: Call) -> Outcome:
     return _result(context, operand, field, node.type)
 
 
-def _seconds(_: Theory, context: Meaning, node: Call) -> Outcome:
+def _seconds(_: Theory, context: Meaning, node: Call) -> SymbolicValue:
     operand = context.of(node.operands[0])
     return replace(operand, value=operand.value / 1_000_000)
 
 
-def _cast(theory: Theory, context: Meaning, node: Cast) -> Outcome:
+def _cast(theory: Theory, context: Meaning, node: Cast) -> SymbolicValue:
     operand = context.of(node.operand)
     match type_of(node.operand).kind, node.type.kind:
         case Kind.TIMESTAMP, Kind.DATE:
@@ -232,7 +234,7 @@ def _cast(theory: Theory, context: Meaning, node: Cast) -> Outcome:
     return _result(context, operand, value, node.type)
 
 
-_CALLS: Mapping[Function, Callable[..., Outcome]] = {
+_CALLS: Mapping[Function, Callable[..., SymbolicValue]] = {
     Function.DATE_TRUNC: _date_trunc,
     Function.TRUNC: _of_date(Action.UNIT_START, wraps=True, unit="MM"),
     Function.YEAR: _of_date(Action.YEAR, wraps=False),

@@ -10,7 +10,7 @@ from typing import Any
 
 import z3
 
-from oracles.symbolic.evaluation import Meaning, Outcome
+from oracles.symbolic.evaluation import Meaning, SymbolicValue
 from pruning.expressions.traversal import walk
 from pruning.expressions.trees import Contains, EndsWith, Expression, Like, RLike, type_of
 from pruning.expressions.types import Type
@@ -71,7 +71,7 @@ class TestedAxioms:
             for truth in taken
         ]
 
-    def member(self, values: ValueSet, outcome: Outcome, type_: Type) -> Any:
+    def member(self, values: ValueSet, outcome: SymbolicValue, type_: Type) -> Any:
         """Whether the value on the row is in the set."""
         place = Bounded(z3.BoolVal(True), Number(outcome.value, outcome.sign))
         inside = self.solver.meets(place, place, values.cuts, type_)

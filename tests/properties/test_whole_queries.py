@@ -20,8 +20,8 @@ from pyspark.sql import SparkSession
 
 import pruning
 from oracles.answers.frames import session
-from oracles.answers.open_answers import difference
-from oracles.answers.whole_queries import everything, file_frames, judged, views
+from oracles.answers.open_answers import answer_difference
+from oracles.answers.whole_queries import file_frames, judge_answer, temporary_views, unlimited_rows
 from pruning.rules.sets.truths import Match
 from pruning.spark.drive import filter_technique, scans
 from pruning.spark.drive.report import Report
@@ -48,12 +48,12 @@ class Outcome:
 def outcome(spark: SparkSession, query: Query, change: Change | None = None, **files: Any) -> Outcome:
     """Write the query's tables, prune it and compare; `change` is made to all verdicts."""
     with TemporaryDirectory() as directory, session(spark):
-        expected = everything(spark, query)
-        with views(spark, file_frames(spark, query, Path(directory), **files)), changed(change):
+        expected = unlimited_rows(spark, query)
+        with temporary_views(spark, file_frames(spark, query, Path(directory), **files)), changed(change):
             frame = spark.sql(query.sql)
             pruned = pruning.prune(frame)
             report = pruning.explain(pruned)
-            judgement = judged(query, frame, pruned.collect(), expected)
+            judgement = judge_answer(query, frame, pruned.collect(), expected)
     if judgement.spark_alone:
         event("Spark alone is wrong")
     return Outcome(query, None if judgement.spark_alone else judgement.problem, report)
@@ -190,7 +190,7 @@ def test_removals_that_do_not_add_up_are_found_out(outcomes: list[Outcome]) -> N
 
 def _without_a_file(spark: SparkSession, query: Query) -> str | None:
     with TemporaryDirectory() as directory, session(spark):
-        expected = everything(spark, query)
+        expected = unlimited_rows(spark, query)
         frames = file_frames(spark, query, Path(directory))
         sorted(Path(directory, "t0").glob("*.parquet"))[0].unlink()
         # The frames listed their files when they were made.
@@ -198,8 +198,8 @@ def _without_a_file(spark: SparkSession, query: Query) -> str | None:
             name: spark.read.schema(frame.schema).parquet(str(Path(directory, name)))
             for name, frame in frames.items()
         }
-        with views(spark, kept):
-            return difference(query, spark.sql(query.sql).collect(), expected)
+        with temporary_views(spark, kept):
+            return answer_difference(query, spark.sql(query.sql).collect(), expected)
 
 
 def _then(classify: Callable[..., pa.Int8Array], change: Change) -> Callable[..., pa.Int8Array]:

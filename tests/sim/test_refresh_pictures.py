@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynamic_tables.catalog.ddl import Mode
-from dynamic_tables.catalog.entities import Kind
+from dynamic_tables.catalog.entities import EntityKind
 from dynamic_tables.catalog.lags import DOWNSTREAM
 from dynamic_tables.refreshes.actions import RefreshAction
 from dynamic_tables.scheduling.states import Condition
@@ -306,7 +306,7 @@ def test_timelines_of_drawn_accounts_leave_nothing_out() -> None:
         tables = {
             event.table
             for event in done.trace
-            if isinstance(event, Named) and event.kind == Kind.DYNAMIC_TABLE.value
+            if isinstance(event, Named) and event.kind == EntityKind.DYNAMIC_TABLE.value
         }
         assert {row.table for row in line.rows} == tables
         ends = Counter(event.action for event in done.trace if isinstance(event, Committed))
@@ -334,18 +334,18 @@ def test_the_graph_is_that_of_the_end() -> None:
     done = with_trace(done, late)
     found = graph(done)
     assert {one.name: one for one in found.nodes.values()} == {
-        "t": Stands(name="t", kind=Kind.TABLE),
-        "w": Stands(name="w", kind=Kind.VIEW),
+        "t": Stands(name="t", kind=EntityKind.TABLE),
+        "w": Stands(name="w", kind=EntityKind.VIEW),
         "d": Stands(
             name="d",
-            kind=Kind.DYNAMIC_TABLE,
+            kind=EntityKind.DYNAMIC_TABLE,
             mode=Mode.INCREMENTAL,
             lag=DOWNSTREAM,
             condition=Condition.UNSCHEDULED,
         ),
         "e": Stands(
             name="e",
-            kind=Kind.DYNAMIC_TABLE,
+            kind=EntityKind.DYNAMIC_TABLE,
             mode=Mode.INCREMENTAL,
             lag=60 * S,
             condition=Condition.SUSPENDED,

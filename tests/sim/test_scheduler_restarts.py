@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from dynamic_tables.catalog.graphs import Node
-from dynamic_tables.scheduling.events import GraphChanged, Known
+from dynamic_tables.scheduling.events import GraphChanged, TableUpdate
 from dynamic_tables.scheduling.scheduler import TICK_US, Scheduler
 from sim.refreshes.checks import violations
 from sim.refreshes.cloud import RIGHT, Cast
@@ -37,22 +37,22 @@ def played(
 class ForgetsFrontiers(Scheduler):
     """Takes each table for one that was never refreshed."""
 
-    def _tracked(self, known: Known) -> Node | None:
-        return super()._tracked(known._replace(data_us=None))
+    def _track(self, known: TableUpdate) -> Node | None:
+        return super()._track(known._replace(data_us=None))
 
 
 class FollowsAgain(Scheduler):
     """Suspends whoever reads a suspended table, as when that was new."""
 
-    def _graph_changed(self, event: GraphChanged) -> None:
-        super()._graph_changed(event._replace(anew=False))
+    def _handle_graph_changed(self, event: GraphChanged) -> None:
+        super()._handle_graph_changed(event._replace(anew=False))
 
 
 class PassesOverTicks(Scheduler):
     """Begins with the next tick, as on the first day."""
 
-    def _graph_changed(self, event: GraphChanged) -> None:
-        super()._graph_changed(event)
+    def _handle_graph_changed(self, event: GraphChanged) -> None:
+        super()._handle_graph_changed(event)
         self._ticks = None
 
 

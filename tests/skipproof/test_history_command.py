@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from oracles.isolation import PHENOMENA, Step, Witness
-from oracles.isolation.files import convert
+from oracles.isolation.files import convert_histories
 from skipproof.histories.drawing import NODES_MAX, dot, svg
 
 Run: TypeAlias = Callable[..., tuple[int, str, str]]
@@ -49,7 +49,7 @@ def either(
         path = histories(*lines)
         if request.param == "lines":
             return path
-        convert(Path(path), tmp_path / "histories.parquet")
+        convert_histories(Path(path), tmp_path / "histories.parquet")
         return str(tmp_path / "histories.parquet")
 
     return write

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from oracles.answers.contradictions import Contradiction, Oracle, Verdict
+from oracles.answers.contradictions import Contradiction, Discrepancy, Oracle
 from skipproof.stand.hunt.causes import traits
 from skipproof.stand.hunt.examining import examine
 from skipproof.stand.hunt.findings import Blame, ConfirmedFinding, confirm, folder_texts
@@ -81,7 +81,7 @@ def is_pruned(table: Mapping[str, Json]) -> bool:
 def test_of_a_table_in_an_engines_own_format_no_footer_is_blamed() -> None:
     one = confirmed(Losing(is_pruned, tables="own"))
     assert one.blame is Blame.TABLE
-    assert wrong(one).verdict is Verdict.LOST
+    assert wrong(one).verdict is Discrepancy.LOST
     assert one.source == "pruned"
 
 
@@ -90,7 +90,7 @@ def test_the_form_with_nothing_to_prune_by_is_accused_where_it_alone_is_wrong(qu
     """It loses a row; the other has not one too many."""
     one = confirmed(Losing(lambda table: not is_pruned(table), tables="own"), question)
     assert one.blame is Blame.PLAIN
-    assert (wrong(one).oracle, wrong(one).verdict) == (Oracle.REFERENCE, Verdict.LOST)
+    assert (wrong(one).oracle, wrong(one).verdict) == (Oracle.REFERENCE, Discrepancy.LOST)
     assert one.actual["rows"] == [[2, 1]]
     assert one.expected["rows"] == [[1, 0], [2, 1]]
     assert one.source == "plain"
@@ -123,7 +123,7 @@ def test_an_error_is_told_although_the_other_answer_is_wrong_too() -> None:
             return super().ask(**request)
 
     one = confirmed(Failing(lambda table: not is_pruned(table), tables="own"))
-    assert wrong(one).verdict is Verdict.RAISED
+    assert wrong(one).verdict is Discrepancy.RAISED
 
 
 def test_what_ends_the_worker_is_replayed_too(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_what_ends_the_worker_is_replayed_too(tmp_path: Path) -> None:
     with Worker([sys.executable, str(tmp_path / "worker.py")]) as worker:
         one = confirmed(worker)
         replay = folder_texts(worker, one)["replay.py"]
-    assert wrong(one).verdict is Verdict.RAISED
+    assert wrong(one).verdict is Discrepancy.RAISED
     ran = subprocess.run([sys.executable, "-c", replay], capture_output=True, check=False)
     assert ran.returncode == 3
 

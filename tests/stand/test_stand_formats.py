@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from oracles.files.counterfactual_files import grafted
+from oracles.files.counterfactual_files import write_grafted
 from skipproof.stand.workers import engines
 from skipproof.stand.workers.workers import Worker
 from strategies.engines.questions import Aggregate, Call, Column, Join, Key, Literal, Question, Relation, Term
@@ -337,7 +337,7 @@ def test_datafusion_prunes_by_no_footer_where_it_is_told_so(datafusion: Worker, 
             names = ["n", "rid"] if number else ["rid", "n"]
             cells = {"n": pa.array([float(value)]), "rid": [number]}
             pq.write_table(pa.table(cells).select(names), tmp_path / name)
-        grafted(tmp_path / "rows", tmp_path / "lie", Path(file))
+        write_grafted(tmp_path / "rows", tmp_path / "lie", Path(file))
     table = {"t": {"columns": columns(RID, N), "files": files, "schemas_differ": True}}
     question = where(call("<", N, 5.0))
     told = {"datafusion.execution.collect_statistics": "false"}

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from mutants.small_engine.catalogue import MUTANTS
-from oracles.answers.contradictions import Contradiction, Verdict
+from oracles.answers.contradictions import Contradiction, Discrepancy
 from skipproof.commands import checking
 from skipproof.commands.cli import app
 from skipproof.stand.hunt.causes import traits
@@ -172,7 +172,7 @@ def test_the_folder_of_an_error_replays_it(hunted, tmp_path):
         outcome=replace(
             finding.outcome,
             question=question,
-            contradiction=Contradiction(Verdict.RAISED, "BinderException: of two\r\nlines"),
+            contradiction=Contradiction(Discrepancy.RAISED, "BinderException: of two\r\nlines"),
         ),
     )
     with Worker(find_engine("duckdb").command) as worker:
@@ -189,11 +189,11 @@ def test_the_folder_of_an_error_replays_it(hunted, tmp_path):
 
 def test_the_stand_tells_no_more_than_it_knows():
     """An error may be there without statistics too, and those in page headers are never taken out."""
-    assert "statistics" not in Verdict.RAISED.value
+    assert "statistics" not in Discrepancy.RAISED.value
     assert all("statistics in the footer" in one.value for one in Blame if "statistics" in one.value)
     page = (Path(__file__).parents[2] / "docs" / "reference" / "stand.md").read_text(encoding="utf-8")
     told = {line.split("|")[1].strip() for line in page.splitlines() if line.startswith("|")}
-    assert {one.value for one in (*Verdict, *Blame)} <= told
+    assert {one.value for one in (*Discrepancy, *Blame)} <= told
 
 
 def test_check_prints_a_verdict_and_its_status_is_the_verdict(tmp_path):

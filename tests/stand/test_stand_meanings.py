@@ -14,7 +14,7 @@ import pytest
 from hypothesis import Phase, given, seed, settings
 from needs import needs_package
 
-from oracles.answers.contradictions import Oracle, contradiction, unlimited
+from oracles.answers.contradictions import Oracle, find_contradiction, without_limit
 from skipproof.stand.hunt.causes import AGAINST_THE_REFERENCE
 from skipproof.stand.hunt.examining import QuestionResult, examine
 from skipproof.stand.hunt.findings import Blame, confirm, folder_texts
@@ -246,7 +246,7 @@ def test_what_is_beyond_a_limit_is_judged_without_it() -> None:
     """An engine that may give any row is asked which rows it could give."""
     limited = replace(LIKE.questions[0], area="limit", limit=0)
     (outcome,) = examine(Convinced(), replace(LIKE, questions=(limited,)))
-    assert outcome.question == unlimited(limited)
+    assert outcome.question == without_limit(limited)
     assert outcome.expected == {"rows": [["foo_x", 0]]}
     assert outcome.with_statistics == {"rows": [["foo_x", 0], ["foobar", 1]]}
 
@@ -302,9 +302,9 @@ def test_an_entry_is_still_true(
 
 
 def _differs(outcome: QuestionResult, shown: World) -> bool:
-    right = Reference(shown).answer(unlimited(outcome.question))
+    right = Reference(shown).answer(without_limit(outcome.question))
     assert right is not None
-    return contradiction(outcome.question, outcome.without["rows"], right) is not None
+    return find_contradiction(outcome.question, outcome.without["rows"], right) is not None
 
 
 @pytest.mark.parametrize("name", ["NaN", "-0.0", "arithmetic that fits", "NOT IN"])
@@ -347,7 +347,7 @@ def test_the_reference_means_what_spark_means() -> None:
 def _judged(worker: Worker, drawn: World) -> list[Opinion]:
     """What the reference says of Spark's answers from its memory, but for those that it refuses."""
     tables = {name: table.json for name, table in drawn.tables.items()}
-    asked = [unlimited(question) for question in drawn.questions]
+    asked = [without_limit(question) for question in drawn.questions]
     reply = worker.ask(tables=tables, settings={}, questions=[question.json() for question in asked])
     answers = zip(asked, reply["answers"], strict=True)
     reference = Reference(drawn)

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from pyspark.sql import SparkSession
 
 from oracles.answers.frames import ROW_ORDINAL, rows_frame, session
-from oracles.answers.open_answers import difference
-from oracles.answers.whole_queries import everything, views
+from oracles.answers.open_answers import answer_difference
+from oracles.answers.whole_queries import temporary_views, unlimited_rows
 from pruning.expressions.types import LONG, Kind
 from strategies.base.tables import Table, is_nan
 from strategies.queries.committed_queries import decode_query, encode_query
@@ -152,7 +152,7 @@ def test_features_stand_in_the_plans_of_spark(spark: SparkSession, sample: list[
     for feature, text in IN_PLAN.items():
         query = next(each for each in sample if feature in each.features)
         frames = {name: rows_frame(spark, table).drop(ROW_ORDINAL) for name, table in query.named.items()}
-        with views(spark, frames):
+        with temporary_views(spark, frames):
             plan = spark.sql(query.sql)._jdf.queryExecution().analyzed().toString()
         if text not in plan:
             lacking.append((feature, query.sql))
@@ -166,11 +166,11 @@ def test_a_query_over_rows_in_another_order_is_right_as_well(spark: SparkSession
     chance = random.Random(query.sql)
     shuffled = {name: _shuffled(table, chance) for name, table in query.named.items()}
     with session(spark):
-        expected = everything(spark, query)
+        expected = unlimited_rows(spark, query)
         frames = {name: rows_frame(spark, table).drop(ROW_ORDINAL) for name, table in shuffled.items()}
-        with views(spark, frames):
+        with temporary_views(spark, frames):
             found = spark.sql(query.sql).collect()
-    assert difference(query, found, expected) is None
+    assert answer_difference(query, found, expected) is None
 
 
 def _shuffled(table: Table, chance: random.Random) -> Table:

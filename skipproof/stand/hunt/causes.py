@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from oracles.answers.contradictions import Contradiction, Oracle, Verdict
+from oracles.answers.contradictions import Contradiction, Discrepancy, Oracle
 from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import PYARROW, Stored
 from strategies.engines.questions import Call, Column, Literal, Question, Relation, Term, subterms
@@ -49,7 +49,7 @@ def cause(failure_traits: frozenset[str]) -> frozenset[str]:
 
 def error_words(wrong: Contradiction) -> str:
     """Return the words of an error without its values and names, which vary; empty if it is no error."""
-    if wrong.verdict is not Verdict.RAISED:
+    if wrong.verdict is not Discrepancy.RAISED:
         return ""
     words = re.sub(r"\W+", " ", re.sub(r"[\"'`(\[].*?[\"'`)\]]|[\d.]+|/\S+", " ", wrong.difference))
     return " ".join(words.split()[:_WORDS])
@@ -67,7 +67,7 @@ def _traits(world: World, question: Question, wrong: Contradiction) -> Iterator[
     in_files = wrong.oracle is not Oracle.REFERENCE
     if not in_files:
         yield AGAINST_THE_REFERENCE
-    if wrong.verdict is Verdict.RAISED:
+    if wrong.verdict is Discrepancy.RAISED:
         yield f"{_ERROR}{error_words(wrong)}"
     if question.join is not None:
         yield f"{question.join.kind} join"

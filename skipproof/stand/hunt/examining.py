@@ -10,8 +10,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, TypeAlias
 
-from oracles.answers.contradictions import Contradiction, Verdict, contradiction, is_open, unlimited
-from oracles.files.counterfactual_files import forgetful
+from oracles.answers.contradictions import (
+    Contradiction,
+    Discrepancy,
+    find_contradiction,
+    has_several_answers,
+    without_limit,
+)
+from oracles.files.counterfactual_files import write_forgetful
 from skipproof.stand.reference.opinions import Reference
 from skipproof.stand.workers.workers import Died, EngineClient, Hello, TimedOut
 from strategies.engines.engine_questions import World
@@ -68,7 +74,7 @@ def examine(worker: EngineClient, world: World, *, write: Write = write_stored) 
         }
         actual = ask_each(worker, pruned, world, world.questions)
         plain = {name: plain_form(worker, table) for name, table in world.tables.items()}
-        whole = [unlimited(question) for question in world.questions]
+        whole = [without_limit(question) for question in world.questions]
         expected = ask_each(worker, plain, world, whole)
     outcomes = [
         _compare_answers(question, answer, whole_answer)
@@ -98,7 +104,7 @@ def pruned_form(worker: EngineClient, table: Stored, directory: Path, write: Wri
 def _drop_statistics(path: Path, layout: Layout) -> Path:
     """Replace a file by one whose footer lacks some statistics."""
     beside = path.with_suffix(".new")
-    return forgetful(path, beside, layout.forgotten, row_groups=layout.forgotten_in).replace(path)
+    return write_forgetful(path, beside, layout.forgotten, row_groups=layout.forgotten_in).replace(path)
 
 
 def plain_form(worker: EngineClient, table: Stored) -> Json:
@@ -150,13 +156,13 @@ def _compare_answers(question: Question, actual: dict[str, Any], whole: dict[str
             question=question, refused=str(whole.get("error")), with_statistics=actual, without=whole
         )
     if "rows" in actual:
-        wrong = contradiction(question, actual["rows"], whole["rows"])
+        wrong = find_contradiction(question, actual["rows"], whole["rows"])
     elif actual.get("kind") == "unsupported":
         return QuestionResult(
             question=question, refused=actual["error"], with_statistics=actual, without=whole
         )
     else:
-        wrong = Contradiction(Verdict.RAISED, actual["error"])
+        wrong = Contradiction(Discrepancy.RAISED, actual["error"])
     return QuestionResult(question=question, contradiction=wrong, with_statistics=actual, without=whole)
 
 
@@ -166,14 +172,14 @@ def _compare_with_reference(outcome: QuestionResult, hello: Hello, reference: Re
     In that case the plain answer is no measure for the pruned answer, whether the two agree or not.
     """
     wrong = outcome.contradiction
-    if outcome.refused or (wrong is not None and wrong.verdict is Verdict.RAISED):
+    if outcome.refused or (wrong is not None and wrong.verdict is Discrepancy.RAISED):
         return outcome
     opinion = reference.opinion(hello, outcome.question, outcome.without["rows"])
     if opinion.contradiction is None:
         return outcome if wrong is not None else replace(outcome, no_opinion=opinion.none)
     # The wrong rows may lie beyond the LIMIT, so both forms are known to be wrong only if LIMIT leaves no
     # choice.
-    is_both = wrong is None and not is_open(outcome.question)
+    is_both = wrong is None and not has_several_answers(outcome.question)
     return QuestionResult(
         question=opinion.question,
         contradiction=opinion.contradiction,

@@ -9,8 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from oracles.answers.contradictions import Oracle, contradiction, is_open
-from oracles.files.counterfactual_files import stripped
+from oracles.answers.contradictions import Oracle, find_contradiction, has_several_answers
+from oracles.files.counterfactual_files import write_stripped
 from skipproof.stand.hunt.causes import cause
 from skipproof.stand.hunt.examining import Write, ask_each, is_worker_end, plain_form, pruned_form
 from skipproof.stand.hunt.hunting import Finding, Hunt
@@ -106,13 +106,13 @@ def _find_blame(
     expected = finding.outcome.expected["rows"]
 
     def is_right(answer: Mapping[str, Any]) -> bool:
-        return "rows" in answer and contradiction(question, answer["rows"], expected) is None
+        return "rows" in answer and find_contradiction(question, answer["rows"], expected) is None
 
     if _oracle(finding) is Oracle.REFERENCE and not is_right(whole):
         return Blame.PLAIN if is_right(actual) else Blame.REFERENCE
     if is_right(actual) or _oracle(finding) is Oracle.REFERENCE:
         return Blame.UNSTEADY
-    if is_open(question) and not is_right(whole):
+    if has_several_answers(question) and not is_right(whole):
         return Blame.ENGINE
     if worker.hello.tables == "own":
         return Blame.TABLE
@@ -143,7 +143,7 @@ def _strip_statistics(pruned: Mapping[str, Json]) -> dict[str, Json]:
         for path in table["files"]:
             bare = base.with_name(f"{name}-stripped") / Path(path).relative_to(base)
             bare.parent.mkdir(parents=True, exist_ok=True)
-            files.append(str(stripped(Path(path), bare)))
+            files.append(str(write_stripped(Path(path), bare)))
         without[name] = table | {"files": files}
     return without
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeAlias
 
-from oracles.files.canaries import canary, none_match
-from oracles.files.counterfactual_files import trapped
+from oracles.files.canaries import write_canary, write_none_match
+from oracles.files.counterfactual_files import write_trapped
 from skipproof.stand.hunt.causes import family
 from skipproof.stand.hunt.examining import QuestionResult, Write, ask_each, pruned_form
 from skipproof.stand.workers.workers import EngineClient
@@ -84,7 +84,7 @@ def _measure_by_traps(worker: EngineClient, world: World, outcome: QuestionResul
             original = path.read_bytes()
             beside = Path(directory) / "trap"
             try:
-                trapped(path, ordinal, beside).replace(path)
+                write_trapped(path, ordinal, beside).replace(path)
             except ValueError:
                 continue
             skippable += 1
@@ -117,7 +117,7 @@ def _measure_by_canaries(
     if others or strange or not isinstance(where, Call) or where.function in _COMPOUND:
         return
     matching = _matching_rows(outcome)
-    for twin, kind, of in ((canary, family(where), True), (none_match, FULL, False)):
+    for twin, kind, of in ((write_canary, family(where), True), (write_none_match, FULL, False)):
         sample = next((row for block in table.blocks for row in block if (row[-1] in matching) == of), None)
         groups = [_row_numbers(block) for block in table.blocks if block]
         decided = [group for group in groups if (not matching & group if of else group <= matching)]

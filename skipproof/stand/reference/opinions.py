@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
-from oracles.answers.contradictions import Contradiction, Oracle, Rows, contradiction, unlimited
+from oracles.answers.contradictions import Contradiction, Oracle, Rows, find_contradiction, without_limit
 from skipproof.stand.adapters.serving import Unsupported
 from skipproof.stand.reference.cases import Case
 from skipproof.stand.reference.engine import answer_from_all_rows
@@ -48,7 +48,7 @@ class Reference:
 
     def opinion(self, hello: Hello, question: Question, whole: Rows) -> Opinion:
         """Judge an engine's whole answer, unless a declared difference in meaning applies."""
-        whole_question = unlimited(question)
+        whole_question = without_limit(question)
         defaults = {name: values[0] for name, values in hello.settings.items()}
         none = difference(
             hello, Case(whole_question, self._world.tables, {**defaults, **self._world.settings})
@@ -58,7 +58,7 @@ class Reference:
         rows = self.answer(whole_question)
         if rows is None:
             return Opinion(question=whole_question, none=NOT_KNOWN)
-        wrong = contradiction(whole_question, whole, rows)
+        wrong = find_contradiction(whole_question, whole, rows)
         if wrong is not None:
             wrong = replace(wrong, oracle=Oracle.REFERENCE)
         return Opinion(question=whole_question, rows=rows, contradiction=wrong)

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from jinja2 import Environment
 
-from oracles.answers.contradictions import Oracle, Verdict
+from oracles.answers.contradictions import Discrepancy, Oracle
 from skipproof import pages
 
 Result: TypeAlias = Mapping[str, Any]
@@ -105,7 +105,7 @@ def _environment() -> Environment:
 
 def _verdicts(results: Iterable[Result]) -> list[str]:
     """Return all verdicts, then those of the results that this version does not know."""
-    ordered = [verdict.value for verdict in Verdict]
+    ordered = [verdict.value for verdict in Discrepancy]
     present = {finding["verdict"] for result in results for finding in result["findings"]}
     return ordered + sorted(present.difference(ordered))
 
