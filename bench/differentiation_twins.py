@@ -14,20 +14,20 @@ from random import Random
 from time import process_time
 
 from dynamic_tables.bags.bag_backend import BagBackend
-from mutants.differentiation import TWINS
-from strategies.dynamic.cases import Finding, drawn_case, outcomes
+from mutants.differentiation import MUTANTS
+from strategies.dynamic.cases import MaintenanceFinding, drawn_case, interval_outcomes
 
 DEPTH = 3
 CASES = 2_000
 
 
-def findings(backend: BagBackend, cases: int) -> Counter[Finding | None]:
+def findings(backend: BagBackend, cases: int) -> Counter[MaintenanceFinding | None]:
     """How many cases end with each finding; None: the case was right to its end."""
-    found: Counter[Finding | None] = Counter()
+    found: Counter[MaintenanceFinding | None] = Counter()
     for seed in range(cases):
         random = Random(seed)
         last = None
-        for outcome in outcomes(random, drawn_case(random, DEPTH), backend):
+        for outcome in interval_outcomes(random, drawn_case(random, DEPTH), backend):
             last = outcome.finding
         found[last] += 1
     return found
@@ -43,10 +43,13 @@ def main() -> None:
     print(f"sound rules: {wrong} of {cases} cases wrong, {cases / took:.0f} cases a second of CPU time\n")
     print("| twin | wrong | seen by validations | inserted twice | deletes no row | ids repeat in full |")
     print("|---|---|---|---|---|---|")
-    for name, backend in TWINS.items():
+    for name, backend in MUTANTS.items():
         found = findings(backend, cases)
         wrong = cases - found[None]
-        seen = [found[one] for one in (Finding.REPEATED, Finding.MISSING, Finding.DUPLICATE)]
+        seen = [
+            found[one]
+            for one in (MaintenanceFinding.REPEATED, MaintenanceFinding.MISSING, MaintenanceFinding.DUPLICATE)
+        ]
         share = f"{sum(seen)} ({sum(seen) / wrong:.0%})" if wrong else "0"
         print(f"| {name} | {wrong} | {share} | {' | '.join(map(str, seen))} |", flush=True)
 

@@ -42,9 +42,9 @@ from pruning.expressions.types import (
     decimal,
 )
 from strategies.base.tables import Block, Table
-from strategies.base.values import DAY_MAX, DAY_MIN, scaled, to_float32
+from strategies.base.values import DAY_MAX, DAY_MIN, decimal_of, to_float32
 from strategies.base.zones import ZONES
-from strategies.predicates.committed import PATH, TEXT_AND_TIME_PATH, Cases, write
+from strategies.predicates.committed import PATH, TEXT_AND_TIME_PATH, TableCases, write
 from strategies.predicates.families import is_multi_column, is_single_column
 from strategies.predicates.predicates import predicates
 from strategies.predicates.text_and_time import zoned_predicates
@@ -81,14 +81,16 @@ def main() -> None:
 Drawn: TypeAlias = tuple[Table, str, list[Expression]]
 
 
-def drawn_cases(tables: int, seed_: int, source: Callable[[int, random.Random], Drawn]) -> Iterator[Cases]:
+def drawn_cases(
+    tables: int, seed_: int, source: Callable[[int, random.Random], Drawn]
+) -> Iterator[TableCases]:
     """Tables with predicates; no predicate of the set is like another."""
     taken: set[str] = set()  # as text, because NaN equals nothing
     for ordinal in range(tables):
         table, zone, drawn = source(ordinal, random.Random(f"{seed_}/{ordinal}"))
         chosen = _choose(table, zone, [predicate for predicate in drawn if repr(predicate) not in taken])
         taken |= set(map(repr, chosen))
-        yield Cases(table, tuple(chosen), footer=ordinal % FOOTERS == FOOTERS - 1, zone=zone)
+        yield TableCases(table, tuple(chosen), footer=ordinal % FOOTERS == FOOTERS - 1, zone=zone)
 
 
 def of_numbers(ordinal: int, chance: random.Random) -> Drawn:
@@ -159,7 +161,7 @@ def _kinds(table: Table, zone: str, predicate: Expression) -> list[str]:
     matches: set[bool] = set()
     try:
         for row in table.rows:
-            matches.add(evaluate(predicate, table.named(row), zone=zone) is True)
+            matches.add(evaluate(predicate, table.as_mapping(row), zone=zone) is True)
             if len(matches) == 2 and not _may_raise(predicate):
                 break
     except Overflow:
@@ -235,7 +237,7 @@ def _value(chance: random.Random, type_: Type, place: int) -> Value:
         case Kind.DECIMAL:
             limit = 10**type_.precision - 1
             unit = 10 ** max(0, type_.scale - 1)
-            return scaled(max(-limit, min(limit, place * unit)), type_.scale)
+            return decimal_of(max(-limit, min(limit, place * unit)), type_.scale)
         case Kind.STRING:
             word = WORDS[place // 10 % len(WORDS)]
             return (word + str(place % 10) * chance.choice((0, 1, 1, 2))).encode()

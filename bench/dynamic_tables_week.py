@@ -11,9 +11,9 @@ import sys
 import time
 from collections import Counter
 
-from sim.refreshes.events import Committed, Ordered
+from sim.refreshes.events import Committed, RefreshOrdered
 from sim.refreshes.measures import measures
-from sim.refreshes.model import Setup, Statement, Warehouse, World, Writer
+from sim.refreshes.model import RefreshWarehouse, RefreshWorld, Setup, Statement, Writer
 from sim.refreshes.run import run
 
 GRAPHS, TABLES = 50, 20
@@ -57,8 +57,8 @@ def main(days: float) -> None:
     draw = random.Random("week")
     span_us = int(days * DAY_US)
     setup = Setup(
-        world=World(until_us=span_us, settle_us=0, heartbeat_us=60_000_000, begin_us=0, commit_us=0),
-        warehouse=(Warehouse(workers=100, fixed_us=500_000),),
+        world=RefreshWorld(until_us=span_us, settle_us=0, heartbeat_us=60_000_000, begin_us=0, commit_us=0),
+        warehouse=(RefreshWarehouse(workers=100, fixed_us=500_000),),
         # A little apart: the catalog keeps a few past states, and renders older ones anew.
         statement=tuple(
             Statement(sql=sql, at_us=1 + 10_000_000 * at) for at, sql in enumerate(statements(draw))
@@ -76,7 +76,9 @@ def main(days: float) -> None:
     took = time.process_time() - began
     found = measures(done)
     first = Counter(
-        event.table for event in done.trace if isinstance(event, Ordered) and event.trigger == "initial"
+        event.table
+        for event in done.trace
+        if isinstance(event, RefreshOrdered) and event.trigger == "initial"
     )
     peaks = sorted(event.peak_us for event in done.trace if isinstance(event, Committed))
     print(f"{GRAPHS * TABLES} tables, {days:g} days: {took:.1f} s of processor time")

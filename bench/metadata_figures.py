@@ -22,9 +22,9 @@ from sim.files import read
 from sim.scans.checks import violations
 from sim.scans.events import QueryBegan, QueryEnded, ScanPlanned
 from sim.scans.measures import measures
-from sim.scans.model import Keeping
-from sim.scans.run import Run
-from sim.scans.scenario import QuerySpec, Scenario, of_seed
+from sim.scans.model import MetadataLocation
+from sim.scans.run import ScanRun
+from sim.scans.scenario import QuerySpec, Scenario, world_of_seed
 
 SCENARIO = Path(__file__).parents[1] / "sim" / "scenarios" / "metadata-columnar-or-footers.toml"
 PETABYTE, TEN_TERABYTES = 3_000_000, 30_000
@@ -47,7 +47,7 @@ class Ran:
         took: Processor seconds of the simulation and of its checks.
     """
 
-    run: Run
+    run: ScanRun
     seconds: float
     metadata_seconds: float
     work_seconds: float
@@ -57,7 +57,7 @@ class Ran:
 def ran(
     blocks: int,
     condition: str,
-    keeping: Keeping,
+    keeping: MetadataLocation,
     *,
     columns_read: int = 2,
     is_hot: bool = False,
@@ -85,7 +85,7 @@ def ran(
         query=(query, *([replace(query, arrives_us=LATER_US)] if is_hot else [])),
     )
     began = time.process_time()
-    run = of_seed(scenario, 0).run(0)
+    run = world_of_seed(scenario, 0).run(0)
     wrong = violations(run)
     took = time.process_time() - began
     assert not wrong, wrong[0]
@@ -109,19 +109,19 @@ def ran(
 
 def predictions() -> Iterator[tuple[str, str, str, str]]:
     """What, its source, what the simulator says, and what was published."""
-    columnar = ran(PETABYTE, IN_A_MILLION, Keeping.COLUMNAR)
-    footers = ran(PETABYTE, IN_A_MILLION, Keeping.FOOTERS)
+    columnar = ran(PETABYTE, IN_A_MILLION, MetadataLocation.COLUMNAR)
+    footers = ran(PETABYTE, IN_A_MILLION, MetadataLocation.FOOTERS)
     yield "1 PB, 1 in a million, columnar", "Figure 4, fitted", f"{columnar.seconds:.2f} s", "2.5 s"
     yield "the same, footers", "Figure 4, fitted", f"{footers.seconds:.1f} s", "120 s"
     for wide, published in ((2, "0.2 of 1.2 s"), (23, "0.8 of 8.9 s")):
-        hot = ran(PETABYTE, IN_A_THOUSAND, Keeping.COLUMNAR, columns_read=wide, is_hot=True)
+        hot = ran(PETABYTE, IN_A_THOUSAND, MetadataLocation.COLUMNAR, columns_read=wide, is_hot=True)
         found = f"{hot.metadata_seconds:.2f} of {hot.seconds:.1f} s"
         yield f"1 in a thousand, {wide} columns: metadata, of all", "section 6", found, published
-    small = [ran(TEN_TERABYTES, IN_A_MILLION, keeping).seconds for keeping in Keeping]
+    small = [ran(TEN_TERABYTES, IN_A_MILLION, keeping).seconds for keeping in MetadataLocation]
     yield "10 TB: footers to columnar", "section 6", f"{small[1] / small[0]:.1f}", "5 to 10"
     ratio = footers.work_seconds / columnar.work_seconds
     yield "1 PB, 1 in a million: slot seconds, the same way", "section 6", f"{ratio:,.0f}", "30,000"
-    low = [ran(PETABYTE, IN_A_THOUSAND, keeping).work_seconds for keeping in Keeping]
+    low = [ran(PETABYTE, IN_A_THOUSAND, keeping).work_seconds for keeping in MetadataLocation]
     yield "1 PB, 1 in a thousand: slot seconds", "section 6", f"{low[1] / low[0]:,.0f}", "6,000"
     yield "simulating 1 PB, columnar", "processor time", f"{columnar.took:.1f} s", "at most 30 s"
     yield "simulating 1 PB, footers", "processor time", f"{footers.took:.1f} s", "at most 120 s"
@@ -129,7 +129,7 @@ def predictions() -> Iterator[tuple[str, str, str, str]]:
 
 def both_ways() -> Iterator[tuple[str, str, str, str]]:
     """Tasks of many blocks, and of one."""
-    for keeping in Keeping:
+    for keeping in MetadataLocation:
         for condition in (IN_A_MILLION, "k < 500000000", "k >= 0"):
             many = ran(BLOCKS_BOTH_WAYS, condition, keeping, nodes=NODES_BOTH_WAYS)
             one = ran(BLOCKS_BOTH_WAYS, condition, keeping, nodes=NODES_BOTH_WAYS, blocks_per_task=1)
@@ -144,7 +144,9 @@ def task_sizes() -> Iterator[tuple[str, str, str, str]]:
     """Tasks of fixed and of guided sizes, where one block of a thousand matches, and these lie together."""
     for size in (500, 100, 20):
         for guided in (0, given_guided()):
-            done = ran(BLOCKS_OF_SIZES, IN_A_THOUSAND, Keeping.FOOTERS, blocks_per_task=size, guided=guided)
+            done = ran(
+                BLOCKS_OF_SIZES, IN_A_THOUSAND, MetadataLocation.FOOTERS, blocks_per_task=size, guided=guided
+            )
             what = f"{BLOCKS_OF_SIZES:,} blocks, footers, tasks of up to {size}, guided = {guided}"
             yield what, "sizes of tasks", f"{done.seconds:.1f} s, simulated in {done.took:.1f} s", ""
 

@@ -148,7 +148,7 @@ def show(tally: Tally, seconds: float) -> None:
     if tally.wrong:
         query, problem = min(tally.wrong, key=lambda each: len(each[0].sql))
         print(f"\n{problem}\n{query.sql}")
-        for name, table in zip(query.named, encode_query(query)["tables"], strict=True):
+        for name, table in zip(query.tables_by_name, encode_query(query)["tables"], strict=True):
             print(f"{name}: {table}")
 
 

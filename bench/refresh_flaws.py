@@ -10,12 +10,12 @@ may be chance, as later refreshes of a wrong run are others; the project's own r
 import sys
 from collections import Counter
 
-from mutants.refreshes import FLAWS
+from mutants.refreshes import MUTANTS
 from sim.refreshes.checks import violations
-from sim.refreshes.cloud import RIGHT, Cast
+from sim.refreshes.cloud import CORRECT, RefreshImplementations
 from sim.refreshes.events import Failed
 from sim.refreshes.histories import histories
-from sim.refreshes.run import Run
+from sim.refreshes.run import RefreshRun
 from sim.refreshes.worlds import small_world
 from skipproof.simulations.judging import judge_histories
 
@@ -24,30 +24,30 @@ SEEDS = 60
 VALIDATIONS = (1, 2, 3)
 
 
-def validations(run: Run) -> int:
+def validations(run: RefreshRun) -> int:
     """How many refreshes a validation failed: a version that is missing, a repeated id, a missing row."""
     return sum(isinstance(event, Failed) and event.validation in VALIDATIONS for event in run.trace)
 
 
-def found(seed: int, cast: Cast) -> tuple[set[str], int]:
+def found(seed: int, implementations: RefreshImplementations) -> tuple[set[str], int]:
     """The promises that a run breaks, and how many refreshes were failed by validations."""
-    run = small_world(seed).run(seed, cast)
+    run = small_world(seed).run(seed, implementations)
     _, wrong = judge_histories(histories(run))
     return {one.invariant for one in (*violations(run), *wrong)}, validations(run)
 
 
 def main(count: int) -> None:
     """Print the table in Markdown."""
-    right = [found(seed, RIGHT) for seed in range(count)]
+    right = [found(seed, CORRECT) for seed in range(count)]
     assert not any(broken for broken, _ in right), "the project's own is right"
     print(f"| flaw | first seed | seeds of {count} | by | by validations alone |")
     print("| --- | --- | --- | --- | --- |")
     found_in, validated_in = 0, 0
-    for name, flaw in FLAWS.items():
+    for name, flaw in MUTANTS.items():
         by: Counter[str] = Counter()
         seeds, seen = [], 0
         for seed in range(count):
-            broken, failed = found(seed, flaw.cast)
+            broken, failed = found(seed, flaw.implementations)
             by.update(broken)
             seeds += [seed] if broken else []
             seen += failed > right[seed][1]
@@ -57,8 +57,8 @@ def main(count: int) -> None:
         validated_in += seen > 0
     own = sum(failed > 0 for _, failed in right)
     print(
-        f"\nOf {len(FLAWS)} flaws {found_in} are found, and {validated_in} by validations alone, which fail "
-        f"a refresh of the project's own in {own} of {count} seeds."
+        f"\nOf {len(MUTANTS)} flaws {found_in} are found, and {validated_in} by validations alone, which "
+        f"fail a refresh of the project's own in {own} of {count} seeds."
     )
 
 

@@ -12,22 +12,22 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 
-from mutants.scans import FLAWS
+from mutants.scans import MUTANTS
 from sim.scans.checks import violations
-from sim.scans.run import RIGHT, Cast
-from sim.scans.worlds import SmallWorld, small_world
+from sim.scans.run import CORRECT, ScanImplementations
+from sim.scans.worlds import SmallScanWorld, small_world
 
 SEEDS = 200
 
 
 @cache
-def _world(seed: int) -> SmallWorld:
+def _world(seed: int) -> SmallScanWorld:
     return small_world(seed)
 
 
-def found(seed: int, cast: Cast) -> set[str]:
+def found(seed: int, implementations: ScanImplementations) -> set[str]:
     """The invariants that a run violates."""
-    return {one.invariant for one in violations(_world(seed).run(seed, cast))}
+    return {one.invariant for one in violations(_world(seed).run(seed, implementations))}
 
 
 def main(count: int, names: Sequence[str]) -> None:
@@ -35,18 +35,18 @@ def main(count: int, names: Sequence[str]) -> None:
     print("| flaw | what is wrong | first seed | seeds of", count, "| by |")
     print("| --- | --- | --- | --- | --- |")
     finding: set[int] = set()
-    for name in names or FLAWS:
+    for name in names or MUTANTS:
         by: Counter[str] = Counter()
         seeds = []
         for seed in range(count):
-            broken = found(seed, FLAWS[name].cast)
+            broken = found(seed, MUTANTS[name].implementations)
             by.update(broken)
             seeds += [seed] if broken else []
         finding.update(seeds)
         most = ", ".join(f"{one} {times}" for one, times in by.most_common())
         first = seeds[0] if seeds else "-"
-        print(f"| {name} | {FLAWS[name].what} | {first} | {len(seeds)} | {most} |", flush=True)
-    assert not any(found(seed, RIGHT) for seed in finding), "the project's own is right"
+        print(f"| {name} | {MUTANTS[name].what} | {first} | {len(seeds)} | {most} |", flush=True)
+    assert not any(found(seed, CORRECT) for seed in finding), "the project's own is right"
 
 
 if __name__ == "__main__":

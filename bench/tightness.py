@@ -198,7 +198,7 @@ def measured(path: Path, judging: Judging, *, every: int, sample: int) -> Report
             for block, verdict in enumerate(verdicts):
                 ordinal += 1
                 if ordinal % sample == 0:
-                    hints = map(case.table.named, case.table.blocks[block])
+                    hints = map(case.table.as_mapping, case.table.blocks[block])
                     known = known_of(case.table, facts[block], predicate)
                     pair = _pair(known, Match(verdict), judge, seen, hints)
                     report.add(pair)

@@ -182,8 +182,8 @@ class ColumnsByPlace(Engine):
     """Columns are those of stored rows."""
 
     def dependencies(self, state: State, entity: Entity) -> Dependencies:
-        found = super().dependencies(state, entity)
-        return Dependencies(found.query, frozenset(), dict.fromkeys(found.layouts))
+        dependencies = super().dependencies(state, entity)
+        return Dependencies(dependencies.query, frozenset(), dict.fromkeys(dependencies.layouts))
 
 
 class IntervalOfOneNumber(Engine):

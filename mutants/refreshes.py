@@ -1,4 +1,4 @@
-"""Engines, schedulers, clocks and backends that are wrong on purpose: what no check finds is not checked.
+"""Engines, schedulers, clocks and backends that are wrong on purpose; each must be found by a check.
 
 Each is the project's own with one decision replaced, as somebody might write it.
 """
@@ -20,17 +20,17 @@ from dynamic_tables.scheduling.scheduler import Scheduler
 from dynamic_tables.scheduling.tracking import Calendar, TrackedTable
 from dynamic_tables.storage.clock import Clock, Timestamp
 from mutants import refresh_engines as engines
-from sim.refreshes.cloud import Cast
+from sim.refreshes.cloud import RefreshImplementations
 from sim.refreshes.semantics import PersistedEngine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Flaw:
-    """Something wrong, and who plays it."""
+class RefreshMutant:
+    """A wrong implementation of a scheduler, engine, clock or backend."""
 
     name: str
     what: str
-    cast: Cast
+    implementations: RefreshImplementations
 
 
 # Clocks
@@ -143,8 +143,8 @@ class _AnyAttempt(Scheduler):
 
 class _NewestOfAny(Scheduler):
     def _initial_timestamp(self, table: TrackedTable) -> int | None:
-        known = [data_us for source in table.upstream for data_us in source.timestamps()]
-        return max((one for one in known if one >= 0), default=None)
+        timestamps = [data_us for source in table.upstream for data_us in source.timestamps()]
+        return max((data_us for data_us in timestamps if data_us >= 0), default=None)
 
 
 class _StaysSuspended(Scheduler):
@@ -174,8 +174,8 @@ def _without_null_group(relation: Group) -> Changes:
     plan = group(relation)
     if not isinstance(plan, Recomputation):
         return plan
-    before = tuple(replace(one, nulls_of=Sum(())) for one in plan.before)
-    return replace(plan, before=before, after=tuple(replace(one, nulls_of=Sum(())) for one in plan.after))
+    before = tuple(replace(rows, nulls_of=Sum(())) for rows in plan.before)
+    return replace(plan, before=before, after=tuple(replace(rows, nulls_of=Sum(())) for rows in plan.after))
 
 
 def _without_branches(relation: UnionAll) -> Kernel:
@@ -186,12 +186,12 @@ def _with_rule(operator: type[Relation], rule: Rule) -> Callable[[], BagBackend]
     return lambda: BagBackend(rules={**RULES, operator: rule})
 
 
-def _play(name: str, what: str, **cast: Any) -> Flaw:
-    return Flaw(name=name, what=what, cast=Cast(**cast))
+def _mutant(name: str, what: str, **implementations: Any) -> RefreshMutant:
+    return RefreshMutant(name=name, what=what, implementations=RefreshImplementations(**implementations))
 
 
-def _engine(name: str, engine: type[Engine]) -> Flaw:
-    return _play(name, engine.__doc__ or "", engine=engine)
+def _engine(name: str, engine: type[Engine]) -> RefreshMutant:
+    return _mutant(name, engine.__doc__ or "", engine=engine)
 
 
 def _with_jobs(jobs: type[Jobs]) -> Callable[..., Scheduler]:
@@ -202,10 +202,10 @@ def _with_calendar(calendar: type[Calendar]) -> Callable[..., Scheduler]:
     return lambda **options: Scheduler(calendar=calendar(), **options)
 
 
-FLAWS: Mapping[str, Flaw] = {
-    flaw.name: flaw
-    for flaw in (
-        _play("persisted tables", "A table reads what those upstream hold now.", engine=PersistedEngine),
+MUTANTS: Mapping[str, RefreshMutant] = {
+    mutant.name: mutant
+    for mutant in (
+        _mutant("persisted tables", "A table reads what those upstream hold now.", engine=PersistedEngine),
         _engine("newest of base tables", engines.NewestOfBases),
         _engine("upstream by commit time", engines.ByCommitTime),
         _engine("open interval", engines.OpenEnd),
@@ -222,30 +222,30 @@ FLAWS: Mapping[str, Flaw] = {
         _engine("columns by place", engines.ColumnsByPlace),
         _engine("one number for all", engines.IntervalOfOneNumber),
         _engine("errors are empty", engines.ErrorsAreEmpty),
-        _play("clock going back", "Timestamps are wall times.", clock=_WallTime),
-        _play("clock passes nothing", "A commit may come before a read.", clock=_PassesNothing),
-        _play("two refreshes at once", "A tick does not wait.", scheduler=_TwoAtOnce),
-        _play("downstream first", "Nobody waits upstream.", scheduler=_with_jobs(_WaitsForNothing)),
-        _play("waits for ever", "What fails is not told below.", scheduler=_with_jobs(_ForgetsWhoWaits)),
-        _play("own periods", "Upstream's are not asked.", scheduler=_with_calendar(_OwnPeriods)),
-        _play("off the grid", "Ticks are counted from another.", scheduler=_with_calendar(_OffTheGrid)),
-        _play("suspension ignored", "Ticks go on.", scheduler=_with_calendar(_SuspendedToo)),
-        _play("manual without upstream", "One table is refreshed.", scheduler=_ManualAlone),
-        _play("errors never reset", "A success ends no row of errors.", scheduler=_NeverResets),
-        _play("errors never counted", "Nothing is ever suspended.", scheduler=_NeverCounts),
-        _play("system faults counted", "All faults are the user's.", scheduler=_SystemFaultsCount),
-        _play("blind monitor", "Silence is not noticed.", scheduler=_Blind),
-        _play("deaf to failures", "Only users' faults are heard.", scheduler=_DeafToFailures),
-        _play("any attempt", "An old attempt's failure is the new one's.", scheduler=_AnyAttempt),
-        _play("newest of any", "A table begins where one upstream is.", scheduler=_NewestOfAny),
-        _play("stays suspended", "Nobody is resumed.", scheduler=_StaysSuspended),
-        _play(
+        _mutant("clock going back", "Timestamps are wall times.", clock=_WallTime),
+        _mutant("clock passes nothing", "A commit may come before a read.", clock=_PassesNothing),
+        _mutant("two refreshes at once", "A tick does not wait.", scheduler=_TwoAtOnce),
+        _mutant("downstream first", "Nobody waits upstream.", scheduler=_with_jobs(_WaitsForNothing)),
+        _mutant("waits for ever", "What fails is not told below.", scheduler=_with_jobs(_ForgetsWhoWaits)),
+        _mutant("own periods", "Upstream's are not asked.", scheduler=_with_calendar(_OwnPeriods)),
+        _mutant("off the grid", "Ticks are counted from another.", scheduler=_with_calendar(_OffTheGrid)),
+        _mutant("suspension ignored", "Ticks go on.", scheduler=_with_calendar(_SuspendedToo)),
+        _mutant("manual without upstream", "One table is refreshed.", scheduler=_ManualAlone),
+        _mutant("errors never reset", "A success ends no row of errors.", scheduler=_NeverResets),
+        _mutant("errors never counted", "Nothing is ever suspended.", scheduler=_NeverCounts),
+        _mutant("system faults counted", "All faults are the user's.", scheduler=_SystemFaultsCount),
+        _mutant("blind monitor", "Silence is not noticed.", scheduler=_Blind),
+        _mutant("deaf to failures", "Only users' faults are heard.", scheduler=_DeafToFailures),
+        _mutant("any attempt", "An old attempt's failure is the new one's.", scheduler=_AnyAttempt),
+        _mutant("newest of any", "A table begins where one upstream is.", scheduler=_NewestOfAny),
+        _mutant("stays suspended", "Nobody is resumed.", scheduler=_StaysSuspended),
+        _mutant(
             "join old and old",
             "Changes of two sides miss each other.",
             backend=_with_rule(Join, _inner(_old_and_old)),
         ),
-        _play("NULL group dropped", "NULL is no group.", backend=_with_rule(Group, _without_null_group)),
-        _play(
+        _mutant("NULL group dropped", "NULL is no group.", backend=_with_rule(Group, _without_null_group)),
+        _mutant(
             "union without branches",
             "Rows of branches have one id.",
             backend=lambda: BagBackend(kernels={**KERNELS, UnionAll: _without_branches}),

@@ -1,4 +1,4 @@
-"""Control planes and nodes that are wrong on purpose: a check that none of them fails is no check.
+"""Control planes and nodes that are wrong on purpose; each must be found by a check.
 
 Each is the project's own with one method replaced, as somebody might write it.
 """
@@ -18,30 +18,37 @@ from pruning.techniques.topk.boundary import Boundary
 from pruning.techniques.topk.topk import TopK
 from pruning.verdicts.classification import Classification
 from sim.scans.control import Control
-from sim.scans.gathering import Gathering
-from sim.scans.messages import Found, Heartbeat
-from sim.scans.model import Keeping
-from sim.scans.nodes import Node, Scanning
+from sim.scans.gathering import SummaryBuilder
+from sim.scans.messages import BlockResult, Heartbeat
+from sim.scans.model import MetadataLocation
+from sim.scans.nodes import Node, NodeScan
 from sim.scans.placement import Queues
-from sim.scans.planning import Compiler, Ordered, ScanPlan, Ticks, probed_side, start_of
+from sim.scans.planning import (
+    CountingClock,
+    PredicateCompiler,
+    ScanPlan,
+    ServedTopK,
+    initial_boundary,
+    join_sides,
+)
 from sim.scans.queries import Query
-from sim.scans.reading import Reader, Waits
-from sim.scans.run import Cast
-from sim.scans.scan_state import Board, Out
+from sim.scans.reading import StoreReader, Waits
+from sim.scans.run import ScanImplementations
+from sim.scans.scan_state import OutstandingTask, ScanState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Flaw:
-    """Something wrong, and who plays it."""
+class ScanMutant:
+    """A wrong implementation of the control plane or of a node."""
 
     name: str
     what: str
-    cast: Cast
+    implementations: ScanImplementations
 
 
 class _OffByATie(Control):
     def top_k(self, plan: ScanPlan) -> TopK:
-        machine, start = super().top_k(plan), start_of(plan)
+        machine, start = super().top_k(plan), initial_boundary(plan)
         if start is not None:
             machine.learn(replace(start, held=True))
         return machine
@@ -49,27 +56,27 @@ class _OffByATie(Control):
 
 class _LastToldBoundary(Node):
     def learn(self, plan: ScanPlan, boundary: Boundary) -> None:
-        known = self.scanning(plan)
-        assert known.top_k is not None
-        assert plan.ordered is not None
-        before, known.top_k = known.top_k.boundary, self.top_k(plan, plan.ordered)
-        known.top_k.learn(boundary)
-        self.moved(plan, before, known.top_k.boundary)
+        scan = self.scanning(plan)
+        assert scan.top_k is not None
+        assert plan.top_k is not None
+        before, scan.top_k = scan.top_k.boundary, self.top_k(plan, plan.top_k)
+        scan.top_k.learn(boundary)
+        self.announce_boundary(plan, before, scan.top_k.boundary)
 
 
 class _ShareOfK(Node):
-    def top_k(self, plan: ScanPlan, ordered: Ordered) -> TopK:
+    def top_k(self, plan: ScanPlan, ordered: ServedTopK) -> TopK:
         share = -(-ordered.wanted // self.world.warehouse.nodes)
         return super().top_k(plan, replace(ordered, wanted=share))
 
 
 class _TiesWithItsOwn(Node):
-    def keeps_ties(self, ordered: Ordered) -> bool:
+    def keeps_ties(self, ordered: ServedTopK) -> bool:
         return ordered.ties_matter
 
 
 class _OtherOrder(Node):
-    def top_k(self, plan: ScanPlan, ordered: Ordered) -> TopK:
+    def top_k(self, plan: ScanPlan, ordered: ServedTopK) -> TopK:
         order = replace(ordered.order, nulls_first=not ordered.order.nulls_first)
         return super().top_k(plan, replace(ordered, order=order))
 
@@ -82,91 +89,91 @@ class _SeenBefore(Node):
 
 
 class _BoundaryOfAnotherQuery(Node):
-    def scanning(self, plan: ScanPlan) -> Scanning:
+    def scanning(self, plan: ScanPlan) -> NodeScan:
         alike = replace(plan.query, name="any")
-        return super().scanning(replace(plan, name=_spelled(plan), query=alike))
+        return super().scanning(replace(plan, name=_name_without_predicate(plan), query=alike))
 
 
-def _spelled(plan: ScanPlan) -> str:
-    """What a scan is called where nobody thinks of its predicate."""
-    ordered = plan.ordered
+def _name_without_predicate(plan: ScanPlan) -> str:
+    """Return a name of a scan that does not tell predicates apart."""
+    ordered = plan.top_k
     return plan.name if ordered is None else f"{plan.table.name} {ordered.key} {ordered.order}"
 
 
-class _WhatIsThere(Gathering):
-    def merged(self) -> JoinSummary | None:
+class _IncompleteSummary(SummaryBuilder):
+    def merge(self) -> JoinSummary | None:
         if self.parts is None or not self.parts.reported:
             return None
-        known = dict(enumerate(self.parts.reported.values()))
-        return SummaryParts(len(known), known).merge()
+        parts = dict(enumerate(self.parts.reported.values()))
+        return SummaryParts(len(parts), parts).merge()
 
 
 class _BeforeComplete(Control):
-    def gathering(self, plan: ScanPlan) -> Gathering:
-        return _WhatIsThere(plan, self.world.control.summary_bytes_max)
+    def summary_builder(self, plan: ScanPlan) -> SummaryBuilder:
+        return _IncompleteSummary(plan, self.world.control.summary_bytes_max)
 
 
-class _DropsEarly(Gathering):
-    def found(self, block: int, part: JoinSummary) -> None:
+class _DropsEarly(SummaryBuilder):
+    def add_part(self, block: int, part: JoinSummary) -> None:
         if self.parts is not None:
-            super().found(block, part)
+            super().add_part(block, part)
 
 
 class _EarlyPartsAreLost(Control):
-    def gathering(self, plan: ScanPlan) -> Gathering:
+    def summary_builder(self, plan: ScanPlan) -> SummaryBuilder:
         return _DropsEarly(plan, self.world.control.summary_bytes_max)
 
 
 class _DeadHaveNothing(Control):
-    def lost(self, board: Board, out: Out) -> None:
-        if board.plan.built is not None:
-            self.running[board.plan.query.name].gathering.spared(map(int, out.blocks))
-        super().lost(board, out)
+    def handle_lost_task(self, state: ScanState, out: OutstandingTask) -> None:
+        if state.plan.build_side is not None:
+            self.running[state.plan.query.name].summary_builder.add_empty(map(int, out.blocks))
+        super().handle_lost_task(state, out)
 
 
 class _PreservedSide(Control):
-    def plans(self, query: Query, *, known: bool) -> list[ScanPlan]:
-        plans = super().plans(query, known=known)
+    def plans(self, query: Query, *, has_metadata: bool) -> list[ScanPlan]:
+        plans = super().plans(query, has_metadata=has_metadata)
         if query.join is not None:
             build, probe = plans
-            build.built, probe.probed = probed_side(query, build, probe)
+            build.build_side, probe.probe_side = join_sides(query, build, probe)
         return plans
 
 
 class _NullsHaveNoPartner(Control):
-    def plans(self, query: Query, *, known: bool) -> list[ScanPlan]:
-        plans = super().plans(query, known=known)
+    def plans(self, query: Query, *, has_metadata: bool) -> list[ScanPlan]:
+        plans = super().plans(query, has_metadata=has_metadata)
         for plan in plans:
-            if plan.built is not None:
-                plan.built = replace(plan.built, null_safe=False)
-            if plan.probed is not None:
-                plan.probed = replace(plan.probed, null_safe=False)
+            if plan.build_side is not None:
+                plan.build_side = replace(plan.build_side, null_safe=False)
+            if plan.probe_side is not None:
+                plan.probe_side = replace(plan.probe_side, null_safe=False)
         return plans
 
 
 class _LateIsEmpty(Control):
-    def board(self, plan: ScanPlan, queues: Queues) -> Board:
-        board = super().board(plan, queues)
-        if not plan.known and self.world.metadata.keeping is Keeping.COLUMNAR:
-            self.settle(board, np.arange(plan.blocks), "filter", "compile", None)
-        return board
+    def scan_state(self, plan: ScanPlan, queues: Queues) -> ScanState:
+        state = super().scan_state(plan, queues)
+        if not plan.has_metadata and self.world.metadata.keeping is MetadataLocation.COLUMNAR:
+            self.settle(state, np.arange(plan.blocks), "filter", "compile", None)
+        return state
 
 
 class _CountsTwice(Control):
-    def counted(self, board: Board, block: int) -> bool:
+    def is_counted(self, state: ScanState, block: int) -> bool:
         return False
 
 
 class _ForgetsTheLost(Control):
-    def lost(self, board: Board, out: Out) -> None:
+    def handle_lost_task(self, state: ScanState, out: OutstandingTask) -> None:
         return
 
 
 class _LostAreEmpty(Control):
-    def lost(self, board: Board, out: Out) -> None:
+    def handle_lost_task(self, state: ScanState, out: OutstandingTask) -> None:
         for block in map(int, out.blocks):
-            if not board.settled[block]:
-                board.accept(block, Found(rows=(), row_count=0))
+            if not state.settled[block]:
+                state.accept(block, BlockResult(rows=(), row_count=0))
 
 
 class _NeverWatches(Control):
@@ -179,10 +186,10 @@ class _RowsToBeWithdrawn(Control):
         super().hear(heartbeat)
         self._seen = {**getattr(self, "_seen", {}), heartbeat.node: heartbeat.rows_seen}
         for running in list(self.running.values()):
-            for board in running.boards:
-                seen = sum(rows.get(board.plan.name, 0) for rows in self._seen.values())
-                if board.plan.wanted is not None and seen >= board.plan.wanted and board.plan.planned:
-                    self.settle(board, np.arange(board.plan.blocks), "limit", "control", None)
+            for state in running.states:
+                rows_seen = sum(rows.get(state.plan.name, 0) for rows in self._seen.values())
+                if state.plan.wanted is not None and rows_seen >= state.plan.wanted and state.plan.planned:
+                    self.settle(state, np.arange(state.plan.blocks), "limit", "control", None)
                     self.finish(running)
 
 
@@ -200,9 +207,9 @@ class _LimitBeforeFilter(Control):
         return _RowsOfMetadata(plan.matches, plan.row_counts, wanted=wanted)
 
 
-class _CutBelowOr(Compiler):
-    def classified(self, predicate: Expression, metadata: pa.Table, clock: Ticks) -> Classification:
-        return super().classified(_without_disjuncts(predicate), metadata, clock)
+class _CutBelowOr(PredicateCompiler):
+    def classify(self, predicate: Expression, metadata: pa.Table, clock: CountingClock) -> Classification:
+        return super().classify(_without_disjuncts(predicate), metadata, clock)
 
 
 def _without_disjuncts(predicate: Expression) -> Expression:
@@ -216,11 +223,11 @@ def _without_disjuncts(predicate: Expression) -> Expression:
 
 
 class _CutsBelowOr(Control):
-    def compiler(self, plan: ScanPlan) -> Compiler:
+    def compiler(self, plan: ScanPlan) -> PredicateCompiler:
         return _CutBelowOr(plan, self.world.control)
 
 
-class _CutIsTrue(Compiler):
+class _CutIsTrue(PredicateCompiler):
     def compile(self, start: int, stop: int) -> float:
         took = super().compile(start, stop)
         unasked = self.plan.unasked[start:stop] & (self.plan.matches[start:stop] == Match.SOME)
@@ -229,22 +236,22 @@ class _CutIsTrue(Compiler):
 
 
 class _TakesCutForTrue(Control):
-    def compiler(self, plan: ScanPlan) -> Compiler:
+    def compiler(self, plan: ScanPlan) -> PredicateCompiler:
         return _CutIsTrue(plan, self.world.control)
 
 
-class _EndsEarly(Board):
+class _EndsEarly(ScanState):
     @property
-    def done(self) -> bool:
+    def is_done(self) -> bool:
         return bool(self.settled[: self.plan.planned].all()) and self.plan.planned > 0
 
 
 class _EndsBeforeMetadata(Control):
-    def board(self, plan: ScanPlan, queues: Queues) -> Board:
+    def scan_state(self, plan: ScanPlan, queues: Queues) -> ScanState:
         return _EndsEarly(plan, queues)
 
 
-class _PrunedTwice(Board):
+class _PrunedTwice(ScanState):
     def settle(self, blocks: np.ndarray, technique: str, where: str) -> np.ndarray:
         fresh = super().settle(blocks, technique, where)
         self.pruned[technique, where] += len(blocks) - len(fresh)
@@ -252,7 +259,7 @@ class _PrunedTwice(Board):
 
 
 class _CountsPrunedTwice(Control):
-    def board(self, plan: ScanPlan, queues: Queues) -> Board:
+    def scan_state(self, plan: ScanPlan, queues: Queues) -> ScanState:
         return _PrunedTwice(plan, queues)
 
 
@@ -261,78 +268,86 @@ class _DeafToCancel(Node):
         return False
 
 
-class _TakesAnything(Reader):
+class _TakesAnything(StoreReader):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.unreadable: set[tuple[str, int]] = set()
 
     def tries(self, plan: ScanPlan, blocks: np.ndarray) -> tuple[int, int, bool]:
-        requests, waited, given = super().tries(plan, blocks)
-        if not given:
+        requests, waited, is_answered = super().tries(plan, blocks)
+        if not is_answered:
             self.unreadable.update((plan.name, block) for block in blocks.tolist())
         return requests, waited, True
 
 
 class _EmptyIfUnreadable(Node):
-    def reader(self) -> Reader:
+    def reader(self) -> StoreReader:
         return _TakesAnything(
             self.number, self._clock, self.world, self._troubles, self._draws, self._turns, self._emit
         )
 
-    def found(self, plan: ScanPlan, block: int) -> Found:
+    def block_result(self, plan: ScanPlan, block: int) -> BlockResult:
         assert isinstance(self._reader, _TakesAnything)
-        found = super().found(plan, block)
+        result = super().block_result(plan, block)
         bad = (plan.name, block) in self._reader.unreadable
-        return replace(found, rows=(), row_count=0, keys=()) if bad else found
+        return replace(result, rows=(), row_count=0, keys=()) if bad else result
 
 
 class _LeftToNobody(Node):
-    def found(self, plan: ScanPlan, block: int) -> Found:
-        found = super().found(plan, block)
-        if not plan.unasked[block] or not plan.known:
-            return found
+    def block_result(self, plan: ScanPlan, block: int) -> BlockResult:
+        result = super().block_result(plan, block)
+        if not plan.unasked[block] or not plan.has_metadata:
+            return result
         rows = plan.table.blocks[block]  # type: ignore[attr-defined]
-        return replace(found, rows=rows, row_count=len(rows))
+        return replace(result, rows=rows, row_count=len(rows))
 
 
-def _play(name: str, what: str, **cast: Callable[..., Any]) -> Flaw:
-    return Flaw(name=name, what=what, cast=Cast(**cast))
+def _mutant(name: str, what: str, **implementations: Callable[..., Any]) -> ScanMutant:
+    return ScanMutant(name=name, what=what, implementations=ScanImplementations(**implementations))
 
 
-FLAWS: Mapping[str, Flaw] = {
-    flaw.name: flaw
-    for flaw in (
-        _play("boundary off by a tie", "A boundary of metadata alone is taken for held.", control=_OffByATie),
-        _play("boundary merged the wrong way", "Of two boundaries the later stands.", node=_LastToldBoundary),
-        _play("boundary of a share", "Each node looks for its share of k rows.", node=_ShareOfK),
-        _play(
+MUTANTS: Mapping[str, ScanMutant] = {
+    mutant.name: mutant
+    for mutant in (
+        _mutant(
+            "boundary off by a tie", "A boundary of metadata alone is taken for held.", control=_OffByATie
+        ),
+        _mutant(
+            "boundary merged the wrong way", "Of two boundaries the later stands.", node=_LastToldBoundary
+        ),
+        _mutant("boundary of a share", "Each node looks for its share of k rows.", node=_ShareOfK),
+        _mutant(
             "ties with its own", "A node skips what ties with rows that it may lose.", node=_TiesWithItsOwn
         ),
-        _play("boundary in another order", "Nodes place NULL at the other end.", node=_OtherOrder),
-        _play("boundary of another query", "Nodes know boundaries by table.", node=_BoundaryOfAnotherQuery),
-        _play("seen before", "A node skips what it has read, though its report was lost.", node=_SeenBefore),
-        _play("summary before complete", "Parts that are there are the summary.", control=_BeforeComplete),
-        _play(
+        _mutant("boundary in another order", "Nodes place NULL at the other end.", node=_OtherOrder),
+        _mutant("boundary of another query", "Nodes know boundaries by table.", node=_BoundaryOfAnotherQuery),
+        _mutant(
+            "seen before", "A node skips what it has read, though its report was lost.", node=_SeenBefore
+        ),
+        _mutant("summary before complete", "Parts that are there are the summary.", control=_BeforeComplete),
+        _mutant(
             "early parts are lost",
             "Blocks read before all metadata have no key.",
             control=_EarlyPartsAreLost,
         ),
-        _play("the dead have no keys", "Build blocks that are lost have no key.", control=_DeadHaveNothing),
-        _play("preserved side", "A summary prunes the side that a join keeps.", control=_PreservedSide),
-        _play("NULL has no partner", "A NULL-safe key is taken for plain.", control=_NullsHaveNoPartner),
-        _play("late metadata is empty", "A table with late metadata has no blocks.", control=_LateIsEmpty),
-        _play("double count after retry", "Each report of a block counts.", control=_CountsTwice),
-        _play("lost block after a crash", "What a dead node had is forgotten.", control=_ForgetsTheLost),
-        _play("lost block is empty", "What a dead node had is taken for read.", control=_LostAreEmpty),
-        _play("nobody watches", "Neither silence nor a lease is noticed.", control=_NeverWatches),
-        _play("rows later withdrawn", "LIMIT counts rows not delivered yet.", control=_RowsToBeWithdrawn),
-        _play("LIMIT before the filter", "LIMIT counts the rows of metadata.", control=_LimitBeforeFilter),
-        _play("cutoff below an OR", "Half of an OR is not asked.", control=_CutsBelowOr),
-        _play("not asked is true", "What was not asked is taken for TRUE.", control=_TakesCutForTrue),
-        _play("ends before the metadata", "What is planned is done, so all is.", control=_EndsBeforeMetadata),
-        _play("pruned twice", "Blocks that go for two reasons count for both.", control=_CountsPrunedTwice),
-        _play("deaf to cancel", "A node reads on for a query that is over.", node=_DeafToCancel),
-        _play("empty if unreadable", "A block that cannot be read has no row.", node=_EmptyIfUnreadable),
-        _play("left to nobody", "What was left to nodes is not asked there.", node=_LeftToNobody),
+        _mutant("the dead have no keys", "Build blocks that are lost have no key.", control=_DeadHaveNothing),
+        _mutant("preserved side", "A summary prunes the side that a join keeps.", control=_PreservedSide),
+        _mutant("NULL has no partner", "A NULL-safe key is taken for plain.", control=_NullsHaveNoPartner),
+        _mutant("late metadata is empty", "A table with late metadata has no blocks.", control=_LateIsEmpty),
+        _mutant("double count after retry", "Each report of a block counts.", control=_CountsTwice),
+        _mutant("lost block after a crash", "What a dead node had is forgotten.", control=_ForgetsTheLost),
+        _mutant("lost block is empty", "What a dead node had is taken for read.", control=_LostAreEmpty),
+        _mutant("nobody watches", "Neither silence nor a lease is noticed.", control=_NeverWatches),
+        _mutant("rows later withdrawn", "LIMIT counts rows not delivered yet.", control=_RowsToBeWithdrawn),
+        _mutant("LIMIT before the filter", "LIMIT counts the rows of metadata.", control=_LimitBeforeFilter),
+        _mutant("cutoff below an OR", "Half of an OR is not asked.", control=_CutsBelowOr),
+        _mutant("not asked is true", "What was not asked is taken for TRUE.", control=_TakesCutForTrue),
+        _mutant(
+            "ends before the metadata", "What is planned is done, so all is.", control=_EndsBeforeMetadata
+        ),
+        _mutant("pruned twice", "Blocks that go for two reasons count for both.", control=_CountsPrunedTwice),
+        _mutant("deaf to cancel", "A node reads on for a query that is over.", node=_DeafToCancel),
+        _mutant("empty if unreadable", "A block that cannot be read has no row.", node=_EmptyIfUnreadable),
+        _mutant("left to nobody", "What was left to nodes is not asked there.", node=_LeftToNobody),
     )
 }

@@ -1,39 +1,39 @@
-"""Scenario files: their top-level key `simulates` says what they are scenarios of."""
+"""Scenario files; the top-level key `simulates` selects the kind of scenario."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
 from pruning.errors import InputError
-from sim.kernel.scenario_schema import Claimed, converted, tables_of
+from sim.kernel.scenario_schema import ScenarioSchema, convert_scenario, parse_toml
 from sim.refreshes.scenario import DYNAMIC_TABLES, RefreshScenario
 from sim.scans.scenario import Scenario
 
 SCANS = "scans"
-KINDS: Mapping[str, type[Claimed]] = {SCANS: Scenario, DYNAMIC_TABLES: RefreshScenario}
+KINDS: Mapping[str, type[ScenarioSchema]] = {SCANS: Scenario, DYNAMIC_TABLES: RefreshScenario}
 
 
-def read(path: Path) -> Claimed:
-    """The scenario of a file.
+def read(path: Path) -> ScenarioSchema:
+    """Read the scenario of a file.
 
     Raises:
-        InputError: there is no such file, it is no TOML, or it says what a scenario cannot.
+    InputError: the file cannot be read, is no TOML, or has a key or value that a scenario cannot have.
     """
     try:
-        return claimed(path.read_text(encoding="utf-8"))
+        return parse(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: it cannot be read: {error}") from error
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
 
 
-def claimed(text: str) -> Claimed:
-    """The scenario that a text describes.
+def parse(text: str) -> ScenarioSchema:
+    """Return the scenario that a TOML text describes.
 
     Raises:
-        InputError: it is no TOML, or says what a scenario cannot.
+        InputError: the text is no TOML, or has a key or value that a scenario cannot have.
     """
-    told = tables_of(text)
-    kind = told.get("simulates", SCANS)
+    document = parse_toml(text)
+    kind = document.get("simulates", SCANS)
     if kind not in KINDS:
         raise InputError(f"`simulates` is one of {', '.join(KINDS)}, not {kind!r}")
-    return converted(told, KINDS[kind])
+    return convert_scenario(document, KINDS[kind])

@@ -1,1 +1,1 @@
-"""Wrong versions of the stand's small engine."""
+"""Mutants of the stand's small engine."""

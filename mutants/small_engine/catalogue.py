@@ -4,7 +4,7 @@ from mutants.small_engine import conditions, pages, questions, reading, writing
 from mutants.small_engine.mutating import Mutant
 
 MUTANTS: tuple[Mutant, ...] = tuple(
-    found
+    member
     for module in (
         writing,
         reading,
@@ -12,6 +12,6 @@ MUTANTS: tuple[Mutant, ...] = tuple(
         pages,
         questions,
     )
-    for found in vars(module).values()
-    if isinstance(found, Mutant)
+    for member in vars(module).values()
+    if isinstance(member, Mutant)
 )

@@ -17,7 +17,7 @@ from strategies.engines.questions import Json
 )
 def escapes_stay(self: Rules, pattern: str) -> str:
     start = Rules.pattern_start(self, pattern)
-    wild = next((at for at, one in enumerate(pattern) if one in "%_"), len(pattern))
+    wild = next((at for at, letter in enumerate(pattern) if letter in "%_"), len(pattern))
     return pattern[:wild] if "\\" in pattern else start
 
 
@@ -43,8 +43,8 @@ def beginnings_are_cut(self: Rules, term: Json, facts: Facts) -> int:
     "!= of a partition is asked of a misread value.",
 )
 def partition_unequal(self: Rules, term: Json, facts: Facts) -> int:
-    found = Rules.partition_truths(self, term, facts)
-    return found & ~TRUE if term.get("call") == "!=" else found
+    truths = Rules.partition_truths(self, term, facts)
+    return truths & ~TRUE if term.get("call") == "!=" else truths
 
 
 @mutant(
@@ -70,13 +70,13 @@ def literal_wraps(self: Rules, term: Json, lookup: Lookup) -> int:
     "A literal with a zone is compared in another zone than the column.",
 )
 def literal_of_another_zone(self: Rules, term: Json, lookup: Lookup) -> int:
-    def moved(part: Json) -> Json:
+    def move(part: Json) -> Json:
         zoned = part.get("type") == "timestamp(us,UTC)" and part["literal"] is not None
         return part | {"literal": part["literal"] + 3_600_000_000} if zoned else part
 
     if term.get("call") not in COMPARISONS:
         return Rules.range_truths(self, term, lookup)
-    return Rules.range_truths(self, term | {"of": [moved(part) for part in term["of"]]}, lookup)
+    return Rules.range_truths(self, term | {"of": [move(part) for part in term["of"]]}, lookup)
 
 
 @mutant(
@@ -86,13 +86,13 @@ def literal_of_another_zone(self: Rules, term: Json, lookup: Lookup) -> int:
     "The digits of a decimal are compared with its precision.",
 )
 def digits_overflow(self: Rules, term: Json, lookup: Lookup) -> int:
-    found = Rules.range_truths(self, term, lookup)
+    truths = Rules.range_truths(self, term, lookup)
     literals = [part for part in term.get("of", ()) if str(part.get("type")).startswith("decimal")]
     for part in literals:
         precision = int(part["type"].partition("(")[2].partition(",")[0])
         if part.get("literal") and len(part["literal"].lstrip("-0.").replace(".", "")) >= precision:
-            return found & ~TRUE
-    return found
+            return truths & ~TRUE
+    return truths
 
 
 @mutant(
@@ -157,8 +157,8 @@ def nan_is_no_member(self: Rules, x: Range, members: Sequence[Range]) -> int:
     "combine_truths", "OR IN", "facebookincubator/velox#14919", "A part of OR is asked as if it stood alone."
 )
 def or_as_and(self: Rules, name: str, truths: Sequence[int]) -> int:
-    found = Rules.combine_truths(self, name, truths)
-    return found & ~TRUE if name == "or" and not truths[0] & TRUE else found
+    result = Rules.combine_truths(self, name, truths)
+    return result & ~TRUE if name == "or" and not truths[0] & TRUE else result
 
 
 @mutant(
@@ -168,8 +168,8 @@ def or_as_and(self: Rules, name: str, truths: Sequence[int]) -> int:
     "AND of what is unknown is taken to be false.",
 )
 def unknown_is_false(self: Rules, name: str, truths: Sequence[int]) -> int:
-    found = Rules.combine_truths(self, name, truths)
-    return found & ~TRUE if name == "and" and all(one == ANY for one in truths) else found
+    result = Rules.combine_truths(self, name, truths)
+    return result & ~TRUE if name == "and" and all(truth == ANY for truth in truths) else result
 
 
 @mutant(
@@ -182,7 +182,7 @@ def part_is_negated(self: Rules, term: Json, lookup: Lookup) -> int:
     if term.get("call") != "and":
         return Rules.not_truths(self, term, lookup)
     parts = [self.truths(part, lookup) for part in term["of"]]
-    decided = [one for one in parts if one & (TRUE | FALSE) != TRUE | FALSE]
+    decided = [truth for truth in parts if truth & (TRUE | FALSE) != TRUE | FALSE]
     return self.negate_truths(self.combine_truths("and", decided or parts))
 
 
@@ -193,8 +193,8 @@ def part_is_negated(self: Rules, term: Json, lookup: Lookup) -> int:
     "What cannot be judged is taken for true, and negated.",
 )
 def unsupported_is_negated(self: Rules, term: Json, lookup: Lookup) -> int:
-    found = Rules.not_truths(self, term, lookup)
-    return found & ~TRUE if self.truths(term, lookup) == ANY else found
+    truths = Rules.not_truths(self, term, lookup)
+    return truths & ~TRUE if self.truths(term, lookup) == ANY else truths
 
 
 @mutant("is_below", "RANGE", "pola-rs/polars#2771", "The lower bound stands for the upper one.")

@@ -1,4 +1,4 @@
-"""What a mutant of the small engine is: one of its methods replaced by a wrong one."""
+"""A mutant of the small engine replaces one of its methods by a wrong one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ class Mutant:
     """A wrong version of the small engine.
 
     Attributes:
-        cause: The published fault that it re-creates, in one sentence.
-        classes: What data and which questions the fault needs.
-        method: The method that `function` stands in for.
-        tables: `own` if only deletes and updates show the fault.
+        cause: The published bug that it re-creates, in one sentence.
+        classes: The data and questions that the bug needs.
+        method: The method that `function` replaces.
+        tables: `own` if only deletes and updates show the bug.
     """
 
     name: str
@@ -33,25 +33,25 @@ class Mutant:
 
 
 def mutant(
-    method: str, classes: str, thread: str, fault: str, *, tables: str = "files"
+    method: str, classes: str, thread: str, mistake: str, *, tables: str = "files"
 ) -> Callable[[Callable[..., Any]], Mutant]:
-    """Make a mutant of the function that stands in for a method; its name is the mutant's.
+    """Make a mutant from the function that replaces a method; its name is the function's.
 
     Args:
         classes: Separated by spaces.
-        thread: Where the fault was reported.
-        fault: What is done wrong, in one sentence.
+        thread: The place where the bug was reported.
+        mistake: The mistake, in one sentence.
     """
 
-    def made(function: Callable[..., Any]) -> Mutant:
+    def make(function: Callable[..., Any]) -> Mutant:
         assert hasattr(Rules, method)
         return Mutant(
             name=function.__name__.replace("_", " "),
-            cause=f"{thread}: {fault}",
+            cause=f"{thread}: {mistake}",
             classes=frozenset(classes.split()),
             method=method,
             function=function,
             tables=tables,
         )
 
-    return made
+    return make

@@ -48,14 +48,14 @@ def selections_one_after_another(self: Rules, parts: Sequence[set[int]]) -> set[
     "groups", "PAGE", "trinodb/trino#20267", "Reading stops where the pages of a row group are ruled out."
 )
 def stops_at_ruled_out_pages(self: Rules, table: Table, where: Json) -> list[Group]:
-    found = []
+    groups = []
     for group in Rules.groups(self, table, where):
         if where is not None and not self.matching_positions(
             where, self.lookup(table, group), len(group.rows)
         ):
             break
-        found.append(group)
-    return found
+        groups.append(group)
+    return groups
 
 
 @mutant(
@@ -65,8 +65,8 @@ def partition_alone(self: Rules, table: Table, group: Group, where: Json) -> lis
     name = next(iter(table.schema))
     if where is None or where["call"] != "and" or not self.lookup(table, group)(name).partition:
         return Rules.read(self, table, group, where)
-    asked = [part for part in where["of"] if columns_of(part) == {name}]
-    return filter_rows(group.rows, {"call": "and", "of": asked or where["of"]}, table.schema)
+    conditions = [part for part in where["of"] if columns_of(part) == {name}]
+    return filter_rows(group.rows, {"call": "and", "of": conditions or where["of"]}, table.schema)
 
 
 @mutant(

@@ -72,8 +72,8 @@ def nulls_never_come_first(
     "comes_after", "TOPK ALLNULL", "duckdb/duckdb#21160", "A row group whose keys are all NULL is dropped."
 )
 def no_key_comes_after(self: Rules, order: Sequence[Json], lookup: Lookup, last: Row, schema: Schema) -> bool:
-    known = self.range_of(order[0]["by"], lookup)
-    return not known.values or Rules.comes_after(self, order, lookup, last, schema)
+    key_range = self.range_of(order[0]["by"], lookup)
+    return not key_range.values or Rules.comes_after(self, order, lookup, last, schema)
 
 
 @mutant(

@@ -98,15 +98,15 @@ def no_bounds_is_no_value(self: Rules, facts: Facts) -> bool:
     "Whether there is NaN is told by bounds that leave it out.",
 )
 def nan_told_by_bounds(self: Rules, x: Range) -> int:
-    found = Rules.nan_test_truths(self, x)
-    return found if x.lower is None or isinstance(x.lower, Nan) else found & ~TRUE
+    truths = Rules.nan_test_truths(self, x)
+    return truths if x.lower is None or isinstance(x.lower, Nan) else truths & ~TRUE
 
 
 @mutant("comparison_truths", "NEG", "apache/datafusion#561", "!= asks that both bounds differ.")
 def both_bounds_differ(self: Rules, name: str, x: Range, y: Range) -> int:
-    found = Rules.comparison_truths(self, name, x, y)
+    truths = Rules.comparison_truths(self, name, x, y)
     touches = x.lower is not None and y.lower in (x.lower, x.upper)
-    return found & ~TRUE if name == "!=" and touches else found
+    return truths & ~TRUE if name == "!=" and touches else truths
 
 
 @mutant(
@@ -183,8 +183,8 @@ def partition_without_null(self: Rules, facts: Facts, partition: Partition) -> F
 
 @mutant("groups", "RANGE", "delta-io/delta-rs#1063", "The files that cannot match are those that are read.")
 def inverted(self: Rules, table: Table, where: Json) -> list[Group]:
-    found = Rules.groups(self, table, where)
-    return found if where is None else [group for group in table.groups if group not in found]
+    groups = Rules.groups(self, table, where)
+    return groups if where is None else [group for group in table.groups if group not in groups]
 
 
 @mutant(
@@ -233,7 +233,7 @@ def statistics_of_a_field(self: Rules, group: Group, name: str, positions: Mappi
 def place_in_the_first_file(self: Rules, table: Table, group: Group) -> Lookup:
     places = {chunk.path: at for at, chunk in enumerate(table.groups[0].chunks)}
 
-    def found(name: str) -> Facts:
+    def find_facts(name: str) -> Facts:
         at = places.get(name, len(group.chunks))
         return (
             self.cached_facts(group, group.chunks[at])
@@ -241,4 +241,4 @@ def place_in_the_first_file(self: Rules, table: Table, group: Group) -> Lookup:
             else self.absent_column_facts(group)
         )
 
-    return found
+    return find_facts

@@ -68,7 +68,9 @@ def unlimited_rows(spark: SparkSession, query: Query) -> list[Any]:
 
     The session must be that of `oracles.answers.frames.session`.
     """
-    frames = {name: rows_frame(spark, table).drop(ROW_ORDINAL) for name, table in query.named.items()}
+    frames = {
+        name: rows_frame(spark, table).drop(ROW_ORDINAL) for name, table in query.tables_by_name.items()
+    }
     with temporary_views(spark, frames):
         return list(spark.sql(query.unlimited).collect())
 
@@ -76,7 +78,7 @@ def unlimited_rows(spark: SparkSession, query: Query) -> list[Any]:
 def file_frames(spark: SparkSession, query: Query, directory: Path, **options: Any) -> dict[str, DataFrame]:
     """Write each table of the query into a folder of `directory`, and return the frames that read them."""
     frames = {}
-    for name, table in query.named.items():
+    for name, table in query.tables_by_name.items():
         folder = directory / name
         folder.mkdir()
         write_files(table, folder, **options)

@@ -1,7 +1,8 @@
 """Histories as a table of integers, for histories of millions of transactions.
 
 A row is an operation, an order, a predicate or a name; `docs/reference/histories.md` lists the columns of
-each. The histories of one file have different numbers in the column `history`, and the rows of each are adjacent.
+each. The histories of one file have different numbers in the column `history`, and the rows of each are
+adjacent.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,1 +1,1 @@
-"""What every simulation has: time, randomness, traces, faults, and what a scenario file says."""
+"""The parts that every simulation shares: time, randomness, traces, faults and the schema of scenarios."""

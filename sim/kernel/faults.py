@@ -1,8 +1,8 @@
-"""Faults: what goes wrong from one instant until another, whatever is simulated."""
+"""Faults: what goes wrong from one instant until another, in every kind of simulation."""
 
 import msgspec
 
-# The end of what never ends.
+# The end of a fault that never ends.
 FOREVER_US = 1 << 60
 
 

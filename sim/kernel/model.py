@@ -1,4 +1,4 @@
-"""Models: frozen numbers with their units, as scenario files give them."""
+"""The base of the models of simulated worlds: frozen numbers, with units in the names of the keys."""
 
 import msgspec
 

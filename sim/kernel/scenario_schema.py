@@ -1,7 +1,8 @@
-"""What every scenario file has, whatever it simulates: a claim, seeds, what varies, and what is expected.
+"""The schema that all scenario files share: a claim, seeds, varied settings, and expectations.
 
-A key that is not known is an error, and so is a value of another type; the sentence names both. Units are in
-the names of keys.
+An unknown key or a value of a wrong type is an error whose sentence names both. Units are in the names of
+keys.
+
 """
 
 import tomllib
@@ -17,13 +18,13 @@ from sim.kernel.trace import Trace
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[int, msgspec.Meta(ge=1)]
-# A value that a key may have.
+# A value of a key that varies.
 Setting: TypeAlias = bool | int | float | str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Violation:
-    """What does not hold, and when it showed."""
+    """An invariant that does not hold, and when this showed."""
 
     invariant: str
     at_us: int
@@ -34,14 +35,15 @@ class Violation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judgeable:
-    """A history of transactions that somebody else judges, since a simulator does not judge itself.
+class IsolationClaim:
+    """A history of transactions and the isolation level that the separate checker must find in it.
 
     Attributes:
-        invariant: Which is violated if it does not satisfy the level; a measure too, named `lost_` and this.
-        level: The isolation level that it has to satisfy.
-        history: A line of the notation of `docs/reference/histories.md`, as it was read.
-        required: Whether to lose the level is a violation; else it is counted only.
+        invariant: The invariant that is violated if the history does not satisfy the level; `lost_` and this
+            name a measure, too.
+        level: The isolation level that the history has to satisfy.
+        history: A line of the notation of `docs/reference/histories.md`, parsed.
+        required: True if to lose the level is a violation; else it is only counted.
     """
 
     invariant: str
@@ -50,27 +52,27 @@ class Judgeable:
     required: bool = True
 
 
-class Played(Protocol):
-    """One run of a scenario, and what came of it."""
+class ScenarioRun(Protocol):
+    """One run of a scenario, and its outcome."""
 
     @property
     def trace(self) -> Trace:
-        """What happened, in the order of time."""
+        """The events of the run, in the order of time."""
 
     def measures(self) -> Mapping[str, float]:
-        """In numbers, by name."""
+        """Return the measures of the run, by name."""
 
     def latencies_us(self) -> Mapping[str, int]:
-        """Of each query that was answered."""
+        """Return the latency of each query that was answered, by the query's name."""
 
     def violations(self) -> Iterable[Violation]:
-        """What did not hold."""
+        """Return the invariants that did not hold."""
 
-    def histories(self) -> Iterable[Judgeable]:
-        """What is left to the checker of isolation."""
+    def histories(self) -> Iterable[IsolationClaim]:
+        """Return the histories that the isolation checker has to judge."""
 
     def results(self) -> Mapping[str, str]:
-        """What came of what, which must be the same in all runs; by what was given."""
+        """Return a digest of each result by its inputs; equal inputs must give equal results in all runs."""
 
 
 class Seeds(Model, frozen=True, kw_only=True):
@@ -81,22 +83,24 @@ class Seeds(Model, frozen=True, kw_only=True):
 
 
 class Bounds(Model, frozen=True, kw_only=True):
-    """What a measure must be, in each run; `some` must be reached in one of them."""
+    """The bounds of a measure in each run; at least one run must reach `some`."""
 
     min: float | None = None
     max: float | None = None
     some: float | None = None
 
 
-class Where(Model, frozen=True, kw_only=True):
-    """What is expected of some runs only: those of these settings."""
+class SettingsExpectation(Model, frozen=True, kw_only=True):
+    """Expectations of those runs alone that have these settings."""
 
     settings: dict[str, Setting]
     expect: dict[str, Bounds]
 
 
 class Comparison(Model, frozen=True, kw_only=True):
-    """How often a measure of runs of some settings is that of the same runs with others."""
+    """Bounds of a ratio: a measure of runs of some settings, divided by that of equal runs with other
+    settings.
+    """
 
     measure: str
     of: dict[str, Setting]
@@ -107,27 +111,27 @@ class Comparison(Model, frozen=True, kw_only=True):
 
 
 class Agreement(Model, frozen=True, kw_only=True):
-    """Runs that differ in one key alone have the same results, wherever they were given the same.
+    """Runs that differ in one key alone must have the same results wherever their inputs were the same.
 
     Attributes:
-        across: The path of the key, which varies.
-        min: How many results such runs have to share; else nothing was put to the test.
+        across: The path of the key that varies.
+        min: The number of results that such runs must share; with fewer, the claim was not put to the test.
     """
 
     across: str
     min: Positive = 1
 
 
-class Claimed(Model, frozen=True, kw_only=True):
-    """One file, apart from what it simulates.
+class ScenarioSchema(Model, frozen=True, kw_only=True):
+    """A scenario file, apart from the world that it simulates.
 
     Attributes:
         vary: Values of keys, by their paths, as in `"world.warehouse.nodes" = [1, 2]`; each combination of
             them is run with each seed (`sim.kernel.varying`).
-        expect: Of measures by their names, in all runs.
-        where: Expectations of some.
+        expect: Bounds of measures by their names, in all runs.
+        where: Expectations of some runs.
         compare: Ratios of measures.
-        agree: Runs that have the same results.
+        agree: Runs that must have the same results.
     """
 
     title: str
@@ -135,29 +139,29 @@ class Claimed(Model, frozen=True, kw_only=True):
     seeds: Seeds = Seeds()
     vary: dict[str, tuple[Setting, ...]] = msgspec.field(default_factory=dict)
     expect: dict[str, Bounds] = msgspec.field(default_factory=dict)
-    where: tuple[Where, ...] = ()
+    where: tuple[SettingsExpectation, ...] = ()
     compare: tuple[Comparison, ...] = ()
     agree: tuple[Agreement, ...] = ()
 
-    def checked(self) -> Self:
-        """The same scenario.
+    def validate(self) -> Self:
+        """Return this scenario if its parts go together.
 
         Raises:
-            InputError: its parts do not go together, or it asks for what the simulator has not.
+            InputError: its parts do not go together, or it asks for something that the simulator lacks.
         """
         return self
 
-    def play(self, seed: int) -> Played:
-        """The run of one seed; each kind of scenario has its own."""
-        # Structs have a metaclass of their own, which is why this is no abstract class.
+    def play(self, seed: int) -> ScenarioRun:
+        """Run the scenario with one seed; each kind of scenario has its own run."""
+        # msgspec.Struct has a metaclass of its own, so this class cannot be abstract.
         raise NotImplementedError
 
 
-Kind = TypeVar("Kind", bound=Claimed)
+Kind = TypeVar("Kind", bound=ScenarioSchema)
 
 
-def tables_of(text: str) -> dict[str, Any]:
-    """What a text in TOML says.
+def parse_toml(text: str) -> dict[str, Any]:
+    """Return the keys and values of a TOML text.
 
     Raises:
         InputError: it is no TOML.
@@ -168,19 +172,19 @@ def tables_of(text: str) -> dict[str, Any]:
         raise InputError(f"it is no TOML: {error}") from error
 
 
-def converted(told: Mapping[str, Any], kind: type[Kind]) -> Kind:
-    """The scenario that keys and values describe.
+def convert_scenario(document: Mapping[str, Any], kind: type[Kind]) -> Kind:
+    """Return the scenario that keys and values describe.
 
     Raises:
-        InputError: they say what such a scenario cannot.
+        InputError: a key or value is none that such a scenario can have.
     """
     try:
-        found = msgspec.convert(told, kind)
+        scenario = msgspec.convert(document, kind)
     except msgspec.ValidationError as error:
-        raise InputError(sentence(error)) from error
-    return found.checked()
+        raise InputError(error_sentence(error)) from error
+    return scenario.validate()
 
 
-def sentence(error: msgspec.ValidationError) -> str:
-    """What is wrong with a value, for people."""
+def error_sentence(error: msgspec.ValidationError) -> str:
+    """Return a validation error as a sentence for people."""
     return str(error).replace("`$.", "`").replace("Object contains", "there is an")

@@ -1,4 +1,4 @@
-"""Spans and marks along the time of a run, as few as a picture can show: pure functions."""
+"""Spans and marks on the time line of a run, as few as a picture can show; pure functions."""
 
 import enum
 import heapq
@@ -9,13 +9,13 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-# So many times what is too near to tell apart can be seen to begin and end.
+# A span of so many times the smallest visible time is drawn with its own beginning and end.
 LONG = 4
 Kind = TypeVar("Kind", bound=enum.Enum)
 
 
 class Span(msgspec.Struct, Generic[Kind], frozen=True, kw_only=True):
-    """Something that lasts; of the work of a node's workers, `row` tells apart what goes on at once."""
+    """An activity that lasts; `row` separates the simultaneous work of a node's workers."""
 
     doing: Kind
     from_us: int
@@ -25,20 +25,20 @@ class Span(msgspec.Struct, Generic[Kind], frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark(Generic[Kind]):
-    """So many signs of a kind, from an instant on so near each other that they are one to the eye."""
+    """Signs of one kind that follow each other so closely that a picture shows them as one."""
 
     sign: Kind
     at_us: int
     count: int
 
 
-def in_rows(spans: Iterable[Span[Kind]]) -> list[Span[Kind]]:
-    """Spans in as few rows as keep those apart that overlap, in the order of their beginnings."""
+def assign_rows(spans: Iterable[Span[Kind]]) -> list[Span[Kind]]:
+    """Put spans that overlap into different rows, as few as possible; in the order of their beginnings."""
     rows = 0
     free: list[int] = []
     taken: list[tuple[int, int]] = []
     placed = []
-    for span in sorted(spans, key=lambda one: (one.from_us, one.until_us)):
+    for span in sorted(spans, key=lambda span: (span.from_us, span.until_us)):
         while taken and taken[0][0] <= span.from_us:
             heapq.heappush(free, heapq.heappop(taken)[1])
         row = heapq.heappop(free) if free else rows
@@ -48,14 +48,15 @@ def in_rows(spans: Iterable[Span[Kind]]) -> list[Span[Kind]]:
     return placed
 
 
-def merged(spans: Iterable[Span[Kind]], *, closer_us: int) -> tuple[Span[Kind], ...]:
-    """Spans of which short ones that do the same in a row are one where less than that lies between them.
+def merge_spans(spans: Iterable[Span[Kind]], *, closer_us: int) -> tuple[Span[Kind], ...]:
+    """Merge short spans of one row and activity if less than `closer_us` lies between them.
 
-    Those that last `LONG` times as long, or longer, stay alone.
+    Spans that last at least `LONG` times `closer_us` stay separate.
+
     """
     lines: dict[tuple[int, Kind], list[Span[Kind]]] = defaultdict(list)
     closed: set[tuple[int, Kind]] = set()
-    for span in sorted(spans, key=lambda one: one.from_us):
+    for span in sorted(spans, key=lambda span: span.from_us):
         key, long = (span.row, span.doing), span.until_us - span.from_us >= LONG * max(closer_us, 1)
         line = lines[key]
         if line and not long and key not in closed and span.from_us - line[-1].until_us < closer_us:
@@ -67,7 +68,7 @@ def merged(spans: Iterable[Span[Kind]], *, closer_us: int) -> tuple[Span[Kind], 
 
 
 def marks(sign: Kind, at_us: Sequence[int], *, closer_us: int) -> Iterator[Mark[Kind]]:
-    """One mark for all that happens less than that after the first of them."""
+    """Yield marks; each stands for all signs less than `closer_us` after its first one."""
     first, count = None, 0
     for at in sorted(at_us):
         if first is not None and at - first < closer_us:

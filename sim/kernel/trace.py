@@ -1,4 +1,4 @@
-"""Traces: what happened, in the order of the times, as it is written to a file."""
+"""Traces: events in the order of their times, as they are written to a file."""
 
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
@@ -6,21 +6,22 @@ from typing import TypeAlias
 import msgspec
 
 
-# Millions are kept, and none can be part of a cycle: the garbage collector is spared them.
+# A run keeps millions of events, and none can be part of a reference cycle: exempt them from garbage
+# collection.
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", gc=False):
-    """Something that happened at a time."""
+    """An event at a simulated time."""
 
     at_us: int
 
 
 class FaultBegan(Event, frozen=True, kw_only=True, tag="FaultBegan"):
-    """A fault of the plan, as its own text."""
+    """A fault of the plan began; `fault` is its text."""
 
     fault: str
 
 
 class FaultEnded(Event, frozen=True, kw_only=True, tag="FaultEnded"):
-    """Likewise."""
+    """A fault of the plan ended; `fault` is its text."""
 
     fault: str
 
@@ -32,6 +33,6 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def lines(trace: Iterable[Event]) -> Iterator[bytes]:
-    """The events as JSON, a line each; the same trace gives the same bytes."""
+    """Yield the events as lines of JSON; the same trace gives the same bytes."""
     for event in trace:
         yield _ENCODER.encode(event) + b"\n"

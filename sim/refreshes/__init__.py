@@ -1,1 +1,1 @@
-"""Dynamic tables under a simulated clock: their scheduler, refreshes, users and what goes wrong."""
+"""Dynamic tables under a simulated clock: their scheduler, refreshes, users and faults."""

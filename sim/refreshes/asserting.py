@@ -1,24 +1,25 @@
-"""Going on after what should never be raised."""
+"""A guard that reports exceptions that must never be raised, so that a simulation goes on."""
 
 from collections.abc import Callable
 
 from pruning.errors import InputError
 
 
-class Asserting:
-    """Within it, what should never be raised is told to `broken`, and the world goes on.
+class Guard:
+    """A context that reports an exception that must never be raised to `broken`, and swallows it.
 
-    One object serves all: a world enters it once for each event.
+    One object serves all events of a world.
+
     """
 
     def __init__(self, broken: Callable[[Exception], None]) -> None:
         self._broken = broken
 
     def __enter__(self) -> None:
-        """Nothing is to be set up."""
+        """Do nothing: there is nothing to set up."""
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> bool:
-        """A sentence for who asked is passed on, as is what ends the program."""
+        """Report the exception; let an `InputError`, which is an answer for the user, and exits pass."""
         if not isinstance(error, Exception) or isinstance(error, InputError):
             return False
         self._broken(error)

@@ -1,4 +1,4 @@
-"""Definitions bound apart from the engine: for users' statements, and for what tables should hold."""
+"""Bind definitions without the engine: for users' statements, and for the expected contents of tables."""
 
 from dynamic_tables.catalog.ddl import Name
 from dynamic_tables.catalog.entities import Entity, EntityKind, State
@@ -10,36 +10,40 @@ from dynamic_tables.sql.definitions import Lookup
 from dynamic_tables.storage.frontiers import TableId
 from dynamic_tables.values.types import Field
 
-# Of names without a schema in statements.
+# The schema of names in statements that name none.
 SCHEMA = "s"
 
 
 class Bindings:
-    """Queries of dynamic tables; one stays the same object as long as its names mean the same."""
+    """The bound queries of dynamic tables; a query stays the same object while its names mean the same."""
 
     def __init__(self) -> None:
-        """Nothing is bound yet."""
+        """Start without any bound query."""
         self._bound: dict[TableId, tuple[tuple[object, ...], Query]] = {}
 
     def query(self, state: State, entity: Entity) -> Query:
-        """The query of a dynamic table.
+        """Return the bound query of a dynamic table.
 
         Raises:
-            InputError: A name leads nowhere, or its columns do not fit.
+            InputError: A name does not resolve, or columns do not fit.
         """
-        found = referenced_entities(state, entity)
-        above = (one for one in found[1:] if one is not None and one.kind is EntityKind.DYNAMIC_TABLE)
-        means = (*found, *(self.query(state, one) for one in above))
-        known = self._bound.get(entity.identity)
-        if known is not None and known[0] == means:
-            return known[1]
+        resolved = referenced_entities(state, entity)
+        above = (
+            source
+            for source in resolved[1:]
+            if source is not None and source.kind is EntityKind.DYNAMIC_TABLE
+        )
+        means = (*resolved, *(self.query(state, source) for source in above))
+        cached = self._bound.get(entity.identity)
+        if cached is not None and cached[0] == means:
+            return cached[1]
         query = bind(state, entity, self._columns(state))
         self._bound[entity.identity] = (means, query)
         return query
 
-    def session(self, state: State) -> Lookup:
-        """What names in a user's statement stand for."""
-        return name_lookup(state, _in_session, self._columns(state))
+    def session_lookup(self, state: State) -> Lookup:
+        """Return the lookup of names in a user's statement."""
+        return name_lookup(state, _with_schema, self._columns(state))
 
     def _columns(self, state: State) -> Columns:
         def columns_of(entity: Entity) -> tuple[Field, ...]:
@@ -50,6 +54,6 @@ class Bindings:
         return columns_of
 
 
-def _in_session(name: Name) -> Name:
-    """What a name means to a user."""
+def _with_schema(name: Name) -> Name:
+    """Add the default schema to a name without one."""
     return name if "." in name else f"{SCHEMA}.{name}"

@@ -1,23 +1,23 @@
-"""What must hold of every run of dynamic tables: pure functions of what happened.
+"""The invariants of every run of dynamic tables, as pure functions of its trace and record.
 
 =======  ============================================================================================
-DVS-1    contents are what the defining query gives at the data timestamp, after every refresh
+DVS-1    contents equal what the defining query gives at the data timestamp, after every refresh
 DVS-2    each source was read at exactly that timestamp
-DVS-3    data timestamps go forward, and each is committed once, later than itself
-DVS-4    readers see what was committed, with its timestamp, and never an older one
+DVS-3    data timestamps increase, and each is committed once, later than itself
+DVS-4    readers see what was committed, with its timestamp, and never an older version
 DVS-5    a table has one refresh at a time
 DVS-6    a refresh starts when all tables that it reads have its timestamp
-DVS-7    what readers see of lag agrees with p + w + d
+DVS-7    the lag that readers see agrees with p + w + d
 DVS-8    scheduled timestamps are ticks, and a table's period is not shorter than upstream's
 DVS-9    nothing is computed where no source changed
-DVS-10   the state that is told of each table is one that it can have, at any time
+DVS-10   the reported state of each table is possible, at any time
 DVS-11   a table is suspended after too many errors in a row, not before; then it is not scheduled
-DVS-12   once users and faults are quiet, each table comes within its target lag, or it is told why not
-DVS-13   nothing is raised that never should be
-DVS-16   what a user asks for comes after all that the user has committed, by the clock of that node
+DVS-12   once users and faults are quiet, each table meets its target lag, or the reason is reported
+DVS-13   no exception is raised that must never be raised
+DVS-16   a requested refresh comes after all that the user has committed, by the clock of that node
 =======  ============================================================================================
 
-DVS-14 and DVS-15 are of histories, and a checker of isolation judges them
+DVS-14 and DVS-15 are claims about histories, and the isolation checker judges them
 (`sim.refreshes.histories`).
 """
 
@@ -33,107 +33,111 @@ from pruning.errors import InputError
 from sim.kernel.scenario_schema import Violation
 from sim.kernel.trace import Event
 from sim.refreshes.events import (
-    Asked,
     Broken,
     Committed,
+    EndReported,
     Executed,
     Flagged,
-    Judged,
+    LagJudged,
     Misstated,
-    Ordered,
     ReadDone,
+    RefreshOrdered,
+    RefreshRequested,
     Restarted,
     Resumed,
     Suspended,
-    Told,
 )
-from sim.refreshes.recording import Refreshed
-from sim.refreshes.run import Run
-from sim.refreshes.truths import Truths
+from sim.refreshes.recording import CommittedRefresh
+from sim.refreshes.run import RefreshRun
+from sim.refreshes.truths import ExpectedContents
 
-_SHOWN = 3
+_SHOWN_MAX = 3
 
 
-def violations(run: Run) -> list[Violation]:
-    """All that does not hold, at most a few of each kind."""
-    found = []
+def violations(run: RefreshRun) -> list[Violation]:
+    """Return the violations of all invariants, at most a few of each."""
+    reported = []
     for check in CHECKS:
-        for shown, violation in enumerate(check(run)):
-            if shown == _SHOWN:
+        for number, violation in enumerate(check(run)):
+            if number == _SHOWN_MAX:
                 break
-            found.append(violation)
-    return found
+            reported.append(violation)
+    return reported
 
 
-def check_contents(run: Run) -> Iterator[Violation]:
+def check_contents(run: RefreshRun) -> Iterator[Violation]:
     """DVS-1."""
     if run.setup.world.persisted:
         return
-    truths = Truths(run.record)
-    for one in run.record.refreshes:
+    truths = ExpectedContents(run.record)
+    for refresh in run.record.refreshes:
         try:
-            due = truths.of(one.table, one.data_us)
+            expected = truths.of(refresh.table, refresh.data_us)
         except (InputError, UserError) as error:
-            yield _violation("DVS-1", one, f"it was refreshed, and its query fails: {error}")
+            yield _violation("DVS-1", refresh, f"it was refreshed, and its query fails: {error}")
             continue
-        if one.contents != due:
-            rows = {**due, **one.contents}
-            row_id = next(row for row in rows if one.contents.get(row) != due.get(row))
-            told = f"row {row_id} is {one.contents.get(row_id)}, not {due.get(row_id)}"
-            yield _violation("DVS-1", one, f"{one.action}: {told}")
+        if refresh.contents != expected:
+            rows = {**expected, **refresh.contents}
+            row_id = next(row for row in rows if refresh.contents.get(row) != expected.get(row))
+            difference = f"row {row_id} is {refresh.contents.get(row_id)}, not {expected.get(row_id)}"
+            yield _violation("DVS-1", refresh, f"{refresh.action}: {difference}")
 
 
-def check_sources(run: Run) -> Iterator[Violation]:
+def check_sources(run: RefreshRun) -> Iterator[Violation]:
     """DVS-2."""
     if run.setup.world.persisted:
         return
-    record, truths = run.record, Truths(run.record)
-    versions = {(one.table, one.data_us): one.version for one in record.refreshes}
-    for one in record.refreshes:
-        for source, consumed in one.versions.items():
+    record, truths = run.record, ExpectedContents(run.record)
+    versions = {(refresh.table, refresh.data_us): refresh.version for refresh in record.refreshes}
+    for refresh in record.refreshes:
+        for source, consumed in refresh.versions.items():
             if source in record.bases:
-                due = truths.base_version(source, one.data_us)
-            elif one.data_us in record.inherited.get(source, ()):
+                expected = truths.base_version(source, refresh.data_us)
+            elif refresh.data_us in record.inherited.get(source, ()):
                 continue
             else:
-                due = versions.get((source, one.data_us), -1)
-            if consumed.number != due:
-                yield _violation("DVS-2", one, f"it read version {consumed.number} of {source}, not {due}")
+                expected = versions.get((source, refresh.data_us), -1)
+            if consumed.number != expected:
+                yield _violation(
+                    "DVS-2", refresh, f"it read version {consumed.number} of {source}, not {expected}"
+                )
 
 
-def check_order(run: Run) -> Iterator[Violation]:
+def check_order(run: RefreshRun) -> Iterator[Violation]:
     """DVS-3."""
     newest: dict[TableId, int] = {}
-    for one in run.record.refreshes:
-        if one.data_us <= newest.get(one.table, -1):
-            yield _violation("DVS-3", one, f"it was at {newest[one.table]} us before")
-        if one.committed.physical_us <= one.data_us:
-            yield _violation("DVS-3", one, f"it was committed at {one.committed}, before its own timestamp")
-        newest[one.table] = one.data_us
+    for refresh in run.record.refreshes:
+        if refresh.data_us <= newest.get(refresh.table, -1):
+            yield _violation("DVS-3", refresh, f"it was at {newest[refresh.table]} us before")
+        if refresh.committed.physical_us <= refresh.data_us:
+            yield _violation(
+                "DVS-3", refresh, f"it was committed at {refresh.committed}, before its own timestamp"
+            )
+        newest[refresh.table] = refresh.data_us
 
 
-def check_sights(run: Run) -> Iterator[Violation]:
+def check_sights(run: RefreshRun) -> Iterator[Violation]:
     """DVS-4."""
-    committed = {(one.table, one.data_us): one for one in run.record.refreshes}
+    committed = {(refresh.table, refresh.data_us): refresh for refresh in run.record.refreshes}
     newest: dict[TableId, int] = {}
     for sight in run.record.sights:
         inherited = sight.data_us in run.record.inherited.get(sight.table, ())
-        one = committed.get((sight.table, sight.data_us))
+        refresh = committed.get((sight.table, sight.data_us))
         what = ""
         if sight.data_us < newest.get(sight.table, -1):
             what = f"a reader sees it at {sight.data_us} us, after {newest[sight.table]} us"
-        elif one is None and not inherited:
+        elif refresh is None and not inherited:
             what = f"a reader sees it at {sight.data_us} us, which was not committed"
-        elif one is not None and (one.at_us > sight.at_us or one.contents != sight.contents):
+        elif refresh is not None and (refresh.at_us > sight.at_us or refresh.contents != sight.contents):
             what = f"a reader sees at {sight.data_us} us what was not committed"
         if what:
             yield Violation(invariant="DVS-4", at_us=sight.at_us, what=f"{sight.table}: {what}")
         newest[sight.table] = sight.data_us
 
 
-def check_one_at_a_time(run: Run) -> Iterator[Violation]:
-    """DVS-5. One that was flagged may be taken for lost; a new scheduler knows of none."""
-    running: dict[TableId, Ordered] = {}
+def check_one_at_a_time(run: RefreshRun) -> Iterator[Violation]:
+    """DVS-5. A flagged refresh may be taken for lost; a new scheduler knows of no refresh."""
+    running: dict[TableId, RefreshOrdered] = {}
     flagged: set[TableId] = set()
     for event in run.trace:
         match event:
@@ -141,7 +145,7 @@ def check_one_at_a_time(run: Run) -> Iterator[Violation]:
                 running.clear()
             case Flagged():
                 flagged.add(event.table)
-            case Told():
+            case EndReported():
                 order = running.get(event.table)
                 if (
                     order is not None
@@ -149,43 +153,43 @@ def check_one_at_a_time(run: Run) -> Iterator[Violation]:
                     and event.attempt in (-1, order.attempt)
                 ):
                     del running[event.table]
-            case Ordered():
+            case RefreshOrdered():
                 order = running.get(event.table)
                 if order is not None and event.table not in flagged:
-                    told = f"{event.data_us} us is started while {order.data_us} us runs"
-                    yield Violation(invariant="DVS-5", at_us=event.at_us, what=f"{event.table}: {told}")
+                    what = f"{event.data_us} us is started while {order.data_us} us runs"
+                    yield Violation(invariant="DVS-5", at_us=event.at_us, what=f"{event.table}: {what}")
                 running[event.table] = event
                 flagged.discard(event.table)
 
 
-def check_upstream_first(run: Run) -> Iterator[Violation]:
-    """DVS-6. Of first attempts: a later one may find that upstream is another by now, and fails then."""
+def check_upstream_first(run: RefreshRun) -> Iterator[Violation]:
+    """DVS-6, for first attempts: a later one may find that upstream was replaced, and fails then."""
     have: set[tuple[TableId, int]] = set()
     for event, state in _with_states(run):
         if isinstance(event, Committed):
             have.add((event.table, event.data_us))
-        elif isinstance(event, Ordered) and event.attempt == 0 and event.table in state.entities:
+        elif isinstance(event, RefreshOrdered) and event.attempt == 0 and event.table in state.entities:
             for source in node_of(state, state.entities[event.table]).upstream:
                 inherited = event.data_us in run.record.inherited.get(source, ())
                 if (source, event.data_us) not in have and not inherited:
-                    told = f"{event.data_us} us is started before {source} has it"
-                    yield Violation(invariant="DVS-6", at_us=event.at_us, what=f"{event.table}: {told}")
+                    what = f"{event.data_us} us is started before {source} has it"
+                    yield Violation(invariant="DVS-6", at_us=event.at_us, what=f"{event.table}: {what}")
 
 
-def check_lag(run: Run) -> Iterator[Violation]:
+def check_lag(run: RefreshRun) -> Iterator[Violation]:
     """DVS-7. Lag is e - v; it is at most p + w + d of the refresh that ends it."""
     began: dict[tuple[TableId, int], int] = {}
     newest: dict[TableId, Committed] = {}
     most: dict[TableId, ReadDone] = {}
     for event in run.trace:
         match event:
-            case Ordered(attempt=0):
+            case RefreshOrdered(attempt=0):
                 began[event.table, event.data_us] = event.at_us
             case ReadDone():
                 last = newest.get(event.table)
                 if last is not None and event.lag_us != event.at_us - last.data_us:
-                    told = f"readers see {event.lag_us} us, not {event.at_us - last.data_us} us"
-                    yield Violation(invariant="DVS-7", at_us=event.at_us, what=f"{event.table}: {told}")
+                    what = f"readers see {event.lag_us} us, not {event.at_us - last.data_us} us"
+                    yield Violation(invariant="DVS-7", at_us=event.at_us, what=f"{event.table}: {what}")
                 most[event.table] = event
             case Committed():
                 last, read = newest.get(event.table), most.pop(event.table, None)
@@ -194,22 +198,22 @@ def check_lag(run: Run) -> Iterator[Violation]:
                     period, wait = event.data_us - last.data_us, start - event.data_us
                     peak = period + wait + (event.at_us - start)
                     if peak != event.peak_us or (read is not None and read.lag_us > peak):
-                        told = f"lag is {event.peak_us} us and seen as {read and read.lag_us}, not {peak} us"
-                        yield Violation(invariant="DVS-7", at_us=event.at_us, what=f"{event.table}: {told}")
+                        what = f"lag is {event.peak_us} us and seen as {read and read.lag_us}, not {peak} us"
+                        yield Violation(invariant="DVS-7", at_us=event.at_us, what=f"{event.table}: {what}")
                 newest[event.table] = event
 
 
-def check_alignment(run: Run) -> Iterator[Violation]:
+def check_alignment(run: RefreshRun) -> Iterator[Violation]:
     """DVS-8."""
     phase = run.setup.world.phase_us
     for event in run.trace:
-        if not isinstance(event, Ordered) or event.trigger != "scheduled":
+        if not isinstance(event, RefreshOrdered) or event.trigger != "scheduled":
             continue
         what = ""
         if (event.data_us - phase) % TICK_US:
             what = f"{event.data_us} us is no tick"
         elif event.at_tick and event.attempt == 0 and event.at_us - event.data_us < TICK_US // 2:
-            # Orders of other moments may be of periods that were set anew since.
+            # Other orders may belong to periods that were changed since.
             if event.above_us > event.period_us:
                 what = f"its period {event.period_us} us is shorter than {event.above_us} us upstream"
             elif not event.period_us or (event.data_us - phase) % event.period_us:
@@ -218,39 +222,39 @@ def check_alignment(run: Run) -> Iterator[Violation]:
             yield Violation(invariant="DVS-8", at_us=event.at_us, what=f"{event.table}: {what}")
 
 
-def check_actions(run: Run) -> Iterator[Violation]:
+def check_actions(run: RefreshRun) -> Iterator[Violation]:
     """DVS-9."""
     record = run.record
-    last: dict[TableId, Refreshed] = {}
-    for one in record.refreshes:
-        before = last.get(one.table)
-        last[one.table] = one
-        if before is None or one.cause not in ("changed", "mode"):
+    last: dict[TableId, CommittedRefresh] = {}
+    for refresh in record.refreshes:
+        before = last.get(refresh.table)
+        last[refresh.table] = refresh
+        if before is None or refresh.cause not in ("changed", "mode"):
             continue
         changed = False
-        for source, consumed in one.versions.items():
+        for source, consumed in refresh.versions.items():
             old = before.versions.get(source)
             if source in record.bases and old is not None:
                 held = [contents for _, contents in record.bases[source][old.number : consumed.number + 1]]
-                changed |= any(one != other for one, other in pairwise(held))
+                changed |= any(contents != other for contents, other in pairwise(held))
             else:
                 changed |= old is None or old.number != consumed.number
         if not changed:
-            yield _violation("DVS-9", one, f"{one.action}, and no source changed")
+            yield _violation("DVS-9", refresh, f"{refresh.action}, and no source changed")
 
 
-def check_states(run: Run) -> Iterator[Violation]:
+def check_states(run: RefreshRun) -> Iterator[Violation]:
     """DVS-10."""
     for event in run.trace:
         if isinstance(event, Misstated):
-            told = f"{event.table} is told {event.told}: {event.what}"
-            yield Violation(invariant="DVS-10", at_us=event.at_us, what=told)
+            what = f"{event.table} is told {event.told}: {event.what}"
+            yield Violation(invariant="DVS-10", at_us=event.at_us, what=what)
 
 
-def check_suspension(run: Run) -> Iterator[Violation]:
-    """DVS-11. A new scheduler counts from 0, and suspends and resumes nothing by starting."""
+def check_suspension(run: RefreshRun) -> Iterator[Violation]:
+    """DVS-11. A new scheduler counts errors from 0, and does not suspend or resume a table by starting."""
     errors: dict[TableId, int] = {}
-    orders: dict[TableId, Ordered] = {}
+    orders: dict[TableId, RefreshOrdered] = {}
     suspended: set[TableId] = set()
     started_us = -1
     for event, state in _with_states(run):
@@ -260,9 +264,9 @@ def check_suspension(run: Run) -> Iterator[Violation]:
                 orders.clear()
             case Suspended() | Resumed() if event.at_us == started_us:
                 how = "suspended" if isinstance(event, Suspended) else "resumed"
-                told = f"{event.table}: {how} by the start of a scheduler"
-                yield Violation(invariant="DVS-11", at_us=started_us, what=told)
-            case Ordered():
+                what = f"{event.table}: {how} by the start of a scheduler"
+                yield Violation(invariant="DVS-11", at_us=started_us, what=what)
+            case RefreshOrdered():
                 entity = state.entities.get(event.table)
                 now = entity is not None and entity.suspended is not None
                 if event.table in suspended and not now:
@@ -276,7 +280,7 @@ def check_suspension(run: Run) -> Iterator[Violation]:
                 if what:
                     yield Violation(invariant="DVS-11", at_us=event.at_us, what=f"{event.table}: {what}")
                 orders[event.table] = event
-            case Told():
+            case EndReported():
                 order = orders.get(event.table)
                 if order is not None and (order.data_us, order.attempt) == (event.data_us, event.attempt):
                     del orders[event.table]
@@ -288,40 +292,42 @@ def check_suspension(run: Run) -> Iterator[Violation]:
             case Suspended(reason=reason) if reason == ERRORS:
                 suspended.add(event.table)
                 if errors.get(event.table, 0) <= ERRORS_MAX:
-                    told = f"suspended after {errors.get(event.table, 0)} errors in a row"
-                    yield Violation(invariant="DVS-11", at_us=event.at_us, what=f"{event.table}: {told}")
+                    what = f"suspended after {errors.get(event.table, 0)} errors in a row"
+                    yield Violation(invariant="DVS-11", at_us=event.at_us, what=f"{event.table}: {what}")
 
 
-def check_settled(run: Run) -> Iterator[Violation]:
+def check_settled(run: RefreshRun) -> Iterator[Violation]:
     """DVS-12."""
     for event in run.trace:
-        if isinstance(event, Judged) and event.unexplained:
-            told = f"{event.condition}, {event.lag_us} us behind, and its target is {event.target_us} us"
-            yield Violation(invariant="DVS-12", at_us=event.at_us, what=f"{event.table}: {told}")
+        if isinstance(event, LagJudged) and event.unexplained:
+            what = f"{event.condition}, {event.lag_us} us behind, and its target is {event.target_us} us"
+            yield Violation(invariant="DVS-12", at_us=event.at_us, what=f"{event.table}: {what}")
 
 
-def check_nothing_broke(run: Run) -> Iterator[Violation]:
+def check_nothing_broke(run: RefreshRun) -> Iterator[Violation]:
     """DVS-13."""
     for event in run.trace:
         if isinstance(event, Broken):
             yield Violation(invariant="DVS-13", at_us=event.at_us, what=event.what)
 
 
-def check_manual(run: Run) -> Iterator[Violation]:
-    """DVS-16. Of what starts at once; what waits was given its timestamp then, too."""
-    asked: Asked | None = None
+def check_manual(run: RefreshRun) -> Iterator[Violation]:
+    """DVS-16, for refreshes that start at once; those that wait received their timestamp then, too."""
+    request: RefreshRequested | None = None
     for event in run.trace:
         match event:
-            case Asked():
-                asked = event
+            case RefreshRequested():
+                request = event
             case Executed():
-                asked = None
-            case Ordered(trigger="manual") if asked is not None and event.data_us <= asked.asked_us:
-                told = f"{event.data_us} us is asked for at {asked.asked_us} us"
-                yield Violation(invariant="DVS-16", at_us=event.at_us, what=f"{event.table}: {told}")
+                request = None
+            case RefreshOrdered(trigger="manual") if (
+                request is not None and event.data_us <= request.asked_us
+            ):
+                what = f"{event.data_us} us is asked for at {request.asked_us} us"
+                yield Violation(invariant="DVS-16", at_us=event.at_us, what=f"{event.table}: {what}")
 
 
-CHECKS: tuple[Callable[[Run], Iterator[Violation]], ...] = (
+CHECKS: tuple[Callable[[RefreshRun], Iterator[Violation]], ...] = (
     check_contents,
     check_sources,
     check_order,
@@ -339,8 +345,8 @@ CHECKS: tuple[Callable[[Run], Iterator[Violation]], ...] = (
 )
 
 
-def _with_states(run: Run) -> Iterator[tuple[Event, State]]:
-    """Each event, with the catalog at that moment."""
+def _with_states(run: RefreshRun) -> Iterator[tuple[Event, State]]:
+    """Yield each event with the state of the catalog at that moment."""
     states = iter(run.record.states)
     following = next(states, None)
     state = State()
@@ -351,5 +357,7 @@ def _with_states(run: Run) -> Iterator[tuple[Event, State]]:
         yield event, state
 
 
-def _violation(invariant: str, one: Refreshed, what: str) -> Violation:
-    return Violation(invariant=invariant, at_us=one.at_us, what=f"{one.table} at {one.data_us} us: {what}")
+def _violation(invariant: str, refresh: CommittedRefresh, what: str) -> Violation:
+    return Violation(
+        invariant=invariant, at_us=refresh.at_us, what=f"{refresh.table} at {refresh.data_us} us: {what}"
+    )

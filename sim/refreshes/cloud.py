@@ -42,23 +42,23 @@ from pruning.errors import InputError
 from sim.kernel import draws
 from sim.kernel.draws import Draws
 from sim.kernel.trace import Trace
-from sim.refreshes import events as told
-from sim.refreshes.asserting import Asserting
+from sim.refreshes import events as trace_events
+from sim.refreshes.asserting import Guard
 from sim.refreshes.binding import Bindings
-from sim.refreshes.faults import Troubles, Weather
+from sim.refreshes.faults import RefreshFaultPlan, RefreshMessageFaults
 from sim.refreshes.model import Setup
 from sim.refreshes.recording import Record
 
 Waits = Generator[Waiting, Any, Any]
 Message = TypeVar("Message", bound=StartRefresh | Heartbeat | Finished | Failed)
-# The names of messages in traces, plans of faults and random streams: they stay when a class is renamed.
+# The names of messages in traces, plans of faults and random streams; they stay when a class is renamed.
 KINDS = {StartRefresh: "StartRefresh", Heartbeat: "Heartbeat", Finished: "Finished", Failed: "Failed"}
 RUNNING = (Condition.EXECUTING, Condition.INITIALIZING, Condition.SILENT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cast:
-    """Who plays: the project's own scheduler, engine, clocks and backend, unless something is to be wrong."""
+class RefreshImplementations:
+    """The implementations that a run uses; a mutant replaces one of the project's own."""
 
     scheduler: Callable[..., Scheduler] = Scheduler
     engine: type[Engine] = Engine
@@ -66,55 +66,64 @@ class Cast:
     backend: Callable[[], Backend] = BagBackend
 
 
-RIGHT = Cast()
+CORRECT = RefreshImplementations()
 
 
-class Crashing(Protocol):
-    """What runs on a node."""
+class NodeWork(Protocol):
+    """Work on a node, which a crash of the node ends."""
 
     def crash(self) -> None:
-        """Its node has crashed."""
+        """End the work because its node has crashed."""
 
 
 class Cloud:
-    """One account, with who works on it.
+    """One account with its nodes, scheduler and messages.
 
     Attributes:
         account: The tables and their engine.
-        asserting: Within it, what should never be raised is told.
-        emit: Adds to the trace.
-        refresh: Starts a refresh as ordered; set by who builds the world.
+        asserting: The guard that reports exceptions that must never be raised.
+        emit: Add an event to the trace.
+        refresh: Start a refresh as ordered; the builder of the world sets it.
         running: The refreshes on each node, which a crash ends.
-        clocks: Of each node; a crash starts it again.
+        clocks: The clock of each node; a crash starts it again.
     """
 
-    def __init__(self, env: draws.Clock, setup: Setup, troubles: Troubles, seeded: Draws, cast: Cast) -> None:
+    def __init__(
+        self,
+        env: draws.Clock,
+        setup: Setup,
+        troubles: RefreshFaultPlan,
+        seeded: Draws,
+        implementations: RefreshImplementations,
+    ) -> None:
         self.env = env
         self.setup = setup
         self.troubles = troubles
         self.draws = seeded
         self._message_stream = cache(lambda kind: seeded.stream(f"message/{kind}"))
         self.trace: Trace = []
-        self.asserting = Asserting(self.broken)
+        self.asserting = Guard(self.report_broken)
         self.emit = self.trace.append
         self.record = Record(keeps=setup.checked)
         self.bindings = Bindings()
-        self.account = Account(backend=cast.backend(), bind=bind, engine=cast.engine)
-        self._new_scheduler = partial(cast.scheduler, phase_us=setup.world.phase_us)
+        self.account = Account(backend=implementations.backend(), bind=bind, engine=implementations.engine)
+        self._new_scheduler = partial(implementations.scheduler, phase_us=setup.world.phase_us)
         self.scheduler = self._new_scheduler()
         self._lost_count = 0  # how many faults keep the scheduler down
         self._delay_us_min = setup.world.delay_us_min
         self._delay_count = 1 + setup.world.delay_us_max - setup.world.delay_us_min
         self.marks = [-1] * setup.world.nodes
-        self._new_clock = cast.clock
+        self._new_clock = implementations.clock
         self.clocks = [self._clock(node) for node in range(setup.world.nodes)]
-        self.running: list[dict[Crashing, None]] = [{} for _ in self.clocks]
-        self.warehouses = {one.name: (one, Resource(env, one.workers)) for one in setup.warehouse}
+        self.running: list[dict[NodeWork, None]] = [{} for _ in self.clocks]
+        self.warehouses = {
+            warehouse.name: (warehouse, Resource(env, warehouse.workers)) for warehouse in setup.warehouse
+        }
         self.refresh: Callable[[StartRefresh], None]
         self._timer_us: int | None = None
         self._at_tick = False
-        # What the scheduler may not know yet: the refreshes that were ordered and not told to have ended, if
-        # states are checked.
+        # Refreshes that were ordered and not reported as ended, if states are checked: a delayed message may
+        # keep the scheduler from knowing that they ended.
         self.working: dict[TableId, tuple[StartRefresh, int]] = {}
 
     @property
@@ -123,13 +132,13 @@ class Cloud:
         return self.env.now_us
 
     def wall_us(self, node: int) -> int:
-        """What the wall clock of a node shows."""
+        """Return the time that the wall clock of a node shows."""
         now_us = self.env.now_us
         return max(0, now_us + self.troubles.offset_us(node)) if self.troubles.planned else now_us
 
-    def broken(self, error: Exception) -> None:
-        """Tell of what should never be raised."""
-        self.emit(told.Broken(at_us=self.now_us, what=f"{type(error).__name__}: {error}"))
+    def report_broken(self, error: Exception) -> None:
+        """Record an exception that must never be raised."""
+        self.emit(trace_events.Broken(at_us=self.now_us, what=f"{type(error).__name__}: {error}"))
 
     # Nodes
 
@@ -140,22 +149,22 @@ class Cloud:
         return self._new_clock(node, mark_us=self.marks[node], save=save)
 
     def crash(self, node: int) -> None:
-        """A node loses all but its mark."""
+        """Crash a node: its work ends, and its clock starts again from the saved mark."""
         self.clocks[node] = self._clock(node)
-        for one in list(self.running[node]):
-            one.crash()
+        for work in list(self.running[node]):
+            work.crash()
 
     def lose_scheduler(self) -> None:
-        """Nobody hears of events, and no timer goes off, until `start_scheduler`."""
+        """Take the scheduler down: until `start_scheduler` it hears no event, and no timer goes off."""
         self._lost_count += 1
         self._timer_us = None
 
     def start_scheduler(self) -> None:
-        """Another scheduler starts, from the catalog and the frontiers alone."""
+        """Start another scheduler from the catalog and the frontiers alone."""
         self._lost_count -= 1
         if self._lost_count:
             return
-        self.emit(told.Restarted(at_us=self.now_us))
+        self.emit(trace_events.Restarted(at_us=self.now_us))
         self.working.clear()
         self.scheduler = self._new_scheduler()
         self.tell(self.account.initial_event())
@@ -163,76 +172,80 @@ class Cloud:
             frontier = self.account.tables[table].frontier
             if state.data_us != (frontier and frontier.data_us):
                 what = f"a new scheduler has it at {state.data_us} us, and it is at {frontier}"
-                self._misstated(table, state, what)
+                self._record_misstatement(table, state, what)
 
     # Statements
 
     def execute(self, sql: str, node: int) -> bool:
-        """Execute a statement; whether it was accepted."""
+        """Execute a statement; return True if it was accepted."""
         refused = ""
         try:
             with self.asserting:
                 self._execute(sql, node)
         except InputError as error:
             refused = str(error)
-        self.emit(told.Executed(at_us=self.now_us, sql=sql, node=node, refused=refused))
+        self.emit(trace_events.Executed(at_us=self.now_us, sql=sql, node=node, refused=refused))
         return not refused
 
     def _execute(self, sql: str, node: int) -> None:
         state = self.account.catalog.state
-        what = read_statement(sql, self.bindings.session(state))
+        what = read_statement(sql, self.bindings.session_lookup(state))
         if isinstance(what, Refresh):
             if self._lost_count:
                 raise InputError("the scheduler is down; ask again")
-            asked = self.account.request_refresh(
+            request = self.account.request_refresh(
                 what.name, clock=self.clocks[node], wall_us=self.wall_us(node)
             )
-            self.emit(told.Asked(at_us=self.now_us, table=asked.table, asked_us=asked.asked_us))
-            self.tell(asked)
+            self.emit(
+                trace_events.RefreshRequested(
+                    at_us=self.now_us, table=request.table, asked_us=request.asked_us
+                )
+            )
+            self.tell(request)
             return
         if isinstance(what, ddl.CreateDynamicTable) and what.warehouse not in self.warehouses:
-            known = ", ".join(self.warehouses)
-            raise InputError(f"there is no warehouse {what.warehouse}; there are {known}")
+            names = ", ".join(self.warehouses)
+            raise InputError(f"there is no warehouse {what.warehouse}; there are {names}")
         self.tell(self.apply(what, node))
 
     def apply(self, what: ddl.Statement, node: int) -> GraphChanged:
-        """Write a statement to the catalog."""
+        """Write a statement to the catalog and return the event for the scheduler."""
         before = self.account.catalog.state
         event = self.account.execute(what, clock=self.clocks[node], wall_us=self.wall_us(node))
         last = self.account.catalog.last
         assert last is not None, "a statement was committed"
         state = self.account.catalog.state
-        self.record.executed(len(self.trace), self.now_us, last, state)
+        self.record.add_state(len(self.trace), self.now_us, last, state)
         for identity, entity in state.entities.items():
             old = before.entities.get(identity)
             if old is None or old.name != entity.name:
                 kind = entity.kind.value
-                self.emit(told.Named(at_us=self.now_us, table=identity, name=entity.name, kind=kind))
+                self.emit(trace_events.Named(at_us=self.now_us, table=identity, name=entity.name, kind=kind))
         return event
 
     def identity(self, name: str) -> TableId | None:
-        """What stands under a name, but for views."""
+        """Return the identity of the table with a name; None if there is none or it is a view."""
         entity = self.account.catalog.state.find(name)
         return None if entity is None or entity.kind is EntityKind.VIEW else entity.identity
 
     def name(self, table: TableId) -> str:
-        """Under which name a table stands; its identity if under none."""
+        """Return the name of a table; its identity if it was dropped."""
         entity = self.account.catalog.state.entities.get(table)
         return table if entity is None else entity.name
 
     # The scheduler
 
     def tell(self, event: Event) -> None:
-        """Give the scheduler an event, and carry out what it orders; a lost one hears nothing."""
+        """Give the scheduler an event and carry out its commands; do nothing while it is down."""
         if self._lost_count:
             return
         now_us = self.now_us
         self._hear(event, now_us)
         self._at_tick = isinstance(event, Tick)
         events = [event]
-        for one in events:  # what it orders may make more of them
+        for next_event in events:  # commands may add more events
             with self.asserting:
-                for command in self.scheduler.step(self.wall_us(0), one):
+                for command in self.scheduler.step(self.wall_us(0), next_event):
                     events += self._carry_out(command, now_us)
         if self.setup.checked:
             self._check_states()
@@ -250,7 +263,9 @@ class Cloud:
             order, _ = self.working[table]
             if order.data_us == data_us and attempt in (-1, order.attempt):
                 del self.working[table]
-        self.emit(told.Told(at_us=now_us, table=table, data_us=data_us, attempt=attempt, how=how))
+        self.emit(
+            trace_events.EndReported(at_us=now_us, table=table, data_us=data_us, attempt=attempt, how=how)
+        )
 
     def _carry_out(self, command: Command, now: int) -> Sequence[Event]:
         match command:
@@ -259,22 +274,24 @@ class Cloud:
             case Timer(at_us):
                 self._set_timer(at_us)
             case Skip(table, data_us, reason):
-                self.emit(told.Skipped(at_us=now, table=table, data_us=data_us, reason=reason.name.lower()))
+                self.emit(
+                    trace_events.Skipped(at_us=now, table=table, data_us=data_us, reason=reason.name.lower())
+                )
             case Fail(table, data_us, trigger, reason):
                 self.emit(
-                    told.NotStarted(
+                    trace_events.NotStarted(
                         at_us=now, table=table, data_us=data_us, trigger=trigger.name.lower(),
                         reason=reason.name.lower(),
                     )
                 )  # fmt: skip
             case Flag(table, data_us, silent_us):
-                self.emit(told.Flagged(at_us=now, table=table, data_us=data_us, silent_us=silent_us))
+                self.emit(trace_events.Flagged(at_us=now, table=table, data_us=data_us, silent_us=silent_us))
             case SuspendTable(table, reason):
-                self.emit(told.Suspended(at_us=now, table=table, reason=reason))
-                return self._written(table, lambda name: ddl.Suspend(name, reason))
+                self.emit(trace_events.Suspended(at_us=now, table=table, reason=reason))
+                return self._write_statement(table, lambda name: ddl.Suspend(name, reason))
             case ResumeTable(table):
-                self.emit(told.Resumed(at_us=now, table=table))
-                return self._written(table, ddl.Resume)
+                self.emit(trace_events.Resumed(at_us=now, table=table))
+                return self._write_statement(table, ddl.Resume)
         return ()
 
     def _order(self, order: StartRefresh, now_us: int) -> None:
@@ -285,17 +302,17 @@ class Cloud:
             self.working[table] = order, now_us
             above_us = max((period_us(source) or 0 for source in self._upstream(table)), default=0)
         self.emit(
-            told.Ordered(
+            trace_events.RefreshOrdered(
                 at_us=now_us, table=table, data_us=data_us, attempt=attempt, trigger=trigger._name_.lower(),
                 period_us=period_us(table) or 0, above_us=above_us, at_tick=self._at_tick,
             )
         )  # fmt: skip
         self.send(order, self.refresh)
 
-    def _written(self, table: TableId, made: Callable[[str], ddl.Statement]) -> list[Event]:
-        """The scheduler's own statements, written to the log."""
+    def _write_statement(self, table: TableId, make_statement: Callable[[str], ddl.Statement]) -> list[Event]:
+        """Write the scheduler's own statement to the catalog."""
         entity = self.account.catalog.state.entities.get(table)
-        return [] if entity is None else [self.apply(made(entity.name), 0)]
+        return [] if entity is None else [self.apply(make_statement(entity.name), 0)]
 
     def _upstream(self, table: TableId) -> tuple[TableId, ...]:
         state = self.account.catalog.state
@@ -307,60 +324,62 @@ class Cloud:
         self.env.process(self._timer(at_us))
 
     def _timer(self, at_us: int) -> Waits:
-        """Send a tick when the scheduler's clock has come to a time; a newer timer takes its place."""
+        """Send a tick when the scheduler's clock has reached a time, unless a newer timer took its place."""
         while self._timer_us == at_us:
             wait_us = at_us - self.wall_us(0)
             if wait_us <= 0:
                 self._timer_us = None
                 self.tell(Tick())
                 return
-            # A clock may step meanwhile, so it is looked at now and then.
+            # A fault may step the clock meanwhile, so wait in short pieces.
             yield self.env.timeout(min(wait_us, 10_000_000))
 
     # Messages
 
     def send(self, message: Message, deliver: Callable[[Message], None]) -> None:
-        """Send a message, which faults may lose, double and delay."""
+        """Send a message; faults may lose, double or delay it."""
         kind = KINDS[type(message)]
         stream = self._message_stream(kind)
-        weather = self.troubles.weather(kind) if self.troubles.planned else ()
-        for _ in range(self._copies(kind, weather, stream) if weather else 1):
+        message_faults = self.troubles.message_faults(kind) if self.troubles.planned else ()
+        for _ in range(self._copies(kind, message_faults, stream) if message_faults else 1):
             delay_us = self._delay_us_min + draws.below(stream, self._delay_count)
-            for one in weather:
-                delay_us += stream.randint(0, one.delay_us_max)
+            for fault in message_faults:
+                delay_us += stream.randint(0, fault.delay_us_max)
             self.env.after(delay_us, partial(deliver, message))
 
-    def _copies(self, kind: str, weather: Iterable[Weather], stream: random.Random) -> int:
-        """How often a message comes."""
+    def _copies(
+        self, kind: str, message_faults: Iterable[RefreshMessageFaults], stream: random.Random
+    ) -> int:
+        """Return how many copies of a message arrive."""
         copies = 1
-        for one in weather:
-            if stream.random() * 100 < one.lost_percent:
-                self.emit(told.MessageTroubled(at_us=self.now_us, message=kind, how="lost"))
+        for fault in message_faults:
+            if stream.random() * 100 < fault.lost_percent:
+                self.emit(trace_events.MessageTroubled(at_us=self.now_us, message=kind, how="lost"))
                 return 0
-            if stream.random() * 100 < one.doubled_percent:
-                self.emit(told.MessageTroubled(at_us=self.now_us, message=kind, how="doubled"))
+            if stream.random() * 100 < fault.doubled_percent:
+                self.emit(trace_events.MessageTroubled(at_us=self.now_us, message=kind, how="doubled"))
                 copies += 1
         return copies
 
-    def doubled(self, kind: str) -> bool:
-        """Whether a message of that kind comes twice now, where it is no message of its own here."""
-        weather = self.troubles.weather(kind)
-        if not weather:
+    def is_doubled(self, kind: str) -> bool:
+        """Draw whether faults double a call that the simulation does not send as a message."""
+        message_faults = self.troubles.message_faults(kind)
+        if not message_faults:
             return False
         stream = self._message_stream(kind)
-        found = any(stream.random() * 100 < one.doubled_percent for one in weather)
-        if found:
-            self.emit(told.MessageTroubled(at_us=self.now_us, message=kind, how="doubled"))
-        return found
+        doubled = any(stream.random() * 100 < fault.doubled_percent for fault in message_faults)
+        if doubled:
+            self.emit(trace_events.MessageTroubled(at_us=self.now_us, message=kind, how="doubled"))
+        return doubled
 
     def tell_later(self, event: Heartbeat | Finished | Failed) -> None:
-        """Send the scheduler an event."""
+        """Send the scheduler an event as a message."""
         self.send(event, self.tell)
 
-    # What is told of tables
+    # States that are reported of tables
 
     def expected(self) -> dict[TableId, TableState]:
-        """The state of each dynamic table, as it can be told now (R-DVS-37)."""
+        """Return the state of each dynamic table as it would be reported now (R-DVS-37)."""
         now = self.wall_us(0)
         return {
             table: table_state(node, self.scheduler.status(table), now_us=now)
@@ -368,11 +387,11 @@ class Cloud:
         }
 
     def _is_working(self, table: TableId) -> bool:
-        """Whether a table is refreshed; after a long silence that may be taken for lost."""
+        """Tell whether a table is being refreshed; after a long silence its refresh may be taken for lost."""
         return table in self.working and self.now_us - self.working[table][1] <= 2 * SILENCE_US_MAX
 
     def _check_states(self) -> None:
-        """Tell of states that contradict what is so; a trace alone does not show them."""
+        """Record each reported state that contradicts the facts; a trace alone does not show these."""
         catalog = self.account.catalog.state
         for table, state in self.expected().items():
             frontier = self.account.tables[table].frontier
@@ -386,7 +405,9 @@ class Cloud:
             elif self._is_working(table) and state.condition not in RUNNING and state.attempt == 0:
                 what = "it is refreshed"
             if what:
-                self._misstated(table, state, what)
+                self._record_misstatement(table, state, what)
 
-    def _misstated(self, table: TableId, state: TableState, what: str) -> None:
-        self.emit(told.Misstated(at_us=self.now_us, table=table, told=state.condition.name, what=what))
+    def _record_misstatement(self, table: TableId, state: TableState, what: str) -> None:
+        self.emit(
+            trace_events.Misstated(at_us=self.now_us, table=table, told=state.condition.name, what=what)
+        )

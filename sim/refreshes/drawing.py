@@ -1,4 +1,4 @@
-"""Random definitions, users and operations on tables; all tables have the columns k, g and v."""
+"""Draw definitions, users and operations on tables; all tables have the columns k, g and v."""
 
 import random
 from collections.abc import Sequence
@@ -8,85 +8,85 @@ from sim.refreshes.model import Reader, Writer
 
 COLUMNS = "(k INTEGER, g TEXT, v INTEGER)"
 LAGS = ("'1 minute'", "'1 minute'", "'2 minutes'", "'5 minutes'", "DOWNSTREAM")
-# A statement, and those that undo it.
-Surgical: TypeAlias = tuple[str, tuple[str, ...]]
-# A query may have so many operators above each other within one definition.
+# A statement, and the statements that undo it.
+Operation: TypeAlias = tuple[str, tuple[str, ...]]
+# The most operators that may be nested in one definition.
 DEPTH_MAX = 2
 
 
 def definition(draw: random.Random, tables: Sequence[str], small: Sequence[str], depth: int = 0) -> str:
-    """A query over tables; joins are with small ones, so that results stay small."""
-    one = source(draw, tables, small, depth)
+    """Draw a query over tables; it joins small tables only, so that results stay small."""
+    first = source(draw, tables, small, depth)
     match draw.randrange(18):
         case 0:
-            return f"SELECT * FROM {one} x"
+            return f"SELECT * FROM {first} x"
         case 1 | 2:
-            return f"SELECT x.k, x.g, x.v FROM {one} x WHERE x.v > {draw.randint(0, 3)}"
+            return f"SELECT x.k, x.g, x.v FROM {first} x WHERE x.v > {draw.randint(0, 3)}"
         case 3:
-            return f"SELECT x.v AS k, x.g, x.k + 1 AS v FROM {one} x WHERE x.k IS NOT NULL"
+            return f"SELECT x.v AS k, x.g, x.k + 1 AS v FROM {first} x WHERE x.k IS NOT NULL"
         case 4 | 5:
-            return f"SELECT x.k, y.g, x.v FROM {one} x JOIN {draw.choice(small)} y ON x.k = y.k"
+            return f"SELECT x.k, y.g, x.v FROM {first} x JOIN {draw.choice(small)} y ON x.k = y.k"
         case 6 | 7:
-            return f"SELECT x.k, y.g, y.v FROM {one} x LEFT JOIN {draw.choice(small)} y ON x.k = y.k"
+            return f"SELECT x.k, y.g, y.v FROM {first} x LEFT JOIN {draw.choice(small)} y ON x.k = y.k"
         case 8:
             other = draw.choice(small)
-            return f"SELECT COALESCE(x.k, y.k) AS k, y.g, x.v FROM {one} x FULL JOIN {other} y ON x.k = y.k"
+            return f"SELECT COALESCE(x.k, y.k) AS k, y.g, x.v FROM {first} x FULL JOIN {other} y ON x.k = y.k"
         case 9 | 10:
             other = source(draw, tables, small, depth)
-            return f"SELECT x.k, x.g, x.v FROM {one} x UNION ALL SELECT y.k, y.g, y.v FROM {other} y"
+            return f"SELECT x.k, x.g, x.v FROM {first} x UNION ALL SELECT y.k, y.g, y.v FROM {other} y"
         case 11:
-            return f"SELECT DISTINCT x.k, x.g, x.v FROM {one} x"
+            return f"SELECT DISTINCT x.k, x.g, x.v FROM {first} x"
         case 12 | 13:
-            return f"SELECT COUNT(*) AS k, x.g, SUM(x.v) AS v FROM {one} x GROUP BY x.g"
+            return f"SELECT COUNT(*) AS k, x.g, SUM(x.v) AS v FROM {first} x GROUP BY x.g"
         case 14:
-            return f"SELECT x.k, x.g, SUM(x.v) OVER (PARTITION BY x.g) AS v FROM {one} x"
+            return f"SELECT x.k, x.g, SUM(x.v) OVER (PARTITION BY x.g) AS v FROM {first} x"
         case _:
-            return f"SELECT x.k, x.g, x.v + 0 * (1 % x.v) AS v FROM {one} x"
+            return f"SELECT x.k, x.g, x.v + 0 * (1 % x.v) AS v FROM {first} x"
 
 
 def source(draw: random.Random, tables: Sequence[str], small: Sequence[str], depth: int) -> str:
-    """A table, or a query in brackets."""
+    """Draw a table, or a query in brackets."""
     if depth + 1 < DEPTH_MAX and draw.random() < 0.4:
         return f"({definition(draw, tables, small, depth + 1)})"
     return draw.choice(tables)
 
 
 def drawn_statements(draw: random.Random, bases: Sequence[str], tables: Sequence[str]) -> list[str]:
-    """Base tables, and dynamic tables over them and each other."""
-    found = [f"CREATE TABLE {name} {COLUMNS}" for name in bases]
-    known = list(bases)
+    """Draw statements that create base tables, and dynamic tables over them and over each other."""
+    statements = [f"CREATE TABLE {name} {COLUMNS}" for name in bases]
+    readable = list(bases)
     view = draw.random() < 0.3
     for at, name in enumerate(tables):
-        recent = known[-2:] if draw.random() < 0.5 else known
+        recent = readable[-2:] if draw.random() < 0.5 else readable
         query = definition(draw, recent, bases)
         lag = draw.choice(LAGS) if at + 1 < len(tables) else draw.choice(LAGS[:-1])
         mode = draw.choice(("", "", "", "REFRESH_MODE = FULL "))
         initialize = draw.choice(("", "", "INITIALIZE = ON_SCHEDULE "))
-        found.append(
+        statements.append(
             f"CREATE DYNAMIC TABLE {name} TARGET_LAG = {lag} WAREHOUSE = w {mode}{initialize}AS {query}"
         )
-        known.append(name)
+        readable.append(name)
         if view and at == 0:
-            found.append(f"CREATE VIEW s.w AS {definition(draw, known, bases, DEPTH_MAX)}")
-            known.append("s.w")
-    return found
+            statements.append(f"CREATE VIEW s.w AS {definition(draw, readable, bases, DEPTH_MAX)}")
+            readable.append("s.w")
+    return statements
 
 
-def dividing(table: str, base: str) -> str:
-    """A table whose query fails over a row of zeros."""
+def dividing_table(table: str, base: str) -> str:
+    """Return a statement that creates a table whose query fails over a row of zeros."""
     query = f"SELECT x.k, x.g, x.v + 0 * (1 % x.v) AS v FROM {base} x"
     return f"CREATE DYNAMIC TABLE {table} TARGET_LAG = '1 minute' WAREHOUSE = w AS {query}"
 
 
 def late_join(draw: random.Random, name: str, tables: Sequence[str]) -> str:
-    """A statement that creates a table over two others."""
-    one, other = draw.sample(tables, 2)
-    query = f"SELECT x.k, y.g, x.v FROM {one} x JOIN {other} y ON x.k = y.k"
+    """Draw a statement that creates a join of two tables."""
+    left, right = draw.sample(tables, 2)
+    query = f"SELECT x.k, y.g, x.v FROM {left} x JOIN {right} y ON x.k = y.k"
     return f"CREATE DYNAMIC TABLE {name} TARGET_LAG = '2 minutes' WAREHOUSE = w AS {query}"
 
 
 def drawn_writer(draw: random.Random, table: str, others: Sequence[str], nodes: int) -> Writer:
-    """A user who keeps a table small."""
+    """Draw a user who keeps a table small."""
     regular = draw.random() < 0.3
     return Writer(
         table=table,
@@ -106,7 +106,7 @@ def drawn_writer(draw: random.Random, table: str, others: Sequence[str], nodes: 
 def drawn_readers(
     draw: random.Random, tables: Sequence[str], bases: Sequence[str], nodes: int
 ) -> list[Reader]:
-    """One who reads each dynamic table by itself, and one who reads several tables at once."""
+    """Draw a reader of each dynamic table alone, and one reader of several tables at once."""
     alone = [
         Reader(tables=(name,), node=draw.randrange(nodes), every_us=draw.choice((20, 45)) * 1_000_000)
         for name in tables
@@ -116,8 +116,8 @@ def drawn_readers(
     return [*alone, Reader(tables=tuple(several), node=draw.randrange(nodes), every_us=20_000_000)]
 
 
-def surgeries(draw: random.Random, bases: Sequence[str], tables: Sequence[str]) -> list[Surgical]:
-    """Statements at bad moments, with what undoes them."""
+def disturbances(draw: random.Random, bases: Sequence[str], tables: Sequence[str]) -> list[Operation]:
+    """Draw statements that disturb a running account, with the statements that undo them."""
     base, table = draw.choice(bases), draw.choice(tables)
     other = draw.choice(bases)
     query = definition(draw, bases, bases)

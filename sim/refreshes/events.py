@@ -1,10 +1,10 @@
-"""What happened to dynamic tables: events of the trace. Tables are told by identity; `Named` tells names."""
+"""The trace events of dynamic tables. Events hold identities of tables; `Named` gives their names."""
 
 from sim.kernel.trace import Event
 
 
 class Named(Event, frozen=True, kw_only=True, tag="Named"):
-    """An identity stands under a name from now on."""
+    """An identity has a name from now on."""
 
     table: str
     name: str
@@ -19,8 +19,8 @@ class Executed(Event, frozen=True, kw_only=True, tag="Executed"):
     refused: str
 
 
-class Asked(Event, frozen=True, kw_only=True, tag="Asked"):
-    """A user asks for a refresh, at `asked_us` by the clock of the user's node; `Executed` follows."""
+class RefreshRequested(Event, frozen=True, kw_only=True, tag="Asked"):
+    """A user asked for a refresh, at `asked_us` by the clock of the user's node; `Executed` follows."""
 
     table: str
     asked_us: int
@@ -36,7 +36,7 @@ class Wrote(Event, frozen=True, kw_only=True, tag="Wrote"):
 
 
 class ReadDone(Event, frozen=True, kw_only=True, tag="ReadDone"):
-    """A user's transaction has read a dynamic table, which is that much behind."""
+    """A user's transaction has read a dynamic table, which lags by `lag_us`."""
 
     transaction: int
     table: str
@@ -44,10 +44,10 @@ class ReadDone(Event, frozen=True, kw_only=True, tag="ReadDone"):
     lag_us: int
 
 
-class Ordered(Event, frozen=True, kw_only=True, tag="Ordered"):
-    """The scheduler ordered a refresh, `at_tick` if a tick made it.
+class RefreshOrdered(Event, frozen=True, kw_only=True, tag="Ordered"):
+    """The scheduler ordered a refresh; `at_tick` is true if a tick caused it.
 
-    A table that is not scheduled has period 0. `above_us` is the longest period of the tables that it reads.
+    The period of a table that is not scheduled is 0. `above_us` is the longest period of the tables it reads.
     """
 
     table: str
@@ -72,7 +72,7 @@ class Began(Event, frozen=True, kw_only=True, tag="Began"):
 
 
 class Computing(Event, frozen=True, kw_only=True, tag="Computing"):
-    """A worker of a warehouse has begun to compute, and will take so long."""
+    """A worker of a warehouse has begun to compute; this takes `takes_us`."""
 
     table: str
     data_us: int
@@ -82,7 +82,7 @@ class Computing(Event, frozen=True, kw_only=True, tag="Computing"):
 
 
 class Committed(Event, frozen=True, kw_only=True, tag="Committed"):
-    """A refresh is committed; its lag was and is now so much."""
+    """A refresh was committed; lag was `peak_us` before it and is `trough_us` after it."""
 
     table: str
     data_us: int
@@ -95,7 +95,7 @@ class Committed(Event, frozen=True, kw_only=True, tag="Committed"):
 
 
 class CommittedAlready(Event, frozen=True, kw_only=True, tag="CommittedAlready"):
-    """A refresh found that the table has its timestamp, or what it started from is passed."""
+    """A refresh found that the table has its timestamp already, or a later one than it started from."""
 
     table: str
     data_us: int
@@ -103,7 +103,7 @@ class CommittedAlready(Event, frozen=True, kw_only=True, tag="CommittedAlready")
 
 
 class Failed(Event, frozen=True, kw_only=True, tag="Failed"):
-    """A refresh failed; `validation` is that which failed it, or 0."""
+    """A refresh failed; `validation` is the number of the validation that failed it, or 0."""
 
     table: str
     data_us: int
@@ -122,8 +122,8 @@ class Died(Event, frozen=True, kw_only=True, tag="Died"):
     phase: str
 
 
-class Told(Event, frozen=True, kw_only=True, tag="Told"):
-    """The scheduler heard that a refresh ended: how, by fault, or as a success."""
+class EndReported(Event, frozen=True, kw_only=True, tag="Told"):
+    """The scheduler heard that a refresh ended; `how` is `finished` or the kind of the fault."""
 
     table: str
     data_us: int
@@ -132,11 +132,11 @@ class Told(Event, frozen=True, kw_only=True, tag="Told"):
 
 
 class Restarted(Event, frozen=True, kw_only=True, tag="Restarted"):
-    """Another scheduler took the place of one that was lost; of refreshes on their way it knows nothing."""
+    """A new scheduler replaced a lost one; it knows of no refresh under way."""
 
 
 class Skipped(Event, frozen=True, kw_only=True, tag="Skipped"):
-    """The scheduler passed over a timestamp."""
+    """The scheduler skipped a timestamp."""
 
     table: str
     data_us: int
@@ -144,7 +144,7 @@ class Skipped(Event, frozen=True, kw_only=True, tag="Skipped"):
 
 
 class NotStarted(Event, frozen=True, kw_only=True, tag="NotStarted"):
-    """A refresh that nothing may skip failed before it began."""
+    """A refresh that may not be skipped failed before it began."""
 
     table: str
     data_us: int
@@ -166,7 +166,7 @@ class Resumed(Event, frozen=True, kw_only=True, tag="Resumed"):
 
 
 class Flagged(Event, frozen=True, kw_only=True, tag="Flagged"):
-    """The operators were told of a refresh without a heartbeat."""
+    """The operators were told of a refresh whose heartbeats stopped."""
 
     table: str
     data_us: int
@@ -181,27 +181,27 @@ class MessageTroubled(Event, frozen=True, kw_only=True, tag="MessageTroubled"):
 
 
 class Purged(Event, frozen=True, kw_only=True, tag="Purged"):
-    """What was overwritten before a time is forgotten."""
+    """Versions that were overwritten before `horizon_us` were purged."""
 
     horizon_us: int
 
 
 class Broken(Event, frozen=True, kw_only=True, tag="Broken"):
-    """Something raised what it never should; its type and text."""
+    """An exception was raised that must never be raised; its type and text."""
 
     what: str
 
 
 class Misstated(Event, frozen=True, kw_only=True, tag="Misstated"):
-    """The state that is told of a table is none that it can have."""
+    """The reported state of a table contradicts the facts."""
 
     table: str
     told: str
     what: str
 
 
-class Judged(Event, frozen=True, kw_only=True, tag="Judged"):
-    """At the end: how a table stands to its target lag, and why if it is beyond, if that is known."""
+class LagJudged(Event, frozen=True, kw_only=True, tag="Judged"):
+    """The lag of a table at the end of the run, and the reason, if known, for a lag beyond its target."""
 
     table: str
     condition: str

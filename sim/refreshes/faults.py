@@ -1,4 +1,4 @@
-"""What goes wrong with refreshes, and when: plans of faults, and how it is while they last."""
+"""The faults of simulated refreshes: their kinds, plans of them, and their effects at a given time."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -13,52 +13,52 @@ MESSAGES = ("StartRefresh", "Commit", "Finished", "Failed", "Heartbeat")
 
 
 class NodeCrash(Fault, frozen=True, kw_only=True, tag="crash"):
-    """A node is down: what runs there is lost, and its clock starts again from its saved mark."""
+    """A node is down: its work is lost, and its clock starts again from its saved mark."""
 
     node: int
 
 
 class SchedulerCrash(Fault, frozen=True, kw_only=True, tag="scheduler_crash"):
-    """The scheduler is lost, with all that it planned; at the end another starts from what is stored."""
+    """The scheduler is lost with all its plans; at the end another starts from stored state."""
 
 
 class WorkerDies(Fault, frozen=True, kw_only=True, tag="dies"):
-    """Refreshes die when they have begun, are computed but not committed, or are committed and not told."""
+    """Workers of refreshes die after the begin, after computing, or after the unreported commit."""
 
     phase: Phase
     percent: int = 100
 
 
 class Slow(Fault, frozen=True, kw_only=True, tag="slow"):
-    """Computing takes so many times longer; of one table, or of all."""
+    """Computing takes `slowdown` times as long, for one table or all."""
 
     slowdown: int = 10
     table: str = ""
 
 
 class Failing(Fault, frozen=True, kw_only=True, tag="failing"):
-    """Computing fails by a fault of the system, that often."""
+    """Computing fails by a fault of the system, in `percent` of the attempts."""
 
     percent: int = 100
     table: str = ""
 
 
 class Late(Fault, frozen=True, kw_only=True, tag="late"):
-    """The refreshes of one table begin so much later."""
+    """The refreshes of one table begin `delay_us` later."""
 
     table: str
     delay_us: int
 
 
 class Skew(Fault, frozen=True, kw_only=True, tag="skew"):
-    """The wall clock of a node is ahead, or behind; it steps at both ends."""
+    """The wall clock of a node is ahead or, if negative, behind; it steps at both ends of the fault."""
 
     node: int
     offset_us: int
 
 
-class Weather(Fault, frozen=True, kw_only=True, tag="weather"):
-    """Messages are lost, doubled and delayed; `only` names one kind of message."""
+class RefreshMessageFaults(Fault, frozen=True, kw_only=True, tag="weather"):
+    """Messages are lost, doubled and delayed; `only` restricts this to one kind of message."""
 
     lost_percent: int = 0
     doubled_percent: int = 0
@@ -67,34 +67,35 @@ class Weather(Fault, frozen=True, kw_only=True, tag="weather"):
 
 
 class Poison(Fault, frozen=True, kw_only=True, tag="poison"):
-    """A table has a row of zeros, over which queries that divide fail; it goes at the end."""
+    """A table has a row of zeros, over which queries that divide fail; it is removed at the end."""
 
     table: str
 
 
 class Surgery(Fault, frozen=True, kw_only=True, tag="statement"):
-    """A statement at a bad moment, and others that undo it at the end."""
+    """A disturbing statement, and the statements that undo it at the end."""
 
     sql: str
     undo: tuple[str, ...] = ()
 
 
 class Purge(Fault, frozen=True, kw_only=True, tag="purge"):
-    """What was overwritten longer ago than that is forgotten, at once."""
+    """Versions that were overwritten more than `keep_us` ago are purged, at one instant."""
 
     keep_us: int = 0
 
 
 Crash: TypeAlias = NodeCrash | SchedulerCrash | WorkerDies
-AnyFault: TypeAlias = Crash | Slow | Failing | Late | Skew | Weather | Poison | Surgery | Purge
+AnyFault: TypeAlias = Crash | Slow | Failing | Late | Skew | RefreshMessageFaults | Poison | Surgery | Purge
 Kind = TypeVar("Kind", bound=Fault)
 
 
-class Troubles:
-    """A plan of faults, asked for what is so now.
+class RefreshFaultPlan:
+    """A plan of faults, and their effects at the current time.
 
     Attributes:
-        planned: Whether there are any; each refresh asks ten times, so who asks much asks this first.
+        planned: True if there is any fault; each refresh asks ten times, so callers on hot paths test this
+        first.
     """
 
     def __init__(self, plan: Sequence[AnyFault], now_us: Callable[[], int]) -> None:
@@ -107,52 +108,52 @@ class Troubles:
         self._late = self._all(Late)
         self._skewed = self._all(Skew)
         self._down = self._all(NodeCrash)
-        self._weather = self._all(Weather)
+        self._weather = self._all(RefreshMessageFaults)
 
     @property
     def over_us(self) -> int:
-        """When the last fault ends."""
+        """The time at which the last fault ends."""
         return max((fault.until_us for fault in self._plan), default=0)
 
     def dies_percent(self, phase: Phase) -> int:
-        """How many of a hundred refreshes die now."""
-        return max([0, *(one.percent for one in self._now(self._dies) if one.phase == phase)])
+        """Return the percentage of refreshes that die in a phase now."""
+        return max([0, *(fault.percent for fault in self._now(self._dies) if fault.phase == phase)])
 
     def slowdown(self, table: str) -> int:
-        """How many times longer a refresh takes."""
-        return max([1, *(one.slowdown for one in self._now(self._slow) if one.table in ("", table))])
+        """Return the factor by which a refresh takes longer now."""
+        return max([1, *(fault.slowdown for fault in self._now(self._slow) if fault.table in ("", table))])
 
     def failed_percent(self, table: str) -> int:
-        """How many of a hundred computations fail."""
-        return max([0, *(one.percent for one in self._now(self._failing) if one.table in ("", table))])
+        """Return the percentage of computations that fail now."""
+        return max([0, *(fault.percent for fault in self._now(self._failing) if fault.table in ("", table))])
 
     def late_us(self, table: str) -> int:
-        """How much later refreshes begin."""
-        return max([0, *(one.delay_us for one in self._now(self._late) if one.table == table)])
+        """Return the delay of the beginning of refreshes now."""
+        return max([0, *(fault.delay_us for fault in self._now(self._late) if fault.table == table)])
 
     def offset_us(self, node: int) -> int:
-        """How far a wall clock is ahead."""
-        return sum(one.offset_us for one in self._now(self._skewed) if one.node == node)
+        """Return how far a wall clock is ahead now."""
+        return sum(fault.offset_us for fault in self._now(self._skewed) if fault.node == node)
 
-    def down(self, node: int) -> bool:
-        """Whether a node is down."""
-        return any(one.node == node for one in self._now(self._down))
+    def is_down(self, node: int) -> bool:
+        """Tell whether a node is down now."""
+        return any(fault.node == node for fault in self._now(self._down))
 
-    def weather(self, kind: str) -> Sequence[Weather]:
-        """What befalls a message of that kind."""
-        return [one for one in self._now(self._weather) if one.only in ("", kind)]
+    def message_faults(self, kind: str) -> Sequence[RefreshMessageFaults]:
+        """Return the faults that now affect messages of a kind."""
+        return [fault for fault in self._now(self._weather) if fault.only in ("", kind)]
 
     def _all(self, kind: type[Kind]) -> list[Kind]:
-        return [one for one in self._plan if isinstance(one, kind)]
+        return [fault for fault in self._plan if isinstance(fault, kind)]
 
     def _now(self, planned: list[Kind]) -> list[Kind]:
         now_us = self._now_us()
-        return [one for one in planned if one.from_us <= now_us < one.until_us]
+        return [fault for fault in planned if fault.from_us <= now_us < fault.until_us]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Targets:
-    """What may be befallen, and by which statements."""
+    """The nodes, tables and statements that drawn faults may affect."""
 
     nodes: int
     bases: Sequence[str]
@@ -161,12 +162,12 @@ class Targets:
     span_us: int
 
 
-def drawn(draw: random.Random, targets: Targets, *, count_max: int = 5) -> tuple[AnyFault, ...]:
-    """A plan of faults within a span."""
-    return tuple(_one(draw, targets) for _ in range(draw.randint(1, count_max)))
+def draw_faults(draw: random.Random, targets: Targets, *, count_max: int = 5) -> tuple[AnyFault, ...]:
+    """Draw a plan of faults within a span of time."""
+    return tuple(_draw_fault(draw, targets) for _ in range(draw.randint(1, count_max)))
 
 
-def _one(draw: random.Random, targets: Targets) -> AnyFault:
+def _draw_fault(draw: random.Random, targets: Targets) -> AnyFault:
     begin = draw.randrange(targets.span_us // 2)
     end = begin + 1 + draw.randrange(targets.span_us - begin)
     node, percent = draw.randrange(targets.nodes), draw.choice((30, 60, 100))
@@ -188,7 +189,7 @@ def _one(draw: random.Random, targets: Targets) -> AnyFault:
         case 6:
             return Skew(from_us=begin, until_us=end, node=node, offset_us=offset_us)
         case 7 | 8:
-            return Weather(
+            return RefreshMessageFaults(
                 from_us=begin,
                 until_us=end,
                 lost_percent=draw.choice((0, percent)),

@@ -1,4 +1,4 @@
-"""Who reads whom at the end of a run, and how each dynamic table stands then: pure functions of a run."""
+"""The graph of tables at the end of a run, with the condition of each dynamic table; pure functions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,23 +8,23 @@ from dynamic_tables.catalog.entities import Entity, EntityKind, State
 from dynamic_tables.catalog.lags import TargetLag
 from dynamic_tables.scheduling.states import Condition
 from dynamic_tables.storage.frontiers import TableId
-from sim.refreshes.events import Judged
+from sim.refreshes.events import LagJudged
 from sim.refreshes.layering import depths
-from sim.refreshes.naming import named
-from sim.refreshes.run import Run
+from sim.refreshes.naming import display_names
+from sim.refreshes.run import RefreshRun
 
-# What most tables do at the end, and need not be told of.
+# The conditions that are usual at the end, and not worth showing.
 AT_REST = (Condition.IDLE, Condition.EXECUTING, Condition.SCHEDULED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stands:
+class GraphNode:
     """One table, view or dynamic table at the end of a run.
 
     Attributes:
-        mode, lag: Of a dynamic table; None of others.
-        condition: Of a dynamic table; None where it is one of `AT_REST`, and of others.
-        late: Whether it is beyond its target lag.
+        mode, lag: Of a dynamic table; None for others.
+        condition: Of a dynamic table, unless it is one of `AT_REST`; None for others.
+        late: True if it is beyond its target lag.
     """
 
     name: str
@@ -36,37 +36,39 @@ class Stands:
 
     @property
     def rests(self) -> bool:
-        """Whether nothing is to be told of it."""
+        """True if there is nothing noteworthy about it."""
         return self.condition is None and not self.late
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Graph:
-    """All that stands at the end of a run.
+    """All tables and views at the end of a run.
 
     Attributes:
-        nodes: By identity, what is read before who reads it.
-        reads: Who is read by whom, directly; in the order of `nodes`, by who reads.
-        missing: Names that are read and lead nowhere, each with who reads it.
+        nodes: By identity; a table comes before its readers.
+        reads: Edges (source, reader), in the order of `nodes` by reader.
+        missing: Names that do not resolve, each with the table that reads it.
     """
 
-    nodes: Mapping[TableId, Stands]
+    nodes: Mapping[TableId, GraphNode]
     reads: tuple[tuple[TableId, TableId], ...]
     missing: tuple[tuple[str, TableId], ...]
 
 
-def graph(run: Run) -> Graph:
-    """The graph of a run at its end."""
+def graph(run: RefreshRun) -> Graph:
+    """Return the graph of a run at its end."""
     state = run.record.states[-1].state if run.record.states else State()
-    names = named(run)
+    names = display_names(run)
     late = {
         event.table
         for event in run.trace
-        if isinstance(event, Judged) and event.target_us > 0 and not 0 <= event.lag_us <= event.target_us
+        if isinstance(event, LagJudged) and event.target_us > 0 and not 0 <= event.lag_us <= event.target_us
     }
-    order = {table: place for place, table in enumerate(in_order(state))}
+    order = {table: place for place, table in enumerate(topological_order(state))}
     return Graph(
-        nodes={table: _stands(state.entities[table], names[table], run, table in late) for table in order},
+        nodes={
+            table: _graph_node(state.entities[table], names[table], run, table in late) for table in order
+        },
         reads=tuple(sorted(_reads(state), key=lambda edge: (order[edge[1]], order[edge[0]]))),
         missing=tuple(
             (name, table)
@@ -77,13 +79,13 @@ def graph(run: Run) -> Graph:
     )
 
 
-def in_order(state: State) -> list[TableId]:
-    """All that stands, what is read before who reads it."""
+def topological_order(state: State) -> list[TableId]:
+    """Return all tables and views; sources come before their readers."""
     return sorted(state.entities, key=depths(state.entities, _reads(state)).__getitem__)
 
 
 def _reads(state: State) -> list[tuple[TableId, TableId]]:
-    """Who is read by whom, directly."""
+    """Return the direct edges (source, reader)."""
     return [
         (source.identity, table)
         for table, entity in state.entities.items()
@@ -92,27 +94,27 @@ def _reads(state: State) -> list[tuple[TableId, TableId]]:
     ]
 
 
-def trimmed(given: Graph, *, nodes_max: int) -> Graph:
-    """A graph of at most so many: those that do not rest come first, each with all that it reads."""
-    above: dict[TableId, set[TableId]] = {table: {table} for table in given.nodes}
-    for source, reader in given.reads:
+def trim_graph(full: Graph, *, nodes_max: int) -> Graph:
+    """Return at most `nodes_max` nodes of a graph: noteworthy ones first, each with all that it reads."""
+    above: dict[TableId, set[TableId]] = {table: {table} for table in full.nodes}
+    for source, reader in full.reads:
         above[reader] |= above[source]
     kept: set[TableId] = set()
-    for table in sorted(given.nodes, key=lambda one: given.nodes[one].rests):
+    for table in sorted(full.nodes, key=lambda node: full.nodes[node].rests):
         if len(kept | above[table]) <= nodes_max:
             kept |= above[table]
     return Graph(
-        nodes={table: stands for table, stands in given.nodes.items() if table in kept},
-        reads=tuple(edge for edge in given.reads if kept.issuperset(edge)),
-        missing=tuple((name, table) for name, table in given.missing if table in kept),
+        nodes={table: node for table, node in full.nodes.items() if table in kept},
+        reads=tuple(edge for edge in full.reads if kept.issuperset(edge)),
+        missing=tuple((name, table) for name, table in full.missing if table in kept),
     )
 
 
-def _stands(entity: Entity, name: str, run: Run, late: bool) -> Stands:
+def _graph_node(entity: Entity, name: str, run: RefreshRun, late: bool) -> GraphNode:
     if entity.kind is not EntityKind.DYNAMIC_TABLE:
-        return Stands(name=name, kind=entity.kind)
+        return GraphNode(name=name, kind=entity.kind)
     condition = run.states[entity.identity].condition
-    return Stands(
+    return GraphNode(
         name=name,
         kind=entity.kind,
         mode=entity.mode,

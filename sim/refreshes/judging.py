@@ -1,4 +1,4 @@
-"""How each dynamic table stands to its target lag at the end, and why if it is beyond."""
+"""Judge the lag of each dynamic table at the end of a run, and explain a lag beyond the target."""
 
 from collections.abc import Iterator, Mapping
 
@@ -6,29 +6,31 @@ from dynamic_tables.catalog.graphs import node_of
 from dynamic_tables.scheduling.states import Condition, TableState
 from dynamic_tables.storage.frontiers import TableId
 from sim.refreshes.cloud import Cloud
-from sim.refreshes.events import Judged
+from sim.refreshes.events import LagJudged
 
-# A table that is beyond its target lag without one of these is at fault.
+# The reason of a table whose lag beyond its target is not explained, which is a violation.
 UNEXPLAINED = ""
 
 
-def judged(cloud: Cloud, states: Mapping[TableId, TableState], now_us: int) -> Iterator[Judged]:
-    """Of each table what is so at the end."""
+def judge_lags(cloud: Cloud, states: Mapping[TableId, TableState], now_us: int) -> Iterator[LagJudged]:
+    """Yield a judgement of each table that is late, or that something keeps from being refreshed."""
     upstream = {table: _upstream(cloud, table) for table in states}
-    own = {table: _why(cloud, states[table]) for table in states}
+    own = {table: _own_reason(cloud, states[table]) for table in states}
     for table, state in states.items():
         status = cloud.scheduler.status(table)
         target_us = (status.lag_us if status else None) or 0
-        # The clock of the scheduler may be skewed no more; what readers see is by the true one.
+        # Use the true clock, which readers' lags use, too; the scheduler's clock may have been skewed.
         frontier = cloud.account.tables[table].frontier
         lag_us = -1 if frontier is None else now_us - frontier.data_us
         late = target_us > 0 and not 0 <= lag_us <= target_us
         because = own[table]
         if not because and late:
-            above = next((one for one in _all_above(table, upstream) if own.get(one)), None)
+            above = next(
+                (source for source in _transitive_upstream(table, upstream) if own.get(source)), None
+            )
             because = f"upstream {above}: {own[above]}" if above else UNEXPLAINED
         if late or because:
-            yield Judged(
+            yield LagJudged(
                 at_us=now_us,
                 table=table,
                 condition=state.condition.name,
@@ -44,18 +46,20 @@ def _upstream(cloud: Cloud, table: TableId) -> tuple[TableId, ...]:
     return node_of(state, state.entities[table]).upstream
 
 
-def _all_above(table: TableId, upstream: Mapping[TableId, tuple[TableId, ...]]) -> Iterator[TableId]:
-    open_tables, seen = [*upstream[table]], {table}
+def _transitive_upstream(
+    table: TableId, upstream: Mapping[TableId, tuple[TableId, ...]]
+) -> Iterator[TableId]:
+    open_tables, visited = [*upstream[table]], {table}
     while open_tables:
-        one = open_tables.pop()
-        if one not in seen:
-            seen.add(one)
-            yield one
-            open_tables += upstream.get(one, ())
+        source = open_tables.pop()
+        if source not in visited:
+            visited.add(source)
+            yield source
+            open_tables += upstream.get(source, ())
 
 
-def _why(cloud: Cloud, state: TableState) -> str:
-    """What keeps a table from its target lag by itself; empty if nothing does."""
+def _own_reason(cloud: Cloud, state: TableState) -> str:
+    """Return what keeps a table itself from its target lag; empty if nothing does."""
     status = cloud.scheduler.status(state.table)
     if state.suspended is not None:
         return f"suspended: {state.suspended}"

@@ -1,4 +1,4 @@
-"""A graph in layers, in which each edge goes to a later one and few cross: pure functions."""
+"""Lay out a graph in layers so that every edge goes to a later layer and few edges cross; pure functions."""
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -8,18 +8,18 @@ from itertools import combinations, pairwise
 from typing import Any, TypeAlias, TypeVar
 
 Node = TypeVar("Node", bound=Hashable)
-# A node; or where an edge passes a layer between its ends: the number of the edge, and of the layer.
+# A node or, where an edge passes through a layer, the numbers of the edge and of the layer.
 Stop: TypeAlias = Any
 SWEEPS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
-    """Where all is.
+class GraphLayout:
+    """The layers of a graph and the routes of its edges.
 
     Attributes:
-        layers: From the first to the last, the stops in each, in their order.
-        routes: Of each edge, as they were given, its stops: a node, one in each layer that it passes, a node.
+        layers: From the first to the last; the stops of each, in their order.
+        routes: The stops of each edge, in the given order: a node, one stop in each layer between, a node.
     """
 
     layers: tuple[tuple[Stop, ...], ...]
@@ -27,29 +27,29 @@ class Layout:
 
     @property
     def crossings(self) -> int:
-        """How many times two edges cross."""
+        """The number of crossings of two edges."""
         return _crossings(self.layers, _steps(self.routes))
 
 
 def depths(nodes: Iterable[Node], edges: Iterable[tuple[Node, Node]]) -> dict[Node, int]:
-    """How many nodes lie before each, along the longest way; 0 for those with none.
+    """Return the length of the longest path to each node; 0 for nodes without an incoming edge.
 
     Raises:
-        CycleError: There is no first one.
+        CycleError: The graph has a cycle.
     """
     before: dict[Node, list[Node]] = {node: [] for node in nodes}
     for source, reader in edges:
         before[reader].append(source)
-    found: dict[Node, int] = {}
+    depth: dict[Node, int] = {}
     for node in TopologicalSorter(before).static_order():
-        found[node] = 1 + max((found[source] for source in before[node]), default=-1)
-    return found
+        depth[node] = 1 + max((depth[source] for source in before[node]), default=-1)
+    return depth
 
 
-def layered(nodes: Sequence[Node], edges: Sequence[tuple[Node, Node]]) -> Layout:
-    """Layers by depth, each in an order in which edges cross least of those that were tried.
+def layered_layout(nodes: Sequence[Node], edges: Sequence[tuple[Node, Node]]) -> GraphLayout:
+    """Place nodes in layers by depth, each in the tried order in which edges cross least.
 
-    Where an edge passes a layer between its ends it takes a place there too, so that it crosses no node.
+    An edge that passes through a layer takes a place there too, so that it crosses no node.
     """
     depth = depths(nodes, edges)
     layers: list[list[Stop]] = [[] for _ in range(1 + max(depth.values(), default=-1))]
@@ -61,17 +61,17 @@ def layered(nodes: Sequence[Node], edges: Sequence[tuple[Node, Node]]) -> Layout
         for stop in passed:
             layers[stop[1]].append(stop)
         routes.append((source, *passed, reader))
-    return Layout(layers=_untangled(layers, _steps(routes)), routes=tuple(routes))
+    return GraphLayout(layers=_untangle(layers, _steps(routes)), routes=tuple(routes))
 
 
 def _steps(routes: Iterable[Sequence[Stop]]) -> list[tuple[Stop, Stop]]:
     return [step for route in routes for step in pairwise(route)]
 
 
-def _untangled(
+def _untangle(
     layers: Sequence[Sequence[Stop]], steps: Sequence[tuple[Stop, Stop]]
 ) -> tuple[tuple[Stop, ...], ...]:
-    """The layers, each stop in the middle of those that it is joined to, as far as all can be."""
+    """Sort each layer repeatedly by its stops' neighbours; return the layers with the fewest crossings."""
     joined: dict[int, dict[Stop, list[Stop]]] = {-1: defaultdict(list), 1: defaultdict(list)}
     for source, reader in steps:
         joined[1][source].append(reader)
@@ -79,20 +79,22 @@ def _untangled(
     tried = best = tuple(map(tuple, layers))
     for sweep in range(SWEEPS):
         side = 1 if sweep % 2 else -1
-        found = list(tried)
-        for place in range(len(found))[::-side]:
-            if 0 <= place + side < len(found):
-                found[place] = _in_the_middle(found[place], found[place + side], joined[side])
-        tried = tuple(found)
+        sorted_layers = list(tried)
+        for place in range(len(sorted_layers))[::-side]:
+            if 0 <= place + side < len(sorted_layers):
+                sorted_layers[place] = _sort_by_neighbours(
+                    sorted_layers[place], sorted_layers[place + side], joined[side]
+                )
+        tried = tuple(sorted_layers)
         if _crossings(tried, steps) < _crossings(best, steps):
             best = tried
     return best
 
 
-def _in_the_middle(
+def _sort_by_neighbours(
     layer: Sequence[Stop], beside: Sequence[Stop], joined: Mapping[Stop, Sequence[Stop]]
 ) -> tuple[Stop, ...]:
-    """A layer in the order of the means of what its stops are joined to; those joined to nothing stay."""
+    """Sort a layer by the mean place of each stop's neighbours; stops without neighbours keep their place."""
     at = {stop: (place + 0.5) / len(beside) for place, stop in enumerate(beside)}
     own = {stop: (place + 0.5) / len(layer) for place, stop in enumerate(layer)}
 

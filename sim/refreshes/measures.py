@@ -1,4 +1,4 @@
-"""What a run of dynamic tables came to, in numbers: what scenarios expect, and reports show."""
+"""The measures of a run of dynamic tables, which scenarios bound and reports show."""
 
 from collections import Counter
 
@@ -9,21 +9,21 @@ from sim.refreshes.events import (
     CommittedAlready,
     Computing,
     Died,
+    EndReported,
     Executed,
     Failed,
     Flagged,
-    Judged,
+    LagJudged,
     MessageTroubled,
     NotStarted,
-    Ordered,
     ReadDone,
+    RefreshOrdered,
     Restarted,
     Skipped,
     Suspended,
-    Told,
     Wrote,
 )
-from sim.refreshes.run import Run
+from sim.refreshes.run import RefreshRun
 
 NAMES = (
     "refreshes", "no_data", "full", "incremental", "reinitialize", "no_data_percent", "rows_changed",
@@ -35,76 +35,78 @@ NAMES = (
 )  # fmt: skip
 
 
-def measures(run: Run) -> dict[str, float]:
-    """The numbers of a run, by name.
+def measures(run: RefreshRun) -> dict[str, float]:
+    """Return the measures of a run, by name.
 
     ==========================  =================================================================
     refreshes                   committed; also by action, as in `no_data`, and `no_data_percent`
     rows_changed                rows that refreshes inserted and deleted
-    skipped, skipped_busy, ...  timestamps passed over, also by reason
-    orders, attempts_again      that the scheduler gave, and those of a second or later attempt
-    manual, initial             orders that no tick made
-    failed_user, ...            refreshes that failed, by whose fault; and `validations_failed`
+    skipped, skipped_busy, ...  timestamps skipped, also by reason
+    orders, attempts_again      orders of the scheduler, and those of a second or later attempt
+    manual, initial             orders that no tick caused
+    failed_user, ...            refreshes that failed, by kind of fault; and `validations_failed`
     died, committed_already     refreshes whose worker died, and those that found nothing to do
-    not_started, suspended      what the scheduler gave up
-    flagged                     refreshes that were not heard of
+    not_started, suspended      refreshes and tables that the scheduler gave up
+    flagged                     refreshes whose heartbeats stopped
     restarts                    of the scheduler
     writes, writes_aborted      transactions of users that write
     reads                       of dynamic tables, by users
-    lag_us_max, lag_us_mean     that readers saw
+    lag_us_max, lag_us_mean     the lag that readers saw
     peak_us_max, trough_us_max  lag just before and after commits
     busy_us                     of warehouses
     late_tables                 beyond their target lag at the end; `late_unexplained` of these
     ==========================  =================================================================
     """
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     lags = []
     for event in run.trace:
         match event:
-            case Began() | Told():
-                continue  # half of all
+            case Began() | EndReported():
+                continue  # half of all events
             case Committed():
-                found["refreshes"] += 1
-                found[event.action.lower()] += 1
-                found["rows_changed"] += event.inserted + event.deleted
-                found["peak_us_max"] = max(found["peak_us_max"], event.peak_us)
-                found["trough_us_max"] = max(found["trough_us_max"], event.trough_us)
+                counts["refreshes"] += 1
+                counts[event.action.lower()] += 1
+                counts["rows_changed"] += event.inserted + event.deleted
+                counts["peak_us_max"] = max(counts["peak_us_max"], event.peak_us)
+                counts["trough_us_max"] = max(counts["trough_us_max"], event.trough_us)
             case Skipped():
-                found["skipped"] += 1
-                found[f"skipped_{event.reason}"] += 1
-            case Ordered():
-                found["orders"] += 1
-                found["attempts_again"] += event.attempt > 0
+                counts["skipped"] += 1
+                counts[f"skipped_{event.reason}"] += 1
+            case RefreshOrdered():
+                counts["orders"] += 1
+                counts["attempts_again"] += event.attempt > 0
                 if event.trigger != "scheduled":
-                    found[event.trigger] += 1
+                    counts[event.trigger] += 1
             case Failed():
-                found[f"failed_{event.fault}"] += 1
-                found["validations_failed"] += event.validation > 0
+                counts[f"failed_{event.fault}"] += 1
+                counts["validations_failed"] += event.validation > 0
             case ReadDone():
                 lags.append(event.lag_us)
             case Wrote():
-                found["writes_aborted" if event.aborted else "writes"] += 1
+                counts["writes_aborted" if event.aborted else "writes"] += 1
             case Computing():
-                found["busy_us"] += event.takes_us
+                counts["busy_us"] += event.takes_us
             case MessageTroubled():
-                found[f"messages_{event.how}"] += 1
+                counts[f"messages_{event.how}"] += 1
             case Executed():
-                found["refused"] += bool(event.refused)
-            case Judged():
+                counts["refused"] += bool(event.refused)
+            case LagJudged():
                 late = not 0 <= event.lag_us <= event.target_us and event.target_us > 0
-                found["late_tables"] += late
-                found["late_unexplained"] += event.unexplained
+                counts["late_tables"] += late
+                counts["late_unexplained"] += event.unexplained
             case (
                 Died() | CommittedAlready() | NotStarted() | Suspended() | Flagged() | Restarted() | Broken()
             ):
-                found[_COUNTED[type(event)]] += 1
+                counts[_COUNTED[type(event)]] += 1
     shares = {
-        "no_data_percent": round(100 * found["no_data"] / found["refreshes"], 3) if found["refreshes"] else 0,
+        "no_data_percent": round(100 * counts["no_data"] / counts["refreshes"], 3)
+        if counts["refreshes"]
+        else 0,
         "reads": len(lags),
         "lag_us_max": max(lags, default=0),
         "lag_us_mean": round(sum(lags) / len(lags)) if lags else 0,
     }
-    return {**dict.fromkeys(NAMES, 0), **found, **shares}
+    return {**dict.fromkeys(NAMES, 0), **counts, **shares}
 
 
 _COUNTED = {

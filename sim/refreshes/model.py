@@ -1,4 +1,4 @@
-"""What the cloud around dynamic tables is made of: frozen numbers with their units, no process."""
+"""The model of the cloud around dynamic tables: frozen numbers with units, no process."""
 
 from sim.kernel.model import Model
 from sim.kernel.scenario_schema import Count, Positive
@@ -7,13 +7,13 @@ SECOND_US = 1_000_000
 MINUTE_US = 60 * SECOND_US
 
 
-class Warehouse(Model, frozen=True, kw_only=True):
-    """Workers that compute refreshes; what does not change data needs none (R-DVS-23).
+class RefreshWarehouse(Model, frozen=True, kw_only=True):
+    """Workers that compute refreshes; a refresh that does not change data needs none (R-DVS-23).
 
     Attributes:
-        workers: How many refreshes it computes at once.
-        fixed_us, row_us: What a refresh takes: the one, and the other for each row of its sources that
-            changed, or that there is if all are read (R-DVS-27).
+        workers: The number of refreshes that it computes at once.
+        fixed_us, row_us: The cost of a refresh: a fixed part, and a part for each changed row of its sources,
+        or for each row if all are read (R-DVS-27).
     """
 
     name: str = "w"
@@ -22,22 +22,24 @@ class Warehouse(Model, frozen=True, kw_only=True):
     row_us: Count = 1_000
 
 
-class World(Model, frozen=True, kw_only=True):
+class RefreshWorld(Model, frozen=True, kw_only=True):
     """The cloud of one account.
 
     Attributes:
-        nodes: Machines with a clock each, on which users' transactions and refreshes run; the scheduler reads
-            the clock of node 0.
-        phase_us: When ticks are (R-DVS-73).
-        begin_us, commit_us: What the two ends of a refresh take, beside the warehouse.
-        delay_us_min, delay_us_max: Of a message between the scheduler and a refresh, drawn evenly.
-        heartbeat_us: From one heartbeat of a refresh to the next.
-        noticed_us: After a worker died, until that is told; 0: its silence is all that tells it.
-        until_us: How long users go on; faults are to end by then.
-        settle_us: How long it goes on after both, for tables to come within their target lags.
-        persisted: Whether a refresh reads the newest version of a dynamic table, instead of the one that has
-            its timestamp: what materialized views that are refreshed apart do ([D] Figure 1). What then goes
-            wrong is counted, and is no violation.
+        nodes: Machines, each with a clock, on which users' transactions and refreshes run; the scheduler
+            reads
+        the clock of node 0.
+        phase_us: The offset of ticks (R-DVS-73).
+        begin_us, commit_us: The times that the two ends of a refresh take, besides the warehouse.
+        delay_us_min, delay_us_max: The delay of a message between the scheduler and a refresh, drawn evenly.
+        heartbeat_us: The time between heartbeats of a refresh.
+        noticed_us: The time from the death of a worker to its report; 0: only its silence reveals it.
+        until_us: The time at which users stop; faults have to end by then.
+        settle_us: The time for which the run goes on after users and faults, so that tables can meet their
+            lags.
+        persisted: True if a refresh reads the newest version of a dynamic table instead of the one with its
+        timestamp, as separately refreshed materialized views do ([D] Figure 1). The resulting anomalies are
+        counted, and are no violations.
     """
 
     nodes: Positive = 3
@@ -54,7 +56,7 @@ class World(Model, frozen=True, kw_only=True):
 
 
 class Statement(Model, frozen=True, kw_only=True):
-    """A statement of SQL that somebody executes once; where it is refused, that is told in the trace."""
+    """A statement of SQL that is executed once; the trace tells if it is refused."""
 
     sql: str
     at_us: Count = 0
@@ -65,16 +67,17 @@ class Writer(Model, frozen=True, kw_only=True):
     """A user who changes one table in transactions.
 
     Attributes:
-        reads: Tables that each transaction reads first; if one that it writes was changed meanwhile by
-            another, it is aborted.
-        every_us: From one transaction to the next; each time half to one and a half times as long, or exactly
-            so if `regular`.
-        think_us: From a transaction's begin to its commit.
+        reads: Tables that each transaction reads first. A transaction is aborted if another changed,
+            meanwhile,
+        a table that it writes.
+        every_us: The time between transactions: exactly this if `regular`, else half to one and a half times
+            it.
+        think_us: The time from a transaction's begin to its commit.
         inserts, updates, deletes: Rows, in each transaction.
-        values: Of numbers how many there are, from 1 on, and of texts.
-        fields: Of objects the names of their fields, which are numbers.
-        nulls_percent: Of cells.
-        rows_max: Above so many rows in the table, the oldest are deleted first.
+        values: The number of distinct numbers, counted from 1, and of distinct texts.
+        fields: The names of the fields of objects; their values are numbers.
+        nulls_percent: The percentage of cells that are NULL.
+        rows_max: The size of the table above which the oldest rows are deleted first.
     """
 
     table: str
@@ -104,14 +107,14 @@ class Reader(Model, frozen=True, kw_only=True):
 
 
 class Setup(Model, frozen=True, kw_only=True):
-    """All that a run is given, but for its seed.
+    """The input of a run, apart from its seed.
 
     Attributes:
-        checked: Whether contents are kept for the checks; large worlds do without.
+        checked: True if contents are kept for the checks; large worlds do without.
     """
 
-    world: World = World()
-    warehouse: tuple[Warehouse, ...] = (Warehouse(),)
+    world: RefreshWorld = RefreshWorld()
+    warehouse: tuple[RefreshWarehouse, ...] = (RefreshWarehouse(),)
     statement: tuple[Statement, ...] = ()
     writer: tuple[Writer, ...] = ()
     reader: tuple[Reader, ...] = ()

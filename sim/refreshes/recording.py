@@ -1,4 +1,6 @@
-"""What truly happened, kept apart from the tables that are judged by it: nothing of it is purged or lost."""
+"""The record of all contents of a run, kept apart from the tables that are judged by it; never purged or
+lost.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,14 +13,14 @@ from dynamic_tables.values.changes import Contents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refreshed:
+class CommittedRefresh:
     """One refresh that was committed.
 
     Attributes:
-        committed: Of its frontier.
-        version: The number of the version that it left.
-        versions: The versions of its sources that it says to have read.
-        read_us: Of the dynamic tables among them the timestamps that these versions are of.
+        committed: The commit timestamp of its frontier.
+        version: The number of the version that it wrote.
+        versions: The versions of its sources that it claims to have read.
+        read_us: The data timestamps of those versions that are of dynamic tables.
     """
 
     at_us: int
@@ -34,8 +36,8 @@ class Refreshed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
-    """What a reader saw of a dynamic table."""
+class Observation:
+    """The contents of a dynamic table that a reader saw."""
 
     at_us: int
     table: TableId
@@ -45,10 +47,10 @@ class Sight:
 
 @dataclass(slots=True, kw_only=True)
 class Transaction:
-    """One transaction of a user: the versions that it read and wrote, as `table@version`.
+    """A user's transaction, with the versions that it read and wrote, as (table, version).
 
     Attributes:
-        ended: When it was committed or, of one that only reads, came to its end; None if it was aborted.
+        ended: The time of its commit or, if it only reads, of its end; None if it was aborted.
     """
 
     number: int
@@ -57,8 +59,8 @@ class Transaction:
     ended: Timestamp | None = None
 
 
-class Stated(NamedTuple):
-    """What a statement made of the catalog at `at_us`; `place` is how many events the trace had then."""
+class CatalogState(NamedTuple):
+    """The catalog after a statement at `at_us`; `place` is the number of events in the trace then."""
 
     place: int
     at_us: int
@@ -68,26 +70,26 @@ class Stated(NamedTuple):
 
 @dataclass(slots=True)
 class Record:
-    """All of one run.
+    """The record of one run.
 
     Attributes:
-        states: The catalog, from each statement on.
-        bases: Of each base table its versions: when, and what it held then.
-        inherited: Of each clone, the timestamps of its original that it has.
+        states: The catalog after each statement.
+        bases: The versions of each base table: commit time and contents.
+        inherited: The data timestamps that each clone has from its original.
     """
 
     keeps: bool = True
-    states: list[Stated] = field(default_factory=list)
+    states: list[CatalogState] = field(default_factory=list)
     bases: dict[TableId, list[tuple[Timestamp, Contents]]] = field(default_factory=dict)
-    refreshes: list[Refreshed] = field(default_factory=list)
-    sights: list[Sight] = field(default_factory=list)
+    refreshes: list[CommittedRefresh] = field(default_factory=list)
+    sights: list[Observation] = field(default_factory=list)
     transactions: list[Transaction] = field(default_factory=list)
     inherited: dict[TableId, frozenset[int]] = field(default_factory=dict)
 
-    def executed(self, place: int, at_us: int, committed: Timestamp, state: State) -> None:
-        """A statement made another state."""
+    def add_state(self, place: int, at_us: int, committed: Timestamp, state: State) -> None:
+        """Record the catalog after a statement."""
         before = self.states[-1].state.entities if self.states else {}
-        self.states.append(Stated(place, at_us, committed, state))
+        self.states.append(CatalogState(place, at_us, committed, state))
         for identity, entity in state.entities.items():
             if identity in before:
                 continue
@@ -97,28 +99,35 @@ class Record:
             elif (
                 entity.kind is EntityKind.DYNAMIC_TABLE and entity.original and identity not in self.inherited
             ):
-                own = {one.data_us for one in self.refreshes if one.table == entity.original}
+                own = {refresh.data_us for refresh in self.refreshes if refresh.table == entity.original}
                 self.inherited[identity] = frozenset(own) | self.inherited.get(
                     entity.original, frozenset[int]()
                 )
 
-    def wrote(self, table: TableId, committed: Timestamp, contents: Contents) -> None:
-        """A base table got a version."""
+    def add_base_version(self, table: TableId, committed: Timestamp, contents: Contents) -> None:
+        """Record a new version of a base table."""
         if self.keeps:
             self.bases[table].append((committed, dict(contents)))
 
-    def refreshed(self, one: Refreshed) -> None:
-        """A dynamic table got a timestamp."""
+    def add_refresh(self, refresh: CommittedRefresh) -> None:
+        """Record a committed refresh of a dynamic table."""
         if self.keeps:
-            self.refreshes.append(one)
+            self.refreshes.append(refresh)
 
     def read_us(self, source: TableId, number: int, data_us: int) -> int:
-        """The timestamp that a version of a dynamic table is of: the one wanted, if it is of several."""
-        of = [one for one in reversed(self.refreshes) if one.table == source and one.version == number]
-        return next((one.data_us for one in of if one.data_us == data_us), of[0].data_us if of else data_us)
+        """Return the data timestamp of a dynamic table's version; `data_us` if the version has several."""
+        of = [
+            refresh
+            for refresh in reversed(self.refreshes)
+            if refresh.table == source and refresh.version == number
+        ]
+        return next(
+            (refresh.data_us for refresh in of if refresh.data_us == data_us),
+            of[0].data_us if of else data_us,
+        )
 
-    def begun(self) -> Transaction:
-        """A new transaction."""
+    def begin_transaction(self) -> Transaction:
+        """Record the beginning of a transaction and return it."""
         transaction = Transaction(number=len(self.transactions) + 1)
         if self.keeps:
             self.transactions.append(transaction)

@@ -1,40 +1,43 @@
-"""What each refresh made of what it was given: the same of the same, whatever the configuration ([D] 6.1).
+"""The result of each refresh by its inputs; equal inputs give equal results in all configurations ([D] 6.1).
 
-Shares   what the run recorded of base tables and of contents.
-Removes  queries, and with them every opinion on what is right.
+Shares   the recorded contents of base tables and of refreshes.
+Removes  queries, and with them every opinion on which result is right.
 """
 
 import hashlib
 from collections.abc import Iterator
 
 from sim.refreshes.recording import Record
-from sim.refreshes.run import Run
-from sim.refreshes.truths import Truths
+from sim.refreshes.run import RefreshRun
+from sim.refreshes.truths import ExpectedContents
 
 
-def results(run: Run) -> dict[str, str]:
-    """Digests of contents, row ids included, by table, data timestamp, and what there was then.
+def results(run: RefreshRun) -> dict[str, str]:
+    """Return digests of contents, row ids included, by table, data timestamp and digest of the inputs.
 
-    Clocks are not the same in two configurations, and so may be what a timestamp sees; hence the last.
+    The inputs are part of the key because clocks, and with them what a timestamp sees, differ between
+    configurations.
     """
-    found = {}
-    given = _Given(run.record)
-    for one in run.record.refreshes:
-        inputs = given.at(one.data_us)
-        found[f"{one.table} at {one.data_us} us of {inputs}"] = _digest(sorted(one.contents.items()))
-    return found
+    digests = {}
+    inputs = _Inputs(run.record)
+    for refresh in run.record.refreshes:
+        input_digest = inputs.digest_at(refresh.data_us)
+        digests[f"{refresh.table} at {refresh.data_us} us of {input_digest}"] = _digest(
+            sorted(refresh.contents.items())
+        )
+    return digests
 
 
-class _Given:
-    """What dynamic tables are computed from: definitions, and the contents of base tables."""
+class _Inputs:
+    """The inputs of dynamic tables: definitions, and the contents of base tables."""
 
     def __init__(self, record: Record) -> None:
         self._record = record
-        self._truths = Truths(record)
-        self._known: dict[tuple[str, int], str] = {}
+        self._truths = ExpectedContents(record)
+        self._digests: dict[tuple[str, int], str] = {}
 
-    def at(self, data_us: int) -> str:
-        """All of it at a timestamp."""
+    def digest_at(self, data_us: int) -> str:
+        """Return the digest of all inputs at a timestamp."""
         return _digest([*self._definitions(data_us), *self._contents(data_us)])
 
     def _definitions(self, data_us: int) -> Iterator[str]:
@@ -44,11 +47,11 @@ class _Given:
     def _contents(self, data_us: int) -> Iterator[str]:
         for table, versions in self._record.bases.items():
             number = self._truths.base_version(table, data_us)
-            if (table, number) not in self._known:
+            if (table, number) not in self._digests:
                 held = versions[number][1] if number >= 0 else {}
-                self._known[table, number] = _digest([table, *sorted(held.items())])
-            yield self._known[table, number]
+                self._digests[table, number] = _digest([table, *sorted(held.items())])
+            yield self._digests[table, number]
 
 
-def _digest(told: object) -> str:
-    return hashlib.sha256(repr(told).encode()).hexdigest()[:16]
+def _digest(value: object) -> str:
+    return hashlib.sha256(repr(value).encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""One run: the only place of this package that builds a clock and seeds it."""
+"""Run one world; no other module of this package builds a clock and seeds it."""
 
 import gc
 from collections.abc import Iterator, Sequence
@@ -12,24 +12,24 @@ from dynamic_tables.catalog.entities import EntityKind
 from dynamic_tables.scheduling.states import TableState
 from sim.kernel.draws import Clock, Draws
 from sim.kernel.trace import FaultBegan, FaultEnded, Trace
-from sim.refreshes.cloud import RIGHT, Cast, Cloud, Waits
+from sim.refreshes.cloud import CORRECT, Cloud, RefreshImplementations, Waits
 from sim.refreshes.events import Purged
-from sim.refreshes.faults import AnyFault, NodeCrash, Poison, Purge, SchedulerCrash, Surgery, Troubles
-from sim.refreshes.judging import judged
+from sim.refreshes.faults import AnyFault, NodeCrash, Poison, Purge, RefreshFaultPlan, SchedulerCrash, Surgery
+from sim.refreshes.judging import judge_lags
 from sim.refreshes.model import Setup
 from sim.refreshes.recording import Record
-from sim.refreshes.semantics import cast_of
+from sim.refreshes.semantics import implementations_for
 from sim.refreshes.users import Users
 from sim.refreshes.workers import Workers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """What one run was given, and what came of it.
+class RefreshRun:
+    """The input of one run, and its outcome.
 
     Attributes:
-        states: Of each dynamic table, at the end.
-        quiet_us: When users and faults had ended.
+        states: The state of each dynamic table at the end.
+        quiet_us: The time at which users and faults had ended.
     """
 
     setup: Setup
@@ -43,39 +43,44 @@ class Run:
 
 
 def run(
-    setup: Setup, faults: Sequence[AnyFault] = (), *, seed: int, cast: Cast = RIGHT, shuffled: bool = True
-) -> Run:
-    """Run an account with its users, and what goes wrong; then it settles.
+    setup: Setup,
+    faults: Sequence[AnyFault] = (),
+    *,
+    seed: int,
+    implementations: RefreshImplementations = CORRECT,
+    shuffled: bool = True,
+) -> RefreshRun:
+    """Run an account with its users and faults, and then let it settle.
 
     Args:
-        shuffled: Whether what falls on one instant comes in a drawn order.
+        shuffled: True if the events of one instant come in a drawn order.
     """
     draws = Draws(seed)
     env = Clock(draws.stream("ties") if shuffled else None)
-    troubles = Troubles(faults, lambda: env.now_us)
-    cloud = Cloud(env, setup, troubles, draws, cast_of(setup, cast))
+    troubles = RefreshFaultPlan(faults, lambda: env.now_us)
+    cloud = Cloud(env, setup, troubles, draws, implementations_for(setup, implementations))
     workers, users = Workers(cloud), Users(cloud)
     cloud.refresh = workers.start
-    for at, given in enumerate(setup.statement):
-        if given.at_us:
-            env.process(users.executes(given))
+    for at, statement in enumerate(setup.statement):
+        if statement.at_us:
+            env.process(users.executes(statement))
         else:
-            # What there is from the beginning comes in its order, a little apart.
-            env.process(users.executes(msgspec.structs.replace(given, at_us=1_000 * at)))
+            # Statements at time 0 keep their order, a little apart.
+            env.process(users.executes(msgspec.structs.replace(statement, at_us=1_000 * at)))
     for number, writer in enumerate(setup.writer):
         env.process(users.writes(writer, number))
     for number, reader in enumerate(setup.reader):
         env.process(users.reads(reader, number))
     for fault in faults:
-        env.process(_befall(fault, cloud, users))
+        env.process(_run_fault(fault, cloud, users))
     quiet_us = max(troubles.over_us, setup.world.until_us)
-    env.process(_operate(cloud, quiet_us))
+    env.process(_resume_tables(cloud, quiet_us))
     ended_us = quiet_us + setup.world.settle_us
-    with _rarely_collected():
+    with _rare_collection():
         env.run(until=ended_us)
     states = cloud.expected()
-    cloud.trace += judged(cloud, states, ended_us)
-    return Run(
+    cloud.trace += judge_lags(cloud, states, ended_us)
+    return RefreshRun(
         setup=setup,
         faults=faults,
         seed=seed,
@@ -88,8 +93,8 @@ def run(
 
 
 @contextmanager
-def _rarely_collected() -> Iterator[None]:
-    """Most of what a run makes is in no cycle and gone at once: the garbage collector looks less often."""
+def _rare_collection() -> Iterator[None]:
+    """Make the garbage collector look less often: most objects of a run are in no cycle and freed at once."""
     youngest, *older = gc.get_threshold()
     gc.set_threshold(100 * youngest, *older)
     try:
@@ -98,8 +103,8 @@ def _rarely_collected() -> Iterator[None]:
         gc.set_threshold(youngest, *older)
 
 
-def _befall(fault: AnyFault, cloud: Cloud, users: Users) -> Waits:
-    """One fault: it begins, and ends. Waits on the clock."""
+def _run_fault(fault: AnyFault, cloud: Cloud, users: Users) -> Waits:
+    """Begin a fault, wait, and end it."""
     env = cloud.env
     yield env.timeout(fault.from_us)
     what = msgspec.json.encode(fault).decode()
@@ -134,8 +139,8 @@ def _befall(fault: AnyFault, cloud: Cloud, users: Users) -> Waits:
     cloud.emit(FaultEnded(at_us=cloud.now_us, fault=what))
 
 
-def _operate(cloud: Cloud, quiet_us: int) -> Waits:
-    """When all is quiet, somebody resumes what was suspended, but for clones."""
+def _resume_tables(cloud: Cloud, quiet_us: int) -> Waits:
+    """When all is quiet, resume the suspended tables except clones, as an operator would."""
     yield cloud.env.timeout(quiet_us + 1)
     for entity in list(cloud.account.catalog.state.entities.values()):
         if entity.kind is EntityKind.DYNAMIC_TABLE and entity.suspended not in (None, CLONED):

@@ -1,6 +1,6 @@
-"""How far behind each dynamic table was as time went by: pure functions of a run.
+"""The lag of each dynamic table over time; pure functions of a run.
 
-Lag rises by a second each second. When a refresh is committed, it falls to the age of the data timestamp:
+Lag grows by a second each second. When a refresh is committed, it drops to the age of the data timestamp:
 the sawtooth of [D] Figure 4.
 """
 
@@ -15,19 +15,19 @@ from dynamic_tables.catalog.graphs import nodes
 from dynamic_tables.catalog.lags import lags_in_force
 from dynamic_tables.storage.frontiers import TableId
 from sim.refreshes.events import Committed, Named
-from sim.refreshes.graphs import in_order
-from sim.refreshes.naming import named
-from sim.refreshes.recording import Stated
-from sim.refreshes.run import Run
+from sim.refreshes.graphs import topological_order
+from sim.refreshes.naming import display_names
+from sim.refreshes.recording import CatalogState
+from sim.refreshes.run import RefreshRun
 
-# When, and how far behind.
+# A time, and the lag then or the data timestamp.
 Point: TypeAlias = tuple[int, int]
-# From when on, and which lag is to be met; None: none is.
+# The time from which a target lag is in force, and that lag; None: there is none.
 Target: TypeAlias = tuple[int, int | None]
 
 
-class Spell(NamedTuple):
-    """A time in which a table was farther behind than its target: with one data timestamp and one target."""
+class LateSpell(NamedTuple):
+    """A span in which a table was later than its target, with one data timestamp and one target."""
 
     from_us: int
     until_us: int
@@ -37,11 +37,12 @@ class Spell(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sawtooth:
-    """The lag of one table.
+    """The lag of one table over time.
 
     Attributes:
-        refreshed: When it got contents, and as of when they are, in us. A clone gets those of its original.
-        until_us: When it was dropped, or the run ended.
+        refreshed: The time of each refresh and its data timestamp, in us. A clone begins with those of its
+            original.
+        until_us: The time at which it was dropped, or the run ended.
         targets: In the order of time.
     """
 
@@ -53,58 +54,59 @@ class Sawtooth:
 
     @property
     def points(self) -> tuple[Point, ...]:
-        """The corners of its lag: after each refresh, and before the next."""
+        """The corners of the lag: after each refresh, and before the next."""
         return tuple(
             (at_us, at_us - data_us)
-            for began_us, ended_us, data_us in self._held
+            for began_us, ended_us, data_us in self._periods
             for at_us in (began_us, ended_us)
         )
 
     @property
     def peak_us(self) -> int:
-        """The most that it was behind."""
+        """The greatest lag."""
         return max(lag_us for _, lag_us in self.points)
 
     @property
-    def spells(self) -> Iterator[Spell]:
-        """When it was farther behind than its target lag."""
+    def spells(self) -> Iterator[LateSpell]:
+        """The spans in which the lag was greater than its target."""
         for (first_us, target_us), (last_us, _) in pairwise((*self.targets, (self.until_us, None))):
             if target_us is None:
                 continue
-            for began_us, ended_us, data_us in self._held:
+            for began_us, ended_us, data_us in self._periods:
                 from_us, until_us = max(began_us, first_us, data_us + target_us), min(ended_us, last_us)
                 if from_us < until_us:
-                    yield Spell(from_us, until_us, data_us, target_us)
+                    yield LateSpell(from_us, until_us, data_us, target_us)
 
     @property
     def late_us(self) -> int:
-        """How long it was farther behind than its target lag."""
+        """The total time in which the lag was greater than its target."""
         return sum(spell.until_us - spell.from_us for spell in self.spells)
 
     @property
-    def _held(self) -> Iterator[tuple[int, int, int]]:
-        """From when until when it had which data timestamp."""
+    def _periods(self) -> Iterator[tuple[int, int, int]]:
+        """The spans with one data timestamp: beginning, end, and that timestamp."""
         for (began_us, data_us), (ended_us, _) in pairwise((*self.refreshed, (self.until_us, 0))):
             yield began_us, ended_us, data_us
 
     @property
     def share_of_target(self) -> float:
-        """The most that it was behind, by the least target that it ever had; 0 if it had none."""
+        """The greatest lag divided by the least target; 0 if there was no target."""
         least = min((target_us for _, target_us in self.targets if target_us is not None), default=None)
         return 0 if least is None else self.peak_us / least
 
 
-def sawtooths(run: Run, *, closer_us: int = 0) -> list[Sawtooth]:
-    """Those of all tables that got contents: first those that were late for longest, then the nearest to it.
+def sawtooths(run: RefreshRun, *, closer_us: int = 0) -> list[Sawtooth]:
+    """Return the sawtooths of all tables that got contents, the latest first, then those nearest to their
+    target.
 
     Args:
-        closer_us: Of statements nearer to each other than that, only what the last leaves counts for targets.
+        closer_us: Of statements closer to each other than this, only the last one counts for targets.
     """
-    names = named(run)
+    names = display_names(run)
     begun = {event.table: event.at_us for event in reversed(run.trace) if isinstance(event, Named)}
-    targets = _targets(_thinned(run.record.states, closer_us))
-    ends = _dropped(run.record.states)
-    found = [
+    targets = _targets(_last_of_close(run.record.states, closer_us))
+    ends = _drop_times(run.record.states)
+    curves = [
         Sawtooth(
             table=table,
             name=names[table],
@@ -112,25 +114,26 @@ def sawtooths(run: Run, *, closer_us: int = 0) -> list[Sawtooth]:
             until_us=ends.get(table, run.ended_us),
             targets=tuple(targets[table]),
         )
-        for table, refreshed in _refreshed(run, begun).items()
+        for table, refreshed in _refresh_points(run, begun).items()
     ]
-    return sorted(found, key=lambda one: (-one.late_us, -one.share_of_target))
+    return sorted(curves, key=lambda curve: (-curve.late_us, -curve.share_of_target))
 
 
-def _refreshed(run: Run, begun: Mapping[TableId, int]) -> dict[TableId, tuple[Point, ...]]:
-    found: dict[TableId, list[Point]] = {}
+def _refresh_points(run: RefreshRun, begun: Mapping[TableId, int]) -> dict[TableId, tuple[Point, ...]]:
+    points: dict[TableId, list[Point]] = {}
     for event in run.trace:
         if not isinstance(event, Committed):
             continue
-        if event.table not in found:
-            # What was behind before its first refresh has the contents of what it is a clone of.
+        if event.table not in points:
+            # Contents that are older than the first refresh were inherited when the table was cloned.
             inherited = (begun[event.table], event.at_us - event.peak_us)
-            found[event.table] = [inherited] if event.peak_us else []
-        found[event.table].append((event.at_us, event.data_us))
-    return {table: tuple(refreshed) for table, refreshed in found.items()}
+            points[event.table] = [inherited] if event.peak_us else []
+        points[event.table].append((event.at_us, event.data_us))
+    return {table: tuple(refreshed) for table, refreshed in points.items()}
 
 
-def _thinned(states: Sequence[Stated], closer_us: int) -> list[Stated]:
+def _last_of_close(states: Sequence[CatalogState], closer_us: int) -> list[CatalogState]:
+    """Return the states except those that another follows within `closer_us`."""
     following = (stated.at_us for stated in states[1:])
     return [
         stated
@@ -139,20 +142,22 @@ def _thinned(states: Sequence[Stated], closer_us: int) -> list[Stated]:
     ]
 
 
-def _targets(states: Sequence[Stated]) -> Mapping[TableId, list[Target]]:
-    """The lags in force, each from the statement on that set it."""
-    found: dict[TableId, list[Target]] = defaultdict(list)
+def _targets(states: Sequence[CatalogState]) -> Mapping[TableId, list[Target]]:
+    """Return the lags in force, each from the statement that set it."""
+    targets: dict[TableId, list[Target]] = defaultdict(list)
     for stated in states:
-        for table, lag_us in in_force(stated.state).items():
-            if not found[table] or found[table][-1][1] != lag_us:
-                found[table].append((stated.at_us, lag_us))
-    return found
+        for table, lag_us in lags_of_tables(stated.state).items():
+            if not targets[table] or targets[table][-1][1] != lag_us:
+                targets[table].append((stated.at_us, lag_us))
+    return targets
 
 
-def in_force(state: State) -> dict[TableId, int | None]:
-    """The lag that each table has to meet; None of one that is suspended, or that nobody asks for."""
+def lags_of_tables(state: State) -> dict[TableId, int | None]:
+    """Return the lag that each table has to meet; None if it is suspended, or nobody asks for one."""
     graph = nodes(state)
-    active = [table for table in in_order(state) if table in graph and graph[table].suspended is None]
+    active = [
+        table for table in topological_order(state) if table in graph and graph[table].suspended is None
+    ]
     readers: dict[TableId, list[TableId]] = {table: [] for table in active}
     for table in active:
         for source in graph[table].upstream:
@@ -162,35 +167,35 @@ def in_force(state: State) -> dict[TableId, int | None]:
     return {table: met.get(table) for table in graph}
 
 
-def _dropped(states: Sequence[Stated]) -> dict[TableId, int]:
-    """When those that are not there in the end were seen last."""
-    found: dict[TableId, int] = {}
+def _drop_times(states: Sequence[CatalogState]) -> dict[TableId, int]:
+    """Return the time at which each table that was dropped for good was dropped."""
+    dropped_us: dict[TableId, int] = {}
     for before, after in pairwise(states):
         for table in before.state.entities:
             if table not in after.state.entities:
-                found[table] = after.at_us
+                dropped_us[table] = after.at_us
             else:
-                found.pop(table, None)
-    return found
+                dropped_us.pop(table, None)
+    return dropped_us
 
 
-def thinned(points: Sequence[Point], *, closer_us: int) -> list[Point]:
-    """A line of which no more is left than can be seen: its ends, least and most, in each stretch of time."""
+def thin(points: Sequence[Point], *, closer_us: int) -> list[Point]:
+    """Thin a line to what can be seen: the ends, the least and the greatest of each stretch of time."""
     if closer_us <= 0:
         return list(points)
-    found: list[Point] = []
+    kept_points: list[Point] = []
     for _, group in groupby(points, key=lambda point: point[0] // closer_us):
         held = list(group)
         kept = {0, len(held) - 1}
         lags = [lag_us for _, lag_us in held]
         kept |= {lags.index(min(lags)), lags.index(max(lags))}
-        found += [held[place] for place in sorted(kept)]
-    return found
+        kept_points += [held[place] for place in sorted(kept)]
+    return kept_points
 
 
-def around(one: Sawtooth, *, teeth: int) -> Iterator[int]:
-    """The places in `refreshed` of so many refreshes in a row, with the greatest lag in their middle."""
-    peaks = [lag_us for _, lag_us in one.points[1::2]]
+def worst_refreshes(curve: Sawtooth, *, teeth: int) -> Iterator[int]:
+    """Yield the places of `teeth` refreshes in a row, with the greatest lag in their middle."""
+    peaks = [lag_us for _, lag_us in curve.points[1::2]]
     worst = peaks.index(max(peaks))
     first = max(0, min(worst - teeth // 2, len(peaks) - teeth))
     yield from range(first, min(len(peaks), first + teeth))

@@ -1,4 +1,4 @@
-"""Materialized views that are refreshed apart, each from what the others hold: what [D] Figure 1 shows."""
+"""Separately refreshed materialized views, which read each other's newest contents, as [D] Figure 1 shows."""
 
 from dataclasses import replace
 
@@ -6,12 +6,12 @@ from dynamic_tables.catalog.entities import Entity, EntityKind
 from dynamic_tables.refreshes.engine import Engine
 from dynamic_tables.storage.frontiers import TableId
 from dynamic_tables.storage.versions import Version
-from sim.refreshes.cloud import Cast
+from sim.refreshes.cloud import RefreshImplementations
 from sim.refreshes.model import Setup
 
 
 class PersistedEngine(Engine):
-    """Reads the newest version of a dynamic table, whatever timestamp that has (R-DVS-06)."""
+    """An engine that reads the newest version of a dynamic table, whatever its timestamp (R-DVS-06)."""
 
     def _version(self, entity: Entity, source: TableId, data_us: int) -> Version:
         if entity.kind is EntityKind.DYNAMIC_TABLE:
@@ -19,6 +19,6 @@ class PersistedEngine(Engine):
         return super()._version(entity, source, data_us)
 
 
-def cast_of(setup: Setup, cast: Cast) -> Cast:
-    """Who plays in a world."""
-    return replace(cast, engine=PersistedEngine) if setup.world.persisted else cast
+def implementations_for(setup: Setup, implementations: RefreshImplementations) -> RefreshImplementations:
+    """Return the implementations for a world, with the engine that its semantics need."""
+    return replace(implementations, engine=PersistedEngine) if setup.world.persisted else implementations

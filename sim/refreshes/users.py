@@ -9,10 +9,10 @@ from dynamic_tables.storage.frontiers import TableId
 from dynamic_tables.values.changes import Action, Cell, Change, Delta, Row, RowId
 from dynamic_tables.values.types import Kind as TypeKind
 from pruning.errors import InputError
-from sim.refreshes import events as told
+from sim.refreshes import events as trace_events
 from sim.refreshes.cloud import Cloud, Waits
 from sim.refreshes.model import Reader, Statement, Writer
-from sim.refreshes.recording import Sight, Transaction
+from sim.refreshes.recording import Observation, Transaction
 
 
 class Users:
@@ -22,58 +22,58 @@ class Users:
         self.cloud = cloud
         self._rows = 0
 
-    def executes(self, given: Statement) -> Waits:
-        """One statement at its time."""
-        yield self.cloud.env.timeout(given.at_us)
-        self.cloud.execute(given.sql, given.node)
+    def executes(self, statement: Statement) -> Waits:
+        """Execute one statement at its time."""
+        yield self.cloud.env.timeout(statement.at_us)
+        self.cloud.execute(statement.sql, statement.node)
 
-    def writes(self, given: Writer, number: int) -> Waits:
-        """Transactions that change a table, until users stop. Waits on the clock."""
+    def writes(self, writer: Writer, number: int) -> Waits:
+        """Run transactions that change a table until users stop. Waits on the clock."""
         cloud = self.cloud
         stream = cloud.draws.stream(f"writer/{number}")
-        until_us = given.until_us or cloud.setup.world.until_us
-        yield cloud.env.timeout(given.from_us)
+        until_us = writer.until_us or cloud.setup.world.until_us
+        yield cloud.env.timeout(writer.from_us)
         while cloud.now_us < until_us:
-            wait_us = given.every_us if given.regular else self._around(stream, given.every_us)
+            wait_us = writer.every_us if writer.regular else self._around(stream, writer.every_us)
             yield cloud.env.timeout(wait_us)
-            if not cloud.troubles.down(given.node):
+            if not cloud.troubles.is_down(writer.node):
                 try:
-                    yield from self._write(given, stream)
+                    yield from self._write(writer, stream)
                 except InputError:
                     continue  # the table is gone for a while
 
-    def reads(self, given: Reader, number: int) -> Waits:
-        """Transactions that read, to the end. Waits on the clock."""
+    def reads(self, reader: Reader, number: int) -> Waits:
+        """Run transactions that read, to the end. Waits on the clock."""
         cloud = self.cloud
         stream = cloud.draws.stream(f"reader/{number}")
-        yield cloud.env.timeout(given.from_us)
+        yield cloud.env.timeout(reader.from_us)
         while True:
-            yield cloud.env.timeout(self._around(stream, given.every_us))
-            if not cloud.troubles.down(given.node):
+            yield cloud.env.timeout(self._around(stream, reader.every_us))
+            if not cloud.troubles.is_down(reader.node):
                 with cloud.asserting:
-                    self._read(given)
+                    self._read(reader)
 
     def _around(self, stream: random.Random, every_us: int) -> int:
         return stream.randint(every_us // 2, every_us + every_us // 2)
 
     # Transactions
 
-    def _read(self, given: Reader) -> None:
+    def _read(self, reader: Reader) -> None:
         cloud = self.cloud
-        clock = cloud.clocks[given.node]
-        transaction = cloud.record.begun()
-        began_us = clock.tick(cloud.wall_us(given.node)).physical_us
-        for name in given.tables:
+        clock = cloud.clocks[reader.node]
+        transaction = cloud.record.begin_transaction()
+        began_us = clock.tick(cloud.wall_us(reader.node)).physical_us
+        for name in reader.tables:
             try:
                 self._see(name, transaction, clock, began_us)
             except (InputError, LookupError):
                 continue  # not there yet, or not initialized
-        transaction.ended = clock.tick(cloud.wall_us(given.node))
+        transaction.ended = clock.tick(cloud.wall_us(reader.node))
 
     def _see(self, name: str, transaction: Transaction, clock: Clock, began_us: int) -> None:
-        """Read a base table as it was when the transaction began, a dynamic table as it is now.
+        """Read a base table as of the transaction's begin, or a dynamic table as it is now.
 
-        The node's clock passes what is read.
+        The node's clock then passes what was read.
         """
         cloud = self.cloud
         contents = cloud.account.read(name)
@@ -87,25 +87,25 @@ class Users:
         clock.receive(table.frontier.committed)
         transaction.reads.append((entity.identity, f"d{data_us}"))
         cloud.emit(
-            told.ReadDone(
+            trace_events.ReadDone(
                 at_us=now, transaction=transaction.number, table=entity.identity, data_us=data_us,
                 lag_us=now - data_us,
             )
         )  # fmt: skip
         if cloud.setup.checked:
-            sight = Sight(at_us=now, table=entity.identity, data_us=data_us, contents=dict(contents))
+            sight = Observation(at_us=now, table=entity.identity, data_us=data_us, contents=dict(contents))
             cloud.record.sights.append(sight)
 
-    def _write(self, given: Writer, stream: random.Random) -> Waits:
-        """One transaction; it is aborted if another changed its table since it began."""
+    def _write(self, writer: Writer, stream: random.Random) -> Waits:
+        """Run one transaction; it is aborted if another changed its table since it began."""
         cloud = self.cloud
-        clock = cloud.clocks[given.node]
-        transaction = cloud.record.begun()
-        entity = cloud.account.catalog.state.get(given.table)
+        clock = cloud.clocks[writer.node]
+        transaction = cloud.record.begin_transaction()
+        entity = cloud.account.catalog.state.get(writer.table)
         if entity.kind is not EntityKind.TABLE:
-            raise InputError(f"{given.table} is no base table")
-        began_us = clock.tick(cloud.wall_us(given.node)).physical_us
-        for name in given.reads:
+            raise InputError(f"{writer.table} is no base table")
+        began_us = clock.tick(cloud.wall_us(writer.node)).physical_us
+        for name in writer.reads:
             try:
                 self._see(name, transaction, clock, began_us)
             except (InputError, LookupError):
@@ -114,18 +114,18 @@ class Users:
             began = cloud.account.tables[entity.identity].read_at(began_us).number
         except LookupError:
             return  # the table came later, by this node's clock
-        yield cloud.env.timeout(given.think_us)
-        now = cloud.account.catalog.state.get(given.table)
+        yield cloud.env.timeout(writer.think_us)
+        now = cloud.account.catalog.state.get(writer.table)
         if cloud.account.tables[entity.identity].latest.number != began or now.identity != entity.identity:
             cloud.emit(
-                told.Wrote(
+                trace_events.Wrote(
                     at_us=cloud.now_us, transaction=transaction.number, table=entity.identity, rows=0,
                     aborted=True,
                 )
             )  # fmt: skip
             return
-        delta = self._changes(given, now, stream)
-        self._commit(given.table, delta, transaction, given.node)
+        delta = self._changes(writer, now, stream)
+        self._commit(writer.table, delta, transaction, writer.node)
 
     def _commit(self, name: str, delta: Delta, transaction: Transaction, node: int) -> None:
         cloud = self.cloud
@@ -135,11 +135,11 @@ class Users:
             )
             identity = cloud.account.catalog.state.get(name).identity
             table = cloud.account.tables[identity]
-            cloud.record.wrote(identity, committed, table.contents(table.latest.number))
+            cloud.record.add_base_version(identity, committed, table.contents(table.latest.number))
             transaction.writes.append((identity, str(table.latest.number)))
             transaction.ended = committed
             cloud.emit(
-                told.Wrote(
+                trace_events.Wrote(
                     at_us=cloud.now_us, transaction=transaction.number, table=identity, rows=len(delta),
                     aborted=False,
                 )
@@ -147,19 +147,19 @@ class Users:
 
     # Rows
 
-    def _changes(self, given: Writer, entity: Entity, stream: random.Random) -> Delta:
+    def _changes(self, writer: Writer, entity: Entity, stream: random.Random) -> Delta:
         table = self.cloud.account.tables[entity.identity]
         held = table.contents(table.latest.number)
         ids = list(held)
-        deleted = ids[: max(0, len(ids) + given.inserts - given.rows_max)]
+        deleted = ids[: max(0, len(ids) + writer.inserts - writer.rows_max)]
         left = ids[len(deleted) :]
-        chosen = stream.sample(left, min(len(left), given.deletes + given.updates))
-        deleted += chosen[: given.deletes]
-        updated = chosen[given.deletes :]
+        chosen = stream.sample(left, min(len(left), writer.deletes + writer.updates))
+        deleted += chosen[: writer.deletes]
+        updated = chosen[writer.deletes :]
         gone = [Change(Action.DELETE, row_id, held[row_id]) for row_id in [*deleted, *updated]]
         come = [
-            Change(Action.INSERT, row_id, self._row(given, entity.columns, entity.column_count, stream))
-            for row_id in [*updated, *(self._row_id() for _ in range(given.inserts))]
+            Change(Action.INSERT, row_id, self._row(writer, entity.columns, entity.column_count, stream))
+            for row_id in [*updated, *(self._row_id() for _ in range(writer.inserts))]
         ]
         return (*gone, *come)
 
@@ -167,15 +167,15 @@ class Users:
         self._rows += 1
         return f"r{self._rows}"
 
-    def _row(self, given: Writer, columns: Iterable[StoredColumn], width: int, stream: random.Random) -> Row:
+    def _row(self, writer: Writer, columns: Iterable[StoredColumn], width: int, stream: random.Random) -> Row:
         cells: list[Cell] = [None] * width
         for column in columns:
-            if stream.random() * 100 >= given.nulls_percent:
-                cells[column.position] = _cell(column.field.type.kind, stream, given)
+            if stream.random() * 100 >= writer.nulls_percent:
+                cells[column.position] = _cell(column.field.type.kind, stream, writer)
         return tuple(cells)
 
     def poison(self, name: str, node: int) -> tuple[TableId, RowId] | None:
-        """Put a row of zeros into a table; None if there is no such base table."""
+        """Insert a row of zeros into a table; return its place, or None if there is no such base table."""
         entity = self.cloud.account.catalog.state.find(name)
         if entity is None or entity.kind is not EntityKind.TABLE:
             return None
@@ -184,11 +184,11 @@ class Users:
         for column in entity.columns:
             cells[column.position] = "" if column.field.type.kind is TypeKind.TEXT else 0
         delta = (Change(Action.INSERT, row_id, tuple(cells)),)
-        self._commit(name, delta, self.cloud.record.begun(), node)
+        self._commit(name, delta, self.cloud.record.begin_transaction(), node)
         return entity.identity, row_id
 
     def heal(self, place: tuple[TableId, RowId], node: int) -> None:
-        """Take the row away again, wherever its table is now."""
+        """Delete such a row again, whatever the name of its table is now."""
         identity, row_id = place
         entity = self.cloud.account.catalog.state.entities.get(identity)
         if entity is None:
@@ -197,12 +197,12 @@ class Users:
         held = table.contents(table.latest.number)
         if row_id in held:
             delta = (Change(Action.DELETE, row_id, held[row_id]),)
-            self._commit(entity.name, delta, self.cloud.record.begun(), node)
+            self._commit(entity.name, delta, self.cloud.record.begin_transaction(), node)
 
 
-def _cell(kind: TypeKind, stream: random.Random, given: Writer) -> Cell:
-    """A cell of a type."""
-    number = stream.randint(1, given.values)
+def _cell(kind: TypeKind, stream: random.Random, writer: Writer) -> Cell:
+    """Draw a cell of a type."""
+    number = stream.randint(1, writer.values)
     match kind:
         case TypeKind.TEXT:
             return "abcdefghijklmnopqrstuvwxyz"[(number - 1) % 26] * (1 + (number - 1) // 26)
@@ -211,6 +211,6 @@ def _cell(kind: TypeKind, stream: random.Random, given: Writer) -> Cell:
         case TypeKind.FLOAT:
             return number / 4
         case TypeKind.OBJECT | TypeKind.VARIANT:
-            return {name: stream.randint(1, given.values) for name in given.fields}
+            return {name: stream.randint(1, writer.values) for name in writer.fields}
         case _:
             return number

@@ -1,4 +1,4 @@
-"""A refresh on its way: begun, computed by a warehouse, committed; it may die between any two."""
+"""The steps of a refresh: it begins, a warehouse computes it, it is committed; it may die between any two."""
 
 import random
 from collections.abc import Callable
@@ -17,45 +17,48 @@ from dynamic_tables.refreshes.actions import (
 )
 from dynamic_tables.scheduling.events import Failed, Fault, Finished, Heartbeat, StartRefresh
 from dynamic_tables.values.changes import Action
-from sim.refreshes import events as told
+from sim.refreshes import events as trace_events
 from sim.refreshes.cloud import Cloud, Waits
 from sim.refreshes.faults import Phase
-from sim.refreshes.model import Warehouse
-from sim.refreshes.recording import Refreshed
+from sim.refreshes.model import RefreshWarehouse
+from sim.refreshes.recording import CommittedRefresh
 
-# After a commit, until a second one of the same refresh arrives at the latest.
-AGAIN_US_MAX = 60_000_000
+# The latest time after a commit at which a repeated delivery of it arrives.
+REPEATED_US_MAX = 60_000_000
 
 
-class _Died(Exception):
-    """The worker of a refresh is gone."""
+class _WorkerDied(Exception):
+    """The worker of a refresh died."""
 
 
 class Workers:
-    """All refreshes; each runs on a node, in turn."""
+    """Start refreshes on the nodes in turn."""
 
     def __init__(self, cloud: Cloud) -> None:
         self.cloud = cloud
         self._count = 0
 
     def start(self, order: StartRefresh) -> None:
-        """Refresh as ordered, on the next node; one that is down does nothing."""
+        """Start a refresh as ordered, on the next node; a node that is down does nothing."""
         cloud = self.cloud
         self._count += 1
         node = self._count % len(cloud.clocks)
-        work = Work(cloud, order, node)
-        if cloud.troubles.planned and cloud.troubles.down(node):
-            work.died("down")
+        work = RefreshAttempt(cloud, order, node)
+        if cloud.troubles.planned and cloud.troubles.is_down(node):
+            work.emit_died("down")
         else:
             cloud.running[node][work] = None
             work.do(work.start)
 
 
-class Work:
-    """One attempt at one refresh: some steps, before each of which it waits.
+class RefreshAttempt:
+    """One attempt at one refresh: steps, each after a delay.
 
-    It is no process, because millions are made: one would take three events more. For the same reason it
-    asks for troubles only where some are planned, and enums for `_name_`, which `name` finds by a detour.
+    It is no SimPy process, because millions of attempts are made and a process takes three more events. For
+    the
+    same reason it asks for faults only if any are planned, and enums for `_name_`, which is faster than
+    `name`.
+
     """
 
     __slots__ = ("_late_us", "_turn", "cloud", "node", "order", "phase")
@@ -71,14 +74,14 @@ class Work:
     # From step to step
 
     def _then(self, delay_us: int, step: Callable[[int], None]) -> None:
-        """The next step after a while; what takes no time is no event."""
+        """Do the next step after a delay; without one no event is made."""
         if delay_us:
             self.cloud.env.after(delay_us, partial(self.do, step))
         else:
             step(self.cloud.env.now_us)
 
     def do(self, step: Callable[[int], None], _: Waiting | None = None) -> None:
-        """One step, at a time, unless the attempt has ended."""
+        """Do one step, unless the attempt has ended."""
         cloud = self.cloud
         if self not in cloud.running[self.node]:
             return
@@ -86,65 +89,71 @@ class Work:
             step(cloud.env.now_us)
         except AlreadyRefreshed:
             self._end()
-            self._already()
+            self._emit_already()
             cloud.tell_later(Finished(self.order.table, self.order.data_us, True))
         except RefreshFailed as error:
             self._end()
             validation = error.validation if isinstance(error, ValidationFailed) else 0
-            self._failed(error.fault, str(error), validation)
-        except _Died:
+            self._report_failure(error.fault, str(error), validation)
+        except _WorkerDied:
             self.crash()
-        except Exception as error:  # flawed engines may raise anything; an attempt has to end whatever it was
+        except (
+            Exception
+        ) as error:  # engines that are mutants may raise anything; the attempt must end all the same
             self._end()
-            cloud.broken(error)
-            self._failed(Fault.SYSTEM, "broken", 0)
+            cloud.report_broken(error)
+            self._report_failure(Fault.SYSTEM, "broken", 0)
 
     def _end(self) -> None:
         del self.cloud.running[self.node][self]
         self._give_back()
 
     def _give_back(self) -> None:
-        """Its worker of the warehouse, or its place in the queue for one."""
+        """Release its worker of the warehouse, or its place in the queue for one."""
         if self._turn is not None:
             self._turn.cancel()
             self._turn.resource.release(self._turn)
             self._turn = None
 
     def crash(self) -> None:
-        """Its worker is gone."""
+        """End the attempt because its worker died."""
         self._end()
-        self.died(self.phase)
+        self.emit_died(self.phase)
         if self.cloud.setup.world.noticed_us:
             failed = Failed(*self.order[:3], Fault.SYSTEM)
             self.cloud.env.after(self.cloud.setup.world.noticed_us, partial(self.cloud.tell_later, failed))
 
-    def died(self, phase: str) -> None:
-        """Tell that its worker died."""
+    def emit_died(self, phase: str) -> None:
+        """Record that its worker died."""
         table, data_us, attempt, _ = self.order
-        died = told.Died(at_us=self.cloud.now_us, table=table, data_us=data_us, attempt=attempt, phase=phase)
+        died = trace_events.Died(
+            at_us=self.cloud.now_us, table=table, data_us=data_us, attempt=attempt, phase=phase
+        )
         self.cloud.emit(died)
 
-    def _fates(self) -> random.Random:
+    def _fate_stream(self) -> random.Random:
         return self.cloud.draws.stream("fates")
 
     def _may_die(self, phase: Phase) -> None:
         percent = self.cloud.troubles.dies_percent(phase)
-        if percent and self._fates().random() * 100 < percent:
-            raise _Died
+        if percent and self._fate_stream().random() * 100 < percent:
+            raise _WorkerDied
 
     def _name(self) -> str:
         return self.cloud.name(self.order.table)
 
-    def _already(self) -> None:
+    def _emit_already(self) -> None:
         table, data_us, attempt, _ = self.order
         self.cloud.emit(
-            told.CommittedAlready(at_us=self.cloud.now_us, table=table, data_us=data_us, attempt=attempt)
+            trace_events.CommittedAlready(
+                at_us=self.cloud.now_us, table=table, data_us=data_us, attempt=attempt
+            )
         )
 
-    def _failed(self, fault: Fault, because: str, validation: int) -> None:
+    def _report_failure(self, fault: Fault, because: str, validation: int) -> None:
         table, data_us, attempt, _ = self.order
         self.cloud.emit(
-            told.Failed(
+            trace_events.Failed(
                 at_us=self.cloud.now_us, table=table, data_us=data_us, attempt=attempt,
                 fault=fault.name.lower(), validation=validation, because=because,
             )
@@ -162,7 +171,7 @@ class Work:
     # The steps
 
     def start(self, _now_us: int) -> None:
-        """Take the order."""
+        """Take the order and wait for the refresh to begin."""
         cloud = self.cloud
         if cloud.troubles.planned:
             self._late_us = cloud.troubles.late_us(self._name())
@@ -174,7 +183,7 @@ class Work:
         cloud, (table, data_us, attempt, _) = self.cloud, self.order
         plan = cloud.account.engine.begin(table, data_us, now_us=now_us)
         cloud.emit(
-            told.Began(
+            trace_events.Began(
                 at_us=now_us, table=table, data_us=data_us, attempt=attempt, node=self.node,
                 action=plan.action._value_, cause=plan.cause._name_.lower(), changed=plan.changed_count,
             )
@@ -188,35 +197,35 @@ class Work:
         if not self._late_us:
             cloud.env.process(self._beat())  # nothing else takes long enough for a heartbeat
         entity = cloud.account.catalog.state.entities.get(table)
-        # A table that was dropped meanwhile has none; then any is as good.
+        # A table that was dropped meanwhile has no warehouse; then any will do.
         warehouse = entity.warehouse if entity else next(iter(cloud.warehouses))
         model, workers = cloud.warehouses[warehouse]
         self._turn = workers.request()
         assert self._turn.callbacks is not None, "it comes later"
         self._turn.callbacks.append(partial(self.do, partial(self._compute, plan, model)))
 
-    def _compute(self, plan: RefreshPlan, model: Warehouse, now_us: int) -> None:
+    def _compute(self, plan: RefreshPlan, model: RefreshWarehouse, now_us: int) -> None:
         cloud, (table, data_us, attempt, _) = self.cloud, self.order
         rows = plan.changed_count if plan.action is RefreshAction.INCREMENTAL else self._rows(plan)
         slowdown = cloud.troubles.slowdown(self._name())
         takes_us = (model.fixed_us + model.row_us * rows) * slowdown
         cloud.emit(
-            told.Computing(
+            trace_events.Computing(
                 at_us=now_us, table=table, data_us=data_us, attempt=attempt, warehouse=model.name,
                 takes_us=takes_us,
             )
         )  # fmt: skip
-        self._then(takes_us, partial(self._computed, plan))
+        self._then(takes_us, partial(self._finish_computing, plan))
 
     def _rows(self, plan: RefreshPlan) -> int:
-        """How many rows the sources have that are read whole."""
+        """Return the number of rows of the sources, for a refresh that reads them whole."""
         tables = self.cloud.account.tables
         return sum(len(tables[source].contents(tables[source].latest.number)) for source in plan.versions)
 
-    def _computed(self, plan: RefreshPlan, now_us: int) -> None:
+    def _finish_computing(self, plan: RefreshPlan, now_us: int) -> None:
         cloud = self.cloud
         percent = cloud.troubles.failed_percent(self._name())
-        if percent and self._fates().random() * 100 < percent:
+        if percent and self._fate_stream().random() * 100 < percent:
             raise RefreshFailed(Fault.SYSTEM, "a fault of the warehouse")
         staged = cloud.account.engine.compute(plan)
         self._give_back()
@@ -233,14 +242,14 @@ class Work:
         self._commit(staged, now_us)
         self.phase = "committed"
         if cloud.troubles.planned:
-            if cloud.doubled("Commit"):
+            if cloud.is_doubled("Commit"):
                 cloud.env.process(self._commit_again(staged))
             self._may_die("committed")
         self._end()
         cloud.tell_later(Finished(table, data_us, staged.plan.action is not RefreshAction.NO_DATA))
 
     def _commit(self, staged: StagedRefresh, now_us: int) -> None:
-        """Commit, and keep what it made of the table."""
+        """Commit, and record the contents of the table."""
         cloud, plan = self.cloud, staged.plan
         table = cloud.account.tables[plan.table]
         before = table.frontier
@@ -252,32 +261,32 @@ class Work:
         changes = staged.changes
         inserted = sum(change.action is Action.INSERT for change in changes) if changes else 0
         cloud.emit(
-            told.Committed(
+            trace_events.Committed(
                 at_us=now_us, table=plan.table, data_us=plan.data_us, attempt=self.order.attempt,
                 action=plan.action._value_, inserted=inserted, deleted=len(changes) - inserted,
                 peak_us=now_us - before.data_us if before else 0, trough_us=now_us - plan.data_us,
             )
         )  # fmt: skip
         if cloud.setup.checked:
-            self._keep(plan)
+            self._record_contents(plan)
 
     def _commit_again(self, staged: StagedRefresh) -> Waits:
-        """A commit that was delivered twice: it has to change nothing."""
+        """Deliver a commit a second time; this must change nothing."""
         cloud = self.cloud
-        yield cloud.env.timeout(self._fates().randint(1, AGAIN_US_MAX))
+        yield cloud.env.timeout(self._fate_stream().randint(1, REPEATED_US_MAX))
         with cloud.asserting:
             try:
                 self._commit(staged, cloud.now_us)
             except (AlreadyRefreshed, RefreshFailed):
-                self._already()
+                self._emit_already()
 
-    def _keep(self, plan: RefreshPlan) -> None:
+    def _record_contents(self, plan: RefreshPlan) -> None:
         cloud = self.cloud
         table = cloud.account.tables[plan.table]
         frontier = table.frontier
         assert frontier is not None, "a refresh was committed"
-        cloud.record.refreshed(
-            Refreshed(
+        cloud.record.add_refresh(
+            CommittedRefresh(
                 at_us=cloud.now_us,
                 table=plan.table,
                 data_us=plan.data_us,

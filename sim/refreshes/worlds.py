@@ -1,4 +1,4 @@
-"""A whole small account from one seed: its tables, its users, and what goes wrong."""
+"""Draw a whole small account from one seed: its tables, its users, and its faults."""
 
 import random
 from collections.abc import Sequence
@@ -6,49 +6,49 @@ from dataclasses import dataclass
 
 import msgspec
 
-from sim.refreshes.cloud import RIGHT, Cast
+from sim.refreshes.cloud import CORRECT, RefreshImplementations
 from sim.refreshes.drawing import (
-    dividing,
+    disturbances,
+    dividing_table,
     drawn_readers,
     drawn_statements,
     drawn_writer,
     late_join,
-    surgeries,
 )
 from sim.refreshes.faults import (
     AnyFault,
     Failing,
     Late,
     Poison,
+    RefreshMessageFaults,
     SchedulerCrash,
     Skew,
     Slow,
     Surgery,
     Targets,
-    Weather,
-    drawn,
+    draw_faults,
 )
-from sim.refreshes.model import MINUTE_US, Setup, Statement, Warehouse, World
-from sim.refreshes.run import Run, run
+from sim.refreshes.model import MINUTE_US, RefreshWarehouse, RefreshWorld, Setup, Statement
+from sim.refreshes.run import RefreshRun, run
 
 BASES_MAX, TABLES_MAX, FAULTS_MAX = 4, 5, 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SmallWorld:
-    """What a run is given."""
+class SmallRefreshWorld:
+    """The drawn input of a run."""
 
     setup: Setup
     faults: Sequence[AnyFault]
     targets: Targets
 
-    def run(self, seed: int, cast: Cast = RIGHT) -> Run:
-        """Run it; the seed decides what no plan does: durations, and the fates of messages and workers."""
-        return run(self.setup, self.faults, seed=seed, cast=cast)
+    def run(self, seed: int, implementations: RefreshImplementations = CORRECT) -> RefreshRun:
+        """Run the world; the seed decides all else: durations, and the fates of messages and workers."""
+        return run(self.setup, self.faults, seed=seed, implementations=implementations)
 
 
 def _clocks_differ(draw: random.Random, targets: Targets) -> Sequence[AnyFault]:
-    """But for the scheduler's, by so much that users write after a refresh what seems to be before it."""
+    """Skew all clocks but the scheduler's so far that users write after a refresh with earlier timestamps."""
     ends = [(-3_000_000, 3_000_000), *[(-12_000_000, 3_000_000)] * (targets.nodes - 1)]
     return [
         Skew(from_us=0, until_us=targets.span_us, node=node, offset_us=draw.randint(*end))
@@ -69,7 +69,7 @@ def _clocks_step_back(draw: random.Random, targets: Targets) -> Sequence[AnyFaul
 
 
 def _some_are_late(draw: random.Random, targets: Targets) -> Sequence[AnyFault]:
-    """So that what they read has gone on when they begin."""
+    """Delay refreshes so that their sources have gone on when they begin."""
     return [
         Late(from_us=0, until_us=targets.span_us, table=table, delay_us=draw.randint(50, 100) * 1_000_000)
         for table in targets.tables[1:]
@@ -78,27 +78,27 @@ def _some_are_late(draw: random.Random, targets: Targets) -> Sequence[AnyFault]:
 
 
 def _tables_come_late(draw: random.Random, targets: Targets) -> Sequence[AnyFault]:
-    """Over tables that have gone on, each at its own pace."""
-    found = []
+    """Create tables late, over tables that have gone on, each at its own pace."""
+    faults = []
     for name in ("s.l0", "s.l1", "s.l2"):
         begin = draw.randrange(targets.span_us)
         sql = late_join(draw, name, targets.tables)
-        found.append(Surgery(from_us=begin, until_us=targets.span_us, sql=sql))
-    return found
+        faults.append(Surgery(from_us=begin, until_us=targets.span_us, sql=sql))
+    return faults
 
 
 def _the_lost_come_back(draw: random.Random, targets: Targets) -> Sequence[AnyFault]:
-    """Refreshes that nobody hears of end when those that were to follow them have failed, and others came."""
+    """Let refreshes that nobody hears of end after those that followed them have failed, and others began."""
     return [
         Slow(from_us=40_000_000, until_us=60_000_000, slowdown=300),
-        Weather(from_us=0, until_us=300_000_000, lost_percent=100, only="Heartbeat"),
+        RefreshMessageFaults(from_us=0, until_us=300_000_000, lost_percent=100, only="Heartbeat"),
         Failing(from_us=100_000_000, until_us=draw.randint(180, 280) * 1_000_000),
     ]
 
 
 def _all_comes_twice(draw: random.Random, targets: Targets) -> Sequence[AnyFault]:
     return [
-        Weather(
+        RefreshMessageFaults(
             from_us=0, until_us=targets.span_us, doubled_percent=60, delay_us_max=draw.choice((0, 9_000_000))
         )
     ]
@@ -107,7 +107,7 @@ def _all_comes_twice(draw: random.Random, targets: Targets) -> Sequence[AnyFault
 def _failures_come_late(draw: random.Random, targets: Targets) -> Sequence[AnyFault]:
     return [
         Failing(from_us=0, until_us=targets.span_us, percent=50),
-        Weather(
+        RefreshMessageFaults(
             from_us=0,
             until_us=targets.span_us,
             doubled_percent=60,
@@ -134,7 +134,7 @@ def _errors_come_and_go(draw: random.Random, targets: Targets) -> Sequence[AnyFa
 
 
 def _scheduler_is_lost(seed: int, span_us: int) -> Sequence[AnyFault]:
-    """In one world of four, by a stream of its own, so that no other draw moves."""
+    """Lose the scheduler in one world of four, drawn from a stream of its own so that no other draw moves."""
     draw = random.Random(f"{seed}/scheduler")
     if draw.randrange(4):
         return ()
@@ -143,7 +143,7 @@ def _scheduler_is_lost(seed: int, span_us: int) -> Sequence[AnyFault]:
     return [SchedulerCrash(from_us=begin_us, until_us=min(begin_us + lasts_us, span_us))]
 
 
-# What a seed is about: where everything is drawn at once, rare conjunctions never come (swarm testing).
+# Each seed has one theme: if everything is drawn at once, rare conjunctions never come (swarm testing).
 _THEMES = (
     *(None, None),
     *(_clocks_differ, _clocks_step_back, _all_comes_twice, _failures_come_late, _errors_come_and_go),
@@ -151,19 +151,19 @@ _THEMES = (
 )
 
 
-def small_world(seed: int) -> SmallWorld:
-    """The world of a seed, with faults."""
+def small_world(seed: int) -> SmallRefreshWorld:
+    """Draw the world of a seed, with its faults."""
     draw = random.Random(f"{seed}/refreshes")
     bases = [f"s.b{number}" for number in range(draw.randint(2, BASES_MAX))]
     tables = [f"s.d{number}" for number in range(draw.randint(2, TABLES_MAX))]
-    world = World(
+    world = RefreshWorld(
         nodes=draw.randint(2, 3),
         noticed_us=draw.choice((0, 2_000_000)),
         delay_us_max=draw.choice((5_000, 2_000_000)),
         until_us=8 * MINUTE_US,
         settle_us=12 * MINUTE_US,
     )
-    warehouse = Warehouse(
+    warehouse = RefreshWarehouse(
         workers=draw.randint(1, 3),
         fixed_us=draw.choice((200_000, 1_500_000)),
         row_us=draw.choice((0, 20_000)),
@@ -186,7 +186,7 @@ def small_world(seed: int) -> SmallWorld:
         # Each takes minutes, and leaves workers for those that follow it.
         warehouse = msgspec.structs.replace(warehouse, workers=16, fixed_us=1_500_000)
     if theme is _errors_come_and_go:
-        statements += [Statement(sql=dividing(f"s.e{base[3:]}", base)) for base in bases]
+        statements += [Statement(sql=dividing_table(f"s.e{base[3:]}", base)) for base in bases]
     setup = Setup(
         world=world,
         warehouse=(warehouse,),
@@ -199,10 +199,10 @@ def small_world(seed: int) -> SmallWorld:
         nodes=world.nodes,
         bases=bases,
         tables=tables,
-        surgeries=surgeries(troubles, bases, tables),
+        surgeries=disturbances(troubles, bases, tables),
         span_us=world.until_us,
     )
-    plan: tuple[AnyFault, ...] = drawn(troubles, targets, count_max=FAULTS_MAX)
+    plan: tuple[AnyFault, ...] = draw_faults(troubles, targets, count_max=FAULTS_MAX)
     plan += tuple(theme(troubles, targets)) if theme else ()
     plan += tuple(_scheduler_is_lost(seed, targets.span_us))
-    return SmallWorld(setup=setup, faults=plan, targets=targets)
+    return SmallRefreshWorld(setup=setup, faults=plan, targets=targets)

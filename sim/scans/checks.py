@@ -1,13 +1,13 @@
-"""What must hold of every trace: pure functions of what was so and what happened.
+"""The invariants of every trace of scans, as pure functions of the trace and the tables.
 
 ==========  =========================================================================================
 answer      a query's answer is one that SQL permits
-needed      no block that holds a row which every answer is made with is skipped, however stale a boundary
-            or a summary was
-once        the rows of a block count once, whatever was asked again; and are those that are there
-boundary    what a node, or the control plane, knows of a boundary never gets looser while it lives
+needed      no block that holds a row which every answer needs is skipped, however stale a boundary
+or a summary was
+once        the rows of a block count once, however often it was read, and are its matching rows
+boundary    the boundary that a node or the control plane knows never gets looser while it lives
 totals      each block is read or pruned by one technique, and the control plane's own count says so
-cancelled   nothing is read for a query by who was told that it is over, and nothing is taken after its end
+cancelled   a node that was told that a query is over reads nothing for it, and nothing counts after its end
 ends        once faults are over every query ends, since a node lives
 ==========  =========================================================================================
 """
@@ -20,7 +20,7 @@ from typing import TypeAlias
 import numpy as np
 
 from sim.kernel.scenario_schema import Violation
-from sim.scans.answers import Truth, difference, truth
+from sim.scans.answers import ExpectedAnswer, describe_difference, expected_answer
 from sim.scans.events import (
     Accepted,
     BlocksRead,
@@ -34,97 +34,105 @@ from sim.scans.events import (
     count,
     ordinals,
 )
-from sim.scans.queries import Kind, Query, identity, query_name
-from sim.scans.run import Run
-from sim.scans.synthetic_tables import SpreadTable
+from sim.scans.queries import Query, QueryKind, query_name, row_identity
+from sim.scans.run import ScanRun
+from sim.scans.synthetic_tables import SyntheticTable
 from sim.scans.tables import RowTable
 
 _SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """A run, and what is so of its queries; None of those whose tables have no rows."""
+class JudgedRun:
+    """A run with the expected answers of its queries; None for those whose tables have no rows."""
 
-    run: Run
-    truths: Mapping[str, Truth | None]
+    run: ScanRun
+    expected: Mapping[str, ExpectedAnswer | None]
 
     @classmethod
-    def of(cls, run: Run) -> "Judged":
-        """With the truth of each query."""
+    def of(cls, run: ScanRun) -> "JudgedRun":
+        """Return a run with the expected answer of each query."""
         tables = {name: table for name, table in run.tables.items() if isinstance(table, RowTable)}
         return cls(
             run,
             {
-                query.name: truth(query, tables)
-                if all(asked.table in tables for asked in query.scans.values())
+                query.name: expected_answer(query, tables)
+                if all(source.table in tables for source in query.scans.values())
                 else None
                 for query in run.queries
             },
         )
 
     def query(self, name: str) -> Query:
-        """The query of that name."""
+        """Return the query of that name."""
         return next(query for query in self.run.queries if query.name == name)
 
 
-Check: TypeAlias = Callable[[Judged], Iterator[Violation]]
+ScanCheck: TypeAlias = Callable[[JudgedRun], Iterator[Violation]]
 
 
-def violations(run: Run) -> list[Violation]:
-    """All that does not hold of a run, in the order of the invariants."""
-    judged = Judged.of(run)
+def violations(run: ScanRun) -> list[Violation]:
+    """Return the violations of all invariants, in the order of the invariants."""
+    judged = JudgedRun.of(run)
     return [violation for check in CHECKS for violation in check(judged)]
 
 
-def answers_are_right(judged: Judged) -> Iterator[Violation]:
+def answers_are_right(judged: JudgedRun) -> Iterator[Violation]:
     """The answer of each query that was not cancelled is one that SQL permits."""
     for event in judged.run.trace:
         if not isinstance(event, QueryEnded) or event.cancelled or event.answer is None:
             continue
-        so = judged.truths[event.query]
-        assert so is not None
-        wrong = difference(judged.query(event.query), so, event.answer)
+        expected = judged.expected[event.query]
+        assert expected is not None
+        wrong = describe_difference(judged.query(event.query), expected, event.answer)
         if wrong is not None:
             yield Violation(invariant="answer", at_us=event.at_us, what=f"{event.query}: {wrong}")
 
 
-def needed_blocks_are_read(judged: Judged) -> Iterator[Violation]:
-    """No block goes that holds a row which every answer is made with."""
-    needed = {scan: blocks for query in judged.run.queries for scan, blocks in _needed(judged, query)}
+def needed_blocks_are_read(judged: JudgedRun) -> Iterator[Violation]:
+    """No block is pruned that holds a row which every answer needs."""
+    needed = {scan: blocks for query in judged.run.queries for scan, blocks in _needed_blocks(judged, query)}
     for event in judged.run.trace:
         if not isinstance(event, Pruned) or event.scan not in needed:
             continue
-        lost = [block for first, last in event.blocks for block in _true(needed[event.scan], first, last)]
+        lost = [
+            block
+            for first, last in event.blocks
+            for block in _marked_ordinals(needed[event.scan], first, last)
+        ]
         if lost:
             yield Violation(
                 invariant="needed",
                 at_us=event.at_us,
-                what=f"{event.scan}: {event.technique} at {event.where} skips {_some(lost)}, "
+                what=f"{event.scan}: {event.technique} at {event.where} skips {_blocks_text(lost)}, "
                 "which hold needed rows",
             )
 
 
-def _needed(judged: Judged, query: Query) -> Iterator[tuple[str, np.ndarray]]:
-    """Which blocks of each scan hold a needed row, as far as it is known, shape (blocks,)."""
-    so = judged.truths[query.name]
-    for scan, asked in query.scans.items():
-        table = judged.run.tables[asked.table]
+def _needed_blocks(judged: JudgedRun, query: Query) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield a mask of the blocks of each scan that hold a needed row, where known; shape (blocks,)."""
+    expected = judged.expected[query.name]
+    for scan, source in query.scans.items():
+        table = judged.run.tables[source.table]
         name = query.scan_name(scan)
-        if isinstance(table, SpreadTable) and query.kind is Kind.FILTER:
-            yield name, table.matching(asked.predicate) > 0
-        if so is not None and isinstance(table, RowTable):
+        if isinstance(table, SyntheticTable) and query.kind is QueryKind.FILTER:
+            yield name, table.matching(source.predicate) > 0
+        if expected is not None and isinstance(table, RowTable):
             yield (
                 name,
                 np.array(
-                    [any(identity(row) in so.needed[scan] for row in block) for block in table.blocks], bool
+                    [
+                        any(row_identity(row) in expected.needed[scan] for row in block)
+                        for block in table.blocks
+                    ],
+                    bool,
                 ),
             )
 
 
-def blocks_count_once(judged: Judged) -> Iterator[Violation]:
+def blocks_count_once(judged: JudgedRun) -> Iterator[Violation]:
     """No block is taken twice, and its rows are those that satisfy the predicate."""
-    taken = _Marks(judged)
+    taken = _MarkedBlocks(judged)
     rows = {name: of for query in judged.run.queries for name, of in _matching_rows(judged, query)}
     for event in judged.run.trace:
         if not isinstance(event, Accepted):
@@ -132,7 +140,9 @@ def blocks_count_once(judged: Judged) -> Iterator[Violation]:
         twice = taken.mark(event.scan, event.blocks)
         if twice:
             yield Violation(
-                invariant="once", at_us=event.at_us, what=f"{event.scan}: blocks {_some(twice)} count twice"
+                invariant="once",
+                at_us=event.at_us,
+                what=f"{event.scan}: blocks {_blocks_text(twice)} count twice",
             )
         if event.scan in rows:
             there = sum(int(rows[event.scan][first:last].sum()) for first, last in event.blocks)
@@ -141,54 +151,54 @@ def blocks_count_once(judged: Judged) -> Iterator[Violation]:
                     invariant="once",
                     at_us=event.at_us,
                     what=f"{event.scan}: {event.rows} rows are taken of blocks "
-                    f"{_some(list(ordinals(event.blocks)))}, which have {there}",
+                    f"{_blocks_text(list(ordinals(event.blocks)))}, which have {there}",
                 )
 
 
-def _matching_rows(judged: Judged, query: Query) -> Iterator[tuple[str, np.ndarray]]:
-    """How many rows of each block satisfy the predicate of each scan, shape (blocks,)."""
-    so = judged.truths[query.name]
-    for scan, asked in query.scans.items():
-        table = judged.run.tables[asked.table]
+def _matching_rows(judged: JudgedRun, query: Query) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield the number of rows of each block that satisfy a scan's predicate, shape (blocks,)."""
+    expected = judged.expected[query.name]
+    for scan, source in query.scans.items():
+        table = judged.run.tables[source.table]
         name = query.scan_name(scan)
-        if isinstance(table, SpreadTable):
-            yield name, table.matching(asked.predicate)
-        if so is not None and isinstance(table, RowTable):
-            matching = so.matching[scan]
+        if isinstance(table, SyntheticTable):
+            yield name, table.matching(source.predicate)
+        if expected is not None and isinstance(table, RowTable):
+            matching = expected.matching[scan]
             yield (
                 name,
-                np.array([sum(identity(row) in matching for row in block) for block in table.blocks]),
+                np.array([sum(row_identity(row) in matching for row in block) for block in table.blocks]),
             )
 
 
-class _Marks:
+class _MarkedBlocks:
     """Blocks of scans that were marked."""
 
-    def __init__(self, judged: Judged) -> None:
+    def __init__(self, judged: JudgedRun) -> None:
         self._blocks = {scan: np.zeros(blocks, bool) for scan, blocks in judged.run.blocks.items()}
 
     def mark(self, scan: str, blocks: Ranges) -> list[int]:
-        """Mark blocks; those that were marked before are told."""
+        """Mark blocks and return those that were marked before."""
         marked = self._blocks[scan]
-        before = [block for first, last in blocks for block in _true(marked, first, last)]
+        before = [block for first, last in blocks for block in _marked_ordinals(marked, first, last)]
         for first, last in blocks:
             marked[first:last] = True
         return before
 
 
-def _true(which: np.ndarray, first: int, last: int) -> list[int]:
-    """The ordinals in a range of what is True."""
+def _marked_ordinals(which: np.ndarray, first: int, last: int) -> list[int]:
+    """Return the ordinals in a range at which a mask is True."""
     return list((first + np.flatnonzero(which[first:last])).tolist())
 
 
-def _some(blocks: Sequence[int]) -> str:
-    """Blocks for people, and how many more there are."""
+def _blocks_text(blocks: Sequence[int]) -> str:
+    """Return the first few blocks as people read them, and the number of others."""
     more = f" and {len(blocks) - _SHOWN:,} more" if len(blocks) > _SHOWN else ""
     return f"{sorted(blocks)[:_SHOWN]}{more}"
 
 
-def boundaries_never_loosen(judged: Judged) -> Iterator[Violation]:
-    """What is known of a boundary is never replaced by a looser one."""
+def boundaries_never_loosen(judged: JudgedRun) -> Iterator[Violation]:
+    """A known boundary is never replaced by a looser one."""
     for event in judged.run.trace:
         if isinstance(event, BoundaryMoved) and event.looser:
             who = "the control plane" if event.node is None else f"node {event.node}"
@@ -199,11 +209,11 @@ def boundaries_never_loosen(judged: Judged) -> Iterator[Violation]:
             )
 
 
-def totals_add_up(judged: Judged) -> Iterator[Violation]:
-    """Each block of a query is settled in one way, and the control plane counts as the trace does."""
+def totals_add_up(judged: JudgedRun) -> Iterator[Violation]:
+    """Each block of a query is settled once, and the control plane's counts agree with the trace."""
     read: Counter[str] = Counter()
     pruned: dict[str, Counter[str]] = {}
-    settled = _Marks(judged)
+    settled = _MarkedBlocks(judged)
     for event in judged.run.trace:
         if isinstance(event, Accepted | Pruned):
             query = query_name(event.scan)
@@ -237,9 +247,10 @@ def totals_add_up(judged: Judged) -> Iterator[Violation]:
             )
 
 
-def nothing_acts_after_cancel(judged: Judged) -> Iterator[Violation]:
-    """No read begins at a node that knows that its query is over, and nothing is taken after the end."""
-    # A node that crashes forgets it; but nothing of what it was asked before reaches it then.
+def nothing_acts_after_cancel(judged: JudgedRun) -> Iterator[Violation]:
+    """No node begins a read for a query after it was told of its end, and nothing counts after the end."""
+    # A node that crashes forgets the end of a query; but no earlier request for that query reaches it any
+    # more.
     knows: dict[tuple[str, int], int] = {}
     over: set[str] = set()
     for event in judged.run.trace:
@@ -266,18 +277,18 @@ def nothing_acts_after_cancel(judged: Judged) -> Iterator[Violation]:
                         what=f"{event.scan}: {count(event.blocks)} blocks are {done} after the query's end",
                     )
             case BlocksRead():
-                known = knows.get((query_name(event.scan), event.node))
-                if known is not None and event.began_us > known:
+                known_us = knows.get((query_name(event.scan), event.node))
+                if known_us is not None and event.began_us > known_us:
                     yield Violation(
                         invariant="cancelled",
                         at_us=event.at_us,
                         what=f"{event.scan}: node {event.node} began to read at {event.began_us:,} us, "
-                        f"and knew at {known:,} us that the query is over",
+                        f"and knew at {known_us:,} us that the query is over",
                     )
 
 
-def queries_end(judged: Judged) -> Iterator[Violation]:
-    """Every query is over in the time that it has once faults are."""
+def queries_end(judged: JudgedRun) -> Iterator[Violation]:
+    """Every query ends in the time that it has once faults are over."""
     ended = {event.query for event in judged.run.trace if isinstance(event, QueryEnded)}
     begun = {event.query for event in judged.run.trace if isinstance(event, QueryBegan)}
     if not judged.run.settled:
@@ -293,7 +304,7 @@ def queries_end(judged: Judged) -> Iterator[Violation]:
         )
 
 
-CHECKS: tuple[Check, ...] = (
+CHECKS: tuple[ScanCheck, ...] = (
     answers_are_right,
     needed_blocks_are_read,
     blocks_count_once,

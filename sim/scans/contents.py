@@ -1,4 +1,4 @@
-"""What a block gives whoever reads it: rows, or how many they are; the best keys; its part of a summary."""
+"""The result of reading a block: its rows or their number, its best keys, and its part of a summary."""
 
 from collections.abc import Sequence
 
@@ -9,33 +9,36 @@ from pruning.expressions.trees import Column, Expression
 from pruning.expressions.types import Value
 from pruning.metadata.table.schema import arrow_type
 from pruning.techniques.join.summaries import summarise_keys
-from sim.scans.messages import Found
+from sim.scans.messages import BlockResult
 from sim.scans.planning import ScanPlan
-from sim.scans.synthetic_tables import SpreadTable
+from sim.scans.synthetic_tables import SyntheticTable
 from sim.scans.tables import Row, RowTable
 
 
-def found_in(plan: ScanPlan, block: int, summary_bytes_max: int) -> Found:
-    """What a block gives."""
+def block_result(plan: ScanPlan, block: int, summary_bytes_max: int) -> BlockResult:
+    """Return the result of reading a block for a scan."""
     table, rows = plan.table, list[Row]()
     if isinstance(table, RowTable):
         rows = [row for row in table.blocks[block] if plan.query.scans[plan.scan].matches(row)]
     row_count = len(rows) if isinstance(table, RowTable) else int(plan.matching[block])
     keys: Sequence[Value | None] = ()
-    if plan.ordered is not None:
-        keys = plan.ordered.order.best(_values(plan, plan.ordered.key, block, rows), plan.ordered.wanted)
+    if plan.top_k is not None:
+        keys = plan.top_k.order.best(_values(plan, plan.top_k.key, block, rows), plan.top_k.wanted)
     part = None
-    if plan.built is not None:
-        column = pa.array(_values(plan, plan.built.key, block, rows), arrow_type(plan.built.type))
+    if plan.build_side is not None:
+        column = pa.array(_values(plan, plan.build_side.key, block, rows), arrow_type(plan.build_side.type))
         part = summarise_keys(
-            [plan.built.type], [column], bytes_max=summary_bytes_max, null_safe=[plan.built.null_safe]
+            [plan.build_side.type],
+            [column],
+            bytes_max=summary_bytes_max,
+            null_safe=[plan.build_side.null_safe],
         )
-    return Found(rows=rows, row_count=row_count, keys=keys, part=part)
+    return BlockResult(rows=rows, row_count=row_count, keys=keys, part=part)
 
 
 def _values(plan: ScanPlan, key: Expression, block: int, rows: Sequence[Row]) -> list[Value | None]:
-    """A key of the rows of a block that the scan's predicate is TRUE of."""
-    if not isinstance(plan.table, SpreadTable):
+    """Return the values of a key in the rows of a block that satisfy the scan's predicate."""
+    if not isinstance(plan.table, SyntheticTable):
         return [evaluate(key, row) for row in rows]
     assert isinstance(key, Column)
     return list(plan.table.values(key.name, block, plan.predicate).tolist())

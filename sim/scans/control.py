@@ -1,6 +1,7 @@
-"""The control plane: plans queries, gives blocks to nodes, and takes what they report, each block once.
+"""The control plane: it plans queries, gives blocks to nodes, and counts each reported block once.
 
-It is told what arrives and what time it is, and never crashes; all else may.
+It sees only messages and the clock, and never crashes; everything else may.
+
 """
 
 from collections.abc import Mapping
@@ -22,68 +23,70 @@ from sim.scans.events import (
     SummaryComplete,
     ranges,
 )
-from sim.scans.faults import Troubles
-from sim.scans.machines import Machines
+from sim.scans.faults import ScanFaultPlan
+from sim.scans.machines import MachineFactory
 from sim.scans.messages import Cancel, Heartbeat, KnowBoundary, KnowSummary, Report, ToControl
-from sim.scans.model import World
+from sim.scans.model import ScanWorld
 from sim.scans.network import Emit
 from sim.scans.nodes import excluded_by
 from sim.scans.placement import Queues, homes
-from sim.scans.planning import Compiler, ScanPlan
+from sim.scans.planning import PredicateCompiler, ScanPlan
 from sim.scans.queries import Query
 from sim.scans.reading import Waits
-from sim.scans.running import Running
-from sim.scans.scan_state import Board, Enough, First, Out
+from sim.scans.running import RunningQuery
+from sim.scans.scan_state import LimitGoal, OutstandingTask, ScanState, TopKGoal
 from sim.scans.service import MetadataService
-from sim.scans.tables import Table
+from sim.scans.tables import ScannedTable
 
 
-class Control(Machines):
+class Control(MachineFactory):
     """The control plane of a run."""
 
     def __init__(
         self,
         clock: Clock,
-        world: World,
-        troubles: Troubles,
-        tables: Mapping[str, Table],
+        world: ScanWorld,
+        troubles: ScanFaultPlan,
+        tables: Mapping[str, ScannedTable],
         emit: Emit,
         send: Send,
     ) -> None:
-        """One that runs no query.
+        """Start a control plane without queries.
 
         Args:
-            send: Takes a message to a node: its number, the message, and its size in bytes.
+            send: Send a message to a node: its number, the message, and its size in bytes.
         """
         super().__init__(world, tables)
         self._clock = clock
         self._emit, self._send = emit, send
         self._service = MetadataService(world.metadata, troubles)
-        self._dispatcher = Dispatcher(clock, world, emit, send, self.lost)
-        self.running: dict[str, Running] = {}
+        self._dispatcher = Dispatcher(clock, world, emit, send, self.handle_lost_task)
+        self.running: dict[str, RunningQuery] = {}
         self.over: set[str] = set()
         clock.process(self.watch())
 
     @property
     def now(self) -> int:
-        """The time, in us."""
+        """The current time, in us."""
         return int(self._clock.now)
 
     @property
-    def boards(self) -> list[Board]:
-        """Those of all queries that are not over."""
-        return [board for running in self.running.values() for board in running.boards]
+    def states(self) -> list[ScanState]:
+        """The scan states of all queries that are not over."""
+        return [state for running in self.running.values() for state in running.states]
 
     # One query.
 
     def run(self, query: Query) -> Waits:
-        """Plan a query and let its blocks be read. Waits until it arrives, and on metadata and compiling."""
+        """Plan a query and let its blocks be read. Waits for its arrival, for metadata and for compiling."""
         yield self._clock.timeout(query.arrives_us)
         if query.name in self.over:
             return
-        known, waits = self._service.answers(self.now)
-        plans = self.plans(query, known=known)
-        running = Running(query, [self._board(plan) for plan in plans], self.gathering(plans[0]))
+        has_metadata, waits = self._service.availability(self.now)
+        plans = self.plans(query, has_metadata=has_metadata)
+        running = RunningQuery(
+            query, [self._new_state(plan) for plan in plans], self.summary_builder(plans[0])
+        )
         self.running[query.name] = running
         self._emit(
             QueryBegan(
@@ -94,25 +97,25 @@ class Control(Machines):
             )
         )
         yield self._clock.timeout(waits)
-        for board in running.boards:
+        for state in running.states:
             if query.name in self.over:
                 return
-            yield from self._plan(running, board)
+            yield from self._plan(running, state)
 
-    def _board(self, plan: ScanPlan) -> Board:
+    def _new_state(self, plan: ScanPlan) -> ScanState:
         model = self.world.warehouse
         salt = sorted(self._tables).index(plan.table.name)
-        found = homes(plan.blocks, model.nodes, salt, together=model.blocks_per_home)
-        return self.board(plan, Queues(found, model.nodes))
+        home_nodes = homes(plan.blocks, model.nodes, salt, together=model.blocks_per_home)
+        return self.scan_state(plan, Queues(home_nodes, model.nodes))
 
-    def _plan(self, running: Running, board: Board) -> Waits:
-        """Look at the metadata of a scan, chunk by chunk. Waits on the service, and on compiling."""
-        plan, model = board.plan, self.world.metadata
-        at_once = plan.wanted is None and plan.ordered is None
-        if not plan.known:
+    def _plan(self, running: RunningQuery, state: ScanState) -> Waits:
+        """Look at the metadata of a scan, chunk by chunk. Waits for the service and for compiling."""
+        plan, model = state.plan, self.world.metadata
+        at_once = plan.wanted is None and plan.top_k is None
+        if not plan.has_metadata:
             plan.planned = plan.blocks
         elif at_once:
-            self._open(running, board)
+            self._open(running, state)
         compiler = self.compiler(plan)
         for start in range(plan.planned, plan.blocks, model.blocks_per_chunk):
             stop = min(start + model.blocks_per_chunk, plan.blocks)
@@ -124,35 +127,37 @@ class Control(Machines):
             if running.query.name in self.over:
                 return
             plan.planned = stop
-            self._planned(board, compiler, start, stop, began)
+            self._finish_chunk(state, compiler, start, stop, began)
             if at_once:
-                self._fill(board)
-        self._service.scanned(plan)
+                self._fill(state)
+        self._service.keep_hot(plan)
         if plan.wanted is not None:
-            board.goal = Enough(plan, self.limit(plan, plan.wanted))
-        if plan.ordered is not None:
-            board.goal = First(self.top_k(plan))
-        if plan.built is not None:
-            running.gathering.count(map(int, np.flatnonzero(~board.settled)))
-        if not plan.known or not at_once:
-            self._open(running, board)
-        self._after(running, board, None)
+            state.goal = LimitGoal(plan, self.limit(plan, plan.wanted))
+        if plan.top_k is not None:
+            state.goal = TopKGoal(self.top_k(plan))
+        if plan.build_side is not None:
+            running.summary_builder.set_blocks(map(int, np.flatnonzero(~state.settled)))
+        if not plan.has_metadata or not at_once:
+            self._open(running, state)
+        self._after(running, state, None)
 
-    def _open(self, running: Running, board: Board) -> None:
-        """Let nodes have the blocks, of a probe scan once it has waited for the summary."""
-        if board.plan.probed is None or running.summary is not None:
-            board.waits = False
-        elif board.waits:
-            self._clock.process(self._wait_for_summary(running, board))
+    def _open(self, running: RunningQuery, state: ScanState) -> None:
+        """Release the blocks to nodes; those of a probe scan once it has waited for the summary."""
+        if state.plan.probe_side is None or running.summary is not None:
+            state.waits = False
+        elif state.waits:
+            self._clock.process(self._wait_for_summary(running, state))
 
-    def _wait_for_summary(self, running: Running, board: Board) -> Waits:
+    def _wait_for_summary(self, running: RunningQuery, state: ScanState) -> Waits:
         yield self._clock.timeout(self.world.control.summary_wait_us)
         if running.query.name not in self.over:
-            board.waits = False
-            self._fill(board)
+            state.waits = False
+            self._fill(state)
 
-    def _planned(self, board: Board, compiler: Compiler, start: int, stop: int, began: int) -> None:
-        plan = board.plan
+    def _finish_chunk(
+        self, state: ScanState, compiler: PredicateCompiler, start: int, stop: int, began: int
+    ) -> None:
+        plan = state.plan
         gone = start + np.flatnonzero(plan.matches[start:stop] == 0)
         self._emit(
             ScanPlanned(
@@ -165,14 +170,15 @@ class Control(Machines):
                 took_us=self.now - began,
             )
         )
-        self.settle(board, gone, "filter", "compile", None)
+        self.settle(state, gone, "filter", "compile", None)
 
-    # What nodes tell.
+    # Messages from nodes.
 
     def receive(self, message: ToControl) -> None:
-        """A node tells something."""
-        if not self._dispatcher.heard(message.node, message.incarnation, self.boards):
-            # What a node found before it crashed is as true as what it finds now; that it lives is not.
+        """Handle a message from a node."""
+        if not self._dispatcher.note_message(message.node, message.incarnation, self.states):
+            # Results from before a crash are as true as new ones; but an old message does not prove that the
+            # node lives.
             if isinstance(message, Report):
                 self._report(message)
             return
@@ -189,44 +195,44 @@ class Control(Machines):
             self._ignore(report, "the query is over")
             self._send(report.node, Cancel(query=plan.query.name), 0)
             return
-        board = next(board for board in running.boards if board.plan is plan)
-        before = board.boundary
-        self._dispatcher.returned(board, report.task)
+        state = next(state for state in running.states if state.plan is plan)
+        before = state.boundary
+        self._dispatcher.release(state, report.task)
         for technique, blocks in report.pruned.items():
-            self.settle(board, blocks, technique, "node", report.node)
-            if board.plan.built is not None:
-                running.gathering.spared(map(int, blocks))
-        self._accept(running, board, report)
+            self.settle(state, blocks, technique, "node", report.node)
+            if state.plan.build_side is not None:
+                running.summary_builder.add_empty(map(int, blocks))
+        self._accept(running, state, report)
         if len(report.unread):
-            board.again(report.unread)
-        self._after(running, board, before)
+            state.requeue(report.unread)
+        self._after(running, state, before)
 
-    def _accept(self, running: Running, board: Board, report: Report) -> None:
-        """Take what is new in a report; each block counts once, whoever reads it how often."""
-        fresh = [at for at, block in enumerate(report.read) if not self.counted(board, int(block))]
+    def _accept(self, running: RunningQuery, state: ScanState, report: Report) -> None:
+        """Count the new results of a report; each block counts once, however often it is read."""
+        fresh = [at for at, block in enumerate(report.read) if not self.is_counted(state, int(block))]
         if len(fresh) < len(report.read):
             self._ignore(report, "blocks that are settled")
         if not fresh:
             return
         for at in fresh:
-            block, found = int(report.read[at]), report.found[at]
-            board.accept(block, found)
-            if found.part is not None:
-                running.gathering.found(block, found.part)
+            block, result = int(report.read[at]), report.results[at]
+            state.accept(block, result)
+            if result.part is not None:
+                running.summary_builder.add_part(block, result.part)
         self._emit(
             Accepted(
                 at_us=self.now,
-                scan=board.plan.name,
+                scan=state.plan.name,
                 task=report.task,
                 node=report.node,
                 blocks=ranges(report.read[fresh]),
-                rows=sum(report.found[at].row_count for at in fresh),
+                rows=sum(report.results[at].row_count for at in fresh),
             )
         )
 
-    def counted(self, board: Board, block: int) -> bool:
-        """Whether a block is settled, so that its rows, if it has any, are in the answer already."""
-        return bool(board.settled[block])
+    def is_counted(self, state: ScanState, block: int) -> bool:
+        """Tell whether a block is settled, so that its rows, if any, are already in the answer."""
+        return bool(state.settled[block])
 
     def _ignore(self, report: Report, because: str) -> None:
         self._emit(
@@ -236,46 +242,48 @@ class Control(Machines):
         )
 
     def hear(self, heartbeat: Heartbeat) -> None:
-        """A node lives; what it seems not to have been told it is told again."""
+        """Handle a heartbeat: repeat messages that the node seems not to have received."""
         for name in sorted(heartbeat.queries & self.over):
             self._send(heartbeat.node, Cancel(query=name), 0)
         for running in self.running.values():
             if running.summary is None or running.query.name not in heartbeat.queries:
                 continue
-            for board in running.boards:
-                if board.plan.probed is not None and board.plan.name not in heartbeat.summaries:
-                    self._tell_summary(heartbeat.node, board, running.summary)
+            for state in running.states:
+                if state.plan.probe_side is not None and state.plan.name not in heartbeat.summaries:
+                    self._tell_summary(heartbeat.node, state, running.summary)
 
     def watch(self) -> Waits:
-        """Look now and then for what is not heard of. Waits on the clock."""
+        """Look regularly for silent nodes and overdue tasks. Waits on the clock."""
         while True:
             yield self._clock.timeout(self.world.control.heartbeat_us)
-            self._dispatcher.look(self.boards)
+            self._dispatcher.look(self.states)
             self._give_all()
 
-    def lost(self, board: Board, out: Out) -> None:
-        """A task is lost: its blocks are given again."""
-        board.again(out.blocks)
+    def handle_lost_task(self, state: ScanState, out: OutstandingTask) -> None:
+        """Queue the blocks of a lost task again."""
+        state.requeue(out.blocks)
 
-    # What follows from it.
+    # Consequences of new information.
 
-    def _after(self, running: Running, board: Board, before: Boundary | None) -> None:
-        """Something was learnt of a scan, whose boundary was another before it."""
-        goal = board.goal
-        self._moved(board, before, board.boundary)
-        self.settle(board, goal.unneeded(), goal.technique, "control", None)
+    def _after(self, running: RunningQuery, state: ScanState, before: Boundary | None) -> None:
+        """Act on what was learnt of a scan; `before` is the boundary that it had before."""
+        goal = state.goal
+        self._announce_boundary(state, before, state.boundary)
+        self.settle(state, goal.unneeded_blocks(), goal.technique, "control", None)
         self._summarise(running)
-        self._fill(board)
+        self._fill(state)
         self.finish(running)
 
-    def settle(self, board: Board, blocks: np.ndarray, technique: str, where: str, node: int | None) -> None:
-        """Blocks need not be read."""
-        fresh = board.settle(blocks, technique, where)
+    def settle(
+        self, state: ScanState, blocks: np.ndarray, technique: str, where: str, node: int | None
+    ) -> None:
+        """Settle blocks that need not be read."""
+        fresh = state.settle(blocks, technique, where)
         if len(fresh):
             self._emit(
                 Pruned(
                     at_us=self.now,
-                    scan=board.plan.name,
+                    scan=state.plan.name,
                     technique=technique,
                     where=where,
                     node=node,
@@ -283,43 +291,43 @@ class Control(Machines):
                 )
             )
 
-    def _summarise(self, running: Running) -> None:
-        """Tell the summary once it is whole."""
-        if running.summary is not None or not any(board.plan.built for board in running.boards):
+    def _summarise(self, running: RunningQuery) -> None:
+        """Send the summary to nodes once it is complete."""
+        if running.summary is not None or not any(state.plan.build_side for state in running.states):
             return
-        summary = running.gathering.merged()
+        summary = running.summary_builder.merge()
         if summary is None:
             return
         running.summary = summary
-        for board in running.boards:
-            plan = board.plan
-            if plan.probed is None:
+        for state in running.states:
+            plan = state.plan
+            if plan.probe_side is None:
                 continue
             self._emit(
                 SummaryComplete(
                     at_us=self.now, scan=plan.name, rows=summary.row_count, bytes=summary.byte_count
                 )
             )
-            if plan.known:
-                self.settle(board, np.flatnonzero(excluded_by(plan, summary)), "join", "control", None)
+            if plan.has_metadata:
+                self.settle(state, np.flatnonzero(excluded_by(plan, summary)), "join", "control", None)
             for node in self._dispatcher.alive:
-                self._tell_summary(node, board, summary)
-            if board.waits and plan.planned:
-                board.waits = False
-                self._fill(board)
+                self._tell_summary(node, state, summary)
+            if state.waits and plan.planned:
+                state.waits = False
+                self._fill(state)
 
-    def _tell_summary(self, node: int, board: Board, summary: JoinSummary) -> None:
-        self._send(node, KnowSummary(plan=board.plan, summary=summary), summary.byte_count)
+    def _tell_summary(self, node: int, state: ScanState, summary: JoinSummary) -> None:
+        self._send(node, KnowSummary(plan=state.plan, summary=summary), summary.byte_count)
 
-    def _moved(self, board: Board, before: Boundary | None, after: Boundary | None) -> None:
-        """Tell nodes of a boundary that has moved."""
-        ordered = board.plan.ordered
+    def _announce_boundary(self, state: ScanState, before: Boundary | None, after: Boundary | None) -> None:
+        """Send nodes a boundary that has moved."""
+        ordered = state.plan.top_k
         if after is None or after == before or ordered is None:
             return
         self._emit(
             BoundaryMoved(
                 at_us=self.now,
-                scan=board.plan.name,
+                scan=state.plan.name,
                 node=None,
                 incarnation=0,
                 boundary=repr(after.value),
@@ -327,24 +335,24 @@ class Control(Machines):
                 looser=before is not None and ordered.order.is_worse(after.value, before.value),
             )
         )
-        for node in sorted({out.node for out in board.out.values()}):
-            self._send(node, KnowBoundary(plan=board.plan, boundary=after), 0)
+        for node in sorted({out.node for out in state.out.values()}):
+            self._send(node, KnowBoundary(plan=state.plan, boundary=after), 0)
 
-    def _fill(self, board: Board) -> None:
-        board.refill()
-        self._dispatcher.give(board)
+    def _fill(self, state: ScanState) -> None:
+        state.refill()
+        self._dispatcher.give(state)
 
     def _give_all(self) -> None:
-        for board in self.boards:
-            self._dispatcher.give(board)
+        for state in self.states:
+            self._dispatcher.give(state)
 
-    def finish(self, running: Running) -> None:
-        """Answer the query if each block of it is settled."""
-        if running.done and running.query.name in self.running:
+    def finish(self, running: RunningQuery) -> None:
+        """Answer the query if all its blocks are settled."""
+        if running.is_done and running.query.name in self.running:
             self._end(running, cancelled=False)
 
     def cancel(self, query: Query) -> None:
-        """Nobody wants the answer any more."""
+        """End a query whose answer is no longer wanted."""
         if query.name in self.over:
             return
         running = self.running.get(query.name)
@@ -353,13 +361,13 @@ class Control(Machines):
             return
         self._end(running, cancelled=True)
 
-    def _end(self, running: Running, *, cancelled: bool) -> None:
+    def _end(self, running: RunningQuery, *, cancelled: bool) -> None:
         query = running.query
         del self.running[query.name]
         self.over.add(query.name)
-        for board in running.boards:
-            for number in list(board.out):
-                self._dispatcher.returned(board, number)
+        for state in running.states:
+            for number in list(state.out):
+                self._dispatcher.release(state, number)
         answer = None if cancelled else running.answer()
         self._emit(
             QueryEnded(
@@ -367,10 +375,10 @@ class Control(Machines):
                 query=query.name,
                 cancelled=cancelled,
                 answer=answer,
-                rows=sum(board.row_count for board in running.boards) if answer is None else len(answer),
-                total=sum(board.plan.blocks for board in running.boards),
-                read=sum(board.read for board in running.boards),
-                pruned=running.pruned,
+                rows=sum(state.row_count for state in running.states) if answer is None else len(answer),
+                total=sum(state.plan.blocks for state in running.states),
+                read=sum(state.read for state in running.states),
+                pruned=running.pruned_counts,
             )
         )
         for node in range(self.world.warehouse.nodes):

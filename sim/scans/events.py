@@ -1,4 +1,4 @@
-"""What happened: events in the order of their times, as they are written to a file."""
+"""The trace events of scans, as they are written to a file in the order of their times."""
 
 from collections.abc import Iterator
 from typing import TypeAlias
@@ -7,12 +7,12 @@ import numpy as np
 
 from sim.kernel.trace import Event
 
-# Half-open ranges of ordinals: blocks that stand together are told together.
+# Half-open ranges of ordinals, for adjacent blocks.
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 
 
 class QueryBegan(Event, frozen=True, kw_only=True, tag="QueryBegan"):
-    """The control plane took up a query."""
+    """The control plane began a query."""
 
     query: str
     kind: str
@@ -20,7 +20,7 @@ class QueryBegan(Event, frozen=True, kw_only=True, tag="QueryBegan"):
 
 
 class ScanPlanned(Event, frozen=True, kw_only=True, tag="ScanPlanned"):
-    """Metadata of some blocks was looked at; `cut` conjuncts and `unasked` blocks are left to nodes."""
+    """The metadata of some blocks was read; `cut` conjuncts and `unasked` blocks are left to nodes."""
 
     scan: str
     blocks: int
@@ -31,7 +31,7 @@ class ScanPlanned(Event, frozen=True, kw_only=True, tag="ScanPlanned"):
 
 
 class Pruned(Event, frozen=True, kw_only=True, tag="Pruned"):
-    """Blocks are not read: by which technique, and `where`: compile time, control plane or node."""
+    """Blocks need not be read: by which technique, and `where`: compile time, control plane or node."""
 
     scan: str
     technique: str
@@ -41,7 +41,7 @@ class Pruned(Event, frozen=True, kw_only=True, tag="Pruned"):
 
 
 class TaskSent(Event, frozen=True, kw_only=True, tag="TaskSent"):
-    """Blocks were given to a node; `stolen` where they waited for another one."""
+    """Blocks were given to a node; `stolen` if they waited for another one."""
 
     scan: str
     task: int
@@ -51,7 +51,7 @@ class TaskSent(Event, frozen=True, kw_only=True, tag="TaskSent"):
 
 
 class TaskBegan(Event, frozen=True, kw_only=True, tag="TaskBegan"):
-    """A worker of a node took up a task."""
+    """A worker of a node began a task."""
 
     scan: str
     task: int
@@ -60,7 +60,7 @@ class TaskBegan(Event, frozen=True, kw_only=True, tag="TaskBegan"):
 
 
 class BlocksRead(Event, frozen=True, kw_only=True, tag="BlocksRead"):
-    """A worker has read blocks, of which `cached` bytes came from the node's cache."""
+    """A worker has read blocks; `cached` of their bytes came from the node's cache."""
 
     scan: str
     task: int
@@ -74,7 +74,7 @@ class BlocksRead(Event, frozen=True, kw_only=True, tag="BlocksRead"):
 
 
 class FootersRead(Event, frozen=True, kw_only=True, tag="FootersRead"):
-    """A worker has read the footers of blocks, for there was no metadata of them."""
+    """A worker has read the footers of blocks whose metadata was not available."""
 
     scan: str
     task: int
@@ -87,7 +87,7 @@ class FootersRead(Event, frozen=True, kw_only=True, tag="FootersRead"):
 
 
 class ReadFailed(Event, frozen=True, kw_only=True, tag="ReadFailed"):
-    """A request for a block failed, or its answer did."""
+    """A request for a block failed."""
 
     scan: str
     node: int
@@ -96,7 +96,7 @@ class ReadFailed(Event, frozen=True, kw_only=True, tag="ReadFailed"):
 
 
 class TaskGivenUp(Event, frozen=True, kw_only=True, tag="TaskGivenUp"):
-    """A node gave a task back: reads of it failed too often, or its query was cancelled."""
+    """A node gave a task back: its reads failed too often, or its query was cancelled."""
 
     scan: str
     task: int
@@ -105,7 +105,7 @@ class TaskGivenUp(Event, frozen=True, kw_only=True, tag="TaskGivenUp"):
 
 
 class Accepted(Event, frozen=True, kw_only=True, tag="Accepted"):
-    """The control plane took the rows of blocks as read."""
+    """The control plane accepted the rows of blocks that were read."""
 
     scan: str
     task: int
@@ -115,7 +115,7 @@ class Accepted(Event, frozen=True, kw_only=True, tag="Accepted"):
 
 
 class Ignored(Event, frozen=True, kw_only=True, tag="Ignored"):
-    """A report told of blocks that were settled before, or of a query that is over."""
+    """A report contained blocks that were settled before, or belongs to a query that is over."""
 
     scan: str
     task: int
@@ -124,7 +124,7 @@ class Ignored(Event, frozen=True, kw_only=True, tag="Ignored"):
 
 
 class BoundaryMoved(Event, frozen=True, kw_only=True, tag="BoundaryMoved"):
-    """Somebody knows a boundary of a top-k, `node` None being the control plane."""
+    """A node learnt a boundary of a top-k, or the control plane if `node` is None."""
 
     scan: str
     node: int | None
@@ -135,7 +135,7 @@ class BoundaryMoved(Event, frozen=True, kw_only=True, tag="BoundaryMoved"):
 
 
 class SummaryComplete(Event, frozen=True, kw_only=True, tag="SummaryComplete"):
-    """All parts of a build side are merged."""
+    """All parts of a build side's summary are merged."""
 
     scan: str
     rows: int
@@ -143,7 +143,7 @@ class SummaryComplete(Event, frozen=True, kw_only=True, tag="SummaryComplete"):
 
 
 class SummaryKnown(Event, frozen=True, kw_only=True, tag="SummaryKnown"):
-    """A node was told the summary for a scan."""
+    """A node received the summary for a scan."""
 
     scan: str
     node: int
@@ -151,7 +151,7 @@ class SummaryKnown(Event, frozen=True, kw_only=True, tag="SummaryKnown"):
 
 
 class CancelKnown(Event, frozen=True, kw_only=True, tag="CancelKnown"):
-    """A node was told that a query is over."""
+    """A node learnt that a query is over."""
 
     query: str
     node: int
@@ -159,11 +159,11 @@ class CancelKnown(Event, frozen=True, kw_only=True, tag="CancelKnown"):
 
 
 class QueryEnded(Event, frozen=True, kw_only=True, tag="QueryEnded"):
-    """The control plane gave an answer, or `cancelled` says that none is wanted.
+    """The control plane answered a query, or it was `cancelled`.
 
     Attributes:
-        answer: The identities of its rows; None where rows have none.
-        total, read, pruned: The control plane's own count of blocks; `pruned` by technique and place.
+        answer: The identities of its rows; None if rows have none.
+        total, read, pruned: The control plane's own counts of blocks; `pruned` by technique and place.
     """
 
     query: str
@@ -176,7 +176,7 @@ class QueryEnded(Event, frozen=True, kw_only=True, tag="QueryEnded"):
 
 
 class NodeCrashed(Event, frozen=True, kw_only=True, tag="NodeCrashed"):
-    """A node lost all that it had in memory."""
+    """A node crashed and lost its memory."""
 
     node: int
     incarnation: int
@@ -190,27 +190,27 @@ class NodeStarted(Event, frozen=True, kw_only=True, tag="NodeStarted"):
 
 
 class TakenForDead(Event, frozen=True, kw_only=True, tag="TakenForDead"):
-    """The control plane has heard nothing of a node for too long."""
+    """The control plane has not heard of a node for too long."""
 
     node: int
 
 
 class MessageLost(Event, frozen=True, kw_only=True, tag="MessageLost"):
-    """A message that nobody gets."""
+    """A message was lost."""
 
     kind: str
     to: str
 
 
 class MessageDoubled(Event, frozen=True, kw_only=True, tag="MessageDoubled"):
-    """A message that comes twice."""
+    """A message was doubled."""
 
     kind: str
     to: str
 
 
 def ranges(blocks: np.ndarray) -> Ranges:
-    """Ordinals, in any order, as half-open ranges."""
+    """Return ordinals, in any order, as half-open ranges."""
     if not len(blocks):
         return ()
     line = np.sort(np.asarray(blocks, np.int64))
@@ -220,12 +220,12 @@ def ranges(blocks: np.ndarray) -> Ranges:
     return tuple((int(start), int(stop)) for start, stop in zip(starts, stops, strict=True))
 
 
-def ordinals(told: Ranges) -> Iterator[int]:
-    """The ordinals of ranges."""
-    for start, stop in told:
+def ordinals(ranges_: Ranges) -> Iterator[int]:
+    """Yield the ordinals of ranges."""
+    for start, stop in ranges_:
         yield from range(start, stop)
 
 
-def count(told: Ranges) -> int:
-    """How many ordinals there are in ranges."""
-    return sum(stop - start for start, stop in told)
+def count(ranges_: Ranges) -> int:
+    """Return the number of ordinals in ranges."""
+    return sum(stop - start for start, stop in ranges_)

@@ -1,4 +1,4 @@
-"""What goes wrong, and when: plans of faults, which are data, and how the world is while they last."""
+"""The faults of simulated scans: their kinds, plans of them, and their effects at a given time."""
 
 import random
 from collections.abc import Sequence
@@ -9,13 +9,13 @@ from sim.kernel.faults import FOREVER_US, Fault
 
 
 class Crash(Fault, frozen=True, kw_only=True, tag="crash"):
-    """A node loses its memory, and is down."""
+    """A node loses its memory and is down."""
 
     node: int
 
 
 class Straggler(Fault, frozen=True, kw_only=True, tag="straggler"):
-    """A node reads so many times slower."""
+    """A node reads `slowdown` times slower."""
 
     node: int
     slowdown: int = 10
@@ -27,8 +27,8 @@ class Partition(Fault, frozen=True, kw_only=True, tag="partition"):
     node: int
 
 
-class Weather(Fault, frozen=True, kw_only=True, tag="weather"):
-    """Messages are lost, doubled and delayed; `only` names one kind of message."""
+class ScanMessageFaults(Fault, frozen=True, kw_only=True, tag="weather"):
+    """Messages are lost, doubled and delayed; `only` restricts this to one kind of message."""
 
     lost_percent: int = 0
     doubled_percent: int = 0
@@ -44,72 +44,79 @@ class StoreTrouble(Fault, frozen=True, kw_only=True, tag="store"):
 
 
 class LateMetadata(Fault, frozen=True, kw_only=True, tag="late_metadata"):
-    """The metadata service takes so much longer."""
+    """The metadata service takes `delay_us` longer."""
 
     delay_us: int
 
 
 class CancelQuery(Fault, frozen=True, kw_only=True, tag="cancel"):
-    """Somebody no longer wants an answer; there is no end to that."""
+    """A user cancels a query; this fault has no end."""
 
     query: int = 0
 
 
-AnyFault: TypeAlias = Crash | Straggler | Partition | Weather | StoreTrouble | LateMetadata | CancelQuery
+AnyFault: TypeAlias = (
+    Crash | Straggler | Partition | ScanMessageFaults | StoreTrouble | LateMetadata | CancelQuery
+)
 Kind = TypeVar("Kind", bound=Fault)
 MESSAGES = ("Task", "KnowBoundary", "KnowSummary", "Cancel", "Report", "Heartbeat")
 
 
 @dataclass(frozen=True, slots=True)
-class Troubles:
-    """A plan of faults, asked for what is so at an instant."""
+class ScanFaultPlan:
+    """A plan of faults, and their effects at a given time."""
 
     plan: Sequence[AnyFault]
 
     @property
     def over_us(self) -> int:
-        """When the last fault ends, of those that end."""
+        """The end of the last fault that ends."""
         return max((fault.until_us for fault in self.plan if fault.until_us < FOREVER_US), default=0)
 
     def slowdown(self, node: int, now_us: int) -> int:
-        """How many times longer a node takes to read."""
-        return max([1, *(one.slowdown for one in self._of(Straggler, now_us) if one.node == node)])
+        """Return the factor by which a node reads slower."""
+        return max([1, *(fault.slowdown for fault in self._of(Straggler, now_us) if fault.node == node)])
 
-    def parted(self, node: int, now_us: int) -> bool:
-        """Whether no message passes."""
-        return any(one.node == node for one in self._of(Partition, now_us))
+    def is_cut_off(self, node: int, now_us: int) -> bool:
+        """Tell whether a node is cut off from all messages."""
+        return any(fault.node == node for fault in self._of(Partition, now_us))
 
-    def weather(self, kind: str, now_us: int) -> tuple[Weather, ...]:
-        """What befalls a message of that kind."""
-        return tuple(one for one in self._of(Weather, now_us) if one.only in ("", kind))
+    def message_faults(self, kind: str, now_us: int) -> tuple[ScanMessageFaults, ...]:
+        """Return the faults that affect messages of a kind."""
+        return tuple(fault for fault in self._of(ScanMessageFaults, now_us) if fault.only in ("", kind))
 
     def failed_percent(self, now_us: int) -> int:
-        """How many of a hundred requests fail."""
-        return max([0, *(one.failed_percent for one in self._of(StoreTrouble, now_us))])
+        """Return the percentage of requests that fail."""
+        return max([0, *(fault.failed_percent for fault in self._of(StoreTrouble, now_us))])
 
     def requests_per_s(self, now_us: int) -> int:
-        """The lowest rate that a fault allows; 0 is no limit."""
+        """Return the lowest request rate that a fault allows; 0 is no limit."""
         return min(
-            (one.requests_per_s for one in self._of(StoreTrouble, now_us) if one.requests_per_s), default=0
+            (fault.requests_per_s for fault in self._of(StoreTrouble, now_us) if fault.requests_per_s),
+            default=0,
         )
 
     def metadata_delay_us(self, now_us: int) -> int:
-        """What the metadata service takes longer."""
-        return max([0, *(one.delay_us for one in self._of(LateMetadata, now_us))])
+        """Return the delay of the metadata service."""
+        return max([0, *(fault.delay_us for fault in self._of(LateMetadata, now_us))])
 
     def _of(self, kind: type[Kind], now_us: int) -> list[Kind]:
-        return [one for one in self.plan if isinstance(one, kind) and one.from_us <= now_us < one.until_us]
+        return [
+            fault
+            for fault in self.plan
+            if isinstance(fault, kind) and fault.from_us <= now_us < fault.until_us
+        ]
 
 
-def drawn(
+def draw_faults(
     draw: random.Random, *, nodes: int, queries: int, span_us: int, count_max: int = 5
 ) -> tuple[AnyFault, ...]:
-    """A plan of faults within a span; of nodes, 0 alone never crashes for ever, so that one lives."""
-    return tuple(_one(draw, nodes, queries, span_us) for _ in range(draw.randint(0, count_max)))
+    """Draw a plan of faults within a span; node 0 never crashes for ever, so that one node lives."""
+    return tuple(_draw_fault(draw, nodes, queries, span_us) for _ in range(draw.randint(0, count_max)))
 
 
-def _one(draw: random.Random, nodes: int, queries: int, span_us: int) -> AnyFault:
-    # Most queries are short: what goes wrong late befalls none of them.
+def _draw_fault(draw: random.Random, nodes: int, queries: int, span_us: int) -> AnyFault:
+    # Most queries are short, and late faults would miss them.
     begin = draw.randrange(draw.choice((span_us // 10, span_us // 3, span_us)))
     end = begin + 1 + draw.randrange(span_us)
     node = draw.randrange(nodes)
@@ -124,7 +131,7 @@ def _one(draw: random.Random, nodes: int, queries: int, span_us: int) -> AnyFaul
         case 4:
             return Partition(from_us=begin, until_us=end, node=node)
         case 5 | 6:
-            return Weather(
+            return ScanMessageFaults(
                 from_us=begin,
                 until_us=end,
                 lost_percent=draw.choice((0, percent)),

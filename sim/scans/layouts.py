@@ -1,7 +1,9 @@
-"""How blocks lie in files, and how many requests it takes to get what is wanted of them.
+"""The positions of blocks in files, and the requests that read parts of them.
 
-A file holds some blocks one after the other, and a block its column chunks, as Parquet has it. What lies
-together comes with one request; so reading fewer columns may take more requests for fewer bytes.
+A file holds some blocks one after the other, and a block its column chunks, as in Parquet. Adjacent ranges
+come
+with one request; so reading fewer columns may take more requests for fewer bytes.
+
 """
 
 import itertools
@@ -12,17 +14,17 @@ from typing import TypeAlias
 
 import numpy as np
 
-# The blocks of which a request brings something, once for each range, and its bytes.
+# The blocks of which a request reads something, once for each range, and its bytes.
 Request: TypeAlias = tuple[np.ndarray, int]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ways:
-    """How a reader asks for ranges of a file.
+class RequestOptions:
+    """The way in which a reader requests ranges of a file.
 
     Attributes:
-        gap_bytes: Those that are no further apart come together, with what is between them.
-        request_bytes_max: What is longer comes in several requests; 0 is no limit.
+        gap_bytes: Ranges that are no further apart are read together, with the bytes between them.
+        request_bytes_max: The most bytes of a request; 0 is no limit.
     """
 
     gap_bytes: int = 0
@@ -30,15 +32,16 @@ class Ways:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Layout:
-    """Where the bytes of a table's blocks are.
+class FileLayout:
+    """The positions of the bytes of a table's blocks.
 
     Attributes:
         sizes: Bytes of each block, shape (blocks,).
-        columns: Column chunks of a block, which share its bytes evenly.
-        blocks_per_file: The last file may have fewer.
-        pages_per_block: Of each column chunk, which share its bytes evenly.
-        index_bytes_per_page: Of a column's index, which tells where its pages begin and what is in them.
+        columns: The number of column chunks of a block, which share its bytes evenly.
+        blocks_per_file: The number of blocks of a file; the last file may have fewer.
+        pages_per_block: The number of pages of each column chunk, which share its bytes evenly.
+        index_bytes_per_page: The size of a column's page index, which gives positions and bounds of its
+            pages.
     """
 
     sizes: np.ndarray
@@ -53,23 +56,23 @@ class Layout:
         return starts
 
     def files(self, blocks: np.ndarray) -> int:
-        """In how many files blocks lie."""
+        """Return the number of files that blocks lie in."""
         return len(np.unique(blocks // self.blocks_per_file))
 
     def requests(
         self,
         blocks: np.ndarray,
-        ways: Ways,
+        ways: RequestOptions,
         *,
         columns_read: int = 0,
         pages: np.ndarray | None = None,
     ) -> Iterator[Request]:
-        """The requests for columns of blocks.
+        """Yield the requests for columns of blocks.
 
         Args:
             blocks: Ordinals, ascending, shape (blocks,).
-            columns_read: How many, which lie as far apart as so many can; 0 is all of them.
-            pages: Which pages are wanted, shape (blocks, pages_per_block); None is all.
+            columns_read: The number of columns, which lie as far apart as possible; 0 is all of them.
+            pages: A mask of the wanted pages, shape (blocks, pages_per_block); None is all.
         """
         wanted = min(columns_read or self.columns, self.columns)
         column = np.arange(wanted) * self.columns // wanted
@@ -81,12 +84,13 @@ class Layout:
             kept = np.repeat(pages[:, None, :], wanted, axis=1).ravel()
             owners, piece = owners[kept], piece[kept]
         starts, sizes = self._starts[owners], self.sizes[owners]
-        return self._together(
+        return self._merge_ranges(
             owners, starts + sizes * piece // cuts, starts + sizes * (piece + 1) // cuts, ways
         )
 
-    def index_requests(self, blocks: np.ndarray, ways: Ways, *, columns: int) -> Iterator[Request]:
-        """The requests for the page indexes of some columns of blocks, which lie at the end of the file.
+    def index_requests(self, blocks: np.ndarray, ways: RequestOptions, *, columns: int) -> Iterator[Request]:
+        """Yield the requests for the page indexes of some columns of blocks, which lie at the end of the
+        file.
 
         Args:
             blocks: Ordinals, ascending, shape (blocks,).
@@ -94,12 +98,12 @@ class Layout:
         size = self.index_bytes_per_page * self.pages_per_block
         owners, column = np.repeat(blocks, columns), np.tile(np.arange(columns), len(blocks))
         begins = (owners * self.columns + column) * size
-        return self._together(owners, begins, begins + size, ways)
+        return self._merge_ranges(owners, begins, begins + size, ways)
 
-    def _together(
-        self, owners: np.ndarray, begins: np.ndarray, ends: np.ndarray, ways: Ways
+    def _merge_ranges(
+        self, owners: np.ndarray, begins: np.ndarray, ends: np.ndarray, ways: RequestOptions
     ) -> Iterator[Request]:
-        """Ranges, ascending in each file, as requests."""
+        """Merge ranges, which ascend in each file, into requests."""
         if not len(owners):
             return
         files = owners // self.blocks_per_file
@@ -108,5 +112,6 @@ class Layout:
         for first, stop in itertools.pairwise(cuts):
             size = int(ends[stop - 1] - begins[first])
             most = ways.request_bytes_max or size
-            for at in range(0, size, most):
+            # A range of no bytes, as a column chunk of a tiny block may be, still takes a request.
+            for at in range(0, max(size, 1), max(most, 1)):
                 yield owners[first:stop], min(most, size - at)

@@ -1,40 +1,41 @@
-"""The project's own machines, as the control plane makes them for a scan; what is wrong replaces one."""
+"""Create the state machines of scans for the control plane; a mutant replaces one of them."""
 
 from collections.abc import Mapping
 
 from pruning.techniques.limit import LimitPruning
 from pruning.techniques.topk.topk import TopK
-from sim.scans.gathering import Gathering
-from sim.scans.model import World
+from sim.scans.gathering import SummaryBuilder
+from sim.scans.model import ScanWorld
 from sim.scans.placement import Queues
-from sim.scans.planning import Compiler, ScanPlan, scan_plans, start_of
+from sim.scans.planning import PredicateCompiler, ScanPlan, initial_boundary, scan_plans
 from sim.scans.queries import Query
-from sim.scans.scan_state import Board
-from sim.scans.tables import Table
+from sim.scans.scan_state import ScanState
+from sim.scans.tables import ScannedTable
 
 
-class Machines:
-    """Makes what decides about the blocks of scans."""
+class MachineFactory:
+    """Create the objects that decide about the blocks of scans."""
 
-    def __init__(self, world: World, tables: Mapping[str, Table]) -> None:
+    def __init__(self, world: ScanWorld, tables: Mapping[str, ScannedTable]) -> None:
         self.world, self._tables = world, tables
 
-    def plans(self, query: Query, *, known: bool) -> list[ScanPlan]:
-        """What is to be done with the scans of a query."""
-        return scan_plans(query, self._tables, known=known)
+    def plans(self, query: Query, *, has_metadata: bool) -> list[ScanPlan]:
+        """Return the plans of a query's scans."""
+        return scan_plans(query, self._tables, has_metadata=has_metadata)
 
-    def compiler(self, plan: ScanPlan) -> Compiler:
-        """What asks the predicate of a scan of block metadata."""
-        return Compiler(plan, self.world.control)
+    def compiler(self, plan: ScanPlan) -> PredicateCompiler:
+        """Return the compiler that evaluates a scan's predicate on block metadata."""
+        return PredicateCompiler(plan, self.world.control)
 
     def limit(self, plan: ScanPlan, wanted: int) -> LimitPruning:
-        """The state machine of a LIMIT."""
-        # Of a conjunct that was cut no block is known to match: `classify_within` calls none ALL then.
+        """Return the state machine of a LIMIT."""
+        # No block counts as matching on behalf of a conjunct that was cut: `classify_within` calls no block
+        # ALL then.
         return LimitPruning(plan.matches, plan.row_counts, wanted=wanted)
 
     def top_k(self, plan: ScanPlan) -> TopK:
-        """The state machine of a top-k, whose first wave keeps all workers busy."""
-        ordered = plan.ordered
+        """Return the state machine of a top-k; its first wave keeps all workers busy."""
+        ordered = plan.top_k
         assert ordered is not None
         return TopK(
             ordered.bounds,
@@ -43,14 +44,14 @@ class Machines:
             ordered.order,
             wanted=ordered.wanted,
             keeps_ties=ordered.ties_matter,
-            start=start_of(plan),
+            start=initial_boundary(plan),
             first_wave=self.world.warehouse.nodes * self.world.warehouse.workers,
         )
 
-    def board(self, plan: ScanPlan, queues: Queues) -> Board:
-        """Where the blocks of a scan stand."""
-        return Board(plan, queues)
+    def scan_state(self, plan: ScanPlan, queues: Queues) -> ScanState:
+        """Return the state of a scan whose blocks are all unsettled."""
+        return ScanState(plan, queues)
 
-    def gathering(self, plan: ScanPlan) -> Gathering:
-        """What makes the summary of a build side."""
-        return Gathering(plan, self.world.control.summary_bytes_max)
+    def summary_builder(self, plan: ScanPlan) -> SummaryBuilder:
+        """Return the builder of a build side's summary."""
+        return SummaryBuilder(plan, self.world.control.summary_bytes_max)

@@ -1,4 +1,4 @@
-"""What a run came to, in numbers: what scenarios expect, and reports show."""
+"""The measures of a run of scans, which scenarios bound and reports show."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -18,11 +18,11 @@ from sim.scans.events import (
     TaskSent,
     count,
 )
-from sim.scans.run import Run
+from sim.scans.run import ScanRun
 
 
-def measures(run: Run) -> dict[str, float]:
-    """The numbers of a run, by name.
+def measures(run: ScanRun) -> dict[str, float]:
+    """Return the measures of a run, by name.
 
     ======================  =======================================================================
     blocks                  blocks of the scans of all queries
@@ -45,50 +45,50 @@ def measures(run: Run) -> dict[str, float]:
     work_us                 that, and the time of the metadata service's workers
     ======================  =======================================================================
     """
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     began: dict[str, int] = {}
-    given = {scan: np.zeros(blocks, np.int64) for scan, blocks in run.blocks.items()}
+    times_given = {scan: np.zeros(blocks, np.int64) for scan, blocks in run.blocks.items()}
     latency = 0
     for event in run.trace:
         match event:
             case QueryBegan():
                 began[event.query] = event.at_us
             case QueryEnded():
-                found["blocks"] += event.total
+                counts["blocks"] += event.total
                 latency = max(latency, event.at_us - began.get(event.query, event.at_us))
             case ScanPlanned():
-                found["unasked_blocks"] += event.unasked
-                found["metadata_us"] += event.took_us
+                counts["unasked_blocks"] += event.unasked
+                counts["metadata_us"] += event.took_us
             case Pruned():
-                found["blocks_pruned"] += count(event.blocks)
-                found[f"{event.technique}_pruned_at_{event.where}"] += count(event.blocks)
+                counts["blocks_pruned"] += count(event.blocks)
+                counts[f"{event.technique}_pruned_at_{event.where}"] += count(event.blocks)
             case TaskSent():
-                found["tasks"] += 1
-                found["stolen"] += event.stolen
+                counts["tasks"] += 1
+                counts["stolen"] += event.stolen
                 for first, last in event.blocks:
-                    given[event.scan][first:last] += 1
+                    times_given[event.scan][first:last] += 1
             case BlocksRead() | FootersRead():
-                found["requests"] += event.requests
-                found["bytes_read"] += event.bytes
-                found["busy_us"] += event.at_us - event.began_us
+                counts["requests"] += event.requests
+                counts["bytes_read"] += event.bytes
+                counts["busy_us"] += event.at_us - event.began_us
                 if isinstance(event, BlocksRead):
-                    found["blocks_read"] += count(event.blocks)
+                    counts["blocks_read"] += count(event.blocks)
             case ReadFailed():
-                found["reads_failed"] += 1
+                counts["reads_failed"] += 1
             case NodeCrashed():
-                found["crashes"] += 1
+                counts["crashes"] += 1
             case Ignored():
-                found["reports_ignored"] += 1
-    found["given_again"] = sum(int((times > 1).sum()) for times in given.values())
-    found["latency_us"] = latency
-    kinds = {name.partition("_pruned_at_")[0] for name in found if "_pruned_at_" in name}
-    found["techniques"] = len(kinds)
-    found["work_us"] = found["busy_us"] + found["metadata_us"] * run.world.metadata.workers
-    return {**dict.fromkeys(_NAMES, 0), **found, **_shares(run, found)}
+                counts["reports_ignored"] += 1
+    counts["given_again"] = sum(int((times > 1).sum()) for times in times_given.values())
+    counts["latency_us"] = latency
+    kinds = {name.partition("_pruned_at_")[0] for name in counts if "_pruned_at_" in name}
+    counts["techniques"] = len(kinds)
+    counts["work_us"] = counts["busy_us"] + counts["metadata_us"] * run.world.metadata.workers
+    return {**dict.fromkeys(_NAMES, 0), **counts, **_derived_measures(run, counts)}
 
 
-def latencies_us(run: Run) -> dict[str, int]:
-    """From the beginning of each query to its answer; of those that have one."""
+def latencies_us(run: ScanRun) -> dict[str, int]:
+    """Return the time from the beginning of each query to its answer, for the queries that have one."""
     began = {event.query: event.at_us for event in run.trace if isinstance(event, QueryBegan)}
     return {
         event.query: event.at_us - began.get(event.query, event.at_us)
@@ -104,10 +104,10 @@ _NAMES = (
 )  # fmt: skip
 
 
-def _shares(run: Run, found: Mapping[str, float]) -> dict[str, float]:
-    """What is no whole number."""
+def _derived_measures(run: ScanRun, counts: Mapping[str, float]) -> dict[str, float]:
+    """Return the measures that are computed from others: cost and share."""
     store = run.world.store
-    usd = found["requests"] * store.request_usd_per_million / 1e6
-    usd += found["bytes_read"] * store.egress_usd_per_gb / 1e9
-    pruned = 100 * found["blocks_pruned"] / found["blocks"] if found["blocks"] else 0.0
+    usd = counts["requests"] * store.request_usd_per_million / 1e6
+    usd += counts["bytes_read"] * store.egress_usd_per_gb / 1e9
+    pruned = 100 * counts["blocks_pruned"] / counts["blocks"] if counts["blocks"] else 0.0
     return {"usd": round(usd, 6), "pruned_percent": round(pruned, 3)}

@@ -1,6 +1,7 @@
-"""What the control plane and nodes tell each other. Any message may be late, lost, doubled or overtaken.
+"""The messages between the control plane and nodes. Any may be late, lost, doubled or overtaken.
 
 The `kind` of a message is its name in traces and in plans of faults; it stays when a class is renamed.
+
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,10 +22,10 @@ class Task:
     """Blocks for a node to read.
 
     Attributes:
-        number: Tells tasks of a run apart.
-        incarnation: Of the node that is meant: what it was asked before it crashed is not asked of it now.
-        unasked: Of which of the blocks the predicate is to be asked at the node.
-        boundary: Of the scan's top-k, as the control plane holds it.
+        number: Unique within a run.
+        incarnation: The incarnation of the node that is meant; after a crash the node ignores the task.
+        unasked: A mask of the blocks for which the node has to evaluate the predicate.
+        boundary: The boundary of the scan's top-k that the control plane has.
     """
 
     kind: ClassVar[str] = "Task"
@@ -38,7 +39,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnowBoundary:
-    """A boundary that the control plane holds."""
+    """A boundary that the control plane has."""
 
     kind: ClassVar[str] = "KnowBoundary"
     plan: ScanPlan
@@ -47,7 +48,7 @@ class KnowBoundary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnowSummary:
-    """The whole build side's summary, for a probe scan."""
+    """The complete summary of the build side, for a probe scan."""
 
     kind: ClassVar[str] = "KnowSummary"
     plan: ScanPlan
@@ -56,21 +57,21 @@ class KnowSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cancel:
-    """A query is over: nothing of it is to be done."""
+    """A query is over: a node stops working for it."""
 
     kind: ClassVar[str] = "Cancel"
     query: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """What one block gave.
+class BlockResult:
+    """The result of reading one block.
 
     Attributes:
-        rows: Those that satisfy the predicate, where the table has rows.
-        row_count: How many.
-        keys: Of the best of them, where the scan serves a top-k.
-        part: The summary of their keys, where the scan is a build side.
+        rows: The rows that satisfy the predicate, if the table has rows.
+        row_count: Their number.
+        keys: The best keys among them, if the scan serves a top-k.
+        part: The summary of their keys, if the scan is a build side.
     """
 
     rows: Sequence[Row]
@@ -81,10 +82,11 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """A node has done with a task, or gives it back.
+    """A node has finished a task, or gives it back.
 
     Attributes:
-        read: Blocks that were read, shape (read blocks,), and what each gave, in the same order.
+        read: Blocks that were read, shape (read blocks,).
+        results: The result of each of these, in the same order.
         pruned: Blocks that need not be read, by technique.
         unread: Blocks that could not be read.
     """
@@ -95,7 +97,7 @@ class Report:
     task: int
     plan: ScanPlan
     read: np.ndarray
-    found: Sequence[Found]
+    results: Sequence[BlockResult]
     pruned: Mapping[str, np.ndarray] = field(default_factory=dict)
     unread: np.ndarray
 
@@ -105,9 +107,9 @@ class Heartbeat:
     """A node lives.
 
     Attributes:
-        queries: Those it has something to do for.
-        summaries: The scans whose summary it was told.
-        rows_seen: Rows that it has found by now, reported or not, by scan: for people to look at.
+        queries: The queries that it works for.
+        summaries: The scans whose summary it has.
+        rows_seen: The number of matching rows that it has seen so far, reported or not, by scan; for display.
     """
 
     kind: ClassVar[str] = "Heartbeat"

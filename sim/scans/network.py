@@ -1,4 +1,4 @@
-"""Messages on their way, and what is scarce: the links of nodes, and the turns of the object store."""
+"""Messages under way, and scarce resources: the links of nodes and the request rate of the object store."""
 
 from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias
@@ -7,10 +7,10 @@ from sim.kernel.draws import Clock, Draws
 from sim.kernel.model import MICROSECONDS
 from sim.kernel.trace import Event
 from sim.scans.events import MessageDoubled, MessageLost
-from sim.scans.faults import Troubles
+from sim.scans.faults import ScanFaultPlan
 from sim.scans.model import Network
 
-# What takes down an event.
+# Adds an event to the trace.
 Emit: TypeAlias = Callable[[Event], None]
 
 
@@ -29,7 +29,9 @@ class Wire:
     Draws: the stream "network", three times for each message.
     """
 
-    def __init__(self, clock: Clock, model: Network, troubles: Troubles, draws: Draws, emit: Emit) -> None:
+    def __init__(
+        self, clock: Clock, model: Network, troubles: ScanFaultPlan, draws: Draws, emit: Emit
+    ) -> None:
         self._clock, self._model, self._troubles, self._emit = clock, model, troubles, emit
         self._stream = draws.stream("network")
 
@@ -40,20 +42,22 @@ class Wire:
 
         Args:
             node: The node at one end.
-            to: The other end from where it comes, for the trace.
+            to: The receiver, for the trace.
         """
         now, kind = self._clock.now, message.kind
         lost, doubled, share = (self._stream.random() for _ in range(3))
-        weather = self._troubles.weather(kind, int(now))
-        if self._troubles.parted(node, int(now)) or any(lost * 100 < one.lost_percent for one in weather):
+        message_faults = self._troubles.message_faults(kind, int(now))
+        if self._troubles.is_cut_off(node, int(now)) or any(
+            lost * 100 < fault.lost_percent for fault in message_faults
+        ):
             self._emit(MessageLost(at_us=int(now), kind=kind, to=to))
             return
         copies = 1
-        if any(doubled * 100 < one.doubled_percent for one in weather):
+        if any(doubled * 100 < fault.doubled_percent for fault in message_faults):
             self._emit(MessageDoubled(at_us=int(now), kind=kind, to=to))
             copies = 2
         low = self._model.delay_us_min
-        high = self._model.delay_us_max + max([0, *(one.delay_us_max for one in weather)])
+        high = self._model.delay_us_max + max([0, *(fault.delay_us_max for fault in message_faults)])
         for copy in range(copies):
             delay = low + int(share * (high - low + 1)) * (copy + 1)
             delay += size_bytes * MICROSECONDS // self._model.bytes_per_s
@@ -62,19 +66,20 @@ class Wire:
             arrives.callbacks.append(lambda event: deliver(event.value))
 
 
-class Line:
-    """Something that serves one after the other, at a rate; who comes waits for those who came before."""
+class RateLimiter:
+    """A server that serves requests in turn, at a limited rate."""
 
     def __init__(self, per_s: int) -> None:
         self._per_s, self._free_us = per_s, 0
 
     def until(self, now_us: int, amount: int, *, per_s: int = 0) -> int:
-        """When so much will have been served to who comes now; a rate of 0 takes no time.
+        """Return when `amount` will have been served to a request that arrives now; a rate of 0 takes no
+        time.
 
         Args:
-            per_s: A lower rate for now.
+            per_s: A lower rate for this time.
         """
-        rate = min((one for one in (self._per_s, per_s) if one), default=0)
+        rate = min((rate_ for rate_ in (self._per_s, per_s) if rate_), default=0)
         if not rate:
             return now_us
         self._free_us = max(self._free_us, now_us) + amount * MICROSECONDS // rate

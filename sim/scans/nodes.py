@@ -1,4 +1,4 @@
-"""A node: workers that read blocks, and what they know by then that makes a block not worth reading."""
+"""A node: workers that read blocks, and the knowledge by which it skips blocks that are not worth reading."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from pruning.techniques.join.summaries import JoinSummary
 from pruning.techniques.topk.boundary import Boundary
 from pruning.techniques.topk.topk import TopK
 from sim.kernel.draws import Clock, Draws
-from sim.scans.contents import found_in
+from sim.scans.contents import block_result
 from sim.scans.events import BoundaryMoved, CancelKnown, SummaryKnown, TaskBegan, TaskGivenUp
-from sim.scans.faults import Troubles
+from sim.scans.faults import ScanFaultPlan
 from sim.scans.messages import (
+    BlockResult,
     Cancel,
-    Found,
     Heartbeat,
     KnowBoundary,
     KnowSummary,
@@ -24,21 +24,22 @@ from sim.scans.messages import (
     ToControl,
     ToNode,
 )
-from sim.scans.model import World
-from sim.scans.network import Emit, Line
-from sim.scans.planning import Ordered, ScanPlan, at_node
-from sim.scans.reading import Reader, Waits
+from sim.scans.model import ScanWorld
+from sim.scans.network import Emit, RateLimiter
+from sim.scans.planning import ScanPlan, ServedTopK, at_node
+from sim.scans.reading import StoreReader, Waits
 from sim.scans.tables import RowTable
 
 
 @dataclass(slots=True)
-class Scanning:
-    """What a node knows of a scan; all of it is lost when it crashes.
+class NodeScan:
+    """A node's knowledge of a scan; a crash loses it.
 
     Attributes:
-        top_k: What it has seen of the scan, and was told.
-        excluded: By the summary of the build side, shape (blocks,); None as long as it was not told.
-        rows_seen: In all blocks that it has read.
+        top_k: The state machine of the top-k, with what it has read and was told.
+        excluded: A mask of blocks that the build side's summary excludes, shape (blocks,); None until it is
+            told.
+        rows_seen: The number of matching rows in all blocks that it has read.
     """
 
     top_k: TopK | None = None
@@ -53,18 +54,18 @@ class Node:
         self,
         number: int,
         clock: Clock,
-        world: World,
-        troubles: Troubles,
+        world: ScanWorld,
+        troubles: ScanFaultPlan,
         draws: Draws,
-        turns: Line,
+        turns: RateLimiter,
         emit: Emit,
         send: Callable[[ToControl], None],
     ) -> None:
-        """A node that is down.
+        """Create a node that is down.
 
         Args:
-            turns: The object store's, for the requests of all nodes.
-            send: Takes a message to the control plane.
+            turns: The rate limiter of the object store, for the requests of all nodes.
+            send: Send a message to the control plane.
         """
         self.number, self.incarnation, self.up = number, 0, False
         self._clock, self.world, self._troubles, self._turns = clock, world, troubles, turns
@@ -75,7 +76,7 @@ class Node:
     def _forget(self) -> None:
         self._tasks = Store(self._clock)
         self._reader = self.reader()
-        self.scans: dict[str, Scanning] = {}
+        self.scans: dict[str, NodeScan] = {}
         self._over: set[str] = set()
         self._given: set[int] = set()
         self._working: dict[int, Task] = {}
@@ -85,7 +86,7 @@ class Node:
         return int(self._clock.now)
 
     def start(self) -> None:
-        """Come up with nothing in memory, and begin to work."""
+        """Start with an empty memory, and begin to work."""
         self.up = True
         self.incarnation += 1
         self._forget()
@@ -102,12 +103,12 @@ class Node:
         self._forget()
 
     def receive(self, message: ToNode) -> None:
-        """A message arrives; one that arrives while the node is down is lost."""
+        """Handle a message; one that arrives while the node is down is lost."""
         if not self.up:
             return
         match message:
             case Task():
-                # One that comes twice is one.
+                # Ignore a task that arrives twice.
                 if message.incarnation == self.incarnation and message.number not in self._given:
                     self._given.add(message.number)
                     self._tasks.put(message)
@@ -122,7 +123,7 @@ class Node:
                 )
 
     def _beat(self) -> Waits:
-        """Tell now and then that the node lives. Waits on the clock."""
+        """Send heartbeats. Waits on the clock."""
         try:
             while True:
                 busy = [*self._working.values(), *self._tasks.items]
@@ -144,7 +145,7 @@ class Node:
             return
 
     def _work(self) -> Waits:
-        """Take tasks for ever. Waits on a task, and on what reading takes."""
+        """Take tasks for ever. Waits for a task, and for reading."""
         try:
             while True:
                 task: Task = yield self._tasks.get()
@@ -155,7 +156,7 @@ class Node:
             return
 
     def _do(self, task: Task) -> Waits:
-        """One task from its beginning to its report."""
+        """Do one task and report it."""
         plan, pruned = task.plan, {}
         if self.is_over(plan):
             self._give_up(task, "the query is over", task.blocks)
@@ -174,15 +175,15 @@ class Node:
         blocks = task.blocks
         if task.unasked.any():
             unasked = blocks[task.unasked]
-            if not plan.known:
+            if not plan.has_metadata:
                 yield from self._reader.footers(task, unasked)
-            needed = self.asked(plan, unasked)
+            needed = self.may_match(plan, unasked)
             pruned["filter"] = unasked[~needed]
             blocks = np.setdiff1d(blocks, pruned["filter"], assume_unique=True)
         read: list[int] = []
-        found: list[Found] = []
+        results: list[BlockResult] = []
         unread: list[int] = []
-        for part in _parts(plan, blocks):
+        for part in _read_steps(plan, blocks):
             if self.is_over(plan):
                 self._give_up(task, "the query is over", blocks)
                 return
@@ -193,10 +194,10 @@ class Node:
                 continue
             there = yield from self._reader.read(task, rest)
             unread += [int(block) for block in rest if block not in there]
-            gave = [self.found(plan, block) for block in there]
+            gave = [self.block_result(plan, block) for block in there]
             self.observe(plan, there, gave)
             read += there
-            found += gave
+            results += gave
         self._send(
             Report(
                 node=self.number,
@@ -204,7 +205,7 @@ class Node:
                 task=task.number,
                 plan=plan,
                 read=np.array(read, np.int64),
-                found=found,
+                results=results,
                 pruned={technique: out for technique, out in pruned.items() if len(out)},
                 unread=np.array(unread, np.int64),
             )
@@ -225,22 +226,22 @@ class Node:
                 task=task.number,
                 plan=task.plan,
                 read=nothing,
-                found=(),
+                results=(),
                 unread=blocks,
             )
         )
 
-    # What is known, and what follows from it.
+    # Knowledge, and its consequences.
 
-    def scanning(self, plan: ScanPlan) -> Scanning:
+    def scanning(self, plan: ScanPlan) -> NodeScan:
         if plan.name not in self.scans:
-            self.scans[plan.name] = Scanning(
-                top_k=None if plan.ordered is None else self.top_k(plan, plan.ordered)
+            self.scans[plan.name] = NodeScan(
+                top_k=None if plan.top_k is None else self.top_k(plan, plan.top_k)
             )
         return self.scans[plan.name]
 
-    def top_k(self, plan: ScanPlan, ordered: Ordered) -> TopK:
-        """The state machine of a top-k, at this node."""
+    def top_k(self, plan: ScanPlan, ordered: ServedTopK) -> TopK:
+        """Return the state machine of a top-k, at this node."""
         return TopK(
             ordered.at_nodes,
             plan.matches,
@@ -250,40 +251,40 @@ class Node:
             keeps_ties=self.keeps_ties(ordered),
         )
 
-    def keeps_ties(self, ordered: Ordered) -> bool:
-        """Whether a block that ties with this node's own boundary is read.
+    def keeps_ties(self, ordered: ServedTopK) -> bool:
+        """Tell whether a block that ties with this node's own boundary is read.
 
-        Always: rows that this node holds are lost if it crashes, so that only the control plane, which keeps
-        what it accepts, may skip a block for holding enough of them.
+        Always: a crash loses the rows that this node holds. Only the control plane, which keeps what it
+        accepts, may skip a block because it holds enough tying rows.
         """
         return True
 
-    def reader(self) -> Reader:
-        """What reads from the object store, with an empty cache."""
-        return Reader(
+    def reader(self) -> StoreReader:
+        """Return a reader of the object store with an empty cache."""
+        return StoreReader(
             self.number, self._clock, self.world, self._troubles, self._draws, self._turns, self._emit
         )
 
     def is_over(self, plan: ScanPlan) -> bool:
-        """Whether the node was told that a scan's query is over."""
+        """Tell whether the node was told that a scan's query is over."""
         return plan.query.name in self._over
 
-    def asked(self, plan: ScanPlan, blocks: np.ndarray) -> np.ndarray:
-        """Which of these blocks the predicate leaves; shape (blocks,)."""
+    def may_match(self, plan: ScanPlan, blocks: np.ndarray) -> np.ndarray:
+        """Return a mask of these blocks that may match the predicate; shape (blocks,)."""
         return at_node(plan, blocks)
 
     def learn(self, plan: ScanPlan, boundary: Boundary) -> None:
-        """Somebody knows a boundary; of two the stricter one stands, whichever comes later."""
+        """Learn a boundary; of two boundaries the stricter one stays, whichever arrives later."""
         top_k = self.scanning(plan).top_k
         assert top_k is not None
         before = top_k.boundary
         top_k.learn(boundary)
-        self.moved(plan, before, top_k.boundary)
+        self.announce_boundary(plan, before, top_k.boundary)
 
-    def moved(self, plan: ScanPlan, before: Boundary | None, after: Boundary | None) -> None:
+    def announce_boundary(self, plan: ScanPlan, before: Boundary | None, after: Boundary | None) -> None:
         if after is None or after == before:
             return
-        assert plan.ordered is not None
+        assert plan.top_k is not None
         self._emit(
             BoundaryMoved(
                 at_us=self._now,
@@ -292,58 +293,58 @@ class Node:
                 incarnation=self.incarnation,
                 boundary=repr(after.value),
                 held=after.held,
-                looser=before is not None and plan.ordered.order.is_worse(after.value, before.value),
+                looser=before is not None and plan.top_k.order.is_worse(after.value, before.value),
             )
         )
 
     def _learn_summary(self, plan: ScanPlan, summary: JoinSummary) -> None:
-        known = self.scanning(plan)
-        if known.excluded is None:
+        scan = self.scanning(plan)
+        if scan.excluded is None:
             self._emit(
                 SummaryKnown(at_us=self._now, scan=plan.name, node=self.number, incarnation=self.incarnation)
             )
-        known.excluded = excluded_by(plan, summary)
+        scan.excluded = excluded_by(plan, summary)
 
     def _still_needed(self, plan: ScanPlan, blocks: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """The blocks that what is known by now leaves, and those that go, by technique."""
-        known, gone = self.scanning(plan), {}
-        if known.excluded is not None:
-            gone["join"] = blocks[known.excluded[blocks]]
-            blocks = blocks[~known.excluded[blocks]]
-        if known.top_k is not None:
-            reaching = self.reaching(known.top_k)[blocks]
+        """Return the blocks that current knowledge leaves, and the pruned ones by technique."""
+        scan, gone = self.scanning(plan), {}
+        if scan.excluded is not None:
+            gone["join"] = blocks[scan.excluded[blocks]]
+            blocks = blocks[~scan.excluded[blocks]]
+        if scan.top_k is not None:
+            reaching = self.reaching(scan.top_k)[blocks]
             gone["topk"] = blocks[~reaching]
             blocks = blocks[reaching]
         return blocks, gone
 
     def reaching(self, top_k: TopK) -> np.ndarray:
-        """Which blocks may still hold a row of the answer; shape (blocks,)."""
+        """Return a mask of the blocks that may still hold a row of the answer; shape (blocks,)."""
         return top_k.reaching
 
-    def observe(self, plan: ScanPlan, blocks: list[int], found: list[Found]) -> None:
-        """Blocks were read: what they gave may move this node's own boundary."""
-        known = self.scanning(plan)
-        known.rows_seen += sum(one.row_count for one in found)
-        if known.top_k is None:
+    def observe(self, plan: ScanPlan, blocks: list[int], results: list[BlockResult]) -> None:
+        """Learn from blocks that were read; their keys may move this node's own boundary."""
+        scan = self.scanning(plan)
+        scan.rows_seen += sum(result.row_count for result in results)
+        if scan.top_k is None:
             return
-        before = known.top_k.boundary
-        for block, one in zip(blocks, found, strict=True):
-            known.top_k.observe(np.array([block]), one.keys)
-        self.moved(plan, before, known.top_k.boundary)
+        before = scan.top_k.boundary
+        for block, result in zip(blocks, results, strict=True):
+            scan.top_k.observe(np.array([block]), result.keys)
+        self.announce_boundary(plan, before, scan.top_k.boundary)
 
-    def found(self, plan: ScanPlan, block: int) -> Found:
-        """What a block gives whoever reads it."""
-        return found_in(plan, block, self.world.control.summary_bytes_max)
+    def block_result(self, plan: ScanPlan, block: int) -> BlockResult:
+        """Return the result of reading a block."""
+        return block_result(plan, block, self.world.control.summary_bytes_max)
 
 
-def _parts(plan: ScanPlan, blocks: np.ndarray) -> list[np.ndarray]:
-    """The blocks of a task in steps: one by one where what one gives may spare the next."""
+def _read_steps(plan: ScanPlan, blocks: np.ndarray) -> list[np.ndarray]:
+    """Return the blocks of a task in steps: one by one if a block's result may make the next one needless."""
     if isinstance(plan.table, RowTable):
         return [blocks[at : at + 1] for at in range(len(blocks))]
     return [blocks]
 
 
 def excluded_by(plan: ScanPlan, summary: JoinSummary) -> np.ndarray:
-    """Which of a probe scan's blocks hold no partner of the build side, shape (blocks,)."""
-    assert plan.probed is not None
-    return summary.excludes([plan.probed.bounds], [plan.probed.null_safe])
+    """Return a mask of a probe scan's blocks that hold no partner of the build side, shape (blocks,)."""
+    assert plan.probe_side is not None
+    return summary.excludes([plan.probe_side.bounds], [plan.probe_side.null_safe])

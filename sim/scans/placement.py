@@ -1,4 +1,4 @@
-"""Which node reads a block: consistent hashing, and who is idle takes from the longest queue."""
+"""Assign blocks to nodes by consistent hashing; an idle node takes blocks from the longest queue."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -9,24 +9,24 @@ POINTS_PER_NODE = 64
 
 
 def homes(blocks: int, nodes: int, salt: int, *, together: int = 1) -> np.ndarray:
-    """The node of each block, shape (blocks,): the next of the nodes' points on a ring of hashes.
+    """Return the home node of each block, shape (blocks,): the next of the nodes' points on a ring of hashes.
 
-    The same table has the same homes in each query, so that a node finds in its cache what it read before.
+    A table has the same homes in all queries, so that a node's cache holds what it read before.
 
     Args:
-        salt: Tells tables apart.
-        together: So many consecutive blocks have one node.
+        salt: Distinguishes tables.
+        together: The number of consecutive blocks with the same home.
     """
-    points = _mixed(np.arange(nodes * POINTS_PER_NODE, dtype=np.uint64) + np.uint64(1 << 40))
+    points = _mix(np.arange(nodes * POINTS_PER_NODE, dtype=np.uint64) + np.uint64(1 << 40))
     line = np.argsort(points, kind="stable")
     runs = np.arange(blocks, dtype=np.uint64) // np.uint64(together)
-    after = np.searchsorted(points[line], _mixed(runs ^ np.uint64(salt << 44)))
-    found: np.ndarray = line[after % len(line)] // POINTS_PER_NODE
-    return found
+    after = np.searchsorted(points[line], _mix(runs ^ np.uint64(salt << 44)))
+    nodes_of_blocks: np.ndarray = line[after % len(line)] // POINTS_PER_NODE
+    return nodes_of_blocks
 
 
-def _mixed(numbers: np.ndarray) -> np.ndarray:
-    """Numbers, well mixed: the finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014)."""
+def _mix(numbers: np.ndarray) -> np.ndarray:
+    """Mix numbers well: the finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014)."""
     mixed = (numbers + np.uint64(0x9E3779B97F4A7C15)).astype(np.uint64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
@@ -34,7 +34,7 @@ def _mixed(numbers: np.ndarray) -> np.ndarray:
 
 
 class Queues:
-    """Blocks that wait for a node each."""
+    """The blocks that wait for each node."""
 
     def __init__(self, homes: np.ndarray, nodes: int) -> None:
         self._homes = homes
@@ -45,18 +45,18 @@ class Queues:
         return self._waiting
 
     def put(self, blocks: Iterable[int]) -> None:
-        """Let blocks wait, behind those that do."""
+        """Append blocks to the queues of their homes."""
         for block in blocks:
             self._queues[self._homes[block]].append(int(block))
             self._waiting += 1
 
     def take(self, node: int, count: int) -> tuple[list[int], bool]:
-        """The next blocks for a node.
+        """Take the next blocks for a node.
 
         Args:
-            count: How many, at most.
+            count: The most blocks.
         Returns:
-            The blocks, and whether they were stolen: a node without blocks of its own takes from the end of
+            The blocks, and True if they were stolen: a node without blocks of its own takes from the end of
             the longest queue.
         """
         own = self._queues[node]

@@ -1,7 +1,8 @@
-"""What the control plane concludes from metadata before anything is read, in the time that it has ([P] 3.2).
+"""The control plane's conclusions from metadata before anything is read, within its time limit ([P] 3.2).
 
-The rules, the cut of conjuncts that do not pay, boundaries from metadata, and where a technique may act are
-the project's own; here they are given a clock that counts what they ask.
+The rules, the cut of conjuncts that do not pay, boundaries from metadata, and the sites of techniques are the
+project's own; here they get a clock that counts their steps.
+
 """
 
 from collections.abc import Mapping
@@ -33,20 +34,20 @@ from pruning.verdicts.classification import (
 )
 from sim.scans.model import ControlPlane
 from sim.scans.queries import Query
-from sim.scans.synthetic_tables import SpreadTable, paged
-from sim.scans.tables import Table, unknown_metadata
+from sim.scans.synthetic_tables import SyntheticTable, page_table
+from sim.scans.tables import ScannedTable, unknown_metadata
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ordered:
+class ServedTopK:
     """The top-k that a scan serves.
 
     Attributes:
-        bounds: Of the key as the control plane knows it; of blocks whose metadata it has not, nothing.
-        at_nodes: Of the key as who reads a block's footer knows it.
-        ties_matter: Whether rows that tie the boundary may be asked for.
-        metadata_counts: Whether each of a block's rows that match is a row of the answer, so that
-            metadata may give a boundary.
+        bounds: The control plane's bounds of the key; unknown for blocks whose metadata it has not.
+        at_nodes: The bounds of the key for a reader of the blocks' footers.
+        ties_matter: True if rows that tie the boundary may be needed.
+        metadata_counts: True if each matching row of a block is a row of the answer, so that
+        metadata may give a boundary.
     """
 
     key: Expression
@@ -59,8 +60,8 @@ class Ordered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Probed:
-    """The scan may leave out rows whose key the build side has not."""
+class ProbeSide:
+    """The scan may leave out rows whose key the build side lacks."""
 
     key: Expression
     null_safe: bool
@@ -68,7 +69,7 @@ class Probed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Built:
+class BuildSide:
     """The scan's keys are summarised for the other side of the join."""
 
     key: Expression
@@ -78,35 +79,35 @@ class Built:
 
 @dataclass(kw_only=True, eq=False)
 class ScanPlan:
-    """One scan of a query: what is to be done with its blocks.
+    """The plan of one scan of a query.
 
     Attributes:
-        name: The query's and the table's; trace and messages go by it.
-        known: Whether the control plane has metadata.
-        matches: `Match` of each block; SOME of those that were not asked, shape (blocks,).
+        name: The names of query and table, as in traces and messages.
+        has_metadata: True if the control plane has metadata.
+        matches: `Match` of each block; SOME for those that were not classified, shape (blocks,).
         row_counts: Live rows, -1 where unknown, shape (blocks,).
-        planned: How many blocks, from the first, the control plane has looked at.
-        unasked: Blocks of which the predicate was not, or not as a whole, asked, shape (blocks,).
-        wanted: The rows of a LIMIT without an order that the scan serves.
+        planned: The number of blocks, from the first, that the control plane has looked at.
+        unasked: A mask of the blocks whose predicate was not, or not wholly, evaluated, shape (blocks,).
+        wanted: The count of a LIMIT without an order that the scan serves.
     """
 
     name: str
     query: Query
     scan: Scan
-    table: Table
-    known: bool
+    table: ScannedTable
+    has_metadata: bool
     matches: np.ndarray
     row_counts: np.ndarray
     unasked: np.ndarray
     planned: int = 0
     wanted: int | None = None
-    ordered: Ordered | None = None
-    probed: Probed | None = None
-    built: Built | None = None
+    top_k: ServedTopK | None = None
+    probe_side: ProbeSide | None = None
+    build_side: BuildSide | None = None
 
     @property
     def predicate(self) -> Expression | None:
-        """What the query asks of the scan's rows."""
+        """The predicate of the scan."""
         return self.query.scans[self.scan].predicate
 
     @cached_property
@@ -117,9 +118,9 @@ class ScanPlan:
 
     @cached_property
     def verdicts(self) -> np.ndarray:
-        """What who sees the metadata of a block concludes, with all the time it needs, shape (blocks,).
+        """The verdicts of a reader of each block's metadata who has unlimited time, shape (blocks,).
 
-        It is of each block alone, and so is asked of all at once, whoever wants to know and when.
+        A verdict depends on its block alone, so all blocks are classified at once.
         """
         if self.predicate is None:
             rows = self.table.metadata.column("row_count").to_numpy()
@@ -128,43 +129,48 @@ class ScanPlan:
         return verdicts
 
     def pages(self, blocks: np.ndarray) -> np.ndarray | None:
-        """Which pages may hold a row that the predicate wants, shape (blocks, pages); None if not known."""
-        if self.predicate is None or not isinstance(self.table, SpreadTable):
+        """Return a mask of the pages that may match the predicate, shape (blocks, pages); None if unknown."""
+        if self.predicate is None or not isinstance(self.table, SyntheticTable):
             return None
-        asked = classify_blocks(self.program, paged(self.table, blocks).metadata).to_numpy()
-        needed: np.ndarray = (asked != Match.NONE).reshape(len(blocks), -1)
+        verdicts = classify_blocks(self.program, page_table(self.table, blocks).metadata).to_numpy()
+        needed: np.ndarray = (verdicts != Match.NONE).reshape(len(blocks), -1)
         return needed
 
     @cached_property
     def matching(self) -> np.ndarray:
-        """How many rows of each block satisfy the predicate, of a table without rows, shape (blocks,)."""
-        assert isinstance(self.table, SpreadTable)
+        """The number of rows of each block that satisfy the predicate, for a synthetic table, shape
+        (blocks,).
+        """
+        assert isinstance(self.table, SyntheticTable)
         return self.table.matching(self.predicate)
 
     @property
     def blocks(self) -> int:
-        """How many blocks the table has."""
+        """The number of blocks of the table."""
         return len(self.matches)
 
 
-def scan_plans(query: Query, tables: Mapping[str, Table], *, known: bool) -> list[ScanPlan]:
-    """The scans of a query, the build side of a join first, before a block's metadata was looked at.
+def scan_plans(query: Query, tables: Mapping[str, ScannedTable], *, has_metadata: bool) -> list[ScanPlan]:
+    """Return the plans of a query's scans, the build side of a join first, before any metadata was read.
 
     Args:
-        known: Whether the control plane has metadata.
+        has_metadata: True if the control plane has metadata.
     """
-    return [_plan(query, scan, tables[asked.table], known=known) for scan, asked in query.scans.items()]
+    return [
+        _plan(query, scan, tables[source.table], has_metadata=has_metadata)
+        for scan, source in query.scans.items()
+    ]
 
 
-def _plan(query: Query, scan: Scan, table: Table, *, known: bool) -> ScanPlan:
+def _plan(query: Query, scan: Scan, table: ScannedTable, *, has_metadata: bool) -> ScanPlan:
     blocks = table.metadata.num_rows
-    counts = table.metadata.column("row_count").to_numpy() if known else np.full(blocks, -1)
+    counts = table.metadata.column("row_count").to_numpy() if has_metadata else np.full(blocks, -1)
     plan = ScanPlan(
         name=query.scan_name(scan),
         query=query,
         scan=scan,
         table=table,
-        known=known,
+        has_metadata=has_metadata,
         matches=np.full(blocks, int(Match.SOME), np.int8),
         row_counts=counts,
         unasked=np.ones(blocks, bool),
@@ -178,10 +184,10 @@ def _plan(query: Query, scan: Scan, table: Table, *, known: bool) -> ScanPlan:
 
 def _serve_limit(plan: ScanPlan, place: LimitSite | TopKSite) -> None:
     if isinstance(place, LimitSite):
-        found = [
+        paths = [
             way for way in key_paths(place.source, (), rows_wanted=place.wanted) if way.scan is plan.scan
         ]
-        if found and found[0].preserving and found[0].rowwise and found[0].sole_source:
+        if paths and paths[0].preserving and paths[0].rowwise and paths[0].sole_source:
             plan.wanted = place.wanted
         return
     for way in key_paths(place.sort.child, (place.first.key,)):
@@ -189,34 +195,34 @@ def _serve_limit(plan: ScanPlan, place: LimitSite | TopKSite) -> None:
         if way.scan is not plan.scan or key is None or not way.monotone:
             continue
         at_nodes = key_bounds(key, plan.table.metadata)
-        plan.ordered = Ordered(
+        plan.top_k = ServedTopK(
             key=key,
             order=SortOrder(place.first.descending, place.first.nulls_first),
             wanted=place.wanted,
-            bounds=at_nodes if plan.known else key_bounds(key, unknown_metadata(plan.table)),
+            bounds=at_nodes if plan.has_metadata else key_bounds(key, unknown_metadata(plan.table)),
             at_nodes=at_nodes,
             ties_matter=len(place.sort.items) > 1 or not way.rowwise or not way.sole_source,
-            metadata_counts=plan.known and way.preserving and way.rowwise,
+            metadata_counts=plan.has_metadata and way.preserving and way.rowwise,
         )
 
 
 def _serve_join(plan: ScanPlan, place: JoinSite) -> None:
-    """As the probe side, or as the build side if that is read first."""
+    """Plan the scan as a probe side, or as a build side if it is read first."""
     first, _ = plan.query.scans
     for way in key_paths(place.probe, place.probe_keys):
         (key,) = way.keys
         if way.scan is plan.scan and plan.scan is not first and key is not None:
-            plan.probed = Probed(
+            plan.probe_side = ProbeSide(
                 key=key, null_safe=place.null_safe[0], bounds=key_bounds(key, plan.table.metadata)
             )
     for way in key_paths(place.build, place.build_keys):
         (key,) = way.keys
         if way.scan is plan.scan is first and key is not None:
-            plan.built = Built(key=key, type=type_of(key), null_safe=place.null_safe[0])
+            plan.build_side = BuildSide(key=key, type=type_of(key), null_safe=place.null_safe[0])
 
 
-def probed_side(query: Query, build: ScanPlan, probe: ScanPlan) -> tuple[Built, Probed]:
-    """What a build side summarises and a probe side is asked, whether or not the join allows it."""
+def join_sides(query: Query, build: ScanPlan, probe: ScanPlan) -> tuple[BuildSide, ProbeSide]:
+    """Return the summarised keys of a build side and the pruned keys of a probe side, even if unsound."""
     join = query.join
     assert join is not None
     (equality,) = join.equalities
@@ -228,40 +234,40 @@ def probed_side(query: Query, build: ScanPlan, probe: ScanPlan) -> tuple[Built, 
     assert built is not None
     assert probed is not None
     return (
-        Built(key=built, type=type_of(built), null_safe=equality.null_safe),
-        Probed(key=probed, null_safe=equality.null_safe, bounds=key_bounds(probed, probe.table.metadata)),
+        BuildSide(key=built, type=type_of(built), null_safe=equality.null_safe),
+        ProbeSide(key=probed, null_safe=equality.null_safe, bounds=key_bounds(probed, probe.table.metadata)),
     )
 
 
 @dataclass(slots=True)
-class Ticks:
-    """A clock for the rules, which look at it before and after they ask some blocks one more conjunct.
+class CountingClock:
+    """A clock for the rules, which read it before and after each further conjunct of some blocks.
 
     Attributes:
-        step_us: What that takes; from one look to the next so much passes.
-        looks: How often it was looked at.
+        step_us: The time of such a step; it passes from one reading to the next.
+        looks: The number of readings.
     """
 
     step_us: float
     looks: int = 0
 
     def __call__(self) -> float:
-        """Seconds."""
+        """Return the time in seconds."""
         self.looks += 1
         return self.looks * self.step_us / 1e6
 
     @property
     def spent_us(self) -> float:
-        """What was spent between the first look and the second one of each pair."""
+        """The time between the first and the second reading of all pairs."""
         return self.looks / 2 * self.step_us
 
 
 @dataclass(slots=True)
-class Compiler:
-    """Asks the predicate of one scan after another chunk of blocks, until its time is over.
+class PredicateCompiler:
+    """Evaluates the predicate of one scan on chunks of blocks until its time is over.
 
     Attributes:
-        spent_us: What it took so far.
+        spent_us: The time that it took so far.
         cut: Conjuncts that were left to nodes for some blocks.
     """
 
@@ -271,10 +277,10 @@ class Compiler:
     cut: set[Expression] = field(default_factory=set)
 
     def compile(self, start: int, stop: int) -> float:
-        """Ask of these blocks what there is time for.
+        """Evaluate the predicate on these blocks as far as time allows.
 
         Returns:
-            What it took, in us.
+            The time that it took, in us.
         """
         plan = self.plan
         if plan.predicate is None:
@@ -293,15 +299,15 @@ class Compiler:
 
     def _chunk(self, predicate: Expression, start: int, stop: int) -> None:
         lanes = min(self._lanes, stop - start)
-        clock = Ticks(lanes * self.control.classify_ns / 1_000)
-        asked = self.classified(predicate, self.plan.table.metadata.slice(start, stop - start), clock)
-        self.plan.matches[start:stop] = asked.verdicts.to_numpy()
-        self.plan.unasked[start:stop] = bool(asked.deferred)
-        self.cut.update(asked.deferred)
+        clock = CountingClock(lanes * self.control.classify_ns / 1_000)
+        classification = self.classify(predicate, self.plan.table.metadata.slice(start, stop - start), clock)
+        self.plan.matches[start:stop] = classification.verdicts.to_numpy()
+        self.plan.unasked[start:stop] = bool(classification.deferred)
+        self.cut.update(classification.deferred)
         self.spent_us += clock.spent_us
 
-    def classified(self, predicate: Expression, metadata: pa.Table, clock: Ticks) -> Classification:
-        """Verdicts of a chunk of blocks, without conjuncts that take longer than what they spare."""
+    def classify(self, predicate: Expression, metadata: pa.Table, clock: CountingClock) -> Classification:
+        """Classify a chunk of blocks, without conjuncts that take longer than the reads they save."""
         return classify_within(
             predicate,
             metadata,
@@ -312,20 +318,20 @@ class Compiler:
 
     @property
     def _lanes(self) -> int:
-        """Blocks to look at before a conjunct may be cut."""
+        """The number of blocks after which a conjunct may be cut."""
         return max(1, self.control.lanes_per_chunk // 8)
 
 
 def at_node(plan: ScanPlan, blocks: np.ndarray) -> np.ndarray:
-    """Which of these blocks may hold a row that the predicate wants, asked as a whole."""
+    """Return a mask of these blocks that may match the whole predicate."""
     needed: np.ndarray = plan.verdicts[blocks] != Match.NONE
     return needed
 
 
-def start_of(plan: ScanPlan) -> Boundary | None:
-    """The boundary that metadata alone gives."""
-    ordered = plan.ordered
+def initial_boundary(plan: ScanPlan) -> Boundary | None:
+    """Return the boundary that metadata alone gives."""
+    ordered = plan.top_k
     if ordered is None or not ordered.metadata_counts:
         return None
-    known = (ordered.bounds, plan.matches, plan.row_counts, ordered.order, ordered.wanted)
-    return strictest(ordered.order, boundary_by_maxima(*known, distinct=False), boundary_by_counts(*known))
+    facts = (ordered.bounds, plan.matches, plan.row_counts, ordered.order, ordered.wanted)
+    return strictest(ordered.order, boundary_by_maxima(*facts, distinct=False), boundary_by_counts(*facts))

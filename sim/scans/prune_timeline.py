@@ -1,4 +1,4 @@
-"""When blocks were settled: how many were pruned, by what and where, and how many read, as time goes by."""
+"""The numbers of pruned blocks, by technique and place, and of read blocks over time."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -6,20 +6,20 @@ from dataclasses import dataclass
 
 from sim.scans.events import Accepted, Pruned, QueryEnded, count
 from sim.scans.queries import query_name
-from sim.scans.run import Run
+from sim.scans.run import ScanRun
 
 READ = "read"
 CANCELLED = "of cancelled queries"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settling:
-    """How many blocks were settled by then.
+class PruneTimeline:
+    """The number of blocks that were settled by each instant.
 
     Attributes:
         total: Blocks of the scans of all queries.
-        at_us: Instants, from 0 on; what is said of one holds until the next.
-        blocks: For each instant, by `technique at place`, `READ` and `CANCELLED`; of `names`.
+        at_us: Instants, from 0 on; each value holds until the next instant.
+        blocks: The counts at each instant, by `technique at place`, `READ` and `CANCELLED`.
     """
 
     total: int
@@ -28,15 +28,15 @@ class Settling:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """How blocks were settled: pruned, in the order of names; read; no longer wanted."""
+        """The ways in which blocks were settled: pruned ones first, then read, then no longer wanted."""
         return tuple(self.blocks)
 
 
-def settling(run: Run, *, closer_us: int) -> Settling:
-    """How the blocks of a run were settled.
+def prune_timeline(run: ScanRun, *, closer_us: int) -> PruneTimeline:
+    """Return the timeline of a run.
 
     Args:
-        closer_us: What happens less than that after an instant is told of that instant.
+        closer_us: Events that follow an instant within this time are counted at that instant.
     """
     totals: Counter[str] = Counter()
     for scan, blocks in run.blocks.items():
@@ -62,8 +62,11 @@ def settling(run: Run, *, closer_us: int) -> Settling:
             steps.append((event.at_us, so_far.copy()))
         else:
             steps[-1] = (steps[-1][0], so_far.copy())
-    names = [*sorted(so_far.keys() - {READ, CANCELLED}), *(one for one in (READ, CANCELLED) if so_far[one])]
-    return Settling(
+    names = [
+        *sorted(so_far.keys() - {READ, CANCELLED}),
+        *(name for name in (READ, CANCELLED) if so_far[name]),
+    ]
+    return PruneTimeline(
         total=totals.total(),
         at_us=tuple(at for at, _ in steps),
         blocks={name: tuple(step[name] for _, step in steps) for name in names},

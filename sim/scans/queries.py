@@ -1,7 +1,7 @@
-"""Queries of a simulated world: plans of the project's own kind, and what they answer of given rows.
+"""Queries of a simulated world: plans of the project's own expressions, and their answers for given rows.
 
-The meaning of a predicate is that of `oracles.meaning.brute_force`; a plan is one of the shapes that
-`Query` names.
+Predicates have the meaning of `oracles.meaning.brute_force`; plans have one of the shapes that `Query` names.
+
 """
 
 import enum
@@ -17,11 +17,11 @@ from pruning.expressions.types import Value
 from pruning.techniques.topk.orders import Position, SortOrder
 from sim.scans.tables import ID, Row
 
-# The identities of the rows of which a row of an answer is made; None where a side has no partner.
+# The identities of the rows that a row of an answer is made of; None for a missing partner.
 Answer: TypeAlias = tuple[int | None, ...]
 
 
-class Kind(enum.Enum):
+class QueryKind(enum.Enum):
     """The shapes of queries."""
 
     FILTER = "filter"
@@ -31,14 +31,14 @@ class Kind(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What a query asks of one scan: the rows on which the predicate is TRUE; None is all of the table."""
+class FilteredTable:
+    """A table of a query, with the predicate of its scan; None selects all rows."""
 
     table: str
     predicate: Expression | None
 
     def matches(self, row: Row) -> bool:
-        """Whether a row is one of the scan's."""
+        """Tell whether a row satisfies the predicate."""
         return self.predicate is None or evaluate(self.predicate, row) is True
 
 
@@ -47,25 +47,25 @@ class Query:
     """A plan over scans of tables.
 
     Attributes:
-        plan: A filter; or a LIMIT of one; or a sort of one with a LIMIT; or a join of two.
-        scans: What is asked of each scan; the build side of a join is read first.
-        columns_read: Of each block that is read; 0 is all.
+        plan: A filter; a LIMIT of a filter; a sort of a filter with a LIMIT; or a join of two filters.
+        scans: The table and predicate of each scan; the build side of a join comes first.
+        columns_read: The number of columns read of each block; 0 is all.
     """
 
     name: str
-    kind: Kind
+    kind: QueryKind
     plan: Plan
-    scans: Mapping[Scan, Asked]
+    scans: Mapping[Scan, FilteredTable]
     arrives_us: int = 0
     columns_read: int = 0
 
     def scan_name(self, scan: Scan) -> str:
-        """What trace and messages call a scan."""
+        """Return the name of a scan in traces and messages."""
         return f"{self.name}/{self.scans[scan].table}"
 
     @property
-    def wanted(self) -> int | None:
-        """The LIMIT."""
+    def limit(self) -> int | None:
+        """The count of the LIMIT."""
         return self.plan.count if isinstance(self.plan, Limit) else None
 
     @property
@@ -75,51 +75,51 @@ class Query:
         return below.items[0] if isinstance(below, Sort) else None
 
     def place(self, row: Row) -> Position:
-        """Where ORDER BY places a row."""
+        """Return the place of a row in the ORDER BY."""
         assert self.order is not None
         return SortOrder(self.order.descending, self.order.nulls_first).place(evaluate(self.order.key, row))
 
     @property
     def join(self) -> Join | None:
-        """The join."""
+        """The join, if the plan is one."""
         return self.plan if isinstance(self.plan, Join) else None
 
 
 def query_name(scan: str) -> str:
-    """The name of the query that a scan of that name is of."""
+    """Return the name of the query of a scan."""
     return scan.partition("/")[0]
 
 
-def answered(query: Query, rows: Mapping[Scan, Sequence[Row]]) -> list[Answer]:
-    """The answer of a query of rows that are its scans', all of them or enough.
+def query_answer(query: Query, rows: Mapping[Scan, Sequence[Row]]) -> list[Answer]:
+    """Return a query's answer from rows of its scans: all matching rows, or enough of them.
 
     Of ties, and under LIMIT without an order, the first rows are taken.
     """
     join = query.join
     if join is not None:
         left, right = (rows[side] for side in sides(join))
-        return joined(join, left, right)
-    (found,) = rows.values()
+        return join_rows(join, left, right)
+    (matching_rows,) = rows.values()
     if query.order is not None:
-        found = sorted(found, key=query.place, reverse=query.order.descending)
-    return [(identity(row),) for row in found[: query.wanted]]
+        matching_rows = sorted(matching_rows, key=query.place, reverse=query.order.descending)
+    return [(row_identity(row),) for row in matching_rows[: query.limit]]
 
 
 def sides(join: Join) -> tuple[Scan, Scan]:
-    """The scans on both sides of a join."""
-    found = []
+    """Return the scans on both sides of a join."""
+    scans = []
     for side in (join.left, join.right):
         while isinstance(side, Filter):
             side = side.child
         assert isinstance(side, Scan)
-        found.append(side)
-    return found[0], found[1]
+        scans.append(side)
+    return scans[0], scans[1]
 
 
-def joined(join: Join, left: Sequence[Row], right: Sequence[Row]) -> list[Answer]:
-    """The rows of a join of two sides, by nested loops over the rows."""
+def join_rows(join: Join, left: Sequence[Row], right: Sequence[Row]) -> list[Answer]:
+    """Join two sides by nested loops over the rows."""
     (equality,) = join.equalities
-    agree = agreement(null_safe=equality.null_safe)
+    agree = key_equality(null_safe=equality.null_safe)
     left_scan, right_scan = sides(join)
     keys = [key_of(equality.right, right_scan, row) for row in right]
     pairs: list[Answer] = []
@@ -128,32 +128,32 @@ def joined(join: Join, left: Sequence[Row], right: Sequence[Row]) -> list[Answer
         key = key_of(equality.left, left_scan, row)
         partners = [at for at, other in enumerate(keys) if agree(key, other)]
         paired.update(partners)
-        one = identity(row)
+        row_id = row_identity(row)
         match join.kind:
             case JoinKind.SEMI | JoinKind.ANTI:
                 if bool(partners) is (join.kind is JoinKind.SEMI):
-                    pairs.append((one,))
+                    pairs.append((row_id,))
             case _:
-                pairs.extend((one, identity(right[at])) for at in partners)
+                pairs.extend((row_id, row_identity(right[at])) for at in partners)
                 if not partners and join.kind in (JoinKind.LEFT, JoinKind.FULL):
-                    pairs.append((one, None))
+                    pairs.append((row_id, None))
     if join.kind in (JoinKind.RIGHT, JoinKind.FULL):
-        pairs.extend((None, identity(row)) for at, row in enumerate(right) if at not in paired)
+        pairs.extend((None, row_identity(row)) for at, row in enumerate(right) if at not in paired)
     return pairs
 
 
 def key_of(key: Expression, scan: Scan, row: Row) -> Value | None:
-    """A join's key, over the attributes of a scan, of one of its rows."""
+    """Return a join's key for one row of a scan."""
     return evaluate(key, {name: row[column.name] for name, column in scan.columns.items()})
 
 
-def agreement(*, null_safe: bool) -> Callable[[Value | None, Value | None], bool]:
-    """Whether two keys are equal, as a join's condition has it."""
+def key_equality(*, null_safe: bool) -> Callable[[Value | None, Value | None], bool]:
+    """Return a function that tells whether two keys are equal by a join's condition."""
 
-    def agree(one: Value | None, other: Value | None) -> bool:
-        if one is None or other is None:
-            return null_safe and one is None and other is None
-        return one == other or (_is_nan(one) and _is_nan(other))
+    def agree(first: Value | None, second: Value | None) -> bool:
+        if first is None or second is None:
+            return null_safe and first is None and second is None
+        return first == second or (_is_nan(first) and _is_nan(second))
 
     return agree
 
@@ -162,8 +162,8 @@ def _is_nan(value: Value) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
-def identity(row: Row) -> int:
-    """What tells a row from all others."""
-    found = row[ID]
-    assert isinstance(found, int)
-    return found
+def row_identity(row: Row) -> int:
+    """Return the number that identifies a row."""
+    number = row[ID]
+    assert isinstance(number, int)
+    return number

@@ -1,4 +1,4 @@
-"""How a node reads from the object store: requests that wait for their turn, fail, and share a link."""
+"""Reads of a node from the object store: requests wait for their turn, fail, and share a link."""
 
 from collections import OrderedDict
 from collections.abc import Generator, Iterator
@@ -12,35 +12,35 @@ from pruning.expressions.traversal import columns
 from sim.kernel.draws import Clock, Draws, cumulative
 from sim.kernel.model import MICROSECONDS
 from sim.scans.events import BlocksRead, FootersRead, ReadFailed, ranges
-from sim.scans.faults import Troubles
-from sim.scans.layouts import Request, Ways
+from sim.scans.faults import ScanFaultPlan
+from sim.scans.layouts import Request, RequestOptions
 from sim.scans.messages import Task
-from sim.scans.model import World
-from sim.scans.network import Emit, Line
+from sim.scans.model import ScanWorld
+from sim.scans.network import Emit, RateLimiter
 from sim.scans.planning import ScanPlan
 
 Waits: TypeAlias = Generator[Waiting, Any, None]
-# A table, a block of it, and how many columns.
+# A table, a block of it, and the number of columns.
 Piece: TypeAlias = tuple[str, int, int]
 
 
 @dataclass(slots=True)
-class Cache:
-    """What a node keeps of what it read, the least recently used going first."""
+class BlockCache:
+    """A node's cache of blocks that it read; the least recently used is evicted first."""
 
     bytes_max: int
     _held: OrderedDict[Piece, int] = field(default_factory=OrderedDict)
     _bytes: int = 0
 
     def holds(self, piece: Piece) -> bool:
-        """Whether something need not be read from the store."""
+        """Tell whether the cache holds a piece."""
         if piece not in self._held:
             return False
         self._held.move_to_end(piece)
         return True
 
     def keep(self, piece: Piece, size: int) -> None:
-        """Keep what was read."""
+        """Add a piece that was read."""
         if size > self.bytes_max or piece in self._held:
             return
         self._held[piece] = size
@@ -49,8 +49,8 @@ class Cache:
             self._bytes -= self._held.popitem(last=False)[1]
 
 
-class Reader:
-    """The object store as one node has it.
+class StoreReader:
+    """One node's access to the object store.
 
     Draws: the streams "store/<number>/latency" and "store/<number>/failure".
     """
@@ -59,31 +59,31 @@ class Reader:
         self,
         number: int,
         clock: Clock,
-        world: World,
-        troubles: Troubles,
+        world: ScanWorld,
+        troubles: ScanFaultPlan,
         draws: Draws,
-        turns: Line,
+        turns: RateLimiter,
         emit: Emit,
     ) -> None:
-        """A reader with an empty cache.
+        """Create a reader with an empty cache.
 
         Args:
-            number: The node's.
-            turns: The object store's, for the requests of all nodes.
+            number: The node's number.
+            turns: The rate limiter of the object store, for the requests of all nodes.
         """
         self.number, self.world = number, world
         self._clock, self._troubles, self._turns, self._emit = clock, troubles, turns, emit
         self._latency = draws.stream(f"store/{number}/latency")
         self._failure = draws.stream(f"store/{number}/failure")
-        self._link = Line(world.warehouse.link_bytes_per_s)
-        self._cache = Cache(world.warehouse.cache_bytes)
+        self._link = RateLimiter(world.warehouse.link_bytes_per_s)
+        self._cache = BlockCache(world.warehouse.cache_bytes)
 
     @property
     def _now(self) -> int:
         return int(self._clock.now)
 
     def footers(self, task: Task, blocks: np.ndarray) -> Waits:
-        """Read the footers of the files that blocks are of, one after the other. Waits on the store."""
+        """Read the footers of the files of blocks, one after the other. Waits on the store."""
         began, files = self._now, task.plan.table.layout.files(blocks)
         size = self.world.metadata.footer_bytes * files
         yield self._clock.timeout(self._transfer(files, self._latencies(files), size))
@@ -102,17 +102,17 @@ class Reader:
         )
 
     def read(self, task: Task, blocks: np.ndarray) -> Generator[Waiting, Any, list[int]]:
-        """Read blocks, one request after the other, and return those that could be. Waits on the store."""
+        """Read blocks, one request after the other; return those that could be read. Waits on the store."""
         plan, began = task.plan, self._now
         table, wide = plan.table, plan.query.columns_read
         latency, requests, wanted = 0, 0, 0
         held = np.array([self._cache.holds((table.name, block, wide)) for block in blocks.tolist()], bool)
         missed: set[int] = set()
         for parts, size in self._requests(plan, np.sort(blocks[~held])):
-            tries, waited, given = self.tries(plan, parts)
+            tries, waited, is_answered = self.tries(plan, parts)
             requests += tries
             latency += waited
-            if given:
+            if is_answered:
                 wanted += size
             else:
                 missed.update(parts.tolist())
@@ -138,19 +138,19 @@ class Reader:
         return there
 
     def _requests(self, plan: ScanPlan, blocks: np.ndarray) -> Iterator[Request]:
-        """What is asked of the store for blocks: page indexes first, if they are used."""
+        """Yield the requests for blocks: page indexes first, if they are used."""
         layout, wide = plan.table.layout, plan.query.columns_read
         store = self.world.store
-        ways = Ways(gap_bytes=store.gap_bytes, request_bytes_max=store.request_bytes_max)
+        ways = RequestOptions(gap_bytes=store.gap_bytes, request_bytes_max=store.request_bytes_max)
         pages = plan.pages(blocks) if self.world.warehouse.page_index else None
         if pages is not None and plan.predicate is not None:
-            # To find the pages of a column takes its index too.
+            # To find the pages of a column takes its index, too.
             indexed = max(len(columns(plan.predicate)), wide or layout.columns)
             yield from layout.index_requests(blocks, ways, columns=indexed)
         yield from layout.requests(blocks, ways, columns_read=wide, pages=pages)
 
     def tries(self, plan: ScanPlan, blocks: np.ndarray) -> tuple[int, int, bool]:
-        """How often a request is made, how long its first bytes take, and whether it is answered."""
+        """Return the attempts of a request, the latency of them all, and True if one was answered."""
         store, failing = self.world.store, self._troubles.failed_percent(self._now)
         waited = 0
         for attempt in range(1, store.attempts_max + 1):
@@ -171,7 +171,7 @@ class Reader:
         return total
 
     def _transfer(self, requests: int, latency_us: int, size: int) -> int:
-        """How long it takes until requests had their turn and their bytes came over the link."""
+        """Return the time until requests had their turn and their bytes came over the link."""
         now, store = self._now, self.world.store
         if not requests:
             return 0

@@ -1,4 +1,4 @@
-"""One run: the only place that builds a clock and seeds it."""
+"""Run one world; no other module of this package builds a clock and seeds it."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,37 +12,37 @@ from sim.kernel.faults import FOREVER_US
 from sim.kernel.trace import FaultBegan, FaultEnded, Trace
 from sim.scans.control import Control
 from sim.scans.events import NodeCrashed, NodeStarted
-from sim.scans.faults import AnyFault, CancelQuery, Crash, Troubles
+from sim.scans.faults import AnyFault, CancelQuery, Crash, ScanFaultPlan
 from sim.scans.messages import ToControl, ToNode
-from sim.scans.model import World
-from sim.scans.network import Emit, Line, Wire
+from sim.scans.model import ScanWorld
+from sim.scans.network import Emit, RateLimiter, Wire
 from sim.scans.nodes import Node
 from sim.scans.queries import Query
-from sim.scans.tables import Table
+from sim.scans.tables import ScannedTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cast:
-    """Who plays: the project's own control plane and nodes, unless something wrong is to be shown."""
+class ScanImplementations:
+    """The implementations that a run uses; a mutant replaces one of the project's own."""
 
     control: Callable[..., Control] = Control
     node: Callable[..., Node] = Node
 
 
-RIGHT = Cast()
+CORRECT = ScanImplementations()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """What one run was given, and what came of it.
+class ScanRun:
+    """The input of one run, and its outcome.
 
     Attributes:
-        ended_us: When nothing was left to do.
-        settled: Whether every query was over by then.
+        ended_us: The time at which nothing was left to do.
+        settled: True if every query was over by then.
     """
 
-    world: World
-    tables: Mapping[str, Table]
+    world: ScanWorld
+    tables: Mapping[str, ScannedTable]
     queries: Sequence[Query]
     faults: Sequence[AnyFault]
     seed: int
@@ -52,54 +52,54 @@ class Run:
 
     @property
     def blocks(self) -> dict[str, int]:
-        """How many blocks each scan has, by its name in the trace."""
+        """The number of blocks of each scan, by its name in the trace."""
         return {
-            query.scan_name(scan): len(self.tables[asked.table].layout.sizes)
+            query.scan_name(scan): len(self.tables[source.table].layout.sizes)
             for query in self.queries
-            for scan, asked in query.scans.items()
+            for scan, source in query.scans.items()
         }
 
 
 def run(
-    world: World,
-    tables: Mapping[str, Table],
+    world: ScanWorld,
+    tables: Mapping[str, ScannedTable],
     queries: Sequence[Query],
     faults: Sequence[AnyFault] = (),
     *,
     seed: int,
-    cast: Cast = RIGHT,
+    implementations: ScanImplementations = CORRECT,
     shuffled: bool = True,
-) -> Run:
-    """Run queries in a world until each is over, or was long enough to be.
+) -> ScanRun:
+    """Run queries in a world until each has ended, or had time enough to end.
 
     Args:
-        faults: What goes wrong; when the last is over, queries have `World.settle_us` to end.
-        shuffled: Whether what falls on one instant comes in a drawn order.
+        faults: When the last one is over, queries have `ScanWorld.settle_us` to end.
+        shuffled: True if the events of one instant come in a drawn order.
     """
     draws = Draws(seed)
     clock = Clock(draws.stream("ties") if shuffled else None)
     trace: Trace = []
-    troubles = Troubles(faults)
+    troubles = ScanFaultPlan(faults)
     emit: Emit = trace.append
     wire = Wire(clock, world.network, troubles, draws, emit)
-    turns = Line(world.store.requests_per_s)
+    turns = RateLimiter(world.store.requests_per_s)
 
     def to_node(number: int, message: ToNode, size_bytes: int) -> None:
         wire.send(message, nodes[number].receive, node=number, to=f"node {number}", size_bytes=size_bytes)
 
-    control = cast.control(clock, world, troubles, tables, emit, to_node)
+    control = implementations.control(clock, world, troubles, tables, emit, to_node)
 
     def to_control(message: ToControl) -> None:
         wire.send(message, control.receive, node=message.node, to="control")
 
     nodes = [
-        cast.node(number, clock, world, troubles, draws, turns, emit, to_control)
+        implementations.node(number, clock, world, troubles, draws, turns, emit, to_control)
         for number in range(world.warehouse.nodes)
     ]
     for node in nodes:
         _start(node, clock, emit)
     for fault in faults:
-        clock.process(_befall(fault, clock, nodes, control, queries, emit))
+        clock.process(_run_fault(fault, clock, nodes, control, queries, emit))
     for query in queries:
         clock.process(control.run(query))
     last = max([troubles.over_us, *(query.arrives_us for query in queries)])
@@ -107,9 +107,9 @@ def run(
     while clock.now < last + world.settle_us and (clock.now <= troubles.over_us or not names <= control.over):
         clock.step()
     settled = names <= control.over
-    # What is still on its way may arrive, and must do nothing.
+    # Messages under way may arrive, and must have no effect.
     clock.run(until=clock.now + 2 * world.control.lease_us)
-    return Run(
+    return ScanRun(
         world=world,
         tables=tables,
         queries=queries,
@@ -126,7 +126,7 @@ def _start(node: Node, clock: Clock, emit: Emit) -> None:
     emit(NodeStarted(at_us=int(clock.now), node=node.number, incarnation=node.incarnation))
 
 
-def _befall(
+def _run_fault(
     fault: AnyFault,
     clock: Clock,
     nodes: Sequence[Node],
@@ -134,10 +134,10 @@ def _befall(
     queries: Sequence[Query],
     emit: Emit,
 ) -> Generator[Waiting, Any, None]:
-    """One fault: it begins, and ends. Waits on the clock."""
+    """Begin a fault, wait, and end it."""
     yield clock.timeout(fault.from_us)
-    told = msgspec.json.encode(fault).decode()
-    emit(FaultBegan(at_us=int(clock.now), fault=told))
+    text = msgspec.json.encode(fault).decode()
+    emit(FaultBegan(at_us=int(clock.now), fault=text))
     match fault:
         case Crash(node=number) if nodes[number].up:
             node = nodes[number]
@@ -152,4 +152,4 @@ def _befall(
             return
         case _:
             yield clock.timeout(fault.until_us - fault.from_us)
-    emit(FaultEnded(at_us=int(clock.now), fault=told))
+    emit(FaultEnded(at_us=int(clock.now), fault=text))

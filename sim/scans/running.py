@@ -1,46 +1,46 @@
-"""A query that the control plane has taken up, and what it comes to."""
+"""A query that the control plane runs, and its outcome."""
 
 from collections import Counter
 from dataclasses import dataclass
 
 from pruning.techniques.join.summaries import JoinSummary
-from sim.scans.gathering import Gathering
-from sim.scans.queries import Answer, Query, answered
-from sim.scans.scan_state import Board
+from sim.scans.gathering import SummaryBuilder
+from sim.scans.queries import Answer, Query, query_answer
+from sim.scans.scan_state import ScanState
 from sim.scans.tables import RowTable
 
 
 @dataclass(slots=True)
-class Running:
+class RunningQuery:
     """A query that is not over.
 
     Attributes:
-        boards: One for each scan, the build side of a join first.
-        gathering: The parts of the build side's summary.
-        summary: Of the whole build side.
+        states: The state of each scan, the build side of a join first.
+        summary_builder: The parts of the build side's summary.
+        summary: The summary of the whole build side.
     """
 
     query: Query
-    boards: list[Board]
-    gathering: Gathering
+    states: list[ScanState]
+    summary_builder: SummaryBuilder
     summary: JoinSummary | None = None
 
     @property
-    def done(self) -> bool:
-        """Whether each block of each scan is settled."""
-        return all(board.done for board in self.boards)
+    def is_done(self) -> bool:
+        """True if all blocks of all scans are settled."""
+        return all(state.is_done for state in self.states)
 
     @property
-    def pruned(self) -> dict[str, int]:
-        """How many blocks need not be read, by technique and place, in the order of these."""
-        found: Counter[str] = Counter()
-        for board in self.boards:
-            for (technique, where), blocks in board.pruned.items():
-                found[f"{technique} at {where}"] += blocks
-        return {name: blocks for name, blocks in sorted(found.items()) if blocks}
+    def pruned_counts(self) -> dict[str, int]:
+        """The number of blocks that need not be read, sorted by technique and place."""
+        counts: Counter[str] = Counter()
+        for state in self.states:
+            for (technique, where), blocks in state.pruned.items():
+                counts[f"{technique} at {where}"] += blocks
+        return {name: blocks for name, blocks in sorted(counts.items()) if blocks}
 
     def answer(self) -> tuple[Answer, ...] | None:
-        """What the rows that were read answer; None where tables have no rows."""
-        if not all(isinstance(board.plan.table, RowTable) for board in self.boards):
+        """Return the answer of the rows that were read; None if tables have no rows."""
+        if not all(isinstance(state.plan.table, RowTable) for state in self.states):
             return None
-        return tuple(answered(self.query, {board.plan.scan: board.rows for board in self.boards}))
+        return tuple(query_answer(self.query, {state.plan.scan: state.rows for state in self.states}))

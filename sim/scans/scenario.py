@@ -11,39 +11,47 @@ import numpy as np
 from pruning.errors import InputError
 from pruning.expressions.types import LONG, Type, Value
 from sim.kernel.model import Model
-from sim.kernel.scenario_schema import Claimed, Count, Judgeable, Positive, Violation, converted, tables_of
+from sim.kernel.scenario_schema import (
+    Count,
+    IsolationClaim,
+    Positive,
+    ScenarioSchema,
+    Violation,
+    convert_scenario,
+    parse_toml,
+)
 from sim.kernel.trace import Trace
 from sim.scans import faults as faulty
 from sim.scans.checks import violations
 from sim.scans.drawing import TYPES
 from sim.scans.faults import AnyFault
-from sim.scans.layouts import Layout
+from sim.scans.layouts import FileLayout
 from sim.scans.measures import latencies_us, measures
-from sim.scans.model import World
+from sim.scans.model import ScanWorld
 from sim.scans.queries import Query
-from sim.scans.run import Run
-from sim.scans.sql import query_of
-from sim.scans.synthetic_tables import Spread, SpreadTable, spread_table
-from sim.scans.tables import ID, Row, RowTable, Table, described
-from sim.scans.workload import Workload, texts
-from sim.scans.worlds import SmallWorld, small_world
+from sim.scans.run import ScanRun
+from sim.scans.sql import parse_query
+from sim.scans.synthetic_tables import SyntheticColumn, SyntheticTable, synthetic_table
+from sim.scans.tables import ID, Row, RowTable, ScannedTable, metadata_table
+from sim.scans.workload import Workload, draw_queries
+from sim.scans.worlds import SmallScanWorld, small_world
 
-SPREAD_TYPES: Mapping[str, Type] = {"k": LONG, "u": LONG}
+SYNTHETIC_TYPES: Mapping[str, Type] = {"k": LONG, "u": LONG}
 
 
 class TableSpec(Model, frozen=True, kw_only=True):
-    """A table of rows: `id` is a number of its own for each, `k` a whole number, `v` a double, `s` a text.
+    """A table of rows: `id` is unique, `k` a whole number, `v` a double, `s` a text.
 
     Attributes:
-        spread: Whether the table has no rows, but how their `k` and `u` are spread
-            (`sim.scans.synthetic_tables`); `u` takes each of its values in every block.
-            Such tables may have millions of blocks.
+        spread: True if the table is synthetic: it has no rows, only distributions of `k` and `u`
+        (`sim.scans.synthetic_tables`); `u` takes each of its values in every block. Such tables may have
+        millions of blocks.
         columns, blocks_per_file, pages_per_block: Of the layout (`sim.scans.layouts`).
-        keys: How many different values `k`, or `u`, has, from 0 on; 0 is as many as there are rows.
-        order: How the rows lie by `k`: from the first block to the last; in each block all of them, by
-            chance; or in each block all of them, in order.
+        keys: The number of distinct values of `k`, or of `u`, from 0 on; 0 is the number of rows.
+        order: The order of rows by `k`: over all blocks; within each block, at random, over all values; or
+        within each block, sorted, over all values.
         nulls_percent: Of `k`, `v` and `s` each.
-        exact: Whether bounds are attained, and said to be.
+        exact: True if bounds are attained, and marked so.
     """
 
     name: str
@@ -64,8 +72,8 @@ class QuerySpec(Model, frozen=True, kw_only=True):
     """A query.
 
     Attributes:
-        build: The build side of a join; the right one unless it is named.
-        columns_read: How many columns of each block it needs; 0 is all.
+        build: The build side of a join; by default the right one.
+        columns_read: The number of columns that it needs of each block; 0 is all.
     """
 
     sql: str
@@ -74,123 +82,124 @@ class QuerySpec(Model, frozen=True, kw_only=True):
     columns_read: Count = 0
 
 
-class DrawnFaults(Model, frozen=True, kw_only=True):
-    """Faults that each seed draws, beside those that are named."""
+class DrawnScanFaults(Model, frozen=True, kw_only=True):
+    """Faults that are drawn for each seed, in addition to the named ones."""
 
     count_max: Positive = 5
     span_us: Positive = 2_000_000
 
 
-class Scenario(Claimed, frozen=True, kw_only=True):
-    """One file.
+class Scenario(ScenarioSchema, frozen=True, kw_only=True):
+    """A scenario file of scans.
 
     Attributes:
-        drawn: Whether world, tables, queries and faults are drawn from each seed, and nothing is named.
-        workload: Queries that each seed draws, beside those that are named.
+        drawn: True if world, tables, queries and faults are drawn from each seed, and nothing is named.
+        workload: Queries that are drawn for each seed, in addition to the named ones.
     """
 
     simulates: Literal["scans"] = "scans"
     drawn: bool = False
-    world: World = World()
+    world: ScanWorld = ScanWorld()
     table: tuple[TableSpec, ...] = ()
     query: tuple[QuerySpec, ...] = ()
     workload: Workload | None = None
     fault: tuple[AnyFault, ...] = ()
-    faults_drawn: DrawnFaults | None = None
+    faults_drawn: DrawnScanFaults | None = None
 
-    def checked(self) -> "Scenario":
-        """The same scenario.
+    def validate(self) -> "Scenario":
+        """Return this scenario if its parts go together.
 
         Raises:
-            InputError: its parts do not go together, or it asks for what the simulator has not.
+            InputError: its parts do not go together, or it asks for something that the simulator lacks.
         """
         named = bool(self.table or self.query or self.workload or self.fault or self.faults_drawn)
-        if self.drawn and (named or self.world != World()):
-            raise InputError("`drawn` draws the world, tables, queries and faults: name none of them")
+        if self.drawn and (named or self.world != ScanWorld()):
+            raise InputError("`draw_faults` draws the world, tables, queries and faults: name none of them")
         if not self.drawn and not (self.table and (self.query or self.workload)):
-            raise InputError("it needs a [[table]] and a [[query]] or [workload], or `drawn = true`")
+            raise InputError("it needs a [[table]] and a [[query]] or [workload], or `draw_faults = true`")
         for spec in self.table:
             if spec.spread and (spec.nulls_percent or not spec.exact):
                 raise InputError(f"table {spec.name}: without rows it has no NULLs, and its bounds are exact")
         _check(self.fault, self.world.warehouse.nodes, len(_queries(self, self.seeds.first)))
         return self
 
-    def play(self, seed: int) -> "Scanned":
-        """The run of one seed."""
-        return Scanned(of_seed(self, seed).run(seed))
+    def play(self, seed: int) -> "ScanScenarioRun":
+        """Run the scenario with one seed."""
+        return ScanScenarioRun(world_of_seed(self, seed).run(seed))
 
 
 @dataclass(frozen=True, slots=True)
-class Scanned:
-    """A run of scans, and what came of it."""
+class ScanScenarioRun:
+    """A run of a scenario of scans, and its outcome."""
 
-    run: Run
+    run: ScanRun
 
     @property
     def trace(self) -> Trace:
-        """What happened."""
+        """The events of the run."""
         return self.run.trace
 
     def measures(self) -> Mapping[str, float]:
-        """In numbers (`sim.scans.measures`)."""
+        """Return the measures (`sim.scans.measures`)."""
         return measures(self.run)
 
     def latencies_us(self) -> Mapping[str, int]:
-        """Of each query that was answered."""
+        """Return the latency of each query that was answered."""
         return latencies_us(self.run)
 
     def violations(self) -> Iterable[Violation]:
-        """What did not hold (`sim.scans.checks`)."""
+        """Return the violated invariants (`sim.scans.checks`)."""
         return violations(self.run)
 
-    def histories(self) -> Iterable[Judgeable]:
-        """Scans are no transactions."""
+    def histories(self) -> Iterable[IsolationClaim]:
+        """Return no history: scans are no transactions."""
         return ()
 
     def results(self) -> Mapping[str, str]:
-        """SQL permits several answers to many queries, and each is judged by itself."""
+        """Return no results: SQL permits several answers to many queries, and each is checked by itself."""
         return {}
 
 
 def scenario(text: str) -> Scenario:
-    """The scenario that a text describes.
+    """Return the scenario that a TOML text describes.
 
     Raises:
-        InputError: it is no TOML, or says what a scenario cannot.
+        InputError: the text is no TOML, or has a key or value that a scenario cannot have.
     """
-    return converted(tables_of(text), Scenario)
+    return convert_scenario(parse_toml(text), Scenario)
 
 
-def of_seed(given: Scenario, seed: int) -> SmallWorld:
-    """What one seed runs."""
-    if given.drawn:
+def world_of_seed(scenario_: Scenario, seed: int) -> SmallScanWorld:
+    """Return the world that one seed runs."""
+    if scenario_.drawn:
         return small_world(seed)
-    queries = _queries(given, seed)
-    plan: tuple[AnyFault, ...] = given.fault
-    if given.faults_drawn is not None:
-        plan += faulty.drawn(
+    queries = _queries(scenario_, seed)
+    plan: tuple[AnyFault, ...] = scenario_.fault
+    if scenario_.faults_drawn is not None:
+        plan += faulty.draw_faults(
             random.Random(f"{seed}/faults"),
-            nodes=given.world.warehouse.nodes,
+            nodes=scenario_.world.warehouse.nodes,
             queries=len(queries),
-            span_us=given.faults_drawn.span_us,
-            count_max=given.faults_drawn.count_max,
+            span_us=scenario_.faults_drawn.span_us,
+            count_max=scenario_.faults_drawn.count_max,
         )
-    tables: dict[str, Table] = {spec.name: made(spec, seed) for spec in given.table}
-    return SmallWorld(world=given.world, tables=tables, queries=queries, faults=plan)
+    tables: dict[str, ScannedTable] = {spec.name: make_table(spec, seed) for spec in scenario_.table}
+    return SmallScanWorld(world=scenario_.world, tables=tables, queries=queries, faults=plan)
 
 
-def _queries(given: Scenario, seed: int) -> list[Query]:
-    specs = list(given.query)
-    if given.workload is not None:
-        keys = _keys_of_workload(given.table, given.workload)
+def _queries(scenario_: Scenario, seed: int) -> list[Query]:
+    specs = list(scenario_.query)
+    if scenario_.workload is not None:
+        keys = _keys_of_workload(scenario_.table, scenario_.workload)
         draw = random.Random(f"{seed}/workload")
         specs += [
-            QuerySpec(sql=text, arrives_us=arrives) for arrives, text in texts(draw, given.workload, keys)
+            QuerySpec(sql=text, arrives_us=arrives)
+            for arrives, text in draw_queries(draw, scenario_.workload, keys)
         ]
-    types = {spec.name: SPREAD_TYPES if spec.spread else TYPES for spec in given.table}
+    types = {spec.name: SYNTHETIC_TYPES if spec.spread else TYPES for spec in scenario_.table}
     return [
         replace(
-            query_of(f"q{at}", spec.sql, types, build=spec.build, arrives_us=spec.arrives_us),
+            parse_query(f"q{at}", spec.sql, types, build=spec.build, arrives_us=spec.arrives_us),
             columns_read=spec.columns_read,
         )
         for at, spec in enumerate(specs)
@@ -198,7 +207,7 @@ def _queries(given: Scenario, seed: int) -> list[Query]:
 
 
 def _keys_of_workload(tables: Sequence[TableSpec], workload: Workload) -> int:
-    """How many values the columns of its tables have."""
+    """Return the number of values of the columns of its tables."""
     if workload.build == workload.table:
         raise InputError(f"workload: {workload.table} cannot be joined with itself")
     keys = {spec.name: _keys(spec) for spec in tables if spec.spread}
@@ -227,10 +236,10 @@ def _check(plan: Sequence[AnyFault], nodes: int, queries: int) -> None:
             raise InputError(f"a fault lasts from {fault.from_us} us until {fault.until_us} us")
 
 
-def made(spec: TableSpec, seed: int) -> Table:
-    """A table of a scenario, with metadata that tells all of it."""
+def make_table(spec: TableSpec, seed: int) -> ScannedTable:
+    """Create a table of a scenario, with complete metadata."""
     if spec.spread:
-        return _spread(spec)
+        return _synthetic_table(spec)
     draw = random.Random(f"{seed}/table/{spec.name}")
     count = spec.blocks * spec.rows_per_block
     keys = [at * (spec.keys or count) // count for at in range(count)]
@@ -243,24 +252,26 @@ def made(spec: TableSpec, seed: int) -> Table:
     rows: list[Row] = []
     for at, key in enumerate(keys):
         cells: dict[str, Value | None] = {"k": key, "v": draw.random(), "s": f"{key:06d}".encode()}
-        known = {
+        values = {
             name: None if draw.random() * 100 < spec.nulls_percent else cell for name, cell in cells.items()
         }
-        rows.append({ID: at, **known})
+        rows.append({ID: at, **values})
     blocks = tuple(tuple(rows[at : at + spec.rows_per_block]) for at in range(0, count, spec.rows_per_block))
-    facts = [{name: _facts([row[name] for row in block], spec.exact) for name in TYPES} for block in blocks]
+    facts = [
+        {name: _statistics([row[name] for row in block], spec.exact) for name in TYPES} for block in blocks
+    ]
     return RowTable(
         name=spec.name,
         types=TYPES,
         blocks=blocks,
-        metadata=described(spec.name, TYPES, blocks, facts),
+        metadata=metadata_table(spec.name, TYPES, blocks, facts),
         layout=_layout(spec),
     )
 
 
-def _layout(spec: TableSpec) -> Layout:
+def _layout(spec: TableSpec) -> FileLayout:
     sizes = np.full(spec.blocks, spec.block_bytes, np.int64)
-    return Layout(
+    return FileLayout(
         sizes=sizes,
         columns=spec.columns,
         blocks_per_file=spec.blocks_per_file,
@@ -268,21 +279,21 @@ def _layout(spec: TableSpec) -> Layout:
     )
 
 
-def _spread(spec: TableSpec) -> SpreadTable:
+def _synthetic_table(spec: TableSpec) -> SyntheticTable:
     keys = _keys(spec)
     low, high = np.zeros(spec.blocks, np.int64), np.full(spec.blocks, keys - 1)
-    everywhere = Spread(low=low, high=high)
+    everywhere = SyntheticColumn(low=low, high=high)
     clustered = everywhere
     if spec.order == "within":
         clustered = replace(everywhere, is_sorted=True)
     elif spec.order != "random":
-        # Whole numbers of any size: blocks times keys may exceed 64 bits.
+        # Python's whole numbers, since blocks times keys may exceed 64 bits.
         ends = [at * keys // spec.blocks for at in range(spec.blocks + 1)]
         begins, stops = np.array(ends[:-1], np.int64), np.array(ends[1:], np.int64)
         if spec.order == "descending":
             begins, stops = begins[::-1], stops[::-1]
-        clustered = Spread(low=begins, high=np.maximum(begins, stops - 1), is_sorted=True)
-    return spread_table(
+        clustered = SyntheticColumn(low=begins, high=np.maximum(begins, stops - 1), is_sorted=True)
+    return synthetic_table(
         spec.name,
         {"k": clustered, "u": everywhere},
         np.full(spec.blocks, spec.rows_per_block, np.int64),
@@ -290,7 +301,7 @@ def _spread(spec: TableSpec) -> SpreadTable:
     )
 
 
-def _facts(values: Sequence[Value | None], exact: bool) -> dict[str, object]:
+def _statistics(values: Sequence[Value | None], exact: bool) -> dict[str, object]:
     held = sorted(value for value in values if value is not None)
     return {
         "null_count": len(values) - len(held),

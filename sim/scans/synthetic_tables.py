@@ -1,7 +1,8 @@
-"""Tables of sizes and distributions: no rows, but how many of each block satisfy a predicate, and their keys.
+"""Synthetic tables: no rows, but the number of rows of each block that satisfy a predicate, and their keys.
 
-Each column of a block takes each whole number between two ends equally often, whatever the other columns are.
-So what a predicate of comparisons with constants leaves can be counted, exactly, for millions of blocks.
+Each column of a block takes each whole number between two ends equally often, independently of other columns.
+So the rows that satisfy comparisons with constants can be counted, exactly, for millions of blocks.
+
 """
 
 import itertools
@@ -18,19 +19,19 @@ from pruning.expressions.traversal import columns, walk
 from pruning.expressions.trees import Column, Compare, Expression, In, Literal
 from pruning.expressions.types import LONG, Type
 from pruning.metadata.table.schema import block_schema
-from sim.scans.layouts import Layout
+from sim.scans.layouts import FileLayout
 
-# A range of whole numbers, both ends in it.
+# A range of whole numbers, including both ends.
 Range = tuple[int, int]
 EVERYWHERE: Range = (-(2**62), 2**62)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Spread:
+class SyntheticColumn:
     """A column: the ends of its values in each block, shape (blocks,).
 
     Attributes:
-        is_sorted: Whether a block's rows lie in the order of the values.
+        is_sorted: True if the rows of a block are in the order of the values.
     """
 
     low: np.ndarray
@@ -38,33 +39,33 @@ class Spread:
     is_sorted: bool = False
 
     def share(self, within: Range) -> np.ndarray:
-        """Which share of each block's values lies in a range, shape (blocks,)."""
+        """Return the share of each block's values that lies in a range, shape (blocks,)."""
         inside = np.minimum(self.high, within[1]) - np.maximum(self.low, within[0]) + 1
         share: np.ndarray = np.maximum(inside, 0) / (self.high - self.low + 1)
         return share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SpreadTable:
-    """A table whose rows are spread evenly.
+class SyntheticTable:
+    """A table whose values are spread evenly.
 
     Attributes:
         row_counts: Shape (blocks,).
     """
 
     name: str
-    spreads: Mapping[str, Spread]
+    columns: Mapping[str, SyntheticColumn]
     row_counts: np.ndarray
     metadata: pa.Table
-    layout: Layout
+    layout: FileLayout
 
     @property
     def types(self) -> Mapping[str, Type]:
-        """All are whole numbers."""
-        return dict.fromkeys(self.spreads, LONG)
+        """The types of the columns: all are whole numbers."""
+        return dict.fromkeys(self.columns, LONG)
 
     def matching(self, predicate: Expression | None) -> np.ndarray:
-        """How many rows of each block satisfy a predicate, shape (blocks,).
+        """Return the number of rows of each block that satisfy a predicate, shape (blocks,).
 
         Raises:
             InputError: the predicate compares columns with each other.
@@ -75,56 +76,58 @@ class SpreadTable:
         for cell in cells(predicate):
             part = np.ones(len(self.row_counts))
             for column, within in cell.items():
-                part *= self.spreads[column].share(within)
+                part *= self.columns[column].share(within)
             share += part
         rows: np.ndarray = np.rint(share * self.row_counts).astype(np.int64)
         return rows
 
     def values(self, column: str, block: int, predicate: Expression | None) -> np.ndarray:
-        """A column of the rows of a block that satisfy a predicate, ascending, shape (rows,)."""
-        spread = self.spreads[column]
+        """Return the values of a column in the rows of a block that satisfy a predicate, ascending, shape
+        (rows,).
+        """
+        spread = self.columns[column]
         low, high = int(spread.low[block]), int(spread.high[block])
         ranges = set()
         for cell in [{}] if predicate is None else cells(predicate):
-            if all(self.spreads[name].share(within)[block] for name, within in cell.items()):
+            if all(self.columns[name].share(within)[block] for name, within in cell.items()):
                 least, most = cell.get(column, EVERYWHERE)
                 ranges.add((max(low, least), min(high, most)))
         begins, ends = np.array(sorted(ranges), np.int64).reshape(-1, 2).T
         until = np.cumsum(ends - begins + 1)
         rows = int(self.matching(predicate)[block]) if len(until) else 0
-        # Rows have places at even distances in what the ranges hold together.
+        # Rows take values at even distances among all values of the ranges.
         places = np.arange(rows) * (until[-1] if rows else 0) // max(rows, 1)
         at = np.searchsorted(until, places, side="right")
         values: np.ndarray = ends[at] + 1 - (until[at] - places)
         return values
 
 
-def paged(table: SpreadTable, blocks: np.ndarray) -> SpreadTable:
-    """The pages of blocks, those of each after those of the one before, as blocks of a table."""
+def page_table(table: SyntheticTable, blocks: np.ndarray) -> SyntheticTable:
+    """Return a table whose blocks are the pages of blocks, in order."""
     count = table.layout.pages_per_block
-    spreads = {}
-    for name, spread in table.spreads.items():
+    columns = {}
+    for name, spread in table.columns.items():
         low, high = spread.low[blocks], spread.high[blocks]
         if not spread.is_sorted:
-            spreads[name] = Spread(low=np.repeat(low, count), high=np.repeat(high, count))
+            columns[name] = SyntheticColumn(low=np.repeat(low, count), high=np.repeat(high, count))
             continue
-        # Of few values some pages have the same one.
+        # If there are fewer values than pages, adjacent pages share one.
         cuts = low[:, None] + (high - low + 1)[:, None] * np.arange(count + 1) // count
         begins = np.minimum(cuts[:, :-1], high[:, None])
-        spreads[name] = Spread(low=begins.ravel(), high=np.maximum(begins, cuts[:, 1:] - 1).ravel())
+        columns[name] = SyntheticColumn(low=begins.ravel(), high=np.maximum(begins, cuts[:, 1:] - 1).ravel())
     rows = np.repeat(-(-table.row_counts[blocks] // count), count)
-    return spread_table(table.name, spreads, rows, Layout(sizes=np.zeros(len(rows), np.int64)))
+    return synthetic_table(table.name, columns, rows, FileLayout(sizes=np.zeros(len(rows), np.int64)))
 
 
 def cells(predicate: Expression) -> Iterator[Mapping[str, Range]]:
-    """The parts of the space of its columns in which a predicate is TRUE, none of which overlap.
+    """Yield the disjoint parts of the space of its columns in which a predicate is TRUE.
 
     Raises:
         InputError: the predicate compares columns with each other.
     """
     ends: dict[str, set[int]] = {name: set() for name in columns(predicate)}
     for node in walk(predicate):
-        column, constants = _compared(node)
+        column, constants = _comparison_constants(node)
         if column is not None:
             ends[column].update(constants)
     names = sorted(ends)
@@ -134,8 +137,8 @@ def cells(predicate: Expression) -> Iterator[Mapping[str, Range]]:
             yield cell
 
 
-def _compared(node: Expression) -> tuple[str | None, Sequence[int]]:
-    """The column that a comparison is of, and the constants."""
+def _comparison_constants(node: Expression) -> tuple[str | None, Sequence[int]]:
+    """Return the column of a comparison, and its constants."""
     match node:
         case Compare(left=Column(name=name), right=right):
             operands: Sequence[Expression] = (right,)
@@ -145,14 +148,18 @@ def _compared(node: Expression) -> tuple[str | None, Sequence[int]]:
             operands, name = (node,), ""
         case _:
             return None, ()
-    constants = [one.value for one in operands if isinstance(one, Literal) and isinstance(one.value, int)]
+    constants = [
+        operand.value
+        for operand in operands
+        if isinstance(operand, Literal) and isinstance(operand.value, int)
+    ]
     if len(constants) < len(operands):
         raise InputError("a table without rows can only be asked for columns compared with constants")
     return name, constants
 
 
 def _between(constants: set[int]) -> Iterator[Range]:
-    """The constants, and the ranges between them, in order."""
+    """Yield the constants and the ranges between them, in order."""
     least, most = EVERYWHERE
     for constant in sorted(constants):
         if least < constant:
@@ -162,12 +169,12 @@ def _between(constants: set[int]) -> Iterator[Range]:
     yield least, most
 
 
-def spread_table(
-    name: str, spreads: Mapping[str, Spread], row_counts: np.ndarray, layout: Layout
-) -> SpreadTable:
-    """A table, with metadata that tells the ends of each column, attained."""
+def synthetic_table(
+    name: str, columns: Mapping[str, SyntheticColumn], row_counts: np.ndarray, layout: FileLayout
+) -> SyntheticTable:
+    """Return a table with metadata that has the exact ends of each column."""
     blocks = len(row_counts)
-    schema = block_schema(dict.fromkeys(spreads, LONG))
+    schema = block_schema(dict.fromkeys(columns, LONG))
     per_file = layout.blocks_per_file
     ordinals = pa.array(np.arange(blocks))
     nothing, yes = pa.array(np.zeros(blocks, np.int64)), pa.array(np.ones(blocks, bool))
@@ -186,7 +193,7 @@ def spread_table(
             ],
             fields=list(schema.field("columns").type.field(column).type),
         )
-        for column, spread in spreads.items()
+        for column, spread in columns.items()
     }
     lanes = {
         "file": pc.binary_join_element_wise(name, pc.cast(pc.divide(ordinals, per_file), pa.string()), "/"),
@@ -201,4 +208,4 @@ def spread_table(
     metadata = pa.Table.from_arrays(
         [lanes.get(field.name, pa.nulls(blocks, field.type)) for field in schema], schema=schema
     )
-    return SpreadTable(name=name, spreads=spreads, row_counts=row_counts, metadata=metadata, layout=layout)
+    return SyntheticTable(name=name, columns=columns, row_counts=row_counts, metadata=metadata, layout=layout)

@@ -1,4 +1,4 @@
-"""Tables of a simulated world: blocks with metadata, and what a reader finds in each of them."""
+"""Tables of a simulated world: blocks, and their metadata."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,19 +8,19 @@ import pyarrow as pa
 
 from pruning.expressions.types import Type, Value
 from pruning.metadata.table.schema import arrow_type, block_schema
-from sim.scans.layouts import Layout
+from sim.scans.layouts import FileLayout
 
-# A row by column; every row of a table with rows has an identity of its own under `ID`.
+# A row by column; each row of a table with rows has a unique number under `ID`.
 Row: TypeAlias = Mapping[str, Value | None]
 ID = "id"
 
 
-class Table(Protocol):
-    """What both kinds of tables are.
+class ScannedTable(Protocol):
+    """The interface of both kinds of tables.
 
     Attributes:
         metadata: Block metadata as the metadata service or footers have it (`pruning.metadata.table.schema`).
-        layout: Where the bytes of blocks are.
+        layout: The positions of the bytes of blocks.
     """
 
     @property
@@ -33,18 +33,18 @@ class Table(Protocol):
     def metadata(self) -> pa.Table: ...
 
     @property
-    def layout(self) -> Layout: ...
+    def layout(self) -> FileLayout: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowTable:
-    """A table whose rows are there, so that answers can be judged."""
+    """A table with rows, so that answers can be judged."""
 
     name: str
     types: Mapping[str, Type]
     blocks: tuple[tuple[Row, ...], ...]
     metadata: pa.Table
-    layout: Layout
+    layout: FileLayout
 
     @property
     def rows(self) -> list[Row]:
@@ -52,15 +52,15 @@ class RowTable:
         return [row for block in self.blocks for row in block]
 
 
-def unknown_metadata(table: Table) -> pa.Table:
-    """Metadata of as many blocks, of which nothing is known but where they are and their bytes."""
-    known = table.metadata
-    rows = known.num_rows
+def unknown_metadata(table: ScannedTable) -> pa.Table:
+    """Return metadata of as many blocks, with nothing but their places and sizes."""
+    metadata = table.metadata
+    rows = metadata.num_rows
     schema = block_schema({})
     columns = {
-        name: known.column(name) for name in schema.names if name in ("file", "row_group", "byte_count")
+        name: metadata.column(name) for name in schema.names if name in ("file", "row_group", "byte_count")
     }
-    # A block of which the number of rows is not known may have some.
+    # A block with an unknown number of rows may have some.
     filled = {
         "row_offset": pa.nulls(rows, pa.int64()).fill_null(0),
         "byte_offset": pa.nulls(rows, pa.int64()),
@@ -70,13 +70,13 @@ def unknown_metadata(table: Table) -> pa.Table:
     return pa.Table.from_arrays([columns.get(name, filled.get(name)) for name in schema.names], schema=schema)
 
 
-def described(
+def metadata_table(
     name: str,
     types: Mapping[str, Type],
     blocks: Sequence[Sequence[Row]],
     facts: Sequence[Mapping[str, dict[str, object]]],
 ) -> pa.Table:
-    """Block metadata from what is said of each column of each block."""
+    """Return block metadata with the given statistics of each column of each block."""
     schema = block_schema(types)
     records = [
         {
@@ -94,5 +94,5 @@ def described(
 
 
 def lane(values: Sequence[Value | None], type_: Type) -> pa.Array:
-    """Values of a column as block metadata keeps its bounds."""
+    """Return values of a column in the form of bounds in block metadata."""
     return pa.array(values, arrow_type(type_))

@@ -1,4 +1,4 @@
-"""What each node did when, in spans and marks as few as a picture can show: pure functions of a run."""
+"""The work of each node over time, as spans and marks, as few as a picture can show; pure functions."""
 
 import enum
 from collections import defaultdict
@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from sim.kernel.spans import Mark, Span, in_rows, marks, merged
+from sim.kernel.spans import Mark, Span, assign_rows, marks, merge_spans
 from sim.kernel.trace import Event
 from sim.scans.events import (
     BlocksRead,
@@ -32,14 +32,14 @@ from sim.scans.events import (
     TaskSent,
 )
 from sim.scans.faults import AnyFault, Crash, Partition, Straggler
-from sim.scans.run import Run
+from sim.scans.run import ScanRun
 
 # A node, or None for the control plane.
 Who: TypeAlias = int | None
 
 
 class Doing(enum.Enum):
-    """What takes time."""
+    """An activity or state that lasts."""
 
     READING = "reads blocks"
     FOOTERS = "reads footers"
@@ -49,8 +49,8 @@ class Doing(enum.Enum):
     PARTED = "is cut off"
 
 
-class Sign(enum.Enum):
-    """What happens at an instant."""
+class ScanSign(enum.Enum):
+    """Something noteworthy that happens at an instant."""
 
     CRASHED = "a node crashes"
     FAILED = "a read fails"
@@ -65,32 +65,32 @@ class Sign(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lane:
-    """All of one node, or of the control plane.
+    """The timeline of one node, or of the control plane.
 
     Attributes:
-        work: What its workers do.
-        states: What it suffers meanwhile.
-        at_once: How many things its workers did at once.
-        rows: Of its work: as many, or fewer, where more have no room.
+        work: The work of its workers.
+        states: Faults that affect it meanwhile.
+        at_once: The most simultaneous work.
+        rows: The number of rows of its work: `at_once`, or fewer if a lane has no room for more.
     """
 
     who: Who
     work: tuple[Span[Doing], ...]
     states: tuple[Span[Doing], ...]
-    marks: tuple[Mark[Sign], ...]
+    marks: tuple[Mark[ScanSign], ...]
     at_once: int
     rows: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
-    """What a picture has room for.
+class ScanTimelineLimits:
+    """The limits of a picture.
 
     Attributes:
-        lanes: Of nodes; those to which something happened come first, idle ones last.
-        lanes_idle: Beyond so many, idle nodes have none.
+        lanes: Of nodes; those with noteworthy events come first, idle ones last.
+        lanes_idle: Idle nodes have lanes only up to this number of lanes.
         rows: Of a lane.
-        spans, marks: Beside each other, of a row and of a kind.
+        spans, marks: The number that fits beside each other, of a row and of a kind.
     """
 
     lanes: int = 32
@@ -101,8 +101,8 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
-    """A query from its beginning to its end; None if it has none in the trace."""
+class QuerySpan:
+    """The span of a query; `until_us` is None if the trace has no end of it."""
 
     query: str
     from_us: int
@@ -111,27 +111,27 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Timeline:
-    """A run from its beginning until all of note is over.
+class ScanTimeline:
+    """The timeline of a run until its last noteworthy event.
 
     Attributes:
         lanes: The control plane's first, then those of nodes by number.
-        left_out: Nodes that no lane shows.
-        troubles: Faults of no single node that begin by then, with their places in the plan.
+        left_out: The number of nodes that no lane shows.
+        troubles: Faults of no single node that begin in this time, with their places in the plan.
     """
 
     until_us: int
-    asked: tuple[Asking, ...]
+    queries: tuple[QuerySpan, ...]
     lanes: tuple[Lane, ...]
     left_out: int
     troubles: tuple[tuple[int, AnyFault], ...]
 
 
-def timeline(run: Run, *, until_us: int, room: Room) -> Timeline:
-    """The lanes of a run; what comes after `until_us` is left out."""
+def timeline(run: ScanRun, *, until_us: int, room: ScanTimelineLimits) -> ScanTimeline:
+    """Return the lanes of a run; events after `until_us` are left out."""
     nodes = range(run.world.warehouse.nodes)
     work: dict[Who, list[Span[Doing]]] = {who: [] for who in (None, *nodes)}
-    signs: dict[Who, dict[Sign, list[int]]] = {who: defaultdict(list) for who in work}
+    signs: dict[Who, dict[ScanSign, list[int]]] = {who: defaultdict(list) for who in work}
     for event in run.trace:
         for who, span in _spans(event):
             if span.from_us <= until_us:
@@ -140,16 +140,18 @@ def timeline(run: Run, *, until_us: int, room: Room) -> Timeline:
             if event.at_us <= until_us:
                 signs[who][sign].append(event.at_us)
     states: dict[Who, list[Span[Doing]]] = {who: [] for who in work}
-    for who, span in (*_downs(run.trace, until_us), *_befallen(run.faults)):
+    for who, span in (*_down_spans(run.trace, until_us), *_fault_spans(run.faults)):
         if span.from_us <= until_us:
             states[who].append(span)
-    told = {who: 2 if states[who] or signs[who] else 1 if work[who] else 0 for who in nodes}
-    shown = _shown(told, room)
-    return Timeline(
+    interest = {who: 2 if states[who] or signs[who] else 1 if work[who] else 0 for who in nodes}
+    shown_nodes = _nodes_with_lane(interest, room)
+    return ScanTimeline(
         until_us=until_us,
-        asked=asked(run.trace),
-        lanes=tuple(_lane(who, work[who], states[who], signs[who], until_us, room) for who in (None, *shown)),
-        left_out=len(nodes) - len(shown),
+        queries=query_spans(run.trace),
+        lanes=tuple(
+            _lane(who, work[who], states[who], signs[who], until_us, room) for who in (None, *shown_nodes)
+        ),
+        left_out=len(nodes) - len(shown_nodes),
         troubles=tuple(
             (place, fault)
             for place, fault in enumerate(run.faults)
@@ -162,21 +164,21 @@ def _lane(
     who: Who,
     work: Iterable[Span[Doing]],
     states: Sequence[Span[Doing]],
-    signs: Mapping[Sign, Sequence[int]],
+    signs: Mapping[ScanSign, Sequence[int]],
     until_us: int,
-    room: Room,
+    room: ScanTimelineLimits,
 ) -> Lane:
-    placed = in_rows(work)
+    placed = assign_rows(work)
     rows = 1 + max((span.row for span in placed), default=0)
     kept = min(rows, room.rows)
     folded = (msgspec.structs.replace(span, row=span.row * kept // rows) for span in placed)
     return Lane(
         who=who,
-        work=merged(folded, closer_us=until_us // room.spans),
+        work=merge_spans(folded, closer_us=until_us // room.spans),
         states=tuple(states),
         marks=tuple(
             mark
-            for sign in Sign
+            for sign in ScanSign
             for mark in marks(sign, signs.get(sign, ()), closer_us=until_us // room.marks)
         ),
         at_once=rows,
@@ -184,8 +186,8 @@ def _lane(
     )
 
 
-def over_us(run: Run) -> int:
-    """When the last query ended; if one did not, when something was last done for it."""
+def over_us(run: ScanRun) -> int:
+    """Return when the last query ended; if one did not end, when work was last done for it."""
     ends = [event.at_us for event in run.trace if isinstance(event, QueryEnded)]
     if run.settled and ends:
         return max(ends)
@@ -193,22 +195,22 @@ def over_us(run: Run) -> int:
     return max((event.at_us for event in run.trace if isinstance(event, worked)), default=run.ended_us)
 
 
-def asked(trace: Iterable[Event]) -> tuple[Asking, ...]:
-    """The queries of a trace, in the order of their beginnings."""
-    found: dict[str, Asking] = {}
+def query_spans(trace: Iterable[Event]) -> tuple[QuerySpan, ...]:
+    """Return the spans of a trace's queries, in the order of their beginnings."""
+    spans: dict[str, QuerySpan] = {}
     for event in trace:
         if isinstance(event, QueryBegan):
-            found[event.query] = Asking(
+            spans[event.query] = QuerySpan(
                 query=event.query, from_us=event.at_us, until_us=None, cancelled=False
             )
-        elif isinstance(event, QueryEnded) and event.query in found:
-            found[event.query] = Asking(
+        elif isinstance(event, QueryEnded) and event.query in spans:
+            spans[event.query] = QuerySpan(
                 query=event.query,
-                from_us=found[event.query].from_us,
+                from_us=spans[event.query].from_us,
                 until_us=event.at_us,
                 cancelled=event.cancelled,
             )
-    return tuple(found.values())
+    return tuple(spans.values())
 
 
 def _spans(event: Event) -> Iterator[tuple[Who, Span[Doing]]]:
@@ -222,35 +224,35 @@ def _spans(event: Event) -> Iterator[tuple[Who, Span[Doing]]]:
             yield None, Span(doing=Doing.PLANNING, from_us=began, until_us=event.at_us)
 
 
-def _signs(event: Event) -> Iterator[tuple[Who, Sign]]:
+def _signs(event: Event) -> Iterator[tuple[Who, ScanSign]]:
     match event:
         case NodeCrashed():
-            yield event.node, Sign.CRASHED
+            yield event.node, ScanSign.CRASHED
         case ReadFailed():
-            yield event.node, Sign.FAILED
+            yield event.node, ScanSign.FAILED
         case TaskGivenUp():
-            yield event.node, Sign.GIVEN_UP
+            yield event.node, ScanSign.GIVEN_UP
         case MessageLost():
-            yield _receiver(event.to), Sign.LOST
+            yield _receiver(event.to), ScanSign.LOST
         case MessageDoubled():
-            yield _receiver(event.to), Sign.DOUBLED
+            yield _receiver(event.to), ScanSign.DOUBLED
         case BoundaryMoved():
-            yield event.node, Sign.BOUNDARY
+            yield event.node, ScanSign.BOUNDARY
         case SummaryComplete():
-            yield None, Sign.SUMMARY
+            yield None, ScanSign.SUMMARY
         case SummaryKnown():
-            yield event.node, Sign.SUMMARY
+            yield event.node, ScanSign.SUMMARY
         case TakenForDead():
-            yield event.node, Sign.DEAD
+            yield event.node, ScanSign.DEAD
         case Ignored():
-            yield None, Sign.IGNORED
+            yield None, ScanSign.IGNORED
 
 
 def _receiver(to: str) -> Who:
     return None if to == "control" else int(to.removeprefix("node "))
 
 
-def _downs(trace: Iterable[Event], until_us: int) -> Iterator[tuple[Who, Span[Doing]]]:
+def _down_spans(trace: Iterable[Event], until_us: int) -> Iterator[tuple[Who, Span[Doing]]]:
     down: dict[int, int] = {}
     for event in trace:
         if isinstance(event, NodeCrashed):
@@ -261,15 +263,15 @@ def _downs(trace: Iterable[Event], until_us: int) -> Iterator[tuple[Who, Span[Do
         yield node, Span(doing=Doing.DOWN, from_us=began, until_us=max(until_us, began))
 
 
-def _befallen(faults: Iterable[AnyFault]) -> Iterator[tuple[Who, Span[Doing]]]:
+def _fault_spans(faults: Iterable[AnyFault]) -> Iterator[tuple[Who, Span[Doing]]]:
     for fault in faults:
         if isinstance(fault, Straggler | Partition):
             doing = Doing.SLOW if isinstance(fault, Straggler) else Doing.PARTED
             yield fault.node, Span(doing=doing, from_us=fault.from_us, until_us=fault.until_us)
 
 
-def _shown(told: Mapping[int, int], room: Room) -> list[int]:
-    """The nodes that have a lane; of each, how much is told: 0 of one that is idle."""
-    busy = sum(much > 0 for much in told.values())
-    first = sorted(told, key=lambda node: (-told[node], node))
+def _nodes_with_lane(interest: Mapping[int, int], room: ScanTimelineLimits) -> list[int]:
+    """Return the nodes that have a lane; the interest of an idle node is 0."""
+    busy = sum(much > 0 for much in interest.values())
+    first = sorted(interest, key=lambda node: (-interest[node], node))
     return sorted(first[: min(room.lanes, max(room.lanes_idle, busy))])

@@ -45,20 +45,20 @@ class Workload(Model, frozen=True, kw_only=True):
 
 _WITHOUT_FILTER = 0.09
 _UNCLUSTERED = 0.27
-# Cumulated: so many queries select no larger a share than this one.
+# Cumulative shares of queries, each with the range of shares of rows that they select.
 _SELECTIVITIES = ((0.25, 1e-6, 1e-4), (0.61, 1e-4, 1e-2), (1.0, 1e-2, 1.0))
 _LIMITED, _LIMITED_WITHOUT_FILTER, _TOP_K = 0.0260, 0.0037, 0.0555
 _JOINED = 0.20
-# Of probe blocks: the ends of what a join prunes that does not prune all.
+# The share of joins that prune all probe blocks, and the range of shares that the others prune.
 _ALL_PRUNED, _PRUNED = 0.13, (0.5173, 0.9999)
 _LIMITS = ((0.60, 0, 1), (0.97, 2, 10_000), (0.999, 10_001, 2_000_000), (1.0, 2_000_001, 20_000_000))
 
 
-def texts(draw: random.Random, workload: Workload, keys: int) -> list[tuple[int, str]]:
-    """When each query comes, in us, and what it is.
+def draw_queries(draw: random.Random, workload: Workload, keys: int) -> list[tuple[int, str]]:
+    """Draw the queries, each with its time of arrival in us.
 
     Args:
-        keys: How many values the columns have.
+        keys: The number of values of the columns.
     """
     return sorted(
         (draw.randrange(workload.span_us), _text(draw, workload, keys)) for _ in range(workload.queries)
@@ -79,10 +79,10 @@ def _text(draw: random.Random, workload: Workload, keys: int) -> str:
 
 def _join(draw: random.Random, workload: Workload, keys: int) -> str:
     table, build = workload.table, workload.build
-    asked = f"{build}.k >= {keys}"
+    condition = f"{build}.k >= {keys}"
     if draw.random() >= _ALL_PRUNED:
-        asked = f"{build}.k {_within(draw, keys, 1 - draw.uniform(*_PRUNED))}"
-    return f"SELECT * FROM {table} JOIN {build} ON {table}.k = {build}.k WHERE {asked}"
+        condition = f"{build}.k {_within(draw, keys, 1 - draw.uniform(*_PRUNED))}"
+    return f"SELECT * FROM {table} JOIN {build} ON {table}.k = {build}.k WHERE {condition}"
 
 
 def _condition(draw: random.Random, keys: int) -> str:
@@ -93,7 +93,7 @@ def _condition(draw: random.Random, keys: int) -> str:
 
 
 def _within(draw: random.Random, keys: int, share: float) -> str:
-    """A range of so large a share of the keys."""
+    """Draw a range that holds a share of the keys."""
     width = max(1, round(keys * share))
     begin = draw.randrange(max(1, keys - width))
     return f"BETWEEN {begin} AND {begin + width - 1}"

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sim.kernel.scenario_schema import Setting
-from sim.kernel.varying import spelled
+from sim.kernel.varying import setting_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ def _setting_values(runs_settings: Sequence[Mapping[str, Setting]]) -> dict[str,
 def _settings_text(settings: Mapping[str, Setting], paths: Sequence[str]) -> str:
     """Return some settings as text; the name of a setting is left out if its value is a text."""
     return ", ".join(
-        setting if isinstance(setting, str) else f"{path.rpartition('.')[2]} {spelled(setting)}"
+        setting if isinstance(setting, str) else f"{path.rpartition('.')[2]} {setting_text(setting)}"
         for path, setting in settings.items()
         if path in paths
     )

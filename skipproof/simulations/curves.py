@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
-from sim.kernel.varying import spelled
+from sim.kernel.varying import setting_text
 from skipproof.simulations import look
 from skipproof.simulations.along import MeasureCurves, Spread
 from skipproof.simulations.look import Picture
@@ -94,7 +94,7 @@ def _positions(axes: Axes, curves: MeasureCurves) -> Sequence[float]:
 
 def _value_letters(curves: MeasureCurves) -> list[tuple[str, str]]:
     """Return each value with the letter that replaces it on the axis, empty if all values are short."""
-    values = [spelled(value) for value in curves.values]
+    values = [setting_text(value) for value in curves.values]
     long = not curves.is_numeric and any(len(value) > TICK_MAX for value in values)
     return [(LETTERS[at % len(LETTERS)] if long else "", value) for at, value in enumerate(values)]
 
@@ -116,6 +116,6 @@ def _description(curves: MeasureCurves, names: Sequence[str], axis: Axis) -> str
         there = [spread for spread in curves.lines[name] if spread]
         ends = f"from {there[0].median / axis.scale:.4g} to {there[-1].median / axis.scale:.4g}"
         line_texts.append(f"{look.short_label(name, LABEL_MAX)} {ends}".strip())
-    first, last = (look.short_label(spelled(curves.values[at]), LABEL_MAX) for at in (0, -1))
+    first, last = (look.short_label(setting_text(curves.values[at]), LABEL_MAX) for at in (0, -1))
     key = look.short_label(curves.key, LABEL_MAX)
     return f"{axis.label}, {key} from {first} to {last}: {'; '.join(line_texts)}"

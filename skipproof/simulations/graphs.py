@@ -9,8 +9,8 @@ from matplotlib.path import Path
 from dynamic_tables.catalog.ddl import Mode
 from dynamic_tables.catalog.entities import EntityKind
 from dynamic_tables.catalog.lags import DOWNSTREAM
-from sim.refreshes.graphs import Graph, Stands, trimmed
-from sim.refreshes.layering import Layout, Stop, layered
+from sim.refreshes.graphs import Graph, GraphNode, trim_graph
+from sim.refreshes.layering import GraphLayout, Stop, layered_layout
 from skipproof.simulations import bands, look
 from skipproof.simulations.look import Picture
 
@@ -35,8 +35,8 @@ class Position:
 
 def graph_picture(full_graph: Graph, *, seed: int) -> Picture:
     """Return the picture of the graph; a large graph is trimmed to `NODES_MAX` nodes."""
-    graph = trimmed(full_graph, nodes_max=NODES_MAX)
-    layout = layered(list(graph.nodes), graph.reads)
+    graph = trim_graph(full_graph, nodes_max=NODES_MAX)
+    layout = layered_layout(list(graph.nodes), graph.reads)
     lines = {table: _box_lines(graph, table) for table in graph.nodes}
     box = 2 * PAD + LINE * max(map(len, lines.values()), default=1)
     rows = max(map(len, layout.layers), default=1)
@@ -64,7 +64,7 @@ def graph_picture(full_graph: Graph, *, seed: int) -> Picture:
     )
 
 
-def stop_positions(layout: Layout, *, height: float) -> dict[Stop, Position]:
+def stop_positions(layout: GraphLayout, *, height: float) -> dict[Stop, Position]:
     """Return the position of each stop: layers stand side by side, each centred in the height."""
     count = len(layout.layers)
     wide = min(BOX_MAX, (bands.WIDTH - 2 * MARGIN + BETWEEN_MIN) / max(count, 1) - BETWEEN_MIN)
@@ -93,7 +93,7 @@ def _box_lines(graph: Graph, table: str) -> list[str]:
     return [stands.name, f"target {lag}", stands.mode.value, *lacking, *([state] if state else [])]
 
 
-def _draw_box(axes: Axes, place: Position, height: float, stands: Stands, lines: list[str]) -> None:
+def _draw_box(axes: Axes, place: Position, height: float, stands: GraphNode, lines: list[str]) -> None:
     wide = place.right - place.left
     axes.add_patch(
         FancyBboxPatch(
@@ -122,7 +122,7 @@ def _draw_box(axes: Axes, place: Position, height: float, stands: Stands, lines:
         )
 
 
-def _colour(stands: Stands) -> str:
+def _colour(stands: GraphNode) -> str:
     if stands.mode is not None:
         return COLOURS[stands.mode]
     return VIEW if stands.kind is EntityKind.VIEW else TABLE

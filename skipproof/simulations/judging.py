@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator
 
 from oracles.isolation import Verdict, check
-from sim.kernel.scenario_schema import Judgeable, Violation
+from sim.kernel.scenario_schema import IsolationClaim, Violation
 
 
-def lost_levels(histories: Iterable[Judgeable]) -> Iterator[tuple[Judgeable, str]]:
+def lost_levels(histories: Iterable[IsolationClaim]) -> Iterator[tuple[IsolationClaim, str]]:
     """Yield the histories that do not satisfy their level or cannot be judged, each with the reason."""
     for history in histories:
         result = check(history.history)
@@ -18,7 +18,7 @@ def lost_levels(histories: Iterable[Judgeable]) -> Iterator[tuple[Judgeable, str
             yield history, f"{verdict.value} at {history.level}: {reason}"
 
 
-def judge_histories(histories: Iterable[Judgeable]) -> tuple[dict[str, float], list[Violation]]:
+def judge_histories(histories: Iterable[IsolationClaim]) -> tuple[dict[str, float], list[Violation]]:
     """Return the number of histories that lost their level, by measure, and the violations among them."""
     counts: dict[str, float] = {}
     wrong = []

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
-from sim.refreshes.sawtooths import Point, Sawtooth, Spell, around, thinned
+from sim.refreshes.sawtooths import LateSpell, Point, Sawtooth, thin, worst_refreshes
 from skipproof.simulations import bands, look
 from skipproof.simulations.look import Picture
 
@@ -34,7 +34,7 @@ def lags_picture(sawtooths: Sequence[Sawtooth], *, until_us: int, seed: int) -> 
         for place, sawtooth in enumerate(first_sawtooths):
             top = bands.TOP + panel * place + HEAD
             axes = _axes(figure, top=top, bottom=total - top - PANEL)
-            points = thinned(sawtooth.points, closer_us=until_us // round(2 * bands.WIDTH))
+            points = thin(sawtooth.points, closer_us=until_us // round(2 * bands.WIDTH))
             _draw_lag(axes, sawtooth, points, scale)
             _set_vertical_axis(axes, sawtooth.peak_us, sawtooth, nbins=3)
             axes.set_xlim(0, until_us / scale)
@@ -61,7 +61,7 @@ def teeth_picture(sawtooth: Sawtooth, *, seed: int) -> Picture | None:
     """Return a picture of the teeth around a table's greatest lag; None if the table has few teeth."""
     if len(sawtooth.refreshed) <= FEW:
         return None
-    places = list(around(sawtooth, teeth=TEETH))
+    places = list(worst_refreshes(sawtooth, teeth=TEETH))
     chosen = sawtooth.refreshed[places[0] : places[-1] + 1]
     corners = sawtooth.points[2 * places[0] : 2 * places[-1] + 2]
     unit, scale = look.time_unit(sawtooth.until_us)
@@ -120,7 +120,7 @@ def _draw_lag(axes: Axes, sawtooth: Sawtooth, points: Sequence[Point], scale: in
     axes.plot([], [], color=TARGET, linestyle=DASHES, linewidth=1, label="target lag")
 
 
-def _corners(spell: Spell) -> list[Point]:
+def _corners(spell: LateSpell) -> list[Point]:
     """Return the corners of the area between lag and target."""
     from_us, until_us, data_us, target_us = spell
     return [

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from sim.scans.timelines import Asking, Doing, Lane, Sign, Timeline
+from sim.scans.timelines import Doing, Lane, QuerySpan, ScanSign, ScanTimeline
 from skipproof.simulations import bands, look
 from skipproof.simulations.bands import Band, Bar
 from skipproof.simulations.look import Picture
@@ -25,15 +25,15 @@ STATES = {
 }
 # The marker and the colour of each sign; no two markers have the same shape.
 SIGNS = {
-    Sign.CRASHED: ("X", look.BLACK),
-    Sign.FAILED: ("v", look.VERMILION),
-    Sign.GIVEN_UP: ("s", look.VERMILION),
-    Sign.LOST: ("x", look.VERMILION),
-    Sign.DOUBLED: ("+", look.PURPLE),
-    Sign.BOUNDARY: ("|", look.GREEN),
-    Sign.SUMMARY: ("D", look.GREEN),
-    Sign.DEAD: ("P", look.BLACK),
-    Sign.IGNORED: (".", look.FAINT),
+    ScanSign.CRASHED: ("X", look.BLACK),
+    ScanSign.FAILED: ("v", look.VERMILION),
+    ScanSign.GIVEN_UP: ("s", look.VERMILION),
+    ScanSign.LOST: ("x", look.VERMILION),
+    ScanSign.DOUBLED: ("+", look.PURPLE),
+    ScanSign.BOUNDARY: ("|", look.GREEN),
+    ScanSign.SUMMARY: ("D", look.GREEN),
+    ScanSign.DEAD: ("P", look.BLACK),
+    ScanSign.IGNORED: (".", look.FAINT),
 }
 ANSWERED, CANCELLED = look.GREEN, "#9aa4af"
 
@@ -43,12 +43,12 @@ def rows_per_lane(lanes: int) -> int:
     return max(1, min(8, ROWS_IN_ALL // max(lanes, 1)))
 
 
-def lanes_picture(line: Timeline, *, seed: int, violations_us: Sequence[int]) -> Picture:
+def lanes_picture(line: ScanTimeline, *, seed: int, violations_us: Sequence[int]) -> Picture:
     """Return the picture of the timelines of one run, with its violations."""
     markup = bands.timeline_svg(
         "lanes",
         until_us=line.until_us,
-        above=("queries", (_query_bar(query, line.until_us) for query in line.asked)),
+        above=("queries", (_query_bar(query, line.until_us) for query in line.queries)),
         rows=[(_lane_name(lane), max(LANE_MIN, ROW * lane.rows) + bands.STRIP) for lane in line.lanes],
         troubles=line.troubles,
         draw_rows=partial(_draw_lanes, line),
@@ -63,19 +63,19 @@ def _lane_name(lane: Lane) -> str:
     return "control plane" if lane.who is None else f"node {lane.who}"
 
 
-def _draw_lanes(line: Timeline, axes: Axes, stacked: Sequence[Band], scale: int) -> None:
+def _draw_lanes(line: ScanTimeline, axes: Axes, stacked: Sequence[Band], scale: int) -> None:
     for lane, band in zip(line.lanes, stacked, strict=True):
         for state in lane.states:
             until_us = min(state.until_us, line.until_us)
             bands.draw_state(axes, band, state.from_us / scale, until_us / scale, STATES[state.doing])
         bands.draw_boxes(axes, band, lane.work, WORK, until_us=line.until_us, rows=lane.rows)
         bands.draw_marks(axes, band, lane.marks, SIGNS, scale)
-    for query in line.asked:
+    for query in line.queries:
         if query.until_us is not None:
             axes.axvline(query.until_us / scale, color=look.GREEN, linewidth=0.8, linestyle=(0, (2, 2)))
 
 
-def _legend_handles(line: Timeline) -> list[Patch | Line2D]:
+def _legend_handles(line: ScanTimeline) -> list[Patch | Line2D]:
     """Return the legend of the kinds of marks that the picture has."""
     doing = {span.doing for lane in line.lanes for span in (*lane.work, *lane.states)}
     ended = Line2D([], [], color=look.GREEN, linewidth=0.8, linestyle=(0, (2, 2)), label="a query ends")
@@ -83,24 +83,24 @@ def _legend_handles(line: Timeline) -> list[Patch | Line2D]:
         *bands.work_handles(WORK, doing),
         *bands.state_handles(STATES, doing, "a node"),
         *bands.sign_handles(SIGNS, {mark.sign for lane in line.lanes for mark in lane.marks}),
-        *([ended] if any(query.until_us is not None for query in line.asked) else []),
+        *([ended] if any(query.until_us is not None for query in line.queries) else []),
     ]
 
 
-def _query_bar(query: Asking, until_us: int) -> Bar:
+def _query_bar(query: QuerySpan, until_us: int) -> Bar:
     answered = query.until_us is not None and not query.cancelled
     end_us = until_us if query.until_us is None else query.until_us
     return Bar(query.query, ANSWERED if answered else CANCELLED, query.from_us, end_us)
 
 
-def _description(line: Timeline, seed: int) -> str:
+def _description(line: ScanTimeline, seed: int) -> str:
     """Return the picture in words."""
     ends = [
         f"{query.query} has no end"
         if query.until_us is None
         else f"{query.query} {'is cancelled' if query.cancelled else 'ends'} "
         f"at {look.duration(query.until_us)}"
-        for query in line.asked
+        for query in line.queries
     ]
     counts = [
         f"{sum(mark.count for lane in line.lanes for mark in lane.marks if mark.sign is sign)} times "
@@ -112,7 +112,7 @@ def _description(line: Timeline, seed: int) -> str:
     return "; ".join([f"Timelines of {nodes} nodes in the run of seed {seed}", *ends, *counts])
 
 
-def _caption(line: Timeline) -> str:
+def _caption(line: ScanTimeline) -> str:
     sentences = [
         "A bar is a read, or several short ones with less than a pixel between them; a read that a crash cut "
         "short is not shown. A mark stands for all of its kind that it would cover."

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from sim.refreshes.graphs import graph
-from sim.refreshes.run import Run
+from sim.refreshes.run import RefreshRun
 from sim.refreshes.sawtooths import sawtooths
-from sim.refreshes.timelines import Room, timeline
+from sim.refreshes.timelines import RefreshTimelineLimits, timeline
 from skipproof.simulations import look
 from skipproof.simulations.along import curves_along_setting
 from skipproof.simulations.curves import Axis, curves_picture
@@ -13,13 +13,13 @@ from skipproof.simulations.graphs import graph_picture
 from skipproof.simulations.lags import lags_picture, teeth_picture
 from skipproof.simulations.look import Picture
 from skipproof.simulations.refreshes import refreshes_picture
-from skipproof.simulations.simulating import ScenarioRun
+from skipproof.simulations.simulating import MeasuredRun
 
 # A run is divided into so many intervals; of the catalog's states in one interval a picture shows the last.
 NEAR = 1_000
 
 
-def run_pictures(run: Run, ran: ScenarioRun) -> list[Picture]:
+def run_pictures(run: RefreshRun, ran: MeasuredRun) -> list[Picture]:
     """Return the pictures of one run; violations found at the end of the run have no line."""
     violations_us = sorted(
         {violation.at_us for violation in ran.violations if violation.at_us < run.ended_us}
@@ -31,11 +31,15 @@ def run_pictures(run: Run, ran: ScenarioRun) -> list[Picture]:
             lags_picture(lags, until_us=run.ended_us, seed=ran.seed),
             teeth_picture(lags[0], seed=ran.seed),
         ]
-    pictures.append(refreshes_picture(timeline(run, room=Room()), seed=ran.seed, violations_us=violations_us))
+    pictures.append(
+        refreshes_picture(
+            timeline(run, room=RefreshTimelineLimits()), seed=ran.seed, violations_us=violations_us
+        )
+    )
     return [picture for picture in pictures if picture is not None]
 
 
-def summary_pictures(runs: Sequence[ScenarioRun]) -> list[Picture]:
+def summary_pictures(runs: Sequence[MeasuredRun]) -> list[Picture]:
     """Return a picture of the greatest lag along a setting; none if the scenario varies nothing."""
     if len({ran.case.name for ran in runs}) == 1:
         return []

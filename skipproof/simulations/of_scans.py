@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from sim.scans.prune_timeline import settling
-from sim.scans.run import Run
-from sim.scans.timelines import Room, over_us, timeline
+from sim.scans.prune_timeline import prune_timeline
+from sim.scans.run import ScanRun
+from sim.scans.timelines import ScanTimelineLimits, over_us, timeline
 from skipproof.simulations import look
 from skipproof.simulations.along import curves_along_setting, values_by_settings
 from skipproof.simulations.curves import Axis, curves_picture
@@ -12,25 +12,27 @@ from skipproof.simulations.lanes import lanes_picture, rows_per_lane
 from skipproof.simulations.latency import latency_picture
 from skipproof.simulations.look import Picture
 from skipproof.simulations.shares import pruned_picture, settling_picture
-from skipproof.simulations.simulating import ScenarioRun
+from skipproof.simulations.simulating import MeasuredRun
 
 LANES_MAX, STEPS_MAX = 32, 400
 
 
-def run_pictures(run: Run, ran: ScenarioRun) -> list[Picture]:
+def run_pictures(run: ScanRun, ran: MeasuredRun) -> list[Picture]:
     """Return the pictures of one run: the timelines of nodes, and the blocks pruned and read."""
     over = over_us(run)
     violations_us = [violation.at_us for violation in ran.violations if violation.invariant != "ends"]
     until_us = max(1, int(1.03 * max([over, *violations_us])))
     lanes = min(run.world.warehouse.nodes, LANES_MAX)
-    line = timeline(run, until_us=until_us, room=Room(lanes=lanes, rows=rows_per_lane(lanes)))
+    line = timeline(run, until_us=until_us, room=ScanTimelineLimits(lanes=lanes, rows=rows_per_lane(lanes)))
     return [
         lanes_picture(line, seed=ran.seed, violations_us=sorted(set(violations_us))),
-        settling_picture(settling(run, closer_us=until_us // STEPS_MAX), until_us=until_us, seed=ran.seed),
+        settling_picture(
+            prune_timeline(run, closer_us=until_us // STEPS_MAX), until_us=until_us, seed=ran.seed
+        ),
     ]
 
 
-def summary_pictures(runs: Sequence[ScenarioRun], *, draws_queries: bool) -> list[Picture]:
+def summary_pictures(runs: Sequence[MeasuredRun], *, draws_queries: bool) -> list[Picture]:
     """Return the pictures of all runs: the pruned blocks, and the latency of queries.
 
     Args:
@@ -54,7 +56,7 @@ def summary_pictures(runs: Sequence[ScenarioRun], *, draws_queries: bool) -> lis
     return [*pictures, *([] if spread is None else [spread])]
 
 
-def _latencies_along(runs: Sequence[ScenarioRun]) -> Picture:
+def _latencies_along(runs: Sequence[MeasuredRun]) -> Picture:
     latencies = [(ran.case.settings, ran.measures["latency_us"]) for ran in runs]
     unit, scale = look.time_unit(max(latency for _, latency in latencies))
     axis = Axis(label=f"latency of the slowest query ({unit})", scale=scale)
@@ -63,7 +65,7 @@ def _latencies_along(runs: Sequence[ScenarioRun]) -> Picture:
     )
 
 
-def _pruned_along(runs: Sequence[ScenarioRun]) -> Picture:
+def _pruned_along(runs: Sequence[MeasuredRun]) -> Picture:
     pruned_shares = [
         (ran.case.settings, 100 * ran.measures["blocks_pruned"] / ran.measures["blocks"]) for ran in runs
     ]
@@ -73,7 +75,7 @@ def _pruned_along(runs: Sequence[ScenarioRun]) -> Picture:
     )
 
 
-def _latency_curves(draws_queries: bool, runs: Sequence[ScenarioRun], cases: int) -> dict[str, list[float]]:
+def _latency_curves(draws_queries: bool, runs: Sequence[MeasuredRun], cases: int) -> dict[str, list[float]]:
     """Return latencies by case, or by query; of all queries together if each seed draws its own."""
     if cases > 1:
         return values_by_settings([(ran.case.settings, ran.measures["latency_us"]) for ran in runs])

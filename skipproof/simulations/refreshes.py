@@ -8,7 +8,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from dynamic_tables.refreshes.actions import RefreshAction
-from sim.refreshes.timelines import Said, Sign, Standing, Timeline
+from sim.refreshes.timelines import ExecutedStatement, Hindrance, RefreshSign, RefreshTimeline
 from skipproof.simulations import bands, look
 from skipproof.simulations.bands import Band, Bar
 from skipproof.simulations.look import Picture
@@ -26,19 +26,19 @@ WORK = {
     RefreshAction.FULL: look.ORANGE,
     RefreshAction.REINITIALIZE: look.PURPLE,
 }
-STATES = {Standing.SUSPENDED: ("#f9f3b0", "///"), Standing.GONE: ("#e3e6ea", "xxx")}
+STATES = {Hindrance.SUSPENDED: ("#f9f3b0", "///"), Hindrance.GONE: ("#e3e6ea", "xxx")}
 SIGNS = {
-    Sign.SKIPPED: ("|", look.FAINT),
-    Sign.NOT_STARTED: ("s", look.FAINT),
-    Sign.FAILED_USER: ("v", look.VERMILION),
-    Sign.FAILED: ("D", look.VERMILION),
-    Sign.DIED: ("X", look.BLACK),
-    Sign.FLAGGED: ("P", look.ORANGE),
+    RefreshSign.SKIPPED: ("|", look.FAINT),
+    RefreshSign.NOT_STARTED: ("s", look.FAINT),
+    RefreshSign.FAILED_USER: ("v", look.VERMILION),
+    RefreshSign.FAILED: ("D", look.VERMILION),
+    RefreshSign.DIED: ("X", look.BLACK),
+    RefreshSign.FLAGGED: ("P", look.ORANGE),
 }
 SAID, REFUSED = look.SKY, look.VERMILION
 
 
-def refreshes_picture(line: Timeline, *, seed: int, violations_us: Sequence[int]) -> Picture:
+def refreshes_picture(line: RefreshTimeline, *, seed: int, violations_us: Sequence[int]) -> Picture:
     """Return the picture of one run, with its violations."""
     markup = bands.timeline_svg(
         "refreshes",
@@ -60,11 +60,11 @@ def refreshes_picture(line: Timeline, *, seed: int, violations_us: Sequence[int]
     )
 
 
-def statement_bars(statements: Sequence[Said], until_us: int) -> Iterable[Bar]:
+def statement_bars(statements: Sequence[ExecutedStatement], until_us: int) -> Iterable[Bar]:
     """Yield statements as bars without length; statements near each other share a bar."""
     near = NEAR if len(statements) <= MANY else NAME
     near_us = until_us * near / (bands.WIDTH - bands.LEFT - bands.RIGHT)
-    together: list[list[Said]] = []
+    together: list[list[ExecutedStatement]] = []
     for statement in statements:
         if together and statement.at_us - together[-1][0].at_us < near_us:
             together[-1].append(statement)
@@ -77,7 +77,7 @@ def statement_bars(statements: Sequence[Said], until_us: int) -> Iterable[Bar]:
         yield Bar(name, colour, group[0].at_us, group[-1].at_us)
 
 
-def _draw_rows(line: Timeline, axes: Axes, stacked: Sequence[Band], scale: int) -> None:
+def _draw_rows(line: RefreshTimeline, axes: Axes, stacked: Sequence[Band], scale: int) -> None:
     for row, band in zip(line.rows, stacked, strict=True):
         for state in row.states:
             bands.draw_state(axes, band, state.from_us / scale, state.until_us / scale, STATES[state.doing])
@@ -85,7 +85,7 @@ def _draw_rows(line: Timeline, axes: Axes, stacked: Sequence[Band], scale: int) 
         bands.draw_marks(axes, band, row.marks, SIGNS, scale)
 
 
-def _legend_handles(line: Timeline) -> list[Patch | Line2D]:
+def _legend_handles(line: RefreshTimeline) -> list[Patch | Line2D]:
     """Return the legend of the kinds of marks that the picture has."""
     return [
         *bands.work_handles(WORK, {span.doing for row in line.rows for span in row.work}),
@@ -94,7 +94,7 @@ def _legend_handles(line: Timeline) -> list[Patch | Line2D]:
     ]
 
 
-def _description(line: Timeline, seed: int) -> str:
+def _description(line: RefreshTimeline, seed: int) -> str:
     """Return the picture in words."""
     marks = [mark for row in line.rows for mark in row.marks]
     counts = {sign: sum(mark.count for mark in marks if mark.sign is sign) for sign in SIGNS}
@@ -107,7 +107,7 @@ def _description(line: Timeline, seed: int) -> str:
     )
 
 
-def _caption(line: Timeline) -> str:
+def _caption(line: RefreshTimeline) -> str:
     sentences = [
         "A bar goes from where a refresh has chosen its action to where it is committed or fails; it is at "
         "least as wide as can be seen, and one bar may be several that stand too near to be told apart. "

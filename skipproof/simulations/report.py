@@ -11,14 +11,14 @@ import msgspec
 from jinja2 import Environment
 
 from sim.kernel.faults import FOREVER_US, Fault
-from sim.kernel.scenario_schema import Played
-from sim.refreshes.scenario import Refreshes
-from sim.refreshes.timelines import said
-from sim.scans.scenario import Scanned, Scenario
+from sim.kernel.scenario_schema import ScenarioRun
+from sim.refreshes.scenario import RefreshScenarioRun
+from sim.refreshes.timelines import executed_statements
+from sim.scans.scenario import ScanScenarioRun, Scenario
 from skipproof import pages
 from skipproof.simulations import look, of_refreshes, of_scans
 from skipproof.simulations.look import Picture
-from skipproof.simulations.simulating import ScenarioRun, SimulationResult
+from skipproof.simulations.simulating import MeasuredRun, SimulationResult
 from skipproof.simulations.summaries import ratio_rows
 
 RUNS_TOLD_MAX, VIOLATIONS_TOLD_MAX, MISSED_TOLD_MAX = 50, 10, 100
@@ -41,9 +41,9 @@ def render(simulated: SimulationResult) -> str:
     chosen = (wrong or simulated.runs)[0]
     scenario = chosen.case.scenario
     played = scenario.play(chosen.seed)
-    run = played.run if isinstance(played, Scanned | Refreshes) else None
+    run = played.run if isinstance(played, ScanScenarioRun | RefreshScenarioRun) else None
     summary_pictures, run_pictures = _pictures(played, simulated, chosen)
-    statements = said(played.trace)
+    statements = executed_statements(played.trace)
     return (
         _environment()
         .get_template(_TEMPLATE)
@@ -70,12 +70,12 @@ def render(simulated: SimulationResult) -> str:
 
 
 def _pictures(
-    played: Played, simulated: SimulationResult, chosen: ScenarioRun
+    played: ScenarioRun, simulated: SimulationResult, chosen: MeasuredRun
 ) -> tuple[list[Picture], list[Picture]]:
     """Return the pictures of all runs, and the pictures of the chosen run."""
-    if isinstance(played, Refreshes):
+    if isinstance(played, RefreshScenarioRun):
         return of_refreshes.summary_pictures(simulated.runs), of_refreshes.run_pictures(played.run, chosen)
-    if isinstance(played, Scanned):
+    if isinstance(played, ScanScenarioRun):
         draws_queries = isinstance(simulated.scenario, Scenario) and simulated.scenario.drawn
         return of_scans.summary_pictures(simulated.runs, draws_queries=draws_queries), of_scans.run_pictures(
             played.run, chosen

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from sim.scans.prune_timeline import CANCELLED, READ, Settling
+from sim.scans.prune_timeline import CANCELLED, READ, PruneTimeline
 from skipproof.simulations import bands, look
 from skipproof.simulations.look import Picture
 
@@ -27,7 +27,7 @@ READ_COLOUR = "#57606a"
 HATCHED = {"node": "////"}
 
 
-def settling_picture(timeline: Settling, *, until_us: int, seed: int) -> Picture:
+def settling_picture(timeline: PruneTimeline, *, until_us: int, seed: int) -> Picture:
     """Return a picture of the shares of blocks pruned, read and not settled, over the time of a run."""
     unit, scale = look.time_unit(until_us)
     edges = np.array([*timeline.at_us, max(until_us, timeline.at_us[-1] + 1)]) / scale

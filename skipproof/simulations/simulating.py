@@ -14,10 +14,10 @@ from rich.table import Table
 
 from pruning.errors import InputError
 from sim.files import read
-from sim.kernel.expecting import Measured, Missed, missed
-from sim.kernel.scenario_schema import Claimed, Violation
+from sim.kernel.expecting import MissedExpectation, RunMeasures, missed_expectations
+from sim.kernel.scenario_schema import ScenarioSchema, Violation
 from sim.kernel.trace import lines
-from sim.kernel.varying import Case, cases_with, spelled
+from sim.kernel.varying import Case, cases_with, setting_text
 from skipproof import pages
 from skipproof.simulations.judging import judge_histories
 from skipproof.simulations.summaries import Summary, case_summaries
@@ -27,7 +27,7 @@ _SHOWN_MAX = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScenarioRun(Measured):
+class MeasuredRun(RunMeasures):
     """One run, of a case and a seed.
 
     Attributes:
@@ -47,10 +47,10 @@ class SimulationResult:
     """
 
     path: Path
-    scenario: Claimed
+    scenario: ScenarioSchema
     only: tuple[str, ...]
-    runs: tuple[ScenarioRun, ...]
-    missed: tuple[Missed, ...]
+    runs: tuple[MeasuredRun, ...]
+    missed: tuple[MissedExpectation, ...]
 
     @property
     def all_held(self) -> bool:
@@ -73,9 +73,9 @@ class SimulationResult:
     def _command_start(self) -> str:
         return f"skipproof simulate {shlex.quote(str(self.path))}"
 
-    def replay(self, run: ScenarioRun) -> str:
+    def replay(self, run: MeasuredRun) -> str:
         """Return the command that repeats a run."""
-        settings = [f"{path}={spelled(value)}" for path, value in run.case.settings.items()]
+        settings = [f"{path}={setting_text(value)}" for path, value in run.case.settings.items()]
         only = [f"--only {shlex.quote(text)}" for text in settings]
         return " ".join([self._command_start, *only, f"--seed {run.seed} --trace FILE"])
 
@@ -135,19 +135,19 @@ def simulate(path: Path, seeds: range | None, only: Sequence[str], say: Progress
     chosen = seeds or range(scenario.seeds.first, scenario.seeds.first + scenario.seeds.count)
     cases = _chosen_cases(scenario, only)
     todo = [(at, case, seed) for at, case in enumerate(cases) for seed in chosen]
-    runs: list[tuple[int, ScenarioRun]] = []
+    runs: list[tuple[int, MeasuredRun]] = []
     for at, run in _run_all(todo):
         runs.append((at, run))
         say(f"seed {run.seed} {run.case.name}", len(runs), len(todo))
     ordered = [run for _, run in sorted(runs, key=lambda placed_run: (placed_run[0], placed_run[1].seed))]
     # The expectations are about all cases, so they are not checked for some of them.
-    missed_expectations = [] if only else missed(scenario, ordered)
+    missed = [] if only else missed_expectations(scenario, ordered)
     return SimulationResult(
-        path=path, scenario=scenario, only=tuple(only), runs=tuple(ordered), missed=tuple(missed_expectations)
+        path=path, scenario=scenario, only=tuple(only), runs=tuple(ordered), missed=tuple(missed)
     )
 
 
-def _chosen_cases(scenario: Claimed, only: Sequence[str]) -> list[Case]:
+def _chosen_cases(scenario: ScenarioSchema, only: Sequence[str]) -> list[Case]:
     """Return the cases that `--only` selects."""
     try:
         return cases_with(scenario, only)
@@ -155,7 +155,7 @@ def _chosen_cases(scenario: Claimed, only: Sequence[str]) -> list[Case]:
         raise InputError(f"--only {error}") from error
 
 
-def _run_all(todo: Sequence[tuple[int, Case, int]]) -> Iterator[tuple[int, ScenarioRun]]:
+def _run_all(todo: Sequence[tuple[int, Case, int]]) -> Iterator[tuple[int, MeasuredRun]]:
     if len(todo) == 1:
         yield _run_at(*todo[0])
         return
@@ -169,15 +169,15 @@ def _run_all(todo: Sequence[tuple[int, Case, int]]) -> Iterator[tuple[int, Scena
             raise
 
 
-def _run_at(at: int, case: Case, seed: int) -> tuple[int, ScenarioRun]:
+def _run_at(at: int, case: Case, seed: int) -> tuple[int, MeasuredRun]:
     return at, run_case(case, seed)
 
 
-def run_case(case: Case, seed: int) -> ScenarioRun:
+def run_case(case: Case, seed: int) -> MeasuredRun:
     """Run one case with one seed; measure the run and check its histories."""
     played = case.scenario.play(seed)
     lost, wrong = judge_histories(played.histories())
-    return ScenarioRun(
+    return MeasuredRun(
         case=case,
         seed=seed,
         measures={**played.measures(), **lost},

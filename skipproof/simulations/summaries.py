@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sim.kernel.expecting import Measured, number, out_of_bounds, ratios
-from sim.kernel.scenario_schema import Bounds, Claimed, Setting
-from sim.kernel.varying import listed
+from sim.kernel.expecting import RunMeasures, number, out_of_bounds, ratios
+from sim.kernel.scenario_schema import Bounds, ScenarioSchema, Setting
+from sim.kernel.varying import settings_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,32 +33,34 @@ class Summary:
     rows: tuple[Row, ...]
 
 
-def case_summaries(scenario: Claimed, runs: Sequence[Measured], *, with_expectations: bool) -> list[Summary]:
+def case_summaries(
+    scenario: ScenarioSchema, runs: Sequence[RunMeasures], *, with_expectations: bool
+) -> list[Summary]:
     """Return the measures of each case, without those that are 0 in all runs and not expected.
 
     Args:
         with_expectations: Whether the runs are compared with the scenario's expectations.
     """
-    by_case: dict[str, list[Measured]] = {}
+    by_case: dict[str, list[RunMeasures]] = {}
     for run in runs:
         by_case.setdefault(run.case.name, []).append(run)
     expected = _expected_bounds(scenario, runs) if with_expectations else []
     return [Summary(case=name, rows=tuple(_rows(name, of, expected))) for name, of in by_case.items()]
 
 
-def ratio_rows(scenario: Claimed, runs: Sequence[Measured]) -> Iterator[Row]:
+def ratio_rows(scenario: ScenarioSchema, runs: Sequence[RunMeasures]) -> Iterator[Row]:
     """Yield the ratios of measures that the scenario expects."""
     for bounds in scenario.compare:
         values = sorted(ratio for _, _, ratio in ratios(bounds, runs))
         if not values:
             continue
-        where = f" where {listed(bounds.where)}" if bounds.where else ""
+        where = f" where {settings_text(bounds.where)}" if bounds.where else ""
         kept = (bounds.min is None or values[0] >= bounds.min) and (
             bounds.max is None or values[-1] <= bounds.max
         )
         least, median, most = _least_median_most(values)
         yield Row(
-            measure=f"{bounds.measure} of {listed(bounds.of)} to {listed(bounds.to)}{where}",
+            measure=f"{bounds.measure} of {settings_text(bounds.of)} to {settings_text(bounds.to)}{where}",
             least=least,
             median=median,
             most=most,
@@ -81,7 +83,7 @@ class _ExpectedBounds:
     missed: frozenset[str]
 
 
-def _expected_bounds(scenario: Claimed, runs: Sequence[Measured]) -> list[_ExpectedBounds]:
+def _expected_bounds(scenario: ScenarioSchema, runs: Sequence[RunMeasures]) -> list[_ExpectedBounds]:
     parts = [({}, scenario.expect), *((part.settings, part.expect) for part in scenario.where)]
     return [
         _ExpectedBounds(
@@ -100,7 +102,7 @@ def _expected_bounds(scenario: Claimed, runs: Sequence[Measured]) -> list[_Expec
     ]
 
 
-def _rows(case: str, runs: Sequence[Measured], expected: Sequence[_ExpectedBounds]) -> Iterator[Row]:
+def _rows(case: str, runs: Sequence[RunMeasures], expected: Sequence[_ExpectedBounds]) -> Iterator[Row]:
     of_case = [bound for bound in expected if runs[0].case.has(bound.settings)]
     for measure in sorted({*(measure for run in runs for measure in run.measures)}):
         values = sorted(run.measures.get(measure, 0) for run in runs)

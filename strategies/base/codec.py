@@ -1,4 +1,4 @@
-"""Expressions and tables as JSON: small, readable, and the same again when read back.
+"""Encode expressions and tables as JSON: small, readable, and equal again when decoded.
 
 A node is a list of its written name (`strategies.base.tags`) and its fields in order; an empty time zone is
 left out. Values are written so that every bit of them survives: floats in hexadecimal, decimals as text,
@@ -22,7 +22,7 @@ _BYTES_FIELDS = frozenset({"prefix", "suffix", "part", "pattern"})
 
 
 def encode(expression: Expression) -> Json:
-    """An expression as JSON."""
+    """Return an expression as JSON."""
     values = {field.name: getattr(expression, field.name) for field in dataclasses.fields(expression)}
     type_ = getattr(expression, "type", None)
     if values.get("zone") == "":
@@ -31,10 +31,10 @@ def encode(expression: Expression) -> Json:
 
 
 def decode(json: Json) -> Expression:
-    """The expression that was encoded.
+    """Return the expression that was encoded.
 
     Raises:
-        KeyError: no node, or no member of an enum, has the name that is given.
+        KeyError: no node, or no member of an enum, has such a name.
     """
     class_ = NODES[json[0]]
     names = [field.name for field in dataclasses.fields(class_)]
@@ -48,7 +48,7 @@ def decode(json: Json) -> Expression:
 
 
 def encode_table(table: Table) -> Json:
-    """A table as JSON: its columns, and each block as a list of cells for each column."""
+    """Return a table as JSON: its columns, and each block as a list of cells for each column."""
     return {
         "columns": [encode(column) for column in table.columns],
         "blocks": [
@@ -59,7 +59,7 @@ def encode_table(table: Table) -> Json:
 
 
 def decode_table(json: Json) -> Table:
-    """The table that was encoded; its blocks have rows."""
+    """Return the table that was encoded; its blocks have rows."""
     columns = [decode(column) for column in json["columns"]]
     kinds = [column.type for column in columns if isinstance(column, Column)]
     blocks = tuple(
@@ -78,7 +78,7 @@ def decode_table(json: Json) -> Table:
 
 
 def encode_value(value: Value | None) -> Json:
-    """A value as JSON; its type is known to whoever reads it."""
+    """Return a value as JSON, without its type."""
     if isinstance(value, float):
         return value.hex()
     if isinstance(value, Decimal):
@@ -87,7 +87,7 @@ def encode_value(value: Value | None) -> Json:
 
 
 def decode_value(json: Json, type_: Type) -> Value | None:
-    """The value of a type that was encoded."""
+    """Return the value of a type that was encoded."""
     if json is None:
         return None
     if type_.floating:
@@ -132,7 +132,7 @@ def _decode_field(name: str, json: Json, type_: Type | None) -> Any:
 
 
 def _decode_part(json: Json) -> Any:
-    """A member of a field of many: a node, or a tuple of nodes."""
+    """Decode a member of a field with many: a node, or a tuple of nodes."""
     return decode(json) if isinstance(json[0], str) else tuple(decode(part) for part in json)
 
 
@@ -140,5 +140,5 @@ def _decode_type(text: str) -> Type:
     if text.startswith("decimal("):
         precision, scale = text.removeprefix("decimal(").removesuffix(")").split(",")
         return types.decimal(int(precision), int(scale))
-    known = {kind.value: kind for kind in Kind}
-    return Type(known[text]) if text in known else types.unknown(text)
+    kinds = {kind.value: kind for kind in Kind}
+    return Type(kinds[text]) if text in kinds else types.unknown(text)

@@ -1,7 +1,8 @@
-"""Tables of several blocks: which rows stand together, and what is odd about each block.
+"""Tables of several blocks: the distribution of rows over blocks, and the oddities of each block.
 
 Rows come first; nothing is drawn and thrown away. Sources: the classes NULLS, ALLNULL, EMPTY
 and NAN of published pruning bugs.
+
 """
 
 import enum
@@ -21,8 +22,8 @@ from strategies.base.values import types as sql_types
 PLAIN_NAMES = ("a", "b", "c", "d", "e", "f")
 
 
-class Layout(enum.Enum):
-    """How rows are spread over the blocks."""
+class RowLayout(enum.Enum):
+    """The distribution of rows over the blocks."""
 
     RANDOM = "each block draws its own rows"
     SORTED = "blocks hold consecutive runs of the order of the first column"
@@ -30,7 +31,7 @@ class Layout(enum.Enum):
 
 
 class Content(enum.Enum):
-    """What one column of one block holds."""
+    """The content of one column in one block."""
 
     MIXED = "any values of the column's pool, NULL among them"
     DENSE = "any values of the pool, no NULL"
@@ -47,7 +48,7 @@ def tables(
     max_columns: int = 3,
     max_blocks: int = 4,
     max_rows: int = 5,
-    layouts: Sequence[Layout] = tuple(Layout),
+    layouts: Sequence[RowLayout] = tuple(RowLayout),
     malformed_utf8: bool = False,
 ) -> Table:
     """Tables of 1 to `max_blocks` blocks with 0 to `max_rows` rows each.
@@ -67,23 +68,23 @@ def tables(
     return Table(columns, arrange(blocks, layout, nulls_first=draw(st.booleans())))
 
 
-def arrange(blocks: Sequence[Block], layout: Layout, *, nulls_first: bool = True) -> tuple[Block, ...]:
-    """The same rows in blocks of the same sizes, laid out anew by the first column."""
-    if layout is Layout.RANDOM:
+def arrange(blocks: Sequence[Block], layout: RowLayout, *, nulls_first: bool = True) -> tuple[Block, ...]:
+    """Return the same rows in blocks of the same sizes, laid out anew by the first column."""
+    if layout is RowLayout.RANDOM:
         return tuple(blocks)
     unordered = [row for block in blocks for row in block]
     nulls = [row for row in unordered if row[0] is None]
-    present = [row for _, row in sorted(_keyed(unordered), key=lambda keyed: keyed[0])]
+    present = [row for _, row in sorted(_with_keys(unordered), key=lambda keyed: keyed[0])]
     rows = nulls + present if nulls_first else present + nulls
     starts = [sum(len(block) for block in blocks[:ordinal]) for ordinal in range(len(blocks) + 1)]
-    if layout is Layout.CLUSTERED:
+    if layout is RowLayout.CLUSTERED:
         for start in starts[1:-1]:
             if 0 < start < len(rows):
                 rows[start - 1], rows[start] = rows[start], rows[start - 1]
     return tuple(tuple(rows[start:end]) for start, end in pairwise(starts))
 
 
-def _keyed(rows: Sequence[Row]) -> list[tuple[tuple[bool, Value], Row]]:
+def _with_keys(rows: Sequence[Row]) -> list[tuple[tuple[bool, Value], Row]]:
     return [(sort_key(row[0]), row) for row in rows if row[0] is not None]
 
 
@@ -91,13 +92,15 @@ def _columns(types: Sequence[Type] | None, *, max_columns: int) -> SearchStrateg
     names = st.just(PLAIN_NAMES) | hostile_names(len(PLAIN_NAMES))
     if types is None:
         few = st.lists(sql_types(), min_size=1, max_size=2)
-        drawn = few.flatmap(lambda some: st.lists(st.sampled_from(some), min_size=1, max_size=max_columns))
+        type_lists = few.flatmap(
+            lambda some: st.lists(st.sampled_from(some), min_size=1, max_size=max_columns)
+        )
     else:
-        drawn = st.just(list(types))
+        type_lists = st.just(list(types))
     return st.builds(
         lambda chosen, kinds: tuple(Column(name, type_) for name, type_ in zip(chosen, kinds, strict=False)),
         names,
-        drawn,
+        type_lists,
     )
 
 

@@ -22,7 +22,7 @@ from strategies.base.values import neighbours, values
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnFacts:
-    """What is known of one column of one block; None is unknown. No bound ever covers a NaN."""
+    """The facts of one column of one block; None is unknown. No bound ever covers a NaN."""
 
     null_count: int | None
     nan_count: int | None
@@ -35,7 +35,7 @@ class ColumnFacts:
 
 @dataclass(frozen=True, slots=True)
 class BlockFacts:
-    """What is known of one block; `columns` follow the table's."""
+    """The facts of one block; `columns` follow the table's."""
 
     row_count: int
     columns: tuple[ColumnFacts, ...]
@@ -49,7 +49,7 @@ NOTHING = ColumnFacts(
 
 
 def exact_facts(table: Table) -> Facts:
-    """All that block metadata can say of a table."""
+    """Return all facts that block metadata can hold of a table."""
     return tuple(
         BlockFacts(
             len(block),
@@ -65,14 +65,14 @@ def exact_facts(table: Table) -> Facts:
 def to_metadata(
     table: Table, facts: Facts, *, blocks_per_file: int = 2, columns: Sequence[Column] | None = None
 ) -> pa.Table:
-    """Facts as block metadata, a row per block, files named part-00000.parquet and on.
+    """Return facts as block metadata, a row per block, files named part-00000.parquet and on.
 
     Args:
-        columns: Those of the table's columns that the metadata knows at all; None is all.
+        columns: The table's columns that the metadata covers; None is all.
     """
-    shown = table.columns if columns is None else tuple(columns)
-    schema = block_schema({column.name: column.type for column in shown})
-    structs = [_column_struct(table, facts, column) for column in shown]
+    covered = table.columns if columns is None else tuple(columns)
+    schema = block_schema({column.name: column.type for column in covered})
+    structs = [_column_struct(table, facts, column) for column in covered]
     fields = list(schema.field("columns").type)
     nested = (
         pa.StructArray.from_arrays(structs, fields=fields)
@@ -96,7 +96,7 @@ def true_facts(draw: DrawFn, table: Table) -> Facts:
     """
     facts = exact_facts(table)
     if draw(st.booleans()):
-        facts = _map_columns(table, facts, lambda column, known: _vacuous(draw, column, known))
+        facts = _map_columns(table, facts, lambda column, fact: _vacuous(draw, column, fact))
     return draw(weakenings(table, facts)) if draw(st.booleans()) else facts
 
 
@@ -106,7 +106,7 @@ def weakenings(draw: DrawFn, table: Table, facts: Facts) -> Facts:
 
     Shrinks to: the given facts.
     """
-    return _map_columns(table, facts, lambda column, known: _weaker_column(draw, column, known))
+    return _map_columns(table, facts, lambda column, fact: _weaker_column(draw, column, fact))
 
 
 @st.composite
@@ -150,27 +150,27 @@ def _map_columns(table: Table, facts: Facts, change: Callable[[Column, ColumnFac
     )
 
 
-def _vacuous(draw: DrawFn, column: Column, known: ColumnFacts) -> ColumnFacts:
-    """Bounds for a block whose every row is NULL or NaN: whatever they say, no value contradicts it."""
-    if known.lower is not None:
-        return known
+def _vacuous(draw: DrawFn, column: Column, facts: ColumnFacts) -> ColumnFacts:
+    """Give bounds to a block whose every row is NULL or NaN: no value contradicts them."""
+    if facts.lower is not None:
+        return facts
     bounds = sorted((draw(_bounds(column.type)), draw(_bounds(column.type))), key=sort_key)
-    return replace(known, lower=bounds[0], upper=bounds[1], lower_exact=False, upper_exact=False)
+    return replace(facts, lower=bounds[0], upper=bounds[1], lower_exact=False, upper_exact=False)
 
 
 def _bounds(type_: Type) -> SearchStrategy[Value]:
     return values(type_).map(lambda value: 0.0 if is_nan(value) else value)
 
 
-def _weaker_column(draw: DrawFn, column: Column, known: ColumnFacts) -> ColumnFacts:
+def _weaker_column(draw: DrawFn, column: Column, facts: ColumnFacts) -> ColumnFacts:
     if draw(st.sampled_from((False, False, False, True))):
         return NOTHING
-    lower, lower_exact = _weaker_bound(draw, column.type, known.lower, known.lower_exact, below=True)
-    upper, upper_exact = _weaker_bound(draw, column.type, known.upper, known.upper_exact, below=False)
+    lower, lower_exact = _weaker_bound(draw, column.type, facts.lower, facts.lower_exact, below=True)
+    upper, upper_exact = _weaker_bound(draw, column.type, facts.upper, facts.upper_exact, below=False)
     return ColumnFacts(
-        null_count=draw(st.sampled_from((known.null_count, None))),
-        nan_count=draw(st.sampled_from((known.nan_count, None))),
-        byte_count=draw(st.sampled_from((known.byte_count, None))),
+        null_count=draw(st.sampled_from((facts.null_count, None))),
+        nan_count=draw(st.sampled_from((facts.nan_count, None))),
+        byte_count=draw(st.sampled_from((facts.byte_count, None))),
         lower=lower,
         upper=upper,
         lower_exact=lower_exact,
@@ -181,14 +181,18 @@ def _weaker_column(draw: DrawFn, column: Column, known: ColumnFacts) -> ColumnFa
 def _weaker_bound(
     draw: DrawFn, type_: Type, bound: Value | None, exact: bool | None, *, below: bool
 ) -> tuple[Value | None, bool | None]:
-    """The bound itself, perhaps no longer called exact; a wider one; or none."""
+    """Return the bound itself, perhaps no longer exact; a wider one; or none."""
     choice = draw(st.sampled_from(("keep", "doubt", "widen", "forget")))
     if bound is None or choice == "forget":
         return None, None
     if choice == "keep":
         return bound, exact
     if choice == "widen":
-        candidates = (draw(_bounds(type_)), *neighbours(bound, type_), *_cut(bound, type_, below=below))
+        candidates = (
+            draw(_bounds(type_)),
+            *neighbours(bound, type_),
+            *_truncations(bound, type_, below=below),
+        )
         wider = [candidate for candidate in candidates if _widens(candidate, bound, below=below)]
         bound = draw(st.sampled_from([*wider, bound]))
     return bound, draw(st.sampled_from((False, None)))
@@ -198,12 +202,12 @@ def _widens(candidate: Value, bound: Value, *, below: bool) -> bool:
     if is_nan(candidate):
         return False
     first, last = (candidate, bound) if below else (bound, candidate)
-    # The other zero passes too: writers may give either sign.
+    # The other zero passes, too: writers may give either sign.
     return sort_key(first) <= sort_key(last)
 
 
-def _cut(bound: Value, type_: Type, *, below: bool) -> tuple[Value, ...]:
-    """What writers make of a long string: a prefix as minimum, a prefix counted up as maximum."""
+def _truncations(bound: Value, type_: Type, *, below: bool) -> tuple[Value, ...]:
+    """Return truncations as writers make them: a prefix as minimum, a prefix counted up as maximum."""
     if not isinstance(bound, bytes):
         return ()
     prefixes = [bound[:length] for length in (1, 16, 64) if length < len(bound)]
@@ -223,16 +227,16 @@ def _some(columns: tuple[Column, ...]) -> SearchStrategy[tuple[Column, ...]]:
 
 
 def _column_struct(table: Table, facts: Facts, column: Column) -> pa.StructArray:
-    known = [block.columns[table.columns.index(column)] for block in facts]
+    column_facts = [block.columns[table.columns.index(column)] for block in facts]
     counts = {
-        name: pa.array([getattr(fact, name) for fact in known], pa.int64())
+        name: pa.array([getattr(fact, name) for fact in column_facts], pa.int64())
         for name in ("null_count", "nan_count", "byte_count")
     }
     bounds = {
-        "min": arrow_array(column.type, [fact.lower for fact in known]),
-        "max": arrow_array(column.type, [fact.upper for fact in known]),
-        "min_exact": pa.array([fact.lower_exact for fact in known], pa.bool_()),
-        "max_exact": pa.array([fact.upper_exact for fact in known], pa.bool_()),
+        "min": arrow_array(column.type, [fact.lower for fact in column_facts]),
+        "max": arrow_array(column.type, [fact.upper for fact in column_facts]),
+        "min_exact": pa.array([fact.lower_exact for fact in column_facts], pa.bool_()),
+        "max_exact": pa.array([fact.upper_exact for fact in column_facts], pa.bool_()),
     }
     arrays = counts | bounds
     return pa.StructArray.from_arrays(list(arrays.values()), names=list(arrays))

@@ -1,7 +1,8 @@
 """A table as the generators and the oracles share it: typed columns and blocks of plain rows.
 
-Values are held as `pruning.expressions.types` says. This module draws nothing, so an oracle
+Values are represented as in `pruning.expressions.types`. This module draws nothing, so an oracle
 can use it without Hypothesis.
+
 """
 
 import math
@@ -57,23 +58,23 @@ class Table:
         position = [column.name for column in self.columns].index(name)
         return tuple(row[position] for row in self.rows)
 
-    def named(self, row: Row) -> dict[str, Value | None]:
-        """One row as a mapping from column names."""
+    def as_mapping(self, row: Row) -> dict[str, Value | None]:
+        """Return one row as a mapping from column names."""
         return {column.name: value for column, value in zip(self.columns, row, strict=True)}
 
 
 def is_nan(value: Value | None) -> bool:
-    """Whether a value is a floating NaN."""
+    """Tell whether a value is a floating NaN."""
     return isinstance(value, float) and math.isnan(value)
 
 
 def sort_key(value: Value) -> tuple[bool, Value]:
-    """A key that sorts non-NULL values of one type as Spark does: NaN is above every number."""
+    """Return a key that sorts non-NULL values of one type as Spark does: NaN is above every number."""
     return (True, 0.0) if is_nan(value) else (False, value)
 
 
 def to_arrow(columns: Sequence[Column], rows: Iterable[Row]) -> pa.Table:
-    """Rows as an Arrow table, bit for bit: NaN payloads aside, nothing is normalised."""
+    """Return rows as an Arrow table, bit for bit: except NaN payloads, nothing is normalised."""
     rows = list(rows)
     arrays = [
         arrow_array(column.type, [row[position] for row in rows]) for position, column in enumerate(columns)
@@ -83,12 +84,12 @@ def to_arrow(columns: Sequence[Column], rows: Iterable[Row]) -> pa.Table:
 
 
 def arrow_array(type_: Type, values: Sequence[Value | None]) -> pa.Array:
-    """One column's values as an Arrow array of the type that Spark reads `type_` from."""
+    """Return one column's values as an Arrow array of the type that Spark reads `type_` from."""
     if type_.kind is Kind.DECIMAL:
         return pa.array(values, pa.decimal128(type_.precision, type_.scale))
     arrow = _ARROW[type_.kind]
     if type_.kind is Kind.STRING:
-        # By way of binary, because bytes that are not UTF-8 must come through unharmed.
+        # Convert by way of binary, so that bytes that are not UTF-8 stay as they are.
         binary = pa.array(values, pa.binary())
         return pa.Array.from_buffers(arrow, len(binary), binary.buffers())
     if type_.kind in _STORED_AS:

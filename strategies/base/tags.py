@@ -1,7 +1,7 @@
-"""The written names of expressions: what a saved expression calls each node and each member of an enum.
+"""The written names of expressions: the tag of each node and of each member of an enum in saved expressions.
 
 Saved expressions outlive the names of classes and of members, so the strings of this module never change: a
-class that is renamed keeps its string, and a new one gets a string that no other has had.
+class that is renamed keeps its string, and a new one gets a string that no other ever had.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ NODES: Mapping[str, type[Expression]] = {
     "Order": trees.Order,
     "Opaque": trees.Opaque,
 }
-# By the field that holds the member; no two members of one field have the same string.
+# By the field that holds the member; members of one field have different strings.
 MEMBERS: Mapping[str, Mapping[str, Enum]] = {
     "operator": {
         "EQUAL": Comparison.EQUAL,

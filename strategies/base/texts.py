@@ -1,7 +1,8 @@
 """Texts that share beginnings, and patterns made of them.
 
-Beginnings are longer than writers' truncated bounds now and then; last characters are those that
-have no next one, that need four bytes, that have no capital or two, that padding is made of.
+Some beginnings are longer than writers' truncated bounds; among the last characters are the last code point,
+characters of four bytes, characters without or with two capitals, and padding.
+
 """
 
 from functools import cache
@@ -49,7 +50,7 @@ def texts() -> SearchStrategy[bytes]:
 
 @cache
 def text_pools() -> SearchStrategy[tuple[bytes, ...]]:
-    """A few texts, most of them with one beginning in common."""
+    """A few texts, most of which share one beginning."""
 
     def together(stem: str, ends: list[str], others: list[bytes]) -> tuple[bytes, ...]:
         return (*((stem + end).encode() for end in ends), *others)
@@ -60,10 +61,10 @@ def text_pools() -> SearchStrategy[tuple[bytes, ...]]:
 
 
 def like_pattern(draw: DrawFn, text: str) -> tuple[bytes, str]:
-    """A pattern that a text matches, or nearly does, and its escape character."""
+    """Draw a pattern that a text matches, or nearly does, and its escape character."""
     escape = draw(st.sampled_from(_ESCAPES))
     first, last = sorted(draw(st.integers(0, len(text))) for _ in range(2))
-    before, kept, after = (_spelled(part, escape) for part in (text[:first], text[first:last], text[last:]))
+    before, kept, after = (_escape(part, escape) for part in (text[:first], text[first:last], text[last:]))
     shapes = (
         f"%{kept}%",
         f"%{kept}{after}",
@@ -75,26 +76,26 @@ def like_pattern(draw: DrawFn, text: str) -> tuple[bytes, str]:
 
 
 def prefix_pattern(draw: DrawFn, text: str) -> tuple[bytes, str]:
-    """`LIKE 'abc%'`, of a beginning of a text."""
+    """Draw `LIKE 'abc%'` with a beginning of a text."""
     escape = draw(st.sampled_from(_ESCAPES))
-    return (_spelled(text[: draw(st.integers(0, len(text)))], escape) + "%").encode(), escape
+    return (_escape(text[: draw(st.integers(0, len(text)))], escape) + "%").encode(), escape
 
 
 def regular_expression(draw: DrawFn, text: str) -> bytes:
-    """A small regular expression, often one that begins with a part of the text."""
+    """Draw a small regular expression, often one that begins with a part of the text."""
     part = text[: draw(st.integers(0, len(text)))]
-    literal = "".join(_regular(character) for character in part)
+    literal = "".join(_regular_character(character) for character in part)
     plain = (literal, f"^{literal}", f"{literal}$", f"^{literal}$")
     shapes = (*plain, f"^{literal}.*", f"{literal}|z", f"^{literal}[0-9a-c]")
     return draw(st.sampled_from((*shapes, *_REGULAR))).encode()
 
 
-def _spelled(text: str, escape: str) -> str:
+def _escape(text: str, escape: str) -> str:
     wild = {"%", "_", escape}
     return "".join(escape + character if character in wild else character for character in text)
 
 
-def _regular(character: str) -> str:
+def _regular_character(character: str) -> str:
     if character.isalnum() or character in " -_/" or character > "\x7f":
         return character
     return "\\" + character if character in ".+*?()[]{}|^$\\%" else "."

@@ -1,7 +1,7 @@
-"""Dates and instants where calendars and clocks are at their worst, and tables of them.
+"""Dates and instants at which calendars and clocks are at their worst.
 
-Instants stand around the changes of the zone's clocks, at the borders of years, weeks and hours,
-before 1970, at the leap days, and around the ten days of 1582 that old calendars do not have.
+Instants lie around the changes of the zone's clocks, at the borders of years, weeks and hours,
+before 1970, at leap days, and around the ten days of 1582 that old calendars lack.
 """
 
 import datetime
@@ -33,33 +33,37 @@ def instants(zone: str) -> SearchStrategy[int]:
 
     Shrinks to: a change of clocks, else the epoch.
     """
-    known = [at for moment in _MOMENTS if (at := instant(moment, zone)) is not None]
-    near = [at + step for at in (*changes(zone), *known) for step in _NEAR_CHANGES]
+    instants_ = [at for moment in _MOMENTS if (at := instant(moment, zone)) is not None]
+    near = [at + step for at in (*changes(zone), *instants_) for step in _NEAR_CHANGES]
     borders = st.builds(
         lambda at, unit: _border(at, unit, zone), st.sampled_from(near), st.sampled_from(UNITS)
     )
     return st.one_of(
-        st.sampled_from(known), st.sampled_from(near), borders, _close(known[3]), st.integers(US_MIN, US_MAX)
+        st.sampled_from(instants_),
+        st.sampled_from(near),
+        borders,
+        _close(instants_[3]),
+        st.integers(US_MIN, US_MAX),
     )
 
 
 @cache
 def local_times(zone: str) -> SearchStrategy[int]:
-    """What clocks show at such instants; skipped and repeated times are among them."""
-    return instants(zone).map(lambda at: _shown(at, zone))
+    """The local times of such instants, including skipped and repeated ones."""
+    return instants(zone).map(lambda at: _local_microseconds(at, zone))
 
 
 @cache
 def days() -> SearchStrategy[int]:
     """Dates of the same moments, the days next to them, and days close together."""
-    known = [microseconds(moment) // US_PER_DAY for moment in _MOMENTS]
-    near = st.builds(lambda day, step: day + step, st.sampled_from(known), st.integers(-3, 3))
+    days_ = [microseconds(moment) // US_PER_DAY for moment in _MOMENTS]
+    near = st.builds(lambda day, step: day + step, st.sampled_from(days_), st.integers(-3, 3))
     few = st.integers(19_700, 19_760)
-    return st.one_of(st.sampled_from(known), near, few, st.integers(DAY_MIN, DAY_MAX))
+    return st.one_of(st.sampled_from(days_), near, few, st.integers(DAY_MIN, DAY_MAX))
 
 
 def _close(start: int) -> SearchStrategy[int]:
-    """Instants of a few days, so that units have several of them."""
+    """Instants within a few days, so that units hold several of them."""
     return st.builds(
         lambda hours, rest: start + hours * _HOUR + rest,
         st.integers(0, 72),
@@ -73,6 +77,6 @@ def _border(at: int, unit: str, zone: str) -> int:
     return at if start is None else start
 
 
-def _shown(at: int, zone: str) -> int:
+def _local_microseconds(at: int, zone: str) -> int:
     local = clock(at, zone)
     return at if local is None else microseconds(local)

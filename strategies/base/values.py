@@ -71,7 +71,7 @@ _NASTY_MICROSECONDS = (
 
 
 def types() -> SearchStrategy[Type]:
-    """SQL types, each family about as often as another; strings, where most goes wrong, twice.
+    """SQL types, each family about equally often; strings, where most goes wrong, twice as often.
 
     Shrinks to: int.
     """
@@ -118,43 +118,43 @@ def pools(
     """
     seeds = st.lists(values(type_, malformed_utf8=malformed_utf8), min_size=min_size, max_size=max_size)
     return st.tuples(seeds, st.booleans()).map(
-        lambda drawn: tuple(drawn[0] + list(neighbours(drawn[0][0], type_)) if drawn[1] else drawn[0])
+        lambda pair: tuple(pair[0] + list(neighbours(pair[0][0], type_)) if pair[1] else pair[0])
     )
 
 
 def neighbours(value: Value, type_: Type) -> tuple[Value, ...]:
-    """Values of the type just below and just above a value, and those that truncation confuses with it."""
+    """Return values just below and just above a value, and those that truncation confuses with it."""
     if isinstance(value, bool):
         return (not value,)
     if isinstance(value, float):
         return _near_float(value, type_)
     if isinstance(value, Decimal):
-        near = (unscaled(value) + step for step in (-1, 1))
-        return tuple(scaled(digits, type_.scale) for digits in near if abs(digits) < 10**type_.precision)
+        near = (digits_of(value) + step for step in (-1, 1))
+        return tuple(decimal_of(digits, type_.scale) for digits in near if abs(digits) < 10**type_.precision)
     if isinstance(value, bytes):
         return _near_text(value) if type_.kind is Kind.STRING else (value + b"\0", value[:-1])
     if type_.integral:
         return _within(type_.integer_range, (value - 1, value + 1))
     if type_.kind is Kind.DATE:
         return _within((DAY_MIN, DAY_MAX), (value - 1, value + 1))
-    # Statistics kept in milliseconds confuse a timestamp with its whole millisecond.
+    # Statistics in milliseconds confuse a timestamp with its whole millisecond.
     return _within((US_MIN, US_MAX), (value - 1, value + 1, value // 1000 * 1000, value + 1000))
 
 
-def scaled(digits: int, scale: int) -> Decimal:
-    """The decimal digits * 10**-scale, exact at any length; zero has no sign."""
+def decimal_of(digits: int, scale: int) -> Decimal:
+    """Return the decimal digits * 10**-scale, exact at any length; zero has no sign."""
     return Decimal((int(digits < 0), tuple(int(digit) for digit in str(abs(digits))), -scale))
 
 
-def unscaled(value: Decimal) -> int:
-    """The inverse of `scaled`: all digits of a decimal as one integer."""
+def digits_of(value: Decimal) -> int:
+    """Return all digits of a decimal as one integer: the inverse of `decimal_of`."""
     sign, digits, _ = value.as_tuple()
     magnitude = int("".join(map(str, digits)))
     return -magnitude if sign else magnitude
 
 
 def to_float32(value: float) -> float:
-    """The nearest 32-bit float, infinite where the value is out of range."""
+    """Return the nearest 32-bit float; infinity if the value is out of range."""
     try:
         (narrow,) = struct.unpack("<f", struct.pack("<f", value))
     except OverflowError:
@@ -174,11 +174,11 @@ def _integers(type_: Type) -> SearchStrategy[Value]:
 
 def _decimals(type_: Type) -> SearchStrategy[Value]:
     limit = 10**type_.precision - 1
-    one = 10**type_.scale
-    nasty = [0, 1, -1, limit, -limit, limit - 1, *([one, one + 1, -one] if one <= limit - 1 else [])]
+    unit = 10**type_.scale
+    nasty = [0, 1, -1, limit, -limit, limit - 1, *([unit, unit + 1, -unit] if unit <= limit - 1 else [])]
     # A short decimal and a long one of the same column differ in encoded width.
     digits = st.sampled_from(nasty) | st.integers(-3, 3) | st.integers(-limit, limit)
-    return digits.map(lambda drawn: scaled(drawn, type_.scale))
+    return digits.map(lambda digits: decimal_of(digits, type_.scale))
 
 
 def _strings() -> SearchStrategy[Value]:
@@ -216,7 +216,7 @@ def _near_text(value: bytes) -> tuple[Value, ...]:
 
 
 def _next_character(character: str) -> str:
-    """The next code point in UTF-8 order, the same one at the end; surrogates are not characters."""
+    """Return the next code point in UTF-8 order, the same one at the end; surrogates are not characters."""
     code = min(ord(character) + 1, 0x10FFFF)
     return chr(0xE000 if 0xD800 <= code <= 0xDFFF else code)
 

@@ -1,24 +1,25 @@
-"""Time zones to draw from, and where their clocks change; draws nothing.
+"""Time zones to draw from, and the changes of their clocks; draws nothing.
 
-Only proposes: what stands outside the years that Python's calendar has is left alone.
+This only proposes values: times outside the years of Python's calendar are left out.
+
 """
 
 import datetime
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
-# Daylight saving of an hour, an offset of half an hour, daylight saving of half an hour, none at all.
+# Daylight saving of an hour, an offset of half an hour, daylight saving of half an hour, and none.
 ZONES = ("America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "UTC")
 US_PER_DAY = 86_400_000_000
 UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND")
 _EPOCH = datetime.datetime(1970, 1, 1)
 _ONE = datetime.timedelta(microseconds=1)
-# Enough for the first standard time, wars and the rules of today.
+# These years cover the first standard time, wars and the rules of today.
 _YEARS = (1883, 1895, 1905, 1918, 1941, 1942, 1945, 1981, 1985, 2007, 2023, 2024, 2037)
 
 
 def clock(instant_us: int, zone: str) -> datetime.datetime | None:
-    """What clocks show at an instant; None outside the years that Python has."""
+    """Return the local time at an instant; None outside the years of Python's calendar."""
     try:
         moment = (_EPOCH + instant_us * _ONE).replace(tzinfo=datetime.UTC)
         return moment.astimezone(ZoneInfo(zone)).replace(tzinfo=None)
@@ -27,7 +28,7 @@ def clock(instant_us: int, zone: str) -> datetime.datetime | None:
 
 
 def instant(local: datetime.datetime, zone: str) -> int | None:
-    """An instant at which clocks show a time, or nearly."""
+    """Return an instant with a local time, or nearly; None outside the years of Python's calendar."""
     try:
         return (
             local.replace(tzinfo=ZoneInfo(zone)).astimezone(datetime.UTC).replace(tzinfo=None) - _EPOCH
@@ -37,12 +38,12 @@ def instant(local: datetime.datetime, zone: str) -> int | None:
 
 
 def microseconds(local: datetime.datetime) -> int:
-    """A local time as a timestamp_ntz."""
+    """Return a local time as a timestamp_ntz."""
     return (local - _EPOCH) // _ONE
 
 
 def start_of(unit: str, local: datetime.datetime) -> datetime.datetime:
-    """Where the year, the week and so on began that a local time is in."""
+    """Return the beginning of the year, week and so on that holds a local time."""
     midnight = local.replace(hour=0, minute=0, second=0, microsecond=0)
     match unit:
         case "YEAR":
@@ -68,30 +69,30 @@ def start_of(unit: str, local: datetime.datetime) -> datetime.datetime:
 
 @lru_cache(maxsize=16)
 def changes(zone: str) -> tuple[int, ...]:
-    """The instants in some years at which the zone's clocks change."""
-    found: list[int] = []
+    """Return the instants in some years at which the zone's clocks change."""
+    instants: list[int] = []
     for year in _YEARS:
         start = microseconds(datetime.datetime(year, 1, 1))
-        found += changes_between(zone, start, start + 366 * US_PER_DAY)
-    return tuple(sorted(set(found)))
+        instants += changes_between(zone, start, start + 366 * US_PER_DAY)
+    return tuple(sorted(set(instants)))
 
 
 def changes_between(zone: str, first_us: int, last_us: int, *, step_us: int = 3 * US_PER_DAY) -> list[int]:
-    """The changes after `first_us` up to `last_us`, but for two within a step that undo each other."""
-    found: list[int] = []
+    """Return the changes after `first_us` up to `last_us`, except two within a step that undo each other."""
+    instants: list[int] = []
     low = first_us
     while low < last_us:
         high = min(low + step_us, last_us)
         if offset(low, zone) != offset(high, zone):
-            found.append(_change(zone, low, high))
+            instants.append(_change(zone, low, high))
         low = high
-    return found
+    return instants
 
 
 def offset(instant_us: int, zone: str) -> int:
-    """How far clocks are ahead of UTC, in microseconds; 0 where Python does not know."""
-    shown = clock(instant_us, zone)
-    return 0 if shown is None else microseconds(shown) - instant_us
+    """Return how far clocks are ahead of UTC, in microseconds; 0 if Python does not know."""
+    local = clock(instant_us, zone)
+    return 0 if local is None else microseconds(local) - instant_us
 
 
 def _change(zone: str, low: int, high: int) -> int:

@@ -1,4 +1,4 @@
-"""Cases of incremental maintenance: a query, its sources over intervals, what a backend makes of them."""
+"""Cases of incremental maintenance: a query, its sources over intervals, and a backend's results."""
 
 import enum
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ from dynamic_tables.storage.netting import MissingRow, RepeatedRow, apply
 from dynamic_tables.values.cells import row_exact_key
 from dynamic_tables.values.changes import Action, Contents, Row, RowId
 from dynamic_tables.values.errors import DuplicateRowId, UserError
-from strategies.dynamic.contents import Step, Table, drawn_contents, drawn_step, drawn_tables
+from strategies.dynamic.contents import IntervalChanges, SourceTable, drawn_contents, drawn_step, drawn_tables
 from strategies.dynamic.queries import drawn_query
 
 # Intervals that follow each other under one query.
@@ -20,8 +20,8 @@ STEPS = 8
 RESULT_ROWS_MAX = 300
 
 
-class Finding(enum.Enum):
-    """What is wrong with the changes over one interval."""
+class MaintenanceFinding(enum.Enum):
+    """The kinds of wrong changes over one interval."""
 
     REPEATED = "an id is inserted twice, or exists"
     MISSING = "a row is deleted that does not exist"
@@ -32,41 +32,43 @@ class Finding(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class IntervalOutcome:
     """One interval of one case.
 
     Attributes:
         finding: None if the changes are right.
-        told: How the maintained result differs from the full one, in its first row.
+        difference: The first row in which the maintained result differs from the full one.
     """
 
-    finding: Finding | None
-    told: str = ""
+    finding: MaintenanceFinding | None
+    difference: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A query and what its sources first hold; intervals are drawn as it goes."""
+    """A query and the first contents of its sources; intervals are drawn as it goes."""
 
     query: Query
-    tables: tuple[Table, ...]
+    tables: tuple[SourceTable, ...]
     contents: Mapping[str, Contents]
 
 
 def drawn_case(random: Random, depth: int) -> Case:
-    """A query with so many operators on its longest branch, over random tables."""
+    """Draw a query over random tables; its longest branch has `depth` operators."""
     tables = drawn_tables(random)
     query = Query(drawn_query(random, tables, depth))
     return Case(query, tables, {table.identity: drawn_contents(random, table) for table in tables})
 
 
-def outcomes(random: Random, case: Case, backend: Backend, steps: int = STEPS) -> Iterator[Outcome]:
-    """What a backend makes of some intervals; it ends at the first finding."""
+def interval_outcomes(
+    random: Random, case: Case, backend: Backend, steps: int = STEPS
+) -> Iterator[IntervalOutcome]:
+    """Yield the outcomes of some intervals with a backend, up to the first finding."""
     now = case.contents
     try:
         result = backend.full(case.query, now)
     except DuplicateRowId as error:
-        yield Outcome(Finding.DUPLICATE, str(error))
+        yield IntervalOutcome(MaintenanceFinding.DUPLICATE, str(error))
         return
     except UserError:
         return
@@ -78,41 +80,47 @@ def outcomes(random: Random, case: Case, backend: Backend, steps: int = STEPS) -
         try:
             full = backend.full(case.query, now)
         except DuplicateRowId as error:
-            yield Outcome(Finding.DUPLICATE, str(error))
+            yield IntervalOutcome(MaintenanceFinding.DUPLICATE, str(error))
             return
         except UserError:
             return
-        outcome = over_interval(case.query, backend, sources, dict(result), full)
+        outcome = maintain_interval(case.query, backend, sources, dict(result), full)
         result = full
         yield outcome
         if outcome.finding is not None:
             return
 
 
-def over_interval(
-    query: Query, backend: Backend, sources: Mapping[str, Step], result: dict[RowId, Row], full: Contents
-) -> Outcome:
+def maintain_interval(
+    query: Query,
+    backend: Backend,
+    sources: Mapping[str, IntervalChanges],
+    result: dict[RowId, Row],
+    full: Contents,
+) -> IntervalOutcome:
     """Maintain a result, in place, and compare it with full evaluation, row ids included (R-DVS-98)."""
     exact = row_exact_key([field.type for field in query.fields])
     try:
         delta = backend.changes(query, sources)
         apply(result, delta)
     except RepeatedRow as error:
-        return Outcome(Finding.REPEATED, str(error))
+        return IntervalOutcome(MaintenanceFinding.REPEATED, str(error))
     except MissingRow as error:
-        return Outcome(Finding.MISSING, str(error))
+        return IntervalOutcome(MaintenanceFinding.MISSING, str(error))
     except UserError as error:
-        return Outcome(Finding.FAILED, str(error))
-    if full.keys() == result.keys() and all(exact(result[one]) == exact(full[one]) for one in full):
-        gone = {one.row_id: one.row for one in delta if one.action is Action.DELETE}
-        come = (one for one in delta if one.action is Action.INSERT and one.row_id in gone)
-        same = next((one for one in come if exact(gone[one.row_id]) == exact(one.row)), None)
-        return Outcome(None) if same is None else Outcome(Finding.SPURIOUS, str(same))
-    return Outcome(Finding.DIFFERENT, difference_told(result, full))
+        return IntervalOutcome(MaintenanceFinding.FAILED, str(error))
+    if full.keys() == result.keys() and all(exact(result[row_id]) == exact(full[row_id]) for row_id in full):
+        gone = {change.row_id: change.row for change in delta if change.action is Action.DELETE}
+        come = (change for change in delta if change.action is Action.INSERT and change.row_id in gone)
+        same = next((change for change in come if exact(gone[change.row_id]) == exact(change.row)), None)
+        return (
+            IntervalOutcome(None) if same is None else IntervalOutcome(MaintenanceFinding.SPURIOUS, str(same))
+        )
+    return IntervalOutcome(MaintenanceFinding.DIFFERENT, describe_difference(result, full))
 
 
-def difference_told(result: Contents, full: Contents) -> str:
-    """The first row in which two results differ."""
+def describe_difference(result: Contents, full: Contents) -> str:
+    """Return the first row in which two results differ, as people read it."""
     for row_id in (*full, *result):
         if repr(result.get(row_id)) != repr(full.get(row_id)):
             return f"{row_id}: maintained {result.get(row_id)}, full {full.get(row_id)}"

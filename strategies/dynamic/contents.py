@@ -1,6 +1,7 @@
 """Tables that dynamic tables read, and random changes to them: NULLs, NaN, -0.0, duplicates, reinsertions.
 
-Draws come from a `random.Random`; Hypothesis gives one whose draws it shrinks.
+Values are drawn from a `random.Random`; Hypothesis gives one whose draws it shrinks.
+
 """
 
 from collections.abc import Mapping
@@ -42,12 +43,12 @@ CELLS: Mapping[str, tuple[Cell, ...]] = {
 }
 ROWS_MAX = 5
 CHANGES_MAX = 3
-# Ids are few, so that a row that went may come again under its id.
+# There are few ids, so that a deleted row may come again under its id.
 IDS = tuple(f"r{number}" for number in range(8))
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class SourceTable:
     """A source: its identity and columns."""
 
     identity: str
@@ -55,41 +56,41 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One table over one interval."""
+class IntervalChanges:
+    """The contents of one table before and after an interval, and the changes between."""
 
     before: Contents
     after: Contents
     changes: Delta
 
 
-def drawn_tables(random: Random) -> tuple[Table, ...]:
-    """One to three tables of two to four columns; each has the first."""
+def drawn_tables(random: Random) -> tuple[SourceTable, ...]:
+    """Draw one to three tables of two to four columns; all have the first column."""
     return tuple(
-        Table(f"t{number}", (FIELDS[0], *sorted_sample(random, random.randint(1, 3))))
+        SourceTable(f"t{number}", (FIELDS[0], *sorted_sample(random, random.randint(1, 3))))
         for number in range(random.randint(1, 3))
     )
 
 
 def sorted_sample(random: Random, count: int) -> list[Field]:
-    """Some of the other columns, in their order."""
+    """Draw some of the other columns, in their order."""
     places = random.sample(range(1, len(FIELDS)), count)
     return [FIELDS[place] for place in sorted(places)]
 
 
-def drawn_row(random: Random, table: Table) -> Row:
-    """One row."""
+def drawn_row(random: Random, table: SourceTable) -> Row:
+    """Draw one row."""
     return tuple(random.choice(CELLS[field.name]) for field in table.fields)
 
 
-def drawn_contents(random: Random, table: Table) -> Contents:
-    """A few rows, some of them equal."""
+def drawn_contents(random: Random, table: SourceTable) -> Contents:
+    """Draw a few rows, some of them equal."""
     ids = random.sample(IDS, random.randint(0, ROWS_MAX))
     return {row_id: drawn_row(random, table) for row_id in ids}
 
 
-def drawn_step(random: Random, table: Table, before: Contents) -> Step:
-    """Some insertions, deletions and updates, or none; what ends as it began is no change."""
+def drawn_step(random: Random, table: SourceTable, before: Contents) -> IntervalChanges:
+    """Draw some insertions, deletions and updates, or none; rows that end as they began are no change."""
     after = dict(before)
     for _ in range(random.randint(0, CHANGES_MAX)):
         row_id = random.choice(IDS)
@@ -101,4 +102,4 @@ def drawn_step(random: Random, table: Table, before: Contents) -> Step:
         ids = list(after)
         random.shuffle(ids)
         after = {row_id: after[row_id] for row_id in ids}
-    return Step(before, after, difference(before, after))
+    return IntervalChanges(before, after, difference(before, after))

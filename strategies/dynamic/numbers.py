@@ -1,4 +1,4 @@
-"""Exact numbers of dynamic tables: of every scale, and as many digits as there may be, often just so many."""
+"""Exact numbers of dynamic tables: of every scale, and often with as many digits as are allowed."""
 
 from decimal import Decimal
 from typing import NamedTuple
@@ -20,12 +20,12 @@ class Number(NamedTuple):
 
 
 def number_types() -> st.SearchStrategy[Type]:
-    """INTEGER, and decimals of few and of many digits behind the point."""
+    """INTEGER, and decimals with few and with many digits after the point."""
     return st.sampled_from(_SCALES).map(lambda scale: decimal(scale) if scale else INTEGER)
 
 
 def number(kind: Type, digits: int) -> Number:
-    """Return the number with these digits, of which as many as the scale says stand behind the point."""
+    """Return the number with these digits, `scale` of them after the point."""
     return Number(kind, EXACT.scaleb(Decimal(digits), -kind.scale) if kind.scale else digits)
 
 

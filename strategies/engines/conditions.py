@@ -1,7 +1,8 @@
-"""Draws conditions on the columns of a table, of what an engine knows.
+"""Draw conditions on the columns of a table, within an engine's capabilities.
 
 Literals are the columns' own values and their neighbours, so that bounds are touched; each condition may
 stand under NOT.
+
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +12,7 @@ from typing import TypeAlias
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from strategies.engines.engine_tables import ALONE, Line, Options, Writers
+from strategies.engines.engine_tables import ALONE, Options, ValuePool, Writers
 from strategies.engines.engine_values import integer_range
 from strategies.engines.questions import Call, Column, Literal, Term
 
@@ -21,15 +22,15 @@ _MEMBER_COUNTS = (1, 2, 3, 20)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Able:
-    """What may be drawn.
+class Capabilities:
+    """An engine's capabilities, which limit what is drawn.
 
     Attributes:
         areas: The classes of questions.
-        functions_missing, types_missing, joins_missing: What is left out.
+        functions_missing, types_missing, joins_missing: The functions, types and joins that it lacks.
         settings: Switches of the optimizer, with their values, the default first.
-        writers: Who may write files, and the options of each, with the values.
-        layouts: What may be told to the engine's own table format, with the values; None where it has none.
+        writers: The engines that may write files, and the options of each, with their values.
+        layouts: The options of the engine's own table format, with their values; None if it has none.
     """
 
     areas: tuple[str, ...] = ("filter",)
@@ -42,25 +43,25 @@ class Able:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
-    """The columns that a condition may name, each with its line; what functions there are."""
+class ConditionScope:
+    """The columns that a condition may name, each with its pool of values, and the available functions."""
 
-    able: Able
-    lines: Mapping[str, Line]
+    capabilities: Capabilities
+    pools: Mapping[str, ValuePool]
 
-    def knows(self, *functions: str) -> bool:
-        """Whether the engine has all of these."""
-        return not self.able.functions_missing.intersection(functions)
-
-
-_Atom: TypeAlias = Callable[[DrawFn, Scope, Column, Line], Term]
+    def has_functions(self, *functions: str) -> bool:
+        """Tell whether the engine has all these functions."""
+        return not self.capabilities.functions_missing.intersection(functions)
 
 
-def condition(draw: DrawFn, scope: Scope, depth: int = 2) -> Term:
-    """One test, or several under NOT, AND and OR, as deep as that."""
+_Atom: TypeAlias = Callable[[DrawFn, ConditionScope, Column, ValuePool], Term]
+
+
+def condition(draw: DrawFn, scope: ConditionScope, depth: int = 2) -> Term:
+    """Draw a test, or several under NOT, AND and OR, nested at most `depth` deep."""
     shapes = ["atom", "atom"]
     if depth:
-        shapes += [name for name in ("not", "and", "or") if scope.knows(name)]
+        shapes += [name for name in ("not", "and", "or") if scope.has_functions(name)]
     shape = draw(st.sampled_from(shapes))
     if shape == "atom":
         return _atom(draw, scope)
@@ -69,123 +70,124 @@ def condition(draw: DrawFn, scope: Scope, depth: int = 2) -> Term:
     return Call(shape, tuple(condition(draw, scope, depth - 1) for _ in range(2)))
 
 
-def _atom(draw: DrawFn, scope: Scope) -> Term:
-    name = draw(st.sampled_from(sorted(scope.lines)))
-    line = scope.lines[name]
+def _atom(draw: DrawFn, scope: ConditionScope) -> Term:
+    name = draw(st.sampled_from(sorted(scope.pools)))
+    pool = scope.pools[name]
     atoms: list[_Atom] = [_compare, _compare]
     for functions, types, atom in _ATOMS:
-        if scope.knows(*functions) and (not types or line.type.startswith(types)):
+        if scope.has_functions(*functions) and (not types or pool.type.startswith(types)):
             atoms.append(atom)
-    return draw(st.sampled_from(atoms))(draw, scope, Column(name, line.type), line)
+    return draw(st.sampled_from(atoms))(draw, scope, Column(name, pool.type), pool)
 
 
-def _literal(draw: DrawFn, line: Line) -> Literal:
-    return Literal(draw(st.sampled_from(line.values)), line.type)
+def _literal(draw: DrawFn, pool: ValuePool) -> Literal:
+    return Literal(draw(st.sampled_from(pool.values)), pool.type)
 
 
-def _compare(draw: DrawFn, scope: Scope, column: Column, line: Line) -> Term:
-    operator = draw(st.sampled_from([one for one in _COMPARISONS if scope.knows(one)]))
-    return Call(operator, (column, _literal(draw, line)))
+def _compare(draw: DrawFn, scope: ConditionScope, column: Column, pool: ValuePool) -> Term:
+    operator = draw(st.sampled_from([symbol for symbol in _COMPARISONS if scope.has_functions(symbol)]))
+    return Call(operator, (column, _literal(draw, pool)))
 
 
-def _equal(draw: DrawFn, scope: Scope, column: Column, line: Line) -> Term:
-    return Call("=", (column, _literal(draw, line)))
+def _equal(draw: DrawFn, scope: ConditionScope, column: Column, pool: ValuePool) -> Term:
+    return Call("=", (column, _literal(draw, pool)))
 
 
-def _null_test(draw: DrawFn, scope: Scope, column: Column, line: Line) -> Term:
+def _null_test(draw: DrawFn, scope: ConditionScope, column: Column, pool: ValuePool) -> Term:
     return Call(draw(st.sampled_from(("is null", "is not null"))), (column,))
 
 
-def _null_safe(draw: DrawFn, scope: Scope, column: Column, line: Line) -> Term:
+def _null_safe(draw: DrawFn, scope: ConditionScope, column: Column, pool: ValuePool) -> Term:
     operator = draw(st.sampled_from(("is not distinct from", "is distinct from")))
-    value = draw(st.sampled_from((*line.values, None)))
-    return Call(operator, (column, Literal(value, line.type)))
+    value = draw(st.sampled_from((*pool.values, None)))
+    return Call(operator, (column, Literal(value, pool.type)))
 
 
-def _members(draw: DrawFn, scope: Scope, column: Column, line: Line) -> Term:
+def _members(draw: DrawFn, scope: ConditionScope, column: Column, pool: ValuePool) -> Term:
     count = draw(st.sampled_from(_MEMBER_COUNTS))
-    members = [_literal(draw, line) for _ in range(min(count, 3))] * (count // 3 or 1)
-    if scope.knows("null in list") and draw(st.integers(0, 5)) == 5:
-        members[0] = Literal(None, line.type)
+    members = [_literal(draw, pool) for _ in range(min(count, 3))] * (count // 3 or 1)
+    if scope.has_functions("null in list") and draw(st.integers(0, 5)) == 5:
+        members[0] = Literal(None, pool.type)
     return Call("in", (column, *members))
 
 
-def _between(draw: DrawFn, scope: Scope, column: Column, line: Line) -> Term:
-    return Call("between", (column, _literal(draw, line), _literal(draw, line)))
+def _between(draw: DrawFn, scope: ConditionScope, column: Column, pool: ValuePool) -> Term:
+    return Call("between", (column, _literal(draw, pool), _literal(draw, pool)))
 
 
-def _is_nan(draw: DrawFn, scope: Scope, column: Column, line: Line) -> Term:
+def _is_nan(draw: DrawFn, scope: ConditionScope, column: Column, pool: ValuePool) -> Term:
     return Call("is nan", (column,))
 
 
-def _like(draw: DrawFn, scope: Scope, column: Column, line: Line) -> Term:
-    """A value's beginning, end or inside, with wildcards; its own wildcards are mostly escaped.
+def _like(draw: DrawFn, scope: ConditionScope, column: Column, pool: ValuePool) -> Term:
+    """Draw a pattern of a value's beginning, end or inside; its own wildcards are mostly escaped.
 
     A beginning may be longer than the value.
+
     """
-    wild = [value for value in line.values if {"%", "_", "\\"}.intersection(value)]
+    wild = [value for value in pool.values if {"%", "_", "\\"}.intersection(value)]
     likely = bool(wild) and draw(st.booleans())
-    text = draw(st.sampled_from(wild if likely else line.values))
+    text = draw(st.sampled_from(wild if likely else pool.values))
     part = (text + "a")[: draw(st.integers(0, 3))] if draw(st.booleans()) else text
-    pieces = ["\\" + one if one in "%_\\" else one for one in part]
+    pieces = ["\\" + character if character in "%_\\" else character for character in part]
     if draw(st.integers(0, 5)) == 5:
-        pieces = [one for one in part if one != "\\"]
+        pieces = [character for character in part if character != "\\"]
     whole = "".join(pieces)
     inside = "".join([*pieces[:1], "%", *pieces[1:]])
     ends = (whole + "%", whole, "%" + whole, whole + "_", "_" + whole, whole + "_%", inside, inside + "%")
     return Call("like", (column, Literal(draw(st.sampled_from(ends)), "string")))
 
 
-def _starts_with(draw: DrawFn, scope: Scope, column: Column, line: Line) -> Term:
-    longer = draw(st.sampled_from(line.values)) + "a"
+def _starts_with(draw: DrawFn, scope: ConditionScope, column: Column, pool: ValuePool) -> Term:
+    longer = draw(st.sampled_from(pool.values)) + "a"
     return Call("starts with", (column, Literal(longer[: draw(st.integers(0, len(longer)))], "string")))
 
 
-def _columns(draw: DrawFn, scope: Scope, column: Column, line: Line) -> Term:
-    alike = [name for name, other in scope.lines.items() if other.type == line.type]
-    operator = draw(st.sampled_from([one for one in _COMPARISONS if scope.knows(one)]))
-    return Call(operator, (column, Column(draw(st.sampled_from(alike)), line.type)))
+def _columns(draw: DrawFn, scope: ConditionScope, column: Column, pool: ValuePool) -> Term:
+    alike = [name for name, other in scope.pools.items() if other.type == pool.type]
+    operator = draw(st.sampled_from([symbol for symbol in _COMPARISONS if scope.has_functions(symbol)]))
+    return Call(operator, (column, Column(draw(st.sampled_from(alike)), pool.type)))
 
 
-def _arithmetic(draw: DrawFn, scope: Scope, column: Column, line: Line) -> Term:
+def _arithmetic(draw: DrawFn, scope: ConditionScope, column: Column, pool: ValuePool) -> Term:
     # Operands as small as these overflow only at the limits of the type.
-    operand = Literal(draw(st.sampled_from((1, 2, 3))), line.type)
-    operators = [one for one in ("+", "-", "*", "%") if scope.knows(one)]
+    operand = Literal(draw(st.sampled_from((1, 2, 3))), pool.type)
+    operators = [symbol for symbol in ("+", "-", "*", "%") if scope.has_functions(symbol)]
     operator = draw(st.sampled_from(operators))
-    computed = Call(operator, (column, operand), line.type)
-    small = Line(line.type, (0, 1, 2)) if operator == "%" else line
+    computed = Call(operator, (column, operand), pool.type)
+    small = ValuePool(pool.type, (0, 1, 2)) if operator == "%" else pool
     return Call(draw(st.sampled_from(_COMPARISONS)), (computed, _literal(draw, small)))
 
 
-def _widened(draw: DrawFn, scope: Scope, column: Column, line: Line) -> Term:
-    """A column beside a literal that its type may not hold."""
-    low, high = integer_range(line.type)
-    value = draw(st.sampled_from((high + 1, low - 1, high, low))) if line.type != "int64" else high
+def _wider_literal(draw: DrawFn, scope: ConditionScope, column: Column, pool: ValuePool) -> Term:
+    """Compare a column with a literal that its type may not hold."""
+    low, high = integer_range(pool.type)
+    value = draw(st.sampled_from((high + 1, low - 1, high, low))) if pool.type != "int64" else high
     return Call(draw(st.sampled_from(_COMPARISONS)), (column, Literal(value, "int64")))
 
 
-def _cast(draw: DrawFn, scope: Scope, column: Column, line: Line) -> Term:
+def _cast(draw: DrawFn, scope: ConditionScope, column: Column, pool: ValuePool) -> Term:
     target = draw(st.sampled_from(("int64", "float64", "string", "int32")))
-    kind = "try cast" if scope.knows("try cast") else "cast"
+    kind = "try cast" if scope.has_functions("try cast") else "cast"
     cast = Call(kind, (column,), target)
     low, high = integer_range(target) if target in INTEGERS else (-(2**63), 2**63)
-    value = max(low, min(draw(st.sampled_from(line.values)), high))
+    value = max(low, min(draw(st.sampled_from(pool.values)), high))
     spelt = {"string": str(value), "float64": float(value)}.get(target, value)
     return Call(draw(st.sampled_from(_COMPARISONS)), (cast, Literal(spelt, target)))
 
 
-def _coalesced(draw: DrawFn, scope: Scope, column: Column, line: Line) -> Term:
-    either = Call("coalesce", (column, _literal(draw, line)), line.type)
-    return Call(draw(st.sampled_from(_COMPARISONS)), (either, _literal(draw, line)))
+def _coalesce(draw: DrawFn, scope: ConditionScope, column: Column, pool: ValuePool) -> Term:
+    either = Call("coalesce", (column, _literal(draw, pool)), pool.type)
+    return Call(draw(st.sampled_from(_COMPARISONS)), (either, _literal(draw, pool)))
 
 
-def _chosen(draw: DrawFn, scope: Scope, column: Column, line: Line) -> Term:
-    test = Call(draw(st.sampled_from(_COMPARISONS)), (column, _literal(draw, line)))
-    either = Call("if", (test, column, _literal(draw, line)), line.type)
-    return Call(draw(st.sampled_from(_COMPARISONS)), (either, _literal(draw, line)))
+def _if(draw: DrawFn, scope: ConditionScope, column: Column, pool: ValuePool) -> Term:
+    test = Call(draw(st.sampled_from(_COMPARISONS)), (column, _literal(draw, pool)))
+    either = Call("if", (test, column, _literal(draw, pool)), pool.type)
+    return Call(draw(st.sampled_from(_COMPARISONS)), (either, _literal(draw, pool)))
 
 
-# What an atom needs: functions, and the beginnings of the types that it is for.
+# For each atom: the functions that it needs, and the beginnings of the types that it applies to.
 _ATOMS: tuple[tuple[tuple[str, ...], tuple[str, ...], _Atom], ...] = (
     (("=",), (), _equal),
     (("is null", "is not null"), (), _null_test),
@@ -198,8 +200,8 @@ _ATOMS: tuple[tuple[tuple[str, ...], tuple[str, ...], _Atom], ...] = (
     *[(("starts with",), ("string",), _starts_with)] * 3,
     (("column comparison",), (), _columns),
     (("+",), INTEGERS, _arithmetic),
-    (("wider literal",), INTEGERS, _widened),
+    (("wider literal",), INTEGERS, _wider_literal),
     (("cast",), INTEGERS, _cast),
-    (("coalesce",), (), _coalesced),
-    (("if",), (), _chosen),
+    (("coalesce",), (), _coalesce),
+    (("if",), (), _if),
 )

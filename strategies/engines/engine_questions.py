@@ -1,6 +1,7 @@
-"""Draws what engines are asked: a table or two, and questions about them.
+"""Draw the questions of engines: a table or two, and questions about them.
 
-What an engine lacks is not drawn. `engine_conditions` draws the conditions.
+An engine is not asked for what it lacks. `conditions` draws the conditions.
+
 """
 
 from collections.abc import Callable, Mapping
@@ -10,8 +11,8 @@ from typing import TypeAlias
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from strategies.engines.conditions import INTEGERS, Able, Scope, condition
-from strategies.engines.engine_tables import Stored, lines, stored
+from strategies.engines.conditions import INTEGERS, Capabilities, ConditionScope, condition
+from strategies.engines.engine_tables import StoredTable, stored_tables, value_pools
 from strategies.engines.questions import (
     ROW_NUMBER,
     Aggregate,
@@ -29,7 +30,7 @@ LEFT, RIGHT, RIGHT_PREFIX = "t", "u", "u_"
 JOINS = ("inner", "left", "right", "full", "semi", "anti", "not in")
 _ONE_SIDED = ("semi", "anti", "not in")
 _OFTEN = frozenset({"filter"})
-# To write a world's files takes as long as ten or twenty questions.
+# Writing the files of a world takes as long as ten or twenty questions.
 QUESTIONS_MAX = 12
 
 
@@ -37,65 +38,70 @@ QUESTIONS_MAX = 12
 class World:
     """Tables by name, the settings of the engine, and questions."""
 
-    tables: Mapping[str, Stored]
+    tables: Mapping[str, StoredTable]
     settings: Mapping[str, str]
     questions: tuple[Question, ...]
 
 
-_Ask: TypeAlias = Callable[[DrawFn, Scope], Question]
+_Ask: TypeAlias = Callable[[DrawFn, ConditionScope], Question]
 
 
 @st.composite
-def worlds(draw: DrawFn, able: Able, *, questions_max: int = QUESTIONS_MAX) -> World:
+def worlds(draw: DrawFn, capabilities: Capabilities, *, questions_max: int = QUESTIONS_MAX) -> World:
     """Worlds of one area of questions.
 
     Shrinks to: one question, `a` compared with a literal.
     """
     # All other areas filter too, but hide some of what goes wrong there.
-    area = draw(st.sampled_from((*able.areas, *_OFTEN.intersection(able.areas))))
-    drawn = lines(without=able.types_missing)
-    own = [draw(drawn)]
+    area = draw(st.sampled_from((*capabilities.areas, *_OFTEN.intersection(capabilities.areas))))
+    pool_strategy = value_pools(without=capabilities.types_missing)
+    own = [draw(pool_strategy)]
     if draw(st.booleans()):
-        # Two columns of one line are compared with each other.
-        own.append(own[0] if draw(st.booleans()) else draw(drawn))
-    tables = {LEFT: draw(stored(own, writers=able.writers, layouts=able.layouts))}
+        # Two columns of one pool are compared with each other.
+        own.append(own[0] if draw(st.booleans()) else draw(pool_strategy))
+    tables = {LEFT: draw(stored_tables(own, writers=capabilities.writers, layouts=capabilities.layouts))}
     if area == "join":
-        right = stored(
+        right = stored_tables(
             own,
             prefix=RIGHT_PREFIX,
-            # Two tables of thousands of equal keys each would have a join of millions of rows.
+            # Two tables with thousands of equal keys each would have a join of millions of rows.
             repeats=(1,),
             blocks_max=2,
-            writers=able.writers,
-            layouts=able.layouts,
+            writers=capabilities.writers,
+            layouts=capabilities.layouts,
         )
         tables[RIGHT] = draw(right)
-    scope = Scope(able, {column.name: line for column, line in zip(tables[LEFT].asked, own, strict=True)})
+    scope = ConditionScope(
+        capabilities,
+        {column.name: pool for column, pool in zip(tables[LEFT].queried_columns, own, strict=True)},
+    )
     count = draw(st.sampled_from((1,) if area == "dml" else (1, *(questions_max,) * 4)))
     questions = tuple(_ASKS[area](draw, scope) for _ in range(count))
-    return World(tables=tables, settings=_settings(draw, able), questions=questions)
+    return World(tables=tables, settings=_settings(draw, capabilities), questions=questions)
 
 
-def _settings(draw: DrawFn, able: Able) -> dict[str, str]:
-    """Often the defaults, else one to three switches set otherwise."""
-    others = {name: values[1:] for name, values in sorted(able.settings.items()) if len(values) > 1}
+def _settings(draw: DrawFn, capabilities: Capabilities) -> dict[str, str]:
+    """Draw often the defaults, else one to three switches set otherwise."""
+    others = {name: values[1:] for name, values in sorted(capabilities.settings.items()) if len(values) > 1}
     if not others or not draw(st.booleans()):
         return {}
     names = draw(st.lists(st.sampled_from(list(others)), min_size=1, max_size=3, unique=True))
     return {name: draw(st.sampled_from(others[name])) for name in names}
 
 
-def _filter(draw: DrawFn, scope: Scope) -> Question:
+def _filter(draw: DrawFn, scope: ConditionScope) -> Question:
     where = None if draw(st.integers(0, 15)) == 15 else condition(draw, scope)
     return Question(area="filter", source=Relation(table=LEFT, where=where), select=_select(draw, scope))
 
 
-def _limit(draw: DrawFn, scope: Scope) -> Question:
-    inner = draw(st.sampled_from((None, None, None, 0, 1, 3) if scope.knows("limited relation") else (None,)))
+def _limit(draw: DrawFn, scope: ConditionScope) -> Question:
+    inner = draw(
+        st.sampled_from((None, None, None, 0, 1, 3) if scope.has_functions("limited relation") else (None,))
+    )
     source = Relation(
         table=LEFT,
         where=_maybe_condition(draw, scope),
-        # Which rows a LIMIT inside takes is left to nothing.
+        # The order is total, so that the rows of an inner LIMIT are determined.
         order=() if inner is None else (Key(Column(ROW_NUMBER, "int64"), descending=draw(st.booleans())),),
         limit=inner,
     )
@@ -103,13 +109,15 @@ def _limit(draw: DrawFn, scope: Scope) -> Question:
     return Question(area="limit", source=source, select=_select(draw, scope), limit=limit, offset=offset)
 
 
-def _top_k(draw: DrawFn, scope: Scope) -> Question:
-    names = draw(st.lists(st.sampled_from(sorted(scope.lines)), min_size=1, max_size=2, unique=True))
-    keys = [_key(draw, Column(name, scope.lines[name].type)) for name in names]
-    computed = scope.lines[names[0]].type in INTEGERS and scope.knows("order by expression", "+", "cast")
+def _top_k(draw: DrawFn, scope: ConditionScope) -> Question:
+    names = draw(st.lists(st.sampled_from(sorted(scope.pools)), min_size=1, max_size=2, unique=True))
+    keys = [_key(draw, Column(name, scope.pools[name].type)) for name in names]
+    computed = scope.pools[names[0]].type in INTEGERS and scope.has_functions(
+        "order by expression", "+", "cast"
+    )
     if computed and draw(st.booleans()):
         keys[0] = _key(draw, _computed_key(draw, scope, names[0]))
-    # Rows with equal keys may come in any order, which cannot be seen where a key is not in the answer.
+    # Rows with equal keys may come in any order, which the answer shows only if it has the keys.
     if isinstance(keys[0].by, Call) or draw(st.booleans()):
         keys.append(_key(draw, Column(ROW_NUMBER, "int64")))
     limit, offset = draw(_limits())
@@ -123,25 +131,27 @@ def _top_k(draw: DrawFn, scope: Scope) -> Question:
     )
 
 
-def _computed_key(draw: DrawFn, scope: Scope, name: str) -> Term:
-    column = Column(name, scope.lines[name].type)
+def _computed_key(draw: DrawFn, scope: ConditionScope, name: str) -> Term:
+    column = Column(name, scope.pools[name].type)
     cast = Call("cast", (column,), draw(st.sampled_from(("int64", "float64", "string"))))
     negated = Call("*", (column, Literal(-1, column.type)), column.type)
     return draw(st.sampled_from((cast, negated, Call("abs", (column,), column.type))))
 
 
-def _join(draw: DrawFn, scope: Scope) -> Question:
-    kind = draw(st.sampled_from([kind for kind in JOINS if kind not in scope.able.joins_missing]))
-    left_key = draw(st.sampled_from(sorted(scope.lines)))
-    alike = [name for name, line in scope.lines.items() if line.type == scope.lines[left_key].type]
+def _join(draw: DrawFn, scope: ConditionScope) -> Question:
+    kind = draw(st.sampled_from([kind for kind in JOINS if kind not in scope.capabilities.joins_missing]))
+    left_key = draw(st.sampled_from(sorted(scope.pools)))
+    alike = [name for name, pool in scope.pools.items() if pool.type == scope.pools[left_key].type]
     right_key = RIGHT_PREFIX + draw(st.sampled_from(alike))
-    right_scope = Scope(scope.able, {RIGHT_PREFIX + name: line for name, line in scope.lines.items()})
+    right_scope = ConditionScope(
+        scope.capabilities, {RIGHT_PREFIX + name: pool for name, pool in scope.pools.items()}
+    )
     join = Join(
         kind=kind,
         right=_relation(draw, right_scope, RIGHT, right_key, RIGHT_PREFIX + ROW_NUMBER),
         left_key=left_key,
         right_key=right_key,
-        null_safe=kind != "not in" and scope.knows("null safe join") and draw(st.integers(0, 3)) == 3,
+        null_safe=kind != "not in" and scope.has_functions("null safe join") and draw(st.integers(0, 3)) == 3,
     )
     one_sided = kind in _ONE_SIDED
     source = _relation(draw, scope, LEFT, left_key, ROW_NUMBER)
@@ -161,24 +171,26 @@ def _join(draw: DrawFn, scope: Scope) -> Question:
     )
 
 
-def _where_joined(draw: DrawFn, left: Scope, right: Scope, source: Relation, join: Join) -> Term | None:
-    """A condition after a join, on the columns of both sides, or of those sides that still have theirs."""
-    lines = {} if source.distinct else dict(left.lines)
+def _where_joined(
+    draw: DrawFn, left: ConditionScope, right: ConditionScope, source: Relation, join: Join
+) -> Term | None:
+    """Draw a condition after a join, on the columns of the sides that still have theirs."""
+    pools = {} if source.distinct else dict(left.pools)
     if join.kind not in _ONE_SIDED and not join.right.distinct:
-        lines |= right.lines
-    return condition(draw, Scope(left.able, lines)) if lines else None
+        pools |= right.pools
+    return condition(draw, ConditionScope(left.capabilities, pools)) if pools else None
 
 
-def _column(name: str, scope: Scope) -> Column:
-    """A column of either side, all of whose columns but the row number have the types of the left one's."""
+def _column(name: str, scope: ConditionScope) -> Column:
+    """Return a column of either side; all but the row number have the types of the left side's columns."""
     own = name.removeprefix(RIGHT_PREFIX)
-    return Column(name, "int64" if own == ROW_NUMBER else scope.lines[own].type)
+    return Column(name, "int64" if own == ROW_NUMBER else scope.pools[own].type)
 
 
-def _relation(draw: DrawFn, scope: Scope, table: str, key: str, number: str) -> Relation:
-    """A table, filtered, made distinct by the join's key, or cut in an order that leaves nothing open."""
-    limited = ("limited", "ordered") if scope.knows("limited relation") else ()
-    distinct = ("distinct",) if scope.knows("distinct relation") else ()
+def _relation(draw: DrawFn, scope: ConditionScope, table: str, key: str, number: str) -> Relation:
+    """Draw a table: plain, filtered, distinct by the join's key, or limited in a total order."""
+    limited = ("limited", "ordered") if scope.has_functions("limited relation") else ()
+    distinct = ("distinct",) if scope.has_functions("distinct relation") else ()
     shape = draw(st.sampled_from(("plain", "plain", "filtered", *limited, *distinct)))
     if shape == "plain":
         return Relation(table=table)
@@ -188,35 +200,44 @@ def _relation(draw: DrawFn, scope: Scope, table: str, key: str, number: str) -> 
     if shape == "distinct":
         return Relation(table=table, where=where, distinct=key)
     last = _key(draw, Column(number, "int64"))
-    order = (_key(draw, Column(key, scope.lines[key].type)), last) if shape == "ordered" else (last,)
+    order = (_key(draw, Column(key, scope.pools[key].type)), last) if shape == "ordered" else (last,)
     return Relation(table=table, where=where, order=order, limit=draw(st.sampled_from((1, 2, 3, 0))))
 
 
-def _aggregate(draw: DrawFn, scope: Scope) -> Question:
-    names = sorted(scope.lines)
-    known = [
-        *(Aggregate("count", name) for name in [None, *names] if name is None or scope.knows("count")),
-        *(Aggregate(one, name) for one in ("min", "max") if scope.knows(one) for name in names),
+def _aggregate(draw: DrawFn, scope: ConditionScope) -> Question:
+    names = sorted(scope.pools)
+    aggregates = [
+        *(
+            Aggregate("count", name)
+            for name in [None, *names]
+            if name is None or scope.has_functions("count")
+        ),
+        *(
+            Aggregate(function, name)
+            for function in ("min", "max")
+            if scope.has_functions(function)
+            for name in names
+        ),
     ]
-    grouped = scope.knows("group by") and draw(st.integers(0, 3)) == 3
+    grouped = scope.has_functions("group by") and draw(st.integers(0, 3)) == 3
     return Question(
         area="aggregate",
         source=Relation(table=LEFT, where=_maybe_condition(draw, scope)),
-        aggregates=tuple(draw(st.lists(st.sampled_from(known), min_size=1, max_size=3, unique=True))),
+        aggregates=tuple(draw(st.lists(st.sampled_from(aggregates), min_size=1, max_size=3, unique=True))),
         group=draw(st.sampled_from(names)) if grouped else None,
     )
 
 
-def _change(draw: DrawFn, scope: Scope) -> Question:
-    name = draw(st.sampled_from(sorted(scope.lines)))
-    line = scope.lines[name]
-    updates = scope.knows("update") and draw(st.booleans())
+def _change(draw: DrawFn, scope: ConditionScope) -> Question:
+    name = draw(st.sampled_from(sorted(scope.pools)))
+    pool = scope.pools[name]
+    updates = scope.has_functions("update") and draw(st.booleans())
     return Question(
         area="dml",
         source=Relation(table=LEFT, where=condition(draw, scope)),
-        select=(*sorted(scope.lines), ROW_NUMBER),
+        select=(*sorted(scope.pools), ROW_NUMBER),
         change=name if updates else "delete",
-        to=Literal(draw(st.sampled_from(line.values)), line.type) if updates else None,
+        to=Literal(draw(st.sampled_from(pool.values)), pool.type) if updates else None,
     )
 
 
@@ -230,16 +251,16 @@ _ASKS: dict[str, _Ask] = {
 }
 
 
-def _select(draw: DrawFn, scope: Scope) -> tuple[str, ...]:
-    """All columns, or the row number alone, or one column beside it."""
-    names = sorted(scope.lines)
-    shown = draw(st.sampled_from((names, [], names[-1:])))
-    return (*shown, ROW_NUMBER)
+def _select(draw: DrawFn, scope: ConditionScope) -> tuple[str, ...]:
+    """Draw all columns, or the row number alone, or one column beside it."""
+    names = sorted(scope.pools)
+    selected = draw(st.sampled_from((names, [], names[-1:])))
+    return (*selected, ROW_NUMBER)
 
 
 @st.composite
 def _limits(draw: DrawFn) -> tuple[int | None, int]:
-    """LIMIT and OFFSET, mostly small; an OFFSET may stand alone, and either may reach beyond the end."""
+    """Draw LIMIT and OFFSET, mostly small; an OFFSET may stand alone, and either may reach beyond the end."""
     limit = draw(st.sampled_from((1, 2, 3, 5, 1, 2, 3, 5, 0, 1_000, None)))
     offset = draw(st.sampled_from((0, 0, 0, 1, 3, 1_000)))
     return limit, offset if limit is not None else offset or 2
@@ -249,5 +270,5 @@ def _key(draw: DrawFn, by: Term) -> Key:
     return Key(by, descending=draw(st.booleans()), nulls_first=draw(st.booleans()))
 
 
-def _maybe_condition(draw: DrawFn, scope: Scope) -> Term | None:
+def _maybe_condition(draw: DrawFn, scope: ConditionScope) -> Term | None:
     return condition(draw, scope) if draw(st.booleans()) else None

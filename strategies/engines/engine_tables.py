@@ -1,6 +1,7 @@
-"""Tables that engines are asked about, and how their files are laid out.
+"""Tables that engines are asked about, and the layouts of their files.
 
 Shrinks to: one column of small integers beside the row numbers, one block of one row, a plain layout.
+
 """
 
 import re
@@ -15,27 +16,27 @@ from hypothesis.strategies import DrawFn
 from strategies.engines.engine_values import TYPES, clusters, neighbours, order
 from strategies.engines.questions import ROW_NUMBER, Column, Json, Row
 
-# Rows of a block are few, so that failures are small; some blocks repeat theirs, to fill several pages,
-# vectors of 2,048 rows, or row groups of an engine's least size.
+# Blocks have few rows, so that failures are small; some blocks repeat theirs, to fill several pages,
+# # vectors of 2,048 rows, or row groups of an engine's least size.
 _MANY = 700
 REPEATS = (*(1,) * 17, 30, 30, _MANY)
 # A block of a table format is a file, and its log changes after some of them.
 _ROWS_MAX, _BLOCKS_MAX, _FILES_MAX = 4, 6, 8
 PYARROW = "pyarrow"
-# Options by name, with the values to try; who may write files, with the options of each.
+# Options by name, with the values to try; the writers of files, with the options of each.
 Options: TypeAlias = Mapping[str, Sequence[Json]]
 Writers: TypeAlias = Mapping[str, Options]
-# The writers where there is no other.
+# The writers if there is no other.
 ALONE: Writers = {PYARROW: {}}
-# Where the name of a column goes in a value of an option.
+# The place of a column's name in the value of an option.
 _PLACE = re.compile(r"\{(\w+)\}")
-# Types whose values are spelt alike in the names of directories everywhere.
+# Types whose values all engines write alike in the names of directories.
 PARTITION_TYPES = ("int32", "int64", "string")
 _OFTEN = (
     "float64", "float64", "float64", "float32", "string", "string", "string", "int32", "int64",
     "decimal(9,2)", "uint64", "uint32", "timestamp(us)",
 )  # fmt: skip
-# Names of directories are cut, or refused, where they are longer than about 255 bytes.
+# Names of directories longer than about 255 bytes are cut or refused.
 _DIRECTORY_CHARACTERS_MAX = 50
 _ONE_IN_FOUR: st.SearchStrategy[bool] = st.sampled_from((False, False, False, True))
 _TWO_IN_THREE: st.SearchStrategy[bool] = st.sampled_from((False, True, True))
@@ -43,23 +44,24 @@ _CONTENTS = ("mixed", "dense", "dense", "constant", "constant or null", "nulls")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
-    """How the blocks of a table become files; each block is a row group.
+class StoredLayout:
+    """The files of a table; each block is a row group.
 
     Attributes:
         writer: `pyarrow`, or the name of an engine whose worker writes.
         statistics: The columns that have statistics; None is all of them.
         files_without: Ordinals of files that have no statistics at all.
-        rows_per_page: Rows of a data page at most; None leaves it to the writer.
+        rows_per_page: The most rows of a data page; None leaves it to the writer.
         filters: The columns that get a bloom filter.
-        ballast: Whether files begin with a struct and a list that nobody asks for.
-        forgotten: Statistics that are taken out of the footer: `null_count`, `bounds` or `column_index`.
+        ballast: True if files begin with a struct and a list that no question reads.
+        forgotten: Statistics that are removed from the footer: `null_count`, `bounds` or `column_index`.
         forgotten_in: The ordinals of the row groups that lose them in each file; None is all.
-        sorting: Whether files state the order of their rows by the first column, NULL first or last.
-        evolution: How each second file differs: its columns are `reordered`, the last column but the row
-            number is `missing` (and NULL), or columns are `narrowed` to a smaller type that holds them.
-        partitioned: Whether the first column is in the names of directories instead of the files.
-        format_options: What a table format, or a writer, is told, by the names that its engine has for it.
+        sorting: The order of rows by the first column that files state, NULL first or last; empty: none.
+        evolution: The difference of each second file: its columns are `reordered`, the last column but the
+            row
+        number is `missing` (and NULL), or columns are `narrowed` to a smaller type that holds them.
+        partitioned: True if the first column is in the names of directories instead of the files.
+        format_options: Options of a table format, or of a writer, by the names that its engine has for them.
     """
 
     writer: str = PYARROW
@@ -81,32 +83,32 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stored:
+class StoredTable:
     """A table in blocks, and the layout of its files; the last column is the row number."""
 
     columns: tuple[Column, ...]
     blocks: tuple[tuple[Row, ...], ...]
-    layout: Layout = Layout()
+    layout: StoredLayout = StoredLayout()
 
     @property
     def json(self) -> Json:
-        """The table as a worker is given it, as blocks."""
+        """The table as blocks, in the form that workers receive."""
         columns = [{"name": column.name, "type": column.type} for column in self.columns]
         return {"columns": columns, "blocks": [[list(row) for row in block] for block in self.blocks]}
 
     @property
-    def asked(self) -> tuple[Column, ...]:
-        """The columns but the row number."""
+    def queried_columns(self) -> tuple[Column, ...]:
+        """The columns except the row number."""
         return self.columns[:-1]
 
     def cells(self, name: str) -> list[Json]:
-        """The values of a column, row by row."""
+        """Return the values of a column, row by row."""
         position = [column.name for column in self.columns].index(name)
         return [row[position] for block in self.blocks for row in block]
 
 
-def is_consistent(table: Stored) -> bool:
-    """Whether the layout is true of the rows, so that every reader owes the same answer."""
+def is_consistent(table: StoredTable) -> bool:
+    """Tell whether the layout is true of the rows, so that every reader owes the same answer."""
     layout, firsts = table.layout, [[row[0] for row in block] for block in table.blocks]
     if layout.partitioned:
         own = all(len({repr(cell) for cell in cells}) <= 1 for cells in firsts)
@@ -121,12 +123,12 @@ def is_consistent(table: Stored) -> bool:
     rows = [(cell,) for cells in firsts for cell in cells]
     nulls_first = layout.sorting == "nulls first"
     return [
-        row for block in _sorted([rows], table.columns[0].type, nulls_first=nulls_first) for row in block
+        row for block in _sort_rows([rows], table.columns[0].type, nulls_first=nulls_first) for row in block
     ] == rows
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ValuePool:
     """A type, and the few values of it that the rows of a column and its literals share."""
 
     type: str
@@ -134,74 +136,76 @@ class Line:
 
 
 @st.composite
-def lines(draw: DrawFn, *, without: frozenset[str] = frozenset()) -> Line:
-    """Lines of any type; floats and texts, where most goes wrong, more often.
+def value_pools(draw: DrawFn, *, without: frozenset[str] = frozenset()) -> ValuePool:
+    """Pools of any type; floats and texts, where most goes wrong, more often.
 
     Args:
-        without: Types that are left out, in full or by their word.
+        without: Types that are left out, in full or by their first word.
     """
     kinds = [
         type_ for type_ in (*TYPES, *_OFTEN) if not without.intersection((type_, type_.partition("(")[0]))
     ]
     type_ = draw(st.sampled_from(kinds))
-    known = clusters(type_)
-    cluster = draw(st.sampled_from((known[0], *known, *known[1:])))
+    clusters_ = clusters(type_)
+    cluster = draw(st.sampled_from((clusters_[0], *clusters_, *clusters_[1:])))
     chosen = draw(st.lists(st.sampled_from(cluster), min_size=2, max_size=4))
     if draw(st.booleans()):
         chosen += neighbours(chosen[0], type_)
-    return Line(type_, tuple(chosen))
+    return ValuePool(type_, tuple(chosen))
 
 
 @st.composite
-def stored(
+def stored_tables(
     draw: DrawFn,
-    lines: Sequence[Line],
+    pools: Sequence[ValuePool],
     *,
     prefix: str = "",
     repeats: Sequence[int] = REPEATS,
     blocks_max: int | None = None,
     writers: Writers = ALONE,
     layouts: Options | None = None,
-) -> Stored:
-    """Tables whose columns a, b, ... have the values of the lines, in blocks of 0 to a few rows.
+) -> StoredTable:
+    """Tables with columns a, b, ... whose values come from pools, in blocks of 0 to a few rows.
 
     Args:
-        writers: Who may write files, and the options of each, with the values.
-        layouts: What may be told to a table format; None where there are files instead of one.
+        writers: The writers of files, and the options of each, with the values.
+        layouts: The options of a table format; None if there are files instead of one.
     """
-    columns = tuple(Column(f"{prefix}{name}", line.type) for name, line in zip("abc", lines, strict=False))
+    columns = tuple(Column(f"{prefix}{name}", pool.type) for name, pool in zip("abc", pools, strict=False))
     most = blocks_max or (_BLOCKS_MAX if layouts is None else _FILES_MAX)
     counts = draw(st.lists(st.integers(0, _ROWS_MAX), min_size=1, max_size=most))
-    blocks = [_block(draw, lines, count) for count in counts]
+    blocks = [_block(draw, pools, count) for count in counts]
     sorting = draw(st.sampled_from(("", "", "nulls first", "nulls last")))
     if sorting:
-        blocks = _sorted(blocks, lines[0].type, nulls_first=sorting == "nulls first")
+        blocks = _sort_rows(blocks, pools[0].type, nulls_first=sorting == "nulls first")
     numbered = (*columns, Column(f"{prefix}{ROW_NUMBER}", "int64"))
     if layouts is not None:
         options = draw(format_options(numbered, layouts))
-        return Stored(columns=numbered, blocks=_numbered(blocks, 1), layout=Layout(format_options=options))
+        return StoredTable(
+            columns=numbered, blocks=_number_rows(blocks, 1), layout=StoredLayout(format_options=options)
+        )
     layout = _layout(draw, numbered, writers)
     if layout.writer == PYARROW:
-        if sorting and _has_one_order(lines[0]) and not layout.ballast and draw(st.booleans()):
+        if sorting and _has_one_order(pools[0]) and not layout.ballast and draw(st.booleans()):
             layout = replace(layout, sorting=sorting)
         if draw(_ONE_IN_FOUR):
             layout, blocks = _several_schemas(draw, layout, blocks)
-        elif lines[0].type in PARTITION_TYPES and draw(_ONE_IN_FOUR):
+        elif pools[0].type in PARTITION_TYPES and draw(_ONE_IN_FOUR):
             layout = replace(layout, blocks_per_file=1, partitioned=True, sorting="")
-            blocks = [_partition(draw, lines[0], block) for block in blocks]
-    # A writer may have been told to make row groups of one row.
-    repeat = draw(st.sampled_from([one for one in repeats if one < _MANY or not layout.format_options]))
-    return Stored(columns=numbered, blocks=_numbered(blocks, repeat), layout=layout)
+            blocks = [_partition(draw, pools[0], block) for block in blocks]
+    # The options of a writer may ask for row groups of one row.
+    repeat = draw(st.sampled_from([count for count in repeats if count < _MANY or not layout.format_options]))
+    return StoredTable(columns=numbered, blocks=_number_rows(blocks, repeat), layout=layout)
 
 
-def _has_one_order(line: Line) -> bool:
-    """Whether everyone puts a line's values into one order: NaN and signed zeros have several."""
-    return not {"NaN", "-NaN", "-0.0"}.intersection(map(str, line.values))
+def _has_one_order(pool: ValuePool) -> bool:
+    """Tell whether everyone sorts a pool's values alike: NaN and signed zeros have several orders."""
+    return not {"NaN", "-NaN", "-0.0"}.intersection(map(str, pool.values))
 
 
 @st.composite
 def format_options(draw: DrawFn, columns: Sequence[Column], layouts: Options) -> dict[str, Json]:
-    """One to three options of a table format half of the time; columns stand for `{a}`, `{b}` and `{rid}`.
+    """One to three options of a table format half of the time; columns replace `{a}`, `{b}` and `{rid}`.
 
     Shrinks to: none.
     """
@@ -214,7 +218,7 @@ def format_options(draw: DrawFn, columns: Sequence[Column], layouts: Options) ->
 
 
 def _possible(values: Sequence[Json], columns: Sequence[Column]) -> list[Json]:
-    """The values of an option that suit a table of these columns."""
+    """Return the values of an option that suit a table of these columns."""
     letters = (*"abc"[: len(columns) - 1], ROW_NUMBER)
     names = dict(zip(letters, (column.name for column in columns), strict=True))
     word = columns[0].type.partition("(")[0]
@@ -225,17 +229,19 @@ def _possible(values: Sequence[Json], columns: Sequence[Column]) -> list[Json]:
                 continue
             value = value["value"]
         if names.keys() >= set(_PLACE.findall(str(value))):
-            suiting.append(_filled(value, names))
+            suiting.append(_fill(value, names))
     return suiting
 
 
-def _filled(value: Json, names: Mapping[str, str]) -> Json:
+def _fill(value: Json, names: Mapping[str, str]) -> Json:
     if isinstance(value, dict):
-        return {key: _filled(part, names) for key, part in value.items()}
-    return _PLACE.sub(lambda found: names[found[1]], value) if isinstance(value, str) else value
+        return {key: _fill(part, names) for key, part in value.items()}
+    return _PLACE.sub(lambda match: names[match[1]], value) if isinstance(value, str) else value
 
 
-def _several_schemas(draw: DrawFn, layout: Layout, blocks: list[list[Row]]) -> tuple[Layout, list[list[Row]]]:
+def _several_schemas(
+    draw: DrawFn, layout: StoredLayout, blocks: list[list[Row]]
+) -> tuple[StoredLayout, list[list[Row]]]:
     evolution = draw(st.sampled_from(("reordered", "missing", "narrowed")))
     per_file = draw(st.sampled_from((1, 2)))
     if evolution == "missing":
@@ -247,34 +253,34 @@ def _several_schemas(draw: DrawFn, layout: Layout, blocks: list[list[Row]]) -> t
     return replace(layout, evolution=evolution, blocks_per_file=per_file), blocks
 
 
-def _partition(draw: DrawFn, line: Line, block: list[Row]) -> list[Row]:
-    """The block's rows with one value in the first column."""
-    short = [value for value in line.values if len(str(value)) <= _DIRECTORY_CHARACTERS_MAX]
+def _partition(draw: DrawFn, pool: ValuePool, block: list[Row]) -> list[Row]:
+    """Return the block's rows with one value in the first column."""
+    short = [value for value in pool.values if len(str(value)) <= _DIRECTORY_CHARACTERS_MAX]
     value = draw(st.sampled_from([*short, None]))
     return [(value, *row[1:]) for row in block]
 
 
-def _block(draw: DrawFn, lines: Sequence[Line], count: int) -> list[Row]:
+def _block(draw: DrawFn, pools: Sequence[ValuePool], count: int) -> list[Row]:
     if not count:
         return []
-    return list(zip(*(_cells(draw, line, count) for line in lines), strict=True))
+    return list(zip(*(_cells(draw, pool, count) for pool in pools), strict=True))
 
 
-def _cells(draw: DrawFn, line: Line, count: int) -> list[Json]:
+def _cells(draw: DrawFn, pool: ValuePool, count: int) -> list[Json]:
     content = draw(st.sampled_from(_CONTENTS))
     if content == "nulls":
         return [None] * count
     if content.startswith("constant"):
-        constant = draw(st.sampled_from(line.values))
+        constant = draw(st.sampled_from(pool.values))
         if content == "constant":
             return [constant] * count
         return [constant if draw(st.booleans()) else None for _ in range(count)]
-    pool = line.values if content == "dense" else (*line.values, None)
-    return draw(st.lists(st.sampled_from(pool), min_size=count, max_size=count))
+    values = pool.values if content == "dense" else (*pool.values, None)
+    return draw(st.lists(st.sampled_from(values), min_size=count, max_size=count))
 
 
-def _sorted(blocks: Sequence[list[Row]], type_: str, *, nulls_first: bool) -> list[list[Row]]:
-    """The same rows, in the order of their first column, in blocks of the same sizes."""
+def _sort_rows(blocks: Sequence[list[Row]], type_: str, *, nulls_first: bool) -> list[list[Row]]:
+    """Return the same rows, in the order of their first column, in blocks of the same sizes."""
     rows = [row for block in blocks for row in block]
     present = sorted((row for row in rows if row[0] is not None), key=lambda row: order(row[0], type_))
     nulls = [row for row in rows if row[0] is None]
@@ -285,7 +291,7 @@ def _sorted(blocks: Sequence[list[Row]], type_: str, *, nulls_first: bool) -> li
     return [rows[start:end] for start, end in pairwise(ends)]
 
 
-def _numbered(blocks: Sequence[list[Row]], repeat: int) -> tuple[tuple[Row, ...], ...]:
+def _number_rows(blocks: Sequence[list[Row]], repeat: int) -> tuple[tuple[Row, ...], ...]:
     number = 0
     numbered = []
     for block in blocks:
@@ -295,21 +301,21 @@ def _numbered(blocks: Sequence[list[Row]], repeat: int) -> tuple[tuple[Row, ...]
     return tuple(numbered)
 
 
-def _layout(draw: DrawFn, columns: Sequence[Column], writers: Writers) -> Layout:
-    """A plain layout one time in three; else each oddity one time in a few."""
+def _layout(draw: DrawFn, columns: Sequence[Column], writers: Writers) -> StoredLayout:
+    """Draw a plain layout one time in three; else each oddity one time in a few."""
     writer = draw(st.sampled_from(list(writers)))
     blocks_per_file = draw(st.sampled_from((100, 100, 1, 2)))
     if writer != PYARROW:
         options = draw(format_options(columns, writers[writer]))
-        return Layout(writer=writer, blocks_per_file=blocks_per_file, format_options=options)
+        return StoredLayout(writer=writer, blocks_per_file=blocks_per_file, format_options=options)
     if not draw(_TWO_IN_THREE):
-        return Layout(blocks_per_file=blocks_per_file)
+        return StoredLayout(blocks_per_file=blocks_per_file)
     names = [column.name for column in columns]
     few = st.lists(st.sampled_from(names), min_size=1, unique=True).map(tuple)
     forgotten = st.sampled_from(("null_count", "bounds", "column_index"))
     ordinals = st.lists(st.integers(0, 2), max_size=2).map(frozenset)
     page_index = draw(st.booleans())
-    return Layout(
+    return StoredLayout(
         blocks_per_file=blocks_per_file,
         statistics=draw(st.none() | st.none() | few),
         files_without=draw(ordinals) if draw(_ONE_IN_FOUR) else frozenset(),

@@ -1,9 +1,10 @@
-"""Values for engines' questions, a line of them for each type: simple ones first, then where bugs sit.
+"""Values for engines' questions, a list of them for each type: simple ones first, then those that show bugs.
 
-Some values of a type make a cluster: they are close to each other, or are told apart by what is often got
-wrong, so that a table and a question should have several of them. They are JSON as
-`strategies.engines.questions` says. Sources: the classes NAN, NEGZERO, STR, TRUNC, DECIMAL, TS, OVERFLOW and
+Some values of a type make a cluster: they are close to each other, or differ in something that is often
+wrong, so that a table and a question should have several of them. They are JSON as in
+`strategies.engines.questions`. Sources: the classes NAN, NEGZERO, STR, TRUNC, DECIMAL, TS, OVERFLOW and
 UINT of published pruning bugs.
+
 """
 
 from decimal import Decimal
@@ -27,7 +28,7 @@ _FLOATS = (
     0.0, 1.0, 2.0, 3.0, 5.0, "NaN", -1.0, -0.0, "-NaN", "Infinity", "-Infinity", 0.5, 2.0**-149,
     16777216.0, -(2.0**100),
 )  # fmt: skip
-# Next to each other as writers truncate them: after 16, 32 and 64 characters, and after the last character.
+# Neighbours after truncation to 16, 32 and 64 characters, and after the last character.
 _TEXTS = (
     "a", "b", "", "c", "aa", "ab", "A", "a ", " ", "a%", "a_b", "%", "_", "a\\b", "\t", "\x7f", "é", "中",
     "\ud7ff", "\ue000", "\U0001f600", "\U0010ffff", "a" * 16, "a" * 16 + "b", "a" * 17, "a" * 33, "b" * 64,
@@ -58,7 +59,7 @@ _DAY = {"ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 
 @cache
 def values(type_: str) -> tuple[Json, ...]:
-    """The line of a type; nothing in it is NULL.
+    """Return the values of a type; none is NULL.
 
     Raises:
         ValueError: the type is none of `TYPES`.
@@ -82,24 +83,24 @@ def values(type_: str) -> tuple[Json, ...]:
 
 @cache
 def clusters(type_: str) -> tuple[tuple[Json, ...], ...]:
-    """The clusters of a type; the first is all its values."""
+    """Return the clusters of a type; the first is all its values."""
     word = type_.partition("(")[0]
-    known = values(type_)
+    all_values = values(type_)
     if word == "string":
-        return known, *_TEXT_CLUSTERS
+        return all_values, *_TEXT_CLUSTERS
     if word.startswith("float"):
-        return known, *_FLOAT_CLUSTERS
+        return all_values, *_FLOAT_CLUSTERS
     if word.startswith("uint"):
         high = integer_range(type_)[1]
-        return known, (0, 1, high // 2, high // 2 + 1, high)
+        return all_values, (0, 1, high // 2, high // 2 + 1, high)
     if word == "timestamp":
         day = _DAY[type_.partition("(")[2][:2]]
-        return known, (0, day, day + 1, day // 2, -1, -day)
-    return (known,)
+        return all_values, (0, day, day + 1, day // 2, -1, -day)
+    return (all_values,)
 
 
 def order(value: Json, type_: str) -> Any:
-    """A key that sorts values of a type, NaN above every number; NULL has none."""
+    """Return a key that sorts values of a type, NaN above every number; NULL has none."""
     if type_.startswith("float"):
         return (True, 0.0) if value in ("NaN", "-NaN") else (False, float(value))
     if type_.startswith("decimal"):
@@ -108,20 +109,20 @@ def order(value: Json, type_: str) -> Any:
 
 
 def neighbours(value: Json, type_: str) -> tuple[Json, ...]:
-    """Values just below and above one, or a shorter text and a longer one; of other types none."""
+    """Return values just below and above one, or a shorter and a longer text; none for other types."""
     if type_.startswith(("int", "uint")):
         low, high = integer_range(type_)
         return tuple(near for near in (value - 1, value + 1) if low <= near <= high)
     if type_ == "date" or type_.startswith("timestamp"):
-        known = values(type_)
-        return tuple(near for near in (value - 1, value + 1) if min(known) <= near <= max(known))
+        all_values = values(type_)
+        return tuple(near for near in (value - 1, value + 1) if min(all_values) <= near <= max(all_values))
     if type_ == "string":
         return value[:-1], value + "a"
     return ()
 
 
 def integer_range(type_: str) -> tuple[int, int]:
-    """The least and the greatest value of an integer type."""
+    """Return the least and the greatest value of an integer type."""
     bits = int(type_.lstrip("uint"))
     return (0, 2**bits - 1) if type_.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
@@ -136,7 +137,7 @@ def _integers(word: str) -> tuple[Json, ...]:
 def _decimals(precision: int, scale: int) -> tuple[Json, ...]:
     limit = 10**precision - 1
     digits = (0, 1, 2, 10**scale, 3 * 10**scale, -1, -(10**scale), limit, -limit, limit - 1)
-    return tuple(_decimal(one, scale) for one in digits)
+    return tuple(_decimal(digits_, scale) for digits_ in digits)
 
 
 def _decimal(digits: int, scale: int) -> str:

@@ -1,4 +1,4 @@
-"""Writes the tables that engines are asked about, with pyarrow: a row group for each block."""
+"""Write the tables that engines are asked about, with pyarrow: a row group for each block."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from strategies.engines.engine_tables import Stored
+from strategies.engines.engine_tables import StoredTable
 from strategies.engines.questions import Column, Json, Row
 
 _ARROW = {
@@ -22,17 +22,18 @@ _ARROW = {
 _NEGATIVE_NAN = unpack("<d", b"\0\0\0\0\0\0\xf8\xff")[0]
 _BLOOM = {"ndv": 64, "fpp": 0.01}
 _NARROWER = {pa.int64(): pa.int32(), pa.int32(): pa.int16()}
-# What engines of the Hive tradition call the partition of NULL.
+# The partition of NULL in engines of the Hive tradition.
 _NULL_DIRECTORY = "__HIVE_DEFAULT_PARTITION__"
-# What they escape in a name: these alone, so that text that is not ASCII stays as it is. Others escape more,
-# but read this; Spark reads no escape of more than one byte as they mean it.
+# The characters that these escape in a name; text that is not ASCII stays as it is. Other engines escape
+# more,
+# # but read this; Spark does not read their escapes of more than one byte.
 _ESCAPED = frozenset("\"#%'*/:=?\\{[]^\x7f").union(map(chr, range(1, 32)))
 _STRUCT = pa.struct([("a", pa.int32()), ("b", pa.string())])
 _LIST = pa.list_(pa.float64())
 
 
 def arrow_type(type_: str) -> pa.DataType:
-    """The Arrow type of a word of the language."""
+    """Return the Arrow type of a word of the language."""
     if type_.startswith("decimal"):
         precision, scale = (int(part) for part in type_[len("decimal(") : -1].split(","))
         return pa.decimal128(precision, scale)
@@ -40,7 +41,7 @@ def arrow_type(type_: str) -> pa.DataType:
 
 
 def arrow_array(type_: str, cells: Sequence[Json]) -> pa.Array:
-    """JSON values of a type as an Arrow array."""
+    """Return JSON values of a type as an Arrow array."""
     target = arrow_type(type_)
     if type_.startswith("float"):
         return pa.array([_float(cell) for cell in cells], target)
@@ -56,13 +57,13 @@ def arrow_array(type_: str, cells: Sequence[Json]) -> pa.Array:
 
 
 def arrow_table(columns: Sequence[Column], rows: Sequence[Row]) -> pa.Table:
-    """Rows as an Arrow table."""
+    """Return rows as an Arrow table."""
     cells = zip(*rows, strict=True) if rows else ([] for _ in columns)
     arrays = [arrow_array(column.type, list(some)) for column, some in zip(columns, cells, strict=True)]
     return pa.Table.from_arrays(arrays, names=[column.name for column in columns])
 
 
-def write_stored(table: Stored, directory: Path) -> list[Path]:
+def write_stored(table: StoredTable, directory: Path) -> list[Path]:
     """Write a table's files into a directory, in order; nothing else may be in it."""
     per_file = table.layout.blocks_per_file
     paths: list[Path] = []
@@ -76,8 +77,8 @@ def write_stored(table: Stored, directory: Path) -> list[Path]:
     return paths
 
 
-def partitions(table: Stored) -> list[dict[str, str | None]]:
-    """For each file, the text of the partition column, None for NULL; nothing where there is none."""
+def partitions(table: StoredTable) -> list[dict[str, str | None]]:
+    """Return, for each file, the text of the partition column, None for NULL; empty without partitions."""
     if not table.layout.partitioned:
         return []
     name = table.columns[0].name
@@ -85,28 +86,30 @@ def partitions(table: Stored) -> list[dict[str, str | None]]:
     return [{name: None if value is None else str(value)} for value in values]
 
 
-def _partition_directory(table: Stored, block: Sequence[Row]) -> str:
-    """As Hive and Spark name it; but the empty text, NULL to them, is empty, as others write it."""
+def _partition_directory(table: StoredTable, block: Sequence[Row]) -> str:
+    """Return the name that Hive and Spark use; but the empty text, NULL to them, is empty, as others write
+    it.
+    """
     if not table.layout.partitioned:
         return "."
     value = block[0][0] if block else None
-    text = "".join(f"%{ord(one):02X}" if one in _ESCAPED else one for one in str(value))
+    text = "".join(f"%{ord(letter):02X}" if letter in _ESCAPED else letter for letter in str(value))
     return f"{table.columns[0].name}={_NULL_DIRECTORY if value is None else text}"
 
 
-def _write(table: Stored, blocks: Sequence[Sequence[Row]], path: Path, *, ordinal: int) -> None:
+def _write(table: StoredTable, blocks: Sequence[Sequence[Row]], path: Path, *, ordinal: int) -> None:
     tables = [
-        _with_ballast(table, _evolved(table, arrow_table(table.columns, block), ordinal)) for block in blocks
+        _with_ballast(table, _evolve(table, arrow_table(table.columns, block), ordinal)) for block in blocks
     ]
-    schema = pa.unify_schemas([one.schema for one in tables], promote_options="permissive")
+    schema = pa.unify_schemas([rows.schema for rows in tables], promote_options="permissive")
     with pq.ParquetWriter(path, schema, **_options(table, schema.names, ordinal)) as writer:
         for block in tables:
             # One call is one row group, also of no rows at all.
             writer.write_table(block.cast(schema), row_group_size=max(1, block.num_rows))
 
 
-def _evolved(table: Stored, rows: pa.Table, ordinal: int) -> pa.Table:
-    """A block as its file holds it."""
+def _evolve(table: StoredTable, rows: pa.Table, ordinal: int) -> pa.Table:
+    """Return a block with the columns that its file holds."""
     if table.layout.partitioned:
         return rows.select(rows.column_names[1:])
     if ordinal % 2 == 0 or not table.layout.evolution:
@@ -124,7 +127,7 @@ def _evolved(table: Stored, rows: pa.Table, ordinal: int) -> pa.Table:
         return rows
 
 
-def _options(table: Stored, names: Sequence[str], ordinal: int) -> dict[str, Any]:
+def _options(table: StoredTable, names: Sequence[str], ordinal: int) -> dict[str, Any]:
     layout = table.layout
     statistics: Any = True
     if layout.statistics is not None:
@@ -150,8 +153,8 @@ def _options(table: Stored, names: Sequence[str], ordinal: int) -> dict[str, Any
     return options
 
 
-def _with_ballast(table: Stored, rows: pa.Table) -> pa.Table:
-    """Rows behind a struct whose fields are called like columns, and a list with NaN."""
+def _with_ballast(table: StoredTable, rows: pa.Table) -> pa.Table:
+    """Put a struct, whose fields are named like columns, and a list with NaN before the columns."""
     if not table.layout.ballast:
         return rows
     count = rows.num_rows

@@ -29,7 +29,7 @@ class Column:
     type: str
 
     def json(self) -> Json:
-        """As an expression."""
+        """Return the column as an expression in JSON."""
         return {"column": self.name}
 
 
@@ -41,20 +41,20 @@ class Literal:
     type: str
 
     def json(self) -> Json:
-        """As an expression."""
+        """Return the literal as an expression in JSON."""
         return {"literal": self.value, "type": self.type}
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function of the language; `type` is what a cast makes."""
+    """A function of the language; `type` is the type of a cast."""
 
     function: str
     of: tuple["Term", ...]
     type: str = "boolean"
 
     def json(self) -> Json:
-        """As an expression."""
+        """Return the call as an expression in JSON."""
         cast = {"type": self.type} if "cast" in self.function else {}
         return {"call": self.function, "of": [term.json() for term in self.of], **cast}
 
@@ -71,7 +71,7 @@ class Key:
     nulls_first: bool = False
 
     def json(self) -> Json:
-        """The key in JSON."""
+        """Return the key in JSON."""
         return {"by": self.by.json(), "descending": self.descending, "nulls_first": self.nulls_first}
 
 
@@ -87,7 +87,7 @@ class Relation:
     offset: int = 0
 
     def json(self) -> Json:
-        """The relation in JSON."""
+        """Return the relation in JSON."""
         return {
             "table": self.table,
             "where": None if self.where is None else self.where.json(),
@@ -100,9 +100,10 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Join:
-    """How the first relation meets a second one.
+    """A join of the first relation with a second one.
 
-    Kinds are inner, left, right, full, semi, anti and not in; the last two differ where a key is NULL.
+    Kinds are inner, left, right, full, semi, anti and not in; the last two differ if a key is NULL.
+
     """
 
     kind: str
@@ -112,7 +113,7 @@ class Join:
     null_safe: bool = False
 
     def json(self) -> Json:
-        """The join in JSON."""
+        """Return the join in JSON."""
         return {
             "kind": self.kind,
             "right": self.right.json(),
@@ -130,13 +131,13 @@ class Aggregate:
     of: str | None = None
 
     def json(self) -> Json:
-        """The aggregate in JSON."""
+        """Return the aggregate in JSON."""
         return {"function": self.function, "of": self.of}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What an engine is asked.
+    """A question to an engine.
 
     Attributes:
         area: The class of questions: filter, limit, topk, join, aggregate or dml.
@@ -159,7 +160,7 @@ class Question:
     to: Literal | None = None
 
     def json(self) -> Json:
-        """The question in JSON."""
+        """Return the question in JSON."""
         return {
             "area": self.area,
             "source": self.source.json(),
@@ -182,7 +183,7 @@ class Question:
 
     @property
     def terms(self) -> Iterator[Term]:
-        """Every expression of it, outermost ones only."""
+        """The expressions of the question, outermost ones only."""
         parts: tuple[Question | Relation, ...] = (self, *self.relations)
         for part in parts:
             yield from (key.by for key in part.order)
@@ -191,7 +192,7 @@ class Question:
 
 
 def subterms(term: Term) -> Iterator[Term]:
-    """A term and all terms inside it."""
+    """Yield a term and all terms inside it."""
     yield term
     if isinstance(term, Call):
         for part in term.of:

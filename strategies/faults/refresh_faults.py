@@ -12,18 +12,18 @@ from sim.refreshes.faults import (
     NodeCrash,
     Poison,
     Purge,
+    RefreshMessageFaults,
     SchedulerCrash,
     Skew,
     Slow,
     Surgery,
     Targets,
-    Weather,
     WorkerDies,
 )
 
 FAULTS_MAX = 5
 _KINDS = (
-    *(NodeCrash, WorkerDies, Slow, Failing, Late, Skew, Weather, Poison, Purge, Surgery),
+    *(NodeCrash, WorkerDies, Slow, Failing, Late, Skew, RefreshMessageFaults, Poison, Purge, Surgery),
     SchedulerCrash,
 )
 _SECOND_US = 1_000_000
@@ -57,8 +57,8 @@ def _faults(draw: DrawFn, targets: Targets) -> AnyFault:
         case kind if kind is Skew:
             node = draw(st.integers(0, targets.nodes - 1))
             return Skew(node=node, offset_us=draw(st.integers(-5, 5)) * _SECOND_US, **times)
-        case kind if kind is Weather:
-            return Weather(
+        case kind if kind is RefreshMessageFaults:
+            return RefreshMessageFaults(
                 lost_percent=draw(percents),
                 doubled_percent=draw(percents),
                 delay_us_max=draw(st.sampled_from((0, 20 * _SECOND_US))),

@@ -11,20 +11,20 @@ from sim.scans.faults import (
     Crash,
     LateMetadata,
     Partition,
+    ScanMessageFaults,
     StoreTrouble,
     Straggler,
-    Weather,
 )
 
 FAULTS_MAX = 5
-_KINDS = (Crash, Weather, Partition, Straggler, StoreTrouble, LateMetadata, CancelQuery)
+_KINDS = (Crash, ScanMessageFaults, Partition, Straggler, StoreTrouble, LateMetadata, CancelQuery)
 
 
 def fault_plans(*, nodes: int, queries: int, span_us: int) -> SearchStrategy[tuple[AnyFault, ...]]:
     """Up to `FAULTS_MAX` faults that begin and end within a span; node 0 never stays down for ever.
 
     Args:
-        nodes, queries: How many there are to befall.
+        nodes, queries: The numbers of nodes and queries that faults may affect.
     """
     return st.lists(_faults(nodes, queries, span_us), max_size=FAULTS_MAX).map(tuple)
 
@@ -40,8 +40,8 @@ def _faults(draw: DrawFn, nodes: int, queries: int, span_us: int) -> AnyFault:
             if node and draw(st.booleans()):
                 times["until_us"] = FOREVER_US
             return Crash(node=node, **times)
-        case kind if kind is Weather:
-            return Weather(
+        case kind if kind is ScanMessageFaults:
+            return ScanMessageFaults(
                 lost_percent=draw(percents),
                 doubled_percent=draw(percents),
                 delay_us_max=draw(st.sampled_from((0, span_us // 10, span_us))),

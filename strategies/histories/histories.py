@@ -1,4 +1,4 @@
-"""Histories of transactions with derivations: what happened, in which order versions came, what matches.
+"""Histories of transactions with derivations: operations, version orders, and matches of predicates.
 
 The notation is Adya's (Generalized Isolation Level Definitions, ICDE 2000, section 4), with the derivations
 of Streaming Democratized (SIGMOD-Companion 2025, section 4): values computed purely from stored data. This
@@ -22,7 +22,7 @@ class Version(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """A transaction's begin; one without begins at its first operation."""
+    """A transaction's begin; without one, a transaction begins at its first operation."""
 
     transaction: int
 
@@ -51,7 +51,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A write of a new version; a transaction's last one of an object is installed when it commits."""
+    """A write of a new version; a transaction's last version of an object is installed when it commits."""
 
     transaction: int
     version: Version
@@ -68,7 +68,7 @@ class Derive:
 
 @dataclass(frozen=True, slots=True)
 class PredicateRead:
-    """A read by a predicate; objects of its domain that have no version here were read unborn."""
+    """A read by a predicate; objects of its domain that have no version here were not yet born."""
 
     transaction: int
     predicate: str
@@ -88,7 +88,7 @@ class Predicate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """What some transactions did.
+    """The operations of some transactions, and the orders of versions.
 
     Attributes:
         operations: In real-time order.

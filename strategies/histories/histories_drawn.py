@@ -1,9 +1,10 @@
-"""Draws small histories of any kind: what transactions do, what they see, in which order versions came.
+"""Draw small histories of any kind: operations, the versions that reads see, and version orders.
 
 Every version exists before it is used and every transaction ends, so each history is well formed; no more is
-promised. What is read may be uncommitted, intermediate, aborted or old, in half of the histories committed or
-old; the order of versions is that of the commits or any other. A derived version whose transaction derives
-another one later, or aborts, is in the order or left out.
+promised. Reads may see uncommitted, intermediate, aborted or old versions; in half of the histories only
+committed or old ones. The order of versions is that of the commits or any other. A derived version whose
+transaction derives another one later, or aborts, is in the order or left out.
+
 """
 
 import enum
@@ -36,8 +37,8 @@ _FARTHEST_BACK = 3
 _BACKS = tuple(product((0, 0, *range(_FARTHEST_BACK + 1)), repeat=len(_OBJECTS)))
 
 
-class Action(enum.Enum):
-    """What one step of a drawn history does."""
+class DrawnAction(enum.Enum):
+    """The actions of a step of a drawn history."""
 
     READ = "read"
     WRITE = "write"
@@ -49,14 +50,20 @@ class Action(enum.Enum):
     CRASH = "refresh in a transaction of its own that aborts"
 
 
-_BASIC = (*(Action.READ,) * 8, *(Action.WRITE,) * 6, *(Action.SCAN,) * 2, Action.COMMIT, Action.ABORT)
-_DERIVING = (Action.DERIVE, *(Action.REFRESH,) * 3, Action.CRASH)
+_BASIC = (
+    *(DrawnAction.READ,) * 8,
+    *(DrawnAction.WRITE,) * 6,
+    *(DrawnAction.SCAN,) * 2,
+    DrawnAction.COMMIT,
+    DrawnAction.ABORT,
+)
+_DERIVING = (DrawnAction.DERIVE, *(DrawnAction.REFRESH,) * 3, DrawnAction.CRASH)
 
 
 class _Step(NamedTuple):
-    """One step; numbers too large for what they choose from begin anew."""
+    """One step; numbers too large for their choices wrap around."""
 
-    action: Action
+    action: DrawnAction
     transaction: int
     object: int
     back: tuple[int, ...]
@@ -75,8 +82,8 @@ def _steps(transactions: int, derivations: bool) -> st.SearchStrategy[list[_Step
 
 
 @dataclass(slots=True)
-class _Happening:
-    """What has happened so far."""
+class _HistoryBuilder:
+    """The history so far."""
 
     objects: tuple[str, ...]
     tables: tuple[str, ...]
@@ -93,29 +100,29 @@ class _Happening:
     installed: set[Version] = field(default_factory=set)
 
     def take(self, step: _Step) -> None:
-        """Do what the step says, where that is possible, in a transaction that has not ended."""
+        """Do a step, if possible, in a transaction that has not ended."""
         live = [number for number in range(1, self.transactions + 1) if number not in self.ended]
         if not live:
             return
         step = step._replace(transaction=live[step.transaction % len(live)])
         match step.action:
-            case Action.READ:
+            case DrawnAction.READ:
                 self._read(step)
-            case Action.WRITE:
+            case DrawnAction.WRITE:
                 self._write(step.transaction, self.objects[step.object % len(self.objects)])
-            case Action.COMMIT | Action.ABORT:
-                self.end(step.transaction, commits=step.action is Action.COMMIT)
-            case Action.SCAN:
+            case DrawnAction.COMMIT | DrawnAction.ABORT:
+                self.end(step.transaction, commits=step.action is DrawnAction.COMMIT)
+            case DrawnAction.SCAN:
                 self._scan(step)
-            case Action.DERIVE:
+            case DrawnAction.DERIVE:
                 self._derive(step, step.transaction)
-            case Action.REFRESH | Action.CRASH:
+            case DrawnAction.REFRESH | DrawnAction.CRASH:
                 self.refreshes += 1
                 self._derive(step, self.refreshes)
-                self.end(self.refreshes, commits=step.action is Action.REFRESH)
+                self.end(self.refreshes, commits=step.action is DrawnAction.REFRESH)
 
     def end(self, transaction: int, *, commits: bool) -> None:
-        """End a transaction that has not ended; one that has done nothing begins first."""
+        """End a transaction that has not ended; one without operations begins first."""
         self.ended.add(transaction)
         if all(operation.transaction != transaction for operation in self.operations):
             self.operations.append(Begin(transaction))
@@ -128,7 +135,7 @@ class _Happening:
 
     def _read(self, step: _Step) -> None:
         names = self.objects + self.tables
-        version = self._seen(step.transaction, names[step.object % len(names)], step.back[0])
+        version = self._visible_version(step.transaction, names[step.object % len(names)], step.back[0])
         if version is not None:
             self.operations.append(Read(step.transaction, version))
 
@@ -143,22 +150,22 @@ class _Happening:
     def _scan(self, step: _Step) -> None:
         name = _PREDICATES[step.object % len(_PREDICATES)]
         chosen = [
-            self._seen(step.transaction, member, back)
+            self._visible_version(step.transaction, member, back)
             for member, back in zip(self.domain(name), step.back, strict=False)
             if back < _FARTHEST_BACK
         ]
-        seen = tuple(version for version in chosen if version is not None)
-        self.operations.append(PredicateRead(step.transaction, name, seen))
+        versions = tuple(version for version in chosen if version is not None)
+        self.operations.append(PredicateRead(step.transaction, name, versions))
 
     def domain(self, predicate: str) -> tuple[str, ...]:
-        """The first predicate ranges over the objects, the second over what comes last, tables included."""
+        """Return a predicate's domain: all objects for the first one, else the last names, with tables."""
         return self.objects if predicate == _PREDICATES[0] else (self.objects + self.tables)[-3:]
 
     def _derive(self, step: _Step, transaction: int) -> None:
         table = self.tables[step.object % len(self.tables)]
         names = (self.objects + self.tables)[step.object % len(self.objects) :]
         chosen = [
-            self._seen(transaction, name, back)
+            self._visible_version(transaction, name, back)
             for name, back in zip(names, step.back, strict=False)
             if back < _FARTHEST_BACK
         ]
@@ -169,8 +176,8 @@ class _Happening:
             self.derived[transaction, table] = version
             self.versions.setdefault(table, []).append(version)
 
-    def _seen(self, transaction: int, name: str, back: int) -> Version | None:
-        """An existing version of an object, so many versions back."""
+    def _visible_version(self, transaction: int, name: str, back: int) -> Version | None:
+        """Return an existing version of an object, `back` versions before the newest."""
         versions = self.versions.get(name, [])
         if self.clean and name in self.objects:
             versions = [version for version in versions if self._is_clean(transaction, version)]
@@ -197,51 +204,51 @@ def histories(draw: DrawFn, *, derivations: bool | None = None, max_transactions
         raise InvalidArgument(f"Cannot draw histories of {max_transactions=} transactions")
     transactions = draw(st.integers(min(2, max_transactions), max_transactions))
     deriving = draw(st.booleans()) if derivations is None else derivations
-    happening = _Happening(
+    builder = _HistoryBuilder(
         objects=_OBJECTS[: draw(st.integers(1, len(_OBJECTS)))],
         tables=_TABLES if deriving else (),
         clean=draw(st.booleans()),
         transactions=transactions,
         refreshes=max_transactions,
     )
-    for name in happening.objects + happening.tables:
+    for name in builder.objects + builder.tables:
         if draw(st.sampled_from((True, True, False))):
-            happening.versions[name] = [Version(name, "0")]
-            happening.committed[name] = [Version(name, "0")]
+            builder.versions[name] = [Version(name, "0")]
+            builder.committed[name] = [Version(name, "0")]
     if draw(st.booleans()):
-        happening.operations += map(Begin, range(1, transactions + 1))
+        builder.operations += map(Begin, range(1, transactions + 1))
     for step in draw(_steps(transactions, deriving)):
-        happening.take(step)
-    for transaction in sorted({operation.transaction for operation in happening.operations}):
-        if transaction not in happening.ended:
-            happening.end(transaction, commits=draw(st.sampled_from((True,) * 7 + (False,))))
+        builder.take(step)
+    for transaction in sorted({operation.transaction for operation in builder.operations}):
+        if transaction not in builder.ended:
+            builder.end(transaction, commits=draw(st.sampled_from((True,) * 7 + (False,))))
     return History(
-        operations=tuple(happening.operations),
-        orders=_orders(draw, happening),
-        predicates=_predicates(draw, happening),
+        operations=tuple(builder.operations),
+        orders=_orders(draw, builder),
+        predicates=_predicates(draw, builder),
     )
 
 
-def _orders(draw: DrawFn, happening: _Happening) -> dict[str, tuple[Version, ...]]:
-    """An initial version stays the first; others come as they were committed, or derived, or in any order."""
+def _orders(draw: DrawFn, builder: _HistoryBuilder) -> dict[str, tuple[Version, ...]]:
+    """Draw version orders: initial versions first, then in the order of commits, derivations or any."""
     as_committed = draw(st.booleans())
     orders = {}
-    for name in happening.objects + happening.tables:
-        source = happening.versions if name in happening.tables else happening.committed
+    for name in builder.objects + builder.tables:
+        source = builder.versions if name in builder.tables else builder.committed
         versions = source.get(name, [])
         initial = [version for version in versions if version.tag == "0"]
         later = [version for version in versions if version.tag != "0"]
-        if name in happening.tables:
-            later = [of for of in later if of in happening.installed or not draw(st.booleans())]
+        if name in builder.tables:
+            later = [of for of in later if of in builder.installed or not draw(st.booleans())]
         orders[name] = (*initial, *(later if as_committed else draw(st.permutations(later))))
     return orders
 
 
-def _predicates(draw: DrawFn, happening: _Happening) -> dict[str, Predicate]:
+def _predicates(draw: DrawFn, builder: _HistoryBuilder) -> dict[str, Predicate]:
     predicates = {}
-    for name in sorted({of.predicate for of in happening.operations if isinstance(of, PredicateRead)}):
-        domain = happening.domain(name)
-        versions = [version for member in domain for version in happening.versions.get(member, ())]
+    for name in sorted({of.predicate for of in builder.operations if isinstance(of, PredicateRead)}):
+        domain = builder.domain(name)
+        versions = [version for member in domain for version in builder.versions.get(member, ())]
         matching = [version for version in versions if draw(st.booleans())]
         predicates[name] = Predicate(frozenset(domain), frozenset(matching))
     return predicates

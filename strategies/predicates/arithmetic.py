@@ -1,6 +1,7 @@
-"""Binary arithmetic of a wanted type: its operands typed as Spark's analyser leaves them.
+"""Binary arithmetic of a wanted type, whose operands have the types that Spark's analyser gives them.
 
-Division by what may be zero and whatever may overflow are drawn only in modes that the scope has.
+Division by a possible zero, and operations that may overflow, are drawn only in modes that the scope has.
+
 """
 
 from functools import lru_cache
@@ -10,8 +11,8 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from pruning.expressions.trees import Arithmetic, Cast, Expression, Literal, Mode, Operator
 from pruning.expressions.types import DOUBLE, LONG, Kind, Type, decimal
-from strategies.base.values import DECIMALS, scaled
-from strategies.predicates.conversions import fitted
+from strategies.base.values import DECIMALS, decimal_of
+from strategies.predicates.conversions import nearest_value
 from strategies.predicates.result_types import can_overflow, result_type
 from strategies.predicates.scope import Fits, ScalarShape, Scope
 
@@ -26,87 +27,87 @@ _FLOATING_DIVISORS = (2.0, 0.5, 10.0, -3.0, 0.1)
 
 
 def result_types(type_: Type) -> SearchStrategy[Type]:
-    """Types that arithmetic makes of a type; decimals become other decimals, or bigints."""
+    """Types that arithmetic yields from a type: decimals give other decimals, or bigints."""
     if type_.kind is not Kind.DECIMAL:
         return st.just(type_)
     others = (type_, *SHORT_DECIMALS, *DECIMALS)
     # Sums and remainders often have a column's type; products and quotients are drawn for theirs.
     operators = st.sampled_from((Operator.ADD, Operator.REMAINDER, *2 * (Operator.MULTIPLY, Operator.DIVIDE)))
-    made = st.builds(
+    decimals = st.builds(
         lambda operator, other: result_type(operator, type_, other), operators, st.sampled_from(others)
     )
-    return st.one_of(made, made, made, made, st.just(LONG))
+    return st.one_of(decimals, decimals, decimals, decimals, st.just(LONG))
 
 
 def _integral(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
     left, right = scope.scalar(draw, scope, type_, leaves - 1), scope.scalar(draw, scope, type_, 1)
-    return _built(draw, draw(st.sampled_from(_RINGS)), left, right, type_, scope.overflowing)
+    return _draw_mode(draw, draw(st.sampled_from(_RINGS)), left, right, type_, scope.overflowing)
 
 
 def _small(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
-    """A narrower column and a small number: no value can overflow, so any mode will do."""
+    """Combine a narrower column and a small number: no value can overflow, so any mode will do."""
     left = Cast(draw(st.sampled_from(scope.narrower(type_))), type_, scope.session)
     right = Literal(draw(st.integers(-3, 3)), type_)
-    return _built(draw, draw(st.sampled_from(_RINGS)), left, right, type_, scope.harmless)
+    return _draw_mode(draw, draw(st.sampled_from(_RINGS)), left, right, type_, scope.harmless)
 
 
 def _floating(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
     left, right = scope.scalar(draw, scope, type_, leaves - 1), scope.scalar(draw, scope, type_, 1)
-    return _built(draw, draw(st.sampled_from(_RINGS)), left, right, type_, scope.harmless)
+    return _draw_mode(draw, draw(st.sampled_from(_RINGS)), left, right, type_, scope.harmless)
 
 
 def _decimal(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
     operator, left, right = draw(st.sampled_from(_decimal_operands(scope, type_)))
     overflows = can_overflow(operator, left, right)
     if operator in (Operator.DIVIDE, Operator.REMAINDER):
-        return _divided(draw, scope, operator, (left, right), type_, leaves)
+        return _division(draw, scope, operator, (left, right), type_, leaves)
     modes = scope.overflowing if overflows else scope.harmless
     operands = scope.scalar(draw, scope, left, leaves - 1), scope.scalar(draw, scope, right, 1)
-    return _built(draw, operator, *operands, type_, modes)
+    return _draw_mode(draw, operator, *operands, type_, modes)
 
 
 def _remainder(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
-    return _divided(draw, scope, Operator.REMAINDER, (type_, type_), type_, leaves)
+    return _division(draw, scope, Operator.REMAINDER, (type_, type_), type_, leaves)
 
 
 def _quotient(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
-    return _divided(draw, scope, Operator.DIVIDE, (type_, type_), type_, leaves)
+    return _division(draw, scope, Operator.DIVIDE, (type_, type_), type_, leaves)
 
 
 def _integral_quotient(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
     operands = draw(st.sampled_from(((LONG, LONG), *_whole_operands(scope))))
-    return _divided(draw, scope, Operator.INTEGRAL_DIVIDE, operands, type_, leaves)
+    return _division(draw, scope, Operator.INTEGRAL_DIVIDE, operands, type_, leaves)
 
 
-def _divided(
+def _division(
     draw: DrawFn, scope: Scope, operator: Operator, operands: tuple[Type, Type], type_: Type, leaves: int
 ) -> Expression:
-    """By a constant that is not zero, or by anything in a mode that may meet zero."""
+    """Divide by a constant that is not zero, or by anything in a mode in which zero is allowed."""
     left, right = operands
     risky = scope.modes_of(operator, scope.overflowing)
     overflows = left.kind is Kind.DECIMAL and can_overflow(operator, left, right)
     dividend = scope.scalar(draw, scope, left, leaves - 1)
     if risky and (overflows or draw(st.booleans())):
-        zero = Literal(fitted(0.0, right), right)
+        zero = Literal(nearest_value(0.0, right), right)
         divisor = draw(st.sampled_from((None, None, None, zero))) or scope.scalar(draw, scope, right, 1)
-        return _built(draw, operator, dividend, divisor, type_, risky)
+        return _draw_mode(draw, operator, dividend, divisor, type_, risky)
     modes = scope.modes_of(operator, scope.harmless)
-    return _built(draw, operator, dividend, draw(divisors(right)), type_, modes)
+    return _draw_mode(draw, operator, dividend, draw(divisors(right)), type_, modes)
 
 
 def divisors(type_: Type) -> SearchStrategy[Literal]:
     """Numbers of a type that are neither zero nor, where that could overflow, minus one."""
     if type_.floating:
-        numbers = [fitted(number, type_) for number in _FLOATING_DIVISORS]
+        numbers = [nearest_value(number, type_) for number in _FLOATING_DIVISORS]
     else:
-        fitting = [fitted(float(number), type_) for number in _DIVISORS]
+        fitting = [nearest_value(float(number), type_) for number in _DIVISORS]
         numbers = [value for value in fitting if value is not None]
         if not numbers:
-            numbers = [scaled(digits, type_.scale) for digits in _DIVISORS if abs(digits) < 10]
+            numbers = [decimal_of(digits, type_.scale) for digits in _DIVISORS if abs(digits) < 10]
     return st.sampled_from(numbers).map(lambda value: Literal(value, type_))
 
 
-def _built(
+def _draw_mode(
     draw: DrawFn,
     operator: Operator,
     left: Expression,
@@ -118,7 +119,7 @@ def _built(
 
 
 def _decimal_operands(scope: Scope, type_: Type) -> tuple[tuple[Operator, Type, Type], ...]:
-    """What gives a decimal of the wanted type, with a column's type on one side at least."""
+    """Return operators and operand types that give a decimal of the wanted type; one is a column's."""
     own = tuple(dict.fromkeys(column.type for column in scope.of_kind(Kind.DECIMAL)))
     return tuple(
         (operator, left, right)
@@ -132,7 +133,7 @@ def _decimal_operands(scope: Scope, type_: Type) -> tuple[tuple[Operator, Type, 
 @lru_cache(maxsize=1024)
 def _decimal_results(own: tuple[Type, ...], type_: Type) -> tuple[tuple[Operator, Type, Type], ...]:
     others = (*own, *SHORT_DECIMALS, *DECIMALS)
-    pairs = [pair for one in own for other in others for pair in ((one, other), (other, one))]
+    pairs = [pair for left in own for right in others for pair in ((left, right), (right, left))]
     return tuple(
         (operator, left, right)
         for left, right in dict.fromkeys(pairs)
@@ -142,17 +143,17 @@ def _decimal_results(own: tuple[Type, ...], type_: Type) -> tuple[tuple[Operator
 
 
 def _whole_operands(scope: Scope) -> list[tuple[Type, Type]]:
-    """Pairs of decimal types, a column's first, whose `div` may be drawn."""
+    """Return pairs of decimal types, a column's first, whose `div` may be drawn."""
     own = [column.type for column in scope.of_kind(Kind.DECIMAL)]
     return [
-        (one, other)
-        for one in own
-        for other in (one, *SHORT_DECIMALS)
-        if scope.may_raise or not can_overflow(Operator.INTEGRAL_DIVIDE, one, other)
+        (left, right)
+        for left in own
+        for right in (left, *SHORT_DECIMALS)
+        if scope.may_raise or not can_overflow(Operator.INTEGRAL_DIVIDE, left, right)
     ]
 
 
-# Integers have four shapes, decimals one.
+# The weights: integers have four shapes, decimals one.
 WEIGHTS: dict[ScalarShape, int] = {_decimal: 4}
 SHAPES: dict[ScalarShape, Fits] = {
     _integral: lambda scope, type_: type_.integral,

@@ -1,6 +1,7 @@
-"""What an expression comes near to on a row, so that literals compared with it hit.
+"""Approximate values of an expression on rows, so that literals compared with it hit.
 
-Only proposes: modes and Spark's rounding are left out, and whatever is not easily computed is None.
+This only proposes values: modes and Spark's rounding are ignored, and hard cases give None.
+
 """
 
 import math
@@ -25,13 +26,13 @@ from pruning.expressions.trees import (
 )
 from pruning.expressions.types import Type, Value
 from strategies.base.tables import sort_key
-from strategies.predicates.conversions import Number, as_number, carried, fitted
+from strategies.predicates.conversions import Number, as_number, cast_value, nearest_value
 
 RowValues: TypeAlias = Mapping[str, Value | None]
 
 
-def reached(expression: Expression, rows: Iterable[RowValues]) -> tuple[Value, ...]:
-    """The values of an expression on the rows, as far as they are easily computed, each once."""
+def values_on_rows(expression: Expression, rows: Iterable[RowValues]) -> tuple[Value, ...]:
+    """Return the values of an expression on the rows, as far as they are easily computed, each once."""
     values = (_value(expression, row) for row in rows)
     return tuple(dict.fromkeys(value for value in values if value is not None))
 
@@ -44,11 +45,11 @@ def _value(expression: Expression, row: RowValues) -> Value | None:
             return value
         case Cast(operand, type_):
             value = _value(operand, row)
-            return None if value is None else carried(value, type_of(operand), type_)
+            return None if value is None else cast_value(value, type_of(operand), type_)
         case Coalesce(operands):
             return next((value for part in operands if (value := _value(part, row)) is not None), None)
         case Case(branches, otherwise):
-            # Which branch it is, is not asked.
+            # Ignore which branch it is.
             parts = (*(value for _, value in branches), otherwise)
             return next((value for part in parts if (value := _value(part, row)) is not None), None)
         case Call(Function.GREATEST | Function.LEAST as function, operands):
@@ -56,14 +57,14 @@ def _value(expression: Expression, row: RowValues) -> Value | None:
             pick = max if function is Function.GREATEST else min
             return pick(present, key=sort_key) if present else None
         case Arithmetic(operator_, _, _, type_):
-            return _computed(_OPERATORS[operator_], expression, type_, row)
+            return _compute(_OPERATORS[operator_], expression, type_, row)
         case Call(function, _, type_):
-            return _computed(_FUNCTIONS[function], expression, type_, row)
+            return _compute(_FUNCTIONS[function], expression, type_, row)
         case _:
             return None
 
 
-def _computed(
+def _compute(
     compute: Callable[..., Number], expression: Expression, type_: Type, row: RowValues
 ) -> Value | None:
     numbers: list[Number] = []
@@ -74,7 +75,7 @@ def _computed(
             return None
         numbers.append(number)
     try:
-        return fitted(compute(*numbers), type_)
+        return nearest_value(compute(*numbers), type_)
     except (ArithmeticError, ValueError):
         return None
 
@@ -83,7 +84,7 @@ def _remainder(left: Number, right: Number) -> Number:
     return left - right * math.trunc(left / right)
 
 
-def _rounded(rounding: Callable[[Number], int]) -> Callable[..., Number]:
+def _rounding(rounding: Callable[[Number], int]) -> Callable[..., Number]:
     def compute(number: Number, digits: Number = Fraction(0)) -> Number:
         unit = Fraction(10) ** -int(digits)
         return rounding(Fraction(number) / unit) * unit
@@ -103,10 +104,10 @@ _FUNCTIONS: Mapping[Function, Callable[..., Number]] = {
     Function.NEGATE: operator.neg,
     Function.ABS: abs,
     Function.SIGN: lambda number: math.copysign(1, number) if number else 0.0,
-    Function.FLOOR: _rounded(math.floor),
-    Function.CEIL: _rounded(math.ceil),
-    Function.ROUND: _rounded(round),
-    Function.BROUND: _rounded(round),
+    Function.FLOOR: _rounding(math.floor),
+    Function.CEIL: _rounding(math.ceil),
+    Function.ROUND: _rounding(round),
+    Function.BROUND: _rounding(round),
     Function.SQRT: math.sqrt,
     Function.EXP: math.exp,
     Function.LN: math.log,

@@ -1,8 +1,10 @@
 """The committed sets: tables and predicates over them, drawn once and kept as data.
 
-One is of numbers and comparisons, the other of text and time, each table under a session's time
-zone. Kept, so that figures of two versions of the rules are figures of the same cases;
-`bench/draw_set.py` draws them anew. A line of a file is a table with its predicates.
+One has numbers and comparisons, the other text and time, each table under a session's time zone. They are
+kept
+so that figures of two versions of the rules come from the same cases; `bench/draw_set.py` draws them anew. A
+line of a file is a table with its predicates.
+
 """
 
 import gzip
@@ -22,12 +24,12 @@ TEXT_AND_TIME_PATH = data_file("text_and_time_set.jsonl.gz")
 
 
 @dataclass(frozen=True, slots=True)
-class Cases:
+class TableCases:
     """A table and predicates over it.
 
     Attributes:
-        footer: Whether metadata is as a Parquet footer tells it.
-        zone: The session's time zone in which the predicates mean what they do.
+        footer: True if metadata is as a Parquet footer has it.
+        zone: The session's time zone, which the meaning of the predicates depends on.
     """
 
     table: Table
@@ -37,31 +39,33 @@ class Cases:
 
     @property
     def facts(self) -> Facts:
-        """The table's block metadata: exact, but for the counts of NaN that no footer has."""
+        """The table's block metadata: exact, except for the counts of NaN that no footer has."""
         facts = exact_facts(self.table)
         return tuple(map(_as_footer, facts)) if self.footer else facts
 
 
-def read(path: Path = PATH, *, every: int = 1) -> Iterator[Cases]:
-    """The set, or each `every`-th table of it, in order."""
+def read(path: Path = PATH, *, every: int = 1) -> Iterator[TableCases]:
+    """Read the set, or each `every`-th table of it, in order."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for ordinal, line in enumerate(lines):
             if ordinal % every == 0:
                 stored = json.loads(line)
                 predicates = tuple(decode(predicate) for predicate in stored["predicates"])
-                yield Cases(decode_table(stored), predicates, stored["footer"], stored.get("zone", "UTC"))
+                yield TableCases(
+                    decode_table(stored), predicates, stored["footer"], stored.get("zone", "UTC")
+                )
 
 
-def write(cases: Iterable[Cases], path: Path = PATH) -> None:
+def write(cases: Iterable[TableCases], path: Path = PATH) -> None:
     """Write the set; equal sets give equal files."""
     lines = (
         json.dumps(
-            encode_table(each.table)
-            | {"footer": each.footer, "zone": each.zone}
-            | {"predicates": [encode(predicate) for predicate in each.predicates]},
+            encode_table(case.table)
+            | {"footer": case.footer, "zone": case.zone}
+            | {"predicates": [encode(predicate) for predicate in case.predicates]},
             separators=(",", ":"),
         )
-        for each in cases
+        for case in cases
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(gzip.compress("\n".join(lines).encode(), compresslevel=9, mtime=0))

@@ -1,7 +1,8 @@
-"""Which casts to put around a column, and what values become under them.
+"""The casts to put around a column, and the values that result from them.
 
-The widenings are those that Spark's analyser inserts by itself; the other casts occur in what
+The widenings are those that Spark's analyser inserts by itself; the other casts occur in queries that
 people write. Source: Spark's rules of implicit casts.
+
 """
 
 import math
@@ -25,20 +26,20 @@ from pruning.expressions.types import (
     Value,
     decimal,
 )
-from strategies.base.values import DECIMALS, US_PER_DAY, scaled, to_float32
+from strategies.base.values import DECIMALS, US_PER_DAY, decimal_of, to_float32
 
 Number: TypeAlias = Fraction | float
 
 _INTEGRALS = (BYTE, SHORT, INTEGER, LONG)
 _NARROW_INTEGRALS = (BYTE, SHORT, INTEGER)
-# Digits of each integral type's values, as Spark counts them when it casts to decimal.
+# The digits that Spark counts for each integral type when it casts to decimal.
 INTEGRAL_DIGITS = {Kind.BYTE: 3, Kind.SHORT: 5, Kind.INTEGER: 10, Kind.LONG: 20}
 # Spark may cast longer decimals to int and shorter types by way of a double.
 _EXACT_AS_DOUBLE_DIGITS = 15
 
 
 def widenings(type_: Type) -> tuple[Type, ...]:
-    """Types that Spark casts `type_` to of its own accord, in which no value is out of range."""
+    """Return types that Spark casts `type_` to by itself, in which no value is out of range."""
     match type_.kind:
         case Kind.BYTE | Kind.SHORT | Kind.INTEGER | Kind.LONG:
             wider = _INTEGRALS[_INTEGRALS.index(type_) + 1 :]
@@ -59,7 +60,7 @@ def widenings(type_: Type) -> tuple[Type, ...]:
 
 
 def translations(type_: Type) -> tuple[Type, ...]:
-    """Other types in which no value is out of range, though Spark casts to them only when it is told."""
+    """Return other types in which no value is out of range, though Spark casts to them only on request."""
     match type_.kind:
         case Kind.BOOLEAN:
             return (*_INTEGRALS, DOUBLE, FLOAT, *_holding(1, scale_min=0))
@@ -72,7 +73,7 @@ def translations(type_: Type) -> tuple[Type, ...]:
 
 
 def narrowings(type_: Type) -> tuple[Type, ...]:
-    """Types of numbers in which some values of `type_` are out of range or lose digits."""
+    """Return types of numbers in which some values of `type_` are out of range or lose digits."""
     if type_.integral:
         shorter = () if type_ in (BYTE, SHORT) else (decimal(9, 2),)
         return (*_INTEGRALS[: _INTEGRALS.index(type_)], *shorter)
@@ -90,25 +91,26 @@ def narrowings(type_: Type) -> tuple[Type, ...]:
 
 
 def casts(type_: Type) -> tuple[Type, ...]:
-    """All types that expressions of `type_` are cast to."""
+    """Return all types that expressions of `type_` are cast to."""
     return (*widenings(type_), *translations(type_), *narrowings(type_))
 
 
-def carried(value: Value, source: Type, target: Type) -> Value | None:
-    """What a value becomes, or comes near to, under a cast; None where that is not worth a literal.
+def cast_value(value: Value, source: Type, target: Type) -> Value | None:
+    """Return the result of a cast, or a value near it; None if it is not worth a literal.
 
-    Only proposes literals that are likely to hit, so it may be wrong about the session's zone.
+    This only proposes literals that are likely to hit, so it may be wrong about the session's zone.
+
     """
     if source == target:
         return value
     if target.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ) and isinstance(value, int):
         return value * US_PER_DAY if source == DATE else value
     number = as_number(value, source)
-    return None if number is None else fitted(number, target)
+    return None if number is None else nearest_value(number, target)
 
 
 def as_number(value: Value, type_: Type) -> Number | None:
-    """The value of a number or a boolean for computing with; None for other types."""
+    """Return a number or a boolean in a form for computing; None for other types."""
     if isinstance(value, float):
         return value
     if type_.integral or type_.kind in (Kind.DECIMAL, Kind.BOOLEAN):
@@ -117,8 +119,8 @@ def as_number(value: Value, type_: Type) -> Number | None:
     return None
 
 
-def fitted(number: Number, type_: Type) -> Value | None:
-    """A value of a type at the number or next to it; None where there is none."""
+def nearest_value(number: Number, type_: Type) -> Value | None:
+    """Return a value of a type at the number or next to it; None if there is none."""
     if type_.kind is Kind.BOOLEAN:
         return number != 0
     if type_.floating:
@@ -127,7 +129,7 @@ def fitted(number: Number, type_: Type) -> Value | None:
         return None
     if type_.kind is Kind.DECIMAL:
         digits = round(Fraction(number) * 10**type_.scale)
-        return scaled(digits, type_.scale) if abs(digits) < 10**type_.precision else None
+        return decimal_of(digits, type_.scale) if abs(digits) < 10**type_.precision else None
     limits = type_.integer_range
     whole = math.trunc(number)
     return whole if type_.integral and limits and limits[0] <= whole <= limits[1] else None

@@ -1,4 +1,4 @@
-"""What a predicate is made of: its leaves, the rules it needs, its shape without the literals."""
+"""Classify a predicate: its leaves, the rules that it needs, and its shape without the literals."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -77,41 +77,41 @@ _PLAIN = (trees.Compare, trees.And, trees.Or, trees.Not, trees.IsNull, trees.In,
 
 
 def families(predicate: Expression) -> frozenset[str]:
-    """The rules that a predicate needs, the classes it belongs to, and "overall"."""
+    """Return the rules that a predicate needs, the classes it belongs to, and "overall"."""
     nodes = list(walk(predicate))
-    found = {_RULES[type(node)] for node in nodes if type(node) in _RULES}
-    found |= {_FUNCTIONS.get(node.function, "elementary") for node in nodes if isinstance(node, Call)}
-    found |= {name for name, holds in _TESTS.items() if any(map(holds, nodes))}
+    names = {_RULES[type(node)] for node in nodes if type(node) in _RULES}
+    names |= {_FUNCTIONS.get(node.function, "elementary") for node in nodes if isinstance(node, Call)}
+    names |= {name for name, holds in _TESTS.items() if any(map(holds, nodes))}
     if is_single_column(predicate):
-        found.add(SINGLE_COLUMN)
+        names.add(SINGLE_COLUMN)
     if is_multi_column(predicate):
-        found.add(MULTI_COLUMN)
+        names.add(MULTI_COLUMN)
     if is_prefix_class(predicate):
-        found.add(PREFIX)
+        names.add(PREFIX)
     if is_truncation_class(predicate):
-        found.add(TRUNCATION)
-    return frozenset(found | {OVERALL})
+        names.add(TRUNCATION)
+    return frozenset(names | {OVERALL})
 
 
-def _relates(node: Expression) -> bool:
-    """Whether it compares two expressions, neither of them a constant."""
+def _compares_expressions(node: Expression) -> bool:
+    """Tell whether a node compares two expressions, neither of them a constant."""
     return isinstance(node, Compare) and not any(isinstance(side, Literal) for side in children(node))
 
 
-def _of_time(node: Expression) -> bool:
-    """Whether it is a cast from or to a date or time."""
+def _is_time_cast(node: Expression) -> bool:
+    """Tell whether a node is a cast from or to a date or time."""
     return isinstance(node, Cast) and any(
         type_.kind in _TIMES for type_ in (node.type, trees.type_of(node.operand))
     )
 
 
 def _has_wildcards(node: Expression) -> bool:
-    """Whether it is a LIKE with wildcards but one `%` at its end."""
+    """Tell whether a node is a LIKE with wildcards, except one `%` at its end."""
     return isinstance(node, Like) and not _is_prefix_pattern(node)
 
 
 def _is_prefix_pattern(node: Like) -> bool:
-    """Whether its only wildcard is one `%` at the end, if any."""
+    """Tell whether its only wildcard is one `%` at the end, if any."""
     plain = re.sub(re.escape(node.escape) + ".", "", node.pattern.decode(), flags=re.DOTALL)
     return "_" not in plain and "%" not in plain.removesuffix("%")
 
@@ -124,40 +124,40 @@ def _calls(functions: frozenset[Function]) -> Callable[[Expression], bool]:
     return lambda node: isinstance(node, Call) and node.function in functions
 
 
-# Rules by their modules' names, where these are not the families' own, and families of several kinds.
+# Rules by the names of their modules, where these differ from the families, and families of several kinds.
 _TESTS: dict[str, Callable[[Expression], bool]] = {
     "patterns": lambda node: isinstance(node, _PATTERNS),
     "text": _calls(TEXT_FUNCTIONS),
     "fields": _calls(_CYCLIC),
     "time": _calls(TIME_FUNCTIONS - _CYCLIC - {Function.DATE_FORMAT}),
     "date_fields": _calls(frozenset({Function.DATE_FORMAT})),
-    "order": _relates,
-    "casts under a zone": _of_time,
+    "order": _compares_expressions,
+    "casts under a zone": _is_time_cast,
     "prefix": lambda node: isinstance(node, StartsWith | Like) and not _has_wildcards(node),
     "general LIKE": _has_wildcards,
 }
 
 
 def is_prefix_class(predicate: Expression) -> bool:
-    """`LIKE 'abc%'` and `startswith` of one column, combined with its comparisons by AND, OR and NOT."""
+    """Tell whether it combines `LIKE 'abc%'` and `startswith` of one column with comparisons of it."""
     nodes = list(walk(predicate))
     wanted = [node for node in nodes if _is_prefix(node)]
     return (
         bool(wanted)
         and len(columns(predicate)) == 1
-        and all(_plain(node) for node in nodes if node not in wanted)
+        and all(_is_plain(node) for node in nodes if node not in wanted)
     )
 
 
 def is_truncation_class(predicate: Expression) -> bool:
-    """`date_trunc(unit, t)` against literals, combined with comparisons of the same column."""
+    """Tell whether it combines comparisons of `date_trunc(unit, t)` with literals and of that column."""
     if len(columns(predicate)) != 1:
         return False
     calls = [node for node in walk(predicate) if isinstance(node, Call)]
     return (
         bool(calls)
         and all(map(_is_truncation, calls))
-        and all(_plain(_without_truncation(node)) for node in walk(predicate) if node not in calls)
+        and all(_is_plain(_without_truncation(node)) for node in walk(predicate) if node not in calls)
     )
 
 
@@ -172,7 +172,7 @@ def _is_truncation(node: Call) -> bool:
 
 
 def _without_truncation(node: Expression) -> Expression:
-    """The comparison or list with the column itself instead of `date_trunc` of it."""
+    """Return the comparison or list with the column itself instead of `date_trunc` of it."""
     match node:
         case Compare(operator, Call(Function.DATE_TRUNC, (_, column)), other):
             return Compare(operator, column, other)
@@ -183,18 +183,18 @@ def _without_truncation(node: Expression) -> Expression:
 
 
 def is_single_column(predicate: Expression) -> bool:
-    """Comparisons, IN and NULL tests of one column and literals, and boolean combinations of them."""
-    return len(columns(predicate)) == 1 and all(_plain(node) for node in walk(predicate))
+    """Tell whether it has comparisons, IN and NULL tests of one column and literals, and no others."""
+    return len(columns(predicate)) == 1 and all(_is_plain(node) for node in walk(predicate))
 
 
 def is_multi_column(predicate: Expression) -> bool:
-    """At least two columns, with arithmetic and IF."""
+    """Tell whether it has at least two columns, arithmetic and IF."""
     kinds = {type(node) for node in walk(predicate)}
     return len(columns(predicate)) > 1 and Arithmetic in kinds and Case in kinds
 
 
 def leaf_count(predicate: Expression) -> int:
-    """Columns and literals, numbers of digits aside; the literals of a list of IN count as one."""
+    """Count columns and literals, except numbers of digits; the literals of an IN list count as one."""
     if isinstance(predicate, In):
         literals = any(isinstance(member, Literal) for member in predicate.members)
         others = [member for member in predicate.members if not isinstance(member, Literal)]
@@ -206,24 +206,26 @@ def leaf_count(predicate: Expression) -> int:
 
 
 def shape(predicate: Expression) -> str:
-    """The predicate with `?` for each literal and a number for each column: what like predicates share."""
+    """Return the predicate with `?` for literals and numbers for columns, which like predicates share."""
     numbers = {name: number for number, name in enumerate(columns(predicate), start=1)}
     return _shape(predicate, numbers)
 
 
-def _plain(node: Expression) -> bool:
-    """Whether a node is of the single-column class: booleans are combined, not compared with one another."""
+def _is_plain(node: Expression) -> bool:
+    """Tell whether a node is of the single-column class: booleans are combined, not compared."""
     if isinstance(node, In):
-        return isinstance(node.operand, Column) and all(isinstance(each, Literal) for each in node.members)
+        return isinstance(node.operand, Column) and all(
+            isinstance(member, Literal) for member in node.members
+        )
     if isinstance(node, Compare):
-        return _truth_test(node) or all(
+        return _is_truth_test(node) or all(
             isinstance(side, Column | Literal) for side in (node.left, node.right)
         )
     return isinstance(node, _PLAIN)
 
 
-def _truth_test(node: Compare) -> bool:
-    """`p IS [NOT] TRUE` and the like."""
+def _is_truth_test(node: Compare) -> bool:
+    """Tell whether a node is `p IS [NOT] TRUE` or the like."""
     tests = node.operator is Comparison.NULL_SAFE_EQUAL and isinstance(node.right, Literal)
     return tests and trees.type_of(node.right) == BOOLEAN
 

@@ -1,4 +1,4 @@
-"""Functions of a wanted type, with operands typed as Spark's analyser leaves them."""
+"""Functions of a wanted type, whose operands have the types that Spark's analyser gives them."""
 
 from functools import lru_cache
 
@@ -22,11 +22,11 @@ from pruning.expressions.types import DOUBLE, INTEGER, LONG, Kind, Type
 from strategies.base.values import DECIMALS
 from strategies.predicates.arithmetic import divisors
 from strategies.predicates.result_types import rounded_type, rounding_can_overflow, whole_type
-from strategies.predicates.scope import Fits, ScalarShape, Scope, numeric
+from strategies.predicates.scope import Fits, ScalarShape, Scope, is_numeric
 
-# Numbers of digits after the point; 0 is what ROUND takes without one.
+# Numbers of digits after the point; 0 is the default of ROUND.
 _DIGITS = (0, 1, -1, 2, -2, 3, -4)
-# Spark 4 rounds the negation of longer decimals, and earlier releases do not.
+# Spark 4 rounds the negation of longer decimals; earlier releases do not.
 _NEGATED_DIGITS_MAX = 34
 _ELEMENTARY = (
     Function.SIGN,
@@ -42,11 +42,11 @@ _EXPONENTS = (2.0, 0.5, 3.0, -1.0, 0.0, 1.0, float("nan"))
 
 
 def result_types(type_: Type) -> SearchStrategy[Type]:
-    """Types that functions make of a type."""
+    """Types that functions yield from a type."""
     if type_.kind is Kind.DECIMAL:
         rounded = st.sampled_from(_DIGITS).map(lambda digits: rounded_type(type_, digits))
         return rounded | st.just(whole_type(type_))
-    return st.sampled_from((DOUBLE, LONG)) if numeric(type_) else st.just(type_)
+    return st.sampled_from((DOUBLE, LONG)) if is_numeric(type_) else st.just(type_)
 
 
 def _magnitude(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
@@ -54,13 +54,13 @@ def _magnitude(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expressi
     return Call(function, (_far_from_limits(draw, scope, type_, leaves),), type_, scope.session)
 
 
-def _rounded(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
+def _rounding(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
     function = draw(st.sampled_from((Function.ROUND, Function.BROUND)))
     digits = Literal(draw(st.sampled_from(_DIGITS)), INTEGER)
     return Call(function, (_far_from_limits(draw, scope, type_, leaves), digits), type_, scope.session)
 
 
-def _rounded_decimal(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
+def _decimal_rounding(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
     source, digits = draw(st.sampled_from(_rounding_sources(scope, type_)))
     functions = (Function.ROUND, Function.BROUND, Function.FLOOR, Function.CEIL)
     function = draw(st.sampled_from(functions))
@@ -76,11 +76,11 @@ def _whole_decimal(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expr
 
 
 def _whole(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
-    """FLOOR or CEIL of a double, which raises beyond bigint in an ANSI session since Spark 4.3."""
+    """Draw FLOOR or CEIL of a double, which raises beyond bigint in an ANSI session since Spark 4.3."""
     function = draw(st.sampled_from((Function.FLOOR, Function.CEIL)))
-    if Mode.ANSI in scope.modes and (not _bounded(scope) or draw(st.booleans())):
+    if Mode.ANSI in scope.modes and (not _bounded_columns(scope) or draw(st.booleans())):
         return Call(function, (scope.scalar(draw, scope, DOUBLE, leaves - 1),), type_)
-    operand: Expression = Cast(draw(st.sampled_from(_bounded(scope))), DOUBLE, scope.session)
+    operand: Expression = Cast(draw(st.sampled_from(_bounded_columns(scope))), DOUBLE, scope.session)
     if draw(st.booleans()):
         operand = Arithmetic(Operator.DIVIDE, operand, draw(divisors(DOUBLE)), DOUBLE, scope.session)
     return Call(function, (operand,), type_)
@@ -115,26 +115,26 @@ def _extreme(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression
 
 
 def _null_if(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
-    """`NULLIF(x, y)` as Spark writes it, x twice."""
+    """Draw `NULLIF(x, y)` as Spark writes it, with x twice."""
     value = scope.scalar(draw, scope, type_, (leaves - 1) // 2)
     other = scope.scalar(draw, scope, type_, 1)
     return Case(((Compare(Comparison.EQUAL, value, other), Literal(None, type_)),), value)
 
 
 def _far_from_limits(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
-    """An operand that the scope's modes allow to negate or to round."""
+    """Draw an operand that may be negated or rounded in the scope's modes."""
     if type_.integral and not scope.may_raise:
         return Cast(draw(st.sampled_from(scope.narrower(type_))), type_, scope.session)
     return scope.scalar(draw, scope, type_, leaves - 1)
 
 
-def _bounded(scope: Scope) -> tuple[Expression, ...]:
-    """Columns whose values are bigints with room to spare."""
+def _bounded_columns(scope: Scope) -> tuple[Expression, ...]:
+    """Return the columns whose values are bigints with room to spare."""
     return scope.of_kind(Kind.BYTE, Kind.SHORT, Kind.INTEGER)
 
 
 def _rounding_sources(scope: Scope, type_: Type) -> tuple[tuple[Type, int], ...]:
-    """The decimal types, and to how many digits they are rounded, that give the wanted type."""
+    """Return the decimal types, and the digits to which they are rounded, that give the wanted type."""
     own = tuple(dict.fromkeys(column.type for column in scope.of_kind(Kind.DECIMAL)))
     # Decimals of too many digits raise in every mode.
     return tuple(
@@ -171,12 +171,14 @@ def _negatable(scope: Scope, type_: Type) -> bool:
 
 SHAPES: dict[ScalarShape, Fits] = {
     _magnitude: _negatable,
-    _rounded: _keeps_its_limits,
-    _rounded_decimal: lambda scope, type_: (
+    _rounding: _keeps_its_limits,
+    _decimal_rounding: lambda scope, type_: (
         type_.kind is Kind.DECIMAL and bool(_rounding_sources(scope, type_))
     ),
     _whole_decimal: lambda scope, type_: type_.kind is Kind.DECIMAL and bool(_whole_sources(scope, type_)),
-    _whole: lambda scope, type_: type_ == LONG and (Mode.ANSI in scope.modes or bool(_bounded(scope))),
+    _whole: lambda scope, type_: (
+        type_ == LONG and (Mode.ANSI in scope.modes or bool(_bounded_columns(scope)))
+    ),
     _elementary: lambda scope, type_: type_ == DOUBLE,
     _logarithm: lambda scope, type_: type_ == DOUBLE,
     _power: lambda scope, type_: type_ == DOUBLE,

@@ -1,7 +1,8 @@
 """Arrays of ints and strings in blocks of rows, and quantified predicates over their elements.
 
-A `Table` holds no arrays: here a block is a tuple of arrays, one a row, and its metadata bounds the
+A `Table` holds no arrays: here a block is a tuple of arrays, one for each row, and its metadata bounds the
 elements of all of them.
+
 """
 
 from collections.abc import Sequence
@@ -42,20 +43,20 @@ _TEXTS: tuple[Value, ...] = (b"", b"a", b"ab", b"abc", b"b", b"\xed\x9f\xbf")
 
 @dataclass(frozen=True, slots=True)
 class ArrayTable:
-    """One array column: for each block its rows' arrays, None where the array is NULL."""
+    """One array column: the arrays of the rows of each block, None for NULL."""
 
     type: Type
     blocks: tuple[tuple[Array, ...], ...]
 
     @property
     def metadata(self) -> pa.Table:
-        """Block metadata that bounds the elements; how many of them are NULL it does not tell."""
+        """Block metadata that bounds the elements; it does not count NULL elements."""
         leaf = Column(leaf_name(NAME, ()), self.type)
         rows = tuple(tuple((cell,) for array in block for cell in array or ()) for block in self.blocks)
         elements = Table((leaf,), rows)
         facts = tuple(
-            BlockFacts(len(block), tuple(map(_without_counts, known.columns)))
-            for block, known in zip(self.blocks, exact_facts(elements), strict=True)
+            BlockFacts(len(block), tuple(map(_without_counts, block_facts.columns)))
+            for block, block_facts in zip(self.blocks, exact_facts(elements), strict=True)
         )
         return to_metadata(elements, facts)
 
@@ -79,21 +80,21 @@ def array_tables(draw: DrawFn) -> ArrayTable:
 
 @st.composite
 def array_predicates(draw: DrawFn, table: ArrayTable) -> Expression:
-    """`exists`, `forall` and what `array_contains` is written as, alone or two of them combined.
+    """`exists`, `forall` and the written form of `array_contains`, alone or two of them combined.
 
     Shrinks to: `exists` of an element that equals a constant.
     """
-    one = _quantified(draw, table.type)
+    first = _quantifier(draw, table.type)
     shape = draw(st.sampled_from(("one", "one", "not", "and", "or")))
     if shape == "one":
-        return one
+        return first
     if shape == "not":
-        return Not(one)
-    both = (one, _quantified(draw, table.type))
+        return Not(first)
+    both = (first, _quantifier(draw, table.type))
     return And(both) if shape == "and" else Or(both)
 
 
-def _quantified(draw: DrawFn, type_: Type) -> Expression:
+def _quantifier(draw: DrawFn, type_: Type) -> Expression:
     return Quantified(draw(st.sampled_from(Quantifier)), NAME, _body(draw, type_, 2))
 
 
@@ -119,5 +120,5 @@ def _body(draw: DrawFn, type_: Type, depth: int) -> Expression:
             return And(both) if shape == "and" else Or(both)
 
 
-def _without_counts(known: ColumnFacts) -> ColumnFacts:
-    return replace(known, null_count=None)
+def _without_counts(facts: ColumnFacts) -> ColumnFacts:
+    return replace(facts, null_count=None)

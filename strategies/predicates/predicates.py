@@ -1,7 +1,8 @@
-"""Well-typed predicates over a table's columns, of every node that the trees know but `Opaque`.
+"""Well-typed predicates over a table's columns, of every node of the trees except `Opaque`.
 
 Literals are mostly the table's own values and their neighbours, so that predicates are TRUE,
 FALSE and NULL on the same rows and bounds are touched. Values come from `strategies.predicates.scalars`.
+
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +33,7 @@ from strategies.predicates.scalars import (
     case_shares,
     column_of,
     common_types,
-    computed,
+    compound,
     literal,
     scalar,
     texts,
@@ -58,12 +59,12 @@ def predicates(
     """Boolean expressions over the columns of a table.
 
     Args:
-        max_leaves: Columns and literals at most, IN lists, CASTs and digits aside; at least 2.
+        max_leaves: The most columns and literals, except IN lists, CASTs and digits; at least 2.
         modes: How arithmetic, functions and narrowing casts treat overflow and division by zero. TRY
             never raises. ANSI raises, which fails the whole query; LEGACY wraps or is NULL and needs
             a session with ANSI off. One predicate never has both of them. Without ANSI in `modes`, it
             is used only where no value can overflow and no divisor is zero.
-        try_remainders: Whether `%` may have the mode TRY, which Spark knows since 4.0.
+        try_remainders: True if `%` may have the mode TRY, which Spark knows since 4.0.
 
     Shrinks to: a comparison of a column with a literal.
     """
@@ -83,7 +84,7 @@ def predicates(
 
 
 def boolean(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
-    """A boolean expression of at most `leaves` leaves, IN lists aside."""
+    """Draw a boolean expression of at most `leaves` leaves, except IN lists."""
     shapes = [shape for shape, leaves_min in SHAPES.items() if leaves_min <= leaves]
     if _compare_computed in shapes:
         shapes += [_compare_computed, _compare_computed]
@@ -102,20 +103,20 @@ def _sessions(modes: Sequence[Mode]) -> st.SearchStrategy[Mode]:
 def _compare(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
     operator = draw(st.sampled_from(Comparison))
     type_ = draw(common_types(scope))
-    one = scalar(draw, scope, type_, leaves - 1)
-    other: Expression = literal(draw, scope, type_, one)
+    compared = scalar(draw, scope, type_, leaves - 1)
+    other: Expression = literal(draw, scope, type_, compared)
     if draw(st.booleans()):
         other = scalar(draw, scope, type_, max(1, leaves - 2))
-    return Compare(operator, one, other) if draw(st.booleans()) else Compare(operator, other, one)
+    return Compare(operator, compared, other) if draw(st.booleans()) else Compare(operator, other, compared)
 
 
 def _compare_computed(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
-    """Arithmetic, a function or CASE against a constant or a column."""
+    """Draw a comparison of arithmetic, a function or CASE with a constant or a column."""
     operator = draw(st.sampled_from(Comparison))
     type_ = draw(common_types(scope))
-    one = computed(draw, scope, type_, leaves - 1)
-    other = literal(draw, scope, type_, one) if draw(st.booleans()) else scalar(draw, scope, type_, 1)
-    return Compare(operator, one, other)
+    compared = compound(draw, scope, type_, leaves - 1)
+    other = literal(draw, scope, type_, compared) if draw(st.booleans()) else scalar(draw, scope, type_, 1)
+    return Compare(operator, compared, other)
 
 
 def _between(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
@@ -147,7 +148,7 @@ def _not(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
 
 
 def _truth_test(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
-    """`p IS [NOT] TRUE` and the like, as Spark writes them."""
+    """Draw `p IS [NOT] TRUE` and the like, as Spark writes them."""
     truth = Literal(draw(st.sampled_from((True, False, None))), BOOLEAN)
     return Compare(Comparison.NULL_SAFE_EQUAL, boolean(draw, scope, leaves - 1), truth)
 
@@ -191,17 +192,17 @@ def _starts_with(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
 def _like(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
     operand = scalar(draw, scope, STRING, leaves)
     escape = draw(st.sampled_from(_ESCAPES))
-    pieces = [_spelled(draw, draw(texts(scope)), escape)]
+    pieces = [_escaped_prefix(draw, draw(texts(scope)), escape)]
     pieces.append(draw(st.sampled_from(("%", "", "_", "%_", "_%", "%%"))))
     if draw(st.booleans()):
-        pieces += [_spelled(draw, draw(texts(scope)), escape), draw(st.sampled_from(("", "%")))]
+        pieces += [_escaped_prefix(draw, draw(texts(scope)), escape), draw(st.sampled_from(("", "%")))]
     return Like(operand, "".join(pieces).encode(), escape)
 
 
-def _spelled(draw: DrawFn, text: str, escape: str) -> str:
-    """A prefix of the text with its wildcards escaped, or, now and then, meant as wildcards."""
+def _escaped_prefix(draw: DrawFn, text: str, escape: str) -> str:
+    """Return a prefix of the text with its wildcards escaped or, sometimes, left as wildcards."""
     prefix = text[: draw(st.integers(0, len(text)))]
-    # The escape character itself must always be escaped: before any other one it is an error.
+    # The escape character must be escaped: before any other character it is an error.
     wild = {escape} if draw(st.booleans()) else {"%", "_", escape}
     return "".join(escape + character if character in wild else character for character in prefix)
 
@@ -210,11 +211,11 @@ def _prefixes(scope: Scope, type_: Type) -> st.SearchStrategy[bytes]:
     ends = st.sampled_from((None, -1, 1, 0, 16))
     if type_ == STRING:
         return st.builds(lambda text, end: text[:end].encode(), texts(scope), ends)
-    known = [value for value in scope.values(type_) if isinstance(value, bytes)]
-    return st.builds(lambda value, end: value[:end], st.sampled_from(known or [b"a"]), ends)
+    values = [value for value in scope.values(type_) if isinstance(value, bytes)]
+    return st.builds(lambda value, end: value[:end], st.sampled_from(values or [b"a"]), ends)
 
 
-# How many leaves each shape needs at least; the first is what examples shrink to.
+# The fewest leaves of each shape; examples shrink to the first shape.
 SHAPES: dict[Shape, int] = {
     _compare: 2,
     _compare_computed: 3,

@@ -6,11 +6,11 @@ Source: Spark's rules of decimal precision; `tests/strategies/test_result_types.
 from pruning.expressions.trees import Operator
 from pruning.expressions.types import DECIMAL_PRECISION_MAX, Type, decimal
 
-_SCALE_KEPT_MIN = 6  # what a result's scale is not cut below when its precision would pass 38
+_SCALE_KEPT_MIN = 6  # a result's scale is not cut below this when its precision would exceed 38
 
 
 def result_type(operator: Operator, left: Type, right: Type) -> Type:
-    """The type of `left operator right` for two decimal types and an operator but `div`."""
+    """Return the type of `left operator right` for two decimal types and an operator except `div`."""
     whole, scale = _digits(operator, left, right)
     if whole + scale <= DECIMAL_PRECISION_MAX:
         return decimal(whole + scale, scale)
@@ -18,7 +18,7 @@ def result_type(operator: Operator, left: Type, right: Type) -> Type:
 
 
 def can_overflow(operator: Operator, left: Type, right: Type) -> bool:
-    """Whether a result can need more digits than Spark has; the divisor is not zero."""
+    """Tell whether a result can need more digits than Spark has; the divisor is not zero."""
     if operator is Operator.INTEGRAL_DIVIDE:
         return left.precision - left.scale + right.scale > DECIMAL_PRECISION_MAX
     whole, scale = _digits(operator, left, right)
@@ -26,23 +26,23 @@ def can_overflow(operator: Operator, left: Type, right: Type) -> bool:
 
 
 def rounded_type(source: Type, digits: int) -> Type:
-    """The type of a decimal rounded, up, down or to the nearest, to `digits` after the point."""
+    """Return the type of a decimal rounded, up, down or to the nearest, to `digits` after the point."""
     whole, scale = _rounded_digits(source, digits)
     return decimal(min(whole + scale, DECIMAL_PRECISION_MAX), scale)
 
 
 def rounding_can_overflow(source: Type, digits: int) -> bool:
-    """Whether a rounded decimal can need more digits than Spark has."""
+    """Tell whether a rounded decimal can need more digits than Spark has."""
     return sum(_rounded_digits(source, digits)) > DECIMAL_PRECISION_MAX
 
 
 def whole_type(source: Type) -> Type:
-    """The type of FLOOR and CEIL of a decimal without a number of digits; no value overflows."""
+    """Return the type of FLOOR and CEIL of a decimal without a number of digits; no value overflows."""
     return source if source.scale == 0 else decimal(source.precision - source.scale + 1, 0)
 
 
 def _digits(operator: Operator, left: Type, right: Type) -> tuple[int, int]:
-    """Digits before and after the point, were there no limit."""
+    """Return the digits before and after the point if there were no limit."""
     before = (left.precision - left.scale, right.precision - right.scale)
     match operator:
         case Operator.MULTIPLY:

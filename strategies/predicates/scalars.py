@@ -11,13 +11,13 @@ from pruning.expressions.trees import Case, Cast, Coalesce, Expression, Literal
 from pruning.expressions.types import STRING, Type, Value
 from strategies.base.values import neighbours, values
 from strategies.predicates import arithmetic, functions
-from strategies.predicates.carrying import reached
+from strategies.predicates.carrying import values_on_rows
 from strategies.predicates.conversions import casts, narrowings, translations, widenings
-from strategies.predicates.scope import Fits, ScalarShape, Scope, numeric
+from strategies.predicates.scope import Fits, ScalarShape, Scope, is_numeric
 
 
 def common_types(scope: Scope) -> SearchStrategy[Type]:
-    """Types to compare in: mostly a column's own, else one that it is cast to or that is computed."""
+    """Types to compare in: mostly a column's own, else one that results from a cast or a computation."""
     own = st.sampled_from([column.type for column in scope.columns])
     cast = own.flatmap(lambda type_: st.sampled_from((type_, *casts(type_))))
     return st.one_of(
@@ -26,31 +26,31 @@ def common_types(scope: Scope) -> SearchStrategy[Type]:
 
 
 def scalar(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
-    """An expression of the type with at most `leaves` leaves; a column where there is one.
+    """Draw an expression of the type with at most `leaves` leaves; often a column.
 
     Shrinks to: a column, else a literal.
     """
     simple = [shape for shape, fits in _SIMPLE.items() if fits(scope, type_)] or [literal_of]
     compound = _compounds(scope, type_, leaves)
-    # Columns and their casts as often as all the rest: an expression of literals alone tests little.
+    # Columns and their casts are as frequent as all the rest: an expression of literals alone tests little.
     shapes = draw(st.sampled_from((simple, compound))) if compound else simple
     return draw(st.sampled_from(shapes))(draw, scope, type_, leaves)
 
 
-def computed(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
-    """Arithmetic, a function or CASE of the type, of two to `leaves` leaves."""
+def compound(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
+    """Draw arithmetic, a function or CASE of the type, of two to `leaves` leaves."""
     return draw(st.sampled_from(_compounds(scope, type_, leaves)))(draw, scope, type_, leaves)
 
 
 def literal(draw: DrawFn, scope: Scope, type_: Type, near: Expression | None = None) -> Literal:
-    """A literal: most often a value of the table or its neighbour; sometimes any value, or NULL.
+    """Draw a literal: most often a value of the table or its neighbour; sometimes any value, or NULL.
 
     Args:
-        near: What it is compared with; the value is then mostly one that this takes on a row.
+        near: The expression that it is compared with; the value is then mostly one that this has on a row.
 
     Shrinks to: a value of the table, where it has one of the type.
     """
-    taken = () if near is None else reached(near, scope.rows)
+    taken = () if near is None else values_on_rows(near, scope.rows)
     hits = taken or scope.values(type_)
     choices = ("hit", "hit", "near", "near", "any", "null") if hits else ("any", "any", "null")
     choice = draw(st.sampled_from(choices))
@@ -64,27 +64,27 @@ def literal(draw: DrawFn, scope: Scope, type_: Type, near: Expression | None = N
 
 
 def texts(scope: Scope) -> SearchStrategy[str]:
-    """Texts of the table's string columns, and their neighbours; a short one where there are none."""
-    known = scope.values(STRING)
-    near = [other for value in known for other in neighbours(value, STRING)]
-    found = [value.decode("utf-8", "ignore") for value in (*known, *near) if isinstance(value, bytes)]
-    return st.sampled_from(found or ["a"])
+    """Texts of the table's string columns, and their neighbours; a short one if there are none."""
+    values = scope.values(STRING)
+    near = [other for value in values for other in neighbours(value, STRING)]
+    candidates = [value.decode("utf-8", "ignore") for value in (*values, *near) if isinstance(value, bytes)]
+    return st.sampled_from(candidates or ["a"])
 
 
 def case_shares(draw: DrawFn, leaves: int) -> tuple[tuple[int, int], ...]:
-    """The leaves of each branch's condition and value, one kept for ELSE: one part gets most of them."""
+    """Draw the leaves of each branch's condition and value, one left for ELSE; one part gets most of them."""
     if leaves >= 5 and draw(st.booleans()):
         return ((1, leaves - 4), (1, 1))
     return draw(st.sampled_from((((leaves - 2, 1),), ((1, leaves - 2),))))
 
 
 def literal_of(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
-    """`literal` as a shape."""
+    """Draw a literal, as a shape."""
     return literal(draw, scope, type_)
 
 
 def column_of(draw: DrawFn, scope: Scope, type_: Type, leaves: int = 1) -> Expression:
-    """A column of exactly the type; the scope must have one."""
+    """Draw a column of exactly the type; the scope must have one."""
     return draw(st.sampled_from([column for column in scope.columns if column.type == type_]))
 
 
@@ -94,26 +94,26 @@ def _compounds(scope: Scope, type_: Type, leaves: int) -> list[ScalarShape]:
     return [shape for shape in fitting for _ in range(arithmetic.WEIGHTS.get(shape, 1))]
 
 
-def _widened(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
+def _widening_cast(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
     sources = [column for column in scope.columns if _holds_all(type_, column.type)]
-    # No value is out of range, so which mode the cast has makes no difference.
+    # No value is out of range, so the mode of the cast makes no difference.
     return Cast(draw(st.sampled_from(sources)), type_, draw(st.sampled_from(scope.harmless)))
 
 
-def _narrowed(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
+def _narrowing_cast(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
     sources = [column for column in scope.columns if type_ in narrowings(column.type)]
     return Cast(draw(st.sampled_from(sources)), type_, draw(st.sampled_from(scope.overflowing)))
 
 
 def _cast(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
-    """A cast of what is computed in a column's type."""
+    """Draw a cast of an expression of a column's type."""
     source = draw(st.sampled_from(_cast_sources(scope, type_)))
     modes = scope.harmless if _holds_all(type_, source) else scope.overflowing
-    return Cast(computed(draw, scope, source, leaves), type_, draw(st.sampled_from(modes)))
+    return Cast(compound(draw, scope, source, leaves), type_, draw(st.sampled_from(modes)))
 
 
 def _cast_sources(scope: Scope, type_: Type) -> list[Type]:
-    return [c.type for c in scope.columns if numeric(c.type) and type_ in casts(c.type)]
+    return [c.type for c in scope.columns if is_numeric(c.type) and type_ in casts(c.type)]
 
 
 def _holds_all(target: Type, source: Type) -> bool:
@@ -134,11 +134,11 @@ def _coalesce(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expressio
     return Coalesce((scalar(draw, scope, type_, leaves - 1), scalar(draw, scope, type_, 1)))
 
 
-# What a shape needs: columns to start from, then, for the others, a number of leaves as well.
+# The columns that a simple shape needs; compound shapes need a number of leaves, too.
 _SIMPLE: dict[ScalarShape, Fits] = {
     column_of: lambda scope, type_: any(column.type == type_ for column in scope.columns),
-    _widened: lambda scope, type_: any(_holds_all(type_, column.type) for column in scope.columns),
-    _narrowed: lambda scope, type_: any(type_ in narrowings(column.type) for column in scope.columns),
+    _widening_cast: lambda scope, type_: any(_holds_all(type_, column.type) for column in scope.columns),
+    _narrowing_cast: lambda scope, type_: any(type_ in narrowings(column.type) for column in scope.columns),
 }
 _COMPOUND: dict[ScalarShape, Fits] = {
     **arithmetic.SHAPES,

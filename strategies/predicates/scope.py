@@ -1,4 +1,4 @@
-"""What expressions are drawn over: a table's columns and values, and the arithmetic that is allowed."""
+"""The scope of drawn expressions: a table's columns and values, and the arithmetic that is allowed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,21 +10,22 @@ from pruning.expressions.trees import Column, Expression, Mode, Operator
 from pruning.expressions.types import Kind, Type, Value
 from strategies.base.tables import Table
 from strategies.predicates.carrying import RowValues
-from strategies.predicates.conversions import carried, casts
+from strategies.predicates.conversions import cast_value, casts
 
 Condition: TypeAlias = Callable[[DrawFn, "Scope", int], Expression]
 ScalarShape: TypeAlias = Callable[[DrawFn, "Scope", Type, int], Expression]
 Fits: TypeAlias = Callable[["Scope", Type], bool]
 
-_ROWS_MAX = 6  # whose values expressions are computed on for literals that hit
+_ROWS_MAX = 6  # expressions are computed on so many rows to find literals that hit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What expressions may refer to: a table's columns and values, and the arithmetic allowed.
+    """The columns and values that expressions may refer to, and the arithmetic that is allowed.
 
     `session` is ANSI or LEGACY: a node's mode where it cannot overflow. `condition` draws the
     conditions of CASE, of at most so many leaves; `scalar` the operands of everything.
+
     """
 
     columns: tuple[Column, ...]
@@ -47,12 +48,12 @@ class Scope:
         condition: Condition,
         scalar: ScalarShape,
     ) -> "Scope":
-        """The scope of a table: each column's distinct values, in order of appearance."""
+        """Return the scope of a table: each column's distinct values, in order of appearance."""
         cells = {
             column.name: tuple(dict.fromkeys(cell for cell in table.values(column.name) if cell is not None))
             for column in table.columns
         }
-        rows = tuple(table.named(row) for row in dict.fromkeys(table.rows))[:_ROWS_MAX]
+        rows = tuple(table.as_mapping(row) for row in dict.fromkeys(table.rows))[:_ROWS_MAX]
         return cls(
             columns=table.columns,
             cells=cells,
@@ -66,21 +67,21 @@ class Scope:
 
     @property
     def overflowing(self) -> tuple[Mode, ...]:
-        """The modes that a node may have whose result can be out of range."""
+        """The modes that a node may have if its result can be out of range."""
         return tuple(mode for mode in self.modes if mode in (Mode.TRY, self.session))
 
     @property
     def harmless(self) -> tuple[Mode, ...]:
-        """The modes that a node may have where no result is out of range."""
+        """The modes that a node may have if no result is out of range."""
         return (self.session, Mode.TRY)
 
     @property
     def may_raise(self) -> bool:
-        """Whether what has no `try_` form may be drawn where it can be out of range."""
+        """True if operations without a `try_` form may be drawn where they can be out of range."""
         return self.session in self.modes
 
     def modes_of(self, operator: Operator, modes: tuple[Mode, ...]) -> tuple[Mode, ...]:
-        """Those of the modes in which Spark knows the operator."""
+        """Return the given modes in which Spark has the operator."""
         if operator is Operator.INTEGRAL_DIVIDE or (
             operator is Operator.REMAINDER and not self.try_remainders
         ):
@@ -88,11 +89,11 @@ class Scope:
         return modes
 
     def of_kind(self, *kinds: Kind) -> tuple[Column, ...]:
-        """The columns whose types are of the given kinds."""
+        """Return the columns whose types are of the given kinds."""
         return tuple(column for column in self.columns if column.type.kind in kinds)
 
     def narrower(self, type_: Type) -> tuple[Column, ...]:
-        """The integral columns whose values are far from the limits of an integral type."""
+        """Return the integral columns whose values are far from the limits of an integral type."""
         return tuple(
             column
             for column in self.columns
@@ -100,9 +101,9 @@ class Scope:
         )
 
     def values(self, type_: Type) -> tuple[Value, ...]:
-        """The table's values as they are, or would be after a cast, in the given type."""
+        """Return the table's values of the given type, as they are or after a cast."""
         proposals = (
-            carried(cell, column.type, type_)
+            cast_value(cell, column.type, type_)
             for column in self.columns
             if column.type == type_ or type_ in casts(column.type)
             for cell in self.cells[column.name]
@@ -110,8 +111,8 @@ class Scope:
         return tuple(value for value in proposals if value is not None)
 
 
-def numeric(type_: Type) -> bool:
-    """Whether values are numbers."""
+def is_numeric(type_: Type) -> bool:
+    """Tell whether values of a type are numbers."""
     return type_.integral or type_.floating or type_.kind is Kind.DECIMAL
 
 

@@ -1,4 +1,4 @@
-"""What predicates of text and time are drawn over: a table's columns and cells, and a time zone."""
+"""The source of predicates of text and time: a table's columns and cells, and a time zone."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _ORDERED = (Comparison.LESS, Comparison.AT_MOST, Comparison.GREATER, Comparison.
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Columns, the distinct cells of each, and the zone that casts and functions go through."""
+    """Columns, the distinct cells of each, and the zone that casts and functions use."""
 
     columns: tuple[Column, ...]
     cells: dict[str, tuple[Value, ...]]
@@ -34,7 +34,7 @@ class Source:
 
     @classmethod
     def of(cls, table: Table, zone: str) -> "Source":
-        """The source of a table."""
+        """Return the source of a table."""
         cells = {
             column.name: tuple(dict.fromkeys(cell for cell in table.values(column.name) if cell is not None))
             for column in table.columns
@@ -42,11 +42,11 @@ class Source:
         return cls(table.columns, cells, zone)
 
     def of_kind(self, *kinds: Kind) -> tuple[Column, ...]:
-        """The columns whose types are of the given kinds."""
+        """Return the columns whose types are of the given kinds."""
         return tuple(column for column in self.columns if column.type.kind in kinds)
 
     def zone_of(self, *kinds: Kind) -> str:
-        """The zone where one of the kinds is that of an instant, as only then it matters."""
+        """Return the zone if one of the kinds is that of an instant; only then it matters."""
         return self.zone if Kind.TIMESTAMP in kinds else ""
 
 
@@ -54,46 +54,46 @@ Leaf: TypeAlias = Callable[[DrawFn, Source], Expression]
 
 
 def drawn_column(draw: DrawFn, source: Source, *kinds: Kind) -> Column:
-    """A column of one of the kinds; there must be one."""
+    """Draw a column of one of the kinds; there must be one."""
     return draw(st.sampled_from(source.of_kind(*kinds)))
 
 
 def cell(draw: DrawFn, source: Source, column: Column, other: Value) -> Value:
-    """One of the column's values; `other` where it has none."""
+    """Draw one of the column's values; `other` if it has none."""
     return draw(st.sampled_from(source.cells[column.name] or (other,)))
 
 
 def text_in(draw: DrawFn, source: Source, column: Column) -> str:
-    """One of a string column's texts."""
+    """Draw one of a string column's texts."""
     text = cell(draw, source, column, b"ab")
     assert isinstance(text, bytes)
     return text.decode("utf-8", "ignore")
 
 
-def compared(draw: DrawFn, operand: Expression, type_: Type, values: Sequence[Value]) -> Expression:
-    """A comparison with one of the values, a range of two, or a list of all."""
+def comparison(draw: DrawFn, operand: Expression, type_: Type, values: Sequence[Value]) -> Expression:
+    """Draw a comparison with one of the values, a range of two, or a list of all."""
     literals = [Literal(value, type_) for value in values]
     shape = draw(st.sampled_from(("equal", "ordered", "ordered", "between", "list", "differs")))
-    one, other = draw(st.sampled_from(literals)), draw(st.sampled_from(literals))
+    first, second = draw(st.sampled_from(literals)), draw(st.sampled_from(literals))
     if shape == "equal":
         operator = draw(st.sampled_from((Comparison.EQUAL, Comparison.EQUAL, Comparison.NULL_SAFE_EQUAL)))
-        return Compare(operator, operand, one)
+        return Compare(operator, operand, first)
     if shape == "ordered":
-        return Compare(draw(st.sampled_from(_ORDERED)), operand, one)
+        return Compare(draw(st.sampled_from(_ORDERED)), operand, first)
     if shape == "between":
-        low, high = sorted((one, other), key=_place)
+        low, high = sorted((first, second), key=_place)
         return And((Compare(Comparison.AT_LEAST, operand, low), Compare(Comparison.AT_MOST, operand, high)))
     if shape == "list":
         members = literals if draw(st.booleans()) else [*literals, Literal(None, type_)]
         return In(operand, tuple(members))
-    return Not(Compare(Comparison.EQUAL, operand, one))
+    return Not(Compare(Comparison.EQUAL, operand, first))
 
 
-def plainly_compared(draw: DrawFn, source: Source, column: Column) -> Expression:
-    """A column against a few of its values and their neighbours."""
+def plain_comparison(draw: DrawFn, source: Source, column: Column) -> Expression:
+    """Draw a comparison of a column with a few of its values and their neighbours."""
     value = cell(draw, source, column, _usual(column.type))
-    near = [each for each in neighbours(value, column.type) if not isinstance(each, bool)]
-    return compared(draw, column, column.type, [value, *near, cell(draw, source, column, value)])
+    near = [neighbour for neighbour in neighbours(value, column.type) if not isinstance(neighbour, bool)]
+    return comparison(draw, column, column.type, [value, *near, cell(draw, source, column, value)])
 
 
 def _place(literal: Literal) -> tuple[bool, Value]:

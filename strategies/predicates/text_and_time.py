@@ -1,6 +1,7 @@
 """Tables of strings, dates and times, and predicates of patterns, functions and casts over them.
 
-A predicate's zone is that of its session: it stands in each node that depends on it.
+A predicate's zone is that of its session; each node that depends on it has it.
+
 """
 
 import enum
@@ -38,15 +39,15 @@ from strategies.base.tables import Block, Table
 from strategies.base.texts import text_pools
 from strategies.base.times import days, instants, local_times
 from strategies.base.values import values
-from strategies.predicates.sources import Leaf, Source, drawn_column, plainly_compared, text_in
+from strategies.predicates.sources import Leaf, Source, drawn_column, plain_comparison, text_in
 from strategies.predicates.text_predicates import general_like, prefix_like, rlike, text_function, two_texts
 from strategies.predicates.time_predicates import (
     TIMES,
     cast_of_time,
     date_arithmetic,
     field_of_time,
-    formatted_time,
     read_date,
+    time_format,
     truncated_date,
     truncated_instant,
 )
@@ -57,7 +58,7 @@ _DEPTH_MAX = 3
 
 
 class Topic(enum.Enum):
-    """What a predicate is about; the last is a mixture of the others."""
+    """The topics of predicates; the last one is a mixture of the others."""
 
     PREFIX_LIKE = "prefix LIKE"
     GENERAL_LIKE = "general LIKE"
@@ -74,7 +75,7 @@ class Topic(enum.Enum):
 
 
 def zoned_tables(zone: str, types: Sequence[Type] | None = None) -> SearchStrategy[Table]:
-    """Tables of 1 to 4 blocks of 0 to 5 rows; a string or a time is the first column.
+    """Tables of 1 to 4 blocks of 0 to 5 rows; the first column is a string or a time.
 
     Args:
         types: The columns' types; drawn where None.
@@ -102,7 +103,7 @@ def zoned_predicates(draw: DrawFn, table: Table, zone: str, topic: Topic = Topic
     if not leaves:
         raise ValueError(f"no predicate on {topic.value} over columns {table.columns}; give it another table")
     if topic is Topic.MIXED:
-        return _combined(draw, source, leaves, _DEPTH_MAX)
+        return _combination(draw, source, leaves, _DEPTH_MAX)
     leaf = draw(st.sampled_from(leaves))(draw, source)
     if topic not in (Topic.PREFIX_LIKE, Topic.DATE_TRUNC):
         return leaf if draw(st.integers(0, 3)) else Not(leaf)
@@ -110,9 +111,9 @@ def zoned_predicates(draw: DrawFn, table: Table, zone: str, topic: Topic = Topic
 
 
 def leaves_of(source: Source, topic: Topic) -> list[Leaf]:
-    """The predicates of a topic that a table's columns allow."""
+    """Return the predicates of a topic that a table's columns allow."""
     if topic is Topic.MIXED:
-        simple = [leaf for each in _LEAVES for leaf in leaves_of(source, each)]
+        simple = [leaf for one_topic in _LEAVES for leaf in leaves_of(source, one_topic)]
         return [*simple, _plain]
     return [leaf for leaf in _LEAVES[topic] if source.of_kind(*_NEEDED[leaf])]
 
@@ -126,15 +127,15 @@ def _tables(draw: DrawFn, zone: str, kinds: tuple[Type, ...]) -> Table:
 
 
 def _pool(draw: DrawFn, type_: Type, zone: str) -> tuple[Value, ...]:
-    """A few values that rows share, so that blocks are narrow now and then."""
+    """Draw a few values that rows share, so that blocks are sometimes narrow."""
     if type_ == STRING:
         return draw(text_pools())
-    drawn = {
+    strategy = {
         Kind.DATE: days(),
         Kind.TIMESTAMP: instants(zone),
         Kind.TIMESTAMP_NTZ: local_times(zone),
     }.get(type_.kind, values(type_))
-    first: list[Value] = draw(st.lists(drawn, min_size=1, max_size=5))
+    first: list[Value] = draw(st.lists(strategy, min_size=1, max_size=5))
     return tuple(first)
 
 
@@ -144,15 +145,15 @@ def _block(draw: DrawFn, pools: list[tuple[Value, ...]]) -> Block:
     return tuple(draw(st.lists(st.tuples(*cells), max_size=5)))
 
 
-def _combined(draw: DrawFn, source: Source, leaves: Sequence[Leaf], depth: int) -> Expression:
+def _combination(draw: DrawFn, source: Source, leaves: Sequence[Leaf], depth: int) -> Expression:
     shape = draw(st.sampled_from(("leaf", "leaf", "and", "or", "not", "truth"))) if depth else "leaf"
     if shape == "leaf":
         return draw(st.sampled_from(leaves))(draw, source)
     if shape in ("and", "or"):
         count = draw(st.integers(2, 3))
-        operands = tuple(_combined(draw, source, leaves, depth - 1) for _ in range(count))
+        operands = tuple(_combination(draw, source, leaves, depth - 1) for _ in range(count))
         return And(operands) if shape == "and" else Or(operands)
-    inner = _combined(draw, source, leaves, depth - 1)
+    inner = _combination(draw, source, leaves, depth - 1)
     if shape == "not":
         return Not(inner)
     if draw(st.booleans()):
@@ -163,19 +164,19 @@ def _combined(draw: DrawFn, source: Source, leaves: Sequence[Leaf], depth: int) 
 def _among_comparisons(
     draw: DrawFn, source: Source, leaf: Expression, leaves: Sequence[Leaf], depth: int
 ) -> Expression:
-    """A leaf with plain comparisons and leaves of its kind on the same column."""
+    """Combine a leaf with plain comparisons, and leaves of its kind, on the same column."""
     (name,) = columns(leaf)
     own = Source(tuple(column for column in source.columns if column.name == name), source.cells, source.zone)
-    return _combined(draw, own, [*leaves, *leaves, _plain], depth) if draw(st.booleans()) else leaf
+    return _combination(draw, own, [*leaves, *leaves, _plain], depth) if draw(st.booleans()) else leaf
 
 
 def _plain(draw: DrawFn, source: Source) -> Expression:
     column = draw(st.sampled_from(source.columns))
-    return IsNull(column) if draw(st.integers(0, 5)) == 0 else plainly_compared(draw, source, column)
+    return IsNull(column) if draw(st.integers(0, 5)) == 0 else plain_comparison(draw, source, column)
 
 
 def _text_list(draw: DrawFn, source: Source) -> Expression:
-    """A list of texts, together with a beginning that some of them have."""
+    """Draw a list of texts, perhaps with a beginning that some of them have."""
     column = drawn_column(draw, source, Kind.STRING)
     ends = draw(st.lists(st.sampled_from(("", "", "a")), min_size=1, max_size=12))
     members = ((text_in(draw, source, column) + end).encode() for end in ends)
@@ -193,7 +194,7 @@ _LEAVES: Mapping[Topic, tuple[Leaf, ...]] = {
     Topic.FIELDS: (field_of_time,),
     Topic.DATE_ARITHMETIC: (date_arithmetic,),
     Topic.CASTS: (cast_of_time, cast_of_time, cast_of_time, read_date),
-    Topic.DATE_FORMAT: (formatted_time,),
+    Topic.DATE_FORMAT: (time_format,),
     Topic.LISTS: (_text_list,),
 }
 _TEXT, _INSTANT = (Kind.STRING,), (Kind.TIMESTAMP,)
@@ -209,6 +210,6 @@ _NEEDED: Mapping[Leaf, tuple[Kind, ...]] = {
     date_arithmetic: TIMES,
     cast_of_time: TIMES,
     read_date: _TEXT,
-    formatted_time: _INSTANT,
+    time_format: _INSTANT,
     _text_list: _TEXT,
 }

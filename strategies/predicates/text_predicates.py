@@ -18,14 +18,14 @@ from pruning.expressions.trees import (
 )
 from pruning.expressions.types import INTEGER, STRING, Kind
 from strategies.base.texts import like_pattern, prefix_pattern, regular_expression
-from strategies.predicates.sources import Source, compared, drawn_column, text_in
+from strategies.predicates.sources import Source, comparison, drawn_column, text_in
 
 _PADS = (b" ", b" ", b"0", b"ab")
 _REMOVED = (b" 0", b"a", b"x ")
 
 
 def prefix_like(draw: DrawFn, source: Source) -> Expression:
-    """`LIKE 'abc%'` and `startswith`, of a column's own beginnings."""
+    """Draw `LIKE 'abc%'` or `startswith` with beginnings of a column's texts."""
     column = drawn_column(draw, source, Kind.STRING)
     text = text_in(draw, source, column)
     if draw(st.booleans()):
@@ -34,7 +34,7 @@ def prefix_like(draw: DrawFn, source: Source) -> Expression:
 
 
 def general_like(draw: DrawFn, source: Source) -> Expression:
-    """LIKE with wildcards anywhere, ILIKE as Spark writes it, `contains` and `endswith`."""
+    """Draw LIKE with wildcards anywhere, ILIKE as Spark writes it, `contains` or `endswith`."""
     column = drawn_column(draw, source, Kind.STRING)
     text = text_in(draw, source, column)
     shape = draw(st.sampled_from(("like", "like", "like", "ilike", "contains", "endswith")))
@@ -50,41 +50,41 @@ def general_like(draw: DrawFn, source: Source) -> Expression:
 
 
 def rlike(draw: DrawFn, source: Source) -> Expression:
-    """RLIKE of small regular expressions, many of them with a literal beginning."""
+    """Draw RLIKE with small regular expressions, many of which have a literal beginning."""
     column = drawn_column(draw, source, Kind.STRING)
     return RLike(column, regular_expression(draw, text_in(draw, source, column)))
 
 
 def text_function(draw: DrawFn, source: Source) -> Expression:
-    """A function of a string column against values that it takes; now and then one of another."""
+    """Draw a function of a string column, sometimes of another function, against values that it has."""
     column = drawn_column(draw, source, Kind.STRING)
-    operand, text = _called(draw, column, text_in(draw, source, column))
+    operand, text = _function_call(draw, column, text_in(draw, source, column))
     if draw(st.integers(0, 3)) == 0:
-        operand, text = _called(draw, operand, text)
+        operand, text = _function_call(draw, operand, text)
     shape = draw(st.sampled_from(("compare", "compare", "compare", "length", "like", "startswith")))
     if shape == "length":
         length = len(text)
-        return compared(draw, Call(Function.LENGTH, (operand,), INTEGER), INTEGER, [length, length + 1])
+        return comparison(draw, Call(Function.LENGTH, (operand,), INTEGER), INTEGER, [length, length + 1])
     if shape == "like":
         return Like(operand, *like_pattern(draw, text))
     if shape == "startswith":
         return StartsWith(operand, text[: draw(st.integers(0, len(text)))].encode())
     others = [text_in(draw, source, column), text + "a", text[:-1]]
-    return compared(draw, operand, STRING, [text.encode(), *(other.encode() for other in others)])
+    return comparison(draw, operand, STRING, [text.encode(), *(other.encode() for other in others)])
 
 
 def two_texts(draw: DrawFn, source: Source) -> Expression:
-    """Functions of two string columns, or of one twice, against each other."""
-    one, other = drawn_column(draw, source, Kind.STRING), drawn_column(draw, source, Kind.STRING)
-    left: Expression = one
+    """Draw a comparison of functions of two string columns, or of one column twice."""
+    first, second = drawn_column(draw, source, Kind.STRING), drawn_column(draw, source, Kind.STRING)
+    left: Expression = first
     if draw(st.booleans()):
-        left = _called(draw, one, text_in(draw, source, one))[0]
-    right = _called(draw, other, text_in(draw, source, other))[0]
+        left = _function_call(draw, first, text_in(draw, source, first))[0]
+    right = _function_call(draw, second, text_in(draw, source, second))[0]
     return Compare(draw(st.sampled_from(Comparison)), left, right)
 
 
-def _called(draw: DrawFn, operand: Expression, text: str) -> tuple[Expression, str]:
-    """A function of a text, and what it makes of one, or nearly."""
+def _function_call(draw: DrawFn, operand: Expression, text: str) -> tuple[Expression, str]:
+    """Draw a function of a text, and compute its result, or nearly."""
     function = draw(st.sampled_from(_FUNCTIONS))
     if function in _PLAIN:
         return Call(function, (operand,), STRING), _ascii(function, text)
@@ -111,7 +111,7 @@ def _substring(draw: DrawFn, operand: Expression, text: str) -> tuple[Expression
 
 
 def _ascii(function: Function, text: str) -> str:
-    """What a function makes of a text's ASCII characters; others stay as they are."""
+    """Apply a function to the ASCII characters of a text; others stay as they are."""
     match function:
         case Function.UPPER:
             return "".join(letter.upper() if letter.isascii() else letter for letter in text)
@@ -130,5 +130,5 @@ def _text(value: bytes) -> Literal:
 
 
 _PLAIN = (Function.UPPER, Function.LOWER, Function.LTRIM, Function.RTRIM)
-# TRIM stands for itself and, with characters to remove, for the last of them.
+# TRIM occurs twice: alone and, as the last one, with characters to remove.
 _FUNCTIONS = (*_PLAIN, Function.SUBSTRING, Function.SUBSTRING, Function.RPAD, Function.CONCAT, Function.TRIM)

@@ -19,7 +19,7 @@ from pruning.expressions.trees import (
 )
 from pruning.expressions.types import DATE, INTEGER, LONG, STRING, TIMESTAMP, TIMESTAMP_NTZ, Kind, Type, Value
 from strategies.base.zones import UNITS, US_PER_DAY, clock, instant, microseconds, start_of
-from strategies.predicates.sources import Source, cell, compared, drawn_column
+from strategies.predicates.sources import Source, cell, comparison, drawn_column
 
 TIMES = (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ)
 _UNIT_NAMES = (*UNITS, "DD", "MON", "MM", "YY", "YYYY", "MICROSECOND")
@@ -52,7 +52,7 @@ _EPOCH, _LATE = datetime.datetime(1970, 1, 1), datetime.datetime(9999, 12, 30)
 
 
 def truncated_instant(draw: DrawFn, source: Source) -> Expression:
-    """`date_trunc(unit, t)` against the beginnings of units that hold the table's instants."""
+    """Draw `date_trunc(unit, t)` against the beginnings of units that hold the table's instants."""
     column = drawn_column(draw, source, Kind.TIMESTAMP)
     unit = draw(st.sampled_from(_UNIT_NAMES))
     call = Call(Function.DATE_TRUNC, (Literal(unit.encode(), STRING), column), TIMESTAMP, zone=source.zone)
@@ -62,24 +62,24 @@ def truncated_instant(draw: DrawFn, source: Source) -> Expression:
         local = clock(at, source.zone)
         start = None if local is None else instant(start_of(_UNITS_MEANT.get(unit, unit), local), source.zone)
         values += [at] if start is None else [start, start + draw(st.sampled_from((0, 0, 1, -1, US_PER_DAY)))]
-    return compared(draw, call, TIMESTAMP, values)
+    return comparison(draw, call, TIMESTAMP, values)
 
 
 def truncated_date(draw: DrawFn, source: Source) -> Expression:
-    """`trunc(d, unit)` and `last_day(d)` against the beginnings and ends of such units."""
+    """Draw `trunc(d, unit)` or `last_day(d)` against the beginnings and ends of such units."""
     operand, local = _date(draw, source)
     unit = draw(st.sampled_from((*_DATE_UNITS, "DAY")))
     start = start_of(_UNITS_MEANT.get(unit, unit), local)
     start_day = microseconds(start) // US_PER_DAY
     if draw(st.integers(0, 3)) == 0:
         last = microseconds(start_of("MONTH", local)) // US_PER_DAY + draw(st.sampled_from((29, 30, 27, -1)))
-        return compared(draw, Call(Function.LAST_DAY, (operand,), DATE), DATE, [last, last + 1])
+        return comparison(draw, Call(Function.LAST_DAY, (operand,), DATE), DATE, [last, last + 1])
     call = Call(Function.TRUNC, (operand, Literal(unit.encode(), STRING)), DATE)
-    return compared(draw, call, DATE, [start_day, start_day + draw(st.sampled_from((1, -1, 7, 31)))])
+    return comparison(draw, call, DATE, [start_day, start_day + draw(st.sampled_from((1, -1, 7, 31)))])
 
 
 def field_of_time(draw: DrawFn, source: Source) -> Expression:
-    """`year(d)`, `month(d)`, `hour(t)` ... against what they are on a row, and next to it."""
+    """Draw `year(d)`, `month(d)`, `hour(t)` ... against their values on a row, and next to them."""
     clocked = source.of_kind(Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ)
     if clocked and draw(st.integers(0, 2)) == 0:
         column, function = draw(st.sampled_from(clocked)), draw(st.sampled_from(_CLOCK_FIELDS))
@@ -91,23 +91,27 @@ def field_of_time(draw: DrawFn, source: Source) -> Expression:
         function = draw(st.sampled_from((*_DATE_FIELDS, Function.YEAR, Function.MONTH)))
         value = _DATE_FIELDS[function](local.date())
         call = Call(function, (operand,), INTEGER)
-    return compared(draw, call, INTEGER, [value, value + draw(st.sampled_from((0, 1, -1, 2)))])
+    return comparison(draw, call, INTEGER, [value, value + draw(st.sampled_from((0, 1, -1, 2)))])
 
 
 def date_arithmetic(draw: DrawFn, source: Source) -> Expression:
-    """Days and months added, days between, seconds since the epoch; also of two columns."""
+    """Draw date arithmetic: added days and months, days between, seconds since the epoch; also of two
+    columns.
+    """
     operand, local = _date(draw, source)
     day = microseconds(local) // US_PER_DAY
     shape = draw(st.sampled_from(("add", "sub", "months", "between", "since", "two")))
     if shape == "since" and source.of_kind(Kind.TIMESTAMP):
         column = drawn_column(draw, source, Kind.TIMESTAMP)
         seconds = int(cell(draw, source, column, 0)) // 1_000_000
-        return compared(draw, Call(Function.UNIX_TIMESTAMP, (column,), LONG), LONG, [seconds, seconds + 1])
+        return comparison(draw, Call(Function.UNIX_TIMESTAMP, (column,), LONG), LONG, [seconds, seconds + 1])
     if shape == "between":
         start = day + draw(st.sampled_from((0, 1, -7, 30)))
         sides = draw(st.permutations((operand, Literal(start, DATE))))
         distance = abs(day - start)
-        return compared(draw, Call(Function.DATEDIFF, tuple(sides), INTEGER), INTEGER, [distance, -distance])
+        return comparison(
+            draw, Call(Function.DATEDIFF, tuple(sides), INTEGER), INTEGER, [distance, -distance]
+        )
     if shape == "two":
         other, _ = _date(draw, source)
         count = Literal(draw(st.sampled_from((1, 7, -3, 0))), INTEGER)
@@ -117,11 +121,11 @@ def date_arithmetic(draw: DrawFn, source: Source) -> Expression:
     number = draw(st.sampled_from((1, 3, -1, 30, 12, 0)))
     size = {"add": 1, "sub": -1}.get(shape, 30) * number
     call = Call(function, (operand, Literal(number, INTEGER)), DATE)
-    return compared(draw, call, DATE, [day + size, day + size + draw(st.sampled_from((1, -1, 2)))])
+    return comparison(draw, call, DATE, [day + size, day + size + draw(st.sampled_from((1, -1, 2)))])
 
 
 def cast_of_time(draw: DrawFn, source: Source) -> Expression:
-    """Casts among dates, instants, local times and texts, against literals and against columns."""
+    """Draw casts among dates, instants, local times and texts, against literals and columns."""
     column = drawn_column(draw, source, *TIMES)
     target = draw(st.sampled_from(_TARGETS[column.type.kind]))
     zone = source.zone_of(column.type.kind, target.kind)
@@ -131,30 +135,30 @@ def cast_of_time(draw: DrawFn, source: Source) -> Expression:
         return Compare(draw(st.sampled_from(Comparison)), operand, draw(st.sampled_from(alike)))
     local = _clock(draw, source, column)
     later = min(local, _LATE) + datetime.timedelta(hours=draw(st.sampled_from((0, 1))))
-    values = [value for each in (local, later) if (value := _literal(each, target, source.zone)) is not None]
+    values = [value for time in (local, later) if (value := _literal(time, target, source.zone)) is not None]
     if target == STRING:
         values += [value[:end] for value in values if isinstance(value, bytes) for end in (4, 7, 10)]
-    return compared(draw, operand, target, values)
+    return comparison(draw, operand, target, values)
 
 
-def formatted_time(draw: DrawFn, source: Source) -> Expression:
-    """`date_format(t, pattern)` against what it is on a row; most patterns keep the order."""
+def time_format(draw: DrawFn, source: Source) -> Expression:
+    """Draw `date_format(t, pattern)` against its value on a row; most patterns keep the order."""
     column = drawn_column(draw, source, Kind.TIMESTAMP)
     pattern = draw(st.sampled_from(tuple(_PATTERNS)))
     call = Call(Function.DATE_FORMAT, (column, Literal(pattern.encode(), STRING)), STRING, zone=source.zone)
-    texts = [_written(_clock(draw, source, column), _PATTERNS[pattern]) for _ in range(2)]
-    return compared(draw, call, STRING, [*texts, texts[0][:-1]])
+    texts = [_format(_clock(draw, source, column), _PATTERNS[pattern]) for _ in range(2)]
+    return comparison(draw, call, STRING, [*texts, texts[0][:-1]])
 
 
 def read_date(draw: DrawFn, source: Source) -> Expression:
-    """`try_cast(s AS date)` of a string column."""
+    """Draw `try_cast(s AS date)` of a string column."""
     column = drawn_column(draw, source, Kind.STRING)
     operand = Cast(column, DATE, Mode.TRY)
-    return compared(draw, operand, DATE, [19_783, 19_782, 19_792])
+    return comparison(draw, operand, DATE, [19_783, 19_782, 19_792])
 
 
 def _date(draw: DrawFn, source: Source) -> tuple[Expression, datetime.datetime]:
-    """A date, or the date of an instant, and the local time of a row there."""
+    """Draw a date, or the date of an instant, and the local time of a row there."""
     column = drawn_column(draw, source, *TIMES)
     operand: Expression = column
     if column.type != DATE:
@@ -176,7 +180,7 @@ def _literal(local: datetime.datetime, target: Type, zone: str) -> Value | None:
     return microseconds(local) if target == TIMESTAMP_NTZ else str(local).encode()
 
 
-def _written(local: datetime.datetime, pattern: str) -> bytes:
+def _format(local: datetime.datetime, pattern: str) -> bytes:
     return local.strftime(pattern).replace(f"{local.year}", f"{local.year:04}", 1).encode()
 
 

@@ -1,6 +1,7 @@
 """The committed set of whole queries, drawn once and kept as data: a line of the file is a query.
 
-Kept, so that figures of two versions are figures of the same cases; `bench/query_set.py` draws it anew.
+It is kept so that figures of two versions come from the same cases; `bench/query_set.py` draws it anew.
+
 """
 
 import gzip
@@ -16,11 +17,11 @@ PATH = data_file("query_set.jsonl.gz")
 
 
 def read_queries(path: Path = PATH, *, every: int = 1, part: tuple[int, int] = (1, 1)) -> Iterator[Query]:
-    """The set, or a share of it, in order.
+    """Read the set, or a share of it, in order.
 
     Args:
-        every: Take each so many-th query.
-        part: Of n equal parts of these the i-th, as (i, n), from (1, n) to (n, n).
+        every: Take every `every`-th query.
+        part: Of these, the i-th of n equal parts, as (i, n), from (1, n) to (n, n).
     """
     number, parts = part
     with gzip.open(path, "rt", encoding="utf-8") as lines:
@@ -37,7 +38,7 @@ def write_queries(queries: Iterable[Query], path: Path = PATH) -> None:
 
 
 def encode_query(query: Query) -> Json:
-    """A query as JSON."""
+    """Return a query as JSON."""
     return {
         "tables": [encode_table(table) for table in query.tables],
         "sql": query.sql,
@@ -51,7 +52,7 @@ def encode_query(query: Query) -> Json:
 
 
 def decode_query(json: Json) -> Query:
-    """The query that was encoded."""
+    """Return the query that was encoded."""
     return Query(
         tables=tuple(decode_table(table) for table in json["tables"]),
         sql=json["sql"],

@@ -1,4 +1,4 @@
-"""The outermost level of whole queries: what is selected, ORDER BY, LIMIT and OFFSET."""
+"""The outermost level of whole queries: select list, ORDER BY, LIMIT and OFFSET."""
 
 import enum
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ from hypothesis.strategies import DrawFn
 from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import Column
 from strategies.queries.queries import Openness, Query
-from strategies.queries.relations import Catalog, Relation, computed, name, names
+from strategies.queries.relations import Catalog, SampledRelation, computed_column, name, names
 from strategies.queries.shapes import order_by
 
 
 class Ending(enum.Enum):
-    """What stands at the end; the value is what tallies call it."""
+    """The endings of a query; the value is its name in tallies."""
 
     NONE = "no ending"
     LIMIT = "limit"
@@ -40,7 +40,7 @@ _KEY_COUNTS = (1, 1, 2, 3)
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """The rows that LIMIT and OFFSET leave, their text, and that of a LIMIT below them."""
+    """The rows that LIMIT and OFFSET leave, their text, and the text of a LIMIT below them."""
 
     text: str
     limit: int | None
@@ -48,11 +48,11 @@ class _Window:
     below: str = ""
 
 
-def ended(
-    draw: DrawFn, catalog: Catalog, body: Relation, ending: Ending, keys: Sequence[Column] = ()
+def end_query(
+    draw: DrawFn, catalog: Catalog, body: SampledRelation, ending: Ending, keys: Sequence[Column] = ()
 ) -> Query:
-    """A query: a relation with an ending, the first ORDER BY key one of `keys` if there are any."""
-    items = _selected(draw, catalog, body)
+    """Return a query: a relation with an ending; the first ORDER BY key is one of `keys`, if any."""
+    items = _select_list(draw, catalog, body)
     features = body.features | {ending.value, f"{ending.value} over {body.top}"}
     window = _window(draw, body, ending)
     if ending not in ORDERED:
@@ -80,33 +80,33 @@ def ended(
     )
 
 
-def _selected(draw: DrawFn, catalog: Catalog, body: Relation) -> str:
-    """All columns, or some, and now and then one that is computed."""
+def _select_list(draw: DrawFn, catalog: Catalog, body: SampledRelation) -> str:
+    """Draw all columns, or some, perhaps with a computed one."""
     choice = draw(st.sampled_from(("all", "all", "some", "computed")))
     if choice == "all":
         return names(body.columns)
     some = [column for column in body.columns if draw(st.booleans())] or list(body.columns[:1])
     if choice == "some":
         return names(some)
-    return f"{names(some)}, {to_sql(computed(draw, body)[0])} AS {catalog.fresh('x')}"
+    return f"{names(some)}, {to_sql(computed_column(draw, body)[0])} AS {catalog.fresh('x')}"
 
 
-def _order(draw: DrawFn, body: Relation, keys: Sequence[Column]) -> tuple[list[tuple[str, str]], bool]:
-    """One to three keys, each with its item of ORDER BY; and whether one is computed."""
+def _order(draw: DrawFn, body: SampledRelation, keys: Sequence[Column]) -> tuple[list[tuple[str, str]], bool]:
+    """Draw one to three keys, each with its ORDER BY item; and return True if one is computed."""
     chosen, any_computed = [], False
     for position in range(draw(st.sampled_from(_KEY_COUNTS))):
         text = name(draw(st.sampled_from(keys if keys and not position else body.columns)))
         if not keys and draw(st.sampled_from((False, False, False, True))):
-            text, any_computed = to_sql(computed(draw, body, leaves=2)[0]), True
+            text, any_computed = to_sql(computed_column(draw, body, leaves=2)[0]), True
         chosen.append((text, order_by(draw, text)))
     return chosen, any_computed
 
 
-def _window(draw: DrawFn, body: Relation, ending: Ending) -> _Window:
+def _window(draw: DrawFn, body: SampledRelation, ending: Ending) -> _Window:
     rows = len(body.sample.rows)
     if ending is Ending.LIMIT_LIMIT:
         inner, outer, offset = _limit(draw, rows), _limit(draw, rows), draw(st.sampled_from((0, 0, 1, 2)))
-        # The outer one sees no more than the inner one leaves.
+        # The outer LIMIT sees no more rows than the inner one leaves.
         return _Window(_text(outer, offset), min(outer, max(0, inner - offset)), offset, _text(inner, 0))
     limit = _limit(draw, rows) if ending in _LIMITED else None
     offset = draw(st.one_of(st.integers(1, 3), st.integers(1, rows + 2))) if ending in _OFFSET else 0
@@ -118,5 +118,5 @@ def _text(limit: int | None, offset: int) -> str:
 
 
 def _limit(draw: DrawFn, rows: int) -> int:
-    """Few rows more often than many, now and then none or more than there are."""
+    """Draw few rows more often than many, sometimes none or more than there are."""
     return draw(st.one_of(st.integers(1, 5), st.integers(1, 5), st.integers(0, rows + 3)))

@@ -1,8 +1,9 @@
 """Chains of operations on a DataFrame, some before `prune` and some after it, as people write them.
 
-The operations are data; a test applies them to a frame over one table with the columns `COLUMNS`, of which
-every other column is a function of `k`. An operation names columns bare, by an alias or through the frame
-that came before, and may ask for columns that an earlier one has left out.
+The operations are data; a test applies them to a frame over one table with the columns `COLUMNS`, whose other
+columns are functions of `k`. An operation names columns bare, by an alias or through the frame that came
+before, and may use columns that an earlier one has left out.
+
 """
 
 from dataclasses import dataclass
@@ -41,7 +42,7 @@ KINDS = (
 
 
 _PADDED = "{c} LIKE 'a5' AND {k} < 25"
-# What the later operations lean on that an optimized plan has lost; or a leaf that it copies.
+# The things that later operations need and an optimized plan has lost; or a leaf that it copies.
 THEMES = ("none", "alias", "hidden column", "padding", "copies")
 
 
@@ -49,7 +50,8 @@ THEMES = ("none", "alias", "hidden column", "padding", "copies")
 class Operation:
     """One step of a chain.
 
-    `text` is a predicate, or a comma-separated list of columns; `naming` says how columns are named: "bare",
+    `text` is a predicate, or a comma-separated list of columns; `naming` is the way of naming columns:
+    "bare",
     "frame" for `frame["k"]`, or an alias. `number` is a limit, or a bound on k.
     """
 
@@ -70,7 +72,7 @@ class FrameChain:
 
 @st.composite
 def _operations(draw: st.DrawFn, alias: str) -> Operation:
-    """One operation on a frame that is named by an alias, which it may use; "" where it has none."""
+    """Draw one operation on a frame, which may use the frame's alias; "" if it has none."""
     kind = draw(st.sampled_from(KINDS))
     names = ["bare", "frame", *([alias] * 2 if alias else [])]
     naming = draw(st.sampled_from(names if draw(st.integers(0, 9)) else [*ALIASES]))
@@ -87,7 +89,7 @@ def _operations(draw: st.DrawFn, alias: str) -> Operation:
 
 
 def _alias_after(operation: Operation, alias: str) -> str:
-    """The name that columns can be qualified by after an operation."""
+    """Return the name that qualifies columns after an operation."""
     if operation.kind in ("alias", "view"):
         return operation.naming
     return "" if operation.kind in ("self-join", "union", "cte") else alias

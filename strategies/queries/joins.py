@@ -15,14 +15,14 @@ from pruning.expressions.trees import Cast, Column, Expression, Mode
 from pruning.expressions.types import LONG, STRING
 from strategies.base.tables import Row
 from strategies.predicates.scalars import scalar
-from strategies.queries.relations import SAMPLE_MAX, Relation, condition, sample_of, scope_of
+from strategies.queries.relations import SAMPLE_MAX, SampledRelation, condition, sample_of, scope_of
 
 _KEY_FORMS = ("plain", "plain", "plain", "plain", "computed left", "computed right", "cast")
 _EQUALS = ("=", "=", "=", "<=>")
 _INEQUALITIES = ("<", ">=", "<>")
 
 
-class Join(enum.Enum):
+class JoinSyntax(enum.Enum):
     """The kinds of joins; the value is what tallies call it."""
 
     INNER = "inner join"
@@ -40,26 +40,28 @@ class Join(enum.Enum):
 
 
 _BESIDE = {
-    Join.INNER: "JOIN",
-    Join.LEFT: "LEFT JOIN",
-    Join.RIGHT: "RIGHT JOIN",
-    Join.FULL: "FULL JOIN",
-    Join.SEMI: "LEFT SEMI JOIN",
-    Join.ANTI: "LEFT ANTI JOIN",
+    JoinSyntax.INNER: "JOIN",
+    JoinSyntax.LEFT: "LEFT JOIN",
+    JoinSyntax.RIGHT: "RIGHT JOIN",
+    JoinSyntax.FULL: "FULL JOIN",
+    JoinSyntax.SEMI: "LEFT SEMI JOIN",
+    JoinSyntax.ANTI: "LEFT ANTI JOIN",
 }
-_MEMBER = {Join.IN: "IN", Join.NOT_IN: "NOT IN"}
-_EXISTS = {Join.EXISTS: "EXISTS", Join.NOT_EXISTS: "NOT EXISTS"}
-KEEPING_LEFT_ROWS = (Join.LEFT, Join.FULL)
-_LEFT_COLUMNS_ONLY = (Join.SEMI, Join.ANTI, *_MEMBER, *_EXISTS)
-# Often enough for joins that prune one side, and the kinds that must not.
-KINDS = (Join.INNER, Join.INNER, *Join)
+_MEMBER = {JoinSyntax.IN: "IN", JoinSyntax.NOT_IN: "NOT IN"}
+_EXISTS = {JoinSyntax.EXISTS: "EXISTS", JoinSyntax.NOT_EXISTS: "NOT EXISTS"}
+KEEPING_LEFT_ROWS = (JoinSyntax.LEFT, JoinSyntax.FULL)
+_LEFT_COLUMNS_ONLY = (JoinSyntax.SEMI, JoinSyntax.ANTI, *_MEMBER, *_EXISTS)
+# Inner joins, which may prune one side, are frequent; and so that all kinds occur, each is there once.
+KINDS = (JoinSyntax.INNER, JoinSyntax.INNER, *JoinSyntax)
 
 
-def joined(draw: DrawFn, left: Relation, right: Relation, kind: Join) -> Relation:
-    """Two relations without a column name in common, joined."""
+def join_relations(
+    draw: DrawFn, left: SampledRelation, right: SampledRelation, kind: JoinSyntax
+) -> SampledRelation:
+    """Join two relations without a common column name."""
     sides = f"{left.source} l", f"{right.source} r"
     features: set[str] = set(right.features)
-    if kind is Join.CROSS:
+    if kind is JoinSyntax.CROSS:
         sql = f"SELECT * FROM {sides[0]} CROSS JOIN {sides[1]}"
     elif kind in _MEMBER:
         sql = _membership(draw, left, right, _MEMBER[kind], features)
@@ -69,45 +71,49 @@ def joined(draw: DrawFn, left: Relation, right: Relation, kind: Join) -> Relatio
     if kind in _LEFT_COLUMNS_ONLY:
         return left.then(sql, kind.value, *features)
     unique = (*left.unique, *right.unique) if left.unique and right.unique else ()
-    sample = sample_of((*left.columns, *right.columns), _paired(left, right))
+    sample = sample_of((*left.columns, *right.columns), _pair_rows(left, right))
     return left.then(sql, kind.value, *features, sample=sample, unique=unique)
 
 
-def key_pair(draw: DrawFn, left: Relation, right: Relation, features: set[str]) -> tuple[str, str]:
-    """What a join compares, on the left and on the right."""
-    pairs = [(one, other) for one in left.columns for other in right.columns if _comparable(one, other)]
+def key_pair(
+    draw: DrawFn, left: SampledRelation, right: SampledRelation, features: set[str]
+) -> tuple[str, str]:
+    """Draw the expressions that a join compares, on the left and on the right."""
+    pairs = [
+        (ours, theirs) for ours in left.columns for theirs in right.columns if _are_comparable(ours, theirs)
+    ]
     if not pairs:
         column = draw(st.sampled_from(right.columns))
         features.add("computed key")
         return to_sql(scalar(draw, scope_of(left.sample), column.type, 2)), to_sql(column)
     form = draw(st.sampled_from(_KEY_FORMS))
-    # Columns at the same place have values in common.
-    alike = [pair for pair in zip(left.columns, right.columns, strict=False) if _comparable(*pair)]
-    one, other = draw(st.sampled_from(draw(st.sampled_from((alike or pairs, alike or pairs, pairs)))))
+    # Columns at the same place have common values.
+    alike = [pair for pair in zip(left.columns, right.columns, strict=False) if _are_comparable(*pair)]
+    ours, theirs = draw(st.sampled_from(draw(st.sampled_from((alike or pairs, alike or pairs, pairs)))))
     if form == "computed left":
         features.add("computed key")
-        return to_sql(scalar(draw, scope_of(left.sample), other.type, 3)), to_sql(other)
+        return to_sql(scalar(draw, scope_of(left.sample), theirs.type, 3)), to_sql(theirs)
     if form == "computed right":
         features.add("computed key")
-        return to_sql(one), to_sql(scalar(draw, scope_of(right.sample), one.type, 3))
+        return to_sql(ours), to_sql(scalar(draw, scope_of(right.sample), ours.type, 3))
     if form == "cast":
         features.add("cast key")
-        type_ = LONG if one.type.integral and draw(st.booleans()) else STRING
-        both: list[Expression] = [Cast(column, type_, Mode.ANSI) for column in (one, other)]
+        type_ = LONG if ours.type.integral and draw(st.booleans()) else STRING
+        both: list[Expression] = [Cast(column, type_, Mode.ANSI) for column in (ours, theirs)]
         return to_sql(both[0]), to_sql(both[1])
-    return to_sql(one), to_sql(other)
+    return to_sql(ours), to_sql(theirs)
 
 
-def _text(kind: Join, sides: Sequence[str], on: str) -> str:
-    if kind is Join.COMMA:
+def _text(kind: JoinSyntax, sides: Sequence[str], on: str) -> str:
+    if kind is JoinSyntax.COMMA:
         return f"SELECT * FROM {sides[0]}, {sides[1]} WHERE {on}"
     if kind in _EXISTS:
         return f"SELECT * FROM {sides[0]} WHERE {_EXISTS[kind]} (SELECT 1 FROM {sides[1]} WHERE {on})"
     return f"SELECT * FROM {sides[0]} {_BESIDE[kind]} {sides[1]} ON {on}"
 
 
-def _condition(draw: DrawFn, left: Relation, right: Relation, features: set[str]) -> str:
-    """One or two keys, and now and then a condition that is no key."""
+def _condition(draw: DrawFn, left: SampledRelation, right: SampledRelation, features: set[str]) -> str:
+    """Draw one or two keys, and sometimes a condition that is no key."""
     keys = [_equality(draw, left, right, features) for _ in range(draw(st.sampled_from((1, 1, 1, 2))))]
     text = " AND ".join(keys)
     if len(keys) > 1:
@@ -117,8 +123,8 @@ def _condition(draw: DrawFn, left: Relation, right: Relation, features: set[str]
     extra = draw(st.sampled_from(("none", "none", "none", "unequal", "one side")))
     if extra == "unequal":
         features.add("non-equi condition")
-        one, other = key_pair(draw, left, right, features)
-        return f"{text} AND {one} {draw(st.sampled_from(_INEQUALITIES))} {other}"
+        ours, theirs = key_pair(draw, left, right, features)
+        return f"{text} AND {ours} {draw(st.sampled_from(_INEQUALITIES))} {theirs}"
     if extra == "one side":
         features.add("condition on one side")
         side = draw(st.sampled_from((left, right)))
@@ -126,34 +132,37 @@ def _condition(draw: DrawFn, left: Relation, right: Relation, features: set[str]
     return text
 
 
-def _equality(draw: DrawFn, left: Relation, right: Relation, features: set[str]) -> str:
+def _equality(draw: DrawFn, left: SampledRelation, right: SampledRelation, features: set[str]) -> str:
     operator = draw(st.sampled_from(_EQUALS))
     if operator == "<=>":
         features.add("null-safe key")
-    one, other = key_pair(draw, left, right, features)
-    return f"{one} {operator} {other}"
+    ours, theirs = key_pair(draw, left, right, features)
+    return f"{ours} {operator} {theirs}"
 
 
-def _membership(draw: DrawFn, left: Relation, right: Relation, word: str, features: set[str]) -> str:
+def _membership(
+    draw: DrawFn, left: SampledRelation, right: SampledRelation, word: str, features: set[str]
+) -> str:
     pairs = [key_pair(draw, left, right, features) for _ in range(draw(st.sampled_from((1, 1, 1, 2))))]
     if len(pairs) > 1:
         features.add("several keys")
-    tuple_ = ", ".join(one for one, _ in pairs)
+    tuple_ = ", ".join(ours for ours, _ in pairs)
     tuple_ = tuple_ if len(pairs) == 1 else f"({tuple_})"
-    inner = f"SELECT {', '.join(other for _, other in pairs)} FROM {right.source} r"
+    inner = f"SELECT {', '.join(theirs for _, theirs in pairs)} FROM {right.source} r"
     if draw(st.sampled_from((False, False, False, True))):
         features.add("correlated IN")
-        one, other = key_pair(draw, left, right, features)
-        inner += f" WHERE {one} = {other}"
+        ours, theirs = key_pair(draw, left, right, features)
+        inner += f" WHERE {ours} = {theirs}"
     return f"SELECT * FROM {left.source} l WHERE {tuple_} {word} ({inner})"
 
 
-def _comparable(one: Column, other: Column) -> bool:
-    return one.type == other.type or (one.type.integral and other.type.integral)
+def _are_comparable(left: Column, right: Column) -> bool:
+    return left.type == right.type or (left.type.integral and right.type.integral)
 
 
-def _paired(left: Relation, right: Relation) -> list[Row]:
-    """Rows such as the join may have: of both sides, paired by position."""
+def _pair_rows(left: SampledRelation, right: SampledRelation) -> list[Row]:
+    """Return rows such as the join may have: rows of both sides, paired by position."""
     sides = [side.sample.rows or ((None,) * len(side.columns),) for side in (left, right)]
     length = min(SAMPLE_MAX, max(map(len, sides)))
-    return [one + other for one, other in islice(zip(cycle(sides[0]), cycle(sides[1]), strict=False), length)]
+    pairs = zip(cycle(sides[0]), cycle(sides[1]), strict=False)
+    return [ours + theirs for ours, theirs in islice(pairs, length)]

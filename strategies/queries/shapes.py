@@ -1,4 +1,4 @@
-"""Steps of whole queries that make other rows of rows: groups, windows, unions, subqueries, inner LIMITs."""
+"""Steps of whole queries that change the rows: groups, windows, unions, subqueries, inner LIMITs."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from pruning.expressions.types import INTEGER, LONG, Type, Value, decimal
 from strategies.base.tables import Table
 from strategies.predicates.scalars import literal
 from strategies.queries.joins import key_pair
-from strategies.queries.relations import Catalog, Relation, name, names, sample_of, scope_of
+from strategies.queries.relations import Catalog, SampledRelation, name, names, sample_of, scope_of
 
 _SUM = decimal(20, 0)  # any bigint; the type of a sum has ten digits more
 _ORDERED = (Comparison.LESS, Comparison.AT_MOST, Comparison.GREATER, Comparison.AT_LEAST, Comparison.EQUAL)
@@ -19,32 +19,34 @@ _DIRECTIONS = ("", " ASC", " DESC", " DESC", " ASC NULLS LAST", " DESC NULLS FIR
 
 
 def order_by(draw: DrawFn, column: str) -> str:
-    """An ORDER BY item."""
+    """Draw an ORDER BY item."""
     return column + draw(st.sampled_from(_DIRECTIONS))
 
 
-def grouped(draw: DrawFn, catalog: Catalog, relation: Relation, keys: Sequence[Column] = ()) -> Relation:
-    """GROUP BY one or two columns, or `keys` if any, often with HAVING."""
+def with_group_by(
+    draw: DrawFn, catalog: Catalog, relation: SampledRelation, keys: Sequence[Column] = ()
+) -> SampledRelation:
+    """Add GROUP BY one or two columns, or `keys` if any, often with HAVING."""
     if not keys:
         count = draw(st.integers(1, min(2, len(relation.columns))))
         keys = draw(st.permutations(relation.columns))[:count]
-    made = [_aggregate(draw, relation) for _ in range(draw(st.integers(1, 2)))]
-    columns = [Column(catalog.fresh("g"), type_) for _, type_ in made]
-    items = [f"{text} AS {name(column)}" for (text, _), column in zip(made, columns, strict=True)]
+    aggregates = [_aggregate(draw, relation) for _ in range(draw(st.integers(1, 2)))]
+    columns = [Column(catalog.fresh("g"), type_) for _, type_ in aggregates]
+    items = [f"{text} AS {name(column)}" for (text, _), column in zip(aggregates, columns, strict=True)]
     sql = f"SELECT {', '.join([names(keys), *items])} FROM {relation.source} GROUP BY {names(keys)}"
     cells = [relation.sample.values(key.name) for key in keys]
-    rows = [(*row, *_proposed(columns, ordinal)) for ordinal, row in enumerate(zip(*cells, strict=True))]
+    rows = [(*row, *_guesses(columns, ordinal)) for ordinal, row in enumerate(zip(*cells, strict=True))]
     sample = sample_of((*keys, *columns), rows)
     features = []
     if draw(st.sampled_from((False, True, False))):
-        sql += f" HAVING {_having(draw, sample, [*made, *((name(key), key.type) for key in keys)])}"
+        sql += f" HAVING {_having(draw, sample, [*aggregates, *((name(key), key.type) for key in keys)])}"
         features.append("HAVING")
     unique = tuple(key.name for key in keys)
     return relation.then(sql, "GROUP BY", *features, sample=sample, unique=unique)
 
 
-def distinct(draw: DrawFn, catalog: Catalog, relation: Relation) -> Relation:
-    """DISTINCT of one or two columns."""
+def with_distinct(draw: DrawFn, catalog: Catalog, relation: SampledRelation) -> SampledRelation:
+    """Add DISTINCT of one or two columns."""
     count = draw(st.integers(1, min(2, len(relation.columns))))
     chosen = draw(st.permutations(relation.columns))[:count]
     cells = [relation.sample.values(column.name) for column in chosen]
@@ -56,8 +58,8 @@ def distinct(draw: DrawFn, catalog: Catalog, relation: Relation) -> Relation:
     )
 
 
-def windowed(draw: DrawFn, catalog: Catalog, relation: Relation) -> Relation:
-    """A window function more, and often a filter on it; its order is total where ties would matter."""
+def with_window(draw: DrawFn, catalog: Catalog, relation: SampledRelation) -> SampledRelation:
+    """Add a window function, and often a filter on it; its order is total where ties would matter."""
     order = order_by(draw, name(draw(st.sampled_from(relation.columns))))
     partition = draw(st.sampled_from(("", *map(name, relation.columns))))
     within = f"PARTITION BY {partition} " if partition else ""
@@ -72,7 +74,7 @@ def windowed(draw: DrawFn, catalog: Catalog, relation: Relation) -> Relation:
     column = Column(catalog.fresh("w"), type_)
     window = f"{function} OVER ({within}ORDER BY {order}) AS {name(column)}"
     sql = f"SELECT *, {window} FROM {relation.source}"
-    rows = [(*row, *_proposed([column], ordinal)) for ordinal, row in enumerate(relation.sample.rows)]
+    rows = [(*row, *_guesses([column], ordinal)) for ordinal, row in enumerate(relation.sample.rows)]
     result = relation.then(sql, "window", sample=sample_of((*relation.columns, column), rows))
     if draw(st.booleans()):
         text = f"SELECT * FROM {result.source} WHERE {name(column)} <= {draw(st.integers(1, 4))}"
@@ -80,19 +82,21 @@ def windowed(draw: DrawFn, catalog: Catalog, relation: Relation) -> Relation:
     return result
 
 
-def union(draw: DrawFn, catalog: Catalog, branches: Sequence[Relation]) -> Relation:
-    """UNION ALL of the first columns of the same types, as many as all have, and the branch's ordinal."""
+def union(draw: DrawFn, catalog: Catalog, branches: Sequence[SampledRelation]) -> SampledRelation:
+    """Return UNION ALL of as many first columns of equal types as all have, and the branch's ordinal."""
     types = [column.type for column in branches[0].columns]
-    chosen = [_matched(branch, types) for branch in branches]
+    chosen = [_matching_columns(branch, types) for branch in branches]
     width = min(map(len, chosen))
     columns = [Column(catalog.fresh("u"), column.type) for column in chosen[0][:width]]
-    unique = all(_has(found[:width], branch) for branch, found in zip(branches, chosen, strict=True))
+    unique = all(
+        _are_unique(matching[:width], branch) for branch, matching in zip(branches, chosen, strict=True)
+    )
     tag = Column(catalog.fresh("u"), INTEGER)
     texts, rows = [], []
-    for ordinal, (branch, found) in enumerate(zip(branches, chosen, strict=True)):
-        items = [f"{name(one)} AS {name(other)}" for one, other in zip(found, columns, strict=False)]
+    for ordinal, (branch, matching) in enumerate(zip(branches, chosen, strict=True)):
+        items = [f"{name(column)} AS {name(alias)}" for column, alias in zip(matching, columns, strict=False)]
         texts.append(f"SELECT {', '.join([*items, f'{ordinal} AS {name(tag)}'])} FROM {branch.source}")
-        cells = [branch.sample.values(column.name) for column in found[:width]]
+        cells = [branch.sample.values(column.name) for column in matching[:width]]
         rows += [(*row, ordinal) for row in zip(*cells, strict=True)]
     return branches[0].then(
         " UNION ALL ".join(texts),
@@ -103,15 +107,15 @@ def union(draw: DrawFn, catalog: Catalog, branches: Sequence[Relation]) -> Relat
     )
 
 
-def limited(draw: DrawFn, catalog: Catalog, relation: Relation) -> Relation:
-    """The first rows in a total order, so that it is known which; `relation.unique` must be known."""
+def with_limit(draw: DrawFn, catalog: Catalog, relation: SampledRelation) -> SampledRelation:
+    """Keep the first rows in a total order, so that they are determined; `relation.unique` must be known."""
     items = [order_by(draw, name(draw(st.sampled_from(relation.columns)))), *relation.unique]
     sql = f"SELECT * FROM {relation.source} ORDER BY {', '.join(items)} {limit_text(draw, relation)}"
     return relation.then(sql, "inner top-k")
 
 
-def limited_keys(draw: DrawFn, catalog: Catalog, relation: Relation) -> Relation:
-    """The first values of one column: which of several equal ones they come from makes no difference."""
+def with_limit_of_keys(draw: DrawFn, catalog: Catalog, relation: SampledRelation) -> SampledRelation:
+    """Keep the first values of one column: among equal values, the row makes no difference."""
     column = draw(st.sampled_from(relation.columns))
     order = order_by(draw, name(column))
     sql = f"SELECT {name(column)} FROM {relation.source} ORDER BY {order} {limit_text(draw, relation)}"
@@ -119,8 +123,8 @@ def limited_keys(draw: DrawFn, catalog: Catalog, relation: Relation) -> Relation
     return relation.then(sql, "inner top-k of keys", sample=sample_of((column,), rows), unique=())
 
 
-def counted_limit(draw: DrawFn, catalog: Catalog, relation: Relation) -> Relation:
-    """How many rows there are after LIMIT without order: known, though not which."""
+def count_of_limit(draw: DrawFn, catalog: Catalog, relation: SampledRelation) -> SampledRelation:
+    """Count the rows after LIMIT without order: their number is determined, though the rows are not."""
     column = Column(catalog.fresh("n"), LONG)
     inner = f"SELECT * FROM {relation.source} {limit_text(draw, relation)}"
     return relation.then(
@@ -131,16 +135,18 @@ def counted_limit(draw: DrawFn, catalog: Catalog, relation: Relation) -> Relatio
     )
 
 
-def compared_with_scalar(draw: DrawFn, catalog: Catalog, relation: Relation, other: Relation) -> Relation:
-    """Rows compared with an aggregate of another relation, which may depend on the row."""
+def with_scalar_subquery(
+    draw: DrawFn, catalog: Catalog, relation: SampledRelation, other: SampledRelation
+) -> SampledRelation:
+    """Compare rows with an aggregate of another relation, which may depend on the row."""
     column = draw(st.sampled_from(other.columns))
-    alike = [each for each in relation.columns if each.type == column.type]
+    alike = [candidate for candidate in relation.columns if candidate.type == column.type]
     function = draw(st.sampled_from(("min", "max"))) if alike else "count"
     features: set[str] = {"scalar subquery", *other.features}
     inner = f"SELECT {function}({name(column)}) FROM {other.source} r"
     if draw(st.booleans()):
-        one, two = key_pair(draw, relation, other, features)
-        inner += f" WHERE {one} = {two}"
+        ours, theirs = key_pair(draw, relation, other, features)
+        inner += f" WHERE {ours} = {theirs}"
         features.add("correlated scalar subquery")
     subject = name(draw(st.sampled_from(alike))) if alike else "2"
     operator = draw(st.sampled_from(_ORDERED)).value
@@ -148,24 +154,26 @@ def compared_with_scalar(draw: DrawFn, catalog: Catalog, relation: Relation, oth
     return relation.then(sql, "scalar subquery", *features)
 
 
-def existing(draw: DrawFn, catalog: Catalog, relation: Relation, other: Relation) -> Relation:
-    """All rows or none: whether another relation has any row, asked with LIMIT."""
+def with_existence(
+    draw: DrawFn, catalog: Catalog, relation: SampledRelation, other: SampledRelation
+) -> SampledRelation:
+    """Keep all rows or none, depending on whether another relation, with LIMIT, has any row."""
     word = draw(st.sampled_from(("EXISTS", "NOT EXISTS")))
     inner = f"SELECT 1 FROM {other.source} LIMIT {draw(st.integers(1, 2))}"
     sql = f"SELECT * FROM {relation.source} WHERE {word} ({inner})"
     return relation.then(sql, "EXISTS of LIMIT", *other.features)
 
 
-def limit_text(draw: DrawFn, relation: Relation) -> str:
-    """LIMIT, and OFFSET now and then."""
+def limit_text(draw: DrawFn, relation: SampledRelation) -> str:
+    """Draw LIMIT, sometimes with OFFSET."""
     rows = max(1, len(relation.sample.rows))
     limit = draw(st.one_of(st.integers(1, 4), st.integers(0, rows + 2)))
     offset = draw(st.sampled_from((0, 0, 0, 1, rows // 2)))
     return f"LIMIT {limit} OFFSET {offset}" if offset else f"LIMIT {limit}"
 
 
-def _aggregate(draw: DrawFn, relation: Relation) -> tuple[str, Type]:
-    """An aggregate whose value does not depend on the order of rows, and its type."""
+def _aggregate(draw: DrawFn, relation: SampledRelation) -> tuple[str, Type]:
+    """Draw an aggregate whose value does not depend on the order of rows; return it with its type."""
     column = draw(st.sampled_from(relation.columns))
     function = draw(st.sampled_from(("count(*)", "min", "max", "count", "count distinct", "sum")))
     if function == "count(*)":
@@ -173,7 +181,7 @@ def _aggregate(draw: DrawFn, relation: Relation) -> tuple[str, Type]:
     if function == "sum" and column.type.integral:
         return _sum(column)
     if function.startswith("count"):
-        return f"count({'DISTINCT ' if function.endswith('distinct') else ''}{name(column)})", LONG
+        return f"count({'DISTINCT ' if function.endswith('with_distinct') else ''}{name(column)})", LONG
     return f"{'max' if function == 'sum' else function}({name(column)})", column.type
 
 
@@ -181,29 +189,29 @@ def _sum(column: Column) -> tuple[str, Type]:
     return f"sum(CAST({name(column)} AS {_SUM.sql}))", decimal(_SUM.precision + 10, 0)
 
 
-def _having(draw: DrawFn, sample: Table, made: Sequence[tuple[str, Type]]) -> str:
-    text, type_ = draw(st.sampled_from(made))
+def _having(draw: DrawFn, sample: Table, aggregates: Sequence[tuple[str, Type]]) -> str:
+    text, type_ = draw(st.sampled_from(aggregates))
     value: Literal = literal(draw, scope_of(sample), type_)
     return f"{text} {draw(st.sampled_from(_ORDERED)).value} {to_sql(value)}"
 
 
-def _proposed(columns: Sequence[Column], ordinal: int) -> list[Value | None]:
-    """What counts and the like may be; NULL where a guess is worth nothing."""
+def _guesses(columns: Sequence[Column], ordinal: int) -> list[Value | None]:
+    """Guess the values of counts and the like; NULL where a guess is worth nothing."""
     return [ordinal % 4 + 1 if column.type.integral else None for column in columns]
 
 
-def _matched(branch: Relation, types: Sequence[Type]) -> list[Column]:
-    """Columns of the wanted types, in order, as far as there are."""
-    left, found = list(branch.columns), []
+def _matching_columns(branch: SampledRelation, types: Sequence[Type]) -> list[Column]:
+    """Return columns of the wanted types, in order, as far as there are any."""
+    left, matching = list(branch.columns), []
     for type_ in types:
-        column = next((each for each in left if each.type == type_), None)
+        column = next((candidate for candidate in left if candidate.type == type_), None)
         if column is None:
             break
         left.remove(column)
-        found.append(column)
-    return found
+        matching.append(column)
+    return matching
 
 
-def _has(found: Sequence[Column], branch: Relation) -> bool:
-    """Whether the columns tell a branch's rows apart."""
-    return bool(branch.unique) and set(branch.unique) <= {column.name for column in found}
+def _are_unique(columns: Sequence[Column], branch: SampledRelation) -> bool:
+    """Tell whether the columns distinguish a branch's rows."""
+    return bool(branch.unique) and set(branch.unique) <= {column.name for column in columns}

@@ -29,7 +29,7 @@ from dynamic_tables.maintenance.algebra import (
 from dynamic_tables.values.changes import Cell, Contents, Row
 from dynamic_tables.values.expressions import Call, Case, Cast, Column, Expression, Literal
 from dynamic_tables.values.types import ARRAY, INTEGER, Kind, Type
-from strategies.dynamic.contents import Table
+from strategies.dynamic.contents import SourceTable
 
 
 class NotRendered(Exception):
@@ -225,7 +225,7 @@ def sql(relation: Relation) -> str:
 def answer(
     connection: duckdb.DuckDBPyConnection,
     relation: Relation,
-    tables: Sequence[Table],
+    tables: Sequence[SourceTable],
     contents: Mapping[str, Contents],
 ) -> list[Row]:
     """DuckDB's rows of a relation.

@@ -21,7 +21,7 @@ from dynamic_tables.values.types import (
     Field,
     decimal,
 )
-from strategies.dynamic.contents import Step
+from strategies.dynamic.contents import IntervalChanges
 
 TABLES: Mapping[str, BoundTable] = {
     "l": BoundTable("L", (Field("k", INTEGER), Field("x", TEXT))),
@@ -64,7 +64,7 @@ def deltas(text: str, *versions: Version) -> list[Delta]:
     result = dict(backend.full(bound_query, whole(versions[0])))
     for before, after in pairwise(versions):
         old, new = whole(before), whole(after)
-        sources = {one: Step(old[one], new[one], difference(old[one], new[one])) for one in old}
+        sources = {one: IntervalChanges(old[one], new[one], difference(old[one], new[one])) for one in old}
         delta = backend.changes(bound_query, sources)
         apply(result, delta)
         full = backend.full(bound_query, new)

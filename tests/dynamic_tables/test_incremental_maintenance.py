@@ -18,7 +18,7 @@ from dynamic_tables.maintenance.algebra import Join, JoinKind, Relation, UnionAl
 from dynamic_tables.maintenance.differentiation import RULES
 from dynamic_tables.maintenance.queries import Query
 from dynamic_tables.values.cells import HASH_BYTES, PREFIX_LENGTH
-from strategies.dynamic.cases import drawn_case, outcomes
+from strategies.dynamic.cases import drawn_case, interval_outcomes
 
 DEPTH = 3
 # Queries, each over up to eight intervals; a few fail over their rows before any.
@@ -31,7 +31,7 @@ def test_changes_always_agree_with_full_evaluation(random: Random) -> None:
     """DIFF-1. For each query and interval: full before, changed, is full after (R-DVS-02, 91, 98)."""
     case = drawn_case(random, DEPTH)
     event(type(case.query.relation).__name__)
-    for outcome in outcomes(random, case, BagBackend()):
+    for outcome in interval_outcomes(random, case, BagBackend()):
         assert outcome.finding is None, f"{outcome}\n{case.query.relation}"
 
 
@@ -40,7 +40,7 @@ def test_changes_agree_with_full_evaluation_in_many_seeded_cases(deep: bool) -> 
     backend, queries, intervals = BagBackend(), 0, 0
     for seed in range(SEEDS_DEEP if deep else SEEDS):
         random, before = Random(seed), intervals
-        for outcome in outcomes(random, drawn_case(random, DEPTH), backend):
+        for outcome in interval_outcomes(random, drawn_case(random, DEPTH), backend):
             assert outcome.finding is None, f"seed {seed}: {outcome}"
             intervals += 1
         queries += intervals > before

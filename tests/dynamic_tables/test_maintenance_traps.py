@@ -18,7 +18,7 @@ from dynamic_tables.values.cells import key_id
 from dynamic_tables.values.changes import Action, Change
 from dynamic_tables.values.errors import DivisionByZero, Refused
 from mutants.differentiation import TEXTBOOK
-from strategies.dynamic.contents import Step
+from strategies.dynamic.contents import IntervalChanges
 
 NAN = float("nan")
 
@@ -302,7 +302,7 @@ def test_trap_50_an_update_of_unused_columns_changes_nothing() -> None:
     for text in ("SELECT k, n FROM n", "SELECT a.k, b.n FROM n a JOIN n b ON a.k = b.k"):
         assert deltas(text, *steps) == [()]
     backend = BagBackend()
-    change = Step(whole(steps[0])["N"], whole(steps[1])["N"], deltas("SELECT * FROM n", *steps)[0])
+    change = IntervalChanges(whole(steps[0])["N"], whole(steps[1])["N"], deltas("SELECT * FROM n", *steps)[0])
     assert backend.changes(query("SELECT k, sum(n) s FROM n GROUP BY k"), {"N": change}) == ()
 
 
@@ -340,7 +340,9 @@ def test_rows_that_never_met_are_not_computed_with() -> None:
     asked = query("SELECT l.k / r.k v FROM l JOIN r ON l.x = r.y")
     before = whole({"l": {"1": (2, "a")}})
     after = whole({"l": {"1": (2, "b")}, "r": {"1": (0, "a"), "2": (1, "b")}})
-    sources = {one: Step(before[one], after[one], difference(before[one], after[one])) for one in before}
+    sources = {
+        one: IntervalChanges(before[one], after[one], difference(before[one], after[one])) for one in before
+    }
     with pytest.raises(DivisionByZero):
         TEXTBOOK.changes(asked, sources)
     (change,) = BagBackend().changes(asked, sources)

@@ -8,12 +8,12 @@ from budget import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mutants.store_histories import BROKEN, RIGHT, Known, record, recordings
+from mutants.store_histories import CORRECT, MUTANTS, StoreCase, record, recordings
 from oracles import isolation
 from oracles.isolation_brute_force import judge
 from strategies.histories.histories import Commit
 
-STORES = {**RIGHT, **BROKEN}
+STORES = {**CORRECT, **MUTANTS}
 FEW, SMALL = 6, 6
 SHOWN_AT_LEAST = 0.99
 # What a right store may show, and does: it is no stronger than it is said to be.
@@ -27,7 +27,7 @@ NO_STRONGER = {
 }
 
 
-def shown(known: Known, seeds: int) -> Counter[str]:
+def shown(known: StoreCase, seeds: int) -> Counter[str]:
     """How many of a store's histories show each phenomenon; all are usable, and all is decided."""
     found: Counter[str] = Counter()
     for seed in range(seeds):
@@ -43,14 +43,14 @@ def seeds(deep: bool) -> Callable[[int], int]:
     return lambda many: many if deep else FEW
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.parametrize("name", CORRECT)
 def test_a_right_store_never_shows_what_it_rules_out(seeds: Callable[[int], int], name: str) -> None:
-    assert not RIGHT[name].lacks & set(shown(RIGHT[name], seeds(1_000)))
+    assert not CORRECT[name].lacks & set(shown(CORRECT[name], seeds(1_000)))
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.parametrize("name", MUTANTS)
 def test_a_broken_store_shows_its_own_flaw_rightly_named(seeds: Callable[[int], int], name: str) -> None:
-    of, known = seeds(100), BROKEN[name]
+    of, known = seeds(100), MUTANTS[name]
     found = shown(known, of)
     assert known.shows is not None
     assert found[known.shows] >= SHOWN_AT_LEAST * of
@@ -59,8 +59,8 @@ def test_a_broken_store_shows_its_own_flaw_rightly_named(seeds: Callable[[int], 
 
 @pytest.mark.parametrize(("name", "phenomenon"), NO_STRONGER.items())
 def test_a_right_store_is_no_stronger_than_it_is_said_to_be(name: str, phenomenon: str) -> None:
-    assert phenomenon not in RIGHT[name].lacks
-    assert shown(RIGHT[name], FEW)[phenomenon]
+    assert phenomenon not in CORRECT[name].lacks
+    assert shown(CORRECT[name], FEW)[phenomenon]
 
 
 @pytest.mark.parametrize("name", STORES)
@@ -90,4 +90,4 @@ def test_a_third_of_the_transactions_of_a_store_commit(name: str) -> None:
 
 
 def test_every_phenomenon_is_some_stores_own_flaw() -> None:
-    assert {known.shows for known in BROKEN.values()} == {*isolation.PHENOMENA}
+    assert {known.shows for known in MUTANTS.values()} == {*isolation.PHENOMENA}

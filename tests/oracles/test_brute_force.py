@@ -55,7 +55,7 @@ def test_spark_always_agrees_with_the_second_opinion(
     table, drawn, zone = case
     for predicate, sparks in zip(drawn, truths_per_row(spark, table, drawn, zone=zone), strict=True):
         try:
-            ours = tuple(evaluate(predicate, table.named(row), zone=zone) for row in table.rows)
+            ours = tuple(evaluate(predicate, table.as_mapping(row), zone=zone) for row in table.rows)
         except (Overflow, NoSecondOpinion):
             continue
         assert sparks == ours, to_sql(predicate)

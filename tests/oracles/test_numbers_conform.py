@@ -210,7 +210,7 @@ def disagreements(
     spark: SparkSession, table: Table, expressions: Sequence[Expression], *, ansi: bool
 ) -> list[str]:
     """Where Spark's value is another, of all rows that we have a value for; one job for all."""
-    rows = [table.named(row) for row in table.rows]
+    rows = [table.as_mapping(row) for row in table.rows]
     answers = [[ours(expression, row) for row in rows] for expression in expressions]
     selected = [
         f"{_guarded(expression, mine)} AS e{ordinal}"
@@ -322,7 +322,7 @@ def test_spark_raises_where_the_second_opinion_does(spark: SparkSession, mode: M
         for expression in subjects(mode):
             if RELEASE < (4, 3) and raises_since_4_3(expression):
                 continue
-            answers = (ours(expression, table.named(row)) for row in table.rows)
+            answers = (ours(expression, table.as_mapping(row)) for row in table.rows)
             ordinals = [ordinal for ordinal, mine in enumerate(answers) if mine == Refusal(raises=True)]
             for ordinal in ordinals[:: max(1, len(ordinals) - 1)]:
                 row = frame.where(f"`{ROW_ORDINAL}` = {ordinal}")
@@ -330,6 +330,8 @@ def test_spark_raises_where_the_second_opinion_does(spark: SparkSession, mode: M
                     row.selectExpr(to_sql(expression)).collect()
                 except (PySparkException, Py4JJavaError):
                     continue
-                silent.append(f"{to_sql(expression)}: {_named(expression, table.named(table.rows[ordinal]))}")
+                silent.append(
+                    f"{to_sql(expression)}: {_named(expression, table.as_mapping(table.rows[ordinal]))}"
+                )
         frame.unpersist()
     assert silent == []

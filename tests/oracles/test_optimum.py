@@ -139,7 +139,7 @@ def test_what_a_row_of_the_table_gives_is_possible(case: tuple[Expression, Table
     answers = {True: found.true, False: found.false, None: found.null}
     for row in table.rows:
         try:
-            truth: Any = evaluate(predicate, table.named(row))
+            truth: Any = evaluate(predicate, table.as_mapping(row))
         except (ArithmeticError, NoSecondOpinion):
             continue
         assert answers[truth] is not IMPOSSIBLE

@@ -123,7 +123,7 @@ def disagreement(expression: Expression, row: Mapping[str, Value | None]) -> str
 @pytest.mark.parametrize("mode", Mode)
 def test_the_symbolic_meaning_of_constants_is_their_value(mode: Mode) -> None:
     """For each operator, function and cast, where plain Python has a value; libraries' digits aside."""
-    rows, drawn = [grid().named(row) for row in grid().rows], random.Random(0)
+    rows, drawn = [grid().as_mapping(row) for row in grid().rows], random.Random(0)
     found = [
         disagreement(expression, row)
         for expression in subjects(mode)

@@ -49,7 +49,7 @@ from pruning.expressions.types import (
     Value,
 )
 from strategies.base.tables import Table
-from strategies.base.values import TYPES, scaled, to_float32, values
+from strategies.base.values import TYPES, decimal_of, to_float32, values
 
 ZONES = ("UTC", "America/Los_Angeles", "Asia/Kolkata")
 # How Spark spells a value so that PySpark cannot change it on the way back; in a session in UTC.
@@ -76,7 +76,7 @@ def _held(type_: Type, spelling: object) -> object:
         return to_float32(number) if type_.kind is Kind.FLOAT else number
     if type_.kind is Kind.DECIMAL:
         # Exactly, whatever the digits; PySpark has its own ways with the exponent.
-        return scaled(int(Fraction(str(spelling)) * 10**type_.scale), type_.scale)
+        return decimal_of(int(Fraction(str(spelling)) * 10**type_.scale), type_.scale)
     return bytes.fromhex(str(spelling)) if type_.kind in BYTES else spelling
 
 

@@ -14,7 +14,7 @@ from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import Arithmetic, Column, Mode, Operator
 from pruning.expressions.types import BYTE, DOUBLE, FLOAT, INTEGER, LONG, Type, Value, decimal
 from pruning.rules.interpreters.arrow.interpreter import lane_type
-from strategies.base.values import scaled
+from strategies.base.values import decimal_of
 
 _INTEGRAL = tuple(operator for operator in Operator if operator.value not in ("/", "div"))
 _SHORT = tuple(operator for operator in Operator if operator.value != "div")
@@ -47,7 +47,7 @@ def values_of(type_: Type) -> Sequence[Value]:
         return (least, least + 1, -13, -3, -1, 0, 1, 3, 13, greatest - 1, greatest)
     limit = 10**type_.precision - 1
     units = (-limit, -(10**type_.scale), -250, -7, -1, 0, 1, 3, 1250, limit)
-    return tuple(scaled(unit, type_.scale) for unit in sorted(units) if abs(unit) <= limit)
+    return tuple(decimal_of(unit, type_.scale) for unit in sorted(units) if abs(unit) <= limit)
 
 
 def windows(count: int) -> list[tuple[int, int]]:

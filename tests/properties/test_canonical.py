@@ -44,10 +44,10 @@ def test_the_canonical_form_means_the_same(data: st.DataObject) -> None:
     event("changed" if form != predicate else "as it was")
     for row in table.rows:
         try:
-            expected = evaluate(predicate, table.named(row))
+            expected = evaluate(predicate, table.as_mapping(row))
         except (Overflow, NoSecondOpinion):
             continue
-        assert same(evaluate(form, table.named(row)), expected)
+        assert same(evaluate(form, table.as_mapping(row)), expected)
 
 
 def same(left: object, right: object) -> bool:

@@ -52,7 +52,7 @@ def answers(table: Table, block: Block, predicate: Expression) -> list[object]:
     truths: list[object] = []
     for row in block:
         try:
-            truths.append(evaluate(predicate, table.named(row)))
+            truths.append(evaluate(predicate, table.as_mapping(row)))
         except (Overflow, NoSecondOpinion):  # releases of Spark or Java differ on a few values
             continue
     return truths

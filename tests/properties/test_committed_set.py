@@ -16,19 +16,19 @@ from oracles.optimum.optimum import Judge, Optimum
 from pruning.rules.sets.truths import Match
 from pruning.verdicts.classification import classify_blocks
 from strategies.base.metadata import to_metadata
-from strategies.predicates.committed import Cases, read
+from strategies.predicates.committed import TableCases, read
 from strategies.predicates.families import is_multi_column, is_single_column, leaf_count
 
 SAMPLE = 21  # each so many-th table: 25 of them
 
 
 @pytest.fixture(scope="module")
-def cases(deep: bool) -> list[Cases]:
+def cases(deep: bool) -> list[TableCases]:
     """The tables of this run."""
     return list(read(every=1 if deep else SAMPLE))
 
 
-def judged(spark: SparkSession, case: Cases) -> Iterator[tuple[str, Match, Counts]]:
+def judged(spark: SparkSession, case: TableCases) -> Iterator[tuple[str, Match, Counts]]:
     """Each verdict on a block beside what Spark counts there; predicates that raise have no answer."""
     metadata = to_metadata(case.table, case.facts)
     answers = matches_per_block(spark, case.table, case.predicates)
@@ -54,7 +54,7 @@ def test_a_wrong_verdict_is_found_out() -> None:
 
 
 def test_verdicts_on_the_committed_set_agree_with_spark(
-    spark: SparkSession, cases: list[Cases], record_property: Callable[[str, object], None]
+    spark: SparkSession, cases: list[TableCases], record_property: Callable[[str, object], None]
 ) -> None:
     """SET-1. No block called NONE holds a matching row, no block called ALL a failing one."""
     seen: Counter[Match] = Counter()
@@ -72,7 +72,7 @@ def test_verdicts_on_the_committed_set_agree_with_spark(
     assert seen[Match.NONE] + seen[Match.ALL] >= 0.3 * sum(seen.values())
 
 
-def test_few_predicates_of_the_set_raise(spark: SparkSession, cases: list[Cases]) -> None:
+def test_few_predicates_of_the_set_raise(spark: SparkSession, cases: list[TableCases]) -> None:
     """SET-2. What raises has no answer and tests nothing."""
     answers = [
         answer for case in cases for answer in matches_per_block(spark, case.table, case.predicates[::4])
@@ -80,7 +80,7 @@ def test_few_predicates_of_the_set_raise(spark: SparkSession, cases: list[Cases]
     assert sum(isinstance(answer, Raises) for answer in answers) <= 0.02 * len(answers)
 
 
-def test_single_column_predicates_are_tight(cases: list[Cases]) -> None:
+def test_single_column_predicates_are_tight(cases: list[TableCases]) -> None:
     """SET-4. Of a comparison, IN, BETWEEN, NULL test or boolean combination of one column the rules
     prove what the optimum proves, no less and no more.
     """
@@ -94,7 +94,7 @@ def test_single_column_predicates_are_tight(cases: list[Cases]) -> None:
                 assert Match(verdict) is _best(best), (predicate, block)
 
 
-def test_multi_column_predicates_are_nearly_tight(cases: list[Cases]) -> None:
+def test_multi_column_predicates_are_nearly_tight(cases: list[TableCases]) -> None:
     """SET-5. Of predicates with arithmetic and IF on several columns at least 97 in 100 blocks that could
     be skipped are; what neither a row nor a proof decides is not counted.
     """

@@ -22,7 +22,7 @@ from pruning.rules.compile.table import RULES
 from pruning.rules.interpreters import exact
 from pruning.rules.program.operations import Aspect, Input
 from strategies.base.tables import Table
-from strategies.base.values import scaled, values
+from strategies.base.values import decimal_of, values
 
 ROWS = 10
 TYPES = {
@@ -99,7 +99,7 @@ def numbers(type_: Type) -> st.SearchStrategy[Value | None]:
             for step in (-1, 0, 1)
         ]
         near = st.sampled_from([unit for unit in units if abs(unit) <= limit])
-        return st.none() | values(type_) | near.map(lambda unit: scaled(unit, type_.scale))
+        return st.none() | values(type_) | near.map(lambda unit: decimal_of(unit, type_.scale))
     return st.none() | values(type_)
 
 

@@ -19,7 +19,7 @@ from pruning.rules.sets.truths import Match
 from pruning.verdicts.classification import classify_blocks
 from strategies.base.metadata import to_metadata
 from strategies.base.zones import ZONES
-from strategies.predicates.committed import TEXT_AND_TIME_PATH, Cases, read
+from strategies.predicates.committed import TEXT_AND_TIME_PATH, TableCases, read
 from strategies.predicates.families import families, is_prefix_class, is_truncation_class
 from strategies.predicates.text_and_time import Topic
 
@@ -27,13 +27,13 @@ SAMPLE = 41  # each so many-th table: 8 of them, of every zone
 
 
 @pytest.fixture(scope="module")
-def cases(deep: bool) -> list[Cases]:
+def cases(deep: bool) -> list[TableCases]:
     """The tables of this run."""
     return list(read(TEXT_AND_TIME_PATH, every=1 if deep else SAMPLE))
 
 
 def test_verdicts_on_the_set_agree_with_spark(
-    spark: SparkSession, cases: list[Cases], record_property: Callable[[str, object], None]
+    spark: SparkSession, cases: list[TableCases], record_property: Callable[[str, object], None]
 ) -> None:
     """SET-6. No block called NONE holds a matching row, no block called ALL a failing one."""
     seen: Counter[Match] = Counter()
@@ -62,7 +62,7 @@ def test_a_wrong_verdict_on_text_or_time_is_found_out() -> None:
 
 @pytest.mark.parametrize("in_class", [is_prefix_class, is_truncation_class])
 def test_prefixes_and_truncated_instants_are_tight(
-    cases: list[Cases], in_class: Callable[[Expression], bool]
+    cases: list[TableCases], in_class: Callable[[Expression], bool]
 ) -> None:
     """SET-7. Of prefixes, and of `date_trunc` against constants, each block of which no row is found that
     would be TRUE (or would not be) is called NONE (or ALL), and no other block is.
@@ -79,7 +79,7 @@ def test_prefixes_and_truncated_instants_are_tight(
     assert min(judged.values()) > 10
 
 
-def test_no_verdict_on_text_or_time_is_contradicted_by_a_witness(cases: list[Cases]) -> None:
+def test_no_verdict_on_text_or_time_is_contradicted_by_a_witness(cases: list[TableCases]) -> None:
     """SET-8. A row within the bounds that would be TRUE denies NONE, another one ALL."""
     for case in cases:
         for predicate, verdict, best in _judged(case, case.predicates[::10], every=7):
@@ -113,7 +113,7 @@ def contradicted(verdict: Match, block: Counts) -> bool:
 
 
 def _judged(
-    case: Cases, predicates: list[Expression] | tuple[Expression, ...], *, every: int
+    case: TableCases, predicates: list[Expression] | tuple[Expression, ...], *, every: int
 ) -> Iterator[tuple[Expression, Match, Optimum]]:
     facts = case.facts
     metadata = to_metadata(case.table, facts)

@@ -36,7 +36,7 @@ def truths(table: Table, block: Block, predicate: Expression, zone: str) -> set[
     seen: set[object] = set()
     for row in block:
         try:
-            seen.add(evaluate(predicate, table.named(row), zone=zone))
+            seen.add(evaluate(predicate, table.as_mapping(row), zone=zone))
         except (Overflow, NoSecondOpinion):
             continue
     return seen

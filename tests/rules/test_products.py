@@ -19,7 +19,7 @@ from pruning.rules.program import exact_arithmetic
 from pruning.rules.program.builder import Builder
 from pruning.rules.program.exact_arithmetic import ARITHMETIC
 from pruning.rules.program.operations import Aspect, Input, Op, Program
-from strategies.base.values import scaled, values
+from strategies.base.values import decimal_of, values
 
 NUMBERS = (BYTE, SHORT, INTEGER, LONG, FLOAT, DOUBLE)
 # Operands and result: short, long, of one scale and of two, with room for the result and without.
@@ -57,7 +57,7 @@ def numbers(type_: Type) -> st.SearchStrategy[Value]:
     if type_.scale or type_.precision:
         limit = 10**type_.precision - 1
         small = st.integers(-min(limit, 200), min(limit, 200))
-        return drawn | small.map(lambda digits: scaled(digits, type_.scale))
+        return drawn | small.map(lambda digits: decimal_of(digits, type_.scale))
     return drawn | st.integers(-12, 12).map(lambda value: float(value) if type_.floating else value)
 
 

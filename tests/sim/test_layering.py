@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.refreshes.layering import depths, layered
+from sim.refreshes.layering import depths, layered_layout
 
 
 @st.composite
@@ -29,20 +29,20 @@ def test_what_has_no_first_is_refused() -> None:
 
 
 def test_an_edge_over_a_layer_takes_a_place_there() -> None:
-    found = layered("abc", [("a", "b"), ("b", "c"), ("a", "c")])
+    found = layered_layout("abc", [("a", "b"), ("b", "c"), ("a", "c")])
     assert found.routes == (("a", "b"), ("b", "c"), ("a", (2, 1), "c"))
     assert found.layers == (("a",), ("b", (2, 1)), ("c",))
 
 
 def test_edges_are_untangled() -> None:
     """As given, each of the edges crosses the two others."""
-    found = layered(["a", "b", "c", "x", "y", "z"], [("a", "z"), ("b", "y"), ("c", "x")])
+    found = layered_layout(["a", "b", "c", "x", "y", "z"], [("a", "z"), ("b", "y"), ("c", "x")])
     assert found.layers[1] in ((*"zyx",), (*"xyz",))
     assert found.crossings == 0
 
 
 def test_what_has_to_cross_crosses_once() -> None:
-    found = layered("abxy", [("a", "x"), ("a", "y"), ("b", "x"), ("b", "y")])
+    found = layered_layout("abxy", [("a", "x"), ("a", "y"), ("b", "x"), ("b", "y")])
     assert found.crossings == 1
 
 
@@ -51,7 +51,7 @@ def test_each_edge_goes_on_layer_by_layer_and_each_stop_stands_once(
     given_graph: tuple[list[str], list[tuple[str, str]]],
 ) -> None:
     nodes, edges = given_graph
-    found = layered(nodes, edges)
+    found = layered_layout(nodes, edges)
     at = {stop: number for number, layer in enumerate(found.layers) for stop in layer}
     assert len(at) == sum(map(len, found.layers))
     assert {stop for stop in at if isinstance(stop, str)} == set(nodes)

@@ -4,13 +4,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.scans.layouts import Layout, Ways
+from sim.scans.layouts import FileLayout, RequestOptions
 
 
 @st.composite
-def layouts(draw: st.DrawFn) -> Layout:
+def layouts(draw: st.DrawFn) -> FileLayout:
     sizes = draw(st.lists(st.integers(1, 60), min_size=1, max_size=6))
-    return Layout(
+    return FileLayout(
         sizes=np.array(sizes, np.int64),
         columns=draw(st.integers(1, 4)),
         blocks_per_file=draw(st.integers(1, 3)),
@@ -19,7 +19,7 @@ def layouts(draw: st.DrawFn) -> Layout:
 
 
 @given(layouts(), st.data())
-def test_requests_bring_what_is_wanted(layout: Layout, data: st.DataObject) -> None:
+def test_requests_bring_what_is_wanted(layout: FileLayout, data: st.DataObject) -> None:
     """SIM-7. Without gaps and limits their bytes are those of the pieces, each once."""
     blocks = np.array(sorted(data.draw(st.sets(st.integers(0, len(layout.sizes) - 1), min_size=1))))
     wide = data.draw(st.integers(0, layout.columns))
@@ -38,31 +38,37 @@ def test_requests_bring_what_is_wanted(layout: Layout, data: st.DataObject) -> N
                 piece, size = column * layout.pages_per_block + page, int(layout.sizes[block])
                 begin, end = (int(starts[block]) + size * at // cuts for at in (piece, piece + 1))
                 wanted.update((block // layout.blocks_per_file, byte) for byte in range(begin, end))
-    plain = list(layout.requests(blocks, Ways(), columns_read=wide, pages=pages))
+    plain = list(layout.requests(blocks, RequestOptions(), columns_read=wide, pages=pages))
     assert sum(size for _, size in plain) == len(wanted)
     apart = sum((file, byte - 1) not in wanted for file, byte in wanted)
     assert len([size for _, size in plain if size]) == apart
-    cut = list(layout.requests(blocks, Ways(request_bytes_max=7), columns_read=wide, pages=pages))
+    cut = list(layout.requests(blocks, RequestOptions(request_bytes_max=7), columns_read=wide, pages=pages))
     assert sum(size for _, size in cut) == len(wanted)
     assert all(size <= 7 for _, size in cut)
-    joined = list(layout.requests(blocks, Ways(gap_bytes=10**6), columns_read=wide, pages=pages))
+    joined = list(layout.requests(blocks, RequestOptions(gap_bytes=10**6), columns_read=wide, pages=pages))
     files = {int(block) // layout.blocks_per_file for block in blocks[pages.any(axis=1)]}
     assert len(joined) == len(files)
 
 
 def test_a_file_takes_one_request_whole_and_sixteen_for_one_column() -> None:
     """[S]: 1 GB, 8 columns, 16 row groups."""
-    layout = Layout(sizes=np.full(16, 64_000_000), columns=8, blocks_per_file=16)
+    layout = FileLayout(sizes=np.full(16, 64_000_000), columns=8, blocks_per_file=16)
     blocks = np.arange(16)
-    assert [size for _, size in layout.requests(blocks, Ways())] == [1_024_000_000]
-    one = list(layout.requests(blocks, Ways(), columns_read=1))
+    assert [size for _, size in layout.requests(blocks, RequestOptions())] == [1_024_000_000]
+    one = list(layout.requests(blocks, RequestOptions(), columns_read=1))
     assert [size for _, size in one] == [8_000_000] * 16
     assert layout.files(blocks) == 1
 
 
 def test_page_indexes_of_a_file_adjoin() -> None:
     """Of all columns they come together; of one, row group by row group."""
-    layout = Layout(sizes=np.full(4, 1_000), columns=5, blocks_per_file=2, pages_per_block=3)
+    layout = FileLayout(sizes=np.full(4, 1_000), columns=5, blocks_per_file=2, pages_per_block=3)
     blocks = np.arange(4)
-    assert [size for _, size in layout.index_requests(blocks, Ways(), columns=5)] == [1_200, 1_200]
-    assert [size for _, size in layout.index_requests(blocks, Ways(), columns=1)] == [120] * 4
+    assert [size for _, size in layout.index_requests(blocks, RequestOptions(), columns=5)] == [1_200, 1_200]
+    assert [size for _, size in layout.index_requests(blocks, RequestOptions(), columns=1)] == [120] * 4
+
+
+def test_a_column_chunk_without_bytes_takes_a_request() -> None:
+    """A block of one byte and two columns has none for the first column."""
+    layout = FileLayout(sizes=np.array([1]), columns=2)
+    assert [size for _, size in layout.requests(np.arange(1), RequestOptions(), columns_read=1)] == [0]

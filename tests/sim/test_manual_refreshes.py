@@ -5,11 +5,11 @@ import pytest
 from dynamic_tables.scheduling.events import ManualRefresh
 from dynamic_tables.scheduling.scheduler import Scheduler
 from sim.refreshes.checks import violations
-from sim.refreshes.cloud import RIGHT, Cast
+from sim.refreshes.cloud import CORRECT, RefreshImplementations
 from sim.refreshes.events import Committed
 from sim.refreshes.faults import Skew
-from sim.refreshes.model import SECOND_US, Setup, Statement, World, Writer
-from sim.refreshes.run import Run, run
+from sim.refreshes.model import SECOND_US, RefreshWorld, Setup, Statement, Writer
+from sim.refreshes.run import RefreshRun, run
 
 ASKED_US = 60 * SECOND_US
 
@@ -21,7 +21,7 @@ class ByItsOwnClock(Scheduler):
         return self._jobs.now_us + 1
 
 
-def played(offset_us: int, cast: Cast = RIGHT) -> Run:
+def played(offset_us: int, implementations: RefreshImplementations = CORRECT) -> RefreshRun:
     """Somebody writes on node 1 every second, and asks there for a table."""
     sql = (
         "CREATE TABLE s.t (k INTEGER)",
@@ -29,12 +29,12 @@ def played(offset_us: int, cast: Cast = RIGHT) -> Run:
     )
     asks = Statement(sql="ALTER DYNAMIC TABLE s.d REFRESH", at_us=ASKED_US, node=1)
     setup = Setup(
-        world=World(nodes=2, until_us=100 * SECOND_US, settle_us=400 * SECOND_US),
+        world=RefreshWorld(nodes=2, until_us=100 * SECOND_US, settle_us=400 * SECOND_US),
         statement=(*(Statement(sql=text) for text in sql), asks),
         writer=(Writer(table="s.t", node=1, every_us=SECOND_US),),
     )
     ahead = Skew(from_us=0, until_us=90 * SECOND_US, node=1, offset_us=offset_us)
-    return run(setup, (ahead,), seed=0, cast=cast)
+    return run(setup, (ahead,), seed=0, implementations=implementations)
 
 
 @pytest.mark.parametrize("seconds", [-5, 0, 5])
@@ -50,6 +50,6 @@ def test_a_manual_refresh_sees_what_its_node_has_committed(seconds: int) -> None
 
 
 def test_a_scheduler_that_asks_nobody_is_found() -> None:
-    found = violations(played(5 * SECOND_US, Cast(scheduler=ByItsOwnClock)))
+    found = violations(played(5 * SECOND_US, RefreshImplementations(scheduler=ByItsOwnClock)))
     assert {one.invariant for one in found} == {"DVS-16"}
-    assert violations(played(-5 * SECOND_US, Cast(scheduler=ByItsOwnClock))) == []
+    assert violations(played(-5 * SECOND_US, RefreshImplementations(scheduler=ByItsOwnClock))) == []

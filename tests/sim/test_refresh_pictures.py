@@ -14,17 +14,35 @@ from dynamic_tables.refreshes.actions import RefreshAction
 from dynamic_tables.scheduling.states import Condition
 from sim.kernel.spans import Mark, Span
 from sim.kernel.trace import Trace
-from sim.refreshes.events import Began, Committed, Died, Executed, Failed, Judged, Named, Skipped, Suspended
-from sim.refreshes.graphs import Stands, graph, trimmed
-from sim.refreshes.model import Setup, Statement, World
-from sim.refreshes.naming import named
-from sim.refreshes.run import Run, run
-from sim.refreshes.sawtooths import Sawtooth, Spell, around, sawtooths, thinned
-from sim.refreshes.timelines import Room, Said, Sign, Standing, said, spans, timeline
+from sim.refreshes.events import (
+    Began,
+    Committed,
+    Died,
+    Executed,
+    Failed,
+    LagJudged,
+    Named,
+    Skipped,
+    Suspended,
+)
+from sim.refreshes.graphs import GraphNode, graph, trim_graph
+from sim.refreshes.model import RefreshWorld, Setup, Statement
+from sim.refreshes.naming import display_names
+from sim.refreshes.run import RefreshRun, run
+from sim.refreshes.sawtooths import LateSpell, Sawtooth, sawtooths, thin, worst_refreshes
+from sim.refreshes.timelines import (
+    ExecutedStatement,
+    Hindrance,
+    RefreshSign,
+    RefreshTimelineLimits,
+    executed_statements,
+    spans,
+    timeline,
+)
 from sim.refreshes.worlds import small_world
 
 S = 1_000_000
-WIDE = Room(rows=100, spans=1 << 40, marks=1 << 40)
+WIDE = RefreshTimelineLimits(rows=100, spans=1 << 40, marks=1 << 40)
 BASE = "CREATE TABLE s.t (k INTEGER, v INTEGER)"
 
 
@@ -33,19 +51,19 @@ def table(name: str, lag: str, query: str) -> str:
     return f"CREATE DYNAMIC TABLE s.{name} TARGET_LAG = {lag} WAREHOUSE = w AS {query}"
 
 
-def played(*statements: str | tuple[int, str]) -> Run:
+def played(*statements: str | tuple[int, str]) -> RefreshRun:
     """A run of 200 s without rows; statements come first, or so many seconds after the beginning."""
     given_statements = tuple(
         Statement(sql=one) if isinstance(one, str) else Statement(sql=one[1], at_us=one[0] * S)
         for one in statements
     )
-    world = World(until_us=150 * S, settle_us=50 * S)
+    world = RefreshWorld(until_us=150 * S, settle_us=50 * S)
     return run(Setup(world=world, statement=given_statements), seed=0)
 
 
-def identities(done: Run) -> dict[str, str]:
+def identities(done: RefreshRun) -> dict[str, str]:
     """Identities by name."""
-    return {name: identity for identity, name in named(done).items()}
+    return {name: identity for identity, name in display_names(done).items()}
 
 
 def committed(table_id: str, at_s: int, data_s: int, *, peak_s: int = 0) -> Committed:
@@ -71,7 +89,7 @@ def failed(table_id: str, at_s: int, data_s: int, fault: str) -> Failed:
     )
 
 
-def with_trace(done: Run, *events: object) -> Run:
+def with_trace(done: RefreshRun, *events: object) -> RefreshRun:
     """A run with other events, but for what its tables are called."""
     kept = [event for event in done.trace if isinstance(event, Named)]
     return replace(done, trace=[*kept, *events])
@@ -93,8 +111,8 @@ def test_two_refreshes_are_two_teeth() -> None:
     assert found.targets == ((1_000, 60 * S),)
     assert found.peak_us == 148 * S
     assert list(found.spells) == [
-        Spell(from_us=64 * S, until_us=100 * S, data_us=4 * S, target_us=60 * S),
-        Spell(from_us=112 * S, until_us=200 * S, data_us=52 * S, target_us=60 * S),
+        LateSpell(from_us=64 * S, until_us=100 * S, data_us=4 * S, target_us=60 * S),
+        LateSpell(from_us=112 * S, until_us=200 * S, data_us=52 * S, target_us=60 * S),
     ]
     assert found.late_us == (36 + 88) * S
     assert found.share_of_target == 148 / 60
@@ -129,7 +147,7 @@ def test_a_clone_begins_as_far_behind_as_its_original() -> None:
     assert found.targets == ((100 * S, None), (120 * S, 60 * S))
     behind = replace(found, refreshed=((100 * S, 40 * S),), until_us=200 * S)
     # It is 60 s behind at once, and 80 s when a target is set.
-    assert list(behind.spells) == [Spell(120 * S, 200 * S, 40 * S, 60 * S)]
+    assert list(behind.spells) == [LateSpell(120 * S, 200 * S, 40 * S, 60 * S)]
 
 
 def test_the_lag_of_a_table_ends_where_it_is_dropped() -> None:
@@ -170,8 +188,8 @@ def test_tables_that_were_late_for_longest_come_first_then_those_nearest_to_it()
 
 def test_a_thinned_line_keeps_its_ends_and_what_is_most_and_least() -> None:
     line = [(0, 5), (1, 9), (2, 7), (3, 8), (4, 1), (5, 2), (10, 6), (11, 3)]
-    assert thinned(line, closer_us=10) == [(0, 5), (1, 9), (4, 1), (5, 2), (10, 6), (11, 3)]
-    assert thinned(line, closer_us=0) == line
+    assert thin(line, closer_us=10) == [(0, 5), (1, 9), (4, 1), (5, 2), (10, 6), (11, 3)]
+    assert thin(line, closer_us=0) == line
 
 
 @given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 90))), st.integers(1, 60))
@@ -179,7 +197,7 @@ def test_no_stretch_of_a_thinned_line_has_more_than_four_points(
     drawn: list[tuple[int, int]], closer_us: int
 ) -> None:
     line = sorted(drawn)
-    found = thinned(line, closer_us=closer_us)
+    found = thin(line, closer_us=closer_us)
     for stretch in {at // closer_us for at, _ in line}:
         all_of = [lag for at, lag in line if at // closer_us == stretch]
         kept = [lag for at, lag in found if at // closer_us == stretch]
@@ -200,8 +218,8 @@ def test_teeth_from_close_by_have_the_greatest_in_their_middle(worst: int, place
         refreshed.append((at, at))
         at += 50 if place == worst else 10
     one = Sawtooth(table="t1", name="d", refreshed=tuple(refreshed), until_us=at, targets=())
-    assert list(around(one, teeth=3)) == places
-    assert list(around(one, teeth=9)) == [0, 1, 2, 3, 4, 5]
+    assert list(worst_refreshes(one, teeth=3)) == places
+    assert list(worst_refreshes(one, teeth=9)) == [0, 1, 2, 3, 4, 5]
 
 
 # Timelines
@@ -238,12 +256,12 @@ def test_what_happens_to_a_table_is_marked_in_its_row() -> None:
         Skipped(at_us=97 * S, table=d, data_us=97 * S, reason="busy"),
         Died(at_us=99 * S, table=d, data_us=96 * S, attempt=0, phase="down"),
     )
-    (row,) = timeline(done, room=Room(marks=40)).rows
+    (row,) = timeline(done, room=RefreshTimelineLimits(marks=40)).rows
     assert row.marks == (
-        Mark(sign=Sign.FAILED_USER, at_us=50 * S, count=1),
-        Mark(sign=Sign.FAILED, at_us=60 * S, count=1),
-        Mark(sign=Sign.DIED, at_us=99 * S, count=1),
-        Mark(sign=Sign.SKIPPED, at_us=96 * S, count=2),
+        Mark(sign=RefreshSign.FAILED_USER, at_us=50 * S, count=1),
+        Mark(sign=RefreshSign.FAILED, at_us=60 * S, count=1),
+        Mark(sign=RefreshSign.DIED, at_us=99 * S, count=1),
+        Mark(sign=RefreshSign.SKIPPED, at_us=96 * S, count=2),
     )
 
 
@@ -259,9 +277,9 @@ def test_what_hinders_a_table_lasts_in_its_row() -> None:
     )
     (row,) = timeline(done, room=WIDE).rows
     assert row.states == (
-        Span(doing=Standing.SUSPENDED, from_us=20 * S, until_us=70 * S),
-        Span(doing=Standing.GONE, from_us=110 * S, until_us=140 * S),
-        Span(doing=Standing.SUSPENDED, from_us=170 * S, until_us=200 * S),
+        Span(doing=Hindrance.SUSPENDED, from_us=20 * S, until_us=70 * S),
+        Span(doing=Hindrance.GONE, from_us=110 * S, until_us=140 * S),
+        Span(doing=Hindrance.SUSPENDED, from_us=170 * S, until_us=200 * S),
     )
 
 
@@ -274,9 +292,9 @@ def test_rows_stand_below_what_they_read_and_idle_ones_are_left_out_first() -> N
     )
     ids = identities(done)
     busy = with_trace(done, began(ids["c"], 5, 0, "FULL"), failed(ids["b"], 9, 8, "user"))
-    assert [row.name for row in timeline(busy, room=Room(rows=3)).rows] == ["a", "c", "b"]
-    assert [row.name for row in timeline(busy, room=Room(rows=2)).rows] == ["c", "b"]
-    few = timeline(busy, room=Room(rows=1))
+    assert [row.name for row in timeline(busy, room=RefreshTimelineLimits(rows=3)).rows] == ["a", "c", "b"]
+    assert [row.name for row in timeline(busy, room=RefreshTimelineLimits(rows=2)).rows] == ["c", "b"]
+    few = timeline(busy, room=RefreshTimelineLimits(rows=1))
     assert [row.name for row in few.rows] == ["b"]
     assert few.left_out == 2
 
@@ -287,9 +305,9 @@ def test_statements_are_numbered_with_what_refused_them() -> None:
         Suspended(at_us=4, table="t1", reason="errors"),
         Executed(at_us=5, sql="DROP TABLE s.t", node=0, refused="there is no s.t"),
     ]
-    assert said(trace) == (
-        Said(place=0, at_us=3, sql="DROP TABLE s.t", refused=""),
-        Said(place=1, at_us=5, sql="DROP TABLE s.t", refused="there is no s.t"),
+    assert executed_statements(trace) == (
+        ExecutedStatement(place=0, at_us=3, sql="DROP TABLE s.t", refused=""),
+        ExecutedStatement(place=1, at_us=5, sql="DROP TABLE s.t", refused="there is no s.t"),
     )
 
 
@@ -327,23 +345,23 @@ def test_the_graph_is_that_of_the_end() -> None:
         (160, "DROP TABLE s.u"),
     )
     ids = identities(done)
-    late = Judged(
+    late = LagJudged(
         at_us=200 * S, table=ids["e"], condition="SUSPENDED", lag_us=80 * S, target_us=60 * S, because="x",
         unexplained=False,
     )  # fmt: skip
     done = with_trace(done, late)
     found = graph(done)
     assert {one.name: one for one in found.nodes.values()} == {
-        "t": Stands(name="t", kind=EntityKind.TABLE),
-        "w": Stands(name="w", kind=EntityKind.VIEW),
-        "d": Stands(
+        "t": GraphNode(name="t", kind=EntityKind.TABLE),
+        "w": GraphNode(name="w", kind=EntityKind.VIEW),
+        "d": GraphNode(
             name="d",
             kind=EntityKind.DYNAMIC_TABLE,
             mode=Mode.INCREMENTAL,
             lag=DOWNSTREAM,
             condition=Condition.UNSCHEDULED,
         ),
-        "e": Stands(
+        "e": GraphNode(
             name="e",
             kind=EntityKind.DYNAMIC_TABLE,
             mode=Mode.INCREMENTAL,
@@ -366,11 +384,11 @@ def test_a_part_of_a_graph_has_all_that_it_reads_and_first_what_does_not_rest() 
         (155, "ALTER DYNAMIC TABLE s.c SUSPEND"),
     )
     found = graph(done)
-    assert trimmed(found, nodes_max=6) == found
-    part = trimmed(found, nodes_max=4)
+    assert trim_graph(found, nodes_max=6) == found
+    part = trim_graph(found, nodes_max=4)
     assert {one.name for one in part.nodes.values()} == {"t", "b", "c", "u"}
     assert len(part.reads) == 2
-    assert {one.name for one in trimmed(found, nodes_max=3).nodes.values()} == {"t", "b", "c"}
+    assert {one.name for one in trim_graph(found, nodes_max=3).nodes.values()} == {"t", "b", "c"}
 
 
 def test_tables_are_called_by_their_last_names() -> None:
@@ -381,5 +399,5 @@ def test_tables_are_called_by_their_last_names() -> None:
         "CREATE TABLE s.u (k INTEGER)",
         "ALTER TABLE s.u RENAME TO s.x",
     )
-    assert list(named(done).values()) == ["t (t1)", "t", "x"]
-    assert sorted(named(played(BASE, (5, "CREATE SCHEMA z CLONE s"))).values()) == ["s.t", "z.t"]
+    assert list(display_names(done).values()) == ["t (t1)", "t", "x"]
+    assert sorted(display_names(played(BASE, (5, "CREATE SCHEMA z CLONE s"))).values()) == ["s.t", "z.t"]

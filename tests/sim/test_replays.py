@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from mutants.refreshes import FLAWS
+from mutants.refreshes import MUTANTS
 from pruning.errors import InputError
 from sim.files import read
-from sim.kernel.expecting import Measured, missed
-from sim.kernel.scenario_schema import converted, tables_of
-from sim.kernel.varying import Case, cases, cases_with
-from sim.refreshes.cloud import RIGHT, Cast
+from sim.kernel.expecting import RunMeasures, missed_expectations
+from sim.kernel.scenario_schema import convert_scenario, parse_toml
+from sim.kernel.varying import Case, all_cases, cases_with
+from sim.refreshes.cloud import CORRECT, RefreshImplementations
 from sim.refreshes.results import results
 from sim.refreshes.run import run
 from sim.refreshes.scenario import RefreshScenario
@@ -20,44 +20,44 @@ HEAD = 'title = ""\nclaim = ""\nsimulates = "dynamic tables"\n'
 CREATED = "CREATE TABLE s.t (k INTEGER)"
 
 
-def replayed(case: Case, seed: int, cast: Cast) -> Measured:
+def replayed(case: Case, seed: int, implementations: RefreshImplementations) -> RunMeasures:
     """A run of a case with somebody in the place of the right engine."""
     given = case.scenario
     assert isinstance(given, RefreshScenario)
-    played = run(given.setup, given.plan(seed), seed=seed, cast=cast)
-    return Measured(case=case, seed=seed, measures={}, results=results(played))
+    played = run(given.setup, given.plan(seed), seed=seed, implementations=implementations)
+    return RunMeasures(case=case, seed=seed, measures={}, results=results(played))
 
 
-def disagreement(cast: Cast) -> list[str]:
+def disagreement(implementations: RefreshImplementations) -> list[str]:
     """What is said of the two modes on one warehouse."""
     given = read(REPLAY)
     two = cases_with(given, ["fixed_us=20_000_000", "workers=4"])
-    found = [replayed(case, seed, cast) for case in two for seed in range(3)]
-    return [one.what for one in missed(given, found) if one.measure == "results"]
+    found = [replayed(case, seed, implementations) for case in two for seed in range(3)]
+    return [one.what for one in missed_expectations(given, found) if one.measure == "results"]
 
 
 def test_two_modes_agree_and_a_broken_one_is_found_without_any_truth() -> None:
     """SIM-14, R-DVS-110. [D] 6.1: production's workload, on two configurations."""
-    assert disagreement(RIGHT) == []
+    assert disagreement(CORRECT) == []
     for name in ("NULL group dropped", "skip loses an interval"):
-        assert any("is not that of mode" in what for what in disagreement(FLAWS[name].cast))
+        assert any("is not that of mode" in what for what in disagreement(MUTANTS[name].implementations))
 
 
 def told(of_settings: list[tuple[bool, dict[str, str]]]) -> list[str]:
     """What is missed of runs that are to agree in two results: whether each has faults, and its results."""
     text = f'{HEAD}sql = "{CREATED}"\n[vary]\n"world.persisted" = [true, false]\n'
     given = read_text(text + '[[agree]]\nacross = "world.persisted"\nmin = 2\n')
-    by_setting = {case.settings["world.persisted"]: case for case in cases(given)}
+    by_setting = {case.settings["world.persisted"]: case for case in all_cases(given)}
     runs = [
-        Measured(case=by_setting[setting], seed=0, measures={}, results=found)
+        RunMeasures(case=by_setting[setting], seed=0, measures={}, results=found)
         for setting, found in of_settings
     ]
-    return [one.what for one in missed(given, runs)]
+    return [one.what for one in missed_expectations(given, runs)]
 
 
 def read_text(text: str) -> RefreshScenario:
     """The scenario of a text."""
-    return converted(tables_of(text), RefreshScenario)
+    return convert_scenario(parse_toml(text), RefreshScenario)
 
 
 def test_runs_agree_in_what_they_share_and_share_enough() -> None:
@@ -90,7 +90,7 @@ def test_a_word_that_is_not_given_or_not_used_is_told(rest: str, sentence: str) 
 
 def test_a_word_varies() -> None:
     text = f'{HEAD}sql = "{CREATED} $word"\n[words]\nword = "x"\n[vary]\n"words.word" = ["y", "z"]\n'
-    found = [case.scenario for case in cases(read_text(text))]
+    found = [case.scenario for case in all_cases(read_text(text))]
     assert [one.setup.statement[0].sql for one in found if isinstance(one, RefreshScenario)] == [
         f"{CREATED} y",
         f"{CREATED} z",

@@ -8,21 +8,21 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from mutants.scans import FLAWS
+from mutants.scans import MUTANTS
 from pruning.techniques.join.summaries import JoinSummary
 from pruning.techniques.topk.arrangements import Arrangement
 from pruning.techniques.topk.topk import TopK
 from sim.files import read
-from sim.kernel.expecting import Measured, missed
-from sim.kernel.varying import cases
+from sim.kernel.expecting import RunMeasures, missed_expectations
+from sim.kernel.varying import all_cases
 from sim.scans.checks import violations
 from sim.scans.control import Control
 from sim.scans.measures import measures
 from sim.scans.nodes import Node
 from sim.scans.planning import ScanPlan
 from sim.scans.queries import Query
-from sim.scans.run import RIGHT, Cast
-from sim.scans.scenario import Scenario, of_seed
+from sim.scans.run import CORRECT, ScanImplementations
+from sim.scans.scenario import Scenario, world_of_seed
 
 SCENARIOS = Path(__file__).parents[2] / "sim" / "scenarios"
 BLOCKS_AT_MOST = 1_000
@@ -31,10 +31,10 @@ BLOCKS_AT_MOST = 1_000
 class _NoTechnique(Control):
     """Filters prune, and nothing else."""
 
-    def plans(self, query: Query, *, known: bool) -> list[ScanPlan]:
-        plans = super().plans(query, known=known)
+    def plans(self, query: Query, *, has_metadata: bool) -> list[ScanPlan]:
+        plans = super().plans(query, has_metadata=has_metadata)
         for plan in plans:
-            plan.wanted = plan.ordered = plan.probed = plan.built = None
+            plan.wanted = plan.top_k = plan.probe_side = plan.build_side = None
         return plans
 
 
@@ -42,14 +42,14 @@ class _AsStored(Control):
     """A top-k reads blocks as they lie."""
 
     def top_k(self, plan: ScanPlan) -> TopK:
-        assert plan.ordered is not None
+        assert plan.top_k is not None
         return TopK(
-            plan.ordered.bounds,
+            plan.top_k.bounds,
             plan.matches,
             plan.row_counts,
-            plan.ordered.order,
-            wanted=plan.ordered.wanted,
-            keeps_ties=plan.ordered.ties_matter,
+            plan.top_k.order,
+            wanted=plan.top_k.wanted,
+            keeps_ties=plan.top_k.ties_matter,
             arrangement=Arrangement.AS_STORED,
         )
 
@@ -102,25 +102,29 @@ class Twin(NamedTuple):
 
     stem: str
     what: str
-    cast: Cast = RIGHT
+    implementations: ScanImplementations = CORRECT
     changed: Callable[[Scenario], Scenario] = _same
 
 
 TWINS = [
-    Twin("bi-workload", "no technique but filters", Cast(control=_NoTechnique)),
-    Twin("compile-time-cutoff", "nodes ask nothing", Cast(node=_AsksNothing)),
-    Twin("join-pruning-late-summary", "nodes are deaf", Cast(node=_DeafToSummaries)),
-    Twin("join-pruning-late-summary", "no summary", Cast(control=_NoTechnique)),
-    Twin("limit-over-many-nodes", "no LIMIT", Cast(control=_NoTechnique)),
+    Twin("bi-workload", "no technique but filters", ScanImplementations(control=_NoTechnique)),
+    Twin("compile-time-cutoff", "nodes ask nothing", ScanImplementations(node=_AsksNothing)),
+    Twin("join-pruning-late-summary", "nodes are deaf", ScanImplementations(node=_DeafToSummaries)),
+    Twin("join-pruning-late-summary", "no summary", ScanImplementations(control=_NoTechnique)),
+    Twin("limit-over-many-nodes", "no LIMIT", ScanImplementations(control=_NoTechnique)),
     Twin("metadata-columnar-or-footers", "slow columns", changed=_slow_columns),
-    Twin("node-crash-mid-scan", "what is lost is forgotten", FLAWS["lost block after a crash"].cast),
-    Twin("node-crash-mid-scan", "blocks count twice", FLAWS["double count after retry"].cast),
+    Twin(
+        "node-crash-mid-scan",
+        "what is lost is forgotten",
+        MUTANTS["lost block after a crash"].implementations,
+    ),
+    Twin("node-crash-mid-scan", "blocks count twice", MUTANTS["double count after retry"].implementations),
     Twin("page-index-requests", "one page", changed=_one_page),
     Twin("request-economics", "gaps are read", changed=_gaps_are_read),
     Twin("throttled-store", "no throttle", changed=_unthrottled),
     Twin("throttled-store", "no failure", changed=_healthy),
-    Twin("top-k-block-orders", "as stored", Cast(control=_AsStored)),
-    Twin("top-k-boundary-at-nodes", "no boundary", Cast(control=_NoTechnique)),
+    Twin("top-k-block-orders", "as stored", ScanImplementations(control=_AsStored)),
+    Twin("top-k-boundary-at-nodes", "no boundary", ScanImplementations(control=_NoTechnique)),
 ]
 
 
@@ -129,16 +133,18 @@ def told(twin: Twin) -> bool:
     given = read(SCENARIOS / f"{twin.stem}.toml")
     assert isinstance(given, Scenario)
     runs = []
-    for case in cases(given):
+    for case in all_cases(given):
         scenario: Any = case.scenario
         if any(table.blocks > BLOCKS_AT_MOST for table in scenario.table):
             continue
-        run = of_seed(twin.changed(scenario), given.seeds.first).run(given.seeds.first, twin.cast)
+        run = world_of_seed(twin.changed(scenario), given.seeds.first).run(
+            given.seeds.first, twin.implementations
+        )
         if violations(run):
             return True
         found: Mapping[str, float] = measures(run)
-        runs.append(Measured(case=case, seed=given.seeds.first, measures=found))
-    return any(one.seed is not None for one in missed(given, runs))
+        runs.append(RunMeasures(case=case, seed=given.seeds.first, measures=found))
+    return any(one.seed is not None for one in missed_expectations(given, runs))
 
 
 @pytest.mark.parametrize("twin", TWINS, ids=lambda twin: f"{twin.stem}: {twin.what}")

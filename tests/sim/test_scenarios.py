@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from pruning.errors import InputError
 from sim.files import read
-from sim.kernel.expecting import Measured, missed
-from sim.kernel.varying import Case, cases
+from sim.kernel.expecting import RunMeasures, missed_expectations
+from sim.kernel.varying import Case, all_cases
 from sim.scans.scenario import Scenario, scenario
 from skipproof.commands.cli import app
 from skipproof.simulations.simulating import run_case
@@ -37,14 +37,18 @@ def test_a_scenario_holds_and_shows_what_it_claims(path: Path, deep: bool) -> No
     """SIM-5. On its first seeds and small tables; on all of them in a deep run."""
     given = read(path)
     count = given.seeds.count if deep else min(given.seeds.count, SEEDS_AT_MOST)
-    found, chosen = [], [case for case in cases(given) if deep or _is_small(case)]
+    found, chosen = [], [case for case in all_cases(given) if deep or _is_small(case)]
     for case in chosen:
         for seed in range(given.seeds.first, given.seeds.first + count):
             run = run_case(case, seed)
             assert run.violations == ()
             found.append(run)
     assert given.expect or given.where or given.compare
-    told = [one for one in missed(given, found) if one.seed is not None or len(chosen) == len(cases(given))]
+    told = [
+        one
+        for one in missed_expectations(given, found)
+        if one.seed is not None or len(chosen) == len(all_cases(given))
+    ]
     assert told == []
 
 
@@ -66,12 +70,12 @@ def test_an_expectation_that_is_not_met_is_told() -> None:
         f"{TABLE}"
         '[[query]]\nsql = "SELECT * FROM t"\n'
     )
-    (case,) = cases(given)
+    (case,) = all_cases(given)
     found = [
-        Measured(case=case, seed=0, measures={"requests": 4, "stolen": 1}),
-        Measured(case=case, seed=1, measures={"requests": 7, "stolen": 0}),
+        RunMeasures(case=case, seed=0, measures={"requests": 4, "stolen": 1}),
+        RunMeasures(case=case, seed=1, measures={"requests": 7, "stolen": 0}),
     ]
-    told = [(one.measure, one.seed, one.what) for one in missed(given, found)]
+    told = [(one.measure, one.seed, one.what) for one in missed_expectations(given, found)]
     assert told == [
         ("requests", 0, "4, not 5 or more"),
         ("requests", 1, "7, not 6 or less"),

@@ -8,12 +8,12 @@ from dynamic_tables.catalog.graphs import Node
 from dynamic_tables.scheduling.events import GraphChanged, TableUpdate
 from dynamic_tables.scheduling.scheduler import TICK_US, Scheduler
 from sim.refreshes.checks import violations
-from sim.refreshes.cloud import RIGHT, Cast
-from sim.refreshes.events import Executed, Ordered, Restarted
+from sim.refreshes.cloud import CORRECT, RefreshImplementations
+from sim.refreshes.events import Executed, RefreshOrdered, Restarted
 from sim.refreshes.faults import AnyFault, SchedulerCrash
 from sim.refreshes.measures import measures
-from sim.refreshes.model import SECOND_US, Setup, Statement, Warehouse, World, Writer
-from sim.refreshes.run import Run, run
+from sim.refreshes.model import SECOND_US, RefreshWarehouse, RefreshWorld, Setup, Statement, Writer
+from sim.refreshes.run import RefreshRun, run
 
 SUSPENDED_US, RESUMED_US = 60 * SECOND_US, 100 * SECOND_US
 LOST = SchedulerCrash(from_us=190 * SECOND_US, until_us=200 * SECOND_US)
@@ -21,17 +21,20 @@ TABLE = "CREATE DYNAMIC TABLE s.{} TARGET_LAG = '{} minutes' WAREHOUSE = w AS SE
 
 
 def played(
-    *faults: AnyFault, cast: Cast = RIGHT, more: tuple[Statement, ...] = (), fixed_us: int = SECOND_US
-) -> Run:
+    *faults: AnyFault,
+    implementations: RefreshImplementations = CORRECT,
+    more: tuple[Statement, ...] = (),
+    fixed_us: int = SECOND_US,
+) -> RefreshRun:
     """A table of one minute that one of five minutes reads, and what befalls them."""
     sql = ("CREATE TABLE s.t (k INTEGER)", TABLE.format("d", 1, "t"), TABLE.format("e", 5, "d"))
     setup = Setup(
-        world=World(until_us=600 * SECOND_US),
-        warehouse=(Warehouse(fixed_us=fixed_us),),
+        world=RefreshWorld(until_us=600 * SECOND_US),
+        warehouse=(RefreshWarehouse(fixed_us=fixed_us),),
         statement=(*(Statement(sql=text) for text in sql), *more),
         writer=(Writer(table="s.t", every_us=7 * SECOND_US),),
     )
-    return run(setup, faults, seed=0, cast=cast)
+    return run(setup, faults, seed=0, implementations=implementations)
 
 
 class ForgetsFrontiers(Scheduler):
@@ -59,7 +62,7 @@ class PassesOverTicks(Scheduler):
 def test_who_forgets_frontiers_is_found() -> None:
     """SIM-15. DVS-10 of a start: each table is told at the timestamp that it has."""
     assert violations(played(LOST)) == []
-    found = violations(played(LOST, cast=Cast(scheduler=ForgetsFrontiers)))
+    found = violations(played(LOST, implementations=RefreshImplementations(scheduler=ForgetsFrontiers)))
     assert {one.invariant for one in found} == {"DVS-10"}
     assert "a new scheduler has it at None us" in found[0].what
 
@@ -71,7 +74,9 @@ def test_who_suspends_by_starting_is_found() -> None:
         Statement(sql="ALTER DYNAMIC TABLE s.e RESUME", at_us=RESUMED_US),
     )
     assert violations(played(LOST, more=more)) == []
-    found = violations(played(LOST, cast=Cast(scheduler=FollowsAgain), more=more))
+    found = violations(
+        played(LOST, implementations=RefreshImplementations(scheduler=FollowsAgain), more=more)
+    )
     assert [one.what for one in found] == ["t3: suspended by the start of a scheduler"]
 
 
@@ -80,12 +85,16 @@ def test_a_tick_that_fell_into_the_pause_is_made_up_for() -> None:
     tick_us = 4 * TICK_US
     assert LOST.from_us < tick_us < LOST.until_us
 
-    def orders(cast: Cast) -> list[int]:
-        events = [event for event in played(LOST, cast=cast).trace if isinstance(event, Ordered)]
+    def orders(implementations: RefreshImplementations) -> list[int]:
+        events = [
+            event
+            for event in played(LOST, implementations=implementations).trace
+            if isinstance(event, RefreshOrdered)
+        ]
         return [event.data_us for event in events if event.table == "t3" and event.trigger == "scheduled"]
 
-    assert tick_us in orders(RIGHT)
-    assert tick_us not in orders(Cast(scheduler=PassesOverTicks))
+    assert tick_us in orders(CORRECT)
+    assert tick_us not in orders(RefreshImplementations(scheduler=PassesOverTicks))
 
 
 def test_what_is_on_its_way_is_ordered_again_and_committed_once() -> None:
@@ -93,7 +102,9 @@ def test_what_is_on_its_way_is_ordered_again_and_committed_once() -> None:
     lost = SchedulerCrash(from_us=50 * SECOND_US, until_us=55 * SECOND_US)
     found = played(lost, fixed_us=20 * SECOND_US)
     assert violations(found) == []
-    orders = [event for event in found.trace if isinstance(event, Ordered) and event.data_us == TICK_US]
+    orders = [
+        event for event in found.trace if isinstance(event, RefreshOrdered) and event.data_us == TICK_US
+    ]
     assert [(event.table, event.attempt) for event in orders[:2]] == [("t2", 0), ("t2", 0)]
     assert measures(found)["committed_already"] >= 1
     assert measures(found)["validations_failed"] == 0

@@ -6,8 +6,8 @@ import pytest
 
 from sim.kernel.trace import Trace
 from sim.scans.events import Accepted, Pruned, QueryEnded
-from sim.scans.prune_timeline import CANCELLED, READ, settling
-from sim.scans.scenario import of_seed, scenario
+from sim.scans.prune_timeline import CANCELLED, READ, prune_timeline
+from sim.scans.scenario import scenario, world_of_seed
 from sim.scans.worlds import small_world
 
 TEXT = (
@@ -20,7 +20,7 @@ TEXT = (
 def test_blocks_are_settled_as_the_control_plane_counts_them(seed: int) -> None:
     """Over drawn worlds: at the end, by technique and place; never fewer than before, nor more than all."""
     run = small_world(seed).run(seed)
-    found = settling(run, closer_us=0)
+    found = prune_timeline(run, closer_us=0)
     counted: dict[str, int] = {}
     for event in run.trace:
         if isinstance(event, QueryEnded):
@@ -36,14 +36,14 @@ def test_blocks_are_settled_as_the_control_plane_counts_them(seed: int) -> None:
 
 
 def test_steps_are_as_many_as_asked_and_the_last_one_stands() -> None:
-    run = of_seed(scenario(TEXT), 0).run(0)
+    run = world_of_seed(scenario(TEXT), 0).run(0)
     trace: Trace = [
         Pruned(at_us=10, scan="q0/t", technique="filter", where="compile", node=None, blocks=((0, 3),)),
         Accepted(at_us=20, scan="q0/t", task=0, node=0, blocks=((3, 4),), rows=2),
         Pruned(at_us=29, scan="q1/t", technique="topk", where="node", node=1, blocks=((0, 1), (4, 6))),
         QueryEnded(at_us=60, query="q0", cancelled=True, answer=None, rows=0, total=10, read=1, pruned={}),
     ]
-    found = settling(replace(run, trace=trace), closer_us=15)
+    found = prune_timeline(replace(run, trace=trace), closer_us=15)
     assert found.total == 20
     assert found.at_us == (0, 20, 60)
     assert dict(found.blocks) == {

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sim.kernel.draws import Clock
-from sim.refreshes.model import Setup, World
+from sim.refreshes.model import RefreshWorld, Setup
 from sim.refreshes.run import run
 
 
@@ -41,5 +41,5 @@ def test_what_falls_on_one_instant_comes_in_each_order() -> None:
 def test_a_run_leaves_the_garbage_collector_as_it_was() -> None:
     """It looks less often meanwhile."""
     before = gc.get_threshold()
-    run(Setup(world=World(until_us=1, settle_us=0)), seed=0)
+    run(Setup(world=RefreshWorld(until_us=1, settle_us=0)), seed=0)
     assert gc.get_threshold() == before

@@ -11,17 +11,17 @@ from repeating import printed_twice
 
 from dynamic_tables.refreshes.accounts import Account
 from dynamic_tables.storage.netting import RepeatedRow
-from mutants.refreshes import FLAWS
+from mutants.refreshes import MUTANTS
 from sim.kernel.scenario_schema import Violation
 from sim.refreshes.checks import violations
-from sim.refreshes.cloud import RIGHT, Cast
+from sim.refreshes.cloud import CORRECT, RefreshImplementations
 from sim.refreshes.events import Broken
 from sim.refreshes.faults import AnyFault, Purge
 from sim.refreshes.histories import histories
 from sim.refreshes.measures import measures
 from sim.refreshes.model import Setup
 from sim.refreshes.run import run
-from sim.refreshes.worlds import SmallWorld, small_world
+from sim.refreshes.worlds import SmallRefreshWorld, small_world
 from skipproof.simulations.judging import judge_histories
 from strategies.faults.refresh_faults import refresh_fault_plans
 
@@ -31,9 +31,11 @@ SEEDS_TO_CATCH = 200
 ASSERTIONS = ("AssertionError", "MissingRow", "RepeatedRow", "DuplicateRowId")
 
 
-def wrong(world: SmallWorld, seed: int, cast: Cast = RIGHT) -> Iterable[Violation]:
+def wrong(
+    world: SmallRefreshWorld, seed: int, implementations: RefreshImplementations = CORRECT
+) -> Iterable[Violation]:
     """What does not hold of a run, the isolation of its history included."""
-    run = world.run(seed, cast)
+    run = world.run(seed, implementations)
     return violations(run) or judge_histories(histories(run))[1]
 
 
@@ -50,11 +52,11 @@ def catches(violation: Violation) -> bool:
     return violation.invariant != "DVS-13" or violation.what.partition(":")[0] in ASSERTIONS
 
 
-@pytest.mark.parametrize("name", sorted(FLAWS))
+@pytest.mark.parametrize("name", sorted(MUTANTS))
 def test_each_flaw_of_refreshes_is_caught(name: str) -> None:
     """SIM-11. Within 200 seeds; the project's own run of that seed is right."""
     for seed in range(SEEDS_TO_CATCH):
-        if any(map(catches, wrong(small_world(seed), seed, FLAWS[name].cast))):
+        if any(map(catches, wrong(small_world(seed), seed, MUTANTS[name].implementations))):
             assert wrong(small_world(seed), seed) == []
             return
     pytest.fail(f"{name} survives {SEEDS_TO_CATCH} seeds")
@@ -62,9 +64,12 @@ def test_each_flaw_of_refreshes_is_caught(name: str) -> None:
 
 def test_isolation_alone_finds_tables_that_are_read_as_of_a_time() -> None:
     """DVS-14 and DVS-15 can fail, whatever else does."""
-    cast, found = FLAWS["upstream by commit time"].cast, set[str]()
+    implementations, found = MUTANTS["upstream by commit time"].implementations, set[str]()
     for seed in range(SEEDS_TO_CATCH):
-        found |= {one.invariant for one in judge_histories(histories(small_world(seed).run(seed, cast)))[1]}
+        found |= {
+            one.invariant
+            for one in judge_histories(histories(small_world(seed).run(seed, implementations)))[1]
+        }
         if found == {"DVS-14", "DVS-15"}:
             return
     pytest.fail(f"only {found} in {SEEDS_TO_CATCH} seeds")
@@ -73,7 +78,7 @@ def test_isolation_alone_finds_tables_that_are_read_as_of_a_time() -> None:
 PRINTED = """
 import sys
 from sim.refreshes.worlds import small_world
-from sim.scans.events import lines
+from sim.kernel.trace import lines
 for seed in range(6):
     for line in lines(small_world(seed).run(seed).trace):
         sys.stdout.buffer.write(line)
@@ -99,7 +104,7 @@ def test_what_breaks_a_promise_shrinks_to_the_one_fault_that_it_takes() -> None:
     """A scheduler that hears of no failure of the system needs one."""
     seed = 1
     world = small_world(seed)
-    deaf = FLAWS["deaf to failures"].cast
+    deaf = MUTANTS["deaf to failures"].implementations
 
     def fails(plan: tuple[AnyFault, ...]) -> bool:
         return bool(violations(replace(world, faults=plan).run(seed, deaf)))

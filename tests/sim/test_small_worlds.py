@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from repeating import printed_twice
 
-from mutants.scans import FLAWS
+from mutants.scans import MUTANTS
 from sim.kernel.trace import FaultBegan, lines
 from sim.scans import dispatching
 from sim.scans.checks import violations
@@ -26,9 +26,9 @@ from sim.scans.events import (
     TaskSent,
 )
 from sim.scans.faults import AnyFault
-from sim.scans.model import World
-from sim.scans.queries import Kind
-from sim.scans.worlds import FAULTS_SPAN_US, Theme, small_world, themed_world
+from sim.scans.model import ScanWorld
+from sim.scans.queries import QueryKind
+from sim.scans.worlds import FAULTS_SPAN_US, WorldTheme, small_world, themed_world
 from strategies.faults.scan_faults import fault_plans
 
 SEEDS_AT_ONCE = 25
@@ -43,7 +43,7 @@ def test_no_invariant_is_violated(part: int, deep: bool) -> None:
         assert violations(small_world(seed).run(seed)) == []
 
 
-def _tasks_take_longer_than_their_lease(world: World) -> World:
+def _tasks_take_longer_than_their_lease(world: ScanWorld) -> ScanWorld:
     return replace(
         world,
         warehouse=replace(world.warehouse, workers=1, tasks_ahead=2, blocks_per_task=4, guided=0),
@@ -51,13 +51,13 @@ def _tasks_take_longer_than_their_lease(world: World) -> World:
     )
 
 
-BUSY = Theme(
-    kinds=(Kind.JOIN,),
+BUSY = WorldTheme(
+    kinds=(QueryKind.JOIN,),
     nodes_max=1,
     queries_max=18,
     blocks=(40,),
     filtered=0.0,
-    changed=_tasks_take_longer_than_their_lease,
+    adapt_world=_tasks_take_longer_than_their_lease,
 )
 
 
@@ -70,12 +70,12 @@ def test_busy_nodes_are_not_drowned_in_tasks_given_twice(seed: int, monkeypatch:
     assert {one.invariant for one in violations(world.run(seed))} == {"ends"}
 
 
-@pytest.mark.parametrize("name", sorted(FLAWS))
+@pytest.mark.parametrize("name", sorted(MUTANTS))
 def test_each_flaw_is_caught(name: str) -> None:
     """SIM-2. Within 200 seeds; the project's own run of that seed is right."""
-    cast = FLAWS[name].cast
+    implementations = MUTANTS[name].implementations
     for seed in range(SEEDS_TO_CATCH):
-        if violations(small_world(seed).run(seed, cast)):
+        if violations(small_world(seed).run(seed, implementations)):
             assert violations(small_world(seed).run(seed)) == []
             return
     pytest.fail(f"{name} survives {SEEDS_TO_CATCH} seeds")
@@ -115,7 +115,7 @@ def test_no_plan_of_faults_violates_an_invariant(data: st.DataObject) -> None:
 def test_what_fails_shrinks_to_the_one_fault_that_it_takes() -> None:
     """A control plane that forgets the blocks of dead nodes needs one crash, or one node that is cut off."""
     seed, world = 0, small_world(0)
-    forgetful = FLAWS["lost block after a crash"].cast
+    forgetful = MUTANTS["lost block after a crash"].implementations
 
     def fails(plan: tuple[AnyFault, ...]) -> bool:
         return bool(violations(dataclasses.replace(world, faults=plan).run(seed, forgetful)))

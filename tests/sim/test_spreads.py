@@ -13,8 +13,8 @@ from pruning.expressions.trees import And, Column, Compare, Comparison, Expressi
 from pruning.expressions.types import LONG
 from pruning.rules.sets.truths import Match
 from pruning.verdicts.classification import classify_blocks, compile_predicate
-from sim.scans.layouts import Layout
-from sim.scans.synthetic_tables import Spread, SpreadTable, paged, spread_table
+from sim.scans.layouts import FileLayout
+from sim.scans.synthetic_tables import SyntheticColumn, SyntheticTable, page_table, synthetic_table
 
 NAMES = ("k", "u")
 CONSTANTS = st.integers(-2, 9).map(lambda value: Literal(value, LONG))
@@ -34,27 +34,27 @@ PREDICATES = st.recursive(
 
 
 @st.composite
-def tables(draw: st.DrawFn) -> SpreadTable:
+def tables(draw: st.DrawFn) -> SyntheticTable:
     """Each block has one row for each pair of values, so that counts are exact."""
-    blocks, spreads = draw(st.integers(1, 3)), {}
+    blocks, columns = draw(st.integers(1, 3)), {}
     for name in NAMES:
         low = np.array(draw(st.lists(st.integers(0, 6), min_size=blocks, max_size=blocks)))
         wide = np.array(draw(st.lists(st.integers(0, 4), min_size=blocks, max_size=blocks)))
-        spreads[name] = Spread(low=low, high=low + wide, is_sorted=name == "k")
-    rows = np.prod([spread.high - spread.low + 1 for spread in spreads.values()], axis=0)
-    layout = Layout(sizes=np.full(blocks, 100), pages_per_block=draw(st.integers(1, 3)))
-    return spread_table("t", spreads, rows, layout)
+        columns[name] = SyntheticColumn(low=low, high=low + wide, is_sorted=name == "k")
+    rows = np.prod([spread.high - spread.low + 1 for spread in columns.values()], axis=0)
+    layout = FileLayout(sizes=np.full(blocks, 100), pages_per_block=draw(st.integers(1, 3)))
+    return synthetic_table("t", columns, rows, layout)
 
 
-def rows_of(table: SpreadTable, block: int) -> list[dict[str, int]]:
+def rows_of(table: SyntheticTable, block: int) -> list[dict[str, int]]:
     ranges = [
-        range(int(table.spreads[name].low[block]), int(table.spreads[name].high[block]) + 1) for name in NAMES
+        range(int(table.columns[name].low[block]), int(table.columns[name].high[block]) + 1) for name in NAMES
     ]
     return [dict(zip(NAMES, values, strict=True)) for values in itertools.product(*ranges)]
 
 
 @given(tables(), PREDICATES)
-def test_what_matches_is_counted_as_if_rows_were_there(table: SpreadTable, predicate: Expression) -> None:
+def test_what_matches_is_counted_as_if_rows_were_there(table: SyntheticTable, predicate: Expression) -> None:
     """SIM-8. Rows, and the values of each column."""
     matching = table.matching(predicate)
     for block in range(len(matching)):
@@ -68,21 +68,21 @@ def test_what_matches_is_counted_as_if_rows_were_there(table: SpreadTable, predi
 
 
 @given(tables(), PREDICATES)
-def test_rules_are_sound_of_blocks_and_of_pages(table: SpreadTable, predicate: Expression) -> None:
+def test_rules_are_sound_of_blocks_and_of_pages(table: SyntheticTable, predicate: Expression) -> None:
     """SIM-8. NONE has no matching row, ALL no other; the pages that are left have all rows that match."""
     program = compile_predicate(predicate)
     verdicts = classify_blocks(program, table.metadata).to_numpy()
     matching = table.matching(predicate)
     assert not matching[verdicts == Match.NONE].any()
     assert (matching == table.row_counts)[verdicts == Match.ALL].all()
-    pages = paged(table, np.arange(len(matching)))
+    pages = page_table(table, np.arange(len(matching)))
     kept = classify_blocks(program, pages.metadata).to_numpy() != Match.NONE
     count = table.layout.pages_per_block
     for block in np.flatnonzero(matching).tolist():
         here = slice(block * count, (block + 1) * count)
         held = np.zeros(0, np.int64)
         for low, high in zip(
-            pages.spreads["k"].low[here][kept[here]], pages.spreads["k"].high[here][kept[here]], strict=True
+            pages.columns["k"].low[here][kept[here]], pages.columns["k"].high[here][kept[here]], strict=True
         ):
             held = np.concatenate([held, np.arange(low, high + 1)])
         assert set(table.values("k", block, predicate).tolist()) <= set(held.tolist())
@@ -90,13 +90,13 @@ def test_rules_are_sound_of_blocks_and_of_pages(table: SpreadTable, predicate: E
 
 def test_many_values_are_not_made_one_by_one() -> None:
     """A block of ten rows has ten values, of however many there might be."""
-    spread = Spread(low=np.array([0]), high=np.array([10**15 - 1]))
-    table = spread_table("t", {"k": spread}, np.array([10]), Layout(sizes=np.array([1])))
+    spread = SyntheticColumn(low=np.array([0]), high=np.array([10**15 - 1]))
+    table = synthetic_table("t", {"k": spread}, np.array([10]), FileLayout(sizes=np.array([1])))
     assert table.values("k", 0, None).tolist() == [at * 10**14 for at in range(10)]
 
 
 def test_columns_compared_with_each_other_are_refused() -> None:
-    spread = Spread(low=np.array([0]), high=np.array([1]))
-    table = spread_table("t", {"k": spread, "u": spread}, np.array([1]), Layout(sizes=np.array([1])))
+    spread = SyntheticColumn(low=np.array([0]), high=np.array([1]))
+    table = synthetic_table("t", {"k": spread, "u": spread}, np.array([1]), FileLayout(sizes=np.array([1])))
     with pytest.raises(InputError, match="compared with constants"):
         table.matching(Compare(Comparison.LESS, Column("k", LONG), Column("u", LONG)))

@@ -10,9 +10,9 @@ import pytest
 from pruning.expressions.plans import JoinKind
 from pruning.expressions.trees import Column
 from pruning.metadata.table.schema import arrow_type
-from sim.scans.answers import difference, truth
+from sim.scans.answers import describe_difference, expected_answer
 from sim.scans.drawing import TYPES, drawn_query, drawn_table
-from sim.scans.queries import Kind, Query, answered, sides
+from sim.scans.queries import Query, QueryKind, query_answer, sides
 from sim.scans.tables import ID, RowTable
 
 JOINS = {
@@ -26,7 +26,7 @@ JOINS = {
 NAMES = ("t", "u")
 
 
-def drawn(seed: int, kind: Kind, *, filtered: bool) -> tuple[Query, dict[str, RowTable]]:
+def drawn(seed: int, kind: QueryKind, *, filtered: bool) -> tuple[Query, dict[str, RowTable]]:
     """A query of that kind, and its tables."""
     draw = random.Random(seed)
     tables = {name: drawn_table(draw, name, blocks=(5,), rows_max=4) for name in NAMES}
@@ -46,7 +46,7 @@ def arrow(table: RowTable) -> pa.Table:
 @pytest.mark.parametrize("seed", range(30))
 def test_a_join_gives_what_duckdb_gives(seed: int) -> None:
     """Of whole tables: what predicates mean is tested where they are evaluated."""
-    query, tables = drawn(seed, Kind.JOIN, filtered=False)
+    query, tables = drawn(seed, QueryKind.JOIN, filtered=False)
     join = query.join
     assert join is not None
     (equality,) = join.equalities
@@ -61,37 +61,37 @@ def test_a_join_gives_what_duckdb_gives(seed: int) -> None:
         found = connection.sql(
             f"SELECT {told} FROM {left} l {JOINS[join.kind]} {right} r ON l.{key} {agree} r.{key}"
         ).fetchall()
-    assert sorted(truth(query, tables).everything.elements(), key=repr) == sorted(found, key=repr)
+    assert sorted(expected_answer(query, tables).everything.elements(), key=repr) == sorted(found, key=repr)
 
 
-@pytest.mark.parametrize("kind", list(Kind))
-def test_the_answer_of_all_rows_is_right_and_no_other_is(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", list(QueryKind))
+def test_the_answer_of_all_rows_is_right_and_no_other_is(kind: QueryKind) -> None:
     """Without its last row, with one twice, and, where they are ordered, with the first one last."""
     judged = 0
     for seed in range(60):
         query, tables = drawn(seed, kind, filtered=True)
-        so = truth(query, tables)
-        answer = answered(query, {scan: list(rows.values()) for scan, rows in so.matching.items()})
-        assert difference(query, so, answer) is None
+        so = expected_answer(query, tables)
+        answer = query_answer(query, {scan: list(rows.values()) for scan, rows in so.matching.items()})
+        assert describe_difference(query, so, answer) is None
         if not answer:
             continue
         judged += 1
-        assert difference(query, so, answer[:-1])
-        assert difference(query, so, [*answer, answer[0]])
+        assert describe_difference(query, so, answer[:-1])
+        assert describe_difference(query, so, [*answer, answer[0]])
         if len(set(answer)) == len(answer) > 1:
-            assert difference(query, so, [*answer[:-1], answer[0]])
+            assert describe_difference(query, so, [*answer[:-1], answer[0]])
         if so.first is not None and so.first[0] != so.first[-1]:
-            assert difference(query, so, [*answer[1:], answer[0]])
+            assert describe_difference(query, so, [*answer[1:], answer[0]])
     assert judged > 10
 
 
-@pytest.mark.parametrize("kind", list(Kind))
-def test_no_answer_does_without_a_row_that_is_needed(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", list(QueryKind))
+def test_no_answer_does_without_a_row_that_is_needed(kind: QueryKind) -> None:
     """Of the other rows alone no answer is right; there are such queries of each kind."""
     judged = 0
     for seed in range(60):
         query, tables = drawn(seed, kind, filtered=True)
-        so = truth(query, tables)
+        so = expected_answer(query, tables)
         for scan, needed in so.needed.items():
             for gone in sorted(needed)[:3]:
                 judged += 1
@@ -99,5 +99,5 @@ def test_no_answer_does_without_a_row_that_is_needed(kind: Kind) -> None:
                     one: [row for name, row in rows.items() if (one, name) != (scan, gone)]
                     for one, rows in so.matching.items()
                 }
-                assert difference(query, so, answered(query, rest))
+                assert describe_difference(query, so, query_answer(query, rest))
     assert judged > 10

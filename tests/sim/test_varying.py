@@ -8,11 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from pruning.errors import InputError
-from sim.kernel.expecting import Measured, missed
-from sim.kernel.varying import cases, cases_with
+from sim.kernel.expecting import RunMeasures, missed_expectations
+from sim.kernel.varying import all_cases, cases_with
 from sim.scans.measures import measures
-from sim.scans.scenario import of_seed, scenario
-from skipproof.simulations.simulating import ScenarioRun, SimulationResult
+from sim.scans.scenario import scenario, world_of_seed
+from skipproof.simulations.simulating import MeasuredRun, SimulationResult
 
 TEXT = """
 title = ""
@@ -38,7 +38,7 @@ sql = "SELECT * FROM t WHERE k < 5000"
 def test_each_combination_is_a_case() -> None:
     """By names and by places in lists."""
     text = TEXT + '[vary]\n"table.t.blocks" = [2, 3]\n"table.0.order" = ["ascending", "random"]\n'
-    found = cases(scenario(text))
+    found = all_cases(scenario(text))
     assert [(one.scenario.table[0].blocks, one.scenario.table[0].order) for one in found] == [
         (2, "ascending"),
         (2, "random"),
@@ -60,7 +60,7 @@ def test_each_combination_is_a_case() -> None:
 )
 def test_what_cannot_vary_is_said(vary: str, sentence: str) -> None:
     with pytest.raises(InputError) as raised:
-        cases(scenario(f"{TEXT}[vary]\n{vary}\n"))
+        all_cases(scenario(f"{TEXT}[vary]\n{vary}\n"))
     assert sentence in str(raised.value)
 
 
@@ -100,8 +100,8 @@ def test_what_replays_a_run_names_its_case() -> None:
     }
     given = replace(scenario(TEXT), vary=vary)
     simulated = SimulationResult(path=Path("x.toml"), scenario=given, only=(), runs=(), missed=())
-    for case in cases(given):
-        run = ScenarioRun(case=case, seed=3, measures={}, latencies_us={}, violations=())
+    for case in all_cases(given):
+        run = MeasuredRun(case=case, seed=3, measures={}, latencies_us={}, violations=())
         words = shlex.split(simulated.replay(run))
         only = [word for before, word in pairwise(words) if before == "--only"]
         assert [one.settings for one in cases_with(given, only)] == [case.settings]
@@ -141,12 +141,12 @@ def test_expectations_of_some_cases_and_ratios() -> None:
         + '[[compare]]\nmeasure = "requests"\nof = { "world.warehouse.nodes" = 1 }\n'
         + 'to = { "world.warehouse.nodes" = 9 }\nmax = 1\n'
     )
-    one, two = cases(given)
+    one, two = all_cases(given)
     runs = [
-        Measured(case=one, seed=0, measures={"requests": 20}),
-        Measured(case=two, seed=0, measures={"requests": 10}),
+        RunMeasures(case=one, seed=0, measures={"requests": 20}),
+        RunMeasures(case=two, seed=0, measures={"requests": 10}),
     ]
-    told = [(miss.seed, miss.what.partition(",")[0]) for miss in missed(given, runs)]
+    told = [(miss.seed, miss.what.partition(",")[0]) for miss in missed_expectations(given, runs)]
     assert told == [
         (0, "10"),
         (None, "no run has these settings: the claim was not put to the test"),
@@ -166,7 +166,7 @@ def test_tasks_of_many_blocks_take_as_long_as_tasks_of_one(condition: str) -> No
             given.world.warehouse, blocks_per_task=blocks_per_task, guided=guided, tasks_ahead=2
         )
         world = replace(given.world, warehouse=warehouse)
-        found.append(measures(of_seed(replace(given, world=world), 1).run(1)))
+        found.append(measures(world_of_seed(replace(given, world=world), 1).run(1)))
     one, many = found
     assert many["tasks"] < one["tasks"] / 3
     for measure in ("latency_us", "work_us"):

@@ -7,8 +7,8 @@ from statistics import mean, median
 import pytest
 
 from pruning.errors import InputError
-from sim.scans.scenario import of_seed, scenario
-from sim.scans.workload import Workload, texts
+from sim.scans.scenario import scenario, world_of_seed
+from sim.scans.workload import Workload, draw_queries
 
 KEYS, QUERIES = 1_000_000, 20_000
 BETWEEN = re.compile(r"([a-z.]+) BETWEEN (\d+) AND (\d+)")
@@ -40,7 +40,7 @@ keys = 1_000
 def drawn(build: str) -> list[str]:
     """The texts of many queries."""
     workload = Workload(table="t", build=build, queries=QUERIES, span_us=1_000)
-    return [text for _, text in texts(random.Random(1), workload, KEYS)]
+    return [text for _, text in draw_queries(random.Random(1), workload, KEYS)]
 
 
 def test_queries_have_the_published_shares() -> None:
@@ -75,7 +75,7 @@ def test_what_joins_leave_is_as_published() -> None:
 
 
 def test_a_scenario_has_the_joins_of_its_workload() -> None:
-    queries = of_seed(scenario(TEXT), 0).queries
+    queries = world_of_seed(scenario(TEXT), 0).queries
     joined = [[asked.table for asked in query.scans.values()] for query in queries if query.join is not None]
     assert joined
     assert all(tables == ["d", "t"] for tables in joined)

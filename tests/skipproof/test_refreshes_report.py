@@ -13,9 +13,9 @@ import pytest
 from shown_page import Page
 
 from sim.kernel.scenario_schema import Violation
-from sim.refreshes.layering import layered
+from sim.refreshes.layering import layered_layout
 from sim.refreshes.sawtooths import Sawtooth
-from sim.refreshes.timelines import Said
+from sim.refreshes.timelines import ExecutedStatement
 from skipproof.simulations import bands, look
 from skipproof.simulations.graphs import stop_positions
 from skipproof.simulations.lags import FEW, TABLES_MAX, lags_picture, teeth_picture
@@ -202,7 +202,9 @@ def test_statements_near_each_other_are_told_together() -> None:
     """Within 3 points of 700, where 700 s are as long; those of many within the length of a name."""
 
     def told(*at_s: int) -> list[tuple[str, int]]:
-        given = [Said(place=place, at_us=at * S, sql="x", refused="") for place, at in enumerate(at_s)]
+        given = [
+            ExecutedStatement(place=place, at_us=at * S, sql="x", refused="") for place, at in enumerate(at_s)
+        ]
         return [(bar.name, bar.from_us // S) for bar in statement_bars(given, 700 * S)]
 
     assert told(0, 2, 4, 300) == [("S1–2", 0), ("S3", 4), ("S4", 300)]
@@ -212,7 +214,7 @@ def test_statements_near_each_other_are_told_together() -> None:
 def test_layers_stand_side_by_side_and_boxes_apart() -> None:
     nodes = [f"n{at}" for at in range(9)]
     edges = [*pairwise(nodes[:7]), ("n0", "n7"), ("n0", "n8")]
-    layout = layered(nodes, edges)
+    layout = layered_layout(nodes, edges)
     places = stop_positions(layout, height=300)
     for layer, following in pairwise(layout.layers):
         assert max(places[stop].right for stop in layer) < min(places[stop].left for stop in following)

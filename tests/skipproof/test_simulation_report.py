@@ -14,10 +14,10 @@ from shown_page import Page
 from typer.testing import CliRunner
 
 from pruning.errors import InputError
-from sim.kernel.expecting import Missed
+from sim.kernel.expecting import MissedExpectation
 from sim.kernel.scenario_schema import Violation
-from sim.kernel.spans import Mark, Span, merged
-from sim.scans.timelines import Asking, Doing, Lane, Room, Sign, Timeline
+from sim.kernel.spans import Mark, Span, merge_spans
+from sim.scans.timelines import Doing, Lane, QuerySpan, ScanSign, ScanTimeline, ScanTimelineLimits
 from skipproof import extras
 from skipproof.commands.cli import app
 from skipproof.simulations.lanes import lanes_picture, rows_per_lane
@@ -335,10 +335,10 @@ def test_many_runs_and_many_events_make_a_small_page(simulated: SimulationResult
     runs = tuple(
         replace(simulated.runs[0], seed=seed, latencies_us={"q0": 1_000 + seed}) for seed in range(10_000)
     )
-    missed = tuple(Missed("stolen", "0, not 1 or more", seed) for seed in range(10_000))
+    missed = tuple(MissedExpectation("stolen", "0, not 1 or more", seed) for seed in range(10_000))
     assert len(render(replace(simulated, runs=runs, missed=missed))) < 1_000_000
 
-    until_us, room = 100_000_000, Room(rows=rows_per_lane(32))
+    until_us, room = 100_000_000, ScanTimelineLimits(rows=rows_per_lane(32))
     work = [
         Span(doing=Doing.READING, from_us=at, until_us=at + 2_500 + at // 10_000, row=row)
         for row in range(room.rows)
@@ -346,19 +346,21 @@ def test_many_runs_and_many_events_make_a_small_page(simulated: SimulationResult
     ]
     lane = Lane(
         who=0,
-        work=merged(work, closer_us=until_us // room.spans),
+        work=merge_spans(work, closer_us=until_us // room.spans),
         states=(),
         marks=tuple(
             Mark(sign=sign, at_us=at, count=9)
-            for sign in Sign
+            for sign in ScanSign
             for at in range(0, until_us, until_us // room.marks)
         ),
         at_once=8,
         rows=room.rows,
     )
-    line = Timeline(
+    line = ScanTimeline(
         until_us=until_us,
-        asked=tuple(Asking(query=f"q{at}", from_us=at, until_us=None, cancelled=False) for at in range(99)),
+        asked=tuple(
+            QuerySpan(query=f"q{at}", from_us=at, until_us=None, cancelled=False) for at in range(99)
+        ),
         lanes=(replace(lane, who=None), *(replace(lane, who=node) for node in range(32))),
         left_out=968,
         troubles=(),

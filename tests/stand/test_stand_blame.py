@@ -17,7 +17,7 @@ from skipproof.stand.hunt.hunting import Finding
 from skipproof.stand.reference.engine import SmallEngine
 from skipproof.stand.workers.workers import EngineClient, TimedOut, Worker
 from strategies.engines.engine_questions import World
-from strategies.engines.engine_tables import Layout, Stored
+from strategies.engines.engine_tables import StoredLayout, StoredTable
 from strategies.engines.files import write_stored
 from strategies.engines.questions import Column, Json, Question, Relation
 
@@ -58,7 +58,7 @@ class Losing(SmallEngine):
 
 def confirmed(engine: EngineClient, question: Question = ALL, **layout: Any) -> ConfirmedFinding:
     """What the stand says of the only wrong answer of a world of two blocks."""
-    table = Stored(columns=(A, RID), blocks=(((1, 0),), ((2, 1),)), layout=Layout(**layout))
+    table = StoredTable(columns=(A, RID), blocks=(((1, 0),), ((2, 1),)), layout=StoredLayout(**layout))
     world = World(tables={"t": table}, settings={}, questions=(question,))
     (outcome,) = examine(engine, world)
     assert outcome.contradiction is not None

@@ -9,7 +9,7 @@ from needs import needs_package
 from skipproof.stand.hunt.examining import pruned_form
 from skipproof.stand.workers.engines import find_engine
 from skipproof.stand.workers.workers import Worker
-from strategies.engines.engine_tables import Layout, Stored
+from strategies.engines.engine_tables import StoredLayout, StoredTable
 from strategies.engines.files import write_stored
 from strategies.engines.questions import Call, Column, Json, Literal, Question, Relation
 
@@ -26,17 +26,19 @@ ENGINES = [
 ]
 
 
-def asked(name: str, table: Stored, directory: Path, *questions: Question) -> dict[str, Any]:
+def asked(name: str, table: StoredTable, directory: Path, *questions: Question) -> dict[str, Any]:
     """An engine's reply of a partitioned table."""
     with Worker(find_engine(name).command, seconds_max=120.0) as worker:
         form = pruned_form(worker, table, directory / "t", write_stored)
         return worker.ask(tables={"t": form}, settings={}, questions=[one.json() for one in questions])
 
 
-def partitioned(*values: Json) -> Stored:
+def partitioned(*values: Json) -> StoredTable:
     """A directory of one row for each value."""
     blocks = tuple(((value, number),) for number, value in enumerate(values))
-    return Stored(columns=(A, RID), blocks=blocks, layout=Layout(partitioned=True, blocks_per_file=1))
+    return StoredTable(
+        columns=(A, RID), blocks=blocks, layout=StoredLayout(partitioned=True, blocks_per_file=1)
+    )
 
 
 def rows_where(where: Call | None) -> Question:

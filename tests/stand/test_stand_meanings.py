@@ -25,9 +25,9 @@ from skipproof.stand.reference.meanings import DECLARED_ENGINES, MEANINGS, OWN, 
 from skipproof.stand.reference.opinions import Opinion, Reference
 from skipproof.stand.workers.engines import find_engine
 from skipproof.stand.workers.workers import Hello, Worker
-from strategies.engines.conditions import Able
+from strategies.engines.conditions import Capabilities
 from strategies.engines.engine_questions import World, worlds
-from strategies.engines.engine_tables import Stored
+from strategies.engines.engine_tables import StoredTable
 from strategies.engines.engine_values import TYPES
 from strategies.engines.files import write_stored
 from strategies.engines.questions import (
@@ -54,7 +54,7 @@ SCANNED = {"reader": "pyarrow"}
 def world(type_: str, cells: list[Json], where: Term | None = None, **asked: Any) -> World:
     """One table of a column and the row numbers, and a question about it."""
     columns = (Column("a", type_), ROW_NUMBER)
-    table = Stored(columns=columns, blocks=(tuple((cell, row) for row, cell in enumerate(cells)),))
+    table = StoredTable(columns=columns, blocks=(tuple((cell, row) for row, cell in enumerate(cells)),))
     told = {"area": "filter", "source": Relation(table="t", where=where), "select": ("a", "rid"), **asked}
     return World(tables={"t": table}, settings={}, questions=(Question(**told),))
 
@@ -96,7 +96,7 @@ ALONE = world("int32", [1])
 BESIDE_NULL = World(
     tables={
         **ALONE.tables,
-        "u": Stored(columns=(Column("u_a", "int32"), Column("u_rid", "int64")), blocks=(((3, 0),),)),
+        "u": StoredTable(columns=(Column("u_a", "int32"), Column("u_rid", "int64")), blocks=(((3, 0),),)),
     },
     settings={},
     questions=(
@@ -358,7 +358,7 @@ def _judged(worker: Worker, drawn: World) -> list[Opinion]:
     ]
 
 
-def _drawn(what: Able) -> list[World]:
+def _drawn(what: Capabilities) -> list[World]:
     found: list[World] = []
 
     @seed(11)

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from skipproof.stand.hunt.examining import QuestionResult
 from skipproof.stand.hunt.shrinking import smaller_worlds
-from strategies.engines.conditions import Able
+from strategies.engines.conditions import Capabilities
 from strategies.engines.engine_questions import World, worlds
-from strategies.engines.engine_tables import Layout, Stored, is_consistent
+from strategies.engines.engine_tables import StoredLayout, StoredTable, is_consistent
 from strategies.engines.questions import AREAS, Call, Column, Join, Key, Literal, Question, Relation, subterms
 
-ANYTHING = Able(
+ANYTHING = Capabilities(
     areas=AREAS,
     settings={"one": ("on", "off"), "two": ("on", "off")},
     writers={"pyarrow": {}, "duckdb": {"size": (1, 2)}},
@@ -21,8 +21,10 @@ ANYTHING = Able(
 A, B, RID = Column("a", "int32"), Column("b", "string"), Column("rid", "int64")
 # Reaching is the claim; shrinking what was reached would take most of the time.
 REACHING = settings(max_examples=2_000, phases=(Phase.generate,))
-ODD = Layout(statistics=("a", "b"), page_index=True, filters=("a", "b"), blocks_per_file=2, dictionary=False)
-TABLE = Stored(
+ODD = StoredLayout(
+    statistics=("a", "b"), page_index=True, filters=("a", "b"), blocks_per_file=2, dictionary=False
+)
+TABLE = StoredTable(
     columns=(A, B, RID),
     blocks=(((7, "foo", 0), (None, "b", 1)), ((3, None, 2),), ((-1, "a", 3), (5, "c", 4), (5, "c", 5))),
     layout=ODD,
@@ -43,7 +45,7 @@ def least(world: World, fails) -> World:
     return world
 
 
-def world(question: Question, **tables: Stored) -> World:
+def world(question: Question, **tables: StoredTable) -> World:
     return World(tables={"t": TABLE} | tables, settings={"one": "off", "two": "off"}, questions=(question,))
 
 
@@ -51,7 +53,12 @@ def test_of_a_failure_that_needs_nothing_nothing_is_left() -> None:
     question = Question(area="filter", source=Relation(table="t", where=WHERE), select=("rid",))
     found = least(world(question), lambda _: True)
     (table,) = found.tables.values()
-    assert (found.settings, table.layout, table.blocks, len(table.asked)) == ({}, Layout(), ((),), 1)
+    assert (found.settings, table.layout, table.blocks, len(table.queried_columns)) == (
+        {},
+        StoredLayout(),
+        ((),),
+        1,
+    )
     assert found.questions == (replace(question, source=Relation(table="t")),)
 
 
@@ -72,7 +79,7 @@ def test_each_thing_that_a_failure_needs_stays_alone() -> None:
     found = least(world(question), fails)
     (table,) = found.tables.values()
     assert found.settings == {"two": "off"}
-    assert table.layout == Layout(filters=("b",))
+    assert table.layout == StoredLayout(filters=("b",))
     b = Column("b", "int32")
     assert (table.columns, [len(block) for block in table.blocks]) == ((b, RID), [1])
     assert table.cells("b") == [0]
@@ -109,11 +116,11 @@ def test_a_type_that_a_failure_does_not_need_becomes_integers_in_the_same_order(
 def test_a_type_that_a_function_asks_for_stays() -> None:
     """There is no LIKE of integers, and no integer is a condition."""
     flag = Column("c", "boolean")
-    table = Stored(columns=(B, flag, RID), blocks=((("foo", True, 0),),))
+    table = StoredTable(columns=(B, flag, RID), blocks=((("foo", True, 0),),))
     for where in (Call("like", (B, Literal("f%", "string"))), flag):
         question = Question(area="filter", source=Relation(table="t", where=where), select=("rid",))
         found = least(world(question, t=table), lambda one: one.questions[0].source.where is not None)
-        (column,) = next(iter(found.tables.values())).asked
+        (column,) = next(iter(found.tables.values())).queried_columns
         assert column.type in ("string", "boolean")
 
 
@@ -141,7 +148,8 @@ def test_of_joins_relations_keys_and_limits_are_left_out() -> None:
         limit=5,
     )
     found = least(
-        world(question, u=replace(right, layout=Layout())), lambda one: one.questions[0].join is not None
+        world(question, u=replace(right, layout=StoredLayout())),
+        lambda one: one.questions[0].join is not None,
     )
     assert found.questions[0] == Question(
         area="join",
@@ -178,7 +186,7 @@ def test_layouts_that_are_not_true_of_rows_are_told_from_those_that_are() -> Non
             layout = drawn.tables["t"].layout
             return wanted in (layout.evolution, layout.sorting, "partitioned" if layout.partitioned else "")
 
-        def turned(drawn: World) -> Stored:
+        def turned(drawn: World) -> StoredTable:
             table = drawn.tables["t"]
             layout = replace(table.layout, blocks_per_file=table.layout.blocks_per_file % 2 + 1)
             rows = tuple(block[::-1] for block in table.blocks[::-1])

@@ -10,7 +10,7 @@ from skipproof.stand.hunt.examining import examine
 from skipproof.stand.hunt.tightness import FULL, Tightness, measure_tightness
 from skipproof.stand.workers.workers import PROTOCOL, Hello
 from strategies.engines.engine_questions import World
-from strategies.engines.engine_tables import Layout, Stored
+from strategies.engines.engine_tables import StoredLayout, StoredTable
 from strategies.engines.files import write_stored
 from strategies.engines.questions import Call, Column, Join, Key, Literal, Question, Relation
 
@@ -89,10 +89,10 @@ def _groups(table: Any) -> Any:
 
 
 def world(question: Question) -> World:
-    tables = {"t": Stored(columns=(A, RID), blocks=BLOCKS, layout=Layout(blocks_per_file=2))}
+    tables = {"t": StoredTable(columns=(A, RID), blocks=BLOCKS, layout=StoredLayout(blocks_per_file=2))}
     if question.join is not None:
         columns = (Column("u_a", "int64"), Column("u_rid", "int64"))
-        tables["u"] = Stored(columns=columns, blocks=(((5, 0), (6, 1)),))
+        tables["u"] = StoredTable(columns=columns, blocks=(((5, 0), (6, 1)),))
     return World(tables=tables, settings={}, questions=(question,))
 
 

@@ -9,15 +9,15 @@ from skipproof.stand.hunt.hunting import capabilities
 from skipproof.stand.hunt.writing import NotWritten, available_writers, make_write, write_with_worker
 from skipproof.stand.workers import engines
 from skipproof.stand.workers.workers import Died, Hello, Worker
-from strategies.engines.engine_tables import Layout, Stored
+from strategies.engines.engine_tables import StoredLayout, StoredTable
 from strategies.engines.questions import Column
 
 pytest.importorskip("duckdb")
 
-TABLE = Stored(
+TABLE = StoredTable(
     columns=(Column("a", "float64"), Column("rid", "int64")),
     blocks=(((1.5, 0), (None, 1)), ((-2.0, 2),), ((7.0, 3),)),
-    layout=Layout(writer="duckdb", blocks_per_file=2),
+    layout=StoredLayout(writer="duckdb", blocks_per_file=2),
 )
 
 
@@ -98,7 +98,7 @@ def test_an_engine_writes_with_each_of_its_options(name, tmp_path):
         assert worker.hello.layouts
         for option, values in worker.hello.layouts.items():
             for value in values:
-                layout = Layout(writer=name, format_options={option: value})
+                layout = StoredLayout(writer=name, format_options={option: value})
                 directory = tmp_path / f"{option} {value}"
                 directory.mkdir()
                 (path,) = write_with_worker(worker, replace(TABLE, layout=layout), directory)

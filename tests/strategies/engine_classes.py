@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from strategies.engines.engine_questions import World
-from strategies.engines.engine_tables import Stored
+from strategies.engines.engine_tables import StoredTable
 from strategies.engines.engine_values import integer_range
 from strategies.engines.questions import Call, Question, subterms
 
@@ -23,7 +23,7 @@ def classes(world: World) -> frozenset[str]:
     found: set[str] = set()
     for table in world.tables.values():
         found.update(_of_layout(table))
-        for position, column in enumerate(table.asked):
+        for position, column in enumerate(table.queried_columns):
             blocks = [[row[position] for row in block] for block in table.blocks]
             found.update(_of_column(table, column.name, column.type, blocks))
     for question in world.questions:
@@ -31,7 +31,7 @@ def classes(world: World) -> frozenset[str]:
     return frozenset(found)
 
 
-def _of_layout(table: Stored) -> Iterator[str]:
+def _of_layout(table: StoredTable) -> Iterator[str]:
     layout = table.layout
     if layout.statistics is not None or layout.files_without or layout.forgotten:
         yield "NOSTATS"
@@ -47,7 +47,7 @@ def _of_layout(table: Stored) -> Iterator[str]:
         yield "EMPTY"
 
 
-def _of_column(table: Stored, name: str, type_: str, blocks: list[list[object]]) -> Iterator[str]:
+def _of_column(table: StoredTable, name: str, type_: str, blocks: list[list[object]]) -> Iterator[str]:
     cells = [cell for block in blocks for cell in block]
     if type_.startswith("float"):
         if {"NaN", "-NaN"}.intersection(map(str, cells)):

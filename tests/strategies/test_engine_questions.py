@@ -10,15 +10,15 @@ from engine_classes import DATA, SHAPES, classes
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from skipproof.stand.hunt.hunting import ROUND
-from strategies.engines.conditions import Able
+from strategies.engines.conditions import Capabilities
 from strategies.engines.engine_questions import JOINS, RIGHT_PREFIX, World, worlds
-from strategies.engines.engine_tables import Layout, Stored
+from strategies.engines.engine_tables import StoredLayout, StoredTable
 from strategies.engines.engine_values import TYPES, neighbours, order, values
 from strategies.engines.files import arrow_table, partitions, write_stored
 from strategies.engines.questions import AREAS, Call, Column, subterms
 
 
-def many(able: Able, rounds: int) -> list[World]:
+def many(able: Capabilities, rounds: int) -> list[World]:
     """The same worlds each time, in rounds as short as a hunt's."""
     found: list[World] = []
 
@@ -41,7 +41,7 @@ def many(able: Able, rounds: int) -> list[World]:
 
 @pytest.fixture(scope="module")
 def drawn() -> list[World]:
-    return many(Able(areas=AREAS), 70)
+    return many(Capabilities(areas=AREAS), 70)
 
 
 def test_worlds_reach_each_class_of_bugs(drawn):
@@ -103,7 +103,7 @@ def test_files_that_state_an_order_are_in_it(drawn, tmp_path):
 
 
 def test_what_an_engine_lacks_is_never_drawn():
-    lacks = Able(
+    lacks = Capabilities(
         areas=("filter", "join"),
         functions_missing=frozenset({"not", "in", "<", "if"}),
         types_missing=frozenset(TYPES) - {"int32", "string"},
@@ -133,7 +133,7 @@ LAYOUTS = {
 
 
 def test_tables_of_a_format_reach_each_option_and_many_files():
-    able = Able(areas=("filter", "join"), layouts=LAYOUTS)
+    able = Capabilities(areas=("filter", "join"), layouts=LAYOUTS)
     found = [table for world in many(able, 35) for table in world.tables.values()]
     options = [table.layout.format_options for table in found]
     assert {} in options
@@ -153,12 +153,12 @@ def test_tables_of_a_format_reach_each_option_and_many_files():
 
 def test_files_of_other_writers_have_no_oddities_but_what_they_are_told():
     told = {"row_group_size": [1, 2], "statistics": [False]}
-    able = Able(areas=("filter",), writers={"pyarrow": {}, "polars": told})
+    able = Capabilities(areas=("filter",), writers={"pyarrow": {}, "polars": told})
     layouts = [world.tables["t"].layout for world in many(able, 20)]
     assert {layout.writer for layout in layouts} == {"pyarrow", "polars"}
     others = [layout for layout in layouts if layout.writer != "pyarrow"]
     for layout in others:
-        assert replace(layout, format_options={}, blocks_per_file=100) == Layout(writer="polars")
+        assert replace(layout, format_options={}, blocks_per_file=100) == StoredLayout(writer="polars")
     assert {value for layout in others for value in layout.format_options.values()} == {1, 2, False}
     assert {} in [layout.format_options for layout in others]
     assert all(not layout.format_options for layout in layouts if layout.writer == "pyarrow")
@@ -198,7 +198,7 @@ def test_files_hold_the_rows_block_by_block(drawn, tmp_path):
         assert _read(table, paths).equals(_whole(table)) or _has_nan(table)
 
 
-def _read(table: Stored, paths):
+def _read(table: StoredTable, paths):
     import pyarrow as pa
 
     known = [*partitions(table), *({} for _ in paths)]
@@ -214,9 +214,9 @@ def _read(table: Stored, paths):
     return pa.concat_tables(parts)
 
 
-def _whole(table: Stored):
+def _whole(table: StoredTable):
     return arrow_table(table.columns, [row for block in table.blocks for row in block])
 
 
-def _has_nan(table: Stored) -> bool:
+def _has_nan(table: StoredTable) -> bool:
     return any(cell in ("NaN", "-NaN") for block in table.blocks for row in block for cell in row)

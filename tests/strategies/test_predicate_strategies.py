@@ -51,7 +51,7 @@ from pruning.expressions.types import (
     decimal,
 )
 from strategies.base.tables import Table
-from strategies.predicates.carrying import reached
+from strategies.predicates.carrying import values_on_rows
 from strategies.predicates.predicates import predicates
 
 ROW: dict[str, Value | None] = {
@@ -343,7 +343,7 @@ def test_literals_hit_what_they_are_compared_with(numeric_sample: list[Expressio
         and isinstance(node.right, Literal)
         and node.right.value is not None
     ]
-    hits = [value for computed, value in found if value in reached(computed, [ROW])]
+    hits = [value for computed, value in found if value in values_on_rows(computed, [ROW])]
     assert len(hits) > len(found) / 5
 
 
@@ -369,6 +369,6 @@ def test_predicates_reach_one_that_has_all_three_truth_values_in_a_block() -> No
     table = Table((Column("i", INTEGER),), (((1,), (2,), (None,)),))
 
     def all_three(predicate: Expression) -> bool:
-        return len({evaluate(predicate, table.named(row)) for row in table.rows}) == 3
+        return len({evaluate(predicate, table.as_mapping(row)) for row in table.rows}) == 3
 
     assert all_three(find(predicates(table), all_three, settings=REACH))

@@ -102,7 +102,7 @@ def test_predicates_never_need_ansi_mode_both_on_and_off(predicate: Expression) 
 def test_predicates_never_overflow_unless_asked(drawn: tuple[Table, Expression]) -> None:
     """The second opinion raises on overflow, so that evaluating is the claim."""
     table, predicate = drawn
-    assert all(evaluate(predicate, table.named(row)) in (True, False, None) for row in table.rows)
+    assert all(evaluate(predicate, table.as_mapping(row)) in (True, False, None) for row in table.rows)
 
 
 @pytest.mark.parametrize("source", TYPES, ids=str)

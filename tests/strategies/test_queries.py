@@ -16,7 +16,7 @@ from strategies.base.tables import Table, is_nan
 from strategies.queries.committed_queries import decode_query, encode_query
 from strategies.queries.drawing import queries
 from strategies.queries.endings import Ending
-from strategies.queries.joins import Join
+from strategies.queries.joins import JoinSyntax
 from strategies.queries.queries import Openness, Query
 
 SEEDS, OF_SEED = 90, 9
@@ -36,14 +36,14 @@ COMBINED = (
 )  # fmt: skip
 # What stands in the analysed plan of a query with the feature.
 IN_PLAN = {
-    Join.CROSS.value: "Join Cross",
-    Join.LEFT.value: "Join LeftOuter",
-    Join.RIGHT.value: "Join RightOuter",
-    Join.FULL.value: "Join FullOuter",
-    Join.SEMI.value: "Join LeftSemi",
-    Join.ANTI.value: "Join LeftAnti",
-    Join.NOT_IN.value: "NOT ",
-    Join.EXISTS.value: "exists#",
+    JoinSyntax.CROSS.value: "Join Cross",
+    JoinSyntax.LEFT.value: "Join LeftOuter",
+    JoinSyntax.RIGHT.value: "Join RightOuter",
+    JoinSyntax.FULL.value: "Join FullOuter",
+    JoinSyntax.SEMI.value: "Join LeftSemi",
+    JoinSyntax.ANTI.value: "Join LeftAnti",
+    JoinSyntax.NOT_IN.value: "NOT ",
+    JoinSyntax.EXISTS.value: "exists#",
     "GROUP BY": "Aggregate",
     "DISTINCT": "Distinct",
     "window": "Window",
@@ -89,7 +89,7 @@ def tally(sample: list[Query]) -> Counter[str]:
 
 
 def test_queries_reach_every_ending_join_and_step(tally: Counter[str]) -> None:
-    wanted = (*(each.value for each in (*Ending, *Join)), *STEPS, *KEYS, *COMBINED)
+    wanted = (*(each.value for each in (*Ending, *JoinSyntax)), *STEPS, *KEYS, *COMBINED)
     assert [feature for feature in wanted if not tally[feature]] == []
 
 
@@ -151,7 +151,9 @@ def test_features_stand_in_the_plans_of_spark(spark: SparkSession, sample: list[
     lacking = []
     for feature, text in IN_PLAN.items():
         query = next(each for each in sample if feature in each.features)
-        frames = {name: rows_frame(spark, table).drop(ROW_ORDINAL) for name, table in query.named.items()}
+        frames = {
+            name: rows_frame(spark, table).drop(ROW_ORDINAL) for name, table in query.tables_by_name.items()
+        }
         with temporary_views(spark, frames):
             plan = spark.sql(query.sql)._jdf.queryExecution().analyzed().toString()
         if text not in plan:
@@ -164,7 +166,7 @@ def test_features_stand_in_the_plans_of_spark(spark: SparkSession, sample: list[
 def test_a_query_over_rows_in_another_order_is_right_as_well(spark: SparkSession, query: Query) -> None:
     """QUERY-4. What SQL leaves open is all that the order of rows decides; and no query raises."""
     chance = random.Random(query.sql)
-    shuffled = {name: _shuffled(table, chance) for name, table in query.named.items()}
+    shuffled = {name: _shuffled(table, chance) for name, table in query.tables_by_name.items()}
     with session(spark):
         expected = unlimited_rows(spark, query)
         frames = {name: rows_frame(spark, table).drop(ROW_ORDINAL) for name, table in shuffled.items()}

@@ -10,7 +10,7 @@ from hypothesis import Phase, find, given, settings
 from pruning.expressions.trees import Column
 from pruning.expressions.types import DOUBLE, INTEGER, STRING, Value
 from strategies.base.files import write_files
-from strategies.base.layouts import Layout, arrange, tables
+from strategies.base.layouts import RowLayout, arrange, tables
 from strategies.base.tables import Block, Table, is_nan, sort_key, to_arrow
 
 # Reaching is the claim; shrinking what was reached would take most of the time.
@@ -80,14 +80,14 @@ def test_tables_reach_two_columns_of_one_type_and_two_of_different_types() -> No
     assert find(tables(), lambda table: len({column.type for column in table.columns}) > 1, settings=REACH)
 
 
-@given(tables([STRING, INTEGER], layouts=[Layout.SORTED]))
+@given(tables([STRING, INTEGER], layouts=[RowLayout.SORTED]))
 def test_sorted_tables_always_have_blocks_in_the_order_of_their_values(table: Table) -> None:
     keys = [sort_key(value) for block in table.blocks for value in _present(block)]
     assert keys == sorted(keys)
 
 
-@pytest.mark.parametrize("layout", Layout)
-def test_arrange_keeps_every_row_and_the_sizes_of_the_blocks(layout: Layout) -> None:
+@pytest.mark.parametrize("layout", RowLayout)
+def test_arrange_keeps_every_row_and_the_sizes_of_the_blocks(layout: RowLayout) -> None:
     blocks: list[Block] = [((3,), (None,)), (), ((1,), (2,), (1,))]
     laid_out = arrange(blocks, layout)
     assert [len(block) for block in laid_out] == [2, 0, 3]
@@ -96,7 +96,7 @@ def test_arrange_keeps_every_row_and_the_sizes_of_the_blocks(layout: Layout) -> 
 
 def test_clustered_blocks_overlap_by_a_row() -> None:
     blocks: list[Block] = [((1,), (2,)), ((3,), (4,))]
-    assert arrange(blocks, Layout.CLUSTERED) == (((1,), (3,)), ((2,), (4,)))
+    assert arrange(blocks, RowLayout.CLUSTERED) == (((1,), (3,)), ((2,), (4,)))
 
 
 @given(tables(malformed_utf8=True))

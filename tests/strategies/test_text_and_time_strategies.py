@@ -101,7 +101,7 @@ def test_each_topic_reaches_each_truth_value(topic: Topic, truth: bool | None) -
         seen: set[object] = set()
         for row in table.rows:
             try:
-                seen.add(evaluate(predicate, table.named(row), zone=ZONE))
+                seen.add(evaluate(predicate, table.as_mapping(row), zone=ZONE))
             except (Overflow, NoSecondOpinion):
                 continue
         return seen

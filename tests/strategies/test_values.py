@@ -20,7 +20,7 @@ from pruning.expressions.types import (
     decimal,
 )
 from strategies.base.tables import arrow_array, is_nan, sort_key
-from strategies.base.values import TYPES, neighbours, pools, scaled, to_float32, types, unscaled, values
+from strategies.base.values import TYPES, decimal_of, digits_of, neighbours, pools, to_float32, types, values
 
 # Reaching is the claim; shrinking what was reached would take most of the time.
 REACH = settings(
@@ -46,7 +46,7 @@ TROUBLE: list[tuple[str, Type, Callable[[Value], bool]]] = [
     ("a control character", STRING, lambda value: b"\0" in value),
     ("a wildcard", STRING, lambda value: b"%" in value),
     ("a long string", STRING, lambda value: len(value) > 64),
-    ("the widest decimal", decimal(38, 10), lambda value: unscaled(value) == 10**38 - 1),
+    ("the widest decimal", decimal(38, 10), lambda value: digits_of(value) == 10**38 - 1),
     ("a negative decimal", decimal(9, 2), lambda value: value < 0),
     ("the first day", DATE, lambda value: value == -719_162),
     ("a day that the Julian calendar lacks", DATE, lambda value: -141_437 <= value <= -141_428),
@@ -112,7 +112,7 @@ def test_neighbours_always_hold_another_value(type_: Type, data: st.DataObject) 
 
 @given(st.integers(-(10**38) + 1, 10**38 - 1), st.integers(0, 38))
 def test_unscaled_always_undoes_scaled(digits: int, scale: int) -> None:
-    assert unscaled(scaled(digits, scale)) == digits
+    assert digits_of(decimal_of(digits, scale)) == digits
 
 
 def test_values_of_a_type_without_values_are_refused() -> None:

@@ -21,7 +21,7 @@ from pruning.verdicts.classification import classify_blocks, compile_predicate
 from strategies.base.layouts import tables
 from strategies.base.metadata import exact_facts, to_metadata, true_facts
 from strategies.base.tables import Row, Table, arrow_array, is_nan
-from strategies.base.values import TYPES, neighbours, scaled, values
+from strategies.base.values import TYPES, decimal_of, neighbours, values
 from strategies.base.values import types as sql_types
 
 # From nothing at all over one range, and a filter beside few ranges, to whatever there is.
@@ -152,7 +152,7 @@ def _value(type_: Type, number: int) -> Value:
     if type_.kind in BYTES:
         return f"{number + 40:03}".encode()
     if type_.kind is Kind.DECIMAL:
-        return scaled(number % 10 if type_.precision == 1 else number, type_.scale)
+        return decimal_of(number % 10 if type_.precision == 1 else number, type_.scale)
     if type_.floating:
         return float(number)
     return max(-128, min(number, 127))

@@ -154,7 +154,7 @@ def holds(statement: Merge, condition: Expression | None, row: Row) -> bool:
         Fails: it raises.
     """
     try:
-        return condition is None or evaluate(condition, statement.table.named(row)) is True
+        return condition is None or evaluate(condition, statement.table.as_mapping(row)) is True
     except Overflow as error:
         raise Fails from error
     except NoSecondOpinion:

@@ -96,7 +96,7 @@ def truth(table: Table, condition: Expression, row: Row) -> object:
         Overflow: Spark raises.
     """
     try:
-        return evaluate(condition, table.named(row))
+        return evaluate(condition, table.as_mapping(row))
     except NoSecondOpinion:
         assume(False)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from oracles.answers.contradictions import Contradiction, Discrepancy, Oracle
 from strategies.engines.engine_questions import World
-from strategies.engines.engine_tables import PYARROW, Stored
+from strategies.engines.engine_tables import PYARROW, StoredTable
 from strategies.engines.questions import Call, Column, Literal, Question, Relation, Term, subterms
 
 # Functions and types of one family are pruned by the same code of an engine.
@@ -119,7 +119,7 @@ def _deciding_columns(question: Question) -> Iterable[str]:
     return dict.fromkeys([*columns, *keys, *counted])
 
 
-def _column_traits(table: Stored, name: str) -> Iterator[str]:
+def _column_traits(table: StoredTable, name: str) -> Iterator[str]:
     kind = next(column.type for column in table.columns if column.name == name)
     cells = table.cells(name)
     yield _TYPES[kind.partition("(")[0].rstrip("0123456789")]
@@ -131,7 +131,7 @@ def _column_traits(table: Stored, name: str) -> Iterator[str]:
         yield "NULL"
 
 
-def _statistics_traits(table: Stored, name: str) -> Iterator[str]:
+def _statistics_traits(table: StoredTable, name: str) -> Iterator[str]:
     layout = table.layout
     if name in layout.filters:
         yield "a bloom filter"
@@ -141,7 +141,7 @@ def _statistics_traits(table: Stored, name: str) -> Iterator[str]:
         yield "partial statistics"
 
 
-def _file_traits(table: Stored) -> Iterator[str]:
+def _file_traits(table: StoredTable) -> Iterator[str]:
     """Yield the traits of a table's files that do not depend on a column."""
     layout = table.layout
     if layout.partitioned:

@@ -21,7 +21,7 @@ from oracles.files.counterfactual_files import write_forgetful
 from skipproof.stand.reference.opinions import Reference
 from skipproof.stand.workers.workers import Died, EngineClient, Hello, TimedOut
 from strategies.engines.engine_questions import World
-from strategies.engines.engine_tables import Layout, Stored
+from strategies.engines.engine_tables import StoredLayout, StoredTable
 from strategies.engines.files import partitions, write_stored
 from strategies.engines.questions import Json, Question
 
@@ -29,7 +29,7 @@ from strategies.engines.questions import Json, Question
 _ENDS = {Died: "Died", TimedOut: "TimedOut"}
 _NOT_ASKED = {"error": "not asked after a question that took too long", "kind": "unsupported"}
 
-Write: TypeAlias = Callable[[Stored, Path], list[Path]]
+Write: TypeAlias = Callable[[StoredTable, Path], list[Path]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ def examine(worker: EngineClient, world: World, *, write: Write = write_stored) 
     return [_compare_with_reference(outcome, worker.hello, reference) for outcome in outcomes]
 
 
-def pruned_form(worker: EngineClient, table: Stored, directory: Path, write: Write) -> Json:
+def pruned_form(worker: EngineClient, table: StoredTable, directory: Path, write: Write) -> Json:
     """Return the form of a table that the engine may prune; its files are written into a new directory."""
     if worker.hello.tables == "own":
         options = dict(table.layout.format_options)
@@ -101,13 +101,13 @@ def pruned_form(worker: EngineClient, table: Stored, directory: Path, write: Wri
     return form
 
 
-def _drop_statistics(path: Path, layout: Layout) -> Path:
+def _drop_statistics(path: Path, layout: StoredLayout) -> Path:
     """Replace a file by one whose footer lacks some statistics."""
     beside = path.with_suffix(".new")
     return write_forgetful(path, beside, layout.forgotten, row_groups=layout.forgotten_in).replace(path)
 
 
-def plain_form(worker: EngineClient, table: Stored) -> Json:
+def plain_form(worker: EngineClient, table: StoredTable) -> Json:
     """Return the form of a table that gives the engine nothing to prune by."""
     return table.json | ({"statistics": False} if worker.hello.tables == "own" else {})
 

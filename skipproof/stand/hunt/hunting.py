@@ -19,7 +19,7 @@ from skipproof.stand.hunt.examining import QuestionResult, Write, examine
 from skipproof.stand.hunt.shrinking import smaller_worlds
 from skipproof.stand.hunt.tightness import measure_tightness
 from skipproof.stand.workers.workers import EngineClient
-from strategies.engines.conditions import Able
+from strategies.engines.conditions import Capabilities
 from strategies.engines.engine_questions import World, worlds
 from strategies.engines.engine_tables import ALONE, Writers
 from strategies.engines.files import write_stored
@@ -124,14 +124,14 @@ def capabilities(
     *,
     areas: tuple[str, ...] | None = None,
     writers: Writers = ALONE,
-) -> Able:
+) -> Capabilities:
     """Return the questions, types and layouts that a worker's engine supports.
 
     Args:
         writers: The engines that may write its files, with the options of each.
     """
     hello = worker.hello
-    return Able(
+    return Capabilities(
         areas=tuple(sorted(hello.areas.intersection(areas) if areas else hello.areas)),
         functions_missing=hello.functions_missing,
         types_missing=hello.types_missing,
@@ -144,7 +144,7 @@ def capabilities(
 
 def hunt(
     worker: EngineClient,
-    able: Able,
+    able: Capabilities,
     limits: Limits,
     *,
     seed_first: int = 0,
@@ -190,7 +190,7 @@ class _Round:
         worker: EngineClient,
         state: Hunt,
         *,
-        able: Able,
+        able: Capabilities,
         number: int,
         limits: Limits,
         write: Write,

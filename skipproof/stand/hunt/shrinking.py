@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from skipproof.stand.hunt.examining import QuestionResult
 from strategies.engines.engine_questions import World
-from strategies.engines.engine_tables import Layout, Stored, is_consistent
+from strategies.engines.engine_tables import StoredLayout, StoredTable, is_consistent
 from strategies.engines.engine_values import order, values
 from strategies.engines.questions import (
     ROW_NUMBER,
@@ -77,9 +77,9 @@ def _plainer_layouts(world: World) -> Iterator[World]:
             yield _with_table(world, name, replace(table, layout=layout))
 
 
-def _simpler_layouts(layout: Layout) -> Iterator[Layout]:
+def _simpler_layouts(layout: StoredLayout) -> Iterator[StoredLayout]:
     """Yield the plain layout, then the layout with one field reset to its default."""
-    plain = Layout()
+    plain = StoredLayout()
     if layout == plain:
         return
     yield plain
@@ -88,7 +88,7 @@ def _simpler_layouts(layout: Layout) -> Iterator[Layout]:
     for name in layout.format_options:
         others = {other: value for other, value in layout.format_options.items() if other != name}
         yield replace(layout, format_options=others)
-    for layout_field in fields(Layout):
+    for layout_field in fields(StoredLayout):
         # The options belong to the writer, so they are reset with it.
         if layout_field.name != "format_options" and getattr(layout, layout_field.name) != getattr(
             plain, layout_field.name
@@ -122,15 +122,15 @@ def _fewer_columns(world: World) -> Iterator[World]:
     named = _column_names(question)
     for name, table in world.tables.items():
         layout = table.layout
-        for position, column in enumerate(table.asked):
+        for position, column in enumerate(table.queried_columns):
             # Options of formats name columns, and the column that files lack depends on its position.
             bound = layout.format_options or layout.evolution or (layout.partitioned and position == 0)
-            if column.name in named or bound or len(table.asked) == 1:
+            if column.name in named or bound or len(table.queried_columns) == 1:
                 continue
             yield _with_table(world, name, _without_column(table, position))
 
 
-def _without_column(table: Stored, position: int) -> Stored:
+def _without_column(table: StoredTable, position: int) -> StoredTable:
     name, layout = table.columns[position].name, table.layout
     columns_with_statistics = layout.statistics
     return replace(
@@ -247,13 +247,15 @@ def _plainer_values(world: World) -> Iterator[World]:
                     break
                 yield _with_values(world, type_, {repr(old): new}, type_)
     for name, table in world.tables.items():
-        for position, column in enumerate(table.asked):
+        for position, column in enumerate(table.queried_columns):
             if None in table.cells(column.name):
                 yield _with_table(world, name, _without_null(table, position, values(column.type)[0]))
 
 
 def _types(world: World) -> list[str]:
-    return list(dict.fromkeys(column.type for table in world.tables.values() for column in table.asked))
+    return list(
+        dict.fromkeys(column.type for table in world.tables.values() for column in table.queried_columns)
+    )
 
 
 def _distinct_values(world: World, type_: str) -> list[Json]:
@@ -262,7 +264,7 @@ def _distinct_values(world: World, type_: str) -> list[Json]:
     literals = [part for term in question.terms for part in subterms(term) if isinstance(part, Literal)]
     type_values = [literal.value for literal in (*literals, question.to) if literal and literal.type == type_]
     for table in world.tables.values():
-        for column in table.asked:
+        for column in table.queried_columns:
             type_values += table.cells(column.name) if column.type == type_ else []
     return list({repr(value): value for value in type_values if value is not None}.values())
 
@@ -280,14 +282,14 @@ def _with_values(world: World, type_: str, others: Mapping[str, Json], to: str) 
             term = replace(term, of=tuple(map(of_term, term.of)))
         return replace(term, type=to) if term.type == type_ and _is_no_row_number(term) else term
 
-    def of_table(table: Stored) -> Stored:
-        mine = [column.type == type_ for column in table.asked]
+    def of_table(table: StoredTable) -> StoredTable:
+        mine = [column.type == type_ for column in table.queried_columns]
         return replace(
             table,
             columns=(
                 *(
                     replace(column, type=to) if own else column
-                    for column, own in zip(table.asked, mine, strict=True)
+                    for column, own in zip(table.queried_columns, mine, strict=True)
                 ),
                 table.columns[-1],
             ),
@@ -340,7 +342,7 @@ def _with_terms(question: Question, of_term: Callable[[Term], Term]) -> Question
     )
 
 
-def _without_null(table: Stored, position: int, value: Json) -> Stored:
+def _without_null(table: StoredTable, position: int, value: Json) -> StoredTable:
     blocks = tuple(
         tuple(
             (*row[:position], value if row[position] is None else row[position], *row[position + 1 :])
@@ -351,7 +353,7 @@ def _without_null(table: Stored, position: int, value: Json) -> Stored:
     return replace(table, blocks=blocks)
 
 
-def _with_table(world: World, name: str, table: Stored) -> World:
+def _with_table(world: World, name: str, table: StoredTable) -> World:
     return replace(world, tables={**world.tables, name: table})
 
 

@@ -21,7 +21,7 @@ from skipproof.stand.hunt.causes import family
 from skipproof.stand.hunt.examining import QuestionResult, Write, ask_each, pruned_form
 from skipproof.stand.workers.workers import EngineClient
 from strategies.engines.engine_questions import LEFT, World
-from strategies.engines.engine_tables import PYARROW, Stored
+from strategies.engines.engine_tables import PYARROW, StoredTable
 from strategies.engines.files import arrow_array, arrow_table
 from strategies.engines.questions import ROW_NUMBER, Call, Question, Relation, Row
 
@@ -93,7 +93,7 @@ def _measure_by_traps(worker: EngineClient, world: World, outcome: QuestionResul
     return Tightness(question.area, skippable, skipped)
 
 
-def _row_groups(table: Stored, files: Iterable[str]) -> Iterator[tuple[Path, int, tuple[Row, ...]]]:
+def _row_groups(table: StoredTable, files: Iterable[str]) -> Iterator[tuple[Path, int, tuple[Row, ...]]]:
     """Yield the row groups that have rows: the file, the ordinal in it, and the rows."""
     per_file = table.layout.blocks_per_file
     for number, file in enumerate(files):
@@ -162,7 +162,7 @@ def _returned_rows(
 
 
 def _write_canaries(
-    table: Stored, originals: Iterable[Path], into: Path, sample: Row, twin: _WriteCanary
+    table: StoredTable, originals: Iterable[Path], into: Path, sample: Row, twin: _WriteCanary
 ) -> list[str]:
     schema = arrow_table(table.columns, []).schema
     row = {

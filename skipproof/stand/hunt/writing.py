@@ -6,7 +6,7 @@ from pathlib import Path
 
 from skipproof.stand.hunt.examining import Write
 from skipproof.stand.workers.workers import Died, EngineClient, TimedOut
-from strategies.engines.engine_tables import ALONE, Stored, Writers
+from strategies.engines.engine_tables import ALONE, StoredTable, Writers
 from strategies.engines.files import write_stored
 
 
@@ -23,7 +23,7 @@ def make_write(workers: Mapping[str, EngineClient]) -> Write:
         workers: The workers that write, by their names in layouts.
     """
 
-    def write(table: Stored, directory: Path) -> list[Path]:
+    def write(table: StoredTable, directory: Path) -> list[Path]:
         worker = workers.get(table.layout.writer)
         if worker is None:
             return write_stored(table, directory)
@@ -46,7 +46,7 @@ def available_writers(workers: Mapping[str, EngineClient]) -> Writers:
     return options
 
 
-def write_with_worker(worker: EngineClient, table: Stored, directory: Path) -> list[Path]:
+def write_with_worker(worker: EngineClient, table: StoredTable, directory: Path) -> list[Path]:
     """Write a table's files through a worker, one request for each file.
 
     Raises:

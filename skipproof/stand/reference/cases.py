@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from operator import add, mul, sub
 
-from strategies.engines.engine_tables import Stored
+from strategies.engines.engine_tables import StoredTable
 from strategies.engines.engine_values import integer_range
 from strategies.engines.questions import Call, Column, Json, Literal, Question, Term, subterms
 
@@ -26,7 +26,7 @@ class Case:
     """
 
     question: Question
-    tables: Mapping[str, Stored]
+    tables: Mapping[str, StoredTable]
     settings: Mapping[str, str] = field(default_factory=dict)
     cells_by_column: dict[str, tuple[Json, ...]] = field(default_factory=dict)
 

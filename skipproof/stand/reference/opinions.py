@@ -14,7 +14,7 @@ from skipproof.stand.reference.tables import Group, Table
 from skipproof.stand.reference.values import Value, from_json
 from skipproof.stand.workers.workers import Hello
 from strategies.engines.engine_questions import World
-from strategies.engines.engine_tables import Stored
+from strategies.engines.engine_tables import StoredTable
 from strategies.engines.questions import Column, Json, Question
 
 # The reason of an opinion for a question that the small engine cannot answer.
@@ -75,7 +75,7 @@ class Reference:
         return {name: _table(table) for name, table in self._world.tables.items()}
 
 
-def _table(table: Stored) -> Table:
+def _table(table: StoredTable) -> Table:
     """Return a table of the small engine without statistics."""
     places = {column.name: (at, column.type) for at, column in enumerate(table.columns)}
     return Table(places, [Group(_rows(block, table.columns), ()) for block in table.blocks if block])
