@@ -39,7 +39,7 @@ from oracles.isolation.cycles import closing_transactions
 from oracles.isolation.edges import edges
 from oracles.isolation.files import entries
 from oracles.isolation.parquet_rows import table_of
-from oracles.isolation.validity import checked
+from oracles.isolation.validity import validated_facts
 
 SKEWED = 0.05
 SECONDS_MAX, BYTES_MAX, UNKNOWN_MAX = 15.0, 3 * 2**30, 0.01
@@ -80,7 +80,7 @@ def check(path: Path) -> dict[str, Any]:
 
 def singles(path: Path) -> dict[str, Any]:
     """Search for every reader that closes a cycle of one anti-dependency."""
-    known = checked(read(path))
+    known = validated_facts(read(path))
     graph = edges(known, literal=False)
     found: dict[str, Any] = {"edges": len(graph)}
     with timed(found, "search"):
@@ -92,7 +92,7 @@ def networkx(path: Path) -> dict[str, Any]:
     """The components of the same graph by networkx, from arrays of its edges on."""
     import networkx as nx
 
-    graph = edges(checked(read(path)), literal=False)
+    graph = edges(validated_facts(read(path)), literal=False)
     ends = list(zip(graph.tail.tolist(), graph.head.tolist(), strict=True))
     found: dict[str, Any] = {"edges": len(ends)}
     with timed(found, "build"):

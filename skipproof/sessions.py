@@ -120,6 +120,7 @@ def _error_condition(error: Any) -> str | None:
 
 
 def _start_session(settings: Mapping[str, str], *, home: Path, log: Path) -> "SparkSession":
+    """Start Spark with settings; its log goes to a file."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     # Spark's Python workers must be this interpreter, not the first `python3` on PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

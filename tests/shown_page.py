@@ -1,4 +1,4 @@
-"""What a browser makes of the page of a report."""
+"""The text and attributes of a report's page, as a browser would show them."""
 
 from html.parser import HTMLParser
 
@@ -31,6 +31,6 @@ class Page(HTMLParser):
         if self._open[-1:] != ["style"]:
             self.text += data
 
-    def named(self, name: str) -> list[str]:
+    def values_of(self, name: str) -> list[str]:
         """The values of all attributes of a name."""
         return [value or "" for key, value in self.attributes if key == name]

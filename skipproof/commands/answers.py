@@ -222,6 +222,7 @@ def _comparable(column: "Column", type_: "DataType") -> "Column":
 
 
 def _is_comparable(type_: "DataType") -> bool:
+    """Tell whether Spark groups and orders a type by equality of its values."""
     from pyspark.sql.types import ArrayType, MapType, StructType
 
     if isinstance(type_, ArrayType):

@@ -18,7 +18,7 @@ from skipproof.stand.hunt.causes import cause
 from skipproof.stand.hunt.examining import Write
 from skipproof.stand.hunt.findings import (
     ConfirmedFinding,
-    confirm_each,
+    confirm_all,
     engine_folder,
     finding_summary,
     folder_names,
@@ -157,6 +157,7 @@ def print_each(
 
 
 def _save_findings(worker: Worker, checked: EngineHunt, *, write: Write) -> None:
+    """Write the folders of a hunt's findings, if the options ask for them."""
     if checked.request.findings is None:
         return
     directory = engine_folder(checked.request.findings, checked.hello)
@@ -182,10 +183,12 @@ def prepare_findings(directory: Path) -> None:
 
 
 def _unwritable(directory: Path, error: OSError) -> InputError:
+    """Return the error for a directory of findings that cannot be written."""
     return InputError(f"--findings {directory}: it cannot be written: {error.strerror or error}")
 
 
 def _start_worker(name: str, option: str, *, python: str | None = None) -> Worker:
+    """Start the worker of an engine that an option names."""
     try:
         return Worker(engines.find_engine(name, python=python).command)
     except (engines.UnknownEngine, WorkerError) as error:
@@ -195,6 +198,7 @@ def _start_worker(name: str, option: str, *, python: str | None = None) -> Worke
 def _check(
     worker: Worker, request: CheckRequest, workers: Mapping[str, Worker], say: ProgressCallback
 ) -> EngineHunt:
+    """Hunt in one engine, report progress, and confirm the findings."""
     areas = None if request.area is None else (request.area,)
     answerable = capabilities(worker, areas=areas, writers=available_writers(workers))
     write = make_write(workers)
@@ -226,13 +230,14 @@ def _check(
         # A worker may still send the reply to the interrupted request: later requests need new processes.
         for running_worker in workers.values():
             running_worker.close()
-    confirmed = confirm_each(worker, result, write=write)
+    confirmed = confirm_all(worker, result, write=write)
     return EngineHunt(
         hello=worker.hello, request=request, areas=answerable.areas, hunt=result, confirmed=confirmed
     )
 
 
 def _finding_dict(hello: Hello, name: str, confirmed: ConfirmedFinding) -> dict[str, Any]:
+    """Return a finding in JSON, with its rows and program."""
     return {
         "name": name,
         **finding_summary(hello, confirmed),
@@ -285,6 +290,7 @@ def show_hunt(out: Console, checked: EngineHunt) -> None:
 
 
 def _show_tightness(out: Console, state: Hunt) -> None:
+    """Print the number of row groups skipped, by family."""
     if not state.skippable:
         return
     parts = [f"{name} {state.skipped[name]} of {count}" for name, count in sorted(state.skippable.items())]

@@ -406,6 +406,7 @@ def simulate(
 
 @contextlib.contextmanager
 def _lake_directory(named: Path | None) -> Iterator[Path]:
+    """Yield the directory of the demo's files, a temporary one unless it is named."""
     if named is not None:
         yield named
         return

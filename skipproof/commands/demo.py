@@ -165,6 +165,8 @@ def _query_outcome(
     expected: pa.Table,
     prune: Callable[["DataFrame"], "DataFrame"],
 ) -> QueryOutcome:
+    """Run one query on one lake, alone and pruned, and compare the rows."""
+
     def ask() -> "DataFrame":
         return spark.read.parquet(str(lake.path)).where(query)
 
@@ -205,6 +207,7 @@ def _run_alternately(
 
 
 def _blocks_read(runs: list[Reading[pa.Table]], lake: Lake) -> int:
+    """Return the largest number of blocks that one of the runs read."""
     return max(block_count(run.rows, block_rows=BLOCK_ROWS, short=lake.short) for run in runs)
 
 

@@ -137,6 +137,7 @@ def clustering(minima: pa.Array, maxima: pa.Array) -> Clustering | None:
 
 
 def _read_footer_or_error(file: str) -> Footer | str:
+    """Return a file's footer, or the sentence of the error."""
     try:
         return read_footer(file)
     except InputError as error:
@@ -144,6 +145,7 @@ def _read_footer_or_error(file: str) -> Footer | str:
 
 
 def _description(path: str, footers: dict[str, Footer], unreadable: Sequence[str]) -> Description:
+    """Return the description of files from their footers."""
     table = unite(shards(footers.items()), list(footers))
     table = table.filter(pc.greater(table["row_count"], 0))
     doubted = _doubt_counts(footers)
@@ -170,6 +172,7 @@ def _description(path: str, footers: dict[str, Footer], unreadable: Sequence[str
 
 
 def _column_health(name: str, type_: str, facts: pa.StructArray, doubted: Counter[str]) -> ColumnHealth:
+    """Return the health of one column from its facts and doubts."""
     minima, maxima = field_of(facts, "min"), field_of(facts, "max")
     reasons = {doubt.name: doubt.reason for doubt in DOUBTS}
     return ColumnHealth(

@@ -68,10 +68,12 @@ def run_to_status(command: Callable[[], None]) -> None:
 
 
 def _interrupt(number: int, frame: object) -> NoReturn:
+    """Handle a signal as Ctrl-C."""
     raise KeyboardInterrupt
 
 
 def _fail(sentence: str, status: int) -> NoReturn:
+    """Print a sentence on standard error, and end the process with a status."""
     print(f"skipproof: {sentence}", file=sys.stderr)
     sys.exit(status)
 

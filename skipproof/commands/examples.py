@@ -37,6 +37,8 @@ class _WrongVerdict(AssertionError):
 
 @dataclass(slots=True)
 class _Tally:
+    """The counts of examples so far."""
+
     examples: int = 0
     blocks: int = 0
     skipped: int = 0
@@ -65,6 +67,7 @@ def generated_examples(spark: "SparkSession", *, count: int) -> Examples:
 
 
 def _summary(tally: _Tally, *, difference: str = "") -> Examples:
+    """Return the result of the examples from their counts."""
     return Examples(
         examples=tally.examples,
         blocks=tally.blocks,
@@ -110,6 +113,7 @@ def _check_tables(spark: "SparkSession", *, tables: int, tally: _Tally) -> None:
 def _judge(
     spark: "SparkSession", table: Any, metadata: Any, predicates: Sequence["Expression"], tally: _Tally
 ) -> None:
+    """Compare the verdicts of predicates with the oracle's counts of matching rows, and add to the tally."""
     from oracles.answers.unpruned import Raises, matches_per_block
     from pruning.expressions.sql import to_sql
     from pruning.rules.sets.truths import Match

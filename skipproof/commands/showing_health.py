@@ -42,6 +42,7 @@ def show_description(out: Console, description: Description) -> None:
 
 
 def _columns_table(description: Description) -> Table:
+    """Return the table of columns, a row for each."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("column", overflow="fold")
     table.add_column("type")
@@ -62,6 +63,7 @@ def _columns_table(description: Description) -> Table:
 
 
 def _doubts_table(columns: Sequence[ColumnHealth]) -> Table:
+    """Return the table of doubts, a row for each column and doubt."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("column", overflow="fold")
     table.add_column("row groups", justify="right")
@@ -73,10 +75,12 @@ def _doubts_table(columns: Sequence[ColumnHealth]) -> Table:
 
 
 def _doubts_by_column(columns: Sequence[ColumnHealth]) -> list[tuple[str, DoubtCount]]:
+    """Return each doubt with the name of its column."""
     return [(column.name, doubted) for column in columns for doubted in column.doubted]
 
 
 def _share_text(part: int, whole: int) -> str:
+    """Return a share in words or percent."""
     return "none" if part == 0 else "all" if part == whole else f"{100 * part / whole:.1f} %"
 
 
@@ -87,6 +91,7 @@ def _overlap_bars(clustering: Clustering) -> str:
 
 
 def _show_lies(out: Console, description: Description) -> None:
+    """Print the comparison of the statistics with the data."""
     checked = description.checked or ()
     claims = sum(file.claims for file in checked)
     lies = [lie for file in checked for lie in file.lies]
@@ -101,6 +106,7 @@ def _show_lies(out: Console, description: Description) -> None:
 
 
 def _lies_table(lies: Sequence[FalseClaim]) -> Table:
+    """Return the table of statistics that the data contradicts."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for name in ("file", "row group", "column", "statement", "file says", "data say"):
         table.add_column(name, overflow="fold")

@@ -41,6 +41,8 @@ def dot(witness: Witness) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Point:
+    """A point of the picture."""
+
     x: float
     y: float
 
@@ -95,10 +97,12 @@ def svg(witness: Witness) -> Markup | None:
 
 
 def _steps_text(steps: Sequence[Step]) -> str:
+    """Return the steps of a witness in one line."""
     return ", ".join(f"T{step.tail} {step.kind} T{step.head}" for step in steps)
 
 
 def _circle_points(nodes: Sequence[int], middle: float, spread: float) -> dict[int, _Point]:
+    """Return the point of each transaction on a circle."""
     first = math.pi if len(nodes) == 2 else -math.pi / 2
     angles = [first + 2 * math.pi * place / len(nodes) for place in range(len(nodes))]
     return {

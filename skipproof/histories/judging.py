@@ -72,6 +72,7 @@ def judge_histories(path: Path, request: HistoryRequest) -> Iterator[JudgedHisto
 
 
 def _judge_entry(entry: Entry, request: HistoryRequest) -> JudgedHistory:
+    """Judge one history of a file."""
     if entry.columns is None:
         result = unusable(entry.id, entry.problem or "")
     else:

@@ -43,4 +43,5 @@ def render(histories: Sequence[JudgedHistory]) -> str:
 
 @functools.cache
 def _environment() -> Environment:
+    """Return the environment of this folder's templates."""
     return pages.template_environment(Path(__file__).parent)

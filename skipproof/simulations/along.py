@@ -90,9 +90,11 @@ def _settings_text(settings: Mapping[str, Setting], paths: Sequence[str]) -> str
 
 
 def _spread(values: Sequence[float]) -> Spread:
+    """Return the least, median and greatest of some values."""
     ordered = sorted(values)
     return Spread(least=ordered[0], median=ordered[(len(ordered) - 1) // 2], most=ordered[-1])
 
 
 def _are_numbers(values: Sequence[Setting]) -> bool:
+    """Tell whether all values are numbers."""
     return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)

@@ -100,6 +100,7 @@ def _value_letters(curves: MeasureCurves) -> list[tuple[str, str]]:
 
 
 def _set_vertical_axis(axes: Axes, axis: Axis, spreads: Sequence[Spread]) -> None:
+    """Set the label and the scale of the vertical axis."""
     axes.set_ylabel(axis.label)
     if axis.most is not None:
         axes.set_ylim(0, axis.most)

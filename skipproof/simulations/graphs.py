@@ -94,6 +94,7 @@ def _box_lines(graph: Graph, table: str) -> list[str]:
 
 
 def _draw_box(axes: Axes, place: Position, height: float, stands: GraphNode, lines: list[str]) -> None:
+    """Draw the box of a table with its lines of text."""
     wide = place.right - place.left
     axes.add_patch(
         FancyBboxPatch(
@@ -123,6 +124,7 @@ def _draw_box(axes: Axes, place: Position, height: float, stands: GraphNode, lin
 
 
 def _colour(stands: GraphNode) -> str:
+    """Return the colour of a table's box."""
     if stands.mode is not None:
         return COLOURS[stands.mode]
     return VIEW if stands.kind is EntityKind.VIEW else TABLE

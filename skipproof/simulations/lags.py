@@ -96,6 +96,7 @@ def teeth_picture(sawtooth: Sawtooth, *, seed: int) -> Picture | None:
 
 
 def _axes(figure: Figure, *, top: float, bottom: float) -> Axes:
+    """Return the axes of one sawtooth."""
     axes = look.axes_within(figure, left=LEFT, right=bands.RIGHT, top=top, bottom=bottom)
     axes.grid()
     return axes
@@ -132,6 +133,7 @@ def _corners(spell: LateSpell) -> list[Point]:
 
 
 def _set_vertical_axis(axes: Axes, most_us: int, sawtooth: Sawtooth, *, nbins: int) -> None:
+    """Set the label and the scale of the vertical axis."""
     unit, size = _lag_unit(_highest_us(sawtooth))
     axes.set_ylim(0, 1.12 * max([most_us, *_targets_us(sawtooth)]) / size)
     axes.locator_params(axis="y", nbins=nbins)
@@ -139,18 +141,22 @@ def _set_vertical_axis(axes: Axes, most_us: int, sawtooth: Sawtooth, *, nbins: i
 
 
 def _lag_unit(most_us: int) -> tuple[str, int]:
+    """Return the unit of the vertical axis, and its size in us."""
     return look.time_unit(most_us)
 
 
 def _highest_us(sawtooth: Sawtooth) -> int:
+    """Return the greatest lag or target of a table."""
     return max([sawtooth.peak_us, *_targets_us(sawtooth)])
 
 
 def _targets_us(sawtooth: Sawtooth) -> list[int]:
+    """Return the target lags of a table."""
     return [target_us for _, target_us in sawtooth.targets if target_us is not None]
 
 
 def _short_name(sawtooth: Sawtooth) -> str:
+    """Return the name of a table, cut if it is long."""
     return look.short_label(sawtooth.name, NAME_MAX)
 
 

@@ -60,10 +60,12 @@ def lanes_picture(line: ScanTimeline, *, seed: int, violations_us: Sequence[int]
 
 
 def _lane_name(lane: Lane) -> str:
+    """Return the label of a lane."""
     return "control plane" if lane.who is None else f"node {lane.who}"
 
 
 def _draw_lanes(line: ScanTimeline, axes: Axes, stacked: Sequence[Band], scale: int) -> None:
+    """Draw the states, work and marks of each lane, and the ends of queries."""
     for lane, band in zip(line.lanes, stacked, strict=True):
         for state in lane.states:
             until_us = min(state.until_us, line.until_us)
@@ -88,6 +90,7 @@ def _legend_handles(line: ScanTimeline) -> list[Patch | Line2D]:
 
 
 def _query_bar(query: QuerySpan, until_us: int) -> Bar:
+    """Return the bar of a query."""
     answered = query.until_us is not None and not query.cancelled
     end_us = until_us if query.until_us is None else query.until_us
     return Bar(query.query, ANSWERED if answered else CANCELLED, query.from_us, end_us)
@@ -113,6 +116,7 @@ def _description(line: ScanTimeline, seed: int) -> str:
 
 
 def _caption(line: ScanTimeline) -> str:
+    """Return the caption of the picture."""
     sentences = [
         "A bar is a read, or several short ones with less than a pixel between them; a read that a crash cut "
         "short is not shown. A mark stands for all of its kind that it would cover."

@@ -19,21 +19,21 @@ from skipproof.simulations.simulating import MeasuredRun
 NEAR = 1_000
 
 
-def run_pictures(run: RefreshRun, ran: MeasuredRun) -> list[Picture]:
+def run_pictures(run: RefreshRun, scenario_run: MeasuredRun) -> list[Picture]:
     """Return the pictures of one run; violations found at the end of the run have no line."""
     violations_us = sorted(
-        {violation.at_us for violation in ran.violations if violation.at_us < run.ended_us}
+        {violation.at_us for violation in scenario_run.violations if violation.at_us < run.ended_us}
     )
     lags = sawtooths(run, closer_us=run.ended_us // NEAR)
-    pictures: list[Picture | None] = [graph_picture(graph(run), seed=ran.seed)]
+    pictures: list[Picture | None] = [graph_picture(graph(run), seed=scenario_run.seed)]
     if lags:
         pictures += [
-            lags_picture(lags, until_us=run.ended_us, seed=ran.seed),
-            teeth_picture(lags[0], seed=ran.seed),
+            lags_picture(lags, until_us=run.ended_us, seed=scenario_run.seed),
+            teeth_picture(lags[0], seed=scenario_run.seed),
         ]
     pictures.append(
         refreshes_picture(
-            timeline(run, room=RefreshTimelineLimits()), seed=ran.seed, violations_us=violations_us
+            timeline(run, room=RefreshTimelineLimits()), seed=scenario_run.seed, violations_us=violations_us
         )
     )
     return [picture for picture in pictures if picture is not None]
@@ -41,9 +41,9 @@ def run_pictures(run: RefreshRun, ran: MeasuredRun) -> list[Picture]:
 
 def summary_pictures(runs: Sequence[MeasuredRun]) -> list[Picture]:
     """Return a picture of the greatest lag along a setting; none if the scenario varies nothing."""
-    if len({ran.case.name for ran in runs}) == 1:
+    if len({run.case.name for run in runs}) == 1:
         return []
-    peaks = [(ran.case.settings, ran.measures["peak_us_max"]) for ran in runs]
+    peaks = [(run.case.settings, run.measures["peak_us_max"]) for run in runs]
     unit, scale = look.time_unit(max(peak_us for _, peak_us in peaks))
     axis = Axis(label=f"greatest lag of any table ({unit})", scale=scale)
     return [

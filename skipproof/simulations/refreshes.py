@@ -78,6 +78,7 @@ def statement_bars(statements: Sequence[ExecutedStatement], until_us: int) -> It
 
 
 def _draw_rows(line: RefreshTimeline, axes: Axes, stacked: Sequence[Band], scale: int) -> None:
+    """Draw the states, work and marks of each table."""
     for row, band in zip(line.rows, stacked, strict=True):
         for state in row.states:
             bands.draw_state(axes, band, state.from_us / scale, state.until_us / scale, STATES[state.doing])
@@ -108,6 +109,7 @@ def _description(line: RefreshTimeline, seed: int) -> str:
 
 
 def _caption(line: RefreshTimeline) -> str:
+    """Return the caption of the picture."""
     sentences = [
         "A bar goes from where a refresh has chosen its action to where it is committed or fails; it is at "
         "least as wide as can be seen, and one bar may be several that stand too near to be told apart. "

@@ -37,7 +37,7 @@ def write_report(simulated: SimulationResult, path: Path) -> None:
 
 def render(simulated: SimulationResult) -> str:
     """Return the page of a scenario's runs."""
-    wrong = [ran for ran in simulated.runs if ran.violations]
+    wrong = [run for run in simulated.runs if run.violations]
     chosen = (wrong or simulated.runs)[0]
     scenario = chosen.case.scenario
     played = scenario.play(chosen.seed)
@@ -97,4 +97,5 @@ def _fault(fault: Fault) -> dict[str, str]:
 
 @functools.cache
 def _environment() -> Environment:
+    """Return the environment of this folder's templates."""
     return pages.template_environment(Path(__file__).parent)

@@ -91,6 +91,7 @@ def pruned_picture(runs: Sequence[Mapping[str, float]], *, left_out: int) -> Pic
 
 
 def _shares(measured: Mapping[str, float]) -> dict[str, float]:
+    """Return the pruned shares of a run's blocks in percent, by technique and place."""
     blocks = max(measured["blocks"], 1)
     return {
         f"{name.split('_pruned_at_')[0]} at {name.split('_pruned_at_')[1]}": 100 * value / blocks
@@ -100,6 +101,7 @@ def _shares(measured: Mapping[str, float]) -> dict[str, float]:
 
 
 def _height(kinds: int, *, columns: int) -> float:
+    """Return the height of a figure with this number of kinds in its legend."""
     return HEIGHT + LEGEND_ROW * -(-kinds // columns)
 
 
@@ -153,6 +155,7 @@ def _draw_stacked_shares(
 
 
 def _colour_and_hatch(name: str) -> tuple[str, str]:
+    """Return the colour and the hatch of a kind of blocks."""
     technique, _, where = name.partition(" at ")
     if name == READ:
         return READ_COLOUR, ""
@@ -162,6 +165,7 @@ def _colour_and_hatch(name: str) -> tuple[str, str]:
 
 
 def _share_name(name: str) -> str:
+    """Return the name of a kind of blocks as text."""
     technique, at, where = name.partition(" at ")
     places = {"compile": "at compile time", "control": "by the control plane", "node": "by nodes"}
     return f"{technique}, {places.get(where, where)}" if at else name

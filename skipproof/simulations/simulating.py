@@ -71,6 +71,7 @@ class SimulationResult:
 
     @property
     def _command_start(self) -> str:
+        """The start of the commands that repeat runs."""
         return f"skipproof simulate {shlex.quote(str(self.path))}"
 
     def replay(self, run: MeasuredRun) -> str:
@@ -156,6 +157,7 @@ def _chosen_cases(scenario: ScenarioSchema, only: Sequence[str]) -> list[Case]:
 
 
 def _run_all(todo: Sequence[tuple[int, Case, int]]) -> Iterator[tuple[int, MeasuredRun]]:
+    """Run cases with their seeds in several processes, and yield each run with its ordinal."""
     if len(todo) == 1:
         yield _run_at(*todo[0])
         return
@@ -170,6 +172,7 @@ def _run_all(todo: Sequence[tuple[int, Case, int]]) -> Iterator[tuple[int, Measu
 
 
 def _run_at(at: int, case: Case, seed: int) -> tuple[int, MeasuredRun]:
+    """Run one case, and return the run with its ordinal."""
     return at, run_case(case, seed)
 
 

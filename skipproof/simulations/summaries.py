@@ -45,7 +45,10 @@ def case_summaries(
     for run in runs:
         by_case.setdefault(run.case.name, []).append(run)
     expected = _expected_bounds(scenario, runs) if with_expectations else []
-    return [Summary(case=name, rows=tuple(_rows(name, of, expected))) for name, of in by_case.items()]
+    return [
+        Summary(case=name, rows=tuple(_rows(name, case_runs, expected)))
+        for name, case_runs in by_case.items()
+    ]
 
 
 def ratio_rows(scenario: ScenarioSchema, runs: Sequence[RunMeasures]) -> Iterator[Row]:
@@ -84,6 +87,7 @@ class _ExpectedBounds:
 
 
 def _expected_bounds(scenario: ScenarioSchema, runs: Sequence[RunMeasures]) -> list[_ExpectedBounds]:
+    """Return the bounds that a scenario expects, and the cases that miss them."""
     parts = [({}, scenario.expect), *((part.settings, part.expect) for part in scenario.where)]
     return [
         _ExpectedBounds(
@@ -103,6 +107,7 @@ def _expected_bounds(scenario: ScenarioSchema, runs: Sequence[RunMeasures]) -> l
 
 
 def _rows(case: str, runs: Sequence[RunMeasures], expected: Sequence[_ExpectedBounds]) -> Iterator[Row]:
+    """Yield a row for each measure of one case."""
     of_case = [bound for bound in expected if runs[0].case.has(bound.settings)]
     for measure in sorted({*(measure for run in runs for measure in run.measures)}):
         values = sorted(run.measures.get(measure, 0) for run in runs)
@@ -123,9 +128,11 @@ def _rows(case: str, runs: Sequence[RunMeasures], expected: Sequence[_ExpectedBo
 
 
 def _least_median_most(values: Sequence[float]) -> tuple[str, str, str]:
+    """Return the least, median and greatest of sorted values as text."""
     return number(values[0]), number(values[len(values) // 2]), number(values[-1])
 
 
 def _bounds_text(least: float | None, most: float | None, some: float | None) -> str:
+    """Return expected bounds in words."""
     ends = ((least, "or more"), (most, "or less"), (some, "in some seed"))
     return ", ".join(f"{number(end)} {what}" for end, what in ends if end is not None)

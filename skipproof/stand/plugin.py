@@ -167,6 +167,7 @@ def pytest_collection_modifyitems(
 
 
 def _commands(config: pytest.Config) -> dict[str, tuple[str, ...]]:
+    """Return the commands of the engines that the options name, by label."""
     from skipproof.stand.workers.engines import UnknownEngine, find_engine
 
     commands: dict[str, tuple[str, ...]] = {}
@@ -183,6 +184,7 @@ def _commands(config: pytest.Config) -> dict[str, tuple[str, ...]]:
 
 
 def _parts(config: pytest.Config) -> Iterator["Part"]:
+    """Yield the parts of the hunt."""
     from skipproof.stand.hunt.part import Part
 
     examples = config.getoption("skipproof_examples")

@@ -118,7 +118,7 @@ def evaluated(account, entity, data_us):
 def newest(table, data_us):
     """The number of the newest version that is not after a data timestamp, by looking at each."""
     numbers = range(table.oldest.number, table.latest.number + 1)
-    old = [number for number in numbers if table.version(number).committed.physical_us <= data_us]
+    old = [number for number in numbers if table.version(number).commit_time.physical_us <= data_us]
     if not old:
         raise Purged(f"nothing is retained of {data_us} us")
     return old[-1]

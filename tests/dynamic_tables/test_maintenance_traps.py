@@ -370,5 +370,5 @@ def test_where_nothing_changed_nothing_is_read() -> None:
 
         after = before
 
-    assert backend.compiled(query(text)).changes(Interval({"L": Unread(), "R": Unread()})) == ([], [])
+    assert backend.compile_query(query(text)).changes(Interval({"L": Unread(), "R": Unread()})) == ([], [])
     assert {table.identity for table in TABLES.values()} >= {"L", "R"}

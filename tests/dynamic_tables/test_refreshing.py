@@ -302,7 +302,7 @@ def test_users_see_what_they_wrote_before_they_asked(node):
     world.write("s.b0", 2, 2)
     world.finish_all()
     data_us = world.table("s.d").frontier.data_us
-    assert written.committed.physical_us <= data_us
+    assert written.commit_time.physical_us <= data_us
     world.manual("s.d", 2)
     world.finish_all()
     assert world.table("s.b0").latest.commit_time.physical_us <= world.table("s.d").frontier.data_us

@@ -212,7 +212,7 @@ def test_a_suspended_table_ends_what_runs_and_gives_up_what_waits():
     bench = Bench(node("a"), node("b", "a"), node("c", "b"))
     bench.tick(1)
     commands = bench.change(node("b", "a", suspended="by a user"))
-    assert said(commands) == [("Skip", "b", 1), ("Skip", "c", 1), ("Suspend", "c")]
+    assert said(commands) == [("Skip", "b", 1), ("Skip", "c", 1), ("SuspendTable", "c")]
     assert bench.finish("a") == []
     assert bench.tick(2) == ["a"]
 

@@ -123,7 +123,7 @@ def test_refresh_timestamps_are_exact():
     refreshed(table, 20)
     refreshed(table, 40, (deleted("a", 1),))
     assert [table.refreshed_at(us).number for us in (10, 20, 40)] == [1, 1, 2]
-    assert table.refreshed_at(20).committed == at(15)
+    assert table.refreshed_at(20).commit_time == at(15)
     assert table.refresh_timestamps() == (10, 20, 40)
     for data_us in (0, 15, 30, 50):
         with pytest.raises(NoVersion, match="no refresh had"):

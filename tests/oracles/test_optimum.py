@@ -127,7 +127,7 @@ def test_the_solver_agrees_with_enumeration(case: tuple[Expression, Table]) -> N
         return
     if counted is not None:
         event("both decide")
-        assert not contradicts(judge.searched(known), counted)
+        assert not contradicts(judge.by_search(known), counted)
 
 
 @examples(6)
@@ -230,7 +230,7 @@ def test_worked_cases(predicate: Expression, known: dict[str, CellFacts], truths
 def test_the_solver_alone_gives_the_worked_cases(
     predicate: Expression, known: dict[str, CellFacts], truths: str
 ) -> None:
-    found = Judge(predicate).searched(known)
+    found = Judge(predicate).by_search(known)
     expected = [POSSIBLE if letter in truths else IMPOSSIBLE for letter in "TFN"]
     answers = [found.true, found.false, found.null]
     # Between two floats there may be no float, which the reals do not know.

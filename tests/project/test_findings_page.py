@@ -65,7 +65,7 @@ class Cause:
     def parts(self) -> list[tuple[str, str]]:
         """The name and the text of each part, in order, without what scripts printed."""
         pieces = re.split(
-            r"^\*\*([\w -]+)\*\*: ", "\n".join(unfenced(self.section.lines)), flags=re.MULTILINE
+            r"^\*\*([\w -]+)\*\*: ", "\n".join(lines_outside_fences(self.section.lines)), flags=re.MULTILINE
         )
         assert not pieces[0].strip(), f"{self.target} begins with text that is in no part"
         return [(name, " ".join(text.split())) for name, text in zip(pieces[1::2], pieces[2::2], strict=True)]
@@ -77,8 +77,8 @@ class Cause:
         return (match[1], Count(int(match[2]), int(match[3]))) if match else None
 
 
-def unfenced(lines: list[str]) -> Iterator[str]:
-    """The lines outside of fenced blocks."""
+def lines_outside_fences(lines: list[str]) -> Iterator[str]:
+    """Yield the lines outside of fenced blocks."""
     inside = False
     for line in lines:
         if line.startswith("```"):
@@ -90,7 +90,7 @@ def unfenced(lines: list[str]) -> Iterator[str]:
 def sections(page: Path) -> list[Section]:
     """The sections below the headings of the second level."""
     lines = page.read_text(encoding="utf-8").splitlines()
-    heads = [line for line in unfenced(lines) if line.startswith("## ")]
+    heads = [line for line in lines_outside_fences(lines) if line.startswith("## ")]
     starts = [lines.index(head) for head in heads]
     return [
         Section(lines[start].removeprefix("## "), lines[start + 1 : end])
@@ -189,7 +189,9 @@ def test_every_script_is_named_by_a_page() -> None:
 def test_the_links_between_the_pages_lead_to_files_and_headings() -> None:
     """Links to other hosts are not followed."""
     for page in [INDEX, *PAGES]:
-        for _, target in re.findall(LINK, "\n".join(unfenced(page.read_text(encoding="utf-8").splitlines()))):
+        for _, target in re.findall(
+            LINK, "\n".join(lines_outside_fences(page.read_text(encoding="utf-8").splitlines()))
+        ):
             if re.match(r"https?:", target):
                 continue
             name, _, fragment = target.partition("#")
@@ -224,7 +226,7 @@ def test_every_cause_has_the_parts_of_the_template_in_their_order() -> None:
 
 def test_a_cause_is_short() -> None:
     for cause in causes():
-        text = [line for line in unfenced(cause.section.lines) if line]
+        text = [line for line in lines_outside_fences(cause.section.lines) if line]
         fences = sum(line.startswith("```") for line in cause.section.lines)
         printed = sum(map(bool, cause.section.lines)) - len(text) - fences
         assert len(text) <= TEXT_LINES_MAX, cause.target

@@ -1,4 +1,4 @@
-"""Who may import whom, and that the check of it can fail."""
+"""The import contracts of the packages, and tests that each contract can fail."""
 
 import ast
 import shutil
@@ -55,7 +55,7 @@ def lint(root: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The packages and their contracts, to break."""
+    """Return a copy of the packages and their contracts, in which a test breaks a contract."""
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     for package in PACKAGES:
         shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
@@ -104,14 +104,14 @@ def imported_by(line: str) -> str:
     return prefix + statement.names[0].name
 
 
-def imported(package: Path) -> Iterator[str]:
-    """Every module that the files of a package import, by its full name; also inside functions."""
+def imported_modules(package: Path) -> Iterator[str]:
+    """Yield the full name of every module that the files of a package import, also inside functions."""
     for file in sorted(package.rglob("*.py")):
-        yield from of_file(file)
+        yield from modules_imported_by(file)
 
 
-def of_file(file: Path) -> Iterator[str]:
-    """Every module that one file imports."""
+def modules_imported_by(file: Path) -> Iterator[str]:
+    """Yield every module that one file imports."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -127,20 +127,22 @@ def within(module: str, *packages: str) -> bool:
 
 def test_expressions_import_nothing_but_themselves_and_the_standard_library() -> None:
     allowed = ("pruning.expressions", *sys.stdlib_module_names)
-    foreign = [name for name in imported(ROOT / "pruning" / "expressions") if not within(name, *allowed)]
+    foreign = [
+        name for name in imported_modules(ROOT / "pruning" / "expressions") if not within(name, *allowed)
+    ]
     assert foreign == []
 
 
 def test_only_modules_of_sql_know_the_parser_of_sql() -> None:
     files = [file for file in (ROOT / "dynamic_tables").rglob("*.py") if "sql" not in file.parts]
-    assert [name for file in files for name in of_file(file) if within(name, "sqlglot")] == []
+    assert [name for file in files for name in modules_imported_by(file) if within(name, "sqlglot")] == []
 
 
 def test_rules_read_no_files() -> None:
     files = ("pyarrow.fs", "pyarrow.parquet", "pyarrow.dataset", "os", "pathlib", "io")
-    assert [name for name in imported(ROOT / "pruning" / "rules") if within(name, *files)] == []
+    assert [name for name in imported_modules(ROOT / "pruning" / "rules") if within(name, *files)] == []
 
 
 def test_imports_are_seen_wherever_they_stand(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("import os.path\ndef f():\n    from pyarrow import fs\n", encoding="utf-8")
-    assert set(imported(tmp_path)) == {"os.path", "pyarrow", "pyarrow.fs"}
+    assert set(imported_modules(tmp_path)) == {"os.path", "pyarrow", "pyarrow.fs"}

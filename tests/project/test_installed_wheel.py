@@ -1,4 +1,4 @@
-"""The wheel, installed in an environment of its own: what hides one of its packages is named."""
+"""The installed wheel: it works alone, and names a folder that hides one of its packages."""
 
 import subprocess
 import sys
@@ -19,7 +19,7 @@ pytest.importorskip("setuptools", "77", reason="builds the wheel; the group `tes
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the wheel is built from, in `source`, and the wheel."""
+    """Return the directory of the wheel and of its sources, which are in `source`."""
     directory = tmp_path_factory.mktemp("wheel")
     copy_sources(directory / "source")
     subprocess.run(
@@ -39,8 +39,8 @@ def wheel(directory: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def installed(directory: Path, wheel: Path) -> Environment:
-    """An environment that has the wheel, and takes what the wheel depends on from the tests' environment."""
+def environment(directory: Path, wheel: Path) -> Environment:
+    """Return an environment with the wheel, whose dependencies come from the tests' environment."""
     environment = create_environment(directory / "environment")
     environment.install("--no-deps", "--no-index", str(wheel))
     others = [path for path in sys.path if Path(path).name in ("dist-packages", "site-packages")]
@@ -91,45 +91,47 @@ def test_a_file_that_must_not_ship_and_one_that_is_missing_are_named(tmp_path: P
     ]
 
 
-def test_the_wheel_starts_beside_folders_that_are_no_packages(installed: Environment, project: Path) -> None:
+def test_the_wheel_starts_beside_folders_that_are_no_packages(
+    environment: Environment, project: Path
+) -> None:
     for package in PACKAGES:
         (project / package).mkdir()
-    done = installed.run("--help", cwd=project, program="skipproof", path=project)
+    done = environment.run("--help", cwd=project, program="skipproof", path=project)
     assert (done.returncode, done.stderr) == (0, "")
-    done = installed.run("-c", "import skipproof; print(skipproof.__file__)", cwd=project)
-    assert Path(done.stdout.strip()) == installed.library / "skipproof" / "__init__.py"
+    done = environment.run("-c", "import skipproof; print(skipproof.__file__)", cwd=project)
+    assert Path(done.stdout.strip()) == environment.library / "skipproof" / "__init__.py"
 
 
 @pytest.mark.parametrize("package", [name for name in PACKAGES if name != "skipproof"])
 def test_the_command_line_names_the_folder_that_hides_a_package(
-    installed: Environment, project: Path, package: str
+    environment: Environment, project: Path, package: str
 ) -> None:
     folder = hide(project, package)
-    done = installed.run("-m", "skipproof", "history", "nothing.jsonl", cwd=project)
+    done = environment.run("-m", "skipproof", "history", "nothing.jsonl", cwd=project)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"skipproof: {sentence(folder, installed.library)}")
+    assert done.stderr.startswith(f"skipproof: {sentence(folder, environment.library)}")
     assert done.stderr.count("\n") == 1
 
 
 def test_the_installed_command_names_it_too_where_it_is_on_the_path(
-    installed: Environment, project: Path
+    environment: Environment, project: Path
 ) -> None:
     folder = hide(project, "sim")
-    done = installed.run("--help", cwd=project, program="skipproof", path=project)
+    done = environment.run("--help", cwd=project, program="skipproof", path=project)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"skipproof: {sentence(folder, installed.library)}")
+    assert done.stderr.startswith(f"skipproof: {sentence(folder, environment.library)}")
 
 
-def test_a_file_hides_a_package_as_a_folder_does(installed: Environment, project: Path) -> None:
+def test_a_file_hides_a_package_as_a_folder_does(environment: Environment, project: Path) -> None:
     (project / "sim.py").touch()
-    done = installed.run("-m", "skipproof", "--help", cwd=project)
+    done = environment.run("-m", "skipproof", "--help", cwd=project)
     assert done.returncode == 2
     assert done.stderr.startswith(
         f"skipproof: The file {project / 'sim.py'} hides skipproof's own package `sim`"
     )
 
 
-def test_pruning_warns_and_works(installed: Environment, project: Path) -> None:
+def test_pruning_warns_and_works(environment: Environment, project: Path) -> None:
     """It needs none of the packages that may be hidden."""
     folders = [hide(project, name) for name in PACKAGES if name != "pruning"]
     code = (
@@ -137,63 +139,65 @@ def test_pruning_warns_and_works(installed: Environment, project: Path) -> None:
         "pq.write_table(pa.table({'a': [1]}), 'a.parquet'); "
         "print(pruning.collect('a.parquet').num_rows)"
     )
-    done = installed.run("-c", code, cwd=project)
+    done = environment.run("-c", code, cwd=project)
     assert (done.returncode, done.stdout) == (0, "1\n")
-    assert sentence(folders[0], installed.library) in done.stderr
+    assert sentence(folders[0], environment.library) in done.stderr
     assert done.stderr.count("UserWarning") == 1
 
 
 def test_a_hunt_in_pytest_names_the_folder_and_other_runs_go_on(
-    installed: Environment, project: Path
+    environment: Environment, project: Path
 ) -> None:
     folder = hide(project, "strategies")
     arguments = ("-m", "pytest", "-p", "no:cacheprovider", "-q")
-    done = installed.run(*arguments, "--skipproof-engine", "arrow", cwd=project)
+    done = environment.run(*arguments, "--skipproof-engine", "arrow", cwd=project)
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
-    assert sentence(folder, installed.library) in done.stderr
+    assert sentence(folder, environment.library) in done.stderr
     assert "Traceback" not in done.stderr
-    done = installed.run("-W", "error", *arguments, cwd=project)
+    done = environment.run("-W", "error", *arguments, cwd=project)
     assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("processes", ["0", "1"])
 def test_a_folder_that_collecting_puts_on_the_path_is_named_by_the_hunt(
-    installed: Environment, project: Path, processes: str
+    environment: Environment, project: Path, processes: str
 ) -> None:
     folder = hide(project, "oracles")
     arguments = ("-P", "-m", "pytest", "-p", "no:cacheprovider", "-q", "-n", processes)
-    done = installed.run(*arguments, "--skipproof-engine", "arrow", "-k", "filter-0", cwd=project)
+    done = environment.run(*arguments, "--skipproof-engine", "arrow", "-k", "filter-0", cwd=project)
     assert done.returncode == pytest.ExitCode.TESTS_FAILED
-    assert sentence(folder, installed.library) in done.stdout
+    assert sentence(folder, environment.library) in done.stdout
     assert "Traceback" not in done.stdout
 
 
-def test_a_worker_names_the_folder_that_hides_pruning(installed: Environment, project: Path) -> None:
+def test_a_worker_names_the_folder_that_hides_pruning(environment: Environment, project: Path) -> None:
     needs_package("pyspark")
     folder = hide(project, "pruning")
-    worker = installed.library / "skipproof" / "stand" / "workers" / "worker.py"
-    done = installed.run(str(worker), "skipproof", cwd=project, path=project)
+    worker = environment.library / "skipproof" / "stand" / "workers" / "worker.py"
+    done = environment.run(str(worker), "skipproof", cwd=project, path=project)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith(sentence(folder, installed.library))
+    assert done.stderr.startswith(sentence(folder, environment.library))
     assert done.stderr.count("\n") == 1
 
 
-def test_a_worker_and_its_engine_hide_no_module_of_each_other(installed: Environment, project: Path) -> None:
-    """Adapters are found though the user has a package of that name; modules beside `worker.py` are not."""
+def test_a_worker_and_its_engine_hide_no_module_of_each_other(
+    environment: Environment, project: Path
+) -> None:
+    """Adapters are found even if the user has a package `adapters`; modules beside `worker.py` are hidden."""
     hide(project, "adapters")
     (project / "pyarrow.py").write_text("import adapters, report; raise SystemExit(report.__file__)")
     (project / "report.py").touch()
-    worker = installed.library / "skipproof" / "stand" / "workers" / "worker.py"
-    done = installed.run(str(worker), "arrow", cwd=project, path=project)
+    worker = environment.library / "skipproof" / "stand" / "workers" / "worker.py"
+    done = environment.run(str(worker), "arrow", cwd=project, path=project)
     assert done.stderr == f"{project / 'report.py'}\n"
 
 
 def test_the_installed_command_hunts_with_its_own_worker_and_writes_its_report(
-    installed: Environment, project: Path
+    environment: Environment, project: Path
 ) -> None:
     """Adapters, templates and the plugin are found by path, where no checkout is."""
     asked = ("check", "--engine", "arrow", "--examples", "2", "--report", "hunt.html", "--findings", "found")
-    done = installed.run("-P", "-m", "skipproof", *asked, cwd=project)
+    done = environment.run("-P", "-m", "skipproof", *asked, cwd=project)
     assert (done.returncode in (0, 1), done.stderr) == (True, "")
     assert (project / "hunt.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     arguments = (
@@ -208,19 +212,19 @@ def test_the_installed_command_hunts_with_its_own_worker_and_writes_its_report(
         "-k",
         "own",
     )
-    done = installed.run(*arguments, cwd=project)
+    done = environment.run(*arguments, cwd=project)
     assert done.returncode == 0, done.stdout
 
 
-def test_committed_sets_and_scenarios_are_installed(installed: Environment, project: Path) -> None:
+def test_committed_sets_and_scenarios_are_installed(environment: Environment, project: Path) -> None:
     code = (
         "from strategies.predicates.committed import read, TEXT_AND_TIME_PATH\n"
         "from strategies.queries.committed_queries import read_queries\n"
         "print(*(len(next(cases).predicates) for cases in (read(), read(TEXT_AND_TIME_PATH))))\n"
         "print(next(read_queries()).sql[:6])\n"
     )
-    done = installed.run("-P", "-c", code, cwd=project)
+    done = environment.run("-P", "-c", code, cwd=project)
     assert (done.stdout, done.stderr) == ("40 40\nSELECT\n", "")
-    scenario = installed.library / "sim" / "scenarios" / "dimension-update.toml"
-    done = installed.run("-P", "-m", "skipproof", "simulate", str(scenario), "--seed", "1", cwd=project)
+    scenario = environment.library / "sim" / "scenarios" / "dimension-update.toml"
+    done = environment.run("-P", "-m", "skipproof", "simulate", str(scenario), "--seed", "1", cwd=project)
     assert done.returncode == 0, done.stderr

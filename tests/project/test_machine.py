@@ -1,4 +1,4 @@
-"""How many test workers a machine gets."""
+"""The number of test workers that a machine gets."""
 
 import pytest
 from machine import fitting_workers, worker_count

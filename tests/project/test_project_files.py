@@ -28,7 +28,7 @@ ENTRY_CHARACTERS_MAX = 150
 RELEASE = re.compile(r"^## (\d+\.\d+\.\d+) - (\d{4}-\d{2}-\d{2})$")
 
 
-def parsed(path: Path) -> Any:
+def read_yaml(path: Path) -> Any:
     """The content of a YAML file."""
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
@@ -44,7 +44,7 @@ def releases() -> list[tuple[Version, datetime.date]]:
 
 
 def workflow() -> Any:
-    return parsed(GITHUB / "workflows" / "ci.yml")
+    return read_yaml(GITHUB / "workflows" / "ci.yml")
 
 
 def steps(job: str) -> list[dict[str, Any]]:
@@ -96,7 +96,7 @@ def test_the_groups_of_a_release_stand_in_one_order_and_none_is_there_twice() ->
 
 
 def test_the_newest_release_has_the_version_and_date_of_the_citation_and_the_package() -> None:
-    citation = parsed(ROOT / "CITATION.cff")
+    citation = read_yaml(ROOT / "CITATION.cff")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     version, date = releases()[0]
     assert str(version) == citation["version"] == project["version"]
@@ -123,7 +123,7 @@ def test_the_releases_of_the_compatibility_policy_are_those_that_are_accepted_an
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda path: path.stem)
 def test_an_issue_form_asks_each_question_once_and_some_must_be_answered(form: Path) -> None:
-    content = parsed(form)
+    content = read_yaml(form)
     assert {"name", "description", "body"} <= set(content)
     questions = [field for field in content["body"] if field["type"] != "markdown"]
     identifiers = [field["id"] for field in questions]

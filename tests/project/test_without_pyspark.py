@@ -102,7 +102,7 @@ ABSENT = {"skipproof check --engine spark": ["check", "--engine", "spark", "--ex
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Status, output and errors of each case, in one process that finds no PySpark."""
+    """Return the status, output and errors of each case, run in one process without PySpark."""
     hiding = tmp_path_factory.mktemp("hiding")
     (hiding / "sitecustomize.py").write_text(HIDING, encoding="utf-8")
     directory = tmp_path_factory.mktemp("files")

@@ -21,8 +21,8 @@ class ByItsOwnClock(Scheduler):
         return self._jobs.now_us + 1
 
 
-def played(offset_us: int, implementations: RefreshImplementations = CORRECT) -> RefreshRun:
-    """Somebody writes on node 1 every second, and asks there for a table."""
+def play(offset_us: int, implementations: RefreshImplementations = CORRECT) -> RefreshRun:
+    """Run a world in which a user writes on node 1 every second and refreshes a table there."""
     sql = (
         "CREATE TABLE s.t (k INTEGER)",
         "CREATE DYNAMIC TABLE s.d TARGET_LAG = '5 minutes' WAREHOUSE = w AS SELECT k FROM t",
@@ -40,7 +40,7 @@ def played(offset_us: int, implementations: RefreshImplementations = CORRECT) ->
 @pytest.mark.parametrize("seconds", [-5, 0, 5])
 def test_a_manual_refresh_sees_what_its_node_has_committed(seconds: int) -> None:
     """SIM-16, DVS-16, R-DVS-07."""
-    found = played(seconds * SECOND_US)
+    found = play(seconds * SECOND_US)
     assert violations(found) == []
     asked = next(one for one in found.trace if isinstance(one, Committed) and one.at_us > ASKED_US)
     versions = next(iter(found.record.bases.values()))
@@ -50,6 +50,6 @@ def test_a_manual_refresh_sees_what_its_node_has_committed(seconds: int) -> None
 
 
 def test_a_scheduler_that_asks_nobody_is_found() -> None:
-    found = violations(played(5 * SECOND_US, RefreshImplementations(scheduler=ByItsOwnClock)))
+    found = violations(play(5 * SECOND_US, RefreshImplementations(scheduler=ByItsOwnClock)))
     assert {one.invariant for one in found} == {"DVS-16"}
-    assert violations(played(-5 * SECOND_US, RefreshImplementations(scheduler=ByItsOwnClock))) == []
+    assert violations(play(-5 * SECOND_US, RefreshImplementations(scheduler=ByItsOwnClock))) == []

@@ -1,4 +1,4 @@
-"""What pictures of dynamic tables show: lags, timelines and the graph, by hand and against the trace."""
+"""Pictures of dynamic tables: lags, timelines and the graph, compared with the trace."""
 
 from collections import Counter
 from dataclasses import replace
@@ -51,8 +51,8 @@ def table(name: str, lag: str, query: str) -> str:
     return f"CREATE DYNAMIC TABLE s.{name} TARGET_LAG = {lag} WAREHOUSE = w AS {query}"
 
 
-def played(*statements: str | tuple[int, str]) -> RefreshRun:
-    """A run of 200 s without rows; statements come first, or so many seconds after the beginning."""
+def play(*statements: str | tuple[int, str]) -> RefreshRun:
+    """Run statements for 200 s without rows; a number is the second at which a statement comes."""
     given_statements = tuple(
         Statement(sql=one) if isinstance(one, str) else Statement(sql=one[1], at_us=one[0] * S)
         for one in statements
@@ -66,8 +66,8 @@ def identities(done: RefreshRun) -> dict[str, str]:
     return {name: identity for identity, name in display_names(done).items()}
 
 
-def committed(table_id: str, at_s: int, data_s: int, *, peak_s: int = 0) -> Committed:
-    """A refresh that is committed."""
+def committed_event(table_id: str, at_s: int, data_s: int, *, peak_s: int = 0) -> Committed:
+    """Return the event of a refresh that is committed."""
     return Committed(
         at_us=at_s * S, table=table_id, data_us=data_s * S, attempt=0, action="NO_DATA", inserted=0,
         deleted=0, peak_us=peak_s * S, trough_us=(at_s - data_s) * S,
@@ -75,27 +75,27 @@ def committed(table_id: str, at_s: int, data_s: int, *, peak_s: int = 0) -> Comm
 
 
 def began(table_id: str, at_s: int, data_s: int, action: str, *, attempt: int = 0) -> Began:
-    """A refresh that has chosen its action."""
+    """Return the event of a refresh that has chosen its action."""
     return Began(
         at_us=at_s * S, table=table_id, data_us=data_s * S, attempt=attempt, node=0, action=action,
         cause="changed", changed=1,
     )  # fmt: skip
 
 
-def failed(table_id: str, at_s: int, data_s: int, fault: str) -> Failed:
-    """A refresh that failed."""
+def failed_event(table_id: str, at_s: int, data_s: int, fault: str) -> Failed:
+    """Return the event of a refresh that failed."""
     return Failed(
         at_us=at_s * S, table=table_id, data_us=data_s * S, attempt=0, fault=fault, validation=0, because=""
     )
 
 
 def with_trace(done: RefreshRun, *events: object) -> RefreshRun:
-    """A run with other events, but for what its tables are called."""
+    """Return a run with other events; the names of its tables stay."""
     kept = [event for event in done.trace if isinstance(event, Named)]
     return replace(done, trace=[*kept, *events])
 
 
-ONE = played(BASE, table("d", "'1 minute'", "SELECT k, v FROM t"))
+ONE = play(BASE, table("d", "'1 minute'", "SELECT k, v FROM t"))
 
 
 # Sawtooths
@@ -104,7 +104,7 @@ ONE = played(BASE, table("d", "'1 minute'", "SELECT k, v FROM t"))
 def test_two_refreshes_are_two_teeth() -> None:
     """Committed at 10 s as of 4 s, and at 100 s as of 52 s; the run ends at 200 s, and the target is 60 s."""
     d = identities(ONE)["d"]
-    done = with_trace(ONE, committed(d, 10, 4), committed(d, 100, 52, peak_s=96))
+    done = with_trace(ONE, committed_event(d, 10, 4), committed_event(d, 100, 52, peak_s=96))
     (found,) = sawtooths(done)
     assert found.name == "d"
     assert found.points == ((10 * S, 6 * S), (100 * S, 96 * S), (100 * S, 48 * S), (200 * S, 148 * S))
@@ -134,7 +134,7 @@ def test_the_teeth_of_drawn_accounts_have_the_lags_that_commits_tell() -> None:
 
 
 def test_a_clone_begins_as_far_behind_as_its_original() -> None:
-    done = played(
+    done = play(
         BASE,
         table("d", "'1 minute'", "SELECT k, v FROM t"),
         (100, "CREATE SCHEMA z CLONE s"),
@@ -151,7 +151,7 @@ def test_a_clone_begins_as_far_behind_as_its_original() -> None:
 
 
 def test_the_lag_of_a_table_ends_where_it_is_dropped() -> None:
-    done = played(BASE, table("d", "'1 minute'", "SELECT k, v FROM t"), (130, "DROP DYNAMIC TABLE s.d"))
+    done = play(BASE, table("d", "'1 minute'", "SELECT k, v FROM t"), (130, "DROP DYNAMIC TABLE s.d"))
     (found,) = sawtooths(done)
     assert found.points[-1][0] == 130 * S
     assert sawtooths(ONE)[0].points[-1][0] == 200 * S
@@ -159,7 +159,7 @@ def test_the_lag_of_a_table_ends_where_it_is_dropped() -> None:
 
 def test_targets_are_those_in_force() -> None:
     """DOWNSTREAM is the least of the tables below; a suspended table asks for nothing until it is resumed."""
-    done = played(
+    done = play(
         BASE,
         table("d", "DOWNSTREAM", "SELECT k, v FROM t"),
         table("e", "'2 minutes'", "SELECT k FROM d"),
@@ -175,13 +175,13 @@ def test_targets_are_those_in_force() -> None:
 
 
 def test_tables_that_were_late_for_longest_come_first_then_those_nearest_to_it() -> None:
-    done = played(BASE, *(table(name, "'1 minute'", "SELECT k FROM t") for name in "abc"))
+    done = play(BASE, *(table(name, "'1 minute'", "SELECT k FROM t") for name in "abc"))
     ids = identities(done)
     done = with_trace(
         done,
-        *(committed(ids["a"], at, at - 1) for at in (10, 60, 110, 160)),
-        committed(ids["b"], 10, 9),
-        *(committed(ids["c"], at, at - 1) for at in (10, 69, 128, 187)),
+        *(committed_event(ids["a"], at, at - 1) for at in (10, 60, 110, 160)),
+        committed_event(ids["b"], 10, 9),
+        *(committed_event(ids["c"], at, at - 1) for at in (10, 69, 128, 187)),
     )
     assert [(one.name, one.late_us) for one in sawtooths(done)] == [("b", 131 * S), ("c", 0), ("a", 0)]
 
@@ -229,13 +229,13 @@ def test_a_bar_goes_from_the_choice_of_an_action_to_its_end() -> None:
     """Of an attempt that was ordered twice the first ends first; what does not end lasts to the end."""
     trace: Trace = [
         began("t1", 1, 0, "FULL"),
-        committed("t1", 3, 0),
+        committed_event("t1", 3, 0),
         began("t1", 50, 48, "INCREMENTAL"),
         began("t1", 52, 48, "NO_DATA"),
-        failed("t1", 55, 48, "user"),
+        failed_event("t1", 55, 48, "user"),
         Died(at_us=57 * S, table="t1", data_us=48 * S, attempt=0, phase="begun"),
         began("t1", 58, 48, "REINITIALIZE", attempt=1),
-        failed("t1", 59, 48, "system"),
+        failed_event("t1", 59, 48, "system"),
     ]
     doing = RefreshAction
     assert list(spans(trace, until_us=99 * S)) == [
@@ -250,8 +250,8 @@ def test_what_happens_to_a_table_is_marked_in_its_row() -> None:
     d = identities(ONE)["d"]
     done = with_trace(
         ONE,
-        failed(d, 50, 48, "user"),
-        failed(d, 60, 48, "system"),
+        failed_event(d, 50, 48, "user"),
+        failed_event(d, 60, 48, "system"),
         Skipped(at_us=96 * S, table=d, data_us=96 * S, reason="busy"),
         Skipped(at_us=97 * S, table=d, data_us=97 * S, reason="busy"),
         Died(at_us=99 * S, table=d, data_us=96 * S, attempt=0, phase="down"),
@@ -266,7 +266,7 @@ def test_what_happens_to_a_table_is_marked_in_its_row() -> None:
 
 
 def test_what_hinders_a_table_lasts_in_its_row() -> None:
-    done = played(
+    done = play(
         BASE,
         table("d", "'1 minute'", "SELECT k, v FROM t"),
         (20, "ALTER DYNAMIC TABLE s.d SUSPEND"),
@@ -284,14 +284,14 @@ def test_what_hinders_a_table_lasts_in_its_row() -> None:
 
 
 def test_rows_stand_below_what_they_read_and_idle_ones_are_left_out_first() -> None:
-    done = played(
+    done = play(
         BASE,
         table("a", "'1 minute'", "SELECT k FROM t"),
         table("b", "'1 minute'", "SELECT k FROM a"),
         table("c", "'1 minute'", "SELECT k FROM t"),
     )
     ids = identities(done)
-    busy = with_trace(done, began(ids["c"], 5, 0, "FULL"), failed(ids["b"], 9, 8, "user"))
+    busy = with_trace(done, began(ids["c"], 5, 0, "FULL"), failed_event(ids["b"], 9, 8, "user"))
     assert [row.name for row in timeline(busy, room=RefreshTimelineLimits(rows=3)).rows] == ["a", "c", "b"]
     assert [row.name for row in timeline(busy, room=RefreshTimelineLimits(rows=2)).rows] == ["c", "b"]
     few = timeline(busy, room=RefreshTimelineLimits(rows=1))
@@ -335,7 +335,7 @@ def test_timelines_of_drawn_accounts_leave_nothing_out() -> None:
 
 
 def test_the_graph_is_that_of_the_end() -> None:
-    done = played(
+    done = play(
         BASE,
         "CREATE TABLE s.u (k INTEGER)",
         "CREATE VIEW s.w AS SELECT k FROM t",
@@ -375,7 +375,7 @@ def test_the_graph_is_that_of_the_end() -> None:
 
 
 def test_a_part_of_a_graph_has_all_that_it_reads_and_first_what_does_not_rest() -> None:
-    done = played(
+    done = play(
         BASE,
         "CREATE TABLE s.u (k INTEGER)",
         table("a", "'1 minute'", "SELECT k FROM u"),
@@ -393,11 +393,11 @@ def test_a_part_of_a_graph_has_all_that_it_reads_and_first_what_does_not_rest() 
 
 def test_tables_are_called_by_their_last_names() -> None:
     """Schemas are told if there are several, identities of those that are gone if a name was given again."""
-    done = played(
+    done = play(
         BASE,
         "CREATE OR REPLACE TABLE s.t (k INTEGER)",
         "CREATE TABLE s.u (k INTEGER)",
         "ALTER TABLE s.u RENAME TO s.x",
     )
     assert list(display_names(done).values()) == ["t (t1)", "t", "x"]
-    assert sorted(display_names(played(BASE, (5, "CREATE SCHEMA z CLONE s"))).values()) == ["s.t", "z.t"]
+    assert sorted(display_names(play(BASE, (5, "CREATE SCHEMA z CLONE s"))).values()) == ["s.t", "z.t"]

@@ -20,8 +20,8 @@ HEAD = 'title = ""\nclaim = ""\nsimulates = "dynamic tables"\n'
 CREATED = "CREATE TABLE s.t (k INTEGER)"
 
 
-def replayed(case: Case, seed: int, implementations: RefreshImplementations) -> RunMeasures:
-    """A run of a case with somebody in the place of the right engine."""
+def replay_case(case: Case, seed: int, implementations: RefreshImplementations) -> RunMeasures:
+    """Run a case with other implementations; return its measures."""
     given = case.scenario
     assert isinstance(given, RefreshScenario)
     played = run(given.setup, given.plan(seed), seed=seed, implementations=implementations)
@@ -29,10 +29,10 @@ def replayed(case: Case, seed: int, implementations: RefreshImplementations) -> 
 
 
 def disagreement(implementations: RefreshImplementations) -> list[str]:
-    """What is said of the two modes on one warehouse."""
+    """Return the disagreements of the two refresh modes on one warehouse."""
     given = read(REPLAY)
     two = cases_with(given, ["fixed_us=20_000_000", "workers=4"])
-    found = [replayed(case, seed, implementations) for case in two for seed in range(3)]
+    found = [replay_case(case, seed, implementations) for case in two for seed in range(3)]
     return [one.what for one in missed_expectations(given, found) if one.measure == "results"]
 
 
@@ -43,8 +43,8 @@ def test_two_modes_agree_and_a_broken_one_is_found_without_any_truth() -> None:
         assert any("is not that of mode" in what for what in disagreement(MUTANTS[name].implementations))
 
 
-def told(of_settings: list[tuple[bool, dict[str, str]]]) -> list[str]:
-    """What is missed of runs that are to agree in two results: whether each has faults, and its results."""
+def missed_agreements(of_settings: list[tuple[bool, dict[str, str]]]) -> list[str]:
+    """Return the missed agreements of runs, each given by whether it has faults and by its results."""
     text = f'{HEAD}sql = "{CREATED}"\n[vary]\n"world.persisted" = [true, false]\n'
     given = read_text(text + '[[agree]]\nacross = "world.persisted"\nmin = 2\n')
     by_setting = {case.settings["world.persisted"]: case for case in all_cases(given)}
@@ -56,21 +56,21 @@ def told(of_settings: list[tuple[bool, dict[str, str]]]) -> list[str]:
 
 
 def read_text(text: str) -> RefreshScenario:
-    """The scenario of a text."""
+    """Return the scenario of a text."""
     return convert_scenario(parse_toml(text), RefreshScenario)
 
 
 def test_runs_agree_in_what_they_share_and_share_enough() -> None:
-    """What only one of them was given does not count."""
+    """A result that only one run has does not count."""
     one, other = {"a": "1", "b": "2", "c": "3"}, {"a": "1", "b": "2", "d": "4"}
-    assert told([(True, one), (False, other)]) == []
-    (wrong,) = told([(True, one), (False, {**other, "b": "5"})])
+    assert missed_agreements([(True, one), (False, other)]) == []
+    (wrong,) = missed_agreements([(True, one), (False, {**other, "b": "5"})])
     assert wrong == "b is not that of persisted false"
-    (all_wrong,) = told([(True, one), (False, {"a": "0", "b": "5"})])
+    (all_wrong,) = missed_agreements([(True, one), (False, {"a": "0", "b": "5"})])
     assert all_wrong == "a is not that of persisted false, nor is 1 more"
-    (few,) = told([(True, one), (False, {"a": "1"})])
+    (few,) = missed_agreements([(True, one), (False, {"a": "1"})])
     assert few == "1 are shared with persisted false, not 2 or more: the claim was not put to the test"
-    assert told([(True, one)]) == ["no two runs to compare: the claim was not put to the test"]
+    assert missed_agreements([(True, one)]) == ["no two runs to compare: the claim was not put to the test"]
 
 
 @pytest.mark.parametrize(

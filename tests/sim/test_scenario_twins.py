@@ -55,7 +55,7 @@ class _AsStored(Control):
 
 
 class _AsksNothing(Node):
-    """What planning left to nodes is asked nowhere."""
+    """A mutant that never evaluates the checks that planning leaves to nodes."""
 
     def asked(self, plan: ScanPlan, blocks: np.ndarray) -> np.ndarray:
         return np.ones(len(blocks), bool)
@@ -66,7 +66,7 @@ class _DeafToSummaries(Node):
         return
 
 
-def _unthrottled(given: Scenario) -> Scenario:
+def _without_throttling(given: Scenario) -> Scenario:
     store = replace(given.world.store, requests_per_s=0)
     plain = tuple(replace(fault, requests_per_s=0) for fault in given.fault)
     return replace(given, world=replace(given.world, store=store), fault=plain)
@@ -121,15 +121,15 @@ TWINS = [
     Twin("node-crash-mid-scan", "blocks count twice", MUTANTS["double count after retry"].implementations),
     Twin("page-index-requests", "one page", changed=_one_page),
     Twin("request-economics", "gaps are read", changed=_gaps_are_read),
-    Twin("throttled-store", "no throttle", changed=_unthrottled),
+    Twin("throttled-store", "no throttle", changed=_without_throttling),
     Twin("throttled-store", "no failure", changed=_healthy),
     Twin("top-k-block-orders", "as stored", ScanImplementations(control=_AsStored)),
     Twin("top-k-boundary-at-nodes", "no boundary", ScanImplementations(control=_NoTechnique)),
 ]
 
 
-def told(twin: Twin) -> bool:
-    """Whether the twin of a scenario's first seed is told from it."""
+def is_distinguished(twin: Twin) -> bool:
+    """Tell whether the first seed of a scenario fails with its mutant."""
     given = read(SCENARIOS / f"{twin.stem}.toml")
     assert isinstance(given, Scenario)
     runs = []
@@ -150,7 +150,7 @@ def told(twin: Twin) -> bool:
 @pytest.mark.parametrize("twin", TWINS, ids=lambda twin: f"{twin.stem}: {twin.what}")
 def test_a_scenario_whose_claim_is_false_is_told(twin: Twin) -> None:
     """SIM-5. The first seed is enough."""
-    assert told(twin)
+    assert is_distinguished(twin)
 
 
 def test_each_scenario_of_scans_has_a_twin() -> None:

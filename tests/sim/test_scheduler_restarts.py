@@ -20,13 +20,13 @@ LOST = SchedulerCrash(from_us=190 * SECOND_US, until_us=200 * SECOND_US)
 TABLE = "CREATE DYNAMIC TABLE s.{} TARGET_LAG = '{} minutes' WAREHOUSE = w AS SELECT k FROM {}"
 
 
-def played(
+def play(
     *faults: AnyFault,
     implementations: RefreshImplementations = CORRECT,
     more: tuple[Statement, ...] = (),
     fixed_us: int = SECOND_US,
 ) -> RefreshRun:
-    """A table of one minute that one of five minutes reads, and what befalls them."""
+    """Run two tables, of one and of five minutes, one of which reads the other, with faults."""
     sql = ("CREATE TABLE s.t (k INTEGER)", TABLE.format("d", 1, "t"), TABLE.format("e", 5, "d"))
     setup = Setup(
         world=RefreshWorld(until_us=600 * SECOND_US),
@@ -61,8 +61,8 @@ class PassesOverTicks(Scheduler):
 
 def test_who_forgets_frontiers_is_found() -> None:
     """SIM-15. DVS-10 of a start: each table is told at the timestamp that it has."""
-    assert violations(played(LOST)) == []
-    found = violations(played(LOST, implementations=RefreshImplementations(scheduler=ForgetsFrontiers)))
+    assert violations(play(LOST)) == []
+    found = violations(play(LOST, implementations=RefreshImplementations(scheduler=ForgetsFrontiers)))
     assert {one.invariant for one in found} == {"DVS-10"}
     assert "a new scheduler has it at None us" in found[0].what
 
@@ -73,10 +73,8 @@ def test_who_suspends_by_starting_is_found() -> None:
         Statement(sql="ALTER DYNAMIC TABLE s.d SUSPEND", at_us=SUSPENDED_US),
         Statement(sql="ALTER DYNAMIC TABLE s.e RESUME", at_us=RESUMED_US),
     )
-    assert violations(played(LOST, more=more)) == []
-    found = violations(
-        played(LOST, implementations=RefreshImplementations(scheduler=FollowsAgain), more=more)
-    )
+    assert violations(play(LOST, more=more)) == []
+    found = violations(play(LOST, implementations=RefreshImplementations(scheduler=FollowsAgain), more=more))
     assert [one.what for one in found] == ["t3: suspended by the start of a scheduler"]
 
 
@@ -88,7 +86,7 @@ def test_a_tick_that_fell_into_the_pause_is_made_up_for() -> None:
     def orders(implementations: RefreshImplementations) -> list[int]:
         events = [
             event
-            for event in played(LOST, implementations=implementations).trace
+            for event in play(LOST, implementations=implementations).trace
             if isinstance(event, RefreshOrdered)
         ]
         return [event.data_us for event in events if event.table == "t3" and event.trigger == "scheduled"]
@@ -100,7 +98,7 @@ def test_a_tick_that_fell_into_the_pause_is_made_up_for() -> None:
 def test_what_is_on_its_way_is_ordered_again_and_committed_once() -> None:
     """R-DVS-38. The scheduler is lost while the first worker computes, and the second is told the same."""
     lost = SchedulerCrash(from_us=50 * SECOND_US, until_us=55 * SECOND_US)
-    found = played(lost, fixed_us=20 * SECOND_US)
+    found = play(lost, fixed_us=20 * SECOND_US)
     assert violations(found) == []
     orders = [
         event for event in found.trace if isinstance(event, RefreshOrdered) and event.data_us == TICK_US
@@ -112,7 +110,7 @@ def test_what_is_on_its_way_is_ordered_again_and_committed_once() -> None:
 
 def test_the_last_of_two_faults_that_overlap_ends_the_pause() -> None:
     later = SchedulerCrash(from_us=195 * SECOND_US, until_us=230 * SECOND_US)
-    starts = [event.at_us for event in played(LOST, later).trace if isinstance(event, Restarted)]
+    starts = [event.at_us for event in play(LOST, later).trace if isinstance(event, Restarted)]
     assert starts == [230 * SECOND_US]
 
 
@@ -123,7 +121,7 @@ def test_a_manual_refresh_of_a_pause_is_refused(at_us: int, refused: str) -> Non
     """Other statements are not: the next scheduler finds them in the catalog."""
     ask = Statement(sql="ALTER DYNAMIC TABLE s.e REFRESH", at_us=at_us)
     create = Statement(sql=TABLE.format("f", 1, "t"), at_us=196 * SECOND_US)
-    found = played(LOST, more=(ask, create))
+    found = play(LOST, more=(ask, create))
     assert violations(found) == []
     told: dict[str, Any] = {event.sql: event.refused for event in found.trace if isinstance(event, Executed)}
     assert told[ask.sql] == refused

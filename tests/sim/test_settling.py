@@ -1,4 +1,4 @@
-"""What is told of blocks over time ends as the control plane counts them, never more than there are."""
+"""The prune timeline of blocks ends with the control plane's counts, and never exceeds the total."""
 
 from dataclasses import replace
 

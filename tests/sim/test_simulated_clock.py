@@ -10,8 +10,8 @@ from sim.refreshes.model import RefreshWorld, Setup
 from sim.refreshes.run import run
 
 
-def heard(ties: random.Random | None, *times_us: int) -> list[tuple[int, str]]:
-    """What comes when, of a call and a process for each time."""
+def timed_events(ties: random.Random | None, *times_us: int) -> list[tuple[int, str]]:
+    """Return the times and names of events, with a call and a process for each time."""
     clock, found = Clock(ties), []
 
     def waits(at_us: int, name: str) -> Iterator[Any]:
@@ -28,14 +28,19 @@ def heard(ties: random.Random | None, *times_us: int) -> list[tuple[int, str]]:
 
 def test_calls_and_processes_come_at_their_times() -> None:
     """Whatever the order in which they were asked for."""
-    assert heard(None, 30, 10) == [(10, "call 1"), (10, "process 1"), (30, "call 0"), (30, "process 0")]
+    assert timed_events(None, 30, 10) == [
+        (10, "call 1"),
+        (10, "process 1"),
+        (30, "call 0"),
+        (30, "process 0"),
+    ]
 
 
 def test_what_falls_on_one_instant_comes_in_each_order() -> None:
     """A call before a process, and after it; the same from the same draws."""
-    orders = {tuple(heard(random.Random(seed), 5)) for seed in range(20)}
+    orders = {tuple(timed_events(random.Random(seed), 5)) for seed in range(20)}
     assert orders == {((5, "call 0"), (5, "process 0")), ((5, "process 0"), (5, "call 0"))}
-    assert heard(random.Random(1), 5, 5, 5) == heard(random.Random(1), 5, 5, 5)
+    assert timed_events(random.Random(1), 5, 5, 5) == timed_events(random.Random(1), 5, 5, 5)
 
 
 def test_a_run_leaves_the_garbage_collector_as_it_was() -> None:

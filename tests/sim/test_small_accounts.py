@@ -34,7 +34,7 @@ ASSERTIONS = ("AssertionError", "MissingRow", "RepeatedRow", "DuplicateRowId")
 def wrong(
     world: SmallRefreshWorld, seed: int, implementations: RefreshImplementations = CORRECT
 ) -> Iterable[Violation]:
-    """What does not hold of a run, the isolation of its history included."""
+    """Return the violations of a run, including those of its history's isolation."""
     run = world.run(seed, implementations)
     return violations(run) or judge_histories(histories(run))[1]
 
@@ -48,7 +48,7 @@ def test_no_promise_of_dynamic_tables_is_broken(part: int, deep: bool) -> None:
 
 
 def catches(violation: Violation) -> bool:
-    """Whether it tells of a flaw, and is not only what a flaw with a misspelled name raises as well."""
+    """Tell whether a violation is a mutant's fault, and not an error that any broken code raises."""
     return violation.invariant != "DVS-13" or violation.what.partition(":")[0] in ASSERTIONS
 
 

@@ -63,8 +63,8 @@ def read(node: int, began_us: int, at_us: int) -> BlocksRead:
     )  # fmt: skip
 
 
-def ended(at_us: int, *, cancelled: bool = False) -> QueryEnded:
-    """The end of the query."""
+def query_ended(at_us: int, *, cancelled: bool = False) -> QueryEnded:
+    """Return the event of the end of the query."""
     return QueryEnded(
         at_us=at_us, query="q0", cancelled=cancelled, answer=None, rows=0, total=4, read=0, pruned={}
     )
@@ -154,7 +154,7 @@ def test_a_lane_has_what_its_node_did_and_suffered(run: ScanRun) -> None:
         NodeStarted(at_us=60, node=1, incarnation=2),
         TakenForDead(at_us=65, node=2),
         NodeCrashed(at_us=70, node=2, incarnation=1),
-        ended(80),
+        query_ended(80),
         read(0, 90, 200),
         read(0, 110, 120),
     ]
@@ -190,15 +190,15 @@ def test_where_lanes_are_few_those_to_which_something_happened_come_first_and_id
 ) -> None:
     trace: Trace = [read(1, 0, 5), NodeCrashed(at_us=1, node=2, incarnation=1)]
 
-    def shown(lanes: int, lanes_idle: int) -> list[int | None]:
+    def nodes_shown(lanes: int, lanes_idle: int) -> list[int | None]:
         room = replace(WIDE, lanes=lanes, lanes_idle=lanes_idle)
         found = timeline(replace(run, trace=trace), until_us=10, room=room)
         assert found.left_out == 4 - len(found.lanes)
         return [lane.who for lane in found.lanes]
 
-    assert shown(1, 1) == [None, 2]
-    assert shown(2, 1) == shown(3, 1) == [None, 1, 2]
-    assert shown(3, 3) == [None, 0, 1, 2]
+    assert nodes_shown(1, 1) == [None, 2]
+    assert nodes_shown(2, 1) == nodes_shown(3, 1) == [None, 1, 2]
+    assert nodes_shown(3, 3) == [None, 0, 1, 2]
 
 
 def test_where_rows_are_few_they_are_shared(run: ScanRun) -> None:
@@ -210,16 +210,16 @@ def test_where_rows_are_few_they_are_shared(run: ScanRun) -> None:
 
 
 def test_a_run_is_over_with_its_last_query_or_else_with_what_is_done_last(run: ScanRun) -> None:
-    trace: Trace = [BEGAN, read(0, 10, 30), ended(80), NodeCrashed(at_us=900, node=1, incarnation=1)]
+    trace: Trace = [BEGAN, read(0, 10, 30), query_ended(80), NodeCrashed(at_us=900, node=1, incarnation=1)]
     assert over_us(replace(run, trace=trace)) == 80
     assert over_us(replace(run, trace=[BEGAN, read(0, 10, 30)], settled=False)) == 30
     assert query_spans([BEGAN])[0].until_us is None
-    assert query_spans([BEGAN, ended(9, cancelled=True)])[0].cancelled
+    assert query_spans([BEGAN, query_ended(9, cancelled=True)])[0].cancelled
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_of_whole_runs_each_event_is_in_a_lane(seed: int) -> None:
-    """Where there is room enough; drawn worlds, with faults."""
+    """If there is enough room; the worlds are drawn and have faults."""
     ran = small_world(seed).run(seed)
     until_us = ran.ended_us + 1
     found = timeline(ran, until_us=until_us, room=WIDE)

@@ -26,8 +26,8 @@ JOINS = {
 NAMES = ("t", "u")
 
 
-def drawn(seed: int, kind: QueryKind, *, filtered: bool) -> tuple[Query, dict[str, RowTable]]:
-    """A query of that kind, and its tables."""
+def draw_query(seed: int, kind: QueryKind, *, filtered: bool) -> tuple[Query, dict[str, RowTable]]:
+    """Draw a query of a kind, and its tables."""
     draw = random.Random(seed)
     tables = {name: drawn_table(draw, name, blocks=(5,), rows_max=4) for name in NAMES}
     for _ in count():
@@ -46,7 +46,7 @@ def arrow(table: RowTable) -> pa.Table:
 @pytest.mark.parametrize("seed", range(30))
 def test_a_join_gives_what_duckdb_gives(seed: int) -> None:
     """Of whole tables: what predicates mean is tested where they are evaluated."""
-    query, tables = drawn(seed, QueryKind.JOIN, filtered=False)
+    query, tables = draw_query(seed, QueryKind.JOIN, filtered=False)
     join = query.join
     assert join is not None
     (equality,) = join.equalities
@@ -69,7 +69,7 @@ def test_the_answer_of_all_rows_is_right_and_no_other_is(kind: QueryKind) -> Non
     """Without its last row, with one twice, and, where they are ordered, with the first one last."""
     judged = 0
     for seed in range(60):
-        query, tables = drawn(seed, kind, filtered=True)
+        query, tables = draw_query(seed, kind, filtered=True)
         so = expected_answer(query, tables)
         answer = query_answer(query, {scan: list(rows.values()) for scan, rows in so.matching.items()})
         assert describe_difference(query, so, answer) is None
@@ -90,7 +90,7 @@ def test_no_answer_does_without_a_row_that_is_needed(kind: QueryKind) -> None:
     """Of the other rows alone no answer is right; there are such queries of each kind."""
     judged = 0
     for seed in range(60):
-        query, tables = drawn(seed, kind, filtered=True)
+        query, tables = draw_query(seed, kind, filtered=True)
         so = expected_answer(query, tables)
         for scan, needed in so.needed.items():
             for gone in sorted(needed)[:3]:

@@ -1,4 +1,4 @@
-"""What scenarios vary, what they expect of some cases, and what tasks of many blocks are to tasks of one."""
+"""The settings that scenarios vary, their expectations of some cases, and tasks of many blocks."""
 
 import shlex
 from itertools import pairwise

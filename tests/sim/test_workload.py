@@ -37,15 +37,15 @@ keys = 1_000
 """
 
 
-def drawn(build: str) -> list[str]:
-    """The texts of many queries."""
+def query_texts(build: str) -> list[str]:
+    """Return the texts of many queries."""
     workload = Workload(table="t", build=build, queries=QUERIES, span_us=1_000)
     return [text for _, text in draw_queries(random.Random(1), workload, KEYS)]
 
 
 def test_queries_have_the_published_shares() -> None:
     """[P] Table 1, Figure 6 and 3.3, [M] 4: within a tenth, or half a point."""
-    found = drawn("")
+    found = query_texts("")
     assert not any("JOIN" in text for text in found)
     ordered = [text for text in found if "ORDER BY" in text]
     limited = [text for text in found if "LIMIT" in text and "ORDER BY" not in text]
@@ -63,7 +63,7 @@ def test_queries_have_the_published_shares() -> None:
 
 def test_what_joins_leave_is_as_published() -> None:
     """[P] 6: what is pruned is 79 % in the mean, at least 72 % in the median, all in 13 queries of 100."""
-    joins = [text for text in drawn("d") if "JOIN" in text]
+    joins = [text for text in query_texts("d") if "JOIN" in text]
     assert 0.17 < len(joins) / QUERIES < 0.20
     told = [BETWEEN.search(text) for text in joins]
     pruned = [1 - (int(match[3]) - int(match[2]) + 1) / KEYS if match else 1.0 for match in told]

@@ -90,13 +90,13 @@ def test_drawn_bags_are_compared_as_python_counts_them(spark: Any) -> None:
             expected[draws.randrange(len(expected))] = {"v": draws.choice(keys), "x": draws.choice(doubles)}
         bags[str(number)] = found, expected
 
-    def counted(rows: list[dict[str, Any]]) -> Counter[str]:
+    def count_rows(rows: list[dict[str, Any]]) -> Counter[str]:
         """NaN is equal to NaN, 0.0 to -0.0, and sums are equal up to rounding."""
         return Counter(
             repr((row["v"], None if row["x"] is None else round(row["x"], 9) + 0.0)) for row in rows
         )
 
-    differ = {name for name, (found, expected) in bags.items() if counted(found) != counted(expected)}
+    differ = {name for name, (found, expected) in bags.items() if count_rows(found) != count_rows(expected)}
     assert 75 < len(differ) < 150
     pairs = unpaired_rows(*(rows_of(spark, bags, side) for side in (0, 1))).collect()
     assert {pair["found_0"] or pair["expected_0"] for pair in pairs} == differ

@@ -1,4 +1,4 @@
-"""A run that fails has a status of its own, and costs no result that it has by then."""
+"""A run that fails has its own exit status, and its results until then are kept."""
 
 import json
 import os
@@ -35,7 +35,7 @@ seeds = { first = 0, count = 1 }
 
 @pytest.fixture(autouse=True)
 def signals() -> Iterator[None]:
-    """Leave SIGTERM as it was: the command line takes it for Ctrl-C."""
+    """Restore the handler of SIGTERM, which the command line replaces."""
     before = signal.getsignal(signal.SIGTERM)
     yield
     signal.signal(signal.SIGTERM, before)
@@ -43,15 +43,15 @@ def signals() -> Iterator[None]:
 
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> SmallEngine:
-    """A wrong engine of this process, whatever name `check` is given."""
+    """Make `check` hunt in a wrong engine of this process, whatever the engine's name."""
     wrong = WRONG.engine()
     monkeypatch.setattr(checking, "Worker", lambda command: nullcontext(wrong))
     return wrong
 
 
 @pytest.fixture(scope="module")
-def hunted() -> Hunt:
-    """A hunt that found something."""
+def finished_hunt() -> Hunt:
+    """Return a hunt with a finding."""
     wrong = WRONG.engine()
     limits = Limits(examples=300, findings=1, worlds_to_shrink=20)
     state = hunt(wrong, capabilities(wrong, areas=("filter",)), limits)
@@ -60,7 +60,7 @@ def hunted() -> Hunt:
 
 
 def check(*arguments: str) -> tuple[str, ...]:
-    """A short hunt that finds something."""
+    """Return the arguments of a short hunt that has a finding."""
     return ("check", "--engine", "duckdb", "--class", "filter", "--examples", "300", *arguments)
 
 
@@ -164,15 +164,17 @@ def test_spark_lays_an_error_to_the_query_or_it_failed_itself(spark: Any) -> Non
 def test_a_hunt_that_is_ended_by_a_signal_tells_what_it_has_found(
     run: Run, engine: SmallEngine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, number: signal.Signals
 ) -> None:
-    def interrupted(*arguments: Any, progress: Any, **options: Any) -> Any:
-        def tired(state: Any) -> None:
+    def hunt_until_signal(*arguments: Any, progress: Any, **options: Any) -> Any:
+        def end_at_finding(state: Any) -> None:
             if state.findings:
                 os.kill(os.getpid(), number)
 
         worker, what, limits = arguments
-        return hunt(worker, what, replace(limits, worlds_to_shrink=20), **options | {"progress": tired})
+        return hunt(
+            worker, what, replace(limits, worlds_to_shrink=20), **options | {"progress": end_at_finding}
+        )
 
-    monkeypatch.setattr(checking, "hunt", interrupted)
+    monkeypatch.setattr(checking, "hunt", hunt_until_signal)
     report, findings = tmp_path / "report.html", tmp_path / "findings"
     status, out, _ = run(*check("--json", "--report", str(report), "--findings", str(findings)))
     (result,) = json.loads(out)
@@ -212,7 +214,7 @@ def test_a_place_that_cannot_be_written_is_told_before_the_hunt(
 def test_a_place_that_is_lost_meanwhile_costs_no_result_of_a_hunt(
     run: Run,
     engine: SmallEngine,
-    hunted: Hunt,
+    finished_hunt: Hunt,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     option: str,
@@ -225,7 +227,7 @@ def test_a_place_that_is_lost_meanwhile_costs_no_result_of_a_hunt(
             place.rmdir()
         place.parent.rmdir()
         place.parent.write_text("", encoding="utf-8")
-        return hunted
+        return finished_hunt
 
     monkeypatch.setattr(checking, "hunt", lose)
     status, out, err = run(*check(option, str(place), *(["--json"] if as_json else [])))

@@ -1,4 +1,4 @@
-"""`skipproof history`: exit status, a line of JSON for each history, a sentence for what cannot be judged."""
+"""`skipproof history`: its exit status, JSON lines, pages, and sentences for unusable histories."""
 
 import json
 import sys
@@ -30,7 +30,7 @@ NAMELESS = '{"ops": [], "vo": {}}'
 
 @pytest.fixture
 def histories(tmp_path: Path) -> Callable[..., str]:
-    """Writes lines into a file; returns its path."""
+    """Return a function that writes lines into a file and returns its path."""
 
     def write(*lines: str, name: str = "histories.jsonl") -> str:
         (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -43,7 +43,7 @@ def histories(tmp_path: Path) -> Callable[..., str]:
 def either(
     request: pytest.FixtureRequest, histories: Callable[..., str], tmp_path: Path
 ) -> Callable[..., str]:
-    """Writes lines into a file of either form; returns its path."""
+    """Return a function that writes lines into a file of either format and returns its path."""
 
     def write(*lines: str) -> str:
         path = histories(*lines)
@@ -264,7 +264,7 @@ def circle(size: int) -> Witness:
     return Witness("G0", tuple(Step(tail, "ww", head, '"<because>"\n') for tail, head in ends))
 
 
-def drawn(picture: str) -> Iterator[ElementTree.Element]:
+def picture_elements(picture: str) -> Iterator[ElementTree.Element]:
     yield from ElementTree.fromstring(picture).iter()
 
 
@@ -273,7 +273,7 @@ def test_a_picture_has_each_transaction_and_step(size: int) -> None:
     witness = circle(size) if size > 1 else Witness("G1a", (Step(1, "wr", 12345, "a read"),))
     picture = svg(witness)
     assert picture is not None
-    elements = list(drawn(picture))
+    elements = list(picture_elements(picture))
     assert sum(element.tag.endswith("circle") for element in elements) == max(size, 2)
     assert sum(element.tag.endswith("}g") for element in elements) == len(witness.steps)
     _, left, top, width, height = 0.0, *map(float, elements[0].attrib["viewBox"].split())

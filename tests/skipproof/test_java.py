@@ -1,4 +1,4 @@
-"""Finding a Java runtime, and starting Spark with the one of the wheel."""
+"""The search for a Java runtime, and the start of Spark with the runtime of the wheel."""
 
 import os
 import subprocess
@@ -21,7 +21,7 @@ with spark_session({"spark.master": "local[1]", "spark.driver.memory": "1g"}) as
 
 
 def fake_java(home: Path, version: str) -> Path:
-    """A Java home whose command only tells its version, as OpenJDK does."""
+    """Make a Java home whose command only prints its version, as OpenJDK does."""
     command = home / "bin" / "java"
     command.parent.mkdir(parents=True)
     command.write_text(

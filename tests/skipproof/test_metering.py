@@ -1,4 +1,4 @@
-"""What Spark is said to have read."""
+"""The rows and bytes that metering reports for Spark jobs."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""The report of a simulation of dynamic tables: its pictures, and that they are on the page as any other."""
+"""The report of a simulation of dynamic tables: its pictures, and their place on the page."""
 
 import json
 import os
@@ -65,20 +65,20 @@ full = {{ min = 1 }}
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The scenario."""
+    """Write the scenario; return its path."""
     path = tmp_path_factory.mktemp("scenarios") / "lags.toml"
     path.write_text(SCENARIO, encoding="utf-8")
     return path
 
 
 @pytest.fixture(scope="module")
-def simulated(file: Path) -> SimulationResult:
-    """Its runs."""
+def result(file: Path) -> SimulationResult:
+    """Return the result of the scenario."""
     return simulate(file, None, [], lambda what, done, total: None)
 
 
-def test_the_page_has_lags_timelines_and_the_graph(simulated: SimulationResult) -> None:
-    rendered = render(simulated)
+def test_the_page_has_lags_timelines_and_the_graph(result: SimulationResult) -> None:
+    rendered = render(result)
     page = Page(rendered)
     assert page.tags.count("figcaption") == page.tags.count("figure") == page.tags.count("svg") == 4
     for title in (
@@ -94,7 +94,7 @@ def test_the_page_has_lags_timelines_and_the_graph(simulated: SimulationResult) 
         "refreshes of e in the run of seed 3",
         "Refreshes of 2 tables in the run of seed 3; ",
     ):
-        assert any(told in label for label in page.named("aria-label"))
+        assert any(told in label for label in page.values_of("aria-label"))
     for shown in ("target DOWNSTREAM", "target 1 min", "FULL", "view", "F1 slow", "S1–4", "S6", "lag (s)"):
         assert shown in page.text
     assert "All runs" not in page.text
@@ -103,33 +103,33 @@ def test_the_page_has_lags_timelines_and_the_graph(simulated: SimulationResult) 
 
 
 def test_statements_and_faults_are_told_with_the_numbers_that_pictures_have(
-    simulated: SimulationResult,
+    result: SimulationResult,
 ) -> None:
-    rendered = render(simulated)
+    rendered = render(result)
     found = re.findall(r'<th scope="row">([SF]\d+)</th>', rendered)
     assert found == ["S1", "S2", "S3", "S4", "S5", "S6", "F1"]
     assert "refused: " in Page(rendered).text
     assert "slowdown = 100" in rendered
 
 
-def test_what_is_found_wrong_is_drawn_where_it_was_but_not_at_the_end(simulated: SimulationResult) -> None:
-    first = simulated.runs[0]
+def test_what_is_found_wrong_is_drawn_where_it_was_but_not_at_the_end(result: SimulationResult) -> None:
+    first = result.runs[0]
 
     def page_with(at_us: int) -> str:
         found = Violation(invariant="DVS-1", at_us=at_us, what="a row is another")
-        return Page(render(replace(simulated, runs=(replace(first, violations=(found,)),)))).text
+        return Page(render(replace(result, runs=(replace(first, violations=(found,)),)))).text
 
     assert "an invariant is violated" in page_with(200 * S)
     assert "an invariant is violated" not in page_with(1_000 * S)
 
 
-def test_the_page_is_escaped_and_its_parts_have_names_of_their_own(simulated: SimulationResult) -> None:
-    rendered = render(simulated)
+def test_the_page_is_escaped_and_its_parts_have_names_of_their_own(result: SimulationResult) -> None:
+    rendered = render(result)
     page = Page(rendered)
     assert not {"b", "script"}.intersection(page.tags)
     assert "\x1b" not in rendered
     assert "ALTER TABLE &lt;b&gt;$x^2$&lt;/b&gt; &amp; \\u{1b}" in rendered
-    names = page.named("id")
+    names = page.values_of("id")
     assert len(names) == len(set(names)) > 20
     assert set(re.findall(r'(?:url\(|href=")#([^)"]+)', rendered)) <= set(names)
 
@@ -144,7 +144,7 @@ def test_a_page_of_cases_shows_the_greatest_lag_along_what_varies(tmp_path: Path
     path.write_text(VARIED, encoding="utf-8")
     page = Page(render(simulate(path, None, [], lambda what, done, total: None)))
     assert "Greatest lag by settings" in page.text
-    assert any("world.commit_us from 30000 to 9000000" in label for label in page.named("aria-label"))
+    assert any("world.commit_us from 30000 to 9000000" in label for label in page.values_of("aria-label"))
 
 
 RENDERED = """
@@ -157,7 +157,7 @@ sys.stdout.write(render(simulate(Path(sys.argv[1]), range(3, 4), [], lambda *_: 
 
 
 def test_the_same_run_gives_the_same_page_byte_for_byte(file: Path) -> None:
-    """Whatever strings hash to."""
+    """The page does not depend on the hashes of strings."""
     found = [
         subprocess.run(
             [sys.executable, "-c", RENDERED, str(file)],
@@ -201,14 +201,14 @@ def test_a_week_of_refreshes_makes_a_small_picture() -> None:
 def test_statements_near_each_other_are_told_together() -> None:
     """Within 3 points of 700, where 700 s are as long; those of many within the length of a name."""
 
-    def told(*at_s: int) -> list[tuple[str, int]]:
+    def bars_at(*at_s: int) -> list[tuple[str, int]]:
         given = [
             ExecutedStatement(place=place, at_us=at * S, sql="x", refused="") for place, at in enumerate(at_s)
         ]
         return [(bar.name, bar.from_us // S) for bar in statement_bars(given, 700 * S)]
 
-    assert told(0, 2, 4, 300) == [("S1–2", 0), ("S3", 4), ("S4", 300)]
-    assert [name for name, _ in told(*range(0, 10 * MANY + 1, 10))][:2] == ["S1–4", "S5–8"]
+    assert bars_at(0, 2, 4, 300) == [("S1–2", 0), ("S3", 4), ("S4", 300)]
+    assert [name for name, _ in bars_at(*range(0, 10 * MANY + 1, 10))][:2] == ["S1–4", "S5–8"]
 
 
 def test_layers_stand_side_by_side_and_boxes_apart() -> None:

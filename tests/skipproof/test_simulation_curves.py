@@ -80,7 +80,7 @@ def test_no_run_is_lost(found: list[tuple[dict[str, Setting], float]]) -> None:
 
 
 def picture(values: tuple[Setting, ...], *lines: tuple[float, ...]) -> str:
-    """The SVG of lines of which nothing varies but the one key."""
+    """Return the SVG of lines over one setting, without other settings that vary."""
     found = MeasureCurves(
         key=NODES,
         values=values,

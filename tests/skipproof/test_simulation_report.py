@@ -1,4 +1,4 @@
-"""A simulation's report: all of it on one page, escaped, the same each time, and never half there."""
+"""The report of a simulation: one page, escaped, the same each time, and written atomically."""
 
 import importlib
 import json
@@ -68,31 +68,31 @@ ENTITIES = "&lt;script&gt;alert(1)&lt;/script&gt; &amp; $x^2$"
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The scenario, in a file whose name a shell would take apart."""
+    """Write the scenario into a file whose name needs quotes in a shell; return its path."""
     path = tmp_path_factory.mktemp("scenarios") / "two words.toml"
     path.write_text(SCENARIO, encoding="utf-8")
     return path
 
 
 @pytest.fixture(scope="module")
-def simulated(file: Path) -> SimulationResult:
-    """Its runs, which miss an expectation."""
+def result(file: Path) -> SimulationResult:
+    """Return the result of the scenario, whose runs miss an expectation."""
     return simulate(file, None, [], lambda what, done, total: None)
 
 
 @pytest.fixture(scope="module")
-def wrong(simulated: SimulationResult) -> SimulationResult:
-    """The same, but for violations of the second run."""
-    first, second = simulated.runs
+def wrong(result: SimulationResult) -> SimulationResult:
+    """Return the result with violations added to the second run."""
+    first, second = result.runs
     found = tuple(
         Violation(invariant="needed", at_us=at, what=f"<em>{at}</em> is skipped")
         for at in range(7_000, 7_012)
     )
-    return replace(simulated, runs=(first, replace(second, violations=found)))
+    return replace(result, runs=(first, replace(second, violations=found)))
 
 
-def test_the_page_shows_claim_measures_and_pictures(simulated: SimulationResult) -> None:
-    page = Page(render(simulated))
+def test_the_page_shows_claim_measures_and_pictures(result: SimulationResult) -> None:
+    page = Page(render(result))
     for shown in (
         "a claim that is <b>told</b>",
         "It did not hold",
@@ -104,7 +104,7 @@ def test_the_page_shows_claim_measures_and_pictures(simulated: SimulationResult)
         "not 1,000 or more",
     ):
         assert shown in page.text
-    rows = re.findall(r"<th scope=\"row\"><code>(\w+)</code>.*?</tr>", render(simulated), flags=re.DOTALL)
+    rows = re.findall(r"<th scope=\"row\"><code>(\w+)</code>.*?</tr>", render(result), flags=re.DOTALL)
     assert {"blocks_read", "crashes", "latency_us", "stolen"} <= set(rows)
     assert page.tags.count("svg") == 4
     for told in (
@@ -113,14 +113,14 @@ def test_the_page_shows_claim_measures_and_pictures(simulated: SimulationResult)
         "The pruned share of blocks over 2 runs: ",
         "Latencies: q0 median ",
     ):
-        assert any(told in label for label in page.named("aria-label"))
+        assert any(told in label for label in page.values_of("aria-label"))
     for label in ("time since the beginning of the run (ms)", "share of blocks (%)", "node 2", "F2 weather"):
         assert label in page.text
     assert page.tags.count("figcaption") == page.tags.count("figure") == 4
 
 
-def test_expectations_are_met_or_missed(simulated: SimulationResult) -> None:
-    page = render(simulated)
+def test_expectations_are_met_or_missed(result: SimulationResult) -> None:
+    page = render(result)
     verdicts = {
         name: re.findall(rf"<code>{name}</code></th>.*?<td class=\"(held|failed)\">", page, flags=re.DOTALL)[
             0
@@ -172,17 +172,17 @@ max = 1.9
 
 
 @pytest.fixture(scope="module")
-def varied(tmp_path_factory: pytest.TempPathFactory) -> SimulationResult:
-    """Runs of four cases."""
+def varied_result(tmp_path_factory: pytest.TempPathFactory) -> SimulationResult:
+    """Return the result of a scenario of four cases."""
     path = tmp_path_factory.mktemp("varied") / "varied.toml"
     path.write_text(VARIED, encoding="utf-8")
     return simulate(path, None, [], lambda what, done, total: None)
 
 
-def test_each_case_is_summed_up_by_what_is_due_of_it(varied: SimulationResult) -> None:
+def test_each_case_is_summed_up_by_what_is_due_of_it(varied_result: SimulationResult) -> None:
     found = {
         (summary.case, row.measure): (row.expected, row.met)
-        for summary in varied.summaries
+        for summary in varied_result.summaries
         for row in summary.rows
         if row.expected
     }
@@ -198,31 +198,31 @@ def test_each_case_is_summed_up_by_what_is_due_of_it(varied: SimulationResult) -
     }
 
 
-def test_of_some_cases_nothing_is_due(varied: SimulationResult) -> None:
-    some = replace(varied, only=("blocks=4",))
+def test_of_some_cases_nothing_is_due(varied_result: SimulationResult) -> None:
+    some = replace(varied_result, only=("blocks=4",))
     assert not any(row.expected for summary in some.summaries for row in summary.rows)
     assert some.command.endswith("varied.toml --only blocks=4 --seeds 5:2")
     assert "which are of all cases together, were not asked" in Page(render(some)).text
     assert "2 expectations were missed" not in Page(render(some)).text
 
 
-def test_ratios_are_told_and_judged(varied: SimulationResult) -> None:
-    first, second = ratio_rows(varied.scenario, varied.runs)
+def test_ratios_are_told_and_judged(varied_result: SimulationResult) -> None:
+    first, second = ratio_rows(varied_result.scenario, varied_result.runs)
     assert first.measure == "requests of blocks 8 to blocks 4 where keeping footers"
     # Each block's footer, and the two blocks that hold the rows.
     assert (first.least, first.most, first.expected, first.met) == ("1.66667", "1.66667", "1.5 or more", True)
     assert (second.least, second.expected, second.met) == ("2", "1.9 or less", False)
 
 
-def test_a_page_of_cases_shows_curves_along_what_varies(varied: SimulationResult) -> None:
-    page = Page(render(varied))
+def test_a_page_of_cases_shows_curves_along_what_varies(varied_result: SimulationResult) -> None:
+    page = Page(render(varied_result))
     for shown in ("Latency by settings", "Pruned share by settings", "table.t.blocks", "footers", "ratio"):
         assert shown in page.text
     assert page.tags.count("details") == 4
     assert "One run: seed 5, blocks 4, keeping columnar" in page.text
     found = Violation(invariant="needed", at_us=1, what="a block is skipped")
-    last = replace(varied.runs[-1], violations=(found,))
-    told = Page(render(replace(varied, runs=(*varied.runs[:-1], last)))).text
+    last = replace(varied_result.runs[-1], violations=(found,))
+    told = Page(render(replace(varied_result, runs=(*varied_result.runs[:-1], last)))).text
     assert "One run: seed 6, blocks 8, keeping footers" in told
     only = "--only table.t.blocks=8 --only world.metadata.keeping=footers"
     assert f"varied.toml {only} --seed 6 --trace FILE" in told
@@ -248,14 +248,14 @@ def test_the_page_asks_for_nothing(wrong: SimulationResult) -> None:
         page.tags
     )
     assert page.tags.count("style") == 1
-    assert all(link.startswith("#") for link in [*page.named("href"), *page.named("xlink:href")])
-    assert "default-src 'none'; style-src 'unsafe-inline'" in page.named("content")
+    assert all(link.startswith("#") for link in [*page.values_of("href"), *page.values_of("xlink:href")])
+    assert "default-src 'none'; style-src 'unsafe-inline'" in page.values_of("content")
 
 
 def test_each_part_of_a_page_has_a_name_of_its_own(wrong: SimulationResult) -> None:
     """And what pictures refer to is there."""
     rendered = render(wrong)
-    names = Page(rendered).named("id")
+    names = Page(rendered).values_of("id")
     assert len(names) == len(set(names)) > 20
     assert set(re.findall(r'(?:url\(|href=")#([^)"]+)', rendered)) <= set(names)
 
@@ -279,10 +279,10 @@ def test_the_same_runs_give_the_same_page_byte_for_byte(file: Path, tmp_path: Pa
 
 
 def test_a_report_is_never_half_there(
-    simulated: SimulationResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    result: SimulationResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "new" / "report.html"
-    write_report(simulated, path)
+    write_report(result, path)
     older = path.read_text(encoding="utf-8")
 
     def fails(*_: object) -> None:
@@ -290,7 +290,7 @@ def test_a_report_is_never_half_there(
 
     monkeypatch.setattr("os.replace", fails)
     with pytest.raises(InputError, match=r"report\.html cannot be written: disk full"):
-        write_report(replace(simulated, missed=()), path)
+        write_report(replace(result, missed=()), path)
     assert path.read_text(encoding="utf-8") == older
     assert [one.name for one in path.parent.iterdir()] == ["report.html"]
 
@@ -330,13 +330,13 @@ def test_who_has_no_matplotlib_is_told_what_to_install(monkeypatch: pytest.Monke
         importlib.import_module("skipproof.simulations.report")
 
 
-def test_many_runs_and_many_events_make_a_small_page(simulated: SimulationResult) -> None:
+def test_many_runs_and_many_events_make_a_small_page(result: SimulationResult) -> None:
     """10,000 runs, and 32 nodes of which each of 8 workers reads 20,000 times."""
     runs = tuple(
-        replace(simulated.runs[0], seed=seed, latencies_us={"q0": 1_000 + seed}) for seed in range(10_000)
+        replace(result.runs[0], seed=seed, latencies_us={"q0": 1_000 + seed}) for seed in range(10_000)
     )
     missed = tuple(MissedExpectation("stolen", "0, not 1 or more", seed) for seed in range(10_000))
-    assert len(render(replace(simulated, runs=runs, missed=missed))) < 1_000_000
+    assert len(render(replace(result, runs=runs, missed=missed))) < 1_000_000
 
     until_us, room = 100_000_000, ScanTimelineLimits(rows=rows_per_lane(32))
     work = [

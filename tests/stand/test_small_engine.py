@@ -45,7 +45,7 @@ FAST = {
 }
 
 
-def _hunted(engine: SmallEngine, area: str, examples_max: int) -> Hunt:
+def _hunt(engine: SmallEngine, area: str, examples_max: int) -> Hunt:
     return hunt(engine, capabilities(engine, areas=(area,)), Limits(examples=examples_max), seed_first=SEED)
 
 
@@ -57,7 +57,7 @@ def _differences(found: Hunt) -> list[str]:
 def test_the_small_engine_never_contradicts_itself_and_prunes(area: str) -> None:
     """Without what it saves, its answers could be right because nothing is ever pruned."""
     engine = SmallEngine(tables="files" if area in AREAS_OF_FILES else "own")
-    found = _hunted(engine, area, EXAMPLES)
+    found = _hunt(engine, area, EXAMPLES)
     assert _differences(found) == []
     assert found.examples >= EXAMPLES
     assert not found.refused

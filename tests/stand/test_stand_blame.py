@@ -1,4 +1,4 @@
-"""A finding says where it goes away only of what was tried, and accuses the form that is wrong."""
+"""A finding blames the form that is wrong, and names only conditions that were tried."""
 
 import subprocess
 import sys
@@ -41,7 +41,7 @@ FIRST = Question(area="limit", source=Relation(table="t"), select=("a", "rid"), 
 
 
 class Losing(SmallEngine):
-    """Leaves out the first row of each answer, of some forms of a table."""
+    """An engine that loses the first row of each answer over some forms of a table."""
 
     def __init__(self, loses: Callable[[Mapping[str, Json]], bool], *, tables: str = "files") -> None:
         super().__init__(tables=tables)
@@ -56,8 +56,8 @@ class Losing(SmallEngine):
         return {"answers": [one | {"rows": one["rows"][first:], "source": source} for one in answers]}
 
 
-def confirmed(engine: EngineClient, question: Question = ALL, **layout: Any) -> ConfirmedFinding:
-    """What the stand says of the only wrong answer of a world of two blocks."""
+def confirm_failure(engine: EngineClient, question: Question = ALL, **layout: Any) -> ConfirmedFinding:
+    """Confirm the only failure of an engine in a world of two blocks."""
     table = StoredTable(columns=(A, RID), blocks=(((1, 0),), ((2, 1),)), layout=StoredLayout(**layout))
     world = World(tables={"t": table}, settings={}, questions=(question,))
     (outcome,) = examine(engine, world)
@@ -68,7 +68,7 @@ def confirmed(engine: EngineClient, question: Question = ALL, **layout: Any) -> 
 
 
 def wrong(one: ConfirmedFinding) -> Contradiction:
-    """What is wrong with the answer that a finding accuses."""
+    """Return the contradiction of the answer that a finding blames."""
     assert one.finding.outcome.contradiction is not None
     return one.finding.outcome.contradiction
 
@@ -79,7 +79,7 @@ def is_pruned(table: Mapping[str, Json]) -> bool:
 
 
 def test_of_a_table_in_an_engines_own_format_no_footer_is_blamed() -> None:
-    one = confirmed(Losing(is_pruned, tables="own"))
+    one = confirm_failure(Losing(is_pruned, tables="own"))
     assert one.blame is Blame.TABLE
     assert wrong(one).verdict is Discrepancy.LOST
     assert one.source == "pruned"
@@ -88,7 +88,7 @@ def test_of_a_table_in_an_engines_own_format_no_footer_is_blamed() -> None:
 @pytest.mark.parametrize("question", [ALL, FIRST], ids=["whole", "LIMIT"])
 def test_the_form_with_nothing_to_prune_by_is_accused_where_it_alone_is_wrong(question: Question) -> None:
     """It loses a row; the other has not one too many."""
-    one = confirmed(Losing(lambda table: not is_pruned(table), tables="own"), question)
+    one = confirm_failure(Losing(lambda table: not is_pruned(table), tables="own"), question)
     assert one.blame is Blame.PLAIN
     assert (wrong(one).oracle, wrong(one).verdict) == (Oracle.REFERENCE, Discrepancy.LOST)
     assert one.actual["rows"] == [[2, 1]]
@@ -107,14 +107,14 @@ def test_files_without_statistics_lie_in_the_directories_of_their_partitions() -
         chunks = [pq.read_metadata(path).row_group(0).column(0) for path in files]
         return any(chunk.is_stats_set for chunk in chunks)
 
-    assert confirmed(Losing(loses), partitioned=True, blocks_per_file=1).blame is Blame.STATISTICS
+    assert confirm_failure(Losing(loses), partitioned=True, blocks_per_file=1).blame is Blame.STATISTICS
 
 
 def test_an_error_is_told_although_the_other_answer_is_wrong_too() -> None:
-    """What an error says does not depend on what was due."""
+    """The words of an error do not depend on the expected answer."""
 
     class Failing(Losing):
-        """Fails of the one form, and loses rows of the other."""
+        """An engine that fails over one form and loses rows over the other."""
 
         def ask(self, **request: Any) -> dict[str, Any]:
             """An error, where files or statistics are."""
@@ -122,7 +122,7 @@ def test_an_error_is_told_although_the_other_answer_is_wrong_too() -> None:
                 return {"answers": [{"error": "Panic", "kind": "failed"} for _ in request["questions"]]}
             return super().ask(**request)
 
-    one = confirmed(Failing(lambda table: not is_pruned(table), tables="own"))
+    one = confirm_failure(Failing(lambda table: not is_pruned(table), tables="own"))
     assert wrong(one).verdict is Discrepancy.RAISED
 
 
@@ -130,7 +130,7 @@ def test_what_ends_the_worker_is_replayed_too(tmp_path: Path) -> None:
     """The program is asked for, not run: it would end the worker again."""
     (tmp_path / "worker.py").write_text(DYING)
     with Worker([sys.executable, str(tmp_path / "worker.py")]) as worker:
-        one = confirmed(worker)
+        one = confirm_failure(worker)
         replay = folder_texts(worker, one)["replay.py"]
     assert wrong(one).verdict is Discrepancy.RAISED
     ran = subprocess.run([sys.executable, "-c", replay], capture_output=True, check=False)
@@ -139,7 +139,7 @@ def test_what_ends_the_worker_is_replayed_too(tmp_path: Path) -> None:
 
 def test_what_takes_too_long_is_replayed_too() -> None:
     class Hanging(SmallEngine):
-        """Does not answer of files, unless its program is all that is asked for."""
+        """An engine that hangs over files, unless only its program is asked for."""
 
         def ask(self, **request: Any) -> dict[str, Any]:
             """As a worker that was ended; or the program."""
@@ -149,4 +149,4 @@ def test_what_takes_too_long_is_replayed_too() -> None:
                 raise TimedOut("no reply within 1 s")
             return super().ask(**request)
 
-    assert confirmed(Hanging()).source == "while True: pass"
+    assert confirm_failure(Hanging()).source == "while True: pass"

@@ -26,15 +26,15 @@ ENGINES = [
 ]
 
 
-def asked(name: str, table: StoredTable, directory: Path, *questions: Question) -> dict[str, Any]:
-    """An engine's reply of a partitioned table."""
+def ask_engine(name: str, table: StoredTable, directory: Path, *questions: Question) -> dict[str, Any]:
+    """Ask an engine questions about a partitioned table."""
     with Worker(find_engine(name).command, seconds_max=120.0) as worker:
         form = pruned_form(worker, table, directory / "t", write_stored)
         return worker.ask(tables={"t": form}, settings={}, questions=[one.json() for one in questions])
 
 
-def partitioned(*values: Json) -> StoredTable:
-    """A directory of one row for each value."""
+def partitioned_table(*values: Json) -> StoredTable:
+    """Return a table with a directory of one row for each value."""
     blocks = tuple(((value, number),) for number, value in enumerate(values))
     return StoredTable(
         columns=(A, RID), blocks=blocks, layout=StoredLayout(partitioned=True, blocks_per_file=1)
@@ -42,14 +42,14 @@ def partitioned(*values: Json) -> StoredTable:
 
 
 def rows_where(where: Call | None) -> Question:
-    """The rows that satisfy a condition."""
+    """Return a question for the rows that satisfy a condition."""
     return Question(area="filter", source=Relation(table="t", where=where), select=("rid", "a"))
 
 
 def test_directories_are_named_as_hive_names_them(tmp_path: Path) -> None:
     """As `ExternalCatalogUtils.escapePathName` of Spark does; it leaves what is not ASCII, and } and <."""
     texts = ("é", "\U0010ffff", "a b", "%", "a=b/c:d", "{}[]<>", "'\"\\", "\t\x7f", "#*?^", "~&+|", None, "")
-    names = [path.parent.name for path in write_stored(partitioned(*texts), tmp_path)]
+    names = [path.parent.name for path in write_stored(partitioned_table(*texts), tmp_path)]
     assert names == [
         "a=é", "a=\U0010ffff", "a=a b", "a=%25", "a=a%3Db%2Fc%3Ad", "a=%7B}%5B%5D<>", "a=%27%22%5C",
         "a=%09%7F", "a=%23%2A%3F%5E", "a=~&+|", "a=__HIVE_DEFAULT_PARTITION__", "a=",
@@ -60,7 +60,7 @@ def test_directories_are_named_as_hive_names_them(tmp_path: Path) -> None:
 def test_an_engine_reads_the_texts_of_directories(name: str, package: str, tmp_path: Path) -> None:
     needs_package(package)
     equal = [rows_where(Call("=", (A, Literal(text, "string")))) for text in TEXTS]
-    reply = asked(name, partitioned(*TEXTS), tmp_path, rows_where(None), *equal)
+    reply = ask_engine(name, partitioned_table(*TEXTS), tmp_path, rows_where(None), *equal)
     whole, *each = [sorted(answer["rows"]) for answer in reply["answers"]]
     assert whole == [[number, text] for number, text in enumerate(TEXTS)]
     assert each == [[row] for row in whole]
@@ -69,5 +69,5 @@ def test_an_engine_reads_the_texts_of_directories(name: str, package: str, tmp_p
 @pytest.mark.slow
 def test_spark_is_not_asked_of_a_directory_without_a_value(tmp_path: Path) -> None:
     """It refuses what others write for the empty text."""
-    reply = asked("spark", partitioned("", "a"), tmp_path, rows_where(None))
+    reply = ask_engine("spark", partitioned_table("", "a"), tmp_path, rows_where(None))
     assert reply["kind"] == "unsupported", reply

@@ -1,4 +1,4 @@
-"""DuckDB on the stand: releases differ in what they give to Python, in files, and in their own tables."""
+"""The adapters of DuckDB, whose releases differ in conversions to Python, in files and in their tables."""
 
 import subprocess
 import sys
@@ -68,7 +68,7 @@ ASKED = {
 
 
 def answers(adapter: Adapter, questions: list[Question]) -> list[Any]:
-    """What an adapter's texts leave."""
+    """Run an adapter's texts and return their answers."""
     base: dict[str, Any] = {}
     exec(adapter.start(), base)
     text, names = adapter.setup(TABLES, {})

@@ -1,4 +1,4 @@
-"""Every engine of the package answers what it is asked; `tox -e stand` asks each of them far more."""
+"""Every engine of the package answers some questions; `tox -e stand` asks each of them far more."""
 
 import pytest
 from needs import needs_package
@@ -24,7 +24,7 @@ ENGINES = {
 
 @pytest.mark.parametrize("name", ENGINES)
 def test_an_engine_is_asked_two_dozen_questions(name):
-    """What is found, if anything, is found again when asked again."""
+    """A finding, if there is one, is found again when the question is asked again."""
     package, share = ENGINES[name]
     needs_package(package)
     with Worker(find_engine(name).command, seconds_max=60.0) as worker:

@@ -1,4 +1,4 @@
-"""The page for who brings an engine to the stand is true: its examples are short, run, and are sound."""
+"""The examples of `docs/how-to/bring-an-engine.md` are short, run, and find nothing in a correct engine."""
 
 import ast
 import sys
@@ -16,7 +16,7 @@ from skipproof.stand.workers.workers import Worker
 EXAMPLES = 30
 
 
-def hunted(command: Sequence[str], *, examples: int = EXAMPLES) -> Hunt:
+def run_hunt(command: Sequence[str], *, examples: int = EXAMPLES) -> Hunt:
     with Worker(command) as worker:
         return hunt(
             worker,
@@ -26,8 +26,8 @@ def hunted(command: Sequence[str], *, examples: int = EXAMPLES) -> Hunt:
 
 
 @pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page's module and its entry point, as an installer leaves them."""
+def installed_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Install the page's module and its entry point, as an installer does."""
     (tmp_path / "sqlite_on_the_stand.py").write_text(module(), encoding="utf-8")
     (declared,) = blocks("toml")
     points = tomllib.loads(declared)["project"]["entry-points"]
@@ -59,23 +59,23 @@ def test_the_program_imports_nothing_of_this_project() -> None:
 
 def test_the_program_is_asked_and_sound(tmp_path: Path) -> None:
     (tmp_path / "plain.py").write_text(program(), encoding="utf-8")
-    found = hunted([sys.executable, str(tmp_path / "plain.py")])
+    found = run_hunt([sys.executable, str(tmp_path / "plain.py")])
     assert found.findings == []
     assert found.examples >= EXAMPLES
 
 
 def test_the_hunt_finds_the_program_with_one_comparison_wrong(tmp_path: Path) -> None:
     (tmp_path / "plain.py").write_text(broken_program(), encoding="utf-8")
-    found = hunted([sys.executable, str(tmp_path / "plain.py")], examples=300)
+    found = run_hunt([sys.executable, str(tmp_path / "plain.py")], examples=300)
     (finding,) = found.findings
     assert finding.outcome.contradiction is not None
     assert finding.outcome.contradiction.verdict.value == "rows lost"
 
 
-@pytest.mark.usefixtures("installed")
+@pytest.mark.usefixtures("installed_engine")
 def test_the_class_is_found_by_its_entry_point_asked_and_sound() -> None:
     assert "sqlite" in engine_names()
-    found = hunted(find_engine("sqlite").command)
+    found = run_hunt(find_engine("sqlite").command)
     assert found.findings == []
     assert found.examples >= EXAMPLES
 

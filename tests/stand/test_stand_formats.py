@@ -1,4 +1,4 @@
-"""DataFusion, delta-rs and PyIceberg answer alike of both forms of a table."""
+"""DataFusion, delta-rs and PyIceberg give the same answers over both forms of a table."""
 
 import json
 import subprocess
@@ -60,8 +60,8 @@ def call(function: str, column: Column, *values: Any) -> Call:
     return Call(function, (column, *(Literal(value, column.type) for value in values)))
 
 
-def joined(kind: str, **more: Any) -> Question:
-    """A join of both tables by their texts."""
+def join_question(kind: str, **more: Any) -> Question:
+    """Return a question with a join of both tables by their texts."""
     select = ("rid",) if kind in ("semi", "anti", "not in") else ("rid", "u_rid")
     join = Join(kind=kind, right=Relation(table="u"), left_key="s", right_key="u_s", **more)
     return Question(area="join", source=Relation(table="t"), select=select, join=join)
@@ -94,11 +94,11 @@ ANY = {
     "limit": (where(None, order=(Key(RID, True),), limit=2, offset=1), [[2], [1]]),
     "offset": (where(None, order=(Key(RID),), offset=3), [[3]]),
     "topk": (where(None, order=(Key(A, True, True), Key(RID)), limit=2), [[2], [3]]),
-    "inner": (joined("inner"), [[0, 0]]),
-    "left": (joined("left"), [[0, 0], [1, None], [2, None], [3, None]]),
-    "null safe": (joined("inner", null_safe=True), [[0, 0], [2, 1]]),
-    "semi": (joined("semi"), [[0]]),
-    "anti": (joined("anti"), [[1], [2], [3]]),
+    "inner": (join_question("inner"), [[0, 0]]),
+    "left": (join_question("left"), [[0, 0], [1, None], [2, None], [3, None]]),
+    "null safe": (join_question("inner", null_safe=True), [[0, 0], [2, 1]]),
+    "semi": (join_question("semi"), [[0]]),
+    "anti": (join_question("anti"), [[1], [2], [3]]),
     "aggregate": (
         Question(
             area="aggregate",
@@ -136,13 +136,15 @@ def datafusion() -> Iterator[Worker]:
         yield worker
 
 
-def written(table: dict[str, Any], directory: Path) -> dict[str, Any]:
-    """The table as Parquet files, one for each block."""
+def write_files(table: dict[str, Any], directory: Path) -> dict[str, Any]:
+    """Write a table as Parquet files, one for each block."""
     directory.mkdir()
     files = []
     for number, block in enumerate(table["blocks"]):
         data = {
-            column["name"]: pa.array([given(row[at], column["type"]) for row in block], ARROW[column["type"]])
+            column["name"]: pa.array(
+                [arrow_value(row[at], column["type"]) for row in block], ARROW[column["type"]]
+            )
             for at, column in enumerate(table["columns"])
         }
         files.append(str(directory / f"part-{number}.parquet"))
@@ -150,8 +152,8 @@ def written(table: dict[str, Any], directory: Path) -> dict[str, Any]:
     return {"columns": table["columns"], "files": files}
 
 
-def given(cell: Any, type_: str) -> Any:
-    """A cell as pyarrow takes it."""
+def arrow_value(cell: Any, type_: str) -> Any:
+    """Return a cell as the Python value that pyarrow needs."""
     if cell is None or type_ not in ("float64", "decimal(9,2)"):
         return cell
     return float(cell) if type_ == "float64" else Decimal(cell)
@@ -162,7 +164,7 @@ def forms(worker: Worker, directory: Path) -> list[dict[str, Any]]:
     of_rows = {"t": TABLE, "u": OTHER}
     if worker.hello.tables == "own":
         return [of_rows, {name: table | {"statistics": False} for name, table in of_rows.items()}]
-    return [of_rows, {name: written(table, directory / name) for name, table in of_rows.items()}]
+    return [of_rows, {name: write_files(table, directory / name) for name, table in of_rows.items()}]
 
 
 def answers(worker: Worker, tables: dict[str, Any], questions: Sequence[Question], **more: Any) -> list[Any]:
@@ -357,7 +359,7 @@ def test_datafusion_holds_a_batch_for_each_block(blocks: list[Any], batches: int
 
 
 def test_datafusion_refuses_a_directory_that_holds_other_files(datafusion: Worker, tmp_path: Path) -> None:
-    table = written(TABLE, tmp_path / "t")
+    table = write_files(TABLE, tmp_path / "t")
     pq.write_table(pa.table({"rid": [9]}), tmp_path / "t" / "other.parquet")
     assert datafusion.ask(tables={"t": table}, questions=[where(None).json()])["kind"] == "unsupported"
 

@@ -32,16 +32,16 @@ def silent():
 
 
 @pytest.fixture(scope="module")
-def hunted():
+def finished_hunt():
     wrong = WRONG.engine()
     # How soon shrinking ends is not the machine's affair.
     limits = Limits(examples=400, findings=1, seconds_to_shrink=600.0, worlds_to_shrink=250)
     return wrong, hunt(wrong, capabilities(wrong, areas=("filter",)), limits)
 
 
-def test_a_wrong_pruner_is_found_and_its_failure_made_small(hunted):
+def test_a_wrong_pruner_is_found_and_its_failure_made_small(finished_hunt):
     """One condition, few rows: what is drawn has up to 24 rows and six questions."""
-    _, state = hunted
+    _, state = finished_hunt
     (finding,) = state.findings
     (question,) = finding.world.questions
     (table,) = finding.world.tables.values()
@@ -52,8 +52,8 @@ def test_a_wrong_pruner_is_found_and_its_failure_made_small(hunted):
     assert traits(finding.world, question, finding.outcome.contradiction) == finding.traits
 
 
-def test_the_same_seed_hunts_the_same(hunted):
-    wrong, state = hunted
+def test_the_same_seed_hunts_the_same(finished_hunt):
+    wrong, state = finished_hunt
     again = hunt(
         wrong, capabilities(wrong, areas=("filter",)), Limits(examples=400, findings=1, seconds_to_shrink=0.0)
     )
@@ -67,13 +67,13 @@ def test_a_sound_pruner_is_not_accused():
     assert state.examples >= 300
 
 
-def test_a_finding_is_blamed_on_the_statistics_that_cause_it(hunted):
-    wrong, state = hunted
+def test_a_finding_is_blamed_on_the_statistics_that_cause_it(finished_hunt):
+    wrong, state = finished_hunt
     confirmed = confirm(wrong, state.findings[0], write=write_stored)
     assert confirmed.blame is Blame.STATISTICS
 
 
-def test_a_limit_that_is_forgotten_is_laid_to_the_engine_not_to_statistics(hunted):
+def test_a_limit_that_is_forgotten_is_laid_to_the_engine_not_to_statistics(finished_hunt):
     """An engine that is wrong in memory too does not prune wrongly."""
 
     class Deaf(SmallEngine):
@@ -114,16 +114,16 @@ def test_what_is_found_before_the_keyboard_interrupts_is_told(monkeypatch):
     """The hunt of the first engine ends and is judged; the second is not begun."""
     wrong = WRONG.engine()
 
-    def interrupted(*args, progress, **kwargs):
-        def tired(state):
+    def hunt_until_finding(*args, progress, **kwargs):
+        def interrupt_at_finding(state):
             progress(state)
             if state.findings:
                 raise KeyboardInterrupt
 
-        return hunt(*args, **kwargs | {"progress": tired})
+        return hunt(*args, **kwargs | {"progress": interrupt_at_finding})
 
     monkeypatch.setattr(checking, "Worker", lambda command: contextlib.nullcontext(wrong))
-    monkeypatch.setattr(checking, "hunt", interrupted)
+    monkeypatch.setattr(checking, "hunt", hunt_until_finding)
     request = checking.CheckRequest(examples=4_000, seconds=None, area="filter")
     (checked,) = checking.check_each(["duckdb", "polars"], request, silent)
     assert checked.hunt.interrupted
@@ -132,8 +132,8 @@ def test_what_is_found_before_the_keyboard_interrupts_is_told(monkeypatch):
     assert checked.to_dict()["interrupted"]
 
 
-def test_an_answer_that_is_right_when_asked_again_is_said_to_be_unsteady(hunted):
-    _, state = hunted
+def test_an_answer_that_is_right_when_asked_again_is_said_to_be_unsteady(finished_hunt):
+    _, state = finished_hunt
     assert confirm(SmallEngine(), state.findings[0], write=write_stored).blame is Blame.UNSTEADY
 
 
@@ -160,9 +160,9 @@ def test_the_folder_of_a_finding_replays_it_with_the_engine_alone(tmp_path):
     assert json.loads((folder / "finding.json").read_text())["verdict"] in name.replace("-", " ")
 
 
-def test_the_folder_of_an_error_replays_it(hunted, tmp_path):
+def test_the_folder_of_an_error_replays_it(finished_hunt, tmp_path):
     """The error is DuckDB's own, of a column that is not there."""
-    _, state = hunted
+    _, state = finished_hunt
     (finding,) = state.findings
     absent = Call("is null", (Column("absent", "int32"),))
     question = Question(area="filter", source=Relation(table="t", where=absent), select=("rid",))

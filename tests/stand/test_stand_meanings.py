@@ -21,7 +21,7 @@ from skipproof.stand.hunt.findings import Blame, confirm, folder_texts
 from skipproof.stand.hunt.hunting import Hunt, Limits, capabilities, hunt
 from skipproof.stand.reference import meanings
 from skipproof.stand.reference.engine import SmallEngine
-from skipproof.stand.reference.meanings import DECLARED_ENGINES, MEANINGS, OWN, Meaning
+from skipproof.stand.reference.meanings import DECLARED_ENGINES, MEANINGS, OWN, MeaningDifference
 from skipproof.stand.reference.opinions import Opinion, Reference
 from skipproof.stand.workers.engines import find_engine
 from skipproof.stand.workers.workers import Hello, Worker
@@ -59,13 +59,13 @@ def world(type_: str, cells: list[Json], where: Term | None = None, **asked: Any
     return World(tables={"t": table}, settings={}, questions=(Question(**told),))
 
 
-def called(function: str, type_: str, *values: Json) -> Call:
-    """A comparison of the column with constants."""
+def call_with_constants(function: str, type_: str, *values: Json) -> Call:
+    """Return a call of the column and constants."""
     return Call(function, (Column("a", type_), *(Literal(value, type_) for value in values)))
 
 
-def deleting(asked: World) -> World:
-    """What a filter keeps is deleted instead."""
+def as_deletes(asked: World) -> World:
+    """Return the world with each filter replaced by a delete of the same rows."""
     questions = tuple(replace(one, area="dml", change="delete") for one in asked.questions)
     return replace(asked, questions=questions)
 
@@ -74,23 +74,23 @@ def extreme(type_: str, cells: list[Json]) -> World:
     return world(type_, cells, area="aggregate", select=(), aggregates=(Aggregate("max", "a"),))
 
 
-def computed(operator: str, operand: int, comparison: str, value: int, cell: int) -> World:
+def arithmetic_world(operator: str, operand: int, comparison: str, value: int, cell: int) -> World:
     left = Call(operator, (Column("a", "int32"), Literal(operand, "int32")), "int32")
     return world("int32", [cell], Call(comparison, (left, Literal(value, "int32"))))
 
 
-NAN = world("float64", ["NaN"], called("=", "float64", "NaN"))
-NAN_ABOVE = world("float64", ["NaN"], called(">", "float64", 0.0))
-NEGATIVE_NAN = world("float64", ["-NaN"], called("<", "float64", "NaN"))
+NAN = world("float64", ["NaN"], call_with_constants("=", "float64", "NaN"))
+NAN_ABOVE = world("float64", ["NaN"], call_with_constants(">", "float64", 0.0))
+NEGATIVE_NAN = world("float64", ["-NaN"], call_with_constants("<", "float64", "NaN"))
 NANOSECOND = Literal(-1, "timestamp(ns)")
 WRITTEN_NANOSECOND = world(
-    "timestamp(ns)", [0], called("=", "timestamp(ns)", 0), area="dml", change="a", to=NANOSECOND
+    "timestamp(ns)", [0], call_with_constants("=", "timestamp(ns)", 0), area="dml", change="a", to=NANOSECOND
 )
 BY_A = (Key(Column("a", "float64")), Key(ROW_NUMBER))
 ZEROS_IN_ORDER = world("float64", [0.0, -0.0], area="topk", order=BY_A)
-ZERO_IN_LIST = world("float64", [-0.0], called("in", "float64", 0.0, 1.0))
-BEYOND = computed("-", 2, ">", 2**30, -(2**31))
-NO_LIST_HAS_NULL = world("int32", [None], Call("not", (called("in", "int32", 1, 2),)))
+ZERO_IN_LIST = world("float64", [-0.0], call_with_constants("in", "float64", 0.0, 1.0))
+BEYOND = arithmetic_world("-", 2, ">", 2**30, -(2**31))
+NO_LIST_HAS_NULL = world("int32", [None], Call("not", (call_with_constants("in", "int32", 1, 2),)))
 ALONE = world("int32", [1])
 # A row without a partner, beside which an outer join puts NULL.
 BESIDE_NULL = World(
@@ -109,13 +109,13 @@ BESIDE_NULL = World(
         ),
     ),
 )
-NULL_IS_NOT_NAN = world("float64", [None], Call("not", (called("is nan", "float64"),)))
+NULL_IS_NOT_NAN = world("float64", [None], Call("not", (call_with_constants("is nan", "float64"),)))
 # The smallest worlds that an engine answers otherwise than the reference, with the entry that says so.
 SHOWN: list[tuple[str, str, dict[str, str], World]] = [
     ("NaN by IEEE 754", "arrow", {}, NAN),
     ("NaN by IEEE 754", "deltalake", SCANNED, NAN),
     ("NaN by IEEE 754", "iceberg", {}, NAN_ABOVE),
-    ("NaN by IEEE 754", "iceberg", {}, deleting(NAN_ABOVE)),
+    ("NaN by IEEE 754", "iceberg", {}, as_deletes(NAN_ABOVE)),
     ("the sign of NaN", "datafusion", {}, NEGATIVE_NAN),
     ("the sign of NaN", "deltalake", {}, NEGATIVE_NAN),
     ("the order of zeros", "datafusion", {}, ZEROS_IN_ORDER),
@@ -128,12 +128,12 @@ SHOWN: list[tuple[str, str, dict[str, str], World]] = [
     ("integers beyond their type", "deltalake", {}, BEYOND),
     ("integers beyond their type", "duckdb", {}, BEYOND),
     ("integers beyond their type", "duckdb-tables", {}, BEYOND),
-    ("the remainder of a negative integer", "polars", {}, computed("%", 3, "=", 2, -1)),
+    ("the remainder of a negative integer", "polars", {}, arithmetic_world("%", 3, "=", 2, -1)),
     (
         "not in a list with NULL",
         "polars",
         {},
-        world("int32", [1], Call("not", (called("in", "int32", None, 2),))),
+        world("int32", [1], Call("not", (call_with_constants("in", "int32", None, 2),))),
     ),
     ("NULL is not in a list", "arrow", {}, NO_LIST_HAS_NULL),
     ("NULL is not in a list", "arrow", {}, BESIDE_NULL),
@@ -173,10 +173,10 @@ def _cut(part: Json) -> Json:
     return [_cut(inner) for inner in part] if isinstance(part, list) else part
 
 
-LIKE = world("string", ["foo_x", "foobar"], called("like", "string", "foo\\_%"))
+LIKE = world("string", ["foo_x", "foobar"], call_with_constants("like", "string", "foo\\_%"))
 
 
-def hunted(asked: SmallEngine) -> Hunt:
+def run_hunt(asked: SmallEngine) -> Hunt:
     limits = Limits(examples=600, findings=1, seconds_to_shrink=600.0, worlds_to_shrink=200)
     what = replace(
         capabilities(asked, areas=("filter", "limit")), types_missing=frozenset(TYPES) - {"string"}
@@ -185,19 +185,19 @@ def hunted(asked: SmallEngine) -> Hunt:
 
 
 @pytest.fixture(scope="module")
-def started() -> Iterator[Callable[[str], Worker]]:
-    """Engines by their names, each started once."""
+def worker_of() -> Iterator[Callable[[str], Worker]]:
+    """Yield a function that returns the worker of an engine, which is started once."""
     with contextlib.ExitStack() as stack:
         yield cache(lambda name: stack.enter_context(Worker(find_engine(name).command, seconds_max=60.0)))
 
 
 @pytest.fixture(scope="module")
-def convicted() -> Hunt:
-    return hunted(Convinced())
+def hunt_of_convinced() -> Hunt:
+    return run_hunt(Convinced())
 
 
-def test_an_engine_that_is_wrong_in_both_forms_is_convicted(convicted: Hunt) -> None:
-    (finding,) = convicted.findings
+def test_an_engine_that_is_wrong_in_both_forms_is_convicted(hunt_of_convinced: Hunt) -> None:
+    (finding,) = hunt_of_convinced.findings
     wrong = finding.outcome.contradiction
     assert wrong is not None
     assert wrong.oracle is Oracle.REFERENCE
@@ -207,22 +207,22 @@ def test_an_engine_that_is_wrong_in_both_forms_is_convicted(convicted: Hunt) -> 
 
 def test_such_an_engine_agrees_with_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the second opinion nothing is found."""
-    everything = Meaning(name="everything", applies=lambda case: True, reason="For this test.")
+    everything = MeaningDifference(name="everything", applies=lambda case: True, reason="For this test.")
     monkeypatch.setattr(meanings, "MEANINGS", (everything,))
-    found = hunted(Convinced())
+    found = run_hunt(Convinced())
     assert found.findings == []
     assert found.examples >= 600
     assert set(found.no_opinion) == {"everything"}
 
 
 def test_a_worker_says_itself_what_it_means_otherwise() -> None:
-    found = hunted(Convinced(functions=["like"]))
+    found = run_hunt(Convinced(functions=["like"]))
     assert found.findings == []
     assert found.no_opinion[OWN] > 0
 
 
-def test_what_the_reference_finds_is_blamed_on_both_forms_and_told(convicted: Hunt) -> None:
-    (finding,) = convicted.findings
+def test_what_the_reference_finds_is_blamed_on_both_forms_and_told(hunt_of_convinced: Hunt) -> None:
+    (finding,) = hunt_of_convinced.findings
     worker = Convinced()
     confirmed = confirm(worker, finding, write=write_stored)
     assert confirmed.blame is Blame.REFERENCE
@@ -233,8 +233,8 @@ def test_what_the_reference_finds_is_blamed_on_both_forms_and_told(convicted: Hu
     assert confirm(SmallEngine(), finding, write=write_stored).blame is Blame.UNSTEADY
 
 
-def test_a_finding_of_each_oracle_is_never_taken_for_one_of_the_other(convicted: Hunt) -> None:
-    (finding,) = convicted.findings
+def test_a_finding_of_each_oracle_is_never_taken_for_one_of_the_other(hunt_of_convinced: Hunt) -> None:
+    (finding,) = hunt_of_convinced.findings
     state = Hunt(findings=[finding])
     assert state.similar_finding(finding.traits) == 0
     itself = finding.traits - {AGAINST_THE_REFERENCE}
@@ -260,7 +260,7 @@ def test_the_list_is_told_in_sentences_and_is_of_known_engines() -> None:
 
 
 def test_a_range_of_versions_is_kept() -> None:
-    entry = Meaning(
+    entry = MeaningDifference(
         name="old", engines=("duckdb",), versions="<1.2", applies=lambda case: True, reason="Old."
     )
     told = [entry.is_of("duckdb", one) for one in ("1.1.0", "1.1.9.dev3", "1.2", "2.0.0")]
@@ -278,8 +278,8 @@ def test_every_entry_is_shown_by_an_engine_or_is_for_unknown_ones() -> None:
         assert entry.is_of("unknown", "1") or entry.engines
 
 
-def _is_installed(entry: Meaning, name: str) -> bool:
-    """Whether an engine is here in a version that an entry is of."""
+def _is_installed(entry: MeaningDifference, name: str) -> bool:
+    """Tell whether an engine is installed in a version to which an entry applies."""
     package = PACKAGES.get(name)
     if package is None or importlib.util.find_spec(package) is None:
         return False
@@ -292,11 +292,11 @@ def _is_installed(entry: Meaning, name: str) -> bool:
     ids=[f"{name}: {entry}, {shown.questions[0].area}" for entry, name, _, shown in SHOWN],
 )
 def test_an_entry_is_still_true(
-    started: Callable[[str], Worker], entry: str, name: str, switches: dict[str, str], shown: World
+    worker_of: Callable[[str], Worker], entry: str, name: str, switches: dict[str, str], shown: World
 ) -> None:
     """Else it hides what it should not, and is to be taken out."""
     needs_package(PACKAGES[name])
-    (outcome,) = examine(started(name), replace(shown, settings=switches))
+    (outcome,) = examine(worker_of(name), replace(shown, settings=switches))
     assert (outcome.refused, outcome.contradiction, outcome.no_opinion) == ("", None, entry)
     assert _differs(outcome, shown)
 
@@ -311,10 +311,10 @@ def _differs(outcome: QuestionResult, shown: World) -> bool:
 def test_the_reference_has_an_opinion_next_to_what_is_declared(name: str) -> None:
     """An exclusion takes in no more than it says."""
     worlds = {
-        "NaN": world("float64", ["NaN"], called("is nan", "float64")),
-        "-0.0": world("float64", [-0.0], called("<", "float64", 1.0)),
-        "arithmetic that fits": computed("-", 2, ">", 2**30, 5),
-        "NOT IN": world("int32", [1, 3], Call("not", (called("in", "int32", 1, 2),))),
+        "NaN": world("float64", ["NaN"], call_with_constants("is nan", "float64")),
+        "-0.0": world("float64", [-0.0], call_with_constants("<", "float64", 1.0)),
+        "arithmetic that fits": arithmetic_world("-", 2, ">", 2**30, 5),
+        "NOT IN": world("int32", [1, 3], Call("not", (call_with_constants("in", "int32", 1, 2),))),
     }
     (outcome,) = examine(SmallEngine(), worlds[name])
     for engine_name in (*DECLARED_ENGINES, "unknown"):
@@ -332,20 +332,20 @@ def test_differences_are_words_of_the_first_line() -> None:
 
 @pytest.mark.slow
 def test_the_reference_means_what_spark_means() -> None:
-    """Where Spark answers, the reference differs of nothing: NaN, zeros, NULL, texts, times and joins."""
+    """The reference agrees with every answer of Spark: on NaN, zeros, NULL, texts, times and joins."""
     with Worker(find_engine("spark").command, seconds_max=120.0) as worker:
         (outcome,) = examine(worker, NULL_IS_NOT_NAN)
         assert (outcome.refused, outcome.no_opinion) == ("", "NULL is not NaN")
         assert _differs(outcome, NULL_IS_NOT_NAN)
-        judged = [_judged(worker, drawn) for drawn in _drawn(capabilities(worker))]
+        judged = [_opinions(worker, drawn) for drawn in _draw_worlds(capabilities(worker))]
     opinions = [opinion for each in judged for opinion in each]
     assert [str(one) for one in opinions if one.contradiction is not None] == []
     assert {one.none for one in opinions} <= {"", "NULL is not NaN"}
     assert sum(not one.none for one in opinions) >= WORLDS_OF_SPARK
 
 
-def _judged(worker: Worker, drawn: World) -> list[Opinion]:
-    """What the reference says of Spark's answers from its memory, but for those that it refuses."""
+def _opinions(worker: Worker, drawn: World) -> list[Opinion]:
+    """Return the reference's opinions on Spark's answers over the plain form, without refused ones."""
     tables = {name: table.json for name, table in drawn.tables.items()}
     asked = [without_limit(question) for question in drawn.questions]
     reply = worker.ask(tables=tables, settings={}, questions=[question.json() for question in asked])
@@ -358,7 +358,7 @@ def _judged(worker: Worker, drawn: World) -> list[Opinion]:
     ]
 
 
-def _drawn(what: Capabilities) -> list[World]:
+def _draw_worlds(what: Capabilities) -> list[World]:
     found: list[World] = []
 
     @seed(11)

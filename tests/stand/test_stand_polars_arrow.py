@@ -120,8 +120,8 @@ def of_t(where: Term | None = None, **others: Any) -> Relation:
     return Relation(table="t", where=where, **others)
 
 
-def joined(kind: str, *select: str, right: Relation | None = None, **others: Any) -> Question:
-    """A join of the two tables."""
+def join_question(kind: str, *select: str, right: Relation | None = None, **others: Any) -> Question:
+    """Return a question with a join of the two tables."""
     join = Join(kind=kind, right=right or Relation(table="u"), left_key="a", right_key="u_a", **others)
     return Question(area="join", source=of_t(), join=join, select=select)
 
@@ -137,24 +137,24 @@ BOTH = {
         Question(area="aggregate", source=of_t(call(">", A, literal(3, A))), aggregates=(COUNT,)),
         [[3]],
     ),
-    "inner": (joined("inner", "rid", "u_id"), [[2, 0], [5, 2], [5, 3]]),
+    "inner": (join_question("inner", "rid", "u_id"), [[2, 0], [5, 2], [5, 3]]),
     "left": (
-        joined("left", "rid", "u_id"),
+        join_question("left", "rid", "u_id"),
         [[0, None], [1, None], [2, 0], [3, None], [4, None], [5, 2], [5, 3]],
     ),
     "right": (
-        joined("right", "a", "u_id", "u_a"),
+        join_question("right", "a", "u_id", "u_a"),
         [[3, 0, 3], [6, 2, 6], [6, 3, 6], [None, 1, None], [None, 4, 9]],
     ),
     "full": (
-        joined("full", "a", "u_a"),
+        join_question("full", "a", "u_a"),
         [[1, None], [3, 3], [4, None], [5, None], [6, 6], [6, 6], [None, 9], [None, None], [None, None]],
     ),
-    "semi": (joined("semi", "rid"), [[2], [5]]),
-    "anti": (joined("anti", "rid"), [[0], [1], [3], [4]]),
-    "inner with both keys": (joined("inner", "a", "u_a"), [[3, 3], [6, 6], [6, 6]]),
+    "semi": (join_question("semi", "rid"), [[2], [5]]),
+    "anti": (join_question("anti", "rid"), [[0], [1], [3], [4]]),
+    "inner with both keys": (join_question("inner", "a", "u_a"), [[3, 3], [6, 6], [6, 6]]),
     "join of a filtered side": (
-        joined(
+        join_question(
             "inner", "rid", "u_id", right=Relation(table="u", where=call(">", KEYS[0], Literal(2, "int64")))
         ),
         [[5, 3]],
@@ -191,7 +191,7 @@ ONLY_POLARS = {
     ),
     "sums": (Question(area="aggregate", source=of_t(), aggregates=(Aggregate("sum", "a"),)), [[19]]),
     "join of a limited side": (
-        joined(
+        join_question(
             "inner",
             "rid",
             "u_id",
@@ -200,11 +200,11 @@ ONLY_POLARS = {
         [[5, 3]],
     ),
     "join with distinct keys": (
-        joined("inner", "rid", right=Relation(table="u", distinct="u_a")),
+        join_question("inner", "rid", right=Relation(table="u", distinct="u_a")),
         [[2], [5]],
     ),
     "join of NULL": (
-        joined("inner", "rid", "u_id", null_safe=True),
+        join_question("inner", "rid", "u_id", null_safe=True),
         [[1, 1], [2, 0], [5, 2], [5, 3]],
     ),
 }
@@ -314,13 +314,13 @@ def test_a_question_that_the_engine_lacks_is_said_to_be_unsupported(
     failing = Question(
         area="filter", source=of_t(call("is null", Column("absent", "int64"))), select=("rid",)
     )
-    asked = [change.json(), joined("not in", "rid").json(), failing.json()]
+    asked = [change.json(), join_question("not in", "rid").json(), failing.json()]
     reply = worker.ask(tables=forms["files"], settings={}, questions=asked)
     assert [answer["kind"] for answer in reply["answers"]] == ["unsupported", "unsupported", "failed"]
 
 
 @pytest.fixture
-def evolved(tmp_path: Path) -> dict[str, Any]:
+def evolved_table(tmp_path: Path) -> dict[str, Any]:
     """Two files in directories: the first lacks a column, has a narrower type and another order."""
     columns = (RID, A, Column("k", "int64"))
     first = arrow_table((Column("rid", "int32"),), [(0,), (1,)])
@@ -339,7 +339,7 @@ def evolved(tmp_path: Path) -> dict[str, Any]:
     }
 
 
-def test_files_that_lack_columns_are_filled_with_null(worker: Worker, evolved: dict[str, Any]) -> None:
+def test_files_that_lack_columns_are_filled_with_null(worker: Worker, evolved_table: dict[str, Any]) -> None:
     """And the columns of directories' names are columns like others."""
     k = Column("k", "int64")
     wheres = [
@@ -350,7 +350,7 @@ def test_files_that_lack_columns_are_filled_with_null(worker: Worker, evolved: d
         call(">", RID, literal(1, RID)),
     ]
     asked = [Question(area="filter", source=of_t(where), select=("rid", "a", "k")).json() for where in wheres]
-    reply = worker.ask(tables={"t": evolved}, settings={}, questions=asked)
+    reply = worker.ask(tables={"t": evolved_table}, settings={}, questions=asked)
     first, second = [[0, None, 7], [1, None, 7]], [[2, 5, None], [3, 6, None]]
     assert [answer.get("rows", answer) for answer in reply["answers"]] == [
         first + second,

@@ -60,8 +60,8 @@ def result(*findings: dict[str, Any], **changed: Any) -> dict[str, Any]:
     } | changed
 
 
-def shown(*results: dict[str, Any]) -> str:
-    """The text of a page, its white space made even."""
+def page_text(*results: dict[str, Any]) -> str:
+    """Return the text of a page, with each run of white space as one space."""
     return " ".join(Page(render(results)).text.split())
 
 
@@ -77,8 +77,8 @@ def test_every_engine_and_finding_is_there_and_linked() -> None:
         result(finding(name="01-a"), version="1.5.5"),
     ]
     page = Page(render(results))
-    anchors = [link.removeprefix("#") for link in page.named("href")]
-    identities = page.named("id")
+    anchors = [link.removeprefix("#") for link in page.values_of("href")]
+    identities = page.values_of("id")
     assert len(set(identities)) == len(identities)
     assert set(anchors) == set(identities)
     assert {"engine-1", "engine-2", "engine-3", "finding-1-1", "finding-1-2", "finding-3-1"} <= set(anchors)
@@ -94,7 +94,7 @@ def test_every_engine_and_finding_is_there_and_linked() -> None:
 
 
 def test_a_finding_tells_all_that_is_known_of_it() -> None:
-    text = shown(result(finding(settings={"threads": "4"})))
+    text = page_text(result(finding(settings={"threads": "4"})))
     for part in (
         "missing ('NaN', 0)",
         "right without statistics in the footer",
@@ -112,7 +112,7 @@ def test_a_finding_tells_all_that_is_known_of_it() -> None:
 
 def test_engines_are_side_by_side() -> None:
     """Examples, speed, findings by verdict and refusals; a verdict that is not known has its column too."""
-    text = shown(
+    text = page_text(
         result(finding(), finding(), finding(verdict="odd"), refused={"A": 1200, "B": 34}),
         result(engine="polars", version="2.1.0", seconds=0.0, examples=0),
     )
@@ -123,10 +123,10 @@ def test_engines_are_side_by_side() -> None:
 
 def test_no_result_is_not_a_pass() -> None:
     for results in ([], [result(examples=0)]):
-        text = shown(*results)
+        text = page_text(*results)
         assert "Nothing was judged" in text
         assert "No contradiction" not in text
-    assert "No contradiction was found" in shown(result())
+    assert "No contradiction was found" in page_text(result())
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_no_result_is_not_a_pass() -> None:
     ],
 )
 def test_the_heat_map_has_its_numbers_in_its_cells(tally: tuple[str, int, int], share: str) -> None:
-    assert f"ordering {share} not told" in shown(heat(tally), heat(("pattern", 1, 2)))
+    assert f"ordering {share} not told" in page_text(heat(tally), heat(("pattern", 1, 2)))
 
 
 def test_the_colour_never_falls_as_the_share_grows() -> None:
@@ -161,8 +161,8 @@ def test_the_colour_never_falls_as_the_share_grows() -> None:
 
 
 def test_an_engine_that_does_not_tell_has_an_empty_column() -> None:
-    assert "pattern 50 % 1 of 2 not told" in shown(heat(("pattern", 1, 2)), result(engine="polars"))
-    assert "No engine told what it skipped" in shown(result())
+    assert "pattern 50 % 1 of 2 not told" in page_text(heat(("pattern", 1, 2)), result(engine="polars"))
+    assert "No engine told what it skipped" in page_text(result())
 
 
 NASTY = (
@@ -211,13 +211,13 @@ def test_any_text_is_a_page_of_the_same_elements(text: str) -> None:
 
 def test_texts_are_not_taken_for_what_they_look_like() -> None:
     rows = [["NULL", None, "1", 1, True, "true", "\\u{0}", "\0"]]
-    text = shown(result(finding(tables={"t": table([rows], *"abcdefgh")})))
+    text = page_text(result(finding(tables={"t": table([rows], *"abcdefgh")})))
     assert '"NULL" NULL "1" 1 true "true" "\\\\u{0}" "\\u0000"' in text
 
 
 def test_rows_that_only_one_answer_has_are_marked() -> None:
     one = finding(found={"rows": [[True], [1], [1]]}, expected={"rows": [[1.0], [2], [None]]})
-    text = shown(result(one))
+    text = page_text(result(one))
     assert "OFFSET 1.0 only here 2 only here NULL" in text
     assert "with statistics only here true 1 only here 1" in text
 
@@ -225,13 +225,13 @@ def test_rows_that_only_one_answer_has_are_marked() -> None:
 def test_an_error_marks_no_row() -> None:
     page = Page(render([result(finding(found={"error": "it died"}))]))
     assert "it died" in page.text
-    assert "alone" not in page.named("class")
+    assert "alone" not in page.values_of("class")
 
 
 def test_cut_tables_say_so() -> None:
     blocks = [[[number, number] for number in range(30)] for _ in range(4)]
     answer = {"rows": [[number] for number in range(1041)]}
-    text = shown(result(finding(tables={"t": table(blocks, "a", "rid")}, expected=answer)))
+    text = page_text(result(finding(tables={"t": table(blocks, "a", "rid")}, expected=answer)))
     assert "Table t 4 blocks, 120 rows" in text
     assert "Left out: 80 rows of 120 rows, 2 blocks whole." in text
     assert "Left out: 1,001 rows of 1,041 rows." in text
@@ -243,7 +243,7 @@ def test_cut_blocks_texts_scripts_and_reasons_say_so() -> None:
         source="\n".join("pass" for _ in range(report.LINES_MAX + 9)),
         found={"error": "y" * 2007},
     )
-    text = shown(result(one, refused={f"reason {number}": number for number in range(1, 13)}))
+    text = page_text(result(one, refused={f"reason {number}": number for number in range(1, 13)}))
     assert "Left out: 0 rows of 0 rows, 10 blocks whole." in text
     assert "… (1,000 characters left out)" in text
     assert "… (7 characters left out)" in text
@@ -253,7 +253,7 @@ def test_cut_blocks_texts_scripts_and_reasons_say_so() -> None:
 
 def test_whole_tables_do_not_say_that_they_are_cut() -> None:
     exact = [[[number] for number in range(report.ROWS_MAX)], []]
-    assert "eft out" not in shown(result(finding(tables={"t": table(exact, "a")})))
+    assert "eft out" not in page_text(result(finding(tables={"t": table(exact, "a")})))
 
 
 def test_the_page_asks_for_nothing() -> None:
@@ -264,8 +264,8 @@ def test_the_page_asks_for_nothing() -> None:
     assert re.search(r"url\(|@import|@font-face", rendered) is None
     assert not {"script", "link", "img", "iframe", "object", "base", "form"}.intersection(page.tags)
     assert not {"src", "srcset", "style", "action", "onclick"}.intersection(key for key, _ in page.attributes)
-    assert all(link.startswith("#") for link in page.named("href"))
-    assert "default-src 'none'; style-src 'unsafe-inline'" in page.named("content")
+    assert all(link.startswith("#") for link in page.values_of("href"))
+    assert "default-src 'none'; style-src 'unsafe-inline'" in page.values_of("content")
 
 
 def test_what_json_says_is_enough(tmp_path: Path) -> None:

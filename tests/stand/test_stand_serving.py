@@ -1,4 +1,4 @@
-"""What a Python adapter is promised: the order of its texts, and the names and types that it is given."""
+"""The contract of a Python adapter: the order of its texts, and the names and types that it gets."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a failure does not need is left out, and what is left is a world that might have been drawn."""
+"""Shrinking removes the parts that a failure does not need, and leaves a world that can be drawn."""
 
 from dataclasses import replace
 
@@ -35,12 +35,12 @@ WHERE = Call(
 
 
 def least(world: World, fails) -> World:
-    """The last of the smaller worlds."""
+    """Return the smallest world that still fails."""
 
-    def asked(candidate: World) -> QuestionResult | None:
+    def examine_candidate(candidate: World) -> QuestionResult | None:
         return QuestionResult(question=candidate.questions[0]) if fails(candidate) else None
 
-    for one, _ in smaller_worlds(world, asked, tries_max=10_000):
+    for one, _ in smaller_worlds(world, examine_candidate, tries_max=10_000):
         world = one
     return world
 
@@ -186,7 +186,7 @@ def test_layouts_that_are_not_true_of_rows_are_told_from_those_that_are() -> Non
             layout = drawn.tables["t"].layout
             return wanted in (layout.evolution, layout.sorting, "partitioned" if layout.partitioned else "")
 
-        def turned(drawn: World) -> StoredTable:
+        def reversed_rows(drawn: World) -> StoredTable:
             table = drawn.tables["t"]
             layout = replace(table.layout, blocks_per_file=table.layout.blocks_per_file % 2 + 1)
             rows = tuple(block[::-1] for block in table.blocks[::-1])
@@ -194,7 +194,7 @@ def test_layouts_that_are_not_true_of_rows_are_told_from_those_that_are() -> Non
 
         found = find(
             worlds(ANYTHING, questions_max=1),
-            lambda drawn: is_wanted(drawn) and not is_consistent(turned(drawn)),
+            lambda drawn: is_wanted(drawn) and not is_consistent(reversed_rows(drawn)),
             settings=REACHING,
         )
         assert is_consistent(found.tables["t"])

@@ -70,8 +70,8 @@ def key(name: str, **rest: bool) -> Key:
     return Key(Column(name, TYPES[name][0]), **rest)
 
 
-def joined(kind: str, *, null_safe: bool = False, select: tuple[str, ...] = ("rid",)) -> Question:
-    """A join of the table with the small one."""
+def join_question(kind: str, *, null_safe: bool = False, select: tuple[str, ...] = ("rid",)) -> Question:
+    """Return a question with a join of the table with the small one."""
     join = Join(kind=kind, right=Relation(table="u"), left_key="i", right_key="u_i", null_safe=null_safe)
     return rows_where(None, area="join", join=join, select=select)
 
@@ -123,12 +123,12 @@ CASES: list[tuple[Question, list[list[Any]]]] = [
     (rows_where(None, area="topk", order=BY_I, limit=2), [[6], [5]]),
     (rows_where(None, area="topk", order=(key("i", nulls_first=True), key("rid")), limit=1), [[1]]),
     (rows_where(None, area="topk", order=(key("f"), key("rid")), limit=2, offset=1), [[0], [3]]),
-    (joined("inner", select=("rid", "u_k")), [[2, 100], [3, 100]]),
-    (joined("inner", null_safe=True, select=("rid", "u_k")), [[1, 101], [2, 100], [3, 100]]),
-    (joined("right", select=("rid", "u_k")), [[2, 100], [3, 100], [None, 101], [None, 102]]),
-    (joined("semi"), [[2], [3]]),
-    (joined("anti"), [[0], [1], [4], [5], [6]]),
-    (joined("not in"), []),
+    (join_question("inner", select=("rid", "u_k")), [[2, 100], [3, 100]]),
+    (join_question("inner", null_safe=True, select=("rid", "u_k")), [[1, 101], [2, 100], [3, 100]]),
+    (join_question("right", select=("rid", "u_k")), [[2, 100], [3, 100], [None, 101], [None, 102]]),
+    (join_question("semi"), [[2], [3]]),
+    (join_question("anti"), [[0], [1], [4], [5], [6]]),
+    (join_question("not in"), []),
     (
         rows_where(None, area="aggregate", select=(), aggregates=AGGREGATES),
         [[7, 6, "298.75", "${spark.app.name}", (10**12 + 1) * 1_000]],
@@ -146,8 +146,10 @@ def columns(*names: str) -> list[dict[str, str]]:
     return [{"name": name, "type": TYPES[name][0]} for name in names]
 
 
-def stored(path: Path, names: Sequence[str], rows: Sequence[Sequence[Any]], **types: pa.DataType) -> str:
-    """A Parquet file with a row group for every two rows."""
+def write_parquet(
+    path: Path, names: Sequence[str], rows: Sequence[Sequence[Any]], **types: pa.DataType
+) -> str:
+    """Write a Parquet file with a row group for every two rows; return its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     arrays = [
         pa.array([_value(row[at], TYPES[name][0]) for row in rows], types.get(name, TYPES[name][1]))
@@ -173,7 +175,9 @@ def worker(request: pytest.FixtureRequest) -> Iterator[Worker]:
 def forms(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     """The two tables in each form."""
     directory = tmp_path_factory.mktemp("tables")
-    files = [stored(directory / f"t/{at}.parquet", list(TYPES), block) for at, block in enumerate(BLOCKS)]
+    files = [
+        write_parquet(directory / f"t/{at}.parquet", list(TYPES), block) for at, block in enumerate(BLOCKS)
+    ]
     right = [{"name": "u_k", "type": "int64"}, {"name": "u_i", "type": "int32"}]
     (directory / "u").mkdir()
     ids = pa.schema({"u_k": pa.int64(), "u_i": pa.int32()})
@@ -206,7 +210,9 @@ def test_every_area_is_answered_in_each_form(worker: Worker, forms: dict[str, An
 @pytest.mark.slow
 def test_a_switch_is_set_for_one_request(worker: Worker, tmp_path: Path) -> None:
     """Spark's pushdown loses NaN and -0.0 by the bounds of this writer; with the pushdown off it has them."""
-    files = [stored(tmp_path / f"{at}.parquet", ["rid", "f"], block) for at, block in enumerate(FLOATS)]
+    files = [
+        write_parquet(tmp_path / f"{at}.parquet", ["rid", "f"], block) for at, block in enumerate(FLOATS)
+    ]
     table = {"t": {"columns": columns("rid", "f"), "files": files}}
     asked = [
         rows_where(call(">", "f", Literal(6.0, "float64"))),
@@ -273,9 +279,9 @@ def test_directories_and_differing_schemas_are_read(worker: Worker, tmp_path: Pa
     """A column in directories keeps its type; a glob's characters in a name mean themselves."""
     names = [("s=01", {"s": "01"}), ("s=a[b]", {"s": "a[b]"}), ("s=__HIVE_DEFAULT_PARTITION__", {"s": None})]
     files = [
-        stored(tmp_path / names[0][0] / "0.parquet", ["rid", "i"], [[0, 1]]),
-        stored(tmp_path / names[1][0] / "0.parquet", ["i", "rid"], [[2, 1]]),
-        stored(tmp_path / names[2][0] / "0.parquet", ["rid"], [[2]]),
+        write_parquet(tmp_path / names[0][0] / "0.parquet", ["rid", "i"], [[0, 1]]),
+        write_parquet(tmp_path / names[1][0] / "0.parquet", ["i", "rid"], [[2, 1]]),
+        write_parquet(tmp_path / names[2][0] / "0.parquet", ["rid"], [[2]]),
     ]
     partitions = [texts for _, texts in names]
     tables = {
@@ -295,8 +301,8 @@ def test_directories_and_differing_schemas_are_read(worker: Worker, tmp_path: Pa
 @pytest.mark.slow
 def test_a_narrower_type_is_widened_or_refused(worker: Worker, tmp_path: Path) -> None:
     files = [
-        stored(tmp_path / "0.parquet", ["rid", "i"], [[0, 1]], rid=pa.int32(), i=pa.int16()),
-        stored(tmp_path / "1.parquet", ["rid", "i"], [[1, 2]]),
+        write_parquet(tmp_path / "0.parquet", ["rid", "i"], [[0, 1]], rid=pa.int32(), i=pa.int16()),
+        write_parquet(tmp_path / "1.parquet", ["rid", "i"], [[1, 2]]),
     ]
     tables = {"t": {"columns": columns("rid", "i"), "files": files, "schemas_differ": True}}
     asked = rows_where(call("<", "rid", Literal(1, "int64")), select=("rid", "i"))

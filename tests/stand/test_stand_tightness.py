@@ -1,4 +1,4 @@
-"""How much is skipped is seen from outside: by canaries, by rows that do not match, and by traps."""
+"""Tightness is measured from answers alone: over canaries, over rows that do not match, and over traps."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Which classes of published pruning bugs a world could show."""
+"""The classes of published pruning bugs that a world could show."""
 
 from collections.abc import Iterator
 

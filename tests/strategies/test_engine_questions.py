@@ -1,4 +1,4 @@
-"""What engines are asked reaches every class of published pruning bugs, and is what the language says."""
+"""Questions to engines reach every class of published pruning bugs, and conform to their language."""
 
 import json
 from collections import Counter
@@ -40,19 +40,19 @@ def many(able: Capabilities, rounds: int) -> list[World]:
 
 
 @pytest.fixture(scope="module")
-def drawn() -> list[World]:
+def drawn_worlds() -> list[World]:
     return many(Capabilities(areas=AREAS), 70)
 
 
-def test_worlds_reach_each_class_of_bugs(drawn):
+def test_worlds_reach_each_class_of_bugs(drawn_worlds):
     """No class is without a world that could show it."""
-    tally = Counter(name for world in drawn for name in classes(world))
+    tally = Counter(name for world in drawn_worlds for name in classes(world))
     assert {name: tally[name] for name in (*DATA, *SHAPES) if tally[name] < 3} == {}
 
 
-def test_worlds_reach_each_area_type_join_and_kind_of_file(drawn):
-    questions = [question for world in drawn for question in world.questions]
-    tables = [table for world in drawn for table in world.tables.values()]
+def test_worlds_reach_each_area_type_join_and_kind_of_file(drawn_worlds):
+    questions = [question for world in drawn_worlds for question in world.questions]
+    tables = [table for world in drawn_worlds for table in world.tables.values()]
     assert {question.area for question in questions} == set(AREAS)
     assert {question.join.kind for question in questions if question.join} == set(JOINS)
     assert {column.type for table in tables for column in table.columns} == set(TYPES)
@@ -67,8 +67,8 @@ def test_worlds_reach_each_area_type_join_and_kind_of_file(drawn):
     assert any(len(block) > 2_048 for table in tables for block in table.blocks)
 
 
-def test_joins_are_ordered_and_filtered_by_columns_of_either_side(drawn):
-    joins = [question for world in drawn for question in world.questions if question.join]
+def test_joins_are_ordered_and_filtered_by_columns_of_either_side(drawn_worlds):
+    joins = [question for world in drawn_worlds for question in world.questions if question.join]
     assert any(question.order and question.limit for question in joins)
     outer = [one for one in joins if one.where and one.join.kind in ("left", "full")]
     named = [{part.name for part in subterms(one.where) if isinstance(part, Column)} for one in outer]
@@ -76,8 +76,8 @@ def test_joins_are_ordered_and_filtered_by_columns_of_either_side(drawn):
     assert any(len({name.startswith(RIGHT_PREFIX) for name in names}) == 2 for names in named)
 
 
-def test_files_that_state_an_order_are_in_it(drawn, tmp_path):
-    stating = [table for world in drawn for table in world.tables.values() if table.layout.sorting]
+def test_files_that_state_an_order_are_in_it(drawn_worlds, tmp_path):
+    stating = [table for world in drawn_worlds for table in world.tables.values() if table.layout.sorting]
     checked = 0
     for number, table in enumerate(stating[:20]):
         directory = tmp_path / str(number)
@@ -164,8 +164,8 @@ def test_files_of_other_writers_have_no_oddities_but_what_they_are_told():
     assert all(not layout.format_options for layout in layouts if layout.writer == "pyarrow")
 
 
-def test_questions_and_tables_are_json(drawn):
-    for world in drawn[:100]:
+def test_questions_and_tables_are_json(drawn_worlds):
+    for world in drawn_worlds[:100]:
         for question in world.questions:
             assert json.loads(json.dumps(question.json())) == question.json()
         for table in world.tables.values():
@@ -185,9 +185,9 @@ def test_each_type_has_values_in_order_and_pyarrow_holds_them(type_):
         assert all(near in values(type_) or near != value for near in neighbours(value, type_))
 
 
-def test_files_hold_the_rows_block_by_block(drawn, tmp_path):
+def test_files_hold_the_rows_block_by_block(drawn_worlds, tmp_path):
     """Each block is a row group, whatever the layout; a file that lacks a column has NULL there."""
-    plain = [table for world in drawn for table in world.tables.values()]
+    plain = [table for world in drawn_worlds for table in world.tables.values()]
     for number, table in enumerate(plain[:150]):
         directory = tmp_path / str(number)
         directory.mkdir()

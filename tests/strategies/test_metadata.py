@@ -42,7 +42,7 @@ def _cells_and_facts(table: Table, facts: Facts) -> Iterator[tuple[list[Value | 
 
 
 def _is_true(cells: list[Value | None], fact: ColumnFacts) -> bool:
-    """Whether every statement of the fact holds of the cells."""
+    """Tell whether every statement of a fact is true of the cells."""
     keys = [sort_key(cell) for cell in cells if cell is not None and not is_nan(cell)]
     claims = [
         fact.null_count in (None, sum(cell is None for cell in cells)),
@@ -58,7 +58,7 @@ def _is_true(cells: list[Value | None], fact: ColumnFacts) -> bool:
 
 
 def _says_no_more(weak: ColumnFacts, strong: ColumnFacts) -> bool:
-    """Whether the weak fact follows from the strong one."""
+    """Tell whether the weak fact follows from the strong one."""
     below = weak.lower is None or (
         strong.lower is not None and sort_key(weak.lower) <= sort_key(strong.lower)
     )

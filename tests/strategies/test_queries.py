@@ -55,8 +55,8 @@ IN_PLAN = {
 }
 
 
-def drawn(seed_: int) -> list[Query]:
-    """The first queries of a seed; later ones are much like these."""
+def queries_of_seed(seed_: int) -> list[Query]:
+    """Return the first queries of a seed; later ones are much like these."""
     found: list[Query] = []
 
     @seed(seed_)
@@ -80,7 +80,7 @@ def drawn(seed_: int) -> list[Query]:
 @pytest.fixture(scope="module")
 def sample() -> list[Query]:
     """The same queries every time; a search for each feature would take minutes."""
-    return [query for seed_ in range(SEEDS) for query in drawn(seed_)]
+    return [query for seed_ in range(SEEDS) for query in queries_of_seed(seed_)]
 
 
 @pytest.fixture(scope="module")
@@ -180,6 +180,6 @@ def _shuffled(table: Table, chance: random.Random) -> Table:
 
 
 def _in_order(table: Table) -> bool:
-    """Whether the first column's values never fall from one block to the next."""
+    """Tell whether the values of the first column never decrease from one block to the next."""
     values = [value for value in table.values(table.columns[0].name) if value is not None]
     return values == sorted(values, key=lambda value: (is_nan(value), value))

@@ -32,7 +32,7 @@ def binary() -> Iterator[tuple[str, Type]]:
         yield f"{null(left)} {operator.value} {null(right)}", result_type(operator, left, right)
 
 
-def rounded() -> Iterator[tuple[str, Type]]:
+def rounding_calls() -> Iterator[tuple[str, Type]]:
     for function, source, digits in product(("round", "bround", "floor", "ceil"), TYPES, DIGITS):
         yield f"{function}({null(source)}, {digits})", rounded_type(source, digits)
 
@@ -42,7 +42,7 @@ def whole() -> Iterator[tuple[str, Type]]:
         yield f"{function}({null(source)})", whole_type(source)
 
 
-@pytest.mark.parametrize("cases", [binary, rounded, whole])
+@pytest.mark.parametrize("cases", [binary, rounding_calls, whole])
 def test_result_types_agree_with_spark(spark: Any, cases: Any) -> None:
     expected: Iterable[tuple[str, Type]] = list(cases())
     columns = [f"{text} AS c{ordinal}" for ordinal, (text, _) in enumerate(expected)]

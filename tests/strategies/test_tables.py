@@ -48,13 +48,13 @@ def test_tables_reach_a_block_with(content: str, is_odd: Callable[[Block], bool]
 
 
 def test_tables_reach_a_nan_among_numbers_and_a_block_of_nan_alone() -> None:
-    def mixed(block: Block) -> bool:
+    def has_nan_among_numbers(block: Block) -> bool:
         return 0 < sum(is_nan(cell) for cell in _present(block)) < len(_present(block))
 
     def nothing_else(block: Block) -> bool:
         return bool(_present(block)) and all(is_nan(cell) for cell in _present(block))
 
-    assert find(tables([DOUBLE]), lambda table: any(map(mixed, table.blocks)), settings=REACH)
+    assert find(tables([DOUBLE]), lambda table: any(map(has_nan_among_numbers, table.blocks)), settings=REACH)
     assert find(tables([DOUBLE]), lambda table: any(map(nothing_else, table.blocks)), settings=REACH)
 
 

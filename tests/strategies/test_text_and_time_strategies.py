@@ -1,4 +1,4 @@
-"""What the strategies of text and time reach: every node and function, and where clocks change."""
+"""The strategies of text and time reach every node and function, and the times at which clocks change."""
 
 import json
 from collections.abc import Callable
@@ -49,7 +49,7 @@ def zoned_cases(draw: st.DrawFn, topic: Topic = Topic.MIXED, zone: str = ZONE) -
 
 
 def has(wanted: Callable[[Expression], bool]) -> Callable[[Expression], bool]:
-    """Whether a node of a predicate is one of those wanted."""
+    """Return a function that tells whether a predicate has a node with a property."""
     return lambda predicate: any(map(wanted, walk(predicate)))
 
 
@@ -111,19 +111,19 @@ def test_each_topic_reaches_each_truth_value(topic: Topic, truth: bool | None) -
 
 @pytest.mark.parametrize("zone", [zone for zone in ZONES if changes(zone)])
 def test_local_times_reach_gaps_and_overlaps(zone: str) -> None:
-    def skipped(local: int) -> bool:
+    def is_skipped(local: int) -> bool:
         return abs(local) < CENTURIES_US and local_of(instant_of(local, zone), zone) != local
 
-    def repeated(local: int) -> bool:
+    def is_repeated(local: int) -> bool:
         if abs(local) >= CENTURIES_US:
             return False
         near = (instant_of(local, zone) + step * 1_800_000_000 for step in (1, 2))
         return any(local_of(other, zone) == local for other in near)
 
     forward = st.builds(lambda at, step: at + step, local_times(zone), st.sampled_from((-1_800_000_000, 1)))
-    find(forward, skipped, settings=SEARCH)
+    find(forward, is_skipped, settings=SEARCH)
     if zone != "Asia/Kolkata":
-        find(local_times(zone), repeated, settings=SEARCH)
+        find(local_times(zone), is_repeated, settings=SEARCH)
 
 
 def test_instants_reach_the_first_and_last_microsecond_of_a_unit() -> None:

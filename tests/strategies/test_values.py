@@ -63,11 +63,11 @@ def test_values_reach(trouble: str, type_: Type, has_it: Callable[[Value], bool]
 
 
 def test_values_reach_a_string_that_is_not_utf8_where_asked() -> None:
-    def malformed(value: Value) -> bool:
+    def is_malformed(value: Value) -> bool:
         assert isinstance(value, bytes)
         return value.decode("utf-8", "ignore").encode() != value
 
-    assert malformed(find(values(STRING, malformed_utf8=True), malformed, settings=REACH))
+    assert is_malformed(find(values(STRING, malformed_utf8=True), is_malformed, settings=REACH))
 
 
 def test_pools_reach_a_pair_that_utf16_orders_otherwise() -> None:

@@ -80,6 +80,7 @@ def arrow_arrays(columns: list[dict[str, str]], rows: list[list[Any]]) -> str:
 
 
 def _array(cells: list[Any], type_: str) -> str:
+    """Return the text of an array."""
     return f"pa.array([{', '.join(arrow_cell(cell, type_) for cell in cells)}], {arrow_type(type_)})"
 
 
@@ -164,6 +165,7 @@ def _same(left: str, right: str, negated: bool) -> str:
 
 
 def _true(condition: str) -> str:
+    """Return the text of a condition with NULL replaced by false."""
     return f"pc.coalesce({condition}, pc.scalar(False))"
 
 
@@ -177,6 +179,7 @@ def _values(literals: list[dict[str, Any]]) -> str:
 
 
 def _text(term: dict[str, Any]) -> str:
+    """Return the value of a literal text; refuse other terms."""
     if not isinstance(term.get("literal"), str):
         raise Unsupported("patterns that are no literal text")
     return str(term["literal"])

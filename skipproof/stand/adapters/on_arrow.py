@@ -86,6 +86,7 @@ class OnArrow(Adapter):
         return "\n".join(lines) + "\n"
 
     def _scan_text(self, question: dict[str, Any]) -> str:
+        """Return the text of a scan."""
         if question["aggregates"]:
             counts = [f"dataset.count_rows(filter=condition{self.options})"] * len(question["aggregates"])
             return f"[[{', '.join(counts)}]]"
@@ -113,6 +114,7 @@ class OnArrow(Adapter):
         return f"rows({text}.select({question['select']!r}).to_batches())"
 
     def _side(self, relation: dict[str, Any]) -> str:
+        """Return the text of one side of a join."""
         _only_filtered(relation)
         where = "" if relation["where"] is None else f", filter={arrow_expression(relation['where'])}"
         columns = self.columns[relation["table"]]
@@ -151,6 +153,7 @@ def _dataset(table: dict[str, Any]) -> str:
 
 
 def _only_filtered(relation: dict[str, Any]) -> None:
+    """Refuse a relation that does more than filter."""
     if relation["distinct"] or relation["order"] or relation["limit"] is not None or relation["offset"]:
         raise Unsupported("subqueries that do more than filter")
 

@@ -140,6 +140,7 @@ def settings_to_try(values: dict[str, str]) -> dict[str, list[str]]:
 
 
 def _option(value: Any) -> str:
+    """Return the value of an option as text."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -232,6 +233,7 @@ def _partitions_by(type_: str) -> bool:
 
 
 def _release() -> int:
+    """Return the major version of DataFusion."""
     return int(version("datafusion").split(".")[0])
 
 

@@ -105,6 +105,7 @@ class OnDeltaLake(Adapter):
         }
 
     def _configurable(self) -> bool:
+        """Tell whether queries of this version have settings."""
         return self.builder is not None and "session_config" in inspect.signature(self.builder).parameters
 
     def _types_not_read(self) -> list[str]:

@@ -121,6 +121,7 @@ class OnDuckDB(Adapter):
         return "".join(f"con.execute({statement!r})\n" for statement in statements), {}
 
     def _view(self, name: str, table: dict[str, Any]) -> str:
+        """Return the statement that makes a view of a table's files."""
         values = [text for named in table.get("partitions") or [] for text in named.values()]
         if None in values and not _reads_null_of_directories():
             raise Unsupported("NULL as the name of a directory")

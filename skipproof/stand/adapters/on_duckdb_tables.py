@@ -92,6 +92,7 @@ class OnDuckDBTables(OnDuckDB):
         yield f"CREATE VIEW {self.sql.name(name)} AS SELECT {', '.join(quoted)} FROM {full}"
 
     def _row(self, row: list[Any], table: dict[str, Any]) -> str:
+        """Return the values of a row as SQL."""
         return ", ".join(self.cell(v, c["type"]) for v, c in zip(row, table["columns"], strict=True))
 
     def ask(self, question: dict[str, Any]) -> str:

@@ -176,6 +176,7 @@ def _partitions() -> list[Any]:
 
 
 def _writes_by(partition: dict[str, Any]) -> bool:
+    """Tell whether this release writes by a partition's transform."""
     transform = parse_transform(partition["value"]["transform"].replace("(", "[").replace(")", "]"))
     try:
         transform.pyarrow_transform(IntegerType() if "int32" in partition["only"] else DateType())
@@ -209,6 +210,7 @@ def _creation_text(name: str, full_name: str, table: dict[str, Any]) -> str:
 
 
 def _type(type_: str) -> str:
+    """Return the text of a type."""
     word, inside = parse_type(type_)
     if word == "decimal":
         return f"DecimalType({', '.join(inside)})"
@@ -218,6 +220,7 @@ def _type(type_: str) -> str:
 
 
 def _spec(partition: dict[str, str], columns: list[str]) -> str:
+    """Return the text of a partition specification."""
     word, inside = parse_type(partition["transform"])
     if word not in _TRANSFORMS:
         raise Unsupported("the transform " + word)
@@ -242,6 +245,7 @@ def _condition(question: dict[str, Any]) -> str | None:
 
 
 def _limit(question: dict[str, Any]) -> int | None:
+    """Return the number of rows to scan, or None."""
     limits = [limit for limit in (question["source"]["limit"], question["limit"]) if limit is not None]
     return min(limits) + question["offset"] if limits else None
 
@@ -249,6 +253,7 @@ def _limit(question: dict[str, Any]) -> int | None:
 def _scan_text(
     question: dict[str, Any], condition: str | None, limit: int | None, of: str | None = None
 ) -> str:
+    """Return text that scans a table."""
     arguments = [] if condition is None else [f"row_filter={condition}"]
     selected = tuple(question["select"])
     if selected:
@@ -289,6 +294,7 @@ def expression(term: dict[str, Any]) -> str:
 
 
 def _many_operands(function: str, of: list[Any]) -> str:
+    """Return the text of IN, BETWEEN or STARTS WITH."""
     column = _column(of[0])
     if function == "in":
         return f"In({column}, [{', '.join(map(_literal, of[1:]))}])"
@@ -301,6 +307,7 @@ def _many_operands(function: str, of: list[Any]) -> str:
 
 
 def _column(term: dict[str, Any]) -> str:
+    """Return the name of a column as text; refuse other terms."""
     if "column" not in term:
         raise Unsupported("anything but a column beside a literal")
     return repr(term["column"])
@@ -332,6 +339,7 @@ def _time_text(text: str) -> str:
 
 @functools.cache
 def _takes_times() -> bool:
+    """Tell whether literals of this release can be dates and times."""
     try:
         return all(
             literal(time) is not None for time in (datetime.date(1970, 1, 1), datetime.datetime(1970, 1, 1))

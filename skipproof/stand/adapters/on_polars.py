@@ -114,6 +114,7 @@ def _settings() -> dict[str, list[str]]:
 
 
 def _collect(streaming: bool) -> str:
+    """Return the call that collects a frame."""
     if not streaming:
         return "collect()"
     return f"collect({_streaming_argument()})"
@@ -162,6 +163,7 @@ def _scan(table: dict[str, Any], settings: dict[str, str]) -> str:
 
 
 def _arguments_text(options: list[str]) -> str:
+    """Return options as further arguments of a call."""
     return "".join(", " + option for option in options)
 
 
@@ -179,6 +181,7 @@ def _aligned_scans(files: list[str], table: dict[str, Any], arguments: str) -> l
 
 
 def _column_text(column: dict[str, str], is_held: bool, named: dict[str, str | None]) -> str:
+    """Return the text of a column, cast from the file or added from a directory name."""
     name, type_ = column["name"], dtype_text(column["type"])
     if is_held:
         return f"pl.col({name!r}).cast({type_})"
@@ -186,12 +189,14 @@ def _column_text(column: dict[str, str], is_held: bool, named: dict[str, str | N
 
 
 def _hive_options(table: dict[str, Any]) -> list[str]:
+    """Return the options of a scan of partitions."""
     if not table.get("partitions"):
         return []
     return ["hive_partitioning=True", "hive_schema=" + schema_text(table, set(table["partitions"][0]))]
 
 
 def _schema_options(table: dict[str, Any]) -> list[str]:
+    """Return the options of a scan of files with different schemas."""
     if not table.get("schemas_differ"):
         return []
     held = {column["name"] for column in table["columns"]}.difference(*(table.get("partitions") or [{}])[:1])

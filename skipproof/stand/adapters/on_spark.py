@@ -193,6 +193,7 @@ class OnSpark(Adapter):
         return "\n".join(lines) + "\n", {}
 
     def _forget(self) -> None:
+        """Reset the settings and drop the views of the last request."""
         for name in self._set:
             self._reset(name)
         for name in self._views:
@@ -200,12 +201,14 @@ class OnSpark(Adapter):
         self._set, self._views = set(), set()
 
     def _reset(self, name: str) -> None:
+        """Reset one setting."""
         if name in _SESSION:
             self.spark.conf.set(name, _SESSION[name])
         else:
             self.spark.conf.unset(name)
 
     def _files_text(self, table: dict[str, Any]) -> str:
+        """Return text that reads a table's files."""
         schema = self.sql.columns(table["columns"])
         partitions = table.get("partitions")
         reader = "spark.read"
@@ -232,10 +235,12 @@ class OnSpark(Adapter):
                     raise Unsupported(f"{field.dataType.simpleString()} read as {type_.simpleString()}")
 
     def _in_memory_text(self, table: dict[str, Any]) -> str:
+        """Return text that makes a table in memory."""
         schema = self.sql.columns(table["columns"])
         return f"spark.createDataFrame({python_text(self._rows(table))}, {schema!r}).localCheckpoint()"
 
     def _rows(self, table: dict[str, Any]) -> list[tuple[Any, ...]]:
+        """Return a table's rows as Python values."""
         types = [column["type"] for column in table["columns"]]
         return [tuple(map(_cell, row, types)) for row in flattened(table)]
 
@@ -244,6 +249,7 @@ class OnSpark(Adapter):
         return f"answer = rows(spark.sql({self._statement(question)!r}))\n"
 
     def _statement(self, question: dict[str, Any]) -> str:
+        """Return a question as SQL."""
         if question["change"]:
             raise Unsupported("changes of Parquet files")
         return self.sql.select(question)
@@ -279,6 +285,7 @@ def _use_java() -> None:
 
 
 def _with_required_settings(settings: dict[str, str]) -> dict[str, str]:
+    """Return settings with those that they require."""
     needed = dict(
         _REQUIRED_SETTINGS[setting] for setting in settings.items() if setting in _REQUIRED_SETTINGS
     )

@@ -71,6 +71,7 @@ def _tail_text(of: dict[str, Any]) -> str:
 
 
 def _sort_text(keys: list[dict[str, Any]]) -> str:
+    """Return the text of ORDER BY."""
     descending = tuple(key["descending"] for key in keys)
     nulls_last = tuple(not key["nulls_first"] for key in keys)
     by = [term_text(key["by"]) for key in keys]
@@ -109,6 +110,7 @@ def _sorts(descending: tuple[bool, ...], nulls_last: tuple[bool, ...]) -> bool:
 
 
 def _aggregation_text(question: dict[str, Any]) -> str:
+    """Return the text of aggregates, with or without groups."""
     aggregates = enumerate(question["aggregates"])
     parts = ", ".join(f"{_aggregate(aggregate)}.alias('aggregate {at}')" for at, aggregate in aggregates)
     if question["group"]:
@@ -117,6 +119,7 @@ def _aggregation_text(question: dict[str, Any]) -> str:
 
 
 def _aggregate(aggregate: dict[str, Any]) -> str:
+    """Return the text of one aggregate."""
     if aggregate["of"] is None:
         return _LENGTH
     column = f"pl.col({aggregate['of']!r})"

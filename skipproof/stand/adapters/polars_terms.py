@@ -48,6 +48,7 @@ def term_text(term: dict[str, Any]) -> str:
 
 
 def _literal(term: dict[str, Any]) -> str:
+    """Return the text of a literal."""
     plain = _plain(term["literal"], term["type"])
     if plain is not None:
         return f"pl.lit({plain})"
@@ -58,6 +59,7 @@ def _literal(term: dict[str, Any]) -> str:
 
 @functools.cache
 def _has_large_literals() -> bool:
+    """Tell whether literals can have unsigned integers of 64 bits."""
     return works(lambda: pl.lit(2**63, dtype=pl.UInt64) is not None)
 
 
@@ -145,6 +147,7 @@ def _is_in_takes(type_: str) -> bool:
 
 
 def _text(term: dict[str, Any]) -> str:
+    """Return the value of a literal text; refuse other terms."""
     if not isinstance(term.get("literal"), str):
         raise Unsupported("patterns that are no literal text")
     return str(term["literal"])

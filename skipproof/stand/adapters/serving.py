@@ -88,6 +88,7 @@ def main(adapter: Adapter) -> None:
 
 
 def _write_file(adapter: Adapter, request: dict[str, Any]) -> dict[str, Any]:
+    """Write the file that a request asks for."""
     written = request["write"]
     adapter.write(written["table"], written["path"], written.get("options", {}))
     return {"written": True}

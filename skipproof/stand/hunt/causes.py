@@ -24,7 +24,9 @@ _TYPES = {
 AGAINST_THE_REFERENCE = "against the reference"
 _ERROR, _WORDS = "error: ", 12
 # The traits of data and files that can be the cause of a failure.
-_ODD = frozenset({"NaN", "NULL", "signed zero", "a bloom filter", "a page index", "partial statistics"})
+_ODD_TRAITS = frozenset(
+    {"NaN", "NULL", "signed zero", "a bloom filter", "a page index", "partial statistics"}
+)
 
 
 def traits(world: World, question: Question, wrong: Contradiction) -> frozenset[str]:
@@ -43,7 +45,9 @@ def cause(failure_traits: frozenset[str]) -> frozenset[str]:
     error_traits = frozenset(trait for trait in failure_traits if trait.startswith(_ERROR))
     if error_traits:
         return error_traits
-    odd = {trait for trait in failure_traits if trait in _ODD or trait.startswith(("written by", "with "))}
+    odd = {
+        trait for trait in failure_traits if trait in _ODD_TRAITS or trait.startswith(("written by", "with "))
+    }
     return frozenset(odd | (failure_traits & set(_TYPES.values()))) if odd else failure_traits
 
 
@@ -55,7 +59,7 @@ def error_words(wrong: Contradiction) -> str:
     return " ".join(words.split()[:_WORDS])
 
 
-def family(term: Term) -> str:
+def function_family(term: Term) -> str:
     """Return the family of the outermost function of a condition."""
     if isinstance(term, Call):
         return _FAMILIES.get(term.function, term.function)
@@ -63,6 +67,7 @@ def family(term: Term) -> str:
 
 
 def _traits(world: World, question: Question, wrong: Contradiction) -> Iterator[str]:
+    """Yield the traits of one failure."""
     yield f"{question.area}: {wrong.verdict.value}"
     in_files = wrong.oracle is not Oracle.REFERENCE
     if not in_files:
@@ -93,6 +98,7 @@ def _traits(world: World, question: Question, wrong: Contradiction) -> Iterator[
 
 
 def _relation_traits(relation: Relation) -> Iterator[str]:
+    """Yield the traits of a relation of a join."""
     if relation.limit is not None:
         yield "a limited relation"
     if relation.distinct:
@@ -100,6 +106,7 @@ def _relation_traits(relation: Relation) -> Iterator[str]:
 
 
 def _condition_traits(term: Term) -> Iterator[str]:
+    """Yield the traits of a condition."""
     for part in subterms(term):
         if isinstance(part, Call):
             yield _FAMILIES.get(part.function, part.function)
@@ -120,6 +127,7 @@ def _deciding_columns(question: Question) -> Iterable[str]:
 
 
 def _column_traits(table: StoredTable, name: str) -> Iterator[str]:
+    """Yield the traits of a column's type and values."""
     kind = next(column.type for column in table.columns if column.name == name)
     cells = table.cells(name)
     yield _TYPES[kind.partition("(")[0].rstrip("0123456789")]
@@ -132,6 +140,7 @@ def _column_traits(table: StoredTable, name: str) -> Iterator[str]:
 
 
 def _statistics_traits(table: StoredTable, name: str) -> Iterator[str]:
+    """Yield the traits of a column's statistics."""
     layout = table.layout
     if name in layout.filters:
         yield "a bloom filter"

@@ -151,6 +151,7 @@ def is_worker_end(answer: Mapping[str, Any]) -> bool:
 
 
 def _compare_answers(question: Question, actual: dict[str, Any], whole: dict[str, Any]) -> QuestionResult:
+    """Compare the answer over the pruned form with the answer over the plain form."""
     if "rows" not in whole:
         return QuestionResult(
             question=question, refused=str(whole.get("error")), with_statistics=actual, without=whole

@@ -121,11 +121,12 @@ def _find_blame(
 
 
 def _oracle(finding: Finding) -> Oracle:
+    """Return the oracle that contradicts a finding's answer."""
     assert finding.outcome.contradiction is not None
     return finding.outcome.contradiction.oracle
 
 
-def confirm_each(worker: EngineClient, hunt: Hunt, *, write: Write) -> tuple[ConfirmedFinding, ...]:
+def confirm_all(worker: EngineClient, hunt: Hunt, *, write: Write) -> tuple[ConfirmedFinding, ...]:
     """Confirm each finding of a hunt."""
     return tuple(
         confirm(worker, finding, count=1 + hunt.again[ordinal], write=write)
@@ -223,11 +224,13 @@ def question_dict(world: World) -> dict[str, Any]:
 
 
 def _one_line(rows: Sequence[Json]) -> str:
+    """Return rows in one line, cut if it is long."""
     text = json.dumps(rows)
     return text if len(text) <= _RIGHT_CHARACTERS_MAX else f"{text[:_RIGHT_CHARACTERS_MAX]} ..."
 
 
 def _json_text(content: object) -> str:
+    """Return JSON as the text of a file."""
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -240,5 +243,6 @@ def folder_names(findings: Sequence[ConfirmedFinding]) -> list[str]:
 
 
 def _verdict_text(confirmed: ConfirmedFinding) -> str:
+    """Return the verdict of a finding."""
     assert confirmed.finding.outcome.contradiction is not None
     return confirmed.finding.outcome.contradiction.verdict.value

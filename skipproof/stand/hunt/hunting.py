@@ -217,6 +217,7 @@ class _Round:
         seed(self._number)(test)()
 
     def _examine_world(self, world: World) -> None:
+        """Examine a world, and handle its failures."""
         if self._limits.are_reached(self._state):
             return
         outcomes = examine(self._worker, world, write=self._write)
@@ -234,6 +235,7 @@ class _Round:
             self._keep(*self._shrink(alone, outcome))
 
     def _similar_finding(self, alone: World, outcome: QuestionResult) -> int | None:
+        """Return the ordinal of the finding of which a failure is a duplicate, or None."""
         assert outcome.contradiction is not None
         return self._state.similar_finding(traits(alone, outcome.question, outcome.contradiction))
 
@@ -268,6 +270,7 @@ class _Round:
         return smallest
 
     def _keep(self, world: World, outcome: QuestionResult) -> None:
+        """Add a failure to the findings, or count it if it is a duplicate."""
         # If the reference contradicts, the result's question has no LIMIT.
         world = replace(world, questions=(outcome.question,))
         ordinal = self._similar_finding(world, outcome)
@@ -287,6 +290,7 @@ class _Round:
         )
 
     def _count(self, world: World, outcomes: list[QuestionResult]) -> None:
+        """Add the results of a world to the counts of the hunt."""
         state, now = self._state, time.monotonic()
         took, self._since = now - self._since, now
         state.seconds += took

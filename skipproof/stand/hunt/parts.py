@@ -8,7 +8,7 @@ from pathlib import Path
 from skipproof.stand.hunt.examining import Write
 from skipproof.stand.hunt.findings import (
     ConfirmedFinding,
-    confirm_each,
+    confirm_all,
     engine_folder,
     folder_names,
     save_finding,
@@ -67,7 +67,8 @@ def _report_shortfall(hello: Hello, part: Part, state: Hunt) -> str:
 
 
 def _finding_reports(worker: Worker, part: Part, state: Hunt, write: Write) -> Iterator[str]:
-    confirmed = confirm_each(worker, state, write=write)
+    """Confirm the findings, save them if asked, and yield their reports."""
+    confirmed = confirm_all(worker, state, write=write)
     for name, finding in zip(folder_names(confirmed), confirmed, strict=True):
         folder = None
         if part.findings is not None:
@@ -100,6 +101,7 @@ def _finding_report(hello: Hello, confirmed: ConfirmedFinding, folder: Path | No
 
 
 def _cut_text(text: str) -> str:
+    """Return a text, cut if it is long."""
     return (
         text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]} ... ({len(text) - TEXT_MAX} characters more)"
     )

@@ -63,6 +63,7 @@ def smaller_worlds(world: World, fails: Fails, *, tries_max: int) -> Iterator[tu
 
 
 def _fewer_settings(world: World) -> Iterator[World]:
+    """Yield worlds without settings, then with one setting less."""
     if len(world.settings) > 1:
         yield replace(world, settings={})
     for name in world.settings:
@@ -72,6 +73,7 @@ def _fewer_settings(world: World) -> Iterator[World]:
 
 
 def _plainer_layouts(world: World) -> Iterator[World]:
+    """Yield worlds with a simpler layout of one table."""
     for name, table in world.tables.items():
         for layout in _simpler_layouts(table.layout):
             yield _with_table(world, name, replace(table, layout=layout))
@@ -100,6 +102,7 @@ def _simpler_layouts(layout: StoredLayout) -> Iterator[StoredLayout]:
 
 
 def _fewer_blocks(world: World) -> Iterator[World]:
+    """Yield worlds with one block less."""
     for name, table in world.tables.items():
         for ordinal in range(len(table.blocks) if len(table.blocks) > 1 else 0):
             blocks = table.blocks[:ordinal] + table.blocks[ordinal + 1 :]
@@ -107,6 +110,7 @@ def _fewer_blocks(world: World) -> Iterator[World]:
 
 
 def _fewer_rows(world: World) -> Iterator[World]:
+    """Yield worlds with half of a block's rows, then with one row less."""
     for name, table in world.tables.items():
         for ordinal, block in enumerate(table.blocks):
             half = len(block) // 2
@@ -118,6 +122,7 @@ def _fewer_rows(world: World) -> Iterator[World]:
 
 
 def _fewer_columns(world: World) -> Iterator[World]:
+    """Yield worlds without a column that the question does not name."""
     (question,) = world.questions
     named = _column_names(question)
     for name, table in world.tables.items():
@@ -131,6 +136,7 @@ def _fewer_columns(world: World) -> Iterator[World]:
 
 
 def _without_column(table: StoredTable, position: int) -> StoredTable:
+    """Return a table without one column."""
     name, layout = table.columns[position].name, table.layout
     columns_with_statistics = layout.statistics
     return replace(
@@ -161,12 +167,14 @@ def _column_names(question: Question) -> set[str]:
 
 
 def _simpler_questions(world: World) -> Iterator[World]:
+    """Yield worlds with a simpler question."""
     (question,) = world.questions
     for simpler in _simpler_question(question):
         yield replace(world, questions=(simpler,))
 
 
 def _simpler_question(question: Question) -> Iterator[Question]:
+    """Yield questions with one part less."""
     for source in _simpler_relation(question.source):
         # The language of questions has no change without a condition.
         if question.change is None or source.where is not None:
@@ -190,6 +198,7 @@ def _simpler_question(question: Question) -> Iterator[Question]:
 
 
 def _simpler_relation(relation: Relation) -> Iterator[Relation]:
+    """Yield relations with one part less."""
     if relation.limit is not None:
         yield replace(relation, limit=None, offset=0, order=())
     if relation.distinct is not None:
@@ -199,6 +208,7 @@ def _simpler_relation(relation: Relation) -> Iterator[Relation]:
 
 
 def _simpler_condition(where: Term | None) -> Iterator[Term | None]:
+    """Yield no condition, then conditions with one part less."""
     if where is not None:
         yield None
         yield from _simpler_terms(where)
@@ -253,6 +263,7 @@ def _plainer_values(world: World) -> Iterator[World]:
 
 
 def _types(world: World) -> list[str]:
+    """Return the types of all columns."""
     return list(
         dict.fromkeys(column.type for table in world.tables.values() for column in table.queried_columns)
     )
@@ -343,6 +354,7 @@ def _with_terms(question: Question, of_term: Callable[[Term], Term]) -> Question
 
 
 def _without_null(table: StoredTable, position: int, value: Json) -> StoredTable:
+    """Return a table with the NULLs of a column replaced by a value."""
     blocks = tuple(
         tuple(
             (*row[:position], value if row[position] is None else row[position], *row[position + 1 :])
@@ -354,6 +366,7 @@ def _without_null(table: StoredTable, position: int, value: Json) -> StoredTable
 
 
 def _with_table(world: World, name: str, table: StoredTable) -> World:
+    """Return a world with one table replaced."""
     return replace(world, tables={**world.tables, name: table})
 
 

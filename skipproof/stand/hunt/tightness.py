@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from oracles.files.canaries import write_canary, write_none_match
 from oracles.files.counterfactual_files import write_trapped
-from skipproof.stand.hunt.causes import family
+from skipproof.stand.hunt.causes import function_family
 from skipproof.stand.hunt.examining import QuestionResult, Write, ask_each, pruned_form
 from skipproof.stand.workers.workers import EngineClient
 from strategies.engines.engine_questions import LEFT, World
@@ -117,7 +117,7 @@ def _measure_by_canaries(
     if others or strange or not isinstance(where, Call) or where.function in _COMPOUND:
         return
     matching = _matching_rows(outcome)
-    for twin, kind, of in ((write_canary, family(where), True), (write_none_match, FULL, False)):
+    for twin, kind, of in ((write_canary, function_family(where), True), (write_none_match, FULL, False)):
         sample = next((row for block in table.blocks for row in block if (row[-1] in matching) == of), None)
         groups = [_row_numbers(block) for block in table.blocks if block]
         decided = [group for group in groups if (not matching & group if of else group <= matching)]
@@ -164,6 +164,7 @@ def _returned_rows(
 def _write_canaries(
     table: StoredTable, originals: Iterable[Path], into: Path, sample: Row, twin: _WriteCanary
 ) -> list[str]:
+    """Write a canary for each file, and return their paths."""
     schema = arrow_table(table.columns, []).schema
     row = {
         column.name: arrow_array(column.type, [cell])[0].as_py()
@@ -177,4 +178,5 @@ def _write_canaries(
 
 
 def _row_numbers(block: Iterable[Row]) -> set[int]:
+    """Return the row numbers of a block."""
     return {row[-1] for row in block}

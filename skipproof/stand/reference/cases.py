@@ -9,7 +9,7 @@ from strategies.engines.engine_tables import StoredTable
 from strategies.engines.engine_values import integer_range
 from strategies.engines.questions import Call, Column, Json, Literal, Question, Term, subterms
 
-COMPARING = frozenset(
+COMPARISON_FUNCTIONS = frozenset(
     {"=", "!=", "<", "<=", ">", ">=", "is not distinct from", "is distinct from", "in", "between"}
 )
 _EXACT = {"+": add, "-": sub, "*": mul}
@@ -83,7 +83,7 @@ class Case:
     def comparisons(self) -> Iterator[tuple[str, tuple[Term, ...]]]:
         """Every comparison, as its kind and operands: by functions, orders, join keys, and within columns."""
         question = self.question
-        yield from ((call.function, call.of) for call in self.calls if call.function in COMPARING)
+        yield from ((call.function, call.of) for call in self.calls if call.function in COMPARISON_FUNCTIONS)
         for order in (question.order, *(relation.order for relation in question.relations)):
             yield from (("order", (key.by,)) for key in order)
         for relation in question.relations:
@@ -109,51 +109,52 @@ class Case:
         return frozenset({*functions, *kinds, *types, *(type_.partition("(")[0] for type_ in types)})
 
 
-def nan_compared(case: Case) -> bool:
+def compares_nan(case: Case) -> bool:
     """Tell whether a NaN is compared or ordered."""
     return any(_may_be(case, operands, NANS) for _, operands in case.comparisons)
 
 
-def nan_in_maximum(case: Case) -> bool:
+def takes_maximum_of_nan(case: Case) -> bool:
     """Tell whether a maximum may be over a NaN."""
     return any(how == "max" and _may_be(case, operands, NANS) for how, operands in case.comparisons)
 
 
-def negative_nan_compared(case: Case) -> bool:
+def compares_negative_nan(case: Case) -> bool:
     """Tell whether a NaN whose sign bit is set is compared or ordered."""
     return any(_may_be(case, operands, ("-NaN",)) for _, operands in case.comparisons)
 
 
-def null_listed_under_not(case: Case) -> bool:
+def negates_in_with_null_member(case: Case) -> bool:
     """Tell whether NOT is over an IN whose list may have NULL."""
     lists = _under_not(case, "in")
     return any(None in case.values(member) for call in lists for member in call.of[1:])
 
 
-def null_sought_under_not(case: Case) -> bool:
+def negates_in_of_null(case: Case) -> bool:
     """Tell whether NOT is over an IN whose left operand may be NULL."""
     return any(None in case.values(call.of[0]) for call in _under_not(case, "in"))
 
 
-def null_tested_for_nan_under_not(case: Case) -> bool:
+def negates_nan_test_of_null(case: Case) -> bool:
     """Tell whether NOT is over a NaN test whose operand may be NULL."""
     return any(None in case.values(call.of[0]) for call in _under_not(case, "is nan"))
 
 
 def _under_not(case: Case, function: str) -> Iterator[Call]:
+    """Yield the calls of a function below a NOT."""
     for negation in (call for call in case.calls if call.function == "not"):
         for part in subterms(negation):
             if isinstance(part, Call) and part.function == function:
                 yield part
 
 
-def negative_divided(case: Case) -> bool:
+def divides_negative(case: Case) -> bool:
     """Tell whether the dividend of a remainder may be negative."""
     divided = (call.of[0] for call in case.calls if call.function == "%")
     return any(value < 0 for term in divided for value in case.values(term) if value is not None)
 
 
-def nanoseconds_shown(case: Case) -> bool:
+def returns_nanoseconds_before_1970(case: Case) -> bool:
     """Tell whether an answer may have a timestamp before 1970 that is no whole number of microseconds."""
     question = case.question
     names = {*question.select, question.group, *(aggregate.of for aggregate in question.aggregates)} - {None}
@@ -163,22 +164,23 @@ def nanoseconds_shown(case: Case) -> bool:
     return any(value < 0 and value % 1_000 for column in cells for value in column if value is not None)
 
 
-def zeros_compared(case: Case) -> bool:
+def compares_both_zeros(case: Case) -> bool:
     """Tell whether one comparison of any kind may involve both zeros."""
-    return _zeros_meet(case, None)
+    return _involves_both_zeros(case, None)
 
 
-def zeros_ordered(case: Case) -> bool:
+def orders_both_zeros(case: Case) -> bool:
     """Tell whether an order may have both zeros."""
-    return _zeros_meet(case, ("order",))
+    return _involves_both_zeros(case, ("order",))
 
 
-def zeros_looked_up(case: Case) -> bool:
+def looks_up_both_zeros(case: Case) -> bool:
     """Tell whether both zeros may meet in an IN, or as keys of a join."""
-    return _zeros_meet(case, ("in", "join"))
+    return _involves_both_zeros(case, ("in", "join"))
 
 
-def _zeros_meet(case: Case, ways: tuple[str, ...] | None) -> bool:
+def _involves_both_zeros(case: Case, ways: tuple[str, ...] | None) -> bool:
+    """Tell whether a comparison of one of these kinds may involve both zeros."""
     return any(
         _may_be(case, operands, ("-0.0",)) and _may_be(case, operands, ("0.0",))
         for how, operands in case.comparisons
@@ -187,6 +189,7 @@ def _zeros_meet(case: Case, ways: tuple[str, ...] | None) -> bool:
 
 
 def _may_be(case: Case, operands: tuple[Term, ...], texts: tuple[str, ...]) -> bool:
+    """Tell whether a floating-point operand may have one of these values."""
     floats = (operand for operand in operands if operand.type.startswith("float"))
     return any(str(value) in texts for operand in floats for value in case.values(operand))
 
@@ -197,13 +200,14 @@ def overflows(case: Case) -> bool:
     return any(not _fits(case.values(call), call.type) for call in computed)
 
 
-def casts_beyond(case: Case) -> bool:
+def casts_beyond_type(case: Case) -> bool:
     """Tell whether an integer may be cast to a type that cannot hold it."""
     casts = (call for call in case.calls if "cast" in call.function and call.type.startswith(("int", "uint")))
     return any(not _fits(case.values(call), call.type) for call in casts)
 
 
 def _fits(values: tuple[Json, ...], type_: str) -> bool:
+    """Tell whether all values fit an integer type."""
     if not type_.startswith(("int", "uint")):
         return True
     low, high = integer_range(type_)

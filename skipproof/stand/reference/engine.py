@@ -67,9 +67,11 @@ class SmallEngine:
         """Do nothing, because there is no process to end."""
 
     def _is_plain(self, table: Json) -> bool:
+        """Tell whether a table of a request is in its plain form."""
         return "blocks" in table and (self.hello.tables == "files" or table.get("statistics") is False)
 
     def _open_table(self, table: Json, settings: Mapping[str, str]) -> Table:
+        """Return a table of a request with its statistics and partitions."""
         if self._is_plain(table):
             return from_blocks(table, NOTHING)
         opened = from_files(table) if "files" in table else from_blocks(table, AvailableStatistics())
@@ -88,6 +90,7 @@ class SmallEngine:
         ]
 
     def _answer(self, question: Json, tables: Mapping[str, Table], plain: bool) -> dict[str, Any]:
+        """Return the answer to one question, or its error."""
         try:
             rows = answer_from_all_rows(question, tables) if plain else self.rules.answer(question, tables)
         except Exception as error:  # Like a worker: an error of the engine is its answer.
@@ -109,5 +112,6 @@ def answer_from_all_rows(question: Json, tables: Mapping[str, Table]) -> list[li
 
 
 def _plain_relation(relation: Json, tables: Mapping[str, Table]) -> Any:
+    """Return the rows of a relation without pruning, and their schema."""
     table = tables[relation["table"]]
     return apply_relation(relation, filter_rows(table.rows, relation["where"], table.schema), table.schema)

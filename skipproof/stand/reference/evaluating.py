@@ -85,6 +85,7 @@ def columns_of(term: Json) -> frozenset[str]:
 
 
 def _columns_of(term: Json) -> Iterator[str]:
+    """Yield the columns that an expression names."""
     if "column" in term:
         yield term["column"]
     for part in term.get("of", ()):
@@ -133,6 +134,7 @@ def disjunction(*values: Value) -> bool | None:
 
 
 def _in(value: Value, *members: Value) -> bool | None:
+    """Return IN in the logic of three values."""
     if value is None:
         return None
     if any(member is not None and value == member for member in members):
@@ -141,16 +143,19 @@ def _in(value: Value, *members: Value) -> bool | None:
 
 
 def _between(value: Value, low: Value, high: Value) -> bool | None:
+    """Return BETWEEN in the logic of three values."""
     above = None if value is None or low is None else bool(value >= low)
     below = None if value is None or high is None else bool(value <= high)
     return conjunction(above, below)
 
 
 def _is_not_distinct(x: Value, y: Value) -> bool:
+    """Return IS NOT DISTINCT FROM."""
     return x is y if x is None or y is None else bool(x == y)
 
 
 def _like(text: str | None, pattern: str | None) -> bool | None:
+    """Return LIKE, or NULL for NULL."""
     return None if text is None or pattern is None else bool(matcher(pattern).fullmatch(text))
 
 
@@ -176,6 +181,7 @@ def pattern_characters(pattern: str) -> list[tuple[str, bool]]:
 
 
 def _coalesce(*values: Value) -> Value:
+    """Return the first value that is not NULL."""
     return next((value for value in values if value is not None), None)
 
 

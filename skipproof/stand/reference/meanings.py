@@ -14,19 +14,19 @@ from packaging.version import InvalidVersion, Version
 
 from skipproof.stand.reference.cases import (
     Case,
-    casts_beyond,
-    nan_compared,
-    nan_in_maximum,
-    nanoseconds_shown,
-    negative_divided,
-    negative_nan_compared,
-    null_listed_under_not,
-    null_sought_under_not,
-    null_tested_for_nan_under_not,
+    casts_beyond_type,
+    compares_both_zeros,
+    compares_nan,
+    compares_negative_nan,
+    divides_negative,
+    looks_up_both_zeros,
+    negates_in_of_null,
+    negates_in_with_null_member,
+    negates_nan_test_of_null,
+    orders_both_zeros,
     overflows,
-    zeros_compared,
-    zeros_looked_up,
-    zeros_ordered,
+    returns_nanoseconds_before_1970,
+    takes_maximum_of_nan,
 )
 from skipproof.stand.workers.workers import Hello
 
@@ -37,7 +37,7 @@ Applies: TypeAlias = Callable[[Case], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Meaning:
+class MeaningDifference:
     """A class of questions that engines answer differently from the reference.
 
     Attributes:
@@ -67,26 +67,27 @@ class Meaning:
             return True
 
 
-def of_pyarrow(
+def pyarrow_meanings(
     name: str, applies: Applies, *, engines: tuple[str, ...], reason: str, source: str
-) -> tuple[Meaning, Meaning]:
+) -> tuple[MeaningDifference, MeaningDifference]:
     """Return the entries of a difference of pyarrow: for engines, and for Delta tables that it reads."""
 
     def read(case: Case) -> bool:
         return not _is_changed(case) and _reader(case) != "query" and applies(case)
 
     return (
-        Meaning(name=name, engines=engines, applies=applies, reason=reason, source=source),
-        Meaning(name=name, engines=("deltalake",), applies=read, reason=reason, source=source),
+        MeaningDifference(name=name, engines=engines, applies=applies, reason=reason, source=source),
+        MeaningDifference(name=name, engines=("deltalake",), applies=read, reason=reason, source=source),
     )
 
 
-def by_datafusion(applies: Applies) -> Applies:
+def of_datafusion_only(applies: Applies) -> Applies:
     """Restrict a class of questions to Delta tables that DataFusion reads or changes."""
     return lambda case: (_is_changed(case) or _reader(case) != "pyarrow") and applies(case)
 
 
 def _is_changed(case: Case) -> bool:
+    """Tell whether the question changes its table."""
     return case.question.area == "dml"
 
 
@@ -102,128 +103,128 @@ DECLARED_ENGINES = (
     "spark",
 )  # fmt: skip
 
-MEANINGS: tuple[Meaning, ...] = (
-    Meaning(
+MEANINGS: tuple[MeaningDifference, ...] = (
+    MeaningDifference(
         name="NaN",
         agreeing=DECLARED_ENGINES,
-        applies=nan_compared,
+        applies=compares_nan,
         reason="NaN is equal to nothing in many engines, and below all numbers in some.",
     ),
-    *of_pyarrow(
+    *pyarrow_meanings(
         "NaN by IEEE 754",
-        nan_compared,
+        compares_nan,
         engines=("arrow", "iceberg"),
         reason="pyarrow compares by IEEE 754, where NaN is neither equal to anything nor above or below it.",
         source="https://github.com/apache/arrow/issues/34162",
     ),
-    Meaning(
+    MeaningDifference(
         name="NaN by IEEE 754",
         engines=("polars",),
         versions="<0.20",
-        applies=nan_compared,
+        applies=compares_nan,
         reason="Polars compared by IEEE 754, where NaN is neither equal to anything nor above or below it.",
         source="https://docs.pola.rs/releases/upgrade/0.20/",
     ),
-    Meaning(
+    MeaningDifference(
         name="the sign of NaN",
         engines=("datafusion", "deltalake"),
-        applies=by_datafusion(negative_nan_compared),
+        applies=of_datafusion_only(compares_negative_nan),
         reason="arrow-rs orders by IEEE 754's totalOrder: NaN with its sign bit set is below all numbers.",
         source="https://arrow.apache.org/rust/arrow_ord/cmp/fn.lt.html",
     ),
-    Meaning(
+    MeaningDifference(
         name="the sign of zero",
         agreeing=DECLARED_ENGINES,
-        applies=zeros_compared,
+        applies=compares_both_zeros,
         reason="-0.0 is below 0.0 in some engines, and has a hash of its own in others.",
     ),
-    Meaning(
+    MeaningDifference(
         name="the sign of zero",
         engines=("datafusion",),
         versions="<55",
-        applies=zeros_compared,
+        applies=compares_both_zeros,
         reason="arrow-rs compared by IEEE 754's totalOrder, where -0.0 is below 0.0.",
         source="https://github.com/apache/arrow-rs/pull/3510",
     ),
-    Meaning(
+    MeaningDifference(
         name="the order of zeros",
         engines=("datafusion", "deltalake"),
-        applies=by_datafusion(zeros_ordered),
+        applies=of_datafusion_only(orders_both_zeros),
         reason="arrow-rs sorts by IEEE 754's totalOrder: -0.0 is below 0.0, which it equals in comparisons.",
         source="https://arrow.apache.org/rust/arrow_ord/cmp/fn.lt.html",
     ),
-    *of_pyarrow(
+    *pyarrow_meanings(
         "zeros that are looked up",
-        zeros_looked_up,
+        looks_up_both_zeros,
         engines=("arrow", "iceberg"),
         reason="pyarrow's isin and joins compare floats by their bits, where -0.0 is not 0.0.",
         source="https://github.com/apache/arrow/issues/21050",
     ),
-    Meaning(
+    MeaningDifference(
         name="the maximum with NaN",
         engines=("polars",),
-        applies=nan_in_maximum,
+        applies=takes_maximum_of_nan,
         reason="max passes over NaN where there is a number.",
         source="https://docs.pola.rs/api/python/stable/reference/expressions/api/polars.Expr.nan_max.html",
     ),
-    Meaning(
+    MeaningDifference(
         name="integers beyond their type",
         agreeing=("arrow", "deltalake", "iceberg", "polars", "skipproof", "small", "spark"),
         applies=overflows,
         reason="Engines raise an error, compute in a wider type, or move a constant across a comparison.",
     ),
-    Meaning(
+    MeaningDifference(
         name="integers beyond their type",
         engines=("deltalake",),
-        applies=by_datafusion(overflows),
+        applies=of_datafusion_only(overflows),
         reason="A literal of DataFusion's SQL is an int64, and an integer that it is added to becomes one.",
         source="https://datafusion.apache.org/user-guide/sql/data_types.html",
     ),
-    Meaning(
+    MeaningDifference(
         name="casts beyond a type",
         agreeing=DECLARED_ENGINES,
-        applies=casts_beyond,
+        applies=casts_beyond_type,
         reason="Engines raise an error, give NULL, or give the nearest value.",
     ),
-    Meaning(
+    MeaningDifference(
         name="the remainder of a negative integer",
         agreeing=tuple(name for name in DECLARED_ENGINES if name != "polars"),
-        applies=negative_divided,
+        applies=divides_negative,
         reason="% has the sign of the divisor in Polars, as in Python; in SQL that of the dividend.",
         source="https://docs.pola.rs/api/python/stable/reference/expressions/api/polars.Expr.mod.html",
     ),
-    Meaning(
+    MeaningDifference(
         name="not in a list with NULL",
         engines=("polars",),
-        applies=null_listed_under_not,
+        applies=negates_in_with_null_member,
         reason="is_in is false of a value that the list has not, though the list has NULL.",
         source="https://docs.pola.rs/api/python/stable/reference/expressions/api/polars.Expr.is_in.html",
     ),
-    *of_pyarrow(
+    *pyarrow_meanings(
         "NULL is not in a list",
-        null_sought_under_not,
+        negates_in_of_null,
         engines=("arrow",),
         reason="pyarrow's isin looks NULL up as a value, and is false where the list has none.",
         source="https://arrow.apache.org/docs/python/generated/pyarrow.compute.is_in.html",
     ),
-    Meaning(
+    MeaningDifference(
         name="NULL is not NaN",
         engines=("skipproof", "spark"),
-        applies=null_tested_for_nan_under_not,
+        applies=negates_nan_test_of_null,
         reason="isnan of NULL is false.",
         source="https://spark.apache.org/docs/latest/api/sql/index.html#isnan",
     ),
-    Meaning(
+    MeaningDifference(
         name="nanoseconds as microseconds",
         engines=("duckdb", "duckdb-tables"),
-        applies=nanoseconds_shown,
+        applies=returns_nanoseconds_before_1970,
         reason="Python is given a datetime in whole microseconds, rounded toward 1970.",
         source="https://duckdb.org/docs/stable/clients/python/conversion",
     ),
 )
 
 
-def difference(hello: Hello, case: Case) -> str:
+def difference_name(hello: Hello, case: Case) -> str:
     """Return the name of the first entry that applies; empty if the reference judges the question."""
     if hello.differs and hello.differs & case.words:
         return OWN

@@ -9,7 +9,7 @@ from oracles.answers.contradictions import Contradiction, Oracle, Rows, find_con
 from skipproof.stand.adapters.serving import Unsupported
 from skipproof.stand.reference.cases import Case
 from skipproof.stand.reference.engine import answer_from_all_rows
-from skipproof.stand.reference.meanings import difference
+from skipproof.stand.reference.meanings import difference_name
 from skipproof.stand.reference.tables import Group, Table
 from skipproof.stand.reference.values import Value, from_json
 from skipproof.stand.workers.workers import Hello
@@ -50,7 +50,7 @@ class Reference:
         """Judge an engine's whole answer, unless a declared difference in meaning applies."""
         whole_question = without_limit(question)
         defaults = {name: values[0] for name, values in hello.settings.items()}
-        none = difference(
+        none = difference_name(
             hello, Case(whole_question, self._world.tables, {**defaults, **self._world.settings})
         )
         if none:
@@ -72,6 +72,7 @@ class Reference:
 
     @cached_property
     def _tables(self) -> dict[str, Table]:
+        """The world's tables in the small engine."""
         return {name: _table(table) for name, table in self._world.tables.items()}
 
 

@@ -95,10 +95,12 @@ def from_blocks(table: Json, stated: AvailableStatistics) -> Table:
 
 
 def _columns(table: Json) -> Iterable[tuple[int, Json]]:
+    """Return the columns of a request's table with their positions."""
     return enumerate(table["columns"])
 
 
 def _chunk(rows: Sequence[Row], column: Json, at: int, stated: AvailableStatistics) -> Chunk:
+    """Return the chunk of one column of a block."""
     cells = [row[at] for row in rows]
     return Chunk(path=column["name"], type=column["type"], cells=cells, stated=stated, ordinal=at)
 
@@ -144,6 +146,7 @@ def _read(file: pq.ParquetFile, at: int, types: Mapping[str, str], values: Mappi
 def _chunks(
     columns: pa.Table, facts: Any, cells: Mapping[str, Sequence[Value]], types: Mapping[str, str]
 ) -> list[Chunk]:
+    """Return the chunks of a row group of a file."""
     chunks = []
     for ordinal in range(facts.num_columns):
         path = facts.column(ordinal).path_in_schema
@@ -196,6 +199,7 @@ def with_statistics(table: Table, statistics: str) -> Table:
 
 
 def _with_fewer_statistics(chunk: Chunk, statistics: str) -> Chunk:
+    """Return a chunk with only the kinds of statistics that a setting allows."""
     counted, stated = statistics != "no counts", chunk.stated
     few = AvailableStatistics(
         bounds=stated.bounds and statistics != "no bounds",

@@ -94,6 +94,7 @@ def to_answer(value: Value, type_: str) -> Value:
 
 
 def _finite(value: float) -> Value:
+    """Return a number, or the name of an infinity."""
     infinite = {float("inf"): "Infinity", float("-inf"): "-Infinity"}
     return infinite.get(value, value)
 

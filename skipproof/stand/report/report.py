@@ -89,6 +89,7 @@ def render(results: Sequence[Result]) -> str:
 
 @functools.cache
 def _environment() -> Environment:
+    """Return the environment of this folder's templates, with the filters below."""
     environment = pages.template_environment(Path(__file__).parent)
     environment.filters |= {
         "answer": _answer_excerpt,
@@ -111,10 +112,12 @@ def _verdicts(results: Iterable[Result]) -> list[str]:
 
 
 def _counts_by_verdict(result: Result) -> Counter[str]:
+    """Return the number of findings by verdict."""
     return Counter(finding["verdict"] for finding in result["findings"])
 
 
 def _shares(result: Result) -> dict[str, SkippedShare]:
+    """Return the share of skipped row groups by family."""
     return {
         tally["family"]: SkippedShare(tally["skipped"], tally["skippable"]) for tally in result["tightness"]
     }
@@ -126,6 +129,7 @@ def _counted_noun(number: int, singular: str, plural: str = "") -> str:
 
 
 def _speed(result: Result) -> str:
+    """Return the number of questions a second as text."""
     return f"{result['examples'] / result['seconds']:,.1f}" if result["seconds"] else ""
 
 
@@ -141,10 +145,12 @@ def _shortened_text(text: str, characters_max: int = TEXT_CHARACTERS_MAX) -> str
 
 
 def _cell_text(value: object) -> str:
+    """Return a cell as JSON, or NULL."""
     return "NULL" if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def _first_blocks(blocks: Sequence[Sequence[Sequence[object]]]) -> TableExcerpt:
+    """Return the first blocks and rows of a table."""
     first_rows: list[Sequence[Sequence[object]]] = []
     room = ROWS_MAX
     for block in blocks[:BLOCKS_MAX]:

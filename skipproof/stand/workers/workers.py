@@ -147,6 +147,7 @@ class Worker:
         self._directory.cleanup()
 
     def _start(self) -> None:
+        """Start the process, and read its first message."""
         # The file stays open as long as the process may write into it.
         self._errors = tempfile.TemporaryFile(mode="w+", errors="replace")  # noqa: SIM115
         # Processes that the engine started may still write while the directory is removed.
@@ -174,6 +175,7 @@ class Worker:
             raise WorkerError(f"{' '.join(self._command)}: {error}") from error
 
     def _next_line(self, seconds_max: float) -> dict[str, Any]:
+        """Return the next message of the process; end the process if there is none in time."""
         try:
             line = self._lines.get(timeout=seconds_max)
         except queue.Empty as error:
@@ -193,6 +195,7 @@ class Worker:
         return message
 
     def _last_words(self) -> str:
+        """Return the status of the process and the end of its standard error."""
         self._errors.seek(0)
         words = " ".join(self._errors.read().split())[-_STDERR_CHARACTERS_MAX:]
         return f"it ended with status {self._process.poll()}{': ' + words if words else ''}"
