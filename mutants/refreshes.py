@@ -14,8 +14,9 @@ from dynamic_tables.maintenance.algebra import Group, Join, JoinKind, Relation, 
 from dynamic_tables.maintenance.differentiation import RULES, Rule, group, net_changes, outer_join
 from dynamic_tables.maintenance.plans import Changes, DeltaJoin, Moment, Recomputation, Snapshot, Sum
 from dynamic_tables.refreshes.engine import Engine
-from dynamic_tables.scheduling.events import Failed, Fault
+from dynamic_tables.scheduling.events import Failed, Fault, Reason
 from dynamic_tables.scheduling.jobs import Jobs
+from dynamic_tables.scheduling.policy import SchedulerPolicy, obstacle
 from dynamic_tables.scheduling.scheduler import Scheduler
 from dynamic_tables.scheduling.tracking import Calendar, TrackedTable
 from dynamic_tables.storage.clock import Clock, Timestamp
@@ -55,12 +56,11 @@ class _PassesNothing(Clock):
 # Schedulers
 
 
-class _TwoAtOnce(Scheduler):
-    def _obstacle(self, table: TrackedTable, data_us: int) -> Any:
-        reason = super()._obstacle(table, data_us)
-        if table.jobs and reason is not None:
-            table.jobs.clear()
-        return super()._obstacle(table, data_us)
+def _two_at_once(table: TrackedTable, data_us: int) -> Reason | None:
+    reason = obstacle(table, data_us)
+    if table.jobs and reason is not None:
+        table.jobs.clear()
+    return obstacle(table, data_us)
 
 
 class _WaitsForNothing(Jobs):
@@ -95,19 +95,16 @@ class _OffTheGrid(Calendar):
         return super().due(ticks + 1)
 
 
-class _ManualAlone(Scheduler):
-    def _refreshed_with(self, table: TrackedTable) -> list[TrackedTable]:
-        return [table]
+def _manual_alone(table: TrackedTable) -> list[TrackedTable]:
+    return [table]
 
 
-class _NeverResets(Scheduler):
-    def _reset_errors(self, table: TrackedTable) -> None:
-        return
+def _never_resets(table: TrackedTable) -> None:
+    return
 
 
-class _NeverCounts(Scheduler):
-    def _count_error(self, table: TrackedTable) -> None:
-        return
+def _never_counts(table: TrackedTable) -> bool:
+    return False
 
 
 class _SystemFaultsCount(Scheduler):
@@ -141,10 +138,9 @@ class _AnyAttempt(Scheduler):
         super()._handle_failed(event)
 
 
-class _NewestOfAny(Scheduler):
-    def _initial_timestamp(self, table: TrackedTable) -> int | None:
-        timestamps = [data_us for source in table.upstream for data_us in source.timestamps()]
-        return max((data_us for data_us in timestamps if data_us >= 0), default=None)
+def _newest_of_any(table: TrackedTable) -> int | None:
+    timestamps = [data_us for source in table.upstream for data_us in source.timestamps()]
+    return max((data_us for data_us in timestamps if data_us >= 0), default=None)
 
 
 class _StaysSuspended(Scheduler):
@@ -198,6 +194,10 @@ def _with_jobs(jobs: type[Jobs]) -> Callable[..., Scheduler]:
     return lambda **options: Scheduler(jobs=jobs(), **options)
 
 
+def _with_policy(**decisions: Any) -> Callable[..., Scheduler]:
+    return lambda **options: Scheduler(policy=SchedulerPolicy(**decisions), **options)
+
+
 def _with_calendar(calendar: type[Calendar]) -> Callable[..., Scheduler]:
     return lambda **options: Scheduler(calendar=calendar(), **options)
 
@@ -224,20 +224,38 @@ MUTANTS: Mapping[str, RefreshMutant] = {
         _engine("errors are empty", engines.ErrorsAreEmpty),
         _mutant("clock going back", "Timestamps are wall times.", clock=_WallTime),
         _mutant("clock passes nothing", "A commit may come before a read.", clock=_PassesNothing),
-        _mutant("two refreshes at once", "A tick does not wait.", scheduler=_TwoAtOnce),
+        _mutant(
+            "two refreshes at once", "A tick does not wait.", scheduler=_with_policy(obstacle=_two_at_once)
+        ),
         _mutant("downstream first", "Nobody waits upstream.", scheduler=_with_jobs(_WaitsForNothing)),
         _mutant("waits for ever", "What fails is not told below.", scheduler=_with_jobs(_ForgetsWhoWaits)),
         _mutant("own periods", "Upstream's are not asked.", scheduler=_with_calendar(_OwnPeriods)),
         _mutant("off the grid", "Ticks are counted from another.", scheduler=_with_calendar(_OffTheGrid)),
         _mutant("suspension ignored", "Ticks go on.", scheduler=_with_calendar(_SuspendedToo)),
-        _mutant("manual without upstream", "One table is refreshed.", scheduler=_ManualAlone),
-        _mutant("errors never reset", "A success ends no row of errors.", scheduler=_NeverResets),
-        _mutant("errors never counted", "Nothing is ever suspended.", scheduler=_NeverCounts),
+        _mutant(
+            "manual without upstream",
+            "One table is refreshed.",
+            scheduler=_with_policy(refreshed_with=_manual_alone),
+        ),
+        _mutant(
+            "errors never reset",
+            "A success ends no row of errors.",
+            scheduler=_with_policy(reset_errors=_never_resets),
+        ),
+        _mutant(
+            "errors never counted",
+            "Nothing is ever suspended.",
+            scheduler=_with_policy(count_error=_never_counts),
+        ),
         _mutant("system faults counted", "All faults are the user's.", scheduler=_SystemFaultsCount),
         _mutant("blind monitor", "Silence is not noticed.", scheduler=_Blind),
         _mutant("deaf to failures", "Only users' faults are heard.", scheduler=_DeafToFailures),
         _mutant("any attempt", "An old attempt's failure is the new one's.", scheduler=_AnyAttempt),
-        _mutant("newest of any", "A table begins where one upstream is.", scheduler=_NewestOfAny),
+        _mutant(
+            "newest of any",
+            "A table begins where one upstream is.",
+            scheduler=_with_policy(first_timestamp=_newest_of_any),
+        ),
         _mutant("stays suspended", "Nobody is resumed.", scheduler=_StaysSuspended),
         _mutant(
             "join old and old",

@@ -21,6 +21,7 @@ from sim.scans.control import Control
 from sim.scans.gathering import SummaryBuilder
 from sim.scans.messages import BlockResult, Heartbeat
 from sim.scans.model import MetadataLocation
+from sim.scans.network import RunContext
 from sim.scans.nodes import Node, NodeScan
 from sim.scans.placement import Queues
 from sim.scans.planning import (
@@ -269,8 +270,8 @@ class _DeafToCancel(Node):
 
 
 class _TakesAnything(StoreReader):
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
+    def __init__(self, number: int, context: RunContext) -> None:
+        super().__init__(number, context)
         self.unreadable: set[tuple[str, int]] = set()
 
     def tries(self, plan: ScanPlan, blocks: np.ndarray) -> tuple[int, int, bool]:
@@ -282,9 +283,7 @@ class _TakesAnything(StoreReader):
 
 class _EmptyIfUnreadable(Node):
     def reader(self) -> StoreReader:
-        return _TakesAnything(
-            self.number, self._clock, self.world, self._troubles, self._draws, self._turns, self._emit
-        )
+        return _TakesAnything(self.number, self.context)
 
     def block_result(self, plan: ScanPlan, block: int) -> BlockResult:
         assert isinstance(self._reader, _TakesAnything)

@@ -14,7 +14,7 @@ from typing import Any
 
 from dynamic_tables.catalog.ddl import Initialize
 from dynamic_tables.catalog.graphs import Node
-from dynamic_tables.catalog.lags import PERIODS_US, initial_timestamp
+from dynamic_tables.catalog.lags import PERIODS_US
 from dynamic_tables.scheduling.events import (
     Command,
     Event,
@@ -36,12 +36,12 @@ from dynamic_tables.scheduling.events import (
     Trigger,
 )
 from dynamic_tables.scheduling.jobs import Jobs
+from dynamic_tables.scheduling.policy import ERRORS_MAX, POLICY, SchedulerPolicy
 from dynamic_tables.scheduling.tracking import (
     NEVER_US,
     Calendar,
     Status,
     TrackedTable,
-    initial_lag_max,
     reachable,
     status_of,
     upstream_first,
@@ -50,8 +50,6 @@ from dynamic_tables.scheduling.tracking import (
 from dynamic_tables.storage.frontiers import TableId
 
 TICK_US = PERIODS_US[0]
-# The number of consecutive failed scheduled refreshes beyond which a table is suspended (R-DVS-34).
-ERRORS_MAX = 5
 # After a system failure the next attempt follows after 1, 2, 4 ... seconds, up to this number of attempts.
 ATTEMPTS_MAX = 4
 RETRY_US = 1_000_000
@@ -71,12 +69,19 @@ class Scheduler:
 
     Args:
         phase_us: The time of one tick; the others follow at multiples of the shortest period (R-DVS-73).
-        jobs, calendar: The parts that decide; a mutant passes other ones.
+        jobs, calendar: The jobs of tables, and their periods; a mutant passes others.
+        policy: The decisions on single tables; a mutant replaces one.
     """
 
     def __init__(
-        self, *, phase_us: int = 0, jobs: Jobs | None = None, calendar: Calendar | None = None
+        self,
+        *,
+        phase_us: int = 0,
+        jobs: Jobs | None = None,
+        calendar: Calendar | None = None,
+        policy: SchedulerPolicy = POLICY,
     ) -> None:
+        self._policy = policy
         self._phase_us = phase_us
         self._ticks: int | None = None  # the number of the last tick that was handled
         self._timer_us: int | None = None
@@ -154,22 +159,11 @@ class Scheduler:
                 continue
             if self._ticks == BEFORE_ALL and table.data_us >= data_us:
                 continue  # the previous scheduler handled this tick
-            reason = self._obstacle(table, data_us)
+            reason = self._policy.obstacle(table, data_us)
             if reason is None:
                 self._jobs.add(table, data_us, Trigger.SCHEDULED)
             else:
                 self._jobs.commands.append(Skip(table.table, data_us, reason))
-
-    def _obstacle(self, table: TrackedTable, data_us: int) -> Reason | None:
-        """Return the reason why a table cannot get the timestamp of a tick; None if it can."""
-        if table.jobs:
-            return Reason.BUSY
-        if table.data_us >= data_us:
-            return Reason.PASSED
-        for source in table.upstream:
-            if not source.is_to_get(data_us) and not source.has(data_us):
-                return Reason.UPSTREAM
-        return None
 
     def _watch(self) -> None:
         """Report refreshes without a heartbeat, and fail those that are silent for long (R-DVS-37)."""
@@ -199,17 +193,13 @@ class Scheduler:
             return
         self._jobs.finish(table)
         if table.errors:
-            self._reset_errors(table)
+            self._policy.reset_errors(table)
         if event.changed:
             # The age of a timestamp that was old when its job was planned is no cost.
             cost_us = self._jobs.now_us - max(job.data_us, job.planned_us)
             if table.learn_cost(cost_us):
                 self._calendar.unsettle(table)
         self._forget_dropped(table)
-
-    def _reset_errors(self, table: TrackedTable) -> None:
-        """Reset the error count after a success, also of a manual refresh (R-DVS-34)."""
-        table.errors = 0
 
     def _handle_failed(self, event: Failed) -> None:
         table = self._tables.get(event.table)
@@ -227,8 +217,7 @@ class Scheduler:
 
     def _count_error(self, table: TrackedTable) -> None:
         """Count a consecutive error; suspend the table after too many (R-DVS-34)."""
-        table.errors += 1
-        if table.errors > ERRORS_MAX and table.suspended is None:
+        if self._policy.count_error(table):
             self._suspend(table, ERRORS)
 
     def _forget_dropped(self, table: TrackedTable) -> None:
@@ -246,19 +235,11 @@ class Scheduler:
         table = self._tables.get(event.table)
         if table is None or table.dropped:
             return
-        data_us = self._after_asking(event)
+        data_us = self._policy.after_asking(self._jobs.now_us, event.asked_us)
         if len(table.jobs) >= JOBS_MAX:
             self._jobs.commands.append(Fail(table.table, data_us, Trigger.MANUAL, Reason.BUSY))
         else:
-            self._refresh_all(self._refreshed_with(table), data_us, Trigger.MANUAL)
-
-    def _after_asking(self, event: ManualRefresh) -> int:
-        """Return a timestamp after everything that the user can have committed before the request."""
-        return max(self._jobs.now_us, event.asked_us) + 1
-
-    def _refreshed_with(self, table: TrackedTable) -> list[TrackedTable]:
-        """Return the tables to refresh when a user requests a table, upstream first."""
-        return with_upstream(table)
+            self._refresh_all(self._policy.refreshed_with(table), data_us, Trigger.MANUAL)
 
     def _refresh_all(self, tables: list[TrackedTable], data_us: int, trigger: Trigger) -> None:
         """Refresh tables to one timestamp, after their planned jobs; nothing is skipped."""
@@ -269,20 +250,12 @@ class Scheduler:
 
     def _initialize(self, table: TrackedTable) -> None:
         """Start from a timestamp that all tables read have or will get, if there is one (R-DVS-09)."""
-        data_us = self._initial_timestamp(table)
+        data_us = self._policy.first_timestamp(table)
         if data_us is None:
             created_us = max(self._jobs.now_us, table.node.created_us)  # a commit may be ahead of this clock
             self._refresh_all(with_upstream(table), created_us, Trigger.INITIAL)
         else:
             self._jobs.add(table, data_us, Trigger.INITIAL)
-
-    def _initial_timestamp(self, table: TrackedTable) -> int | None:
-        return initial_timestamp(
-            [source.timestamps() for source in table.upstream],
-            created_us=table.node.created_us,
-            lag_us=initial_lag_max(table.node),
-            since_us=table.readable_from_us,
-        )
 
     # The graph
 

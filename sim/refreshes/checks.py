@@ -26,7 +26,8 @@ from itertools import pairwise
 
 from dynamic_tables.catalog.entities import State
 from dynamic_tables.catalog.graphs import node_of
-from dynamic_tables.scheduling.scheduler import ERRORS, ERRORS_MAX, TICK_US
+from dynamic_tables.scheduling.policy import ERRORS_MAX
+from dynamic_tables.scheduling.scheduler import ERRORS, TICK_US
 from dynamic_tables.storage.frontiers import TableId
 from dynamic_tables.values.errors import UserError
 from pruning.errors import InputError

@@ -1,10 +1,9 @@
 """The account under a simulated clock: its nodes, its scheduler, and the messages between them."""
 
-import random
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
-from typing import Any, Protocol, TypeVar
+from functools import partial
+from typing import Any, Protocol
 
 from simpy import Resource
 from simpy.events import Event as Waiting
@@ -13,7 +12,7 @@ from dynamic_tables.bags.backends import Backend
 from dynamic_tables.bags.bag_backend import BagBackend
 from dynamic_tables.catalog import ddl
 from dynamic_tables.catalog.entities import EntityKind
-from dynamic_tables.catalog.graphs import node_of, nodes
+from dynamic_tables.catalog.graphs import node_of
 from dynamic_tables.refreshes.accounts import Account
 from dynamic_tables.refreshes.engine import Engine
 from dynamic_tables.scheduling.events import (
@@ -32,8 +31,8 @@ from dynamic_tables.scheduling.events import (
     Tick,
     Timer,
 )
-from dynamic_tables.scheduling.scheduler import SILENCE_US_MAX, Scheduler
-from dynamic_tables.scheduling.states import Condition, TableState, table_state
+from dynamic_tables.scheduling.scheduler import Scheduler
+from dynamic_tables.scheduling.states import TableState
 from dynamic_tables.sql.binding import bind
 from dynamic_tables.sql.statements import Refresh, read_statement
 from dynamic_tables.storage.clock import Clock
@@ -45,15 +44,14 @@ from sim.kernel.trace import Trace
 from sim.refreshes import events as trace_events
 from sim.refreshes.asserting import Guard
 from sim.refreshes.binding import Bindings
-from sim.refreshes.faults import RefreshFaultPlan, RefreshMessageFaults
+from sim.refreshes.faults import RefreshFaultPlan
+from sim.refreshes.messages import Messages
 from sim.refreshes.model import Setup
+from sim.refreshes.node_clocks import NodeClocks
 from sim.refreshes.recording import Record
+from sim.refreshes.state_checks import StateChecks
 
 Waits = Generator[Waiting, Any, Any]
-Message = TypeVar("Message", bound=StartRefresh | Heartbeat | Finished | Failed)
-# The names of messages in traces, plans of faults and random streams; they stay when a class is renamed.
-KINDS = {StartRefresh: "StartRefresh", Heartbeat: "Heartbeat", Finished: "Finished", Failed: "Failed"}
-RUNNING = (Condition.EXECUTING, Condition.INITIALIZING, Condition.SILENT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,20 +75,23 @@ class NodeWork(Protocol):
 
 
 class Cloud:
-    """One account with its nodes, scheduler and messages.
+    """One account with its nodes and users, and the switchboard between users, scheduler and refreshes.
 
     Attributes:
         account: The tables and their engine.
+        clocks: The clocks of nodes; a crash starts one again.
+        messages: The messages between the scheduler and refreshes.
+        states: The reported states of tables, and their checks.
         asserting: The guard that reports exceptions that must never be raised.
         emit: Add an event to the trace.
         refresh: Start a refresh as ordered; the builder of the world sets it.
         running: The refreshes on each node, which a crash ends.
-        clocks: The clock of each node; a crash starts it again.
     """
 
     def __init__(
         self,
         env: draws.Clock,
+        *,
         setup: Setup,
         troubles: RefreshFaultPlan,
         seeded: Draws,
@@ -100,7 +101,6 @@ class Cloud:
         self.setup = setup
         self.troubles = troubles
         self.draws = seeded
-        self._message_stream = cache(lambda kind: seeded.stream(f"message/{kind}"))
         self.trace: Trace = []
         self.asserting = Guard(self.report_broken)
         self.emit = self.trace.append
@@ -110,31 +110,21 @@ class Cloud:
         self._new_scheduler = partial(implementations.scheduler, phase_us=setup.world.phase_us)
         self.scheduler = self._new_scheduler()
         self._lost_count = 0  # how many faults keep the scheduler down
-        self._delay_us_min = setup.world.delay_us_min
-        self._delay_count = 1 + setup.world.delay_us_max - setup.world.delay_us_min
-        self.marks = [-1] * setup.world.nodes
-        self._new_clock = implementations.clock
-        self.clocks = [self._clock(node) for node in range(setup.world.nodes)]
-        self.running: list[dict[NodeWork, None]] = [{} for _ in self.clocks]
+        self.clocks = NodeClocks(env, nodes=setup.world.nodes, troubles=troubles, clock=implementations.clock)
+        self.messages = Messages(env, world=setup.world, troubles=troubles, seeded=seeded, emit=self.emit)
+        self.states = StateChecks(env, account=self.account, clocks=self.clocks, emit=self.emit)
+        self.running: list[dict[NodeWork, None]] = [{} for _ in range(setup.world.nodes)]
         self.warehouses = {
             warehouse.name: (warehouse, Resource(env, warehouse.workers)) for warehouse in setup.warehouse
         }
         self.refresh: Callable[[StartRefresh], None]
         self._timer_us: int | None = None
         self._at_tick = False
-        # Refreshes that were ordered and not reported as ended, if states are checked: a delayed message may
-        # keep the scheduler from knowing that they ended.
-        self.working: dict[TableId, tuple[StartRefresh, int]] = {}
 
     @property
     def now_us(self) -> int:
         """The simulated time."""
         return self.env.now_us
-
-    def wall_us(self, node: int) -> int:
-        """Return the time that the wall clock of a node shows."""
-        now_us = self.env.now_us
-        return max(0, now_us + self.troubles.offset_us(node)) if self.troubles.planned else now_us
 
     def report_broken(self, error: Exception) -> None:
         """Record an exception that must never be raised."""
@@ -142,15 +132,9 @@ class Cloud:
 
     # Nodes
 
-    def _clock(self, node: int) -> Clock:
-        def save(mark_us: int) -> None:
-            self.marks[node] = mark_us
-
-        return self._new_clock(node, mark_us=self.marks[node], save=save)
-
     def crash(self, node: int) -> None:
         """Crash a node: its work ends, and its clock starts again from the saved mark."""
-        self.clocks[node] = self._clock(node)
+        self.clocks.restart(node)
         for work in list(self.running[node]):
             work.crash()
 
@@ -165,14 +149,10 @@ class Cloud:
         if self._lost_count:
             return
         self.emit(trace_events.Restarted(at_us=self.now_us))
-        self.working.clear()
+        self.states.forget()
         self.scheduler = self._new_scheduler()
         self.tell(self.account.initial_event())
-        for table, state in self.expected().items():
-            frontier = self.account.tables[table].frontier
-            if state.data_us != (frontier and frontier.data_us):
-                what = f"a new scheduler has it at {state.data_us} us, and it is at {frontier}"
-                self._record_misstatement(table, state, what)
+        self.states.check_restart(self.scheduler)
 
     # Statements
 
@@ -194,7 +174,7 @@ class Cloud:
             if self._lost_count:
                 raise InputError("the scheduler is down; ask again")
             request = self.account.request_refresh(
-                what.name, clock=self.clocks[node], wall_us=self.wall_us(node)
+                what.name, clock=self.clocks[node], wall_us=self.clocks.wall_us(node)
             )
             self.emit(
                 trace_events.RefreshRequested(
@@ -211,7 +191,7 @@ class Cloud:
     def apply(self, what: ddl.Statement, node: int) -> GraphChanged:
         """Write a statement to the catalog and return the event for the scheduler."""
         before = self.account.catalog.state
-        event = self.account.execute(what, clock=self.clocks[node], wall_us=self.wall_us(node))
+        event = self.account.execute(what, clock=self.clocks[node], wall_us=self.clocks.wall_us(node))
         last = self.account.catalog.last
         assert last is not None, "a statement was committed"
         state = self.account.catalog.state
@@ -245,10 +225,10 @@ class Cloud:
         events = [event]
         for next_event in events:  # commands may add more events
             with self.asserting:
-                for command in self.scheduler.step(self.wall_us(0), next_event):
+                for command in self.scheduler.step(self.clocks.wall_us(0), next_event):
                     events += self._carry_out(command, now_us)
         if self.setup.checked:
-            self._check_states()
+            self.states.check(self.scheduler)
 
     def _hear(self, event: Event, now_us: int) -> None:
         match event:
@@ -259,10 +239,7 @@ class Cloud:
             case _:
                 return
         table, data_us = event.table, event.data_us
-        if table in self.working:
-            order, _ = self.working[table]
-            if order.data_us == data_us and attempt in (-1, order.attempt):
-                del self.working[table]
+        self.states.end(table, data_us, attempt)
         self.emit(
             trace_events.EndReported(at_us=now_us, table=table, data_us=data_us, attempt=attempt, how=how)
         )
@@ -299,7 +276,7 @@ class Cloud:
         period_us = self.scheduler.period_us
         above_us = 0
         if self.setup.checked:
-            self.working[table] = order, now_us
+            self.states.begin(order)
             above_us = max((period_us(source) or 0 for source in self._upstream(table)), default=0)
         self.emit(
             trace_events.RefreshOrdered(
@@ -307,7 +284,7 @@ class Cloud:
                 period_us=period_us(table) or 0, above_us=above_us, at_tick=self._at_tick,
             )
         )  # fmt: skip
-        self.send(order, self.refresh)
+        self.messages.send(order, self.refresh)
 
     def _write_statement(self, table: TableId, make_statement: Callable[[str], ddl.Statement]) -> list[Event]:
         """Write the scheduler's own statement to the catalog."""
@@ -326,7 +303,7 @@ class Cloud:
     def _timer(self, at_us: int) -> Waits:
         """Send a tick when the scheduler's clock has reached a time, unless a newer timer took its place."""
         while self._timer_us == at_us:
-            wait_us = at_us - self.wall_us(0)
+            wait_us = at_us - self.clocks.wall_us(0)
             if wait_us <= 0:
                 self._timer_us = None
                 self.tell(Tick())
@@ -336,78 +313,10 @@ class Cloud:
 
     # Messages
 
-    def send(self, message: Message, deliver: Callable[[Message], None]) -> None:
-        """Send a message; faults may lose, double or delay it."""
-        kind = KINDS[type(message)]
-        stream = self._message_stream(kind)
-        message_faults = self.troubles.message_faults(kind) if self.troubles.planned else ()
-        for _ in range(self._copies(kind, message_faults, stream) if message_faults else 1):
-            delay_us = self._delay_us_min + draws.below(stream, self._delay_count)
-            for fault in message_faults:
-                delay_us += stream.randint(0, fault.delay_us_max)
-            self.env.after(delay_us, partial(deliver, message))
-
-    def _copies(
-        self, kind: str, message_faults: Iterable[RefreshMessageFaults], stream: random.Random
-    ) -> int:
-        """Return how many copies of a message arrive."""
-        copies = 1
-        for fault in message_faults:
-            if stream.random() * 100 < fault.lost_percent:
-                self.emit(trace_events.MessageTroubled(at_us=self.now_us, message=kind, how="lost"))
-                return 0
-            if stream.random() * 100 < fault.doubled_percent:
-                self.emit(trace_events.MessageTroubled(at_us=self.now_us, message=kind, how="doubled"))
-                copies += 1
-        return copies
-
-    def is_doubled(self, kind: str) -> bool:
-        """Draw whether faults double a call that the simulation does not send as a message."""
-        message_faults = self.troubles.message_faults(kind)
-        if not message_faults:
-            return False
-        stream = self._message_stream(kind)
-        doubled = any(stream.random() * 100 < fault.doubled_percent for fault in message_faults)
-        if doubled:
-            self.emit(trace_events.MessageTroubled(at_us=self.now_us, message=kind, how="doubled"))
-        return doubled
-
     def tell_later(self, event: Heartbeat | Finished | Failed) -> None:
         """Send the scheduler an event as a message."""
-        self.send(event, self.tell)
-
-    # States that are reported of tables
+        self.messages.send(event, self.tell)
 
     def expected(self) -> dict[TableId, TableState]:
         """Return the state of each dynamic table as it would be reported now (R-DVS-37)."""
-        now = self.wall_us(0)
-        return {
-            table: table_state(node, self.scheduler.status(table), now_us=now)
-            for table, node in nodes(self.account.catalog.state).items()
-        }
-
-    def _is_working(self, table: TableId) -> bool:
-        """Tell whether a table is being refreshed; after a long silence its refresh may be taken for lost."""
-        return table in self.working and self.now_us - self.working[table][1] <= 2 * SILENCE_US_MAX
-
-    def _check_states(self) -> None:
-        """Record each reported state that contradicts the facts; a trace alone does not show these."""
-        catalog = self.account.catalog.state
-        for table, state in self.expected().items():
-            frontier = self.account.tables[table].frontier
-            what = ""
-            if state.condition is Condition.UNKNOWN:
-                what = "the scheduler does not know it"
-            elif state.data_us is not None and (frontier is None or frontier.data_us < state.data_us):
-                what = f"it is told at {state.data_us} us, and is at {frontier and frontier.data_us}"
-            elif (state.suspended is None) != (catalog.entities[table].suspended is None):
-                what = f"the catalog says {catalog.entities[table].suspended}"
-            elif self._is_working(table) and state.condition not in RUNNING and state.attempt == 0:
-                what = "it is refreshed"
-            if what:
-                self._record_misstatement(table, state, what)
-
-    def _record_misstatement(self, table: TableId, state: TableState, what: str) -> None:
-        self.emit(
-            trace_events.Misstated(at_us=self.now_us, table=table, told=state.condition.name, what=what)
-        )
+        return self.states.expected(self.scheduler)

@@ -58,7 +58,13 @@ def run(
     draws = Draws(seed)
     env = Clock(draws.stream("ties") if shuffled else None)
     troubles = RefreshFaultPlan(faults, lambda: env.now_us)
-    cloud = Cloud(env, setup, troubles, draws, implementations_for(setup, implementations))
+    cloud = Cloud(
+        env,
+        setup=setup,
+        troubles=troubles,
+        seeded=draws,
+        implementations=implementations_for(setup, implementations),
+    )
     workers, users = Workers(cloud), Users(cloud)
     cloud.refresh = workers.start
     for at, statement in enumerate(setup.statement):

@@ -62,13 +62,13 @@ class Users:
         cloud = self.cloud
         clock = cloud.clocks[reader.node]
         transaction = cloud.record.begin_transaction()
-        began_us = clock.tick(cloud.wall_us(reader.node)).physical_us
+        began_us = clock.tick(cloud.clocks.wall_us(reader.node)).physical_us
         for name in reader.tables:
             try:
                 self._see(name, transaction, clock, began_us)
             except (InputError, LookupError):
                 continue  # not there yet, or not initialized
-        transaction.ended = clock.tick(cloud.wall_us(reader.node))
+        transaction.ended = clock.tick(cloud.clocks.wall_us(reader.node))
 
     def _see(self, name: str, transaction: Transaction, clock: Clock, began_us: int) -> None:
         """Read a base table as of the transaction's begin, or a dynamic table as it is now.
@@ -104,7 +104,7 @@ class Users:
         entity = cloud.account.catalog.state.get(writer.table)
         if entity.kind is not EntityKind.TABLE:
             raise InputError(f"{writer.table} is no base table")
-        began_us = clock.tick(cloud.wall_us(writer.node)).physical_us
+        began_us = clock.tick(cloud.clocks.wall_us(writer.node)).physical_us
         for name in writer.reads:
             try:
                 self._see(name, transaction, clock, began_us)
@@ -131,7 +131,7 @@ class Users:
         cloud = self.cloud
         with cloud.asserting:
             committed = cloud.account.write(
-                {name: delta}, clock=cloud.clocks[node], wall_us=cloud.wall_us(node)
+                {name: delta}, clock=cloud.clocks[node], wall_us=cloud.clocks.wall_us(node)
             )
             identity = cloud.account.catalog.state.get(name).identity
             table = cloud.account.tables[identity]

@@ -242,7 +242,7 @@ class RefreshAttempt:
         self._commit(staged, now_us)
         self.phase = "committed"
         if cloud.troubles.planned:
-            if cloud.is_doubled("Commit"):
+            if cloud.messages.is_doubled("Commit"):
                 cloud.env.process(self._commit_again(staged))
             self._may_die("committed")
         self._end()
@@ -254,7 +254,7 @@ class RefreshAttempt:
         table = cloud.account.tables[plan.table]
         before = table.frontier
         done = cloud.account.engine.commit(
-            staged, clock=cloud.clocks[self.node], wall_us=cloud.wall_us(self.node), now_us=now_us
+            staged, clock=cloud.clocks[self.node], wall_us=cloud.clocks.wall_us(self.node), now_us=now_us
         )
         if not done:
             raise AlreadyRefreshed

@@ -10,7 +10,6 @@ import numpy as np
 
 from pruning.techniques.join.summaries import JoinSummary
 from pruning.techniques.topk.boundary import Boundary
-from sim.kernel.draws import Clock
 from sim.scans.dispatching import Dispatcher, Send
 from sim.scans.events import (
     Accepted,
@@ -23,11 +22,9 @@ from sim.scans.events import (
     SummaryComplete,
     ranges,
 )
-from sim.scans.faults import ScanFaultPlan
 from sim.scans.machines import MachineFactory
 from sim.scans.messages import Cancel, Heartbeat, KnowBoundary, KnowSummary, Report, ToControl
-from sim.scans.model import ScanWorld
-from sim.scans.network import Emit
+from sim.scans.network import RunContext
 from sim.scans.nodes import excluded_by
 from sim.scans.placement import Queues, homes
 from sim.scans.planning import PredicateCompiler, ScanPlan
@@ -42,28 +39,19 @@ from sim.scans.tables import ScannedTable
 class Control(MachineFactory):
     """The control plane of a run."""
 
-    def __init__(
-        self,
-        clock: Clock,
-        world: ScanWorld,
-        troubles: ScanFaultPlan,
-        tables: Mapping[str, ScannedTable],
-        emit: Emit,
-        send: Send,
-    ) -> None:
+    def __init__(self, context: RunContext, *, tables: Mapping[str, ScannedTable], send: Send) -> None:
         """Start a control plane without queries.
 
         Args:
             send: Send a message to a node: its number, the message, and its size in bytes.
         """
-        super().__init__(world, tables)
-        self._clock = clock
-        self._emit, self._send = emit, send
-        self._service = MetadataService(world.metadata, troubles)
-        self._dispatcher = Dispatcher(clock, world, emit, send, self.handle_lost_task)
+        super().__init__(context.world, tables)
+        self._clock, self._emit, self._send = context.clock, context.emit, send
+        self._service = MetadataService(context.world.metadata, context.troubles)
+        self._dispatcher = Dispatcher(context, send=send, lost=self.handle_lost_task)
         self.running: dict[str, RunningQuery] = {}
         self.over: set[str] = set()
-        clock.process(self.watch())
+        self._clock.process(self.watch())
 
     @property
     def now(self) -> int:

@@ -5,11 +5,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sim.kernel.draws import Clock
 from sim.scans.events import TakenForDead, TaskSent, ranges
 from sim.scans.messages import Task, ToNode
-from sim.scans.model import ScanWorld
-from sim.scans.network import Emit
+from sim.scans.network import RunContext
 from sim.scans.scan_state import OutstandingTask, ScanState
 
 # A scan's lease doubles each time that it proves too short, at most so many times.
@@ -40,20 +38,17 @@ class Dispatcher:
     """
 
     def __init__(
-        self,
-        clock: Clock,
-        world: ScanWorld,
-        emit: Emit,
-        send: Send,
-        lost: Callable[[ScanState, OutstandingTask], None],
+        self, context: RunContext, *, send: Send, lost: Callable[[ScanState, OutstandingTask], None]
     ) -> None:
         """Start without having heard of any node.
 
         Args:
+            send: Send a message to a node: its number, the message, and its size in bytes.
             lost: Called with a task that is lost with its node.
         """
-        self.peers = [KnownNode() for _ in range(world.warehouse.nodes)]
-        self._clock, self._world, self._emit, self._send, self._lost = clock, world, emit, send, lost
+        self.peers = [KnownNode() for _ in range(context.world.warehouse.nodes)]
+        self._clock, self._world, self._emit = context.clock, context.world, context.emit
+        self._send, self._lost = send, lost
         self._tasks = 0
         # The nodes that are alive and have room for a task.
         self._roomy: set[int] = set()

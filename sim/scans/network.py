@@ -1,6 +1,7 @@
 """Messages under way, and scarce resources: the links of nodes and the request rate of the object store."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from sim.kernel.draws import Clock, Draws
@@ -8,7 +9,7 @@ from sim.kernel.model import MICROSECONDS
 from sim.kernel.trace import Event
 from sim.scans.events import MessageDoubled, MessageLost
 from sim.scans.faults import ScanFaultPlan
-from sim.scans.model import Network
+from sim.scans.model import ScanWorld
 
 # Adds an event to the trace.
 Emit: TypeAlias = Callable[[Event], None]
@@ -23,17 +24,33 @@ class Message(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunContext:
+    """The parts of a run that its processes share.
+
+    Attributes:
+        turns: The rate limiter of the object store, for the requests of all nodes.
+        emit: Adds an event to the trace.
+    """
+
+    clock: Clock
+    world: ScanWorld
+    troubles: ScanFaultPlan
+    draws: Draws
+    turns: "RateLimiter"
+    emit: Emit
+
+
 class Wire:
     """Carries messages between the control plane and nodes.
 
     Draws: the stream "network", three times for each message.
     """
 
-    def __init__(
-        self, clock: Clock, model: Network, troubles: ScanFaultPlan, draws: Draws, emit: Emit
-    ) -> None:
-        self._clock, self._model, self._troubles, self._emit = clock, model, troubles, emit
-        self._stream = draws.stream("network")
+    def __init__(self, context: RunContext) -> None:
+        self._clock, self._model = context.clock, context.world.network
+        self._troubles, self._emit = context.troubles, context.emit
+        self._stream = context.draws.stream("network")
 
     def send(
         self, message: Message, deliver: Callable[[Any], None], *, node: int, to: str, size_bytes: int = 0

@@ -9,10 +9,8 @@ from simpy import Interrupt, Process, Store
 from pruning.techniques.join.summaries import JoinSummary
 from pruning.techniques.topk.boundary import Boundary
 from pruning.techniques.topk.topk import TopK
-from sim.kernel.draws import Clock, Draws
 from sim.scans.contents import block_result
 from sim.scans.events import BoundaryMoved, CancelKnown, SummaryKnown, TaskBegan, TaskGivenUp
-from sim.scans.faults import ScanFaultPlan
 from sim.scans.messages import (
     BlockResult,
     Cancel,
@@ -24,8 +22,7 @@ from sim.scans.messages import (
     ToControl,
     ToNode,
 )
-from sim.scans.model import ScanWorld
-from sim.scans.network import Emit, RateLimiter
+from sim.scans.network import RunContext
 from sim.scans.planning import ScanPlan, ServedTopK, at_node
 from sim.scans.reading import StoreReader, Waits
 from sim.scans.tables import RowTable
@@ -50,26 +47,15 @@ class NodeScan:
 class Node:
     """One node of a warehouse."""
 
-    def __init__(
-        self,
-        number: int,
-        clock: Clock,
-        world: ScanWorld,
-        troubles: ScanFaultPlan,
-        draws: Draws,
-        turns: RateLimiter,
-        emit: Emit,
-        send: Callable[[ToControl], None],
-    ) -> None:
+    def __init__(self, number: int, context: RunContext, *, send: Callable[[ToControl], None]) -> None:
         """Create a node that is down.
 
         Args:
-            turns: The rate limiter of the object store, for the requests of all nodes.
             send: Send a message to the control plane.
         """
         self.number, self.incarnation, self.up = number, 0, False
-        self._clock, self.world, self._troubles, self._turns = clock, world, troubles, turns
-        self._draws, self._emit, self._send = draws, emit, send
+        self.context, self.world = context, context.world
+        self._clock, self._emit, self._send = context.clock, context.emit, send
         self._processes: list[Process] = []
         self._forget()
 
@@ -261,9 +247,7 @@ class Node:
 
     def reader(self) -> StoreReader:
         """Return a reader of the object store with an empty cache."""
-        return StoreReader(
-            self.number, self._clock, self.world, self._troubles, self._draws, self._turns, self._emit
-        )
+        return StoreReader(self.number, self.context)
 
     def is_over(self, plan: ScanPlan) -> bool:
         """Tell whether the node was told that a scan's query is over."""

@@ -9,14 +9,12 @@ import numpy as np
 from simpy.events import Event as Waiting
 
 from pruning.expressions.traversal import columns
-from sim.kernel.draws import Clock, Draws, cumulative
+from sim.kernel.draws import cumulative
 from sim.kernel.model import MICROSECONDS
 from sim.scans.events import BlocksRead, FootersRead, ReadFailed, ranges
-from sim.scans.faults import ScanFaultPlan
 from sim.scans.layouts import Request, RequestOptions
 from sim.scans.messages import Task
-from sim.scans.model import ScanWorld
-from sim.scans.network import Emit, RateLimiter
+from sim.scans.network import RateLimiter, RunContext
 from sim.scans.planning import ScanPlan
 
 Waits: TypeAlias = Generator[Waiting, Any, None]
@@ -55,28 +53,15 @@ class StoreReader:
     Draws: the streams "store/<number>/latency" and "store/<number>/failure".
     """
 
-    def __init__(
-        self,
-        number: int,
-        clock: Clock,
-        world: ScanWorld,
-        troubles: ScanFaultPlan,
-        draws: Draws,
-        turns: RateLimiter,
-        emit: Emit,
-    ) -> None:
-        """Create a reader with an empty cache.
-
-        Args:
-            number: The node's number.
-            turns: The rate limiter of the object store, for the requests of all nodes.
-        """
-        self.number, self.world = number, world
-        self._clock, self._troubles, self._turns, self._emit = clock, troubles, turns, emit
-        self._latency = draws.stream(f"store/{number}/latency")
-        self._failure = draws.stream(f"store/{number}/failure")
-        self._link = RateLimiter(world.warehouse.link_bytes_per_s)
-        self._cache = BlockCache(world.warehouse.cache_bytes)
+    def __init__(self, number: int, context: RunContext) -> None:
+        """Create a reader with an empty cache, for the node of that number."""
+        self.number, self.world = number, context.world
+        self._clock, self._troubles = context.clock, context.troubles
+        self._turns, self._emit = context.turns, context.emit
+        self._latency = context.draws.stream(f"store/{number}/latency")
+        self._failure = context.draws.stream(f"store/{number}/failure")
+        self._link = RateLimiter(self.world.warehouse.link_bytes_per_s)
+        self._cache = BlockCache(self.world.warehouse.cache_bytes)
 
     @property
     def _now(self) -> int:

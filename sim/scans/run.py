@@ -15,7 +15,7 @@ from sim.scans.events import NodeCrashed, NodeStarted
 from sim.scans.faults import AnyFault, CancelQuery, Crash, ScanFaultPlan
 from sim.scans.messages import ToControl, ToNode
 from sim.scans.model import ScanWorld
-from sim.scans.network import Emit, RateLimiter, Wire
+from sim.scans.network import RateLimiter, RunContext, Wire
 from sim.scans.nodes import Node
 from sim.scans.queries import Query
 from sim.scans.tables import ScannedTable
@@ -80,26 +80,31 @@ def run(
     clock = Clock(draws.stream("ties") if shuffled else None)
     trace: Trace = []
     troubles = ScanFaultPlan(faults)
-    emit: Emit = trace.append
-    wire = Wire(clock, world.network, troubles, draws, emit)
-    turns = RateLimiter(world.store.requests_per_s)
+    context = RunContext(
+        clock=clock,
+        world=world,
+        troubles=troubles,
+        draws=draws,
+        turns=RateLimiter(world.store.requests_per_s),
+        emit=trace.append,
+    )
+    wire = Wire(context)
 
     def to_node(number: int, message: ToNode, size_bytes: int) -> None:
         wire.send(message, nodes[number].receive, node=number, to=f"node {number}", size_bytes=size_bytes)
 
-    control = implementations.control(clock, world, troubles, tables, emit, to_node)
+    control = implementations.control(context, tables=tables, send=to_node)
 
     def to_control(message: ToControl) -> None:
         wire.send(message, control.receive, node=message.node, to="control")
 
     nodes = [
-        implementations.node(number, clock, world, troubles, draws, turns, emit, to_control)
-        for number in range(world.warehouse.nodes)
+        implementations.node(number, context, send=to_control) for number in range(world.warehouse.nodes)
     ]
     for node in nodes:
-        _start(node, clock, emit)
+        _start(node, context)
     for fault in faults:
-        clock.process(_run_fault(fault, clock, nodes, control, queries, emit))
+        clock.process(_run_fault(fault, context, nodes=nodes, control=control, queries=queries))
     for query in queries:
         clock.process(control.run(query))
     last = max([troubles.over_us, *(query.arrives_us for query in queries)])
@@ -121,20 +126,16 @@ def run(
     )
 
 
-def _start(node: Node, clock: Clock, emit: Emit) -> None:
+def _start(node: Node, context: RunContext) -> None:
     node.start()
-    emit(NodeStarted(at_us=int(clock.now), node=node.number, incarnation=node.incarnation))
+    context.emit(NodeStarted(at_us=int(context.clock.now), node=node.number, incarnation=node.incarnation))
 
 
 def _run_fault(
-    fault: AnyFault,
-    clock: Clock,
-    nodes: Sequence[Node],
-    control: Control,
-    queries: Sequence[Query],
-    emit: Emit,
+    fault: AnyFault, context: RunContext, *, nodes: Sequence[Node], control: Control, queries: Sequence[Query]
 ) -> Generator[Waiting, Any, None]:
     """Begin a fault, wait, and end it."""
+    clock, emit = context.clock, context.emit
     yield clock.timeout(fault.from_us)
     text = msgspec.json.encode(fault).decode()
     emit(FaultBegan(at_us=int(clock.now), fault=text))
@@ -146,7 +147,7 @@ def _run_fault(
             if fault.until_us >= FOREVER_US:
                 return
             yield clock.timeout(fault.until_us - fault.from_us)
-            _start(node, clock, emit)
+            _start(node, context)
         case CancelQuery(query=at):
             control.cancel(queries[at])
             return

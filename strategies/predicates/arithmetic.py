@@ -41,19 +41,19 @@ def result_types(type_: Type) -> SearchStrategy[Type]:
 
 def _integral(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
     left, right = scope.scalar(draw, scope, type_, leaves - 1), scope.scalar(draw, scope, type_, 1)
-    return _draw_mode(draw, draw(st.sampled_from(_RINGS)), left, right, type_, scope.overflowing)
+    return _with_drawn_mode(draw, draw(st.sampled_from(_RINGS)), left, right, type_, scope.overflowing)
 
 
 def _small(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
     """Combine a narrower column and a small number: no value can overflow, so any mode will do."""
     left = Cast(draw(st.sampled_from(scope.narrower(type_))), type_, scope.session)
     right = Literal(draw(st.integers(-3, 3)), type_)
-    return _draw_mode(draw, draw(st.sampled_from(_RINGS)), left, right, type_, scope.harmless)
+    return _with_drawn_mode(draw, draw(st.sampled_from(_RINGS)), left, right, type_, scope.harmless)
 
 
 def _floating(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
     left, right = scope.scalar(draw, scope, type_, leaves - 1), scope.scalar(draw, scope, type_, 1)
-    return _draw_mode(draw, draw(st.sampled_from(_RINGS)), left, right, type_, scope.harmless)
+    return _with_drawn_mode(draw, draw(st.sampled_from(_RINGS)), left, right, type_, scope.harmless)
 
 
 def _decimal(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
@@ -63,7 +63,7 @@ def _decimal(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression
         return _division(draw, scope, operator, (left, right), type_, leaves)
     modes = scope.overflowing if overflows else scope.harmless
     operands = scope.scalar(draw, scope, left, leaves - 1), scope.scalar(draw, scope, right, 1)
-    return _draw_mode(draw, operator, *operands, type_, modes)
+    return _with_drawn_mode(draw, operator, *operands, type_, modes)
 
 
 def _remainder(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
@@ -90,9 +90,9 @@ def _division(
     if risky and (overflows or draw(st.booleans())):
         zero = Literal(nearest_value(0.0, right), right)
         divisor = draw(st.sampled_from((None, None, None, zero))) or scope.scalar(draw, scope, right, 1)
-        return _draw_mode(draw, operator, dividend, divisor, type_, risky)
+        return _with_drawn_mode(draw, operator, dividend, divisor, type_, risky)
     modes = scope.modes_of(operator, scope.harmless)
-    return _draw_mode(draw, operator, dividend, draw(divisors(right)), type_, modes)
+    return _with_drawn_mode(draw, operator, dividend, draw(divisors(right)), type_, modes)
 
 
 def divisors(type_: Type) -> SearchStrategy[Literal]:
@@ -107,7 +107,7 @@ def divisors(type_: Type) -> SearchStrategy[Literal]:
     return st.sampled_from(numbers).map(lambda value: Literal(value, type_))
 
 
-def _draw_mode(
+def _with_drawn_mode(
     draw: DrawFn,
     operator: Operator,
     left: Expression,

@@ -8,6 +8,7 @@ from dynamic_tables.refreshes.actions import Cause, RefreshAction, RefreshFailed
 from dynamic_tables.refreshes.engine import Engine
 from dynamic_tables.scheduling.events import Fault, Reason, Trigger
 from dynamic_tables.scheduling.jobs import Jobs
+from dynamic_tables.scheduling.policy import SchedulerPolicy, obstacle
 from dynamic_tables.scheduling.scheduler import TICK_US, Scheduler
 from dynamic_tables.scheduling.tracking import Calendar
 from dynamic_tables.storage.clock import Clock, Timestamp
@@ -182,11 +183,14 @@ class NeverAgain(Jobs):
 class BusyNotSeen(Scheduler):
     """Plans a tick while the refresh before runs, and forgets that (R-DVS-30)."""
 
+    def __init__(self):
+        super().__init__(policy=SchedulerPolicy(obstacle=self._obstacle))
+
     def _obstacle(self, table, data_us):
-        reason = super()._obstacle(table, data_us)
+        reason = obstacle(table, data_us)
         if reason is Reason.BUSY:
             table.jobs.clear()
-            return super()._obstacle(table, data_us)
+            return obstacle(table, data_us)
         return reason
 
 
@@ -210,8 +214,8 @@ class OffTheTicks(Scheduler):
 class UpstreamNotTakenAlong(Scheduler):
     """Refreshes what a user names alone (R-DVS-07)."""
 
-    def _refreshed_with(self, table):
-        return [table]
+    def __init__(self):
+        super().__init__(policy=SchedulerPolicy(refreshed_with=lambda table: [table]))
 
 
 class ManualTooEarly(Scheduler):
@@ -224,15 +228,15 @@ class ManualTooEarly(Scheduler):
 class ManualByItsOwnClock(Scheduler):
     """Asks nobody what a user's clock shows (R-DVS-07)."""
 
-    def _after_asking(self, event):
-        return self._jobs.now_us + 1
+    def __init__(self):
+        super().__init__(policy=SchedulerPolicy(after_asking=lambda now_us, asked_us: now_us + 1))
 
 
 class ErrorsNeverReset(Scheduler):
     """Counts errors over successes (R-DVS-34)."""
 
-    def _reset_errors(self, table):
-        pass
+    def __init__(self):
+        super().__init__(policy=SchedulerPolicy(reset_errors=lambda table: None))
 
 
 class ManualErrorsCount(Scheduler):
@@ -249,8 +253,12 @@ class ManualErrorsCount(Scheduler):
 class NeverSuspends(Scheduler):
     """Lets a table fail for ever (R-DVS-34)."""
 
-    def _count_error(self, table):
+    def __init__(self):
+        super().__init__(policy=SchedulerPolicy(count_error=self._only_count))
+
+    def _only_count(self, table):
         table.errors += 1
+        return False
 
 
 class SilenceNotHeard(Scheduler):
@@ -277,15 +285,18 @@ class SuspensionNotHeard(Scheduler):
 class InitialTimestampOfOne(Scheduler):
     """Starts a new table from a timestamp that one of those it reads has (R-DVS-09)."""
 
-    def _initial_timestamp(self, table):
+    def __init__(self):
+        super().__init__(policy=SchedulerPolicy(first_timestamp=self._first_timestamp))
+
+    def _first_timestamp(self, table):
         return max((us for source in table.upstream[:1] for us in source.timestamps()), default=None)
 
 
 class NaiveStart(Scheduler):
     """Starts each new table from its creation (R-DVS-10)."""
 
-    def _initial_timestamp(self, table):
-        return None
+    def __init__(self):
+        super().__init__(policy=SchedulerPolicy(first_timestamp=lambda table: None))
 
 
 # Clocks and tables

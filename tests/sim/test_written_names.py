@@ -7,8 +7,9 @@ import pytest
 
 from sim.kernel import trace as kernel_trace
 from sim.kernel.trace import Event
-from sim.refreshes import cloud, events
+from sim.refreshes import events
 from sim.refreshes import faults as refresh_faults
+from sim.refreshes import messages as refresh_messages
 from sim.scans import events as trace
 from sim.scans import faults, messages
 
@@ -57,5 +58,5 @@ def test_messages_have_the_names_that_plans_of_faults_and_random_streams_use() -
     scan = [kind.kind for union in (messages.ToNode, messages.ToControl) for kind in get_args(union)]
     assert scan == ["Task", "KnowBoundary", "KnowSummary", "Cancel", "Report", "Heartbeat"]
     assert tuple(scan) == faults.MESSAGES
-    assert sorted(cloud.KINDS.values()) == ["Failed", "Finished", "Heartbeat", "StartRefresh"]
-    assert set(cloud.KINDS.values()) | {"Commit"} == set(refresh_faults.MESSAGES)
+    assert sorted(refresh_messages.KINDS.values()) == ["Failed", "Finished", "Heartbeat", "StartRefresh"]
+    assert set(refresh_messages.KINDS.values()) | {"Commit"} == set(refresh_faults.MESSAGES)
