@@ -1,4 +1,4 @@
-"""What coverings skip of the world's cities, beside bounds alone and beside a perfect index.
+"""Measure what coverings skip of the world's cities, compared with bounds alone and a perfect index.
 
     python bench/cities.py [--rounds N]
 
@@ -37,7 +37,7 @@ Points = np.ndarray  # latitudes and longitudes, of shape (rows, 2)
 
 
 def seconds(run: Callable[[], object], rounds: int) -> float:
-    """The median of several runs."""
+    """Return the median of several runs."""
     taken = []
     for _ in range(rounds):
         began = time.perf_counter()
@@ -47,14 +47,14 @@ def seconds(run: Callable[[], object], rounds: int) -> float:
 
 
 def coverings(blocks: list[Points], cells_max: int) -> pa.ListArray:
-    """The covering of each block."""
+    """Return the covering of each block."""
     return pa.array(
         [covering(pa.array(rows[:, 0]), pa.array(rows[:, 1]), cells_max=cells_max) for rows in blocks], LISTS
     )
 
 
 def orders(points: Points) -> dict[str, np.ndarray]:
-    """Ways to lay out the rows: positions in the order that the package has."""
+    """Return ways to lay out the rows: positions in the order that the package has."""
     leaves = [covering(pa.array([north]), pa.array([east])) for north, east in points.tolist()]
     return {
         "by S2 cell": np.argsort(np.array(leaves, np.uint64)[:, 0], kind="stable"),
@@ -64,7 +64,7 @@ def orders(points: Points) -> dict[str, np.ndarray]:
 
 
 def inside(values: np.ndarray, box: Box) -> np.ndarray:
-    """Whether each point is in the box."""
+    """Tell for each point whether it is in the box."""
     north, east = (
         np.any([(low <= side) & (side <= high) for low, high in intervals], axis=0)
         for side, intervals in zip(values.T, (box.latitudes, box.longitudes), strict=True)
@@ -73,7 +73,7 @@ def inside(values: np.ndarray, box: Box) -> np.ndarray:
 
 
 def bounds_meet(rows: Points, box: Box) -> bool:
-    """Whether the block's least and greatest coordinates leave room for a point of the box."""
+    """Tell whether a block's bounds of latitude and longitude meet the box."""
     return all(
         any(low <= most and high >= least for low, high in intervals)
         for least, most, intervals in zip(
@@ -83,7 +83,7 @@ def bounds_meet(rows: Points, box: Box) -> bool:
 
 
 def shares(blocks: list[Points], lists: pa.ListArray, box: Box) -> list[float]:
-    """The percentages of blocks that bounds, coverings, and both skip, and that could be skipped."""
+    """Return the percentages of blocks that bounds, coverings, and both skip, and that could be skipped."""
     kept = np.array([bounds_meet(rows, box) for rows in blocks])
     covered = may_be_inside(lists, box, 0, len(lists)).to_numpy(zero_copy_only=False)
     needed = np.array([inside(rows, box).any() for rows in blocks])
@@ -91,8 +91,8 @@ def shares(blocks: list[Points], lists: pa.ListArray, box: Box) -> list[float]:
     return [100 * (1 - flags.mean()) for flags in (kept, covered, kept & covered, needed)]
 
 
-def skipped(points: Points, layouts: dict[str, np.ndarray]) -> tuple[Table, Table]:
-    """What is skipped around each place, and what New York's share costs in cells."""
+def skip_tables(points: Points, layouts: dict[str, np.ndarray]) -> tuple[Table, Table]:
+    """Return a table of the blocks skipped around each place, and one of the costs around New York."""
     found = Table(title=f"skipped blocks, in percent, of coverings of {CELLS_MAX} cells")
     for heading in ("order", "rows", "place", "bounds", "coverings", "both", "possible"):
         found.add_column(heading, justify="left" if heading in ("order", "place") else "right")
@@ -126,7 +126,7 @@ def skipped(points: Points, layouts: dict[str, np.ndarray]) -> tuple[Table, Tabl
 
 
 def lookup(points: Points, layouts: dict[str, np.ndarray], rounds: int) -> str:
-    """How long it takes to ask many blocks."""
+    """Measure how long a query over the coverings of many blocks takes."""
     order = layouts["as shipped"]
     blocks = [points[order[start : start + 500]] for start in range(0, len(points), 500)]
     lists = coverings(blocks, CELLS_MAX)
@@ -151,7 +151,7 @@ def main() -> None:
     points = np.column_stack([table["lat"].to_numpy(), table["lon"].to_numpy()])
     layouts = orders(points)
     console = Console(width=110)
-    for grid in skipped(points, layouts):
+    for grid in skip_tables(points, layouts):
         console.print(grid)
     console.print(lookup(points, layouts, arguments.rounds))
 

@@ -1,4 +1,4 @@
-"""How many wrong results of broken rules the validations of production would have caught alone ([D] 6.1).
+"""Count the wrong results of broken rules that the validations of production catch alone ([D] 6.1).
 
 Each twin has one mistake. A case is a random query over eight intervals; it is wrong from the first
 interval on after which the maintained result is not that of full evaluation. Validations see at that
@@ -22,7 +22,7 @@ CASES = 2_000
 
 
 def findings(backend: BagBackend, cases: int) -> Counter[MaintenanceFinding | None]:
-    """How many cases end with each finding; None: the case was right to its end."""
+    """Count the cases by their finding; None means that the case was right to its end."""
     found: Counter[MaintenanceFinding | None] = Counter()
     for seed in range(cases):
         random = Random(seed)

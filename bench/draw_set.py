@@ -84,7 +84,7 @@ Drawn: TypeAlias = tuple[Table, str, list[Expression]]
 def drawn_cases(
     tables: int, seed_: int, source: Callable[[int, random.Random], Drawn]
 ) -> Iterator[TableCases]:
-    """Tables with predicates; no predicate of the set is like another."""
+    """Yield tables with predicates; no predicate of the set is like another."""
     taken: set[str] = set()  # as text, because NaN equals nothing
     for ordinal in range(tables):
         table, zone, drawn = source(ordinal, random.Random(f"{seed_}/{ordinal}"))
@@ -94,14 +94,14 @@ def drawn_cases(
 
 
 def of_numbers(ordinal: int, chance: random.Random) -> Drawn:
-    """A table of the first set, and predicates to choose from."""
+    """Return a table of the first set, and predicates to choose from."""
     table, modes = drawn_table(chance), MODES[ordinal % len(MODES)]
     one = predicates(table, max_leaves=10, modes=modes)
     return table, "UTC", drawn_predicates(one, DRAWN, chance.randrange(2**32))
 
 
 def of_text_and_time(ordinal: int, chance: random.Random) -> Drawn:
-    """A table of the second set, its zone, and predicates of each topic to choose from."""
+    """Return a table of the second set, its zone, and predicates of each topic to choose from."""
     zone = ZONES[ordinal % len(ZONES)]
     table = drawn_zoned_table(chance, zone)
     drawn: dict[str, Expression] = {}
@@ -116,7 +116,7 @@ def of_text_and_time(ordinal: int, chance: random.Random) -> Drawn:
 
 
 def drawn_predicates(one: SearchStrategy[Expression], count: int, seed_: int) -> list[Expression]:
-    """Different predicates in the order they are drawn, most of them with a column."""
+    """Return different predicates in the order they are drawn, most of them with a column."""
     found: list[Expression] = []
 
     @seed(seed_)
@@ -139,7 +139,7 @@ def drawn_predicates(one: SearchStrategy[Expression], count: int, seed_: int) ->
 
 
 def _choose(table: Table, zone: str, drawn: list[Expression]) -> list[Expression]:
-    """The classes with a bar first, then the rest; each in the order drawn."""
+    """Return the classes with a bar first, then the rest; each in the order drawn."""
     rooms = {"single": CLASS_MAX, "multi": CLASS_MAX, "dull": DULL_MAX, "raising": RAISING_MAX}
     ranked = sorted(drawn, key=lambda each: not (is_single_column(each) or is_multi_column(each)))
     chosen: list[Expression] = []
@@ -156,7 +156,7 @@ def _choose(table: Table, zone: str, drawn: list[Expression]) -> list[Expression
 
 
 def _kinds(table: Table, zone: str, predicate: Expression) -> list[str]:
-    """What there must be room for to take a predicate."""
+    """Return the kinds that a predicate counts for, each of which has a limit."""
     kinds = ["single"] * is_single_column(predicate) + ["multi"] * is_multi_column(predicate)
     matches: set[bool] = set()
     try:
@@ -176,7 +176,7 @@ def _may_raise(predicate: Expression) -> bool:
 
 
 def drawn_table(chance: random.Random) -> Table:
-    """One to four columns, often of one type; 24 to 40 blocks of 1 to 8 rows."""
+    """Return one to four columns, often of one type; 24 to 40 blocks of 1 to 8 rows."""
     count = chance.choices((1, 2, 3, 4), weights=(25, 45, 22, 8))[0]
     pool = NUMBERS if count > 1 and chance.random() < 0.7 else TYPES
     few = [chance.choice(pool) for _ in range(chance.choice((1, 1, 2)))]
@@ -193,7 +193,7 @@ def _block(cells: Iterator[list[Value | None]]) -> Block:
 
 
 def _column(chance: random.Random, type_: Type, sizes: list[int]) -> list[list[Value | None]]:
-    """One column's cells, block by block: near a centre that moves on, or stays, or jumps."""
+    """Return one column's cells, block by block: near a centre that moves on, or stays, or jumps."""
     step, width = chance.choice((0, 1, 3, 10)), chance.choice((0, 1, 2, 4, 20))
     start, jumping = chance.choice((-60, -10, 0, 5)), chance.random() < 0.3
     nulls = chance.choice((0.0, 0.0, 0.1, 0.3))
@@ -226,7 +226,7 @@ def _cells(
 
 
 def _value(chance: random.Random, type_: Type, place: int) -> Value:
-    """A value of the type at a place on a line of small integers, or at the line's end."""
+    """Return a value of the type at a place on a line of small integers, or at the line's end."""
     match type_.kind:
         case Kind.BOOLEAN:
             return place % 7 > 3

@@ -28,7 +28,7 @@ LAGS = (
 
 
 def statements(draw: random.Random) -> list[str]:
-    """Of each graph a base table, and tables over it and each other."""
+    """Return the statements of the graphs: a base table each, and tables over it and each other."""
     found = []
     for graph in range(GRAPHS):
         base = f"s.b{graph}"

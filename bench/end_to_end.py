@@ -53,7 +53,7 @@ class Times:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What was measured of a query: medians of seconds, and of the ratio in each round.
+    """The measures of a query: medians of seconds, and of the ratio in each round.
 
     Files are those of `fact`; rows and bytes are what Spark's tasks read, of all tables.
     """
@@ -79,7 +79,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reads:
-    """What one query needs and reads, and whether it is answered alike."""
+    """The files that one query needs and reads, and whether the answers agree."""
 
     files_needed: list[str]
     alone: metering.Reading[list[Any]]
@@ -87,7 +87,7 @@ class Reads:
     same_answer: bool
 
 
-def timed(
+def time_contestants(
     spark: SparkSession, lake: Path, query: Query, read: Reads, *, rounds: int, cold_rounds: int
 ) -> Times:
     """Run the contestants; the first rounds, in which Java compiles what runs often, are not counted."""
@@ -122,7 +122,7 @@ def _seconds(spark: SparkSession, text: str) -> float:
 
 
 def _collect_pruned(spark: SparkSession, query: Query) -> tuple[float, float]:
-    """The seconds of `prune`, and those after."""
+    """Return the seconds of `prune`, and those after."""
     frame = spark.sql(query.text)
     began = time.perf_counter()
     pruned = pruning.prune(frame)
@@ -138,14 +138,14 @@ def _forget(lake: Path) -> None:
 
 
 def reads(spark: SparkSession, query: Query) -> Reads:
-    """What is read with block metadata cached, and the answers side by side."""
+    """Measure what a query reads with block metadata cached, and compare the answers."""
 
-    def collected(frame: DataFrame) -> list[Any]:
+    def collect_rows(frame: DataFrame) -> list[Any]:
         return list(frame.collect())
 
     pruning.explain(spark.sql(query.text))
-    alone = metering.run_metered(spark, lambda: collected(spark.sql(query.text)))
-    pruned = metering.run_metered(spark, lambda: collected(pruning.prune(spark.sql(query.text))))
+    alone = metering.run_metered(spark, lambda: collect_rows(spark.sql(query.text)))
+    pruned = metering.run_metered(spark, lambda: collect_rows(pruning.prune(spark.sql(query.text))))
     return Reads(
         files_needed=_files_needed(spark, query),
         alone=alone,
@@ -160,7 +160,7 @@ def _files_needed(spark: SparkSession, query: Query) -> list[str]:
 
 
 def result(query: Query, times: Times, read: Reads, files: int) -> Result:
-    """The figures of a query, and whether they are as they should be."""
+    """Return the figures of a query, and whether they are as they should be."""
 
     def faster_than_alone(seconds: list[float]) -> float:
         return statistics.median(alone / other for alone, other in zip(times.alone, seconds, strict=True))
@@ -193,7 +193,7 @@ def result(query: Query, times: Times, read: Reads, files: int) -> Result:
 
 
 def grid(results: list[Result], size: Size) -> tuple[Table, Table]:
-    """The times, and what is read."""
+    """Return the times, and what is read."""
     times = Table(title="seconds; medians, and the median of the ratio in each round")
     reading = Table(title=f"what is read; a file of the fact table has {size.rows_per_file:,} rows")
     headings = ("query", "alone", "picked", "cold", "warm", "of it prune()")
@@ -245,13 +245,13 @@ def main() -> None:
         write_tables(lake, size)
         with spark_session({**_SETTINGS, **metering.SETTINGS}) as spark:
             register(spark, lake)
-            read = [reads(spark, query) for query in _tracked(asked, "reading")]
+            read = [reads(spark, query) for query in _with_progress(asked, "reading")]
         with spark_session(_SETTINGS) as spark:
             register(spark, lake)
             rounds, cold = arguments.rounds, arguments.cold_rounds
             times = [
-                timed(spark, lake, query, known, rounds=rounds, cold_rounds=cold)
-                for query, known in _tracked(list(zip(asked, read, strict=True)), "timing")
+                time_contestants(spark, lake, query, known, rounds=rounds, cold_rounds=cold)
+                for query, known in _with_progress(list(zip(asked, read, strict=True)), "timing")
             ]
     results = [result(*all_, arguments.files) for all_ in zip(asked, times, read, strict=True)]
     if arguments.json:
@@ -262,7 +262,7 @@ def main() -> None:
     sys.exit(0 if all(one.same_answer for one in results) else 1)
 
 
-def _tracked(asked: list[Any], what: str) -> Any:
+def _with_progress(asked: list[Any], what: str) -> Any:
     return track(asked, description=what, disable=not sys.stderr.isatty(), console=Console(stderr=True))
 
 

@@ -1,4 +1,4 @@
-"""How long it takes to look values up in the memberships of millions of blocks, beside other ways to.
+"""Measure lookups of values in the memberships of millions of blocks, compared with other ways.
 
     python bench/index_lookups.py [--blocks N] [--rounds N]
 
@@ -33,7 +33,7 @@ from pruning.metadata.index.encodings import own_encoding
 from pruning.metadata.index.membership_query import MembershipIndex
 from pruning.metadata.table.memberships import FIELD, indexed_columns, membership_fields
 from pruning.metadata.table.schema import block_schema
-from pruning.rules.analysis.evaluation import Beyond
+from pruning.rules.analysis.evaluation import ExtraMetadata
 from pruning.rules.sets import cuts
 from pruning.verdicts.classification import classify_blocks, compile_predicate
 
@@ -57,7 +57,7 @@ def values() -> list[bytes]:
 
 
 def blocks(count: int, seed: int = 11) -> Blocks:
-    """Blocks with values drawn at random, a filter that is a third full, and any bucket."""
+    """Return blocks with values drawn at random, a filter that is a third full, and any bucket."""
     random = np.random.default_rng(seed)
     offsets = np.concatenate([[0], np.cumsum(random.integers(1, VALUES_MAX + 1, count))]).astype(np.int32)
     codes = random.integers(0, DISTINCT, offsets[-1], dtype=np.int32)
@@ -68,7 +68,7 @@ def blocks(count: int, seed: int = 11) -> Blocks:
 
 
 def metadata(known: Blocks, source: str) -> pa.Table:
-    """Block metadata without bounds, that one source tells of."""
+    """Return block metadata without bounds, with one part of the index."""
     count = len(known.buckets)
     pool = pa.array([value.decode() for value in values()])
     lists = pa.ListArray.from_arrays(
@@ -113,7 +113,7 @@ def metadata(known: Blocks, source: str) -> pa.Table:
 
 
 def by_numpy(known: Blocks, source: str, asked: list[int]) -> np.ndarray:
-    """The blocks that may hold one of the values, as one would write it."""
+    """Return the blocks that may hold one of the values, as one would write it."""
     encoded = [values()[code] for code in asked]
     if source == "dictionary":
         wanted = np.zeros(DISTINCT, bool)
@@ -131,12 +131,12 @@ def by_numpy(known: Blocks, source: str, asked: list[int]) -> np.ndarray:
 
 
 def _start(hash_: int) -> int:
-    """The first word of a hash's block."""
+    """Return the first word of a hash's block."""
     return ((hash_ >> 32) * (FILTER_WORDS // 8) >> 32) * 8
 
 
 def in_duckdb(known: Blocks, source: str) -> duckdb.DuckDBPyConnection:
-    """What one source tells, as a table `m` of DuckDB, on one thread."""
+    """Load one part of the index as a table `m` of DuckDB, on one thread."""
     if source == "dictionary":
         pool = pa.array([value.decode() for value in values()])
         lists = pa.ListArray.from_arrays(pa.array(known.offsets), pool.take(pa.array(known.codes)))
@@ -173,12 +173,12 @@ def sql(source: str, asked: list[int]) -> str:
 
 
 def compare(known: Blocks, source: str, asked: list[int], rounds: int) -> list[str]:
-    """One line: medians in milliseconds, and how many times as long the others take."""
+    """Return one line: medians in milliseconds, and how many times as long the others take."""
     table = metadata(known, source)
     connection = in_duckdb(known, source)
     members = tuple(Literal(values()[code], STRING) for code in asked)
     program = compile_predicate(
-        In(Column("x", STRING), members), beyond=Beyond(indexed=indexed_columns(table))
+        In(Column("x", STRING), members), beyond=ExtraMetadata(indexed=indexed_columns(table))
     )
     wanted = cuts.of_values([values()[code] for code in asked], STRING)
     whole = table.column(FIELD).combine_chunks()

@@ -1,4 +1,4 @@
-"""How long it takes to check histories of up to a million transactions, and how much memory.
+"""Measure the time and memory of checking histories of up to a million transactions.
 
     python bench/isolation_scale.py [--transactions N] [--without-networkx]
 
@@ -46,8 +46,8 @@ SECONDS_MAX, BYTES_MAX, UNKNOWN_MAX = 15.0, 3 * 2**30, 0.01
 
 
 @contextmanager
-def timed(found: dict[str, Any], name: str) -> Iterator[None]:
-    """Puts the processor seconds, and the seconds by the clock, under a name."""
+def measure_seconds(found: dict[str, Any], name: str) -> Iterator[None]:
+    """Record the processor seconds and the wall-clock seconds of a block under a name."""
     processor, clock = time.process_time(), time.perf_counter()
     yield
     found[name] = time.process_time() - processor
@@ -70,9 +70,9 @@ def write(path: Path, transactions: int, skewed: float) -> dict[str, Any]:
 def check(path: Path) -> dict[str, Any]:
     """Read and check a history."""
     found: dict[str, Any] = {}
-    with timed(found, "read"):
+    with measure_seconds(found, "read"):
         columns = read(path)
-    with timed(found, "check"):
+    with measure_seconds(found, "check"):
         result = isolation.check(columns)
     assert result.problem is None, result.problem
     return {**found, "phenomena": result.phenomena, "unknown": result.unknown, "strongest": result.strongest}
@@ -83,21 +83,21 @@ def singles(path: Path) -> dict[str, Any]:
     known = validated_facts(read(path))
     graph = edges(known, literal=False)
     found: dict[str, Any] = {"edges": len(graph)}
-    with timed(found, "search"):
+    with measure_seconds(found, "search"):
         readers, searches, unknown = closing_transactions(graph, len(known.transactions), known.end)
     return {**found, "readers": len(readers), "searches": searches, "unknown": unknown}
 
 
 def networkx(path: Path) -> dict[str, Any]:
-    """The components of the same graph by networkx, from arrays of its edges on."""
+    """Return the components of the same graph by networkx, from arrays of its edges on."""
     import networkx as nx
 
     graph = edges(validated_facts(read(path)), literal=False)
     ends = list(zip(graph.tail.tolist(), graph.head.tolist(), strict=True))
     found: dict[str, Any] = {"edges": len(ends)}
-    with timed(found, "build"):
+    with measure_seconds(found, "build"):
         directed = nx.DiGraph(ends)
-    with timed(found, "components"):
+    with measure_seconds(found, "components"):
         found["largest"] = max(map(len, nx.strongly_connected_components(directed)))
     return found
 
@@ -110,7 +110,7 @@ STEPS: dict[str, Callable[[Path], dict[str, Any]]] = {
 
 
 def apart(step: str, path: Path, transactions: int = 0, skewed: float = 0.0) -> dict[str, Any]:
-    """What a step finds in a process of its own, with the most memory that this held."""
+    """Run a step in a process of its own; return its figures with the peak memory."""
     command = [sys.executable, __file__, "--step", step, "--file", str(path)]
     command += ["--transactions", str(transactions), "--skewed", str(skewed)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -131,7 +131,7 @@ def run_step(arguments: argparse.Namespace) -> None:
 
 
 def seconds(found: dict[str, Any], *names: str) -> str:
-    """`4.7 (5.1)`: by the processor, and by the clock."""
+    """Format seconds of the processor and of the wall clock as `4.7 (5.1)`."""
     processor = sum(found[name] for name in names)
     clock = sum(found[f"{name} by the clock"] for name in names)
     return f"{processor:.2f} ({clock:.2f})"
@@ -171,13 +171,13 @@ COSTS = {"the check": ("check",), "with the reading": ("read", "check")}
 
 
 def _exponent(found: dict[int, dict[str, Any]], *names: str) -> float:
-    """The power of the size that the time is, from the smallest size to the largest."""
+    """Return the power of the size that the time is, from the smallest size to the largest."""
     first, last = min(found), max(found)
     times = [sum(found[size][name] for name in names) for size in (first, last)]
     return math.log(times[1] / times[0]) / math.log(last / first)
 
 
-def skewed(out: Console, folder: Path, size: int) -> None:
+def print_skewed(out: Console, folder: Path, size: int) -> None:
     path = folder / "skewed.parquet"
     apart("write", path, size, SKEWED)
     one, every = apart("check", path), apart("singles", path)
@@ -214,7 +214,7 @@ def main() -> None:
         took, memory = whole["read by the clock"] + whole["check by the clock"], whole["memory"]
         held = took <= SECONDS_MAX and memory <= BYTES_MAX and "PL-3" in whole["strongest"]
         out.print(f"PL-3 in {SECONDS_MAX:.0f} s and {BYTES_MAX / 2**30:.0f} GiB: {'yes' if held else 'no'}")
-        skewed(out, folder, size)
+        print_skewed(out, folder, size)
         if not arguments.without_networkx:
             beside = apart("networkx", folder / f"acyclic-{sizes[-1]}.parquet")
             out.print(

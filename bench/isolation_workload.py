@@ -21,7 +21,7 @@ REFRESHES, TABLE_READERS, WRITES = 0.1, 0.25, 0.5
 
 @dataclass(frozen=True, slots=True)
 class Newest:
-    """Which version of an object was the newest at a time; an object's initial one has its own number."""
+    """The newest version of each object at a time; an object's initial version has the object's number."""
 
     keys: Ints
     versions: Ints
@@ -29,13 +29,13 @@ class Newest:
 
     @classmethod
     def of(cls, objects: Ints, times: Ints, versions: Ints, count: int) -> "Newest":
-        """The versions that are made at some times, counted from 0; the first of equal ones is lost."""
+        """Return the versions made at some times, counted from 0; of equal ones the first is lost."""
         keys = objects * (count + 1) + times + 1
         order = np.argsort(keys, kind="stable")
         return cls(keys[order], versions[order], count)
 
     def before(self, objects: Ints, times: Ints) -> Ints:
-        """The newest versions that were made before the times."""
+        """Return the newest versions that were made before the times."""
         lowest = objects * (self.times + 1)
         places = np.searchsorted(self.keys, lowest + times, side="right") - 1
         known = (places >= 0) & (self.keys[places] > lowest)
@@ -43,7 +43,7 @@ class Newest:
 
 
 def workload(transactions: int, *, skewed: float = 0.0, seed: int = 7) -> Columns:
-    """A history of so many transactions.
+    """Return a history of so many transactions.
 
     Args:
         skewed: The share of transactions that read two dynamic tables, one behind the other.

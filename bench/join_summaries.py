@@ -1,4 +1,4 @@
-"""What a summary of a join's build side skips, and how long that takes: each form, each budget.
+"""Measure what summaries of a join's build side skip, and their time, for each form and budget.
 
     python bench/join_summaries.py [--blocks N] [--rounds N] [--seed N]
 
@@ -35,7 +35,7 @@ LONG_RANGE_BYTES = 16
 
 
 def build_sides(generator: np.random.Generator) -> dict[str, np.ndarray]:
-    """Build keys, by what they are called."""
+    """Return build keys, by what they are called."""
     starts = np.sort(generator.integers(0, VALUES, CLUSTERS))
     near = np.concatenate([start + generator.integers(0, VALUES // 500, 2_000) for start in starts])
     return {
@@ -48,7 +48,7 @@ def build_sides(generator: np.random.Generator) -> dict[str, np.ndarray]:
 
 
 def probe_sides(generator: np.random.Generator, blocks: int) -> dict[str, KeyBounds]:
-    """Bounds of blocks, by how wide they are."""
+    """Return bounds of blocks, by how wide they are."""
     share = VALUES // blocks
     clustered = np.arange(blocks) * share + generator.integers(0, share // 2 + 1, blocks)
     anywhere = generator.integers(0, VALUES - NARROW, blocks)
@@ -59,7 +59,7 @@ def probe_sides(generator: np.random.Generator, blocks: int) -> dict[str, KeyBou
 
 
 def bounds(lower: np.ndarray, upper: np.ndarray) -> KeyBounds:
-    """Blocks with both bounds, without NULL."""
+    """Return blocks with both bounds, without NULL."""
     yes, no = np.ones(len(lower), bool), np.zeros(len(lower), bool)
     return KeyBounds(
         type=LONG,
@@ -76,25 +76,25 @@ def bounds(lower: np.ndarray, upper: np.ndarray) -> KeyBounds:
 
 
 def possible(keys: np.ndarray, known: KeyBounds) -> np.ndarray:
-    """The blocks that hold no build key."""
+    """Return the blocks that hold no build key."""
     ordered = np.sort(keys)
     below = np.searchsorted(ordered, known.lower.to_numpy(), side="left")
     return below == np.searchsorted(ordered, known.upper.to_numpy(), side="right")
 
 
-def asked(summary: KeySummary, known: KeyBounds) -> Callable[[], np.ndarray]:
-    """The summary, asked of every block."""
+def exclusion_test(summary: KeySummary, known: KeyBounds) -> Callable[[], np.ndarray]:
+    """Return a function that tests every block against the summary."""
     return lambda: summary.excludes(known, null_safe=False)
 
 
 def ranges_only(summary: KeySummary, values: pa.Array, bytes_max: int) -> KeySummary:
-    """The summary without a filter, its ranges as many as fit."""
-    ranges = summary_ranges.points(values, LONG).joined().within_bytes(bytes_max)
+    """Return the summary without a filter, its ranges as many as fit."""
+    ranges = summary_ranges.points(values, LONG).with_joined_integers().within_bytes(bytes_max)
     return replace(summary, ranges=ranges, filter=None, exact=False)
 
 
 def compare(blocks: int, rounds: int, seed: int, console: Console) -> None:
-    """Every build side, probe side and budget."""
+    """Compare the summaries of every build side, probe side and budget."""
     generator = np.random.default_rng(seed)
     builds, probes = build_sides(generator), probe_sides(generator, blocks)
     table = Table(title=f"{blocks:,} probe blocks, seed {seed}")
@@ -109,9 +109,9 @@ def compare(blocks: int, rounds: int, seed: int, console: Console) -> None:
             summary = make()
             others = [ranges_only(summary, values, most) for most in (LONG_RANGE_BYTES, kibibytes * 1024)]
             for probe, known in probes.items():
-                skipped, could = asked(summary, known)(), possible(keys, known)
+                skipped, could = exclusion_test(summary, known)(), possible(keys, known)
                 assert not (skipped & ~could).any(), "a block with a partner is skipped"
-                times = medians({"make": make, "ask": asked(summary, known)}, rounds)
+                times = medians({"make": make, "ask": exclusion_test(summary, known)}, rounds)
                 table.add_row(
                     name,
                     probe,
@@ -119,7 +119,7 @@ def compare(blocks: int, rounds: int, seed: int, console: Console) -> None:
                     f"{summary.form.name}: {summary.describe()}",
                     f"{could.mean():.1%}",
                     f"{skipped.mean():.1%}",
-                    *(f"{asked(other, known)().mean():.1%}" for other in others),
+                    *(f"{exclusion_test(other, known)().mean():.1%}" for other in others),
                     f"{times['make'] * 1_000:.1f}",
                     f"{times['ask'] * 1_000:.1f}",
                 )
@@ -127,7 +127,7 @@ def compare(blocks: int, rounds: int, seed: int, console: Console) -> None:
 
 
 def main() -> None:
-    """Reads the command line."""
+    """Read the command line and print the comparison."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

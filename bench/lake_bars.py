@@ -1,4 +1,4 @@
-"""How many files pruning may read of a lake at most, as a command that fails where one more is read.
+"""Check that pruning reads at most so many files of a lake; the command fails if it reads more.
 
     python bench/lake_bars.py [--files N] [--json]
 
@@ -56,13 +56,13 @@ class Outcome:
     same_answer: bool
 
     @property
-    def met(self) -> bool:
-        """Whether the bar is met, with the right answer."""
+    def is_met(self) -> bool:
+        """True if the bar is met with the right answer."""
         return self.same_answer and self.files_pruned <= self.files_max
 
 
 def bars(size: Size) -> list[Bar]:
-    """The bars of a lake of that size."""
+    """Return the bars of a lake of that size."""
     end = (size.files // 2) * size.rows_per_file
     # The first file that holds such rows has too few of them; the others match as a whole.
     matching = f"id between {end - 5} and {end + WHOLE_FILES * size.rows_per_file}"
@@ -124,20 +124,20 @@ def main() -> None:
         register(spark, Path(directory))
         outcomes = [outcome(spark, bar, size) for bar in bars(size)]
     if arguments.json:
-        print(json.dumps([{**asdict(one), "met": one.met} for one in outcomes], indent=2))
+        print(json.dumps([{**asdict(one), "met": one.is_met} for one in outcomes], indent=2))
     else:
         Console(width=110).print(grid(outcomes, size))
-    sys.exit(0 if all(one.met for one in outcomes) else 1)
+    sys.exit(0 if all(one.is_met for one in outcomes) else 1)
 
 
 def grid(outcomes: list[Outcome], size: Size) -> Table:
-    """The outcomes as a table."""
+    """Return the outcomes as a table."""
     table = Table(title=f"files read, of {size.files:,} files of {size.rows_per_file:,} rows")
     for heading in ("query", "Spark alone", "pruned", "at most", "same answer", "bar"):
         table.add_column(heading, justify="left" if heading == "query" else "right")
     for one in outcomes:
         counts = (one.files_alone, one.files_pruned, one.files_max)
-        verdicts = ("yes" if one.same_answer else "NO", "met" if one.met else "MISSED")
+        verdicts = ("yes" if one.same_answer else "NO", "met" if one.is_met else "MISSED")
         table.add_row(one.name, *(f"{count:,}" for count in counts), *verdicts)
     return table
 

@@ -1,4 +1,4 @@
-"""What pruning costs and saves where a lake has many files: Spark alone beside `prune`, in one run.
+"""Measure what pruning costs and saves on a lake of many files, compared with Spark alone.
 
     python bench/many_files.py [--files N] [--rounds N]
 
@@ -33,7 +33,7 @@ QUERIES = {
 
 
 def write_lake(directory: Path, files: int) -> None:
-    """Files of consecutive ids; every tenth file is in feet."""
+    """Write files of consecutive ids; every tenth file is in feet."""
     for number in range(files):
         ids = range(number * ROWS_PER_FILE, (number + 1) * ROWS_PER_FILE)
         unit = "feet" if number % 10 == 0 else "metres"
@@ -48,14 +48,14 @@ def write_lake(directory: Path, files: int) -> None:
 
 
 def seconds(run: Callable[[], object]) -> float:
-    """How long one run takes."""
+    """Return how long one run takes."""
     began = time.perf_counter()
     run()
     return time.perf_counter() - began
 
 
 def compare(spark: SparkSession, lake: Path, query: str, rounds: int) -> list[str]:
-    """The medians of one query, and how many files were read."""
+    """Return the medians of one query, and how many files were read."""
 
     def ask() -> DataFrame:
         return spark.read.parquet(str(lake)).where(query)

@@ -1,4 +1,4 @@
-"""What the simulator says of [M] Figures 4 to 8, beside what was published, and how long it takes.
+"""Compare the simulator's predictions with [M] Figures 4 to 8, and measure its running time.
 
     python bench/metadata_figures.py [--markdown]
 
@@ -54,7 +54,7 @@ class Ran:
     took: float
 
 
-def ran(
+def run_query(
     blocks: int,
     condition: str,
     keeping: MetadataLocation,
@@ -65,7 +65,7 @@ def ran(
     blocks_per_task: int | None = None,
     guided: int | None = None,
 ) -> Ran:
-    """Run one query, or where metadata is to be hot the same one twice."""
+    """Run one query, or the same one twice if metadata is to be hot."""
     given = read(SCENARIO)
     query = QuerySpec(sql=f"SELECT * FROM t WHERE {condition}", columns_read=columns_read)
     world = replace(given.world, metadata=replace(given.world.metadata, keeping=keeping))
@@ -108,31 +108,31 @@ def ran(
 
 
 def predictions() -> Iterator[tuple[str, str, str, str]]:
-    """What, its source, what the simulator says, and what was published."""
-    columnar = ran(PETABYTE, IN_A_MILLION, MetadataLocation.COLUMNAR)
-    footers = ran(PETABYTE, IN_A_MILLION, MetadataLocation.FOOTERS)
+    """Return the predictions: name, source, the simulator's figure and the published one."""
+    columnar = run_query(PETABYTE, IN_A_MILLION, MetadataLocation.COLUMNAR)
+    footers = run_query(PETABYTE, IN_A_MILLION, MetadataLocation.FOOTERS)
     yield "1 PB, 1 in a million, columnar", "Figure 4, fitted", f"{columnar.seconds:.2f} s", "2.5 s"
     yield "the same, footers", "Figure 4, fitted", f"{footers.seconds:.1f} s", "120 s"
     for wide, published in ((2, "0.2 of 1.2 s"), (23, "0.8 of 8.9 s")):
-        hot = ran(PETABYTE, IN_A_THOUSAND, MetadataLocation.COLUMNAR, columns_read=wide, is_hot=True)
+        hot = run_query(PETABYTE, IN_A_THOUSAND, MetadataLocation.COLUMNAR, columns_read=wide, is_hot=True)
         found = f"{hot.metadata_seconds:.2f} of {hot.seconds:.1f} s"
         yield f"1 in a thousand, {wide} columns: metadata, of all", "section 6", found, published
-    small = [ran(TEN_TERABYTES, IN_A_MILLION, keeping).seconds for keeping in MetadataLocation]
+    small = [run_query(TEN_TERABYTES, IN_A_MILLION, keeping).seconds for keeping in MetadataLocation]
     yield "10 TB: footers to columnar", "section 6", f"{small[1] / small[0]:.1f}", "5 to 10"
     ratio = footers.work_seconds / columnar.work_seconds
     yield "1 PB, 1 in a million: slot seconds, the same way", "section 6", f"{ratio:,.0f}", "30,000"
-    low = [ran(PETABYTE, IN_A_THOUSAND, keeping).work_seconds for keeping in MetadataLocation]
+    low = [run_query(PETABYTE, IN_A_THOUSAND, keeping).work_seconds for keeping in MetadataLocation]
     yield "1 PB, 1 in a thousand: slot seconds", "section 6", f"{low[1] / low[0]:,.0f}", "6,000"
     yield "simulating 1 PB, columnar", "processor time", f"{columnar.took:.1f} s", "at most 30 s"
     yield "simulating 1 PB, footers", "processor time", f"{footers.took:.1f} s", "at most 120 s"
 
 
 def both_ways() -> Iterator[tuple[str, str, str, str]]:
-    """Tasks of many blocks, and of one."""
+    """Yield predictions with tasks of many blocks, and of one."""
     for keeping in MetadataLocation:
         for condition in (IN_A_MILLION, "k < 500000000", "k >= 0"):
-            many = ran(BLOCKS_BOTH_WAYS, condition, keeping, nodes=NODES_BOTH_WAYS)
-            one = ran(BLOCKS_BOTH_WAYS, condition, keeping, nodes=NODES_BOTH_WAYS, blocks_per_task=1)
+            many = run_query(BLOCKS_BOTH_WAYS, condition, keeping, nodes=NODES_BOTH_WAYS)
+            one = run_query(BLOCKS_BOTH_WAYS, condition, keeping, nodes=NODES_BOTH_WAYS, blocks_per_task=1)
             seconds = 100 * (many.seconds / one.seconds - 1)
             work = 100 * (many.work_seconds / one.work_seconds - 1)
             size = f"{BLOCKS_BOTH_WAYS:,} blocks, {NODES_BOTH_WAYS} nodes"
@@ -141,10 +141,10 @@ def both_ways() -> Iterator[tuple[str, str, str, str]]:
 
 
 def task_sizes() -> Iterator[tuple[str, str, str, str]]:
-    """Tasks of fixed and of guided sizes, where one block of a thousand matches, and these lie together."""
+    """Yield predictions with fixed and guided task sizes; one block of 1,000 matches, all adjacent."""
     for size in (500, 100, 20):
         for guided in (0, given_guided()):
-            done = ran(
+            done = run_query(
                 BLOCKS_OF_SIZES, IN_A_THOUSAND, MetadataLocation.FOOTERS, blocks_per_task=size, guided=guided
             )
             what = f"{BLOCKS_OF_SIZES:,} blocks, footers, tasks of up to {size}, guided = {guided}"
@@ -152,7 +152,7 @@ def task_sizes() -> Iterator[tuple[str, str, str, str]]:
 
 
 def given_guided() -> int:
-    """What the scenario has."""
+    """Return the least blocks per task of the scenario."""
     return read(SCENARIO).world.warehouse.guided
 
 

@@ -1,4 +1,4 @@
-"""Whether the hunt convicts old releases of what their current ones no longer do, untold of what it is.
+"""Check that the hunt finds known defects of old releases, without being told what they are.
 
     python bench/museum.py [--only NAME] [--seed N] [--seconds S] [--jobs N] [--environments DIR] [--json]
 
@@ -45,7 +45,7 @@ _DIRECTORY = Path(__file__).parent.parent / ".museum"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """What came of one release; `finding` is None if it was not convicted.
+    """The trial of one release; `finding` is None if it was not convicted.
 
     Attributes:
         elsewhere: Findings before it that have not the area's traits, or are of another release's making.
@@ -61,11 +61,11 @@ class Trial:
 
     @property
     def verdict(self) -> str:
-        """What came of it, in a word or a sentence."""
+        """The result, in a word or a sentence."""
         return "convicted" if self.finding else f"NOT CONVICTED {self.because}".rstrip()
 
     def to_dict(self) -> dict[str, Any]:
-        """The trial in JSON."""
+        """Return the trial in JSON."""
         found = {} if self.finding is None else _brief(self.finding)
         return {
             "release": self.release.name,
@@ -118,29 +118,29 @@ class _Judge:
         )
 
     def _is_right_now(self, world: World, _: QuestionResult) -> bool:
-        """Whether the current release answers a question, and rightly."""
-        (outcome,) = examine(self._current, _known(world, self._current), write=self._write_current)
+        """Tell whether the current release answers a question correctly."""
+        (outcome,) = examine(self._current, _supported_world(world, self._current), write=self._write_current)
         return not outcome.refused and outcome.contradiction is None
 
     def _look(self, state: Hunt) -> None:
         self.state = state
         for finding in state.findings[len(self.elsewhere) :]:
-            self.finding = self._judged(finding)
+            self.finding = self._convicting_finding(finding)
             if self.finding is not None:
                 raise _Convicted
             self.elsewhere.append(finding)
 
-    def _judged(self, finding: Finding) -> Finding | None:
-        """The finding, if it convicts: it is in the area, and wrong then and always right now."""
+    def _convicting_finding(self, finding: Finding) -> Finding | None:
+        """Return the finding if it is in the area, wrong then and always right now; else None."""
         if not in_area(finding.traits, self._release.traits):
             return None
         then = verdicts(self._old, finding.world, self._write_old)
-        now = verdicts(self._current, _known(finding.world, self._current), self._write_current)
+        now = verdicts(self._current, _supported_world(finding.world, self._current), self._write_current)
         return finding if "wrong" in then and set(now) == {"right"} else None
 
 
 def in_area(found: frozenset[str], traits: Sequence[Sequence[str]]) -> bool:
-    """Whether a finding has one trait of each, its area among them; no release is here for an error.
+    """Tell whether a finding has one of each group of traits, its area included, and is no error.
 
     Early ones raise wherever they were not finished.
     """
@@ -151,13 +151,13 @@ def in_area(found: frozenset[str], traits: Sequence[Sequence[str]]) -> bool:
 
 
 def verdicts(worker: Worker, world: World, write: Write) -> list[str]:
-    """How a world of one question fares each time, since threads waver: right, wrong or refused."""
+    """Ask a world's question several times, as threads vary; return right, wrong or refused for each."""
     outcomes = [examine(worker, world, write=write)[0] for _ in range(TRIES)]
     return ["refused" if one.refused else "wrong" if one.contradiction else "right" for one in outcomes]
 
 
-def _known(world: World, worker: Worker) -> World:
-    """The world without the settings that this release does not have."""
+def _supported_world(world: World, worker: Worker) -> World:
+    """Return the world without the settings that this release lacks."""
     known = {name: value for name, value in world.settings.items() if name in worker.hello.settings}
     return replace(world, settings=known)
 
@@ -167,28 +167,28 @@ def try_release(release: Release, environments: Path, *, seed: int, seconds_max:
     python = environment(release.name, release.pins, environments)
     try:
         with (
-            _started(release.engine, str(python)) as old,
-            _started(release.engine, _current(release.package, environments)) as now,
+            _start_worker(release.engine, str(python)) as old,
+            _start_worker(release.engine, _current(release.package, environments)) as now,
         ):
             return _Judge(release, old, now).run(seed=seed, seconds_max=seconds_max)
     except WorkerError as error:
         return Trial(release=release, finding=None, elsewhere=(), examples=0, seconds=0.0, because=str(error))
 
 
-def _started(engine: str, python: str | None) -> Worker:
-    # Some old releases hang; none of these takes as long for tables as small as these.
+def _start_worker(engine: str, python: str | None) -> Worker:
+    # Some old releases hang; none of those tried takes this long for such small tables.
     return Worker(engines.find_engine(engine, python=python).command, seconds_max=SECONDS_TO_ANSWER)
 
 
 def _current(package: str, environments: Path) -> str | None:
-    """The interpreter of a package's newest release; None is this one."""
+    """Return the interpreter of a package's newest release; None is this one."""
     if importlib.util.find_spec(package) is not None:
         return None
     return str(environment(f"{package}-current", CURRENT[package], environments))
 
 
 def environment(name: str, pins: Sequence[str], directory: Path) -> Path:
-    """The interpreter of an environment, which is made if the directory has none of this name."""
+    """Return the interpreter of an environment, which is made if the directory has none of this name."""
     found = sorted(directory.glob(f"*{name}/bin/python"))
     if found:
         return found[0]
@@ -198,10 +198,10 @@ def environment(name: str, pins: Sequence[str], directory: Path) -> Path:
     return place.rename(directory / name) / "bin" / "python"
 
 
-def tried(
+def run_trials(
     releases: Sequence[Release], environments: Path, *, jobs: int, seed: int, seconds_max: float
 ) -> Iterator[Trial]:
-    """The trials as they end; what they need is installed before the first begins."""
+    """Run the trials and yield each when it ends, after installing all environments."""
     environments.mkdir(parents=True, exist_ok=True)
     for release in releases:
         environment(release.name, release.pins, environments)
@@ -227,7 +227,7 @@ def main() -> None:
     arguments = parser.parse_args()
     chosen = [one for one in RELEASES if arguments.only is None or one.name in arguments.only]
     trials = {}
-    for trial in tried(
+    for trial in run_trials(
         chosen,
         arguments.environments,
         jobs=arguments.jobs,

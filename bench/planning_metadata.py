@@ -22,7 +22,7 @@ Arrays = dict[str, np.ndarray]
 
 
 def block_metadata(blocks: int, seed: int = 7) -> pa.Table:
-    """Blocks clustered on `a`, not on `b`; strings of 12 characters; a tenth of them with NULLs.
+    """Return blocks clustered on `a`, not on `b`; strings of 12 characters; a tenth of them with NULLs.
 
     Of three blocks, one holds feet, one metres and one both.
     """
@@ -67,7 +67,7 @@ def _column(type_: pa.StructType, nulls: pa.Array, lower: pa.Array, upper: pa.Ar
 
 
 def by_hand(metadata: pa.Table) -> Arrays:
-    """The metadata as plain numpy arrays; strings as fixed-width bytes."""
+    """Return the metadata as plain numpy arrays; strings as fixed-width bytes."""
     structs = metadata.column("columns").chunk(0)
     arrays = {"nulls": structs.field("a").field("null_count").to_numpy()}
     for name in SCHEMA:
@@ -78,7 +78,7 @@ def by_hand(metadata: pa.Table) -> Arrays:
 
 
 def in_duckdb(metadata: pa.Table) -> duckdb.DuckDBPyConnection:
-    """The metadata as a table `m` of DuckDB, on one thread."""
+    """Return the metadata as a table `m` of DuckDB, on one thread."""
     structs = metadata.column("columns").chunk(0)
     flat = {
         f"{name}_{side}": structs.field(name).field(side) for name in SCHEMA for side in ("min", "max")
@@ -91,7 +91,7 @@ def in_duckdb(metadata: pa.Table) -> duckdb.DuckDBPyConnection:
 
 
 def data_files(metadata: pa.Table, count: int) -> list[DataFile]:
-    """Some of the blocks, from all over, as files of an Iceberg manifest."""
+    """Return some of the blocks, from all over, as files of an Iceberg manifest."""
     step = max(1, metadata.num_rows // count)
     rows = metadata.take(pa.array(np.arange(0, step * count, step))).to_pylist()
     types = {name: StringType() if SCHEMA[name] == STRING else LongType() for name in SCHEMA}

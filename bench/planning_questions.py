@@ -74,23 +74,23 @@ class Side:
         return f"{name}_min >= {self.value}" if self.least else f"{name}_max <= {self.value}"
 
     def may(self, m: Arrays) -> np.ndarray:
-        """Whether some value of the block may be on this side."""
+        """Tell whether some value of the block may be on this side."""
         name = self.column.name
         return m[f"{name}_max"] >= self.value if self.least else m[f"{name}_min"] <= self.value
 
     def always(self, m: Arrays) -> np.ndarray:
-        """Whether every value of the block is on this side."""
+        """Tell whether every value of the block is on this side."""
         name = self.column.name
         return m[f"{name}_min"] >= self.value if self.least else m[f"{name}_max"] <= self.value
 
 
 def between(column: Column, low: int, high: int) -> tuple[Side, Side]:
-    """`column BETWEEN low AND high`."""
+    """Return the question `column BETWEEN low AND high`."""
     return Side(column, True, low), Side(column, False, high)
 
 
 def ranges(name: str, sides: tuple[Side, ...], prefix: bytes | None = None) -> Question:
-    """All of the sides, and maybe `s LIKE 'prefix%'`."""
+    """Return the question that all sides hold, and maybe `s LIKE 'prefix%'`."""
     text = "" if prefix is None else prefix.decode()
     after = b"" if prefix is None else prefix[:-1] + bytes([prefix[-1] + 1])
     likes: list[Expression] = [] if prefix is None else [Like(S, prefix + b"%")]
@@ -125,7 +125,7 @@ def ranges(name: str, sides: tuple[Side, ...], prefix: bytes | None = None) -> Q
 
 
 def one_comparison() -> Question:
-    """`a <= c`, which the list is held against."""
+    """Return the question `a <= c`, to compare the list with."""
     side = Side(A, False, 6_000_000)
     return Question(
         name="a <= c",
@@ -137,7 +137,7 @@ def one_comparison() -> Question:
 
 
 def feet_or_metres() -> Question:
-    """IF (unit = 'feet', a + 1000, a) > c, which decides the branch of most blocks by their metadata."""
+    """Return IF (unit = 'feet', a + 1000, a) > c, whose branch the metadata decides for most blocks."""
     limit = VALUES // 2
     shifted = Arithmetic(Operator.ADD, A, Literal(FEET, LONG), LONG)
     value = Case(((Compare(Comparison.EQUAL, UNIT, Literal(b"feet", STRING)), shifted),), A)
@@ -161,7 +161,7 @@ MEMBERS = np.sort(np.random.default_rng(11).choice(VALUES, 1_000, replace=False)
 
 
 def a_list(count: int) -> Question:
-    """`a IN (some members)`: PyIceberg looks at lists of up to 200."""
+    """Return the question `a IN (some members)`; PyIceberg evaluates lists of up to 200."""
     chosen = MEMBERS[:: len(MEMBERS) // count]
 
     def may(m: Arrays) -> np.ndarray:
@@ -179,7 +179,7 @@ def a_list(count: int) -> Question:
 
 
 def thirty_leaves() -> Question:
-    """An AND of five ORs, each of three ranges: 30 comparisons."""
+    """Return an AND of five ORs, each of three ranges: 30 comparisons."""
     random = np.random.default_rng(13)
     arms = [
         [

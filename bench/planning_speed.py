@@ -1,4 +1,4 @@
-"""How long planning takes: predicates over the metadata of millions of blocks, beside other ways to ask.
+"""Measure the planning of predicates over the metadata of millions of blocks, against other ways.
 
     python bench/planning_speed.py [--blocks N] [--rounds N] [--files N]
 
@@ -53,7 +53,7 @@ DEPTHS = (1, 2, 5, 10, 16)
 
 
 def nested(depth: int) -> Expression:
-    """IF (a > 1, IF (a > 2, ... + 1, b) + 1, b) > 5, `depth` deep."""
+    """Return IF (a > 1, IF (a > 2, ... + 1, b) + 1, b) > 5, nested `depth` deep."""
     value: Expression = A
     for level in range(depth):
         condition = Compare(Comparison.GREATER, A, Literal(level * VALUES // 20, LONG))
@@ -62,7 +62,7 @@ def nested(depth: int) -> Expression:
 
 
 def asked_of_iceberg(question: Question, files: list[DataFile]) -> float | None:
-    """Seconds per file; None where PyIceberg cannot say the predicate."""
+    """Return PyIceberg's seconds per file; None if it cannot express the predicate."""
     if question.iceberg is None:
         return None
     evaluator = _InclusiveMetricsEvaluator(ICEBERG_SCHEMA, question.iceberg)
@@ -71,7 +71,7 @@ def asked_of_iceberg(question: Question, files: list[DataFile]) -> float | None:
 
 
 def check(question: Question, metadata: pa.Table, arrays: Arrays, sql: duckdb.DuckDBPyConnection) -> None:
-    """All say the same: no block that skipproof keeps is skipped by hand, and the hands agree."""
+    """Check that the hand-written checks agree, and that they skip no block that skipproof keeps."""
     verdicts = classify_blocks(question.predicate, metadata).to_numpy()
     by_numpy = question.numpy_skips(arrays)
     assert not (verdicts[~by_numpy] > 0).any(), f"{question.name}: a block is kept that a hand skips"
@@ -84,7 +84,7 @@ def check(question: Question, metadata: pa.Table, arrays: Arrays, sql: duckdb.Du
 
 
 def compare(metadata: pa.Table, rounds: int, files: int, console: Console) -> None:
-    """Every question, asked of everyone."""
+    """Run every question on every contestant."""
     arrays, sql = by_hand(metadata), in_duckdb(metadata)
     manifest = data_files(metadata, files)
     table = Table(
@@ -159,7 +159,7 @@ def _ratios(found: dict[str, dict[str, float]]) -> Table:
 
 
 def nest_deeper(metadata: pa.Table, rounds: int, console: Console) -> None:
-    """IFs, nested: operations, time and peak memory per level."""
+    """Measure nested IFs: operations, time and peak memory per level."""
     table = Table(title=f"nested IF, {metadata.num_rows:,} blocks")
     for heading in (
         "depth",

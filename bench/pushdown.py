@@ -1,4 +1,4 @@
-"""What it costs not to push comparisons that may lose rows, where Spark would have pushed them right.
+"""Measure the cost of not pushing comparisons that may lose rows, when pushing would be right.
 
     python bench/pushdown.py [--rows N] [--rounds N]
 
@@ -35,37 +35,37 @@ QUERIES = {
 
 
 def write_lake(spark: SparkSession, directory: str, rows: int) -> None:
-    """Ids, the same as floating numbers, and what makes a row worth skipping."""
+    """Write ids, the same ids as floating numbers, and long texts that make rows worth skipping."""
     frame_ = spark.range(0, rows, numPartitions=FILES)
     columns = frame_.selectExpr("id", "cast(id as double) AS x", "sha2(cast(id as string), 256) AS text")
     columns.write.option("parquet.block.size", ROW_GROUP_BYTES).mode("overwrite").parquet(directory)
 
 
-def mended(df: DataFrame) -> DataFrame:
-    """The query without the pushing that may lose rows."""
+def without_unsafe_pushdown(df: DataFrame) -> DataFrame:
+    """Return the query without the pushed comparisons that may lose rows."""
     return dataframe(
         df.sparkSession, with_safe_pushdown(df.sparkSession, df._jdf.queryExecution().optimizedPlan())
     )
 
 
 def seconds(run: Callable[[], object]) -> float:
-    """How long one run takes."""
+    """Return how long one run takes."""
     began = time.perf_counter()
     run()
     return time.perf_counter() - began
 
 
 def compare(spark: SparkSession, lake: str, predicate: str, rounds: int) -> list[str]:
-    """The medians of one query, pushed and not; and that of rewriting the plan."""
+    """Return the medians of one query, pushed and not; and that of rewriting the plan."""
 
     def ask() -> DataFrame:
         return spark.read.parquet(lake).where(predicate).selectExpr("max(text)")
 
     taken: dict[str, list[float]] = {"pushed": [], "unpushed": [], "rewriting": []}
-    assert mended(ask()).collect() == ask().collect()
+    assert without_unsafe_pushdown(ask()).collect() == ask().collect()
     for _ in range(rounds):
         taken["pushed"].append(seconds(lambda: ask().collect()))
-        taken["unpushed"].append(seconds(lambda: mended(ask()).collect()))
+        taken["unpushed"].append(seconds(lambda: without_unsafe_pushdown(ask()).collect()))
         plan = ask()._jdf.queryExecution().optimizedPlan()
         taken["rewriting"].append(seconds(lambda plan=plan: with_safe_pushdown(spark, plan)))
     pushed, unpushed_, rewriting = (statistics.median(times) for times in taken.values())

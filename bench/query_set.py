@@ -39,7 +39,7 @@ SMALL = {"spark.master": "local[1]", "spark.driver.memory": "1g", "spark.sql.shu
 
 @dataclass(slots=True)
 class Tally:
-    """What a run has seen so far.
+    """The counts of a run so far.
 
     Attributes:
         seen: Queries.
@@ -74,7 +74,7 @@ def main() -> None:
     parser.add_argument("--file", type=Path, default=PATH, help="the set (default the committed one)")
     arguments = parser.parse_args()
     if arguments.draw:
-        write_queries(drawn(arguments.seed, arguments.count), arguments.file)
+        write_queries(draw_queries(arguments.seed, arguments.count), arguments.file)
         print(f"{arguments.count:,} queries, {arguments.file.stat().st_size:,} bytes in {arguments.file}")
         return
     began = time.perf_counter()
@@ -85,15 +85,15 @@ def main() -> None:
 
 
 def part_of(text: str) -> tuple[int, int]:
-    """`I/N` as two numbers."""
+    """Parse `I/N` as two numbers."""
     number, parts = map(int, text.split("/"))
     if not 1 <= number <= parts:
         raise argparse.ArgumentTypeError(f"{text} is no part; the first of three is 1/3, the last 3/3")
     return number, parts
 
 
-def drawn(seed_: int, count: int) -> Iterator[Query]:
-    """Different queries; each has a seed of its own, because what is drawn in a row is alike."""
+def draw_queries(seed_: int, count: int) -> Iterator[Query]:
+    """Yield distinct queries, each from a seed of its own, because consecutive draws are similar."""
     taken: set[str] = set()
     ordinal = 0
     while len(taken) < count:
@@ -183,7 +183,7 @@ def _percent(part: int, whole: int) -> str:
 
 
 def _one(seed_: int) -> Query:
-    """The second example of a seed; the first is the simplest one, whatever the seed."""
+    """Return the second example of a seed; the first is the simplest one, whatever the seed."""
     found: list[Query] = []
 
     @seed(seed_)

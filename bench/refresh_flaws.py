@@ -1,8 +1,8 @@
-"""Which flaws of dynamic tables are found within how many seeds, and what validations alone find.
+"""List the seeds that find each mutant of dynamic tables, and what validations alone find.
 
     PYTHONPATH=. python bench/refresh_flaws.py [SEEDS]
 
-Of each flaw: the first seed that finds it, in how many of the seeds it is found and by which promises, and in
+For each mutant: the first seed that finds it, in how many of the seeds it is found by which promises, and in
 how many the three validations of [D] 6.1 fail more refreshes than in the project's own run of that seed. That
 may be chance, as later refreshes of a wrong run are others; the project's own runs fail validations as well.
 """
@@ -25,12 +25,12 @@ VALIDATIONS = (1, 2, 3)
 
 
 def validations(run: RefreshRun) -> int:
-    """How many refreshes a validation failed: a version that is missing, a repeated id, a missing row."""
+    """Count the refreshes that a validation failed: a missing version, a repeated id, a missing row."""
     return sum(isinstance(event, Failed) and event.validation in VALIDATIONS for event in run.trace)
 
 
-def found(seed: int, implementations: RefreshImplementations) -> tuple[set[str], int]:
-    """The promises that a run breaks, and how many refreshes were failed by validations."""
+def broken_promises(seed: int, implementations: RefreshImplementations) -> tuple[set[str], int]:
+    """Return the promises that a run breaks, and the number of refreshes that validations failed."""
     run = small_world(seed).run(seed, implementations)
     _, wrong = judge_histories(histories(run))
     return {one.invariant for one in (*violations(run), *wrong)}, validations(run)
@@ -38,7 +38,7 @@ def found(seed: int, implementations: RefreshImplementations) -> tuple[set[str],
 
 def main(count: int) -> None:
     """Print the table in Markdown."""
-    right = [found(seed, CORRECT) for seed in range(count)]
+    right = [broken_promises(seed, CORRECT) for seed in range(count)]
     assert not any(broken for broken, _ in right), "the project's own is right"
     print(f"| flaw | first seed | seeds of {count} | by | by validations alone |")
     print("| --- | --- | --- | --- | --- |")
@@ -47,7 +47,7 @@ def main(count: int) -> None:
         by: Counter[str] = Counter()
         seeds, seen = [], 0
         for seed in range(count):
-            broken, failed = found(seed, flaw.implementations)
+            broken, failed = broken_promises(seed, flaw.implementations)
             by.update(broken)
             seeds += [seed] if broken else []
             seen += failed > right[seed][1]

@@ -1,10 +1,10 @@
-"""Which flaws of scans are found within how many seeds, and by which invariants.
+"""List the seeds that find each mutant of scans, and the invariants that do.
 
     PYTHONPATH=. python bench/scan_flaws.py [SEEDS] [FLAW ...]
 
-Of each flaw: the first seed that finds it, in how many of the seeds it is found, and by which invariants. The
-project's own run of a seed that finds one is asked too, and must be right. A flaw that raises an exception of
-its own ends the program: it is not found, it is no flaw.
+For each mutant: the first seed that finds it, in how many of the seeds it is found, and by which invariants.
+The correct simulator must pass a seed that finds a mutant. A mutant that raises an exception of its own ends
+the program, because it is not a mutant.
 """
 
 import sys
@@ -25,8 +25,8 @@ def _world(seed: int) -> SmallScanWorld:
     return small_world(seed)
 
 
-def found(seed: int, implementations: ScanImplementations) -> set[str]:
-    """The invariants that a run violates."""
+def violated_invariants(seed: int, implementations: ScanImplementations) -> set[str]:
+    """Return the invariants that a run violates."""
     return {one.invariant for one in violations(_world(seed).run(seed, implementations))}
 
 
@@ -39,14 +39,14 @@ def main(count: int, names: Sequence[str]) -> None:
         by: Counter[str] = Counter()
         seeds = []
         for seed in range(count):
-            broken = found(seed, MUTANTS[name].implementations)
+            broken = violated_invariants(seed, MUTANTS[name].implementations)
             by.update(broken)
             seeds += [seed] if broken else []
         finding.update(seeds)
         most = ", ".join(f"{one} {times}" for one, times in by.most_common())
         first = seeds[0] if seeds else "-"
         print(f"| {name} | {MUTANTS[name].what} | {first} | {len(seeds)} | {most} |", flush=True)
-    assert not any(found(seed, CORRECT) for seed in finding), "the project's own is right"
+    assert not any(violated_invariants(seed, CORRECT) for seed in finding), "the project's own is right"
 
 
 if __name__ == "__main__":

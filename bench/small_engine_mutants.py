@@ -1,4 +1,4 @@
-"""Whether the hunt catches every mutant of the small engine, and how soon.
+"""Check that the hunt catches every mutant of the small engine, and measure how soon.
 
     PYTHONPATH=. python bench/small_engine_mutants.py [--only NAME] [--seed N] [--seconds S] [--json FILE]
 
@@ -27,7 +27,7 @@ SECONDS_MAX = 300.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Catch:
-    """How a mutant fared; `verdict` is empty if it survived."""
+    """The result of hunting a mutant; `verdict` is empty if it survived."""
 
     mutant: str
     cause: str
@@ -57,8 +57,8 @@ def catch(mutant: Mutant, *, seed: int, seconds_max: float) -> Catch:
     )
 
 
-def shown(catches: Sequence[Catch]) -> Table:
-    """A row for each mutant, and the medians."""
+def catches_table(catches: Sequence[Catch]) -> Table:
+    """Return a table with a row for each mutant, and the medians."""
     table = Table(title=f"{len(catches)} mutants of the small engine")
     for heading in ("mutant", "cause", "verdict", "examples", "seconds"):
         table.add_column(heading, justify="right" if heading in ("examples", "seconds") else "left")
@@ -94,7 +94,7 @@ def main() -> None:
         catch(one, seed=arguments.seed, seconds_max=arguments.seconds)
         for one in track(chosen, description="hunting", console=Console(stderr=True))
     ]
-    Console(width=150).print(shown(catches))
+    Console(width=150).print(catches_table(catches))
     if arguments.json is not None:
         arguments.json.write_text(json.dumps([asdict(one) for one in catches], indent=1) + "\n")
     sys.exit(not all(one.verdict for one in catches))

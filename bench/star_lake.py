@@ -30,7 +30,7 @@ _SEED = 20250622
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How large the fact table is."""
+    """The size of the fact table."""
 
     files: int
     rows_per_file: int = ROWS_PER_FILE
@@ -69,7 +69,7 @@ def _fact(number: int, size: Size, random: np.random.Generator) -> pa.Table:
     rows = size.rows_per_file
     ids = np.arange(number * rows, (number + 1) * rows)
 
-    def drawn(below: int) -> np.ndarray:
+    def random_integers(below: int) -> np.ndarray:
         return random.integers(0, below, rows)
 
     return pa.table(
@@ -77,14 +77,14 @@ def _fact(number: int, size: Size, random: np.random.Generator) -> pa.Table:
             "id": ids,
             "at": pa.array(_START_US + ids * 1_000_000, pa.timestamp("us", tz="UTC")),
             "day": (ids // (rows * FILES_PER_DAY)).astype(np.int32),
-            "item": (ids + drawn(rows)) // (rows * FILES_PER_ITEM),
-            "shop": drawn(SHOPS).astype(np.int32),
+            "item": (ids + random_integers(rows)) // (rows * FILES_PER_ITEM),
+            "shop": random_integers(SHOPS).astype(np.int32),
             "height": ids,
             "unit": pa.repeat("feet" if number % 10 == 9 else "metres", rows),
-            "mixed": (number * rows + drawn(2 * rows)) * size.rows + ids,
-            "amount": drawn(AMOUNT_MAX),
-            "quantity": drawn(100).astype(np.int32),
-            "note": pa.array(drawn(10**9)).cast(pa.string()),
+            "mixed": (number * rows + random_integers(2 * rows)) * size.rows + ids,
+            "amount": random_integers(AMOUNT_MAX),
+            "quantity": random_integers(100).astype(np.int32),
+            "note": pa.array(random_integers(10**9)).cast(pa.string()),
         }
     )
 

@@ -1,4 +1,4 @@
-"""What is asked of the lake of `star_lake`, and which rows each answer is made of."""
+"""The queries of the lake of `star_lake`, and the rows that each answer is made from."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -32,14 +32,15 @@ class Query:
 
     @property
     def text(self) -> str:
-        """What Spark is asked."""
+        """The text of the query for Spark."""
         return self.sql if self.rows_max is None else f"{self.sql} limit {self.rows_max}"
 
 
 def alike(spark: SparkSession, query: Query, *, found: list[Any], expected: list[Any]) -> bool:
-    """Whether the pruned answer is one that Spark may give, beside one that it gave.
+    """Tell whether the pruned answer is one that Spark may give, by an answer that it gave.
 
-    Any rows will do where there is a LIMIT in no order: as many, and all of them among those without it.
+    With a LIMIT without an order, any rows are right if they are as many, and all are rows of the query
+    without the LIMIT.
     """
     if query.rows_max is None:
         return Counter(map(repr, found)) == Counter(map(repr, expected))
@@ -48,12 +49,12 @@ def alike(spark: SparkSession, query: Query, *, found: list[Any], expected: list
 
 
 def queries(size: Size) -> list[Query]:
-    """The queries of a lake of that size."""
-    return [*_filtered(size), *_limited(size), *_ordered(), *_joined(), *_hopeless()]
+    """Return the queries of a lake of that size."""
+    return [*_filter_queries(size), *_limit_queries(size), *_order_queries(), *_join_queries(), *_hopeless()]
 
 
-def _filtered(size: Size) -> list[Query]:
-    # Of the heights in metres none reaches this; of those in feet, the last ones of the lake.
+def _filter_queries(size: Size) -> list[Query]:
+    # No height in metres reaches this value; of the heights in feet, the last ones of the lake do.
     high = 3 * size.rows - 3 * 18 * size.rows_per_file
     point, feet = f"id = {size.rows // 3}", f"if(unit = 'feet', height * 3, height) > {high}"
     return [
@@ -62,10 +63,10 @@ def _filtered(size: Size) -> list[Query]:
     ]
 
 
-def _limited(size: Size) -> list[Query]:
+def _limit_queries(size: Size) -> list[Query]:
     start = size.rows // 4
     whole = f"id between {start} and {start + WHOLE_FILES * size.rows_per_file}"
-    # About one row of a file is so cheap.
+    # About one row per file has an amount this low.
     cheap = f"amount < {AMOUNT_MAX // size.rows_per_file}"
     named = (("LIMIT, whole files match", whole, 1), ("LIMIT, no whole file matches", cheap, 10))
     return [
@@ -79,7 +80,7 @@ def _limited(size: Size) -> list[Query]:
     ]
 
 
-def _ordered() -> list[Query]:
+def _order_queries() -> list[Query]:
     return [
         Query(
             name=f"top 10 by {name}",
@@ -90,7 +91,7 @@ def _ordered() -> list[Query]:
     ]
 
 
-def _joined() -> list[Query]:
+def _join_queries() -> list[Query]:
     rare = f"{_STAR} where kind = 'rare'"
     region = f"{rare} and region = 'region 1' and amount % 2 = 0"
     return [

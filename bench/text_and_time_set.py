@@ -40,13 +40,13 @@ DRAWN_OTHERS = 22
 
 
 def topics_of(table: Table, zone: str) -> dict[Topic, int]:
-    """The topics that a table has columns for, and how many predicates to draw of each."""
+    """Return the topics that a table has columns for, and how many predicates to draw of each."""
     source = Source.of(table, zone)
     return {topic: DRAWN.get(topic, DRAWN_OTHERS) for topic in Topic if leaves_of(source, topic)}
 
 
 def drawn_zoned_table(chance: random.Random, zone: str) -> Table:
-    """One to three columns, the first a string or a time; 16 to 32 blocks of 1 to 6 rows."""
+    """Return one to three columns, the first a string or a time; 16 to 32 blocks of 1 to 6 rows."""
     count = chance.choices((1, 2, 3), weights=(35, 45, 20))[0]
     kinds = [chance.choice(TYPES[:9]), *(chance.choice(TYPES) for _ in range(count - 1))]
     if count > 1 and chance.random() < 0.3:
@@ -59,7 +59,7 @@ def drawn_zoned_table(chance: random.Random, zone: str) -> Table:
 
 
 def _column(chance: random.Random, type_: Type, sizes: list[int], zone: str) -> list[list[Value | None]]:
-    """One column's cells, block by block: around a place that moves on, or jumps."""
+    """Return one column's cells, block by block: around a place that moves on, or jumps."""
     values = _Line(chance, type_, zone)
     width, jumping = chance.choice((0, 1, 2, 5)), chance.random() < 0.3
     nulls = chance.choice((0.0, 0.0, 0.0, 0.15))
@@ -87,7 +87,7 @@ class _Line:
         self.stem = chance.choice(("", "", "", "warehouse/north/2024/", "k"))
 
     def at(self, place: int) -> Value:
-        """The value at a place, or one near it."""
+        """Return the value at a place, or one near it."""
         match self.type.kind:
             case Kind.STRING:
                 word = self.words[place // 3 % len(self.words)]

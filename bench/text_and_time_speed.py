@@ -1,4 +1,4 @@
-"""How long patterns and times take: LIKE, functions of text and date_trunc over millions of blocks.
+"""Measure LIKE, functions of text and date_trunc over millions of blocks.
 
     python bench/text_and_time_speed.py [--blocks N] [--rounds N]
 
@@ -47,7 +47,7 @@ Arrays = dict[str, np.ndarray]
 
 
 def instant(*parts: int) -> int:
-    """Microseconds since 1970 of a local time in New York."""
+    """Return a local time in New York as microseconds since 1970."""
     return int(datetime.datetime(*parts, tzinfo=ZoneInfo(ZONE)).timestamp()) * 1_000_000
 
 
@@ -67,7 +67,7 @@ class Question:
 
 
 def block_metadata(blocks: int, seed: int = 17) -> pa.Table:
-    """Texts of ten hexadecimal digits, half of the blocks with one text each; an hour of ten years each."""
+    """Return blocks of texts of ten hexadecimal digits, half with a single text, and an hour of ten years."""
     random = np.random.default_rng(seed)
     digits = np.frombuffer(b"0123456789abcdef", "S1")
     text = random.choice(digits, (blocks, 10)).view("S10").ravel()
@@ -97,7 +97,7 @@ def block_metadata(blocks: int, seed: int = 17) -> pa.Table:
 
 
 def by_hand(metadata: pa.Table) -> Arrays:
-    """The bounds as numpy arrays; texts as fixed-width bytes, times as integers."""
+    """Return the bounds as numpy arrays; texts as fixed-width bytes, times as integers."""
     structs = metadata.column("columns").chunk(0)
     texts = {
         f"s_{side}": structs.field("s").field(side).to_numpy(zero_copy_only=False).astype("S10")
@@ -110,7 +110,7 @@ def by_hand(metadata: pa.Table) -> Arrays:
 
 
 def in_duckdb(metadata: pa.Table) -> duckdb.DuckDBPyConnection:
-    """The bounds as a table `m` of DuckDB, on one thread; times as integers."""
+    """Return the bounds as a table `m` of DuckDB, on one thread; times as integers."""
     structs = metadata.column("columns").chunk(0)
     flat = {f"s_{side}": structs.field("s").field(side) for side in ("min", "max")}
     flat |= {f"t_{side}": structs.field("t").field(side).cast(pa.int64()) for side in ("min", "max")}
@@ -150,7 +150,7 @@ def _during(name: str, predicate: Expression, span: tuple[int, int]) -> Question
     )
 
 
-def _truncated(unit: bytes, at: int) -> Expression:
+def _equals_truncated(unit: bytes, at: int) -> Expression:
     call = Call(Function.DATE_TRUNC, (Literal(unit, STRING), T), TIMESTAMP, zone=ZONE)
     return Compare(Comparison.EQUAL, call, Literal(at, TIMESTAMP))
 
@@ -160,7 +160,7 @@ HOUR_OF_DAY = Compare(Comparison.EQUAL, Call(Function.HOUR, (T,), INTEGER, zone=
 
 
 def _hour(m: Arrays) -> np.ndarray:
-    """Hours as offsets of whole hours leave them: of each block, whether 3 or its neighbours are near."""
+    """Tell for each block whether it may hold 3 o'clock in New York, by the hours in UTC."""
     hours = (m["t_min"] // HOUR)[:, None] + np.arange(2)
     return np.isin(hours % 24, (7, 8)).any(axis=1)  # 3 o'clock in New York is 7 or 8 in UTC
 
@@ -185,8 +185,8 @@ QUESTIONS = (
         lambda texts: np.char.upper(texts) == b"00FFAA0011",
         "upper(s_min) = '00FFAA0011'",
     ),
-    _during("date_trunc('MONTH', t) = c", _truncated(b"MONTH", MONTH[0]), MONTH),
-    _during("date_trunc('DAY', t) = c", _truncated(b"DAY", DAY[0]), DAY),
+    _during("date_trunc('MONTH', t) = c", _equals_truncated(b"MONTH", MONTH[0]), MONTH),
+    _during("date_trunc('DAY', t) = c", _equals_truncated(b"DAY", DAY[0]), DAY),
     Question(
         name="hour(t) = 3",
         predicate=HOUR_OF_DAY,
@@ -197,13 +197,13 @@ QUESTIONS = (
 
 
 def check(question: Question, kept: np.ndarray, by_numpy: np.ndarray, by_sql: np.ndarray) -> None:
-    """The hands agree where they say the same, and skipproof skips whatever they do."""
+    """Check that the hand-written checks agree, and that skipproof skips all blocks that they skip."""
     assert not (kept & ~by_numpy).any(), f"{question.name}: a block is kept that numpy skips"
     assert not (kept & ~by_sql).any(), f"{question.name}: a block is kept that DuckDB skips"
 
 
 def compare(metadata: pa.Table, rounds: int, console: Console) -> None:
-    """Every question, asked of everyone."""
+    """Run every question on every contestant."""
     arrays, sql = by_hand(metadata), in_duckdb(metadata)
     table = Table(title=f"{metadata.num_rows:,} blocks, median ms of one processor; blocks kept")
     headings = (

@@ -1,4 +1,4 @@
-"""How much of what could be proved is proved: the rules beside the optimum, on a committed set.
+"""Measure how much of what is provable the rules prove, against the optimum on a committed set.
 
     python bench/tightness.py [--text-and-time] [--every N] [--sample N | --all] [--gaps FILE] [--spark]
 
@@ -68,14 +68,14 @@ class Pair:
 
     @property
     def gap(self) -> str | None:
-        """What was provable and was not proved."""
+        """The verdict that was provable and not proved, if any."""
         if self.verdict is not Match.SOME:
             return None
         return "NONE" if self.optimum.none_provable else "ALL" if self.optimum.all_provable else None
 
     @property
     def open(self) -> bool:
-        """Whether the rules prove nothing and the optimum may or may not."""
+        """True if the rules prove nothing and the optimum is undecided."""
         optimum = self.optimum
         return (
             self.verdict is Match.SOME
@@ -89,7 +89,7 @@ class Pair:
 
     @property
     def wrong(self) -> bool:
-        """Whether the optimum has a row that the verdict denies."""
+        """True if the optimum has a row that the verdict excludes."""
         if self.verdict is Match.NONE:
             return self.optimum.true is Answer.POSSIBLE
         return self.verdict is Match.ALL and Answer.POSSIBLE in (self.optimum.false, self.optimum.null)
@@ -122,7 +122,7 @@ class Tally:
 
 @dataclass(slots=True)
 class Report:
-    """What a run found."""
+    """The findings of a run."""
 
     tallies: dict[str, Tally] = field(default_factory=dict)
     gaps: dict[str, list[Pair]] = field(default_factory=dict)  # by the shape of what is to blame
@@ -145,7 +145,7 @@ def main() -> None:
     console = Console(width=120)
     path: Path = TEXT_AND_TIME_PATH if arguments.text_and_time else arguments.set
     judging = witness_judge if arguments.text_and_time else partial(exact_judge, timeout_ms=arguments.timeout)
-    report = measured(path, judging, every=arguments.every, sample=arguments.sample)
+    report = measure(path, judging, every=arguments.every, sample=arguments.sample)
     console.print(_grid(report))
     text = "\n".join(_gap_lines(report, arguments.shown))
     if arguments.gaps is None:
@@ -153,39 +153,39 @@ def main() -> None:
     else:
         arguments.gaps.write_text(text + "\n")
     for pair in report.wrong:
-        console.print(f"WRONG {_told(pair)}", markup=False)
+        console.print(f"WRONG {_describe_pair(pair)}", markup=False)
     faults = len(report.wrong)
     if arguments.spark:
-        faults += compared_with_spark(path, arguments.every, console)
+        faults += compare_with_spark(path, arguments.every, console)
     sys.exit(1 if faults else 0)
 
 
 class AnyJudge(Protocol):
-    """Who tells the optimum of one predicate."""
+    """A judge that computes the optimum of one predicate."""
 
     @property
     def expression(self) -> Expression:
         """The predicate."""
 
     def optimum(self, known: Mapping[str, CellFacts], *, hints: Iterable[Row] = ()) -> Optimum:
-        """Which truth values rows within the bounds can give."""
+        """Return the truth values that rows within the bounds can give."""
 
 
 Judging: TypeAlias = Callable[[Expression, str], AnyJudge]
 
 
 def exact_judge(predicate: Expression, zone: str, *, timeout_ms: int = 2_000) -> AnyJudge:
-    """The judge whose every answer is exact; it knows no zone."""
+    """Return the judge whose every answer is exact; it knows no zone."""
     return Judge(predicate, timeout_ms=timeout_ms)
 
 
 def witness_judge(predicate: Expression, zone: str) -> AnyJudge:
-    """The judge that looks for rows."""
+    """Return the judge that looks for rows."""
     return WitnessJudge(predicate, zone)
 
 
-def measured(path: Path, judging: Judging, *, every: int, sample: int) -> Report:
-    """The rules and the optimum on each `sample`-th pair of each `every`-th table."""
+def measure(path: Path, judging: Judging, *, every: int, sample: int) -> Report:
+    """Compare the rules with the optimum on each `sample`-th pair of each `every`-th table."""
     report = Report()
     ordinal = 0
     cases = list(read(path, every=every))
@@ -209,7 +209,7 @@ def measured(path: Path, judging: Judging, *, every: int, sample: int) -> Report
 
 
 def to_blame(pair: Pair, metadata: pa.Table, judging: Judging, zone: str) -> Expression:
-    """The smallest boolean part that the rules think may be TRUE, FALSE or NULL where no row makes it so."""
+    """Return the smallest boolean part for which the rules allow a truth value that no row gives."""
     blamed, parts = pair.predicate, list(_boolean_parts(pair.predicate))
     while parts:
         part = parts.pop(0)
@@ -219,7 +219,7 @@ def to_blame(pair: Pair, metadata: pa.Table, judging: Judging, zone: str) -> Exp
 
 
 def _boolean_parts(node: Expression) -> Iterator[Expression]:
-    """The booleans next below a node."""
+    """Yield the booleans next below a node."""
     for child in children(node):
         if type_of(child) == BOOLEAN:
             yield child
@@ -238,8 +238,8 @@ def _loose(judge: AnyJudge, known: dict[str, CellFacts], metadata: pa.Table) -> 
     )
 
 
-def compared_with_spark(path: Path, every: int, console: Console) -> int:
-    """How many verdicts Spark contradicts; prints how fast it answers, the first table not counted."""
+def compare_with_spark(path: Path, every: int, console: Console) -> int:
+    """Count the verdicts that Spark contradicts, and print its speed without the first table."""
     pairs, faults, raised, began = 0, 0, 0, 0.0
     small = {"spark.master": "local[1]", "spark.driver.memory": "1g"}
     with spark_session(small) as spark:
@@ -267,7 +267,7 @@ def compared_with_spark(path: Path, every: int, console: Console) -> int:
 
 
 def known_of(table: Table, block: BlockFacts, predicate: Expression) -> dict[str, CellFacts]:
-    """What a block's metadata tells of each column of a predicate, as the optimum takes it."""
+    """Return the facts about each column of a predicate in a block, as the optimum takes them."""
     names = columns(predicate)
     return {
         column.name: CellFacts.of_counts(
@@ -319,21 +319,21 @@ def _percent(part: int, whole: int) -> str:
 
 
 def _gap_lines(report: Report, shown: int) -> Iterator[str]:
-    """The shapes to blame where something provable was not proved, most frequent first, an example each."""
+    """Yield the shapes that left something provable unproved, most frequent first, with an example."""
     common = Counter({text: len(pairs) for text, pairs in report.gaps.items()}).most_common(shown)
     yield f"{sum(map(len, report.gaps.values()))} gaps of {len(report.gaps)} shapes"
     for text, count in common:
         yield f"{count:>6}  {text}"
         example = min(report.gaps[text], key=lambda pair: len(to_sql(pair.predicate)))
         yield f"        {to_sql(example.blamed or example.predicate)}"
-        yield f"        in {_told(example)}"
+        yield f"        in {_describe_pair(example)}"
     yield f"{sum(map(len, report.open.values()))} undecided or timed out, of {len(report.open)} shapes"
     for text, pairs in sorted(report.open.items(), key=lambda item: -len(item[1]))[:shown]:
         yield f"{len(pairs):>6}  {text}"
-        yield f"        {_told(pairs[0])}"
+        yield f"        {_describe_pair(pairs[0])}"
 
 
-def _told(pair: Pair) -> str:
+def _describe_pair(pair: Pair) -> str:
     bounds = "; ".join(
         f"{name} {known.type} [{known.lower}, {known.upper}]"
         + " NULL" * known.may_null

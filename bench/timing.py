@@ -13,7 +13,7 @@ from pruning.expressions.trees import Expression
 
 
 def medians(contestants: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """The median processor time of each, in seconds; all run in turn, after one round that is not counted."""
+    """Return the median processor seconds of each; all run in turn, after an uncounted round."""
     times: dict[str, list[float]] = {name: [] for name in contestants}
     for counted in range(-1, rounds):
         for name, run in contestants.items():
@@ -26,7 +26,7 @@ def medians(contestants: dict[str, Callable[[], object]], rounds: int) -> dict[s
 
 @contextmanager
 def peak_bytes() -> Iterator[list[int]]:
-    """Puts into the list the most bytes that Arrow and numpy held at once, beyond those at the start."""
+    """Append to the list the peak bytes of Arrow and numpy, beyond those at the start."""
     before, pool = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
     found: list[int] = []
     pa.set_memory_pool(pool)
@@ -40,7 +40,7 @@ def peak_bytes() -> Iterator[list[int]]:
 
 
 def named_bytes(predicate: Expression, metadata: pa.Table) -> int:
-    """The bytes of the metadata that a predicate names: bounds and counts of its columns, and row counts."""
+    """Return the bytes of the metadata that a predicate uses: its columns' bounds and counts, row counts."""
     structs = metadata.column("columns").chunk(0)
     parts = ("min", "max", "null_count")
     bounds = [structs.field(name).field(part).nbytes for name in columns(predicate) for part in parts]

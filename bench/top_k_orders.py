@@ -1,4 +1,4 @@
-"""How many blocks, in how many waves, a top-k reads in each arrangement of blocks.
+"""Count the blocks and the waves that a top-k reads in each arrangement of blocks.
 
     python bench/top_k_orders.py [--blocks N] [--rows N] [--seeds N]
 
@@ -78,7 +78,7 @@ def main() -> None:
 def one_run(
     random: np.random.Generator, layout: str, low: bool, share: float, wanted: int, blocks: int, rows: int
 ) -> list[float]:
-    """The optimum, then for each contestant blocks read / optimum and waves."""
+    """Return the optimum, then for each contestant blocks read / optimum and waves."""
     keys = laid_out(random, layout, blocks, rows)
     kept = random.random(keys.shape) < share
     if low:
@@ -95,7 +95,7 @@ def one_run(
 
 
 def laid_out(random: np.random.Generator, layout: str, blocks: int, rows: int) -> np.ndarray:
-    """Keys of shape (blocks, rows); the blocks are stored in random order."""
+    """Return keys of shape (blocks, rows); the blocks are stored in random order."""
     match layout:
         case "sorted":
             keys = np.sort(random.integers(0, 10**9, blocks * rows)).reshape(blocks, rows)
@@ -113,7 +113,7 @@ def laid_out(random: np.random.Generator, layout: str, blocks: int, rows: int) -
 def read_by(
     keys: np.ndarray, kept: np.ndarray, wanted: int, arrangement: Arrangement, density: float
 ) -> tuple[int, int]:
-    """Blocks and waves until the answer is known."""
+    """Return blocks and waves until the answer is known."""
     blocks, rows = keys.shape
     yes, none = np.ones(blocks, bool), np.zeros(blocks, np.int64)
     bounds = KeyBounds(

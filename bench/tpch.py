@@ -49,24 +49,24 @@ class Outcome:
 
     @property
     def right(self) -> bool:
-        """Whether the answer is one that Spark may give."""
+        """True if the answer is one that Spark may give."""
         return self.answer in ("same", "open")
 
     def percent(self, *techniques: str) -> float:
-        """The share of blocks that some techniques removed; of all techniques if none is named."""
+        """Return the share of blocks that some techniques removed; of all techniques if none is named."""
         chosen = techniques or tuple(self.removed)
         return 100 * sum(self.removed[technique] for technique in chosen) / max(self.blocks, 1)
 
 
 class Blocks:
-    """How many blocks tables have, for scans whose report does not say; each table is asked once."""
+    """The numbers of blocks of tables, for scans whose report lacks them; each table is read once."""
 
     def __init__(self) -> None:
-        """Know nothing yet."""
+        """Start without any counts."""
         self._known: dict[tuple[str, ...], int] = {}
 
     def of(self, paths: list[str]) -> int:
-        """The row groups of the files under `paths`."""
+        """Return the row groups of the files under `paths`."""
         key = tuple(paths)
         if key not in self._known:
             self._known[key] = pruning.collect(paths).num_rows
@@ -97,7 +97,7 @@ def outcome(spark: SparkSession, number: int, text: str, blocks: Blocks) -> Outc
 
 
 def rows_of(outcomes: list[Outcome]) -> Iterator[tuple[str, ...]]:
-    """The table, heading first."""
+    """Yield the table, heading first."""
     named = tuple(f"by {technique}" for technique in TECHNIQUES)
     yield ("query", "blocks", *named, "by filter, %", "pruned, %", "answer")
     for one in outcomes:
@@ -111,7 +111,7 @@ def rows_of(outcomes: list[Outcome]) -> Iterator[tuple[str, ...]]:
 
 
 def summary(outcomes: list[Outcome]) -> Iterator[str]:
-    """What all queries say together."""
+    """Return the summary over all queries."""
     filtered = [one.percent("filter") for one in outcomes]
     pruned = [one.percent() for one in outcomes]
     yield (

@@ -26,7 +26,7 @@ _DONE = "complete"
 
 
 def tables(directory: Path, scale: float) -> Path:
-    """The directory with a directory for each table, made if it is not there yet.
+    """Return the directory with a directory for each table, made if it is not there yet.
 
     Raises:
         InputError: the generator is not installed, or fails.
@@ -43,7 +43,7 @@ def tables(directory: Path, scale: float) -> Path:
 
 
 def texts() -> dict[int, str]:
-    """The queries by number, with the parameters of the benchmark's own check; Spark reads them as they are.
+    """Return the queries by number, with the parameters of the benchmark's own check, in Spark's syntax.
 
     Raises:
         InputError: DuckDB or its extension is not installed, or their versions differ.
@@ -81,7 +81,7 @@ def _generate(directory: Path, scale: float) -> None:
 
 
 def _rewrite(source: Path, target: Path) -> None:
-    """One table in row groups of `ROWS_PER_BLOCK`, sorted where it is clustered."""
+    """Rewrite one table in row groups of `ROWS_PER_BLOCK`, sorted if it is clustered."""
     table = pq.read_table(source)
     # Arrow cannot sort tables that have views of strings.
     table = table.cast(pa.schema([_plain(field) for field in table.schema]))

@@ -101,7 +101,7 @@ def _seconds(run: Callable[[], object]) -> float:
 
 
 def grid(results: list[Result]) -> Table:
-    """The times as a table of columns."""
+    """Return the times as a table of columns."""
     table = Table(title="seconds; medians, and the median of the ratio in each round")
     for heading in ("columns", "Spark", "prune", "prune / Spark", "bar", "prune per column, ms", "first"):
         table.add_column(heading, justify="right")

@@ -85,7 +85,7 @@ class _OtherOrder(Node):
 class _SeenBefore(Node):
     def reaching(self, top_k: TopK) -> np.ndarray:
         mask = np.zeros_like(top_k.reaching)
-        mask[top_k.needed] = True
+        mask[top_k.needed_blocks] = True
         return mask
 
 

@@ -120,7 +120,7 @@ def run_tool(module: str, *arguments: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", module, *arguments], capture_output=True, text=True, check=False
     )
-    printed(done)
+    successful_output(done)
 
 
 def install(environment: Environment, requirement: str) -> None:
@@ -133,10 +133,10 @@ def install(environment: Environment, requirement: str) -> None:
 
 def output(environment: Environment, *arguments: str, cwd: Path, program: str = "python") -> str:
     """Run a program of the environment, which must succeed; return its standard output."""
-    return printed(environment.run(*arguments, cwd=cwd, program=program))
+    return successful_output(environment.run(*arguments, cwd=cwd, program=program))
 
 
-def printed(done: subprocess.CompletedProcess[str]) -> str:
+def successful_output(done: subprocess.CompletedProcess[str]) -> str:
     """Return the standard output of a command, which must have succeeded."""
     if done.returncode != 0:
         command = " ".join(map(str, done.args))

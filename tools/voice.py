@@ -79,7 +79,7 @@ STANDARD_CLASSES = frozenset(
 
 @dataclass(slots=True)
 class Measures:
-    """What was counted; each list names places as `file:line name`."""
+    """The counts; each list names places as `file:line name`."""
 
     docstrings: int = 0
     functions: int = 0

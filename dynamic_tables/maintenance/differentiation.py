@@ -205,8 +205,7 @@ class Rewriting:
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
         self.plans_by_id: dict[int, Plan] = {}
-        # Keep the rewritten nodes alive: otherwise another node could get the `id` of one in
-        # `rewritten_by_id`.
+        # Keep the rewritten nodes alive: otherwise a new node could get the `id` of a freed one.
         self.rewritten_nodes: list[object] = []
 
     def rewrite(self, plan: Plan) -> Any:

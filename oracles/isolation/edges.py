@@ -259,9 +259,8 @@ def _versions_read(facts: Facts, reads: Ints, owners: Ints, objects: Ints) -> In
     return versions_read
 
 
-_UNPLACED = (
-    -2
-)  # the place of a written version that is in no order, which cannot be compared with those that are
+# The place of a written version that is in no order, which cannot be compared with those that are.
+_UNPLACED = -2
 
 
 @dataclass(frozen=True, slots=True)

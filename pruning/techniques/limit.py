@@ -1,4 +1,4 @@
-"""LIMIT: as few blocks as are sure to hold enough rows ([P] 4)."""
+"""LIMIT pruning: the fewest blocks that are sure to hold enough rows ([P] 4)."""
 
 import numpy as np
 
@@ -7,9 +7,9 @@ from pruning.techniques.plan.observed import Observations, wave_size
 
 
 def fewest_blocks(matches: np.ndarray, row_counts: np.ndarray, wanted: int) -> np.ndarray | None:
-    """The fewest ALL blocks whose live rows reach `wanted`, largest first; None where they cannot.
+    """Return the fewest ALL blocks whose live rows reach `wanted`, largest first; None where all are too few.
 
-    Claim     No smaller set of ALL blocks reaches it.
+    Claim     No smaller set of ALL blocks reaches `wanted`.
     Proof     Of sets of n blocks the n largest hold the most rows.
     """
     line = _reading_order(matches, row_counts)
@@ -17,7 +17,7 @@ def fewest_blocks(matches: np.ndarray, row_counts: np.ndarray, wanted: int) -> n
 
 
 class LimitPruning:
-    """Which blocks a LIMIT without an order still reads; any `wanted` rows are the answer."""
+    """The state of a LIMIT without an order, for which any `wanted` rows are the answer."""
 
     def __init__(self, matches: np.ndarray, row_counts: np.ndarray, *, wanted: int) -> None:
         """Start before anything was read.
@@ -34,35 +34,38 @@ class LimitPruning:
 
     @property
     def has_enough(self) -> bool:
-        """Whether ALL blocks reach `wanted`, so that no more than the fewest of them are read."""
+        """True if the rows of ALL blocks reach `wanted`, so that only the fewest such blocks are read."""
         return int(self._rows.sum()) >= self._wanted
 
     @property
     def scan_set(self) -> np.ndarray:
-        """What remains to be read in all, in reading order, if nothing more were observed."""
+        """The ordinals of the blocks that would still be read if nothing more were observed, in order."""
         unread = self._unread_blocks()
         enough = _shortest_head(unread, self._rows, self._missing_rows)
         return unread if enough is None else enough
 
     def next_blocks(self) -> np.ndarray:
-        """The ordinals of the blocks to read next, in order; empty where no more are needed or left."""
+        """Return the ordinals of the blocks to read next, in order; empty where none are needed or left."""
         unread = self._unread_blocks()
         enough = _shortest_head(unread, self._rows, self._missing_rows)
         if enough is not None:
             return enough
-        # All the sure rows are too few: they are read at once, then more and more of the unsure ones.
+        # The ALL blocks hold too few rows: read all of them at once, then growing waves of the others.
         sure = int(np.count_nonzero(self._rows[unread]))
         return unread[: max(sure, wave_size(int(np.count_nonzero(self._observed.read))))]
 
     def observe(self, blocks: np.ndarray, row_count: int) -> None:
-        """These blocks, maybe more than were asked for, gave so many rows of the result.
+        """Record that blocks were read and how many rows of the result they gave.
 
-        Of blocks that were observed before, nothing counts twice.
+        Args:
+            blocks: Ordinals of blocks, possibly more than `next_blocks` gave. A block that was observed
+                before does not count twice.
+            row_count: The rows of the result that they gave together.
         """
         self._observed.add(blocks, row_count)
 
     def merge(self, other: "LimitPruning") -> None:
-        """What another worker of the same scan observed."""
+        """Add what another worker of the same scan observed."""
         self._observed.merge(other._observed)
 
     @property
@@ -75,13 +78,13 @@ class LimitPruning:
 
 
 def _sure_rows(matches: np.ndarray, row_counts: np.ndarray) -> np.ndarray:
-    """Rows of the result that a block surely gives."""
+    """Return the rows of the result that each block is sure to give; shape (blocks,)."""
     rows: np.ndarray = np.where(matches == Match.ALL, np.maximum(row_counts, 0), 0)
     return rows
 
 
 def _reading_order(matches: np.ndarray, row_counts: np.ndarray) -> np.ndarray:
-    """Blocks that may give rows: those with most sure rows first, the others as the table stores them."""
+    """Return the blocks that may give rows, those with most sure rows first, others in the table's order."""
     line: np.ndarray = np.argsort(-_sure_rows(matches, row_counts), kind="stable")
     live = (matches != Match.NONE) & (row_counts != 0)
     possible: np.ndarray = line[live[line]]
@@ -89,7 +92,7 @@ def _reading_order(matches: np.ndarray, row_counts: np.ndarray) -> np.ndarray:
 
 
 def _shortest_head(line: np.ndarray, rows: np.ndarray, wanted: int) -> np.ndarray | None:
-    """The least head of a line of blocks whose rows reach `wanted`; None where all do not."""
+    """Return the shortest head of a list of blocks whose rows reach `wanted`; None where all are too few."""
     if wanted <= 0:
         return line[:0]
     reached = np.cumsum(rows[line])

@@ -1,7 +1,7 @@
-"""The predicate cache: which blocks contributed to an answer, for the next run to read ([P] 8.2).
+"""The predicate cache: the blocks that contributed to an answer, for the next run to read ([P] 8.2).
 
-Filter and top-k queries are cached. Blocks may be immutable, or change in place, which the cache must then
-be told. It knows no clock and no file, so that a simulator can drive it too, and is for one thread.
+Filter and top-k queries are cached. Blocks may be immutable; if they change in place, the cache must be told
+of each change. It uses no clock and no file, so that a simulator can drive it too. It is not thread-safe.
 """
 
 from collections import OrderedDict, deque
@@ -22,17 +22,17 @@ BlockId: TypeAlias = Hashable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheKey:
-    """A query, and whatever else decides which rows answer it.
+    """A query, and all settings that decide which rows answer it.
 
-    The caller keeps out predicates that are not the same from one run to the next, such as `rand() < 0.5`
-    or `day = current_date()`: of these the text says nothing. An expression with such a part is not cached.
+    The caller must not use SQL text that means something else in each run, such as `rand() < 0.5` or
+    `day = current_date()`. An expression tree with such a part is recognised and not cached.
 
     Attributes:
         table: The table's name.
         predicate: The filter: an expression, or its SQL in one fixed spelling.
-        order: The ORDER BY items of a top-k query; none of a filter.
-        wanted: The rows of a top-k query, OFFSET's among them; None of a filter.
-        ansi: Whether ANSI mode is on.
+        order: The ORDER BY items of a top-k query; empty for a filter.
+        wanted: The rows of a top-k query, OFFSET's among them; None for a filter.
+        ansi: True if ANSI mode is on.
         zone: The session's time zone.
         collation: The session's default collation.
         settings: Names and values of any other settings that the answer depends on, sorted.
@@ -50,21 +50,21 @@ class CacheKey:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """Blocks that are new, or that have more rows than before under the same id."""
+    """A change that adds blocks, or rows to blocks under the same id."""
 
     blocks: frozenset[BlockId]
 
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """Blocks that are no longer the table's."""
+    """A change that removes blocks from the table."""
 
     blocks: frozenset[BlockId]
 
 
 @dataclass(frozen=True, slots=True)
 class Updated:
-    """Blocks some rows of which have other values in these columns, in place; no row came or went."""
+    """A change in place of values in some columns of blocks, which adds and removes no row."""
 
     blocks: frozenset[BlockId]
     columns: frozenset[str]
@@ -72,7 +72,7 @@ class Updated:
 
 @dataclass(frozen=True, slots=True)
 class RowsDeleted:
-    """Blocks that lost rows in place, as by a deletion vector."""
+    """A change that deletes rows of blocks in place, as by a deletion vector."""
 
     blocks: frozenset[BlockId]
 
@@ -82,10 +82,10 @@ Change: TypeAlias = Added | Removed | Updated | RowsDeleted
 
 @dataclass(frozen=True, slots=True)
 class FileBlock:
-    """The identity of a Parquet row group: a file that is written anew is another file.
+    """The identity of a Parquet row group; a file that is written again is another file.
 
-    So a rewritten file is blocks removed and blocks added, of which the cache need not be told. Two
-    contents of one size written within one tick of the file system's clock would be one.
+    So the blocks of a rewritten file have new identities, and the cache need not be told of them. Two
+    contents of the same size that are written within one tick of the file system's clock are confused.
     """
 
     file: str
@@ -96,19 +96,19 @@ class FileBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _CacheEntry:
-    """What is known of one query.
+    """The blocks of one cached query.
 
-    Every row of `seen` that may be among the answer is in `contributing`, which is part of `seen`.
+    Every row of `known_blocks` that may be in the answer is in a block of `contributing`, a subset of them.
     """
 
-    seen: frozenset[BlockId]
+    known_blocks: frozenset[BlockId]
     contributing: frozenset[BlockId]
     columns: frozenset[str]
 
 
 @dataclass(slots=True)
 class _ChangeHistory:
-    """A table's last changes; `version` counts all of them."""
+    """The last changes of a table; `version` counts all of them."""
 
     recent: deque[Change]
     version: int = 0
@@ -116,11 +116,12 @@ class _ChangeHistory:
 
 @dataclass(slots=True)
 class PredicateCache:
-    """The contributing blocks of recent queries; the least recently used goes first.
+    """The contributing blocks of recent queries; the least recently used is evicted first.
 
     Attributes:
-        entries_max: Queries to remember, at least 1.
-        changes_max: Changes of each table to remember, so that a query may be recorded that ran meanwhile.
+        entries_max: The number of queries to remember, at least 1.
+        changes_max: The number of changes of each table to remember, so that a query can be recorded that ran
+            while the table changed.
     """
 
     entries_max: int
@@ -139,7 +140,7 @@ class PredicateCache:
         return len(self._entries)
 
     def version(self, table: str) -> int:
-        """How often the table was changed: to be asked before a query reads which blocks there are."""
+        """Return the number of changes of a table; call it before a query lists the table's blocks."""
         return self._history(table).version
 
     def record(
@@ -147,26 +148,26 @@ class PredicateCache:
         key: CacheKey,
         *,
         version: int,
-        seen: frozenset[BlockId],
+        known_blocks: frozenset[BlockId],
         contributing: frozenset[BlockId],
         columns: Collection[str],
     ) -> bool:
-        """Remember which blocks a query needed.
+        """Remember the blocks that a query needed.
 
         Args:
             key: The query.
-            version: What `version` said before the query read which blocks the table has.
-            seen: All of these blocks, whether it read them or not.
-            contributing: Those of them that hold a row that satisfies the filter; of a top-k query, a row
-                among the first `wanted`.
+            version: The result of `version` before the query listed the table's blocks.
+            known_blocks: All blocks of that list, also those that the query did not read.
+            contributing: The blocks among them with a row that satisfies the filter; for a top-k query, with
+                a row among the first `wanted`.
             columns: The columns of the filter and of ORDER BY, as `Updated` names them.
         Returns:
-            Whether it is remembered: not if what happened since has made it invalid, or is forgotten, or
-            the filter may be another one each time.
+            True if the query is remembered. It is not if a change since then has made it invalid, if such
+            changes are forgotten, or if the filter may differ from run to run.
         Raises:
             InputError: a contributing block was not seen.
         """
-        if not contributing <= seen:
+        if not contributing <= known_blocks:
             raise InputError("Some contributing blocks were not seen; give all blocks that the query saw.")
         expressions = [
             part for part in (key.predicate, *(item.key for item in key.order)) if not isinstance(part, str)
@@ -176,7 +177,7 @@ class PredicateCache:
             return False
         named = {name for expression in expressions for name in columns_of(expression)}
         entry: _CacheEntry | None = _CacheEntry(
-            seen=seen, contributing=contributing, columns=frozenset({*columns, *named})
+            known_blocks=known_blocks, contributing=contributing, columns=frozenset({*columns, *named})
         )
         for change in missed:
             entry = entry and _entry_after(entry, change)
@@ -189,11 +190,11 @@ class PredicateCache:
         return True
 
     def lookup(self, key: CacheKey, blocks: frozenset[BlockId]) -> frozenset[BlockId] | None:
-        """The blocks to scan: those that contributed, and those added since; None where that is not known.
+        """Return the blocks to scan: those that contributed, and those added since; None on a cache miss.
 
         Claim     The query answers the same of these blocks as of all.
         Premises  Every change in place was told before; a block's rows are those of now.
-        Proof     (1) A block that was not seen is scanned.
+        Proof     (1) A block that was not known is scanned.
                   (2) A row of another block that does not contribute failed the filter, or k rows of
                       contributing blocks come before it or tie with it. They still do: rows and columns
                       that decide have not changed, and these blocks are there. Rows added since only
@@ -207,10 +208,10 @@ class PredicateCache:
         if entry is None or not entry.contributing <= blocks:
             return None
         self._entries.move_to_end(key)
-        return entry.contributing | (blocks - entry.seen)
+        return entry.contributing | (blocks - entry.known_blocks)
 
-    def changed(self, table: str, change: Change) -> None:
-        """Take note of a change; each one in place must be told before the next query of the table."""
+    def note_change(self, table: str, change: Change) -> None:
+        """Apply a change of a table; each change in place must be given before the table's next query."""
         history = self._history(table)
         history.version += 1
         history.recent.append(change)
@@ -227,27 +228,37 @@ class PredicateCache:
         return self._histories.setdefault(table, _ChangeHistory(deque(maxlen=self.changes_max)))
 
     def _since(self, table: str, version: int) -> list[Change] | None:
-        """The changes after a version; None where some are forgotten."""
+        """Return the changes after a version; None where some are forgotten."""
         history = self._history(table)
         count = history.version - version
         return list(history.recent)[len(history.recent) - count :] if count <= len(history.recent) else None
 
 
 def blocks_of(metadata: pa.Table, stamps: Mapping[str, tuple[int, int]]) -> list[FileBlock]:
-    """The identity of each block of `pruning.collect`; stamps are bytes and time of change in ns."""
+    """Return the identity of each block of `pruning.collect`.
+
+    Args:
+        metadata: The block metadata.
+        stamps: The bytes of each file and the time of its last change in ns.
+    """
     files, groups = metadata["file"].to_pylist(), metadata["row_group"].to_pylist()
     return [FileBlock(file, *stamps[file], group) for file, group in zip(files, groups, strict=True)]
 
 
 def _entry_after(entry: _CacheEntry, change: Change) -> _CacheEntry | None:
-    """What is known after a change; None where the entry is no longer valid."""
+    """Return the entry after a change; None where it is no longer valid."""
     match change:
         case Updated(blocks, columns):
-            # A block that did not contribute may do so now; one that was not seen is scanned anyway.
-            return None if blocks & entry.seen and columns & entry.columns else entry
+            # A block that did not contribute may do so now; a block that was not known is scanned anyway.
+            return None if blocks & entry.known_blocks and columns & entry.columns else entry
         case RowsDeleted(blocks):
-            # What does not contribute does not with fewer rows; other blocks may have the next best rows.
+            # A block that does not contribute still does not with fewer rows. If a contributing block loses
+            # rows, other blocks may hold the next best ones.
             return None if blocks & entry.contributing else entry
         case Added(blocks) | Removed(blocks):
-            # The id may come back with other rows: then it is a block that was not seen.
-            return None if blocks & entry.contributing else replace(entry, seen=entry.seen - blocks)
+            # The id may come back with other rows, and is then a block that is not known.
+            return (
+                None
+                if blocks & entry.contributing
+                else replace(entry, known_blocks=entry.known_blocks - blocks)
+            )

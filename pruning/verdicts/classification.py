@@ -12,7 +12,7 @@ from pruning.expressions.trees import Expression
 from pruning.metadata.table.coverings import coverings_of
 from pruning.metadata.table.memberships import indexed_columns
 from pruning.metadata.views.lanes import Blocks
-from pruning.rules.analysis.evaluation import BOUNDS_ALONE, Beyond
+from pruning.rules.analysis.evaluation import BOUNDS_ONLY, ExtraMetadata
 from pruning.rules.compile.canonical import canonical
 from pruning.rules.compile.conjuncts import analyse_conjuncts
 from pruning.rules.compile.table import RULES
@@ -20,7 +20,7 @@ from pruning.rules.compile.verdicts import analyse
 from pruning.rules.interpreters import adaptive as adapting
 from pruning.rules.interpreters.arrow import interpreter
 from pruning.rules.program.operations import Program
-from pruning.rules.sets.truths import Match
+from pruning.rules.sets.truths import match_codes
 from pruning.verdicts.refinement import refine
 
 # The least time that skipping a block saves: a request to an object store and the decoding of a few pages.
@@ -34,14 +34,14 @@ class Classification:
     Attributes:
         verdicts: As `classify_blocks` returns them.
         deferred: The conjuncts of the predicate that were skipped for some or all blocks; the query
-        still evaluates them.
+            still evaluates them.
     """
 
     verdicts: pa.Int8Array
     deferred: tuple[Expression, ...] = ()
 
 
-def compile_predicate(predicate: Expression, *, beyond: Beyond = BOUNDS_ALONE) -> Program:
+def compile_predicate(predicate: Expression, *, beyond: ExtraMetadata = BOUNDS_ONLY) -> Program:
     """Compile a predicate to a program that computes the truth values it may take in a block.
 
     A program can be pickled, so one that is compiled in the driver runs unchanged in executors.
@@ -53,9 +53,9 @@ def compile_predicate(predicate: Expression, *, beyond: Beyond = BOUNDS_ALONE) -
     return analyse(canonical(predicate), RULES, beyond=beyond)
 
 
-def beyond_bounds(metadata: pa.Table) -> Beyond:
+def beyond_bounds(metadata: pa.Table) -> ExtraMetadata:
     """Return the facts in block metadata besides bounds and counts, for `compile_predicate`."""
-    return Beyond(indexed=indexed_columns(metadata), points=tuple(coverings_of(metadata)))
+    return ExtraMetadata(indexed=indexed_columns(metadata), points=tuple(coverings_of(metadata)))
 
 
 def classify_blocks(
@@ -67,9 +67,9 @@ def classify_blocks(
         predicate: A boolean expression over the metadata's columns, or a compiled program.
         metadata: As `pruning.metadata.table.schema` describes, a row per block.
         adaptive: Whether to evaluate for each block only what is still undecided, most selective part
-        first. The verdicts are the same.
+            first. The verdicts are the same.
         refined: Whether to divide blocks that stay SOME into pieces and evaluate these, if the predicate
-        relates columns to each other or themselves and there are not too many such blocks.
+            relates columns to each other or themselves and there are not too many such blocks.
     Returns:
         `Match` as int8, of shape (blocks,): 0 NONE, 1 SOME, 2 ALL. A block without rows is NONE.
     """
@@ -89,9 +89,9 @@ def classify_blocks(
 
 
 def _verdicts(may_true: pa.Array, may_false: pa.Array, may_null: pa.Array) -> pa.Int8Array:
-    always = pc.and_not(pc.and_not(may_true, may_false), may_null)
-    some = pc.if_else(may_true, int(Match.SOME), int(Match.NONE))
-    return pc.if_else(always, int(Match.ALL), some).cast(pa.int8())
+    always_true = pc.and_not(pc.and_not(may_true, may_false), may_null)
+    flags = (lanes.to_numpy(zero_copy_only=False) for lanes in (may_true, always_true))
+    return pa.array(match_codes(*flags))
 
 
 def classify_within(

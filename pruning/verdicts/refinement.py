@@ -8,9 +8,9 @@ import pyarrow as pa
 from pruning.expressions.trees import Column
 from pruning.metadata.views.lanes import Blocks
 from pruning.rules.interpreters.arrow import interpreter
-from pruning.rules.interpreters.pieces import COLUMNS_MAX, Pieces, pieces_max, split
+from pruning.rules.interpreters.pieces import COLUMNS_MAX, BlockPieces, pieces_max, split
 from pruning.rules.program.operations import Aspect, Input, Program
-from pruning.rules.sets.truths import Match
+from pruning.rules.sets.truths import Match, match_codes
 
 # Every block becomes hundreds of pieces; with more blocks this takes longer than it is likely to save.
 BLOCKS_MAX = 4_096
@@ -50,7 +50,7 @@ def _aspects(column: Column) -> Sequence[Input]:
     return [Input(aspect, column.name, column.type) for aspect in aspects]
 
 
-def _verdicts(program: Program, pieces: Pieces, blocks: int) -> np.ndarray:
+def _verdicts(program: Program, pieces: BlockPieces, blocks: int) -> np.ndarray:
     def inputs_at(start: int, size: int) -> dict[Input, pa.Array]:
         return {input_: lanes.slice(start, size) for input_, lanes in pieces.inputs.items()}
 
@@ -58,4 +58,4 @@ def _verdicts(program: Program, pieces: Pieces, blocks: int) -> np.ndarray:
     may_true, may_false, may_null = (flags.to_numpy(zero_copy_only=False) for flags in outputs)
     true = np.bincount(pieces.parents[may_true], minlength=blocks) > 0
     not_true = np.bincount(pieces.parents[may_false | may_null], minlength=blocks) > 0
-    return np.where(true, np.where(not_true, Match.SOME, Match.ALL), Match.NONE).astype(np.int8)
+    return match_codes(true, true & ~not_true)

@@ -17,7 +17,7 @@ from pruning.expressions.traversal import columns
 from pruning.expressions.trees import Expression, type_of
 from pruning.expressions.types import Type
 from pruning.rules.program.operations import Program
-from pruning.rules.sets.truths import Match
+from pruning.rules.sets.truths import Match, match_codes
 from pruning.techniques.plan.keys import KeyBounds
 from pruning.techniques.plan.reachability import key_paths
 from pruning.techniques.plan.sites import JoinSite, LimitSite, TopKSite, join_sites, limit_sites
@@ -123,8 +123,8 @@ class ScanPlan:
         A verdict depends on its block alone, so all blocks are classified at once.
         """
         if self.predicate is None:
-            rows = self.table.metadata.column("row_count").to_numpy()
-            return np.where(rows == 0, int(Match.NONE), int(Match.ALL))
+            has_rows = self.table.metadata.column("row_count").to_numpy() != 0
+            return match_codes(has_rows, has_rows)
         verdicts: np.ndarray = classify_blocks(self.program, self.table.metadata).to_numpy()
         return verdicts
 
@@ -284,9 +284,8 @@ class PredicateCompiler:
         """
         plan = self.plan
         if plan.predicate is None:
-            plan.matches[start:stop] = np.where(
-                plan.row_counts[start:stop] == 0, int(Match.NONE), int(Match.ALL)
-            )
+            has_rows = plan.row_counts[start:stop] != 0
+            plan.matches[start:stop] = match_codes(has_rows, has_rows)
             plan.unasked[start:stop] = False
             return 0.0
         size = self.control.lanes_per_chunk

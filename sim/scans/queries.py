@@ -77,7 +77,9 @@ class Query:
     def place(self, row: Row) -> Position:
         """Return the place of a row in the ORDER BY."""
         assert self.order is not None
-        return SortOrder(self.order.descending, self.order.nulls_first).place(evaluate(self.order.key, row))
+        return SortOrder(self.order.descending, self.order.nulls_first).position(
+            evaluate(self.order.key, row)
+        )
 
     @property
     def join(self) -> Join | None:

@@ -51,7 +51,7 @@ class NanForgotten(Builder):
 class UnknownIsKnown(Builder):
     """Takes every bound for known."""
 
-    def known(self, bound: Bound) -> Flag:
+    def is_known(self, bound: Bound) -> Flag:
         return self.flag(True)
 
 

@@ -23,7 +23,7 @@ from pruning.expressions.trees import (
 )
 from pruning.expressions.types import BOOLEAN, BYTE, Type
 from pruning.rules.analysis.environment import Environment
-from pruning.rules.analysis.evaluation import BOUNDS_ALONE, Analysis, Beyond, Rule, RuleKey
+from pruning.rules.analysis.evaluation import BOUNDS_ONLY, Analysis, ExtraMetadata, Rule, RuleKey
 from pruning.rules.analysis.ranges import Range
 from pruning.rules.compile.table import RULES
 from pruning.rules.interpreters.solver.interpreter import Solver
@@ -72,7 +72,7 @@ class Proof:
     rules: Mapping[RuleKey, Rule] = field(default_factory=lambda: RULES)
     build: Builder = field(default_factory=Builder)
     solver: Solver = field(default_factory=Solver)
-    beyond: Beyond = BOUNDS_ALONE
+    beyond: ExtraMetadata = BOUNDS_ONLY
     _elements: list[tuple[Element, str]] = field(default_factory=list)
     _asked: dict[Input, Any] = field(default_factory=dict)
 
@@ -123,7 +123,7 @@ class Proof:
         premises = [term for name, row, type_ in rows for term in self._premises(name, row, type_)]
         premises += tested.of(self.expression, meaning)
         for input_, flag in self._asked.items():
-            held = ValueSet(input_.asked)
+            held = ValueSet(input_.argument)
             premises.append(z3.Implies(tested.member(held, row[input_.column], input_.type), flag))
         return claims, premises + meaning.assumptions + self.solver.theory.axioms()
 
@@ -159,7 +159,7 @@ class Proof:
         for truths in ASSUMED:
             narrowed = analysis.assume(self.expression, Environment(), truths)
             when = z3.And(answers, z3.Or(*(_takes(outcome, truth) for truth in truths.members())))
-            for subject, known in analysis.narrowed(narrowed):
+            for subject, known in analysis.narrowed_ranges(narrowed):
                 judged.append((f"{subject} where it is {truths}", when, known, _outcome(meaning, subject)))
         return judged
 

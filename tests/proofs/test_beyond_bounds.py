@@ -6,13 +6,13 @@ from subject_parts import NAN, A, B, S, X, equal, less, literal
 
 from pruning.expressions.trees import And, Column, Expression, In, IsNull, Not, Or, StartsWith
 from pruning.expressions.types import DOUBLE, STRING
-from pruning.rules.analysis.evaluation import BOUNDS_ALONE, Analysis, Beyond
+from pruning.rules.analysis.evaluation import BOUNDS_ONLY, Analysis, ExtraMetadata
 from pruning.rules.compile.table import RULES
 from pruning.rules.compile.verdicts import analyse, truth_flags
 from pruning.rules.program.builder import Builder
 from pruning.rules.program.operations import Aspect, Input
 
-INDEXED = Beyond(indexed=frozenset("asx"))
+INDEXED = ExtraMetadata(indexed=frozenset("asx"))
 SUBJECTS: dict[str, Expression] = {
     "=": equal(A, literal(5)),
     "<>": Not(equal(A, literal(5))),
@@ -55,7 +55,7 @@ def test_what_a_block_holds_is_asked_for_true_alone(name: str) -> None:
 
 def test_nothing_is_asked_that_is_not_kept() -> None:
     for subject in SUBJECTS.values():
-        inputs = analyse(subject, RULES, beyond=BOUNDS_ALONE).inputs
+        inputs = analyse(subject, RULES, beyond=BOUNDS_ONLY).inputs
         assert all(input_.aspect is not Aspect.MAY_HOLD for input_ in inputs)
 
 

@@ -109,10 +109,20 @@ def changed(module: Any, name: str, value: object) -> Iterator[None]:
         regular_expressions.match_sets,
     )
     with mock.patch.object(module, name, value):
-        for function in (*cached, preimages.trim_preimage, preimages.substring_preimage, patterns._searched):
+        for function in (
+            *cached,
+            preimages.trim_preimage,
+            preimages.substring_preimage,
+            patterns._substring_sets,
+        ):
             function.cache_clear()
         yield
-    for function in (*cached, preimages.trim_preimage, preimages.substring_preimage, patterns._searched):
+    for function in (
+        *cached,
+        preimages.trim_preimage,
+        preimages.substring_preimage,
+        patterns._substring_sets,
+    ):
         function.cache_clear()
 
 
@@ -239,7 +249,7 @@ TWINS: Mapping[str, Predicate | Preimage] = {
     "_ is a byte": Predicate(liked(b"a_"), lambda: _wildcard_is_a_byte(b"a_"), like("a_", "\\")),
     "escape ignored": Predicate(liked(b"\\_"), lambda: patterns.like_sets(b"\\_", "\0"), like("\\_", "\\")),
     "LIKE is its prefix": Predicate(
-        liked(b"a%b"), lambda: patterns._prefixed(like_patterns.prefix(b"a%b", "\\")[0]), like("a%b", "\\")
+        liked(b"a%b"), lambda: patterns._prefix_sets(like_patterns.prefix(b"a%b", "\\")[0]), like("a%b", "\\")
     ),
     "wildcards stop at line ends": Predicate(
         liked(b"a_b"), lambda: patterns.rlike_sets(b"^a.b$"), like("a_b", "\\")
@@ -267,22 +277,22 @@ TWINS: Mapping[str, Predicate | Preimage] = {
     ),
     "RLIKE of the whole": Predicate(found_in(b"a"), lambda: _whole_match(b"a"), rlike(Regex("a", "a"))),
     "contains as prefix": Predicate(
-        lambda: patterns._searched(b"b", at_end=False),
+        lambda: patterns._substring_sets(b"b", at_end=False),
         lambda: exactly(cuts.with_prefix(b"b", STRING)),
         lambda value: b"b" in value,
     ),
     "endswith as contains": Predicate(
-        lambda: patterns._searched(b"a", at_end=True),
-        lambda: patterns._searched(b"a", at_end=False),
+        lambda: patterns._substring_sets(b"a", at_end=True),
+        lambda: patterns._substring_sets(b"a", at_end=False),
         lambda value: value.endswith(b"a"),
     ),
     "starts over after a mismatch": Predicate(
-        lambda: patterns._searched(b"aab", at_end=False),
+        lambda: patterns._substring_sets(b"aab", at_end=False),
         under(
             patterns,
             "_borders",
             lambda part: [0] * (len(part) + 1),
-            lambda: patterns._searched(b"aab", at_end=False),
+            lambda: patterns._substring_sets(b"aab", at_end=False),
         ),
         lambda value: b"aab" in value,
     ),

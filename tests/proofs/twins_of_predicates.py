@@ -41,7 +41,7 @@ def _may_differ_only_if_both_bounds_do(
 ) -> Flag:
     """`<>` read as "neither bound is the literal"; only min = max = literal proves it false."""
     if node.operator is not Comparison.EQUAL or truth is not Truths.FALSE:
-        return comparison.may(analysis, node, environment, truth)
+        return comparison.may_compare(analysis, node, environment, truth)
     build = analysis.build
     left, right = analysis.range(node.left, environment), analysis.range(node.right, environment)
     return build.and_(build.maybe_less(left.lower, right.lower), build.maybe_less(right.upper, left.upper))
@@ -49,7 +49,7 @@ def _may_differ_only_if_both_bounds_do(
 
 def _nan_is_above_nothing(analysis: Analysis, node: Any, environment: Environment, truth: Truths) -> Flag:
     """NaN left out of `>`: it is above every number in Spark."""
-    flag = comparison.may(analysis, node, environment, truth)
+    flag = comparison.may_compare(analysis, node, environment, truth)
     if node.operator is not Comparison.GREATER or truth is not Truths.TRUE:
         return flag
     build = analysis.build
@@ -60,7 +60,7 @@ def _nan_is_above_nothing(analysis: Analysis, node: Any, environment: Environmen
 def _narrows_past_nan(analysis: Analysis, node: Any, environment: Environment, truths: Truths) -> Environment:
     """Narrows `x < y` by y's upper bound although y may be NaN."""
     if truths is not Truths.TRUE or node.operator is not Comparison.LESS:
-        return comparison.assume(analysis, node, environment, truths)
+        return comparison.assume_comparison(analysis, node, environment, truths)
     other = analysis.range(node.right, environment)
     known = analysis.range(node.left, environment)
     narrowed = ranges.within(analysis.build, known, analysis.build.unknown(known.type), other.upper)
@@ -71,12 +71,12 @@ def _narrowing_leaks(analysis: Analysis, node: Any, environment: Environment, tr
     """Uses the rows where AND is TRUE to tell whether it may be FALSE."""
     for operand in node.operands:
         environment = analysis.assume(operand, environment, Truths.TRUE)
-    return boolean.may(analysis, node, environment, truth)
+    return boolean.may_connective(analysis, node, environment, truth)
 
 
 def _not_swaps_null(analysis: Analysis, node: Any) -> Outcomes:
     """NOT of "never TRUE" taken for "always TRUE"; it may be NULL."""
-    return replace(boolean.negated(analysis, node), null=NOTHING)
+    return replace(boolean.not_outcomes(analysis, node), null=NOTHING)
 
 
 def _null_test_ignores_nan(analysis: Analysis, node: Any) -> Outcomes:
@@ -92,13 +92,13 @@ def _in_ignores_null_member(analysis: Analysis, node: Any) -> Outcomes | None:
 
 def _constant_is_above_nan(analysis: Analysis, node: Any) -> Outcomes | None:
     """NaN left out of the values above a constant, as min/max leave it out."""
-    found = comparison.outcomes(analysis, node)
+    found = comparison.comparison_outcomes(analysis, node)
     return None if found is None else replace(found, true=replace(found.true, nan=False))
 
 
 def _equal_to_itself_where_null(analysis: Analysis, node: Any) -> Outcomes | None:
     """`a = a` taken for TRUE; it is NULL where a is."""
-    found = comparison.outcomes(analysis, node)
+    found = comparison.comparison_outcomes(analysis, node)
     return None if found is None else replace(found, null=NOTHING)
 
 
@@ -106,7 +106,7 @@ def _order_without_nan(analysis: Analysis, node: Any, environment: Environment, 
     """The order of two floats by their bounds alone; NaN is above each."""
     build = analysis.build
     left, right = analysis.range(node.left, environment), analysis.range(node.right, environment)
-    flag = order.may_lie(analysis, node, environment, values)
+    flag = order.order_may_lie(analysis, node, environment, values)
     if values.null or values.cuts != cuts.of_values([1], BYTE):
         return flag
     return build.and_(flag, build.maybe_less(right.lower, left.upper))
@@ -116,9 +116,9 @@ def _chooses_the_first(analysis: Analysis, node: Any, environment: Environment, 
     """GREATEST taken for its first operand."""
     first = next((side.operands[0] for side in (node.left, node.right) if isinstance(side, trees.Call)), None)
     if first is None:
-        return order.may_lie(analysis, node, environment, values)
+        return order.order_may_lie(analysis, node, environment, values)
     sides = (first if isinstance(side, trees.Call) else side for side in (node.left, node.right))
-    return order.may_lie(analysis, trees.Order(*sides), environment, values)
+    return order.order_may_lie(analysis, trees.Order(*sides), environment, values)
 
 
 def _null_order_is_none(
@@ -126,7 +126,7 @@ def _null_order_is_none(
 ) -> Environment:
     """Narrows both sides to values where the order may be NULL as well."""
     never = replace(narrowed, may_null=analysis.build.flag(False))
-    return order.constrain(analysis, node, environment, never)
+    return order.constrain_order(analysis, node, environment, never)
 
 
 def _narrows_by_the_first_branch(
@@ -213,7 +213,7 @@ TWINS: Mapping[str, Twin] = {
     ),
     "> without NaN": Twin(Compare, Rule(may=_nan_is_above_nothing), "comparison", "> of floats"),
     "narrowing past NaN": Twin(
-        Compare, Rule(may=comparison.may, assume=_narrows_past_nan), "boolean", "floats narrowed"
+        Compare, Rule(may=comparison.may_compare, assume=_narrows_past_nan), "boolean", "floats narrowed"
     ),
     "a constant is above NaN": Twin(
         Compare, Rule(outcomes=_constant_is_above_nan), "comparison", "> of float and number"

@@ -34,8 +34,10 @@ def _unwrapped(analysis: Analysis, node: Expression, environment: Environment) -
     date, days = (analysis.range(operand, environment) for operand in node.operands)
     ends = ((date.lower, days.upper), (date.upper, days.lower))
     lower, upper = (
-        time_functions._whole(
-            build, build.subtract(*(time_functions._whole(build, bound, LONG) for bound in pair)), DATE
+        time_functions._integer_bound(
+            build,
+            build.subtract(*(time_functions._integer_bound(build, bound, LONG) for bound in pair)),
+            DATE,
         )
         for pair in ends
     )

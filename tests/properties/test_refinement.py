@@ -121,8 +121,8 @@ def test_a_cut_that_forgets_rows_is_seen(
     broken: Callable[..., object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without this, the property could hold because no block is ever cut."""
-    whole = pieces._cut
-    monkeypatch.setattr(pieces, "_cut", lambda axis, *rest: broken(axis, whole(axis, *rest)))
+    whole = pieces._axis_inputs
+    monkeypatch.setattr(pieces, "_axis_inputs", lambda axis, *rest: broken(axis, whole(axis, *rest)))
     seen = settings(max_examples=2_000, database=None, derandomize=True)
     find(known_tables([DOUBLE]), lambda drawn: bool(rows_lost(*drawn)), settings=seen)
 

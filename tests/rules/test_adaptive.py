@@ -14,7 +14,7 @@ from pruning.expressions.types import LONG
 from pruning.metadata.table.schema import block_schema
 from pruning.metadata.views.lanes import Blocks
 from pruning.rules.interpreters import adaptive
-from pruning.rules.interpreters.ranking import CUT_CHUNKS_MIN, Ranking, Tally, spread
+from pruning.rules.interpreters.ranking import CUT_CHUNKS_MIN, ChildRecord, Ranking, spread_order
 from pruning.spark.drive import filter_technique
 from pruning.verdicts.classification import classify_within, compile_predicate
 
@@ -22,12 +22,14 @@ A, B = Column("a", LONG), Column("b", LONG)
 CHUNKS = 16
 
 
-def chunk(*, asked: int = 100, decided: int = 0, seconds: float) -> Tally:
+def chunk(*, asked: int = 100, decided: int = 0, seconds: float) -> ChildRecord:
     """One chunk of 100 lanes."""
-    return Tally(lanes=100, computed=100 if asked else 0, asked=asked, decided=decided, seconds=seconds)
+    return ChildRecord(
+        lanes=100, computed=100 if asked else 0, undecided=asked, decided=decided, seconds=seconds
+    )
 
 
-def ranked(*chunks: Tally) -> Ranking:
+def ranked(*chunks: ChildRecord) -> Ranking:
     """One child for each of the chunks, seen as often as a cut needs."""
     ranking = Ranking(len(chunks))
     for _ in range(CUT_CHUNKS_MIN):
@@ -96,13 +98,13 @@ def test_a_child_that_decided_nothing_yet_may_decide_one_block() -> None:
 @given(st.integers(0, 300))
 def test_chunks_are_visited_once_each(count: int) -> None:
     """Whatever their number."""
-    assert sorted(spread(count)) == list(range(count))
+    assert sorted(spread_order(count)) == list(range(count))
 
 
 @given(st.integers(32, 300))
 def test_the_first_chunks_are_from_everywhere(count: int) -> None:
     """Of the first eight, some lie in each third."""
-    assert {ordinal * 3 // count for ordinal in spread(count)[:8]} == {0, 1, 2}
+    assert {ordinal * 3 // count for ordinal in spread_order(count)[:8]} == {0, 1, 2}
 
 
 def metadata(lower: list[int]) -> pa.Table:

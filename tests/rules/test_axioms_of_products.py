@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pruning.rules.interpreters.solver import products
-from pruning.rules.interpreters.solver.products import Monotony, Operate
+from pruning.rules.interpreters.solver.products import Monotonicity, Operate
 from pruning.rules.sets import primitives
 
 INTEGRAL = (products.product, products.whole, products.half_up, products.remainder)
@@ -19,7 +19,7 @@ SMALL = st.integers(-12, 12)
 NUMBERS = st.lists(st.tuples(SMALL | st.integers(-(2**64), 2**64), SMALL), min_size=2, max_size=4)
 
 
-def all_hold(monotony: Monotony) -> bool:
+def all_hold(monotony: Monotonicity) -> bool:
     return all(z3.is_true(z3.simplify(axiom)) for axiom in monotony.axioms() if not divides_by_zero(axiom))
 
 
@@ -34,13 +34,13 @@ def divides_by_zero(axiom: z3.ExprRef) -> bool:
 @example([(-7, 2), (7, -2), (-5, 3)])
 def test_the_axioms_of_products_hold_of_numbers(numbers: list[tuple[int, int]]) -> None:
     """PRODUCT and QUOTIENT, of integers and of rationals."""
-    monotony = Monotony()
+    monotony = Monotonicity()
     for left, right in numbers:
         for operate in INTEGRAL:
             monotony.of(operate, z3.IntVal(left), z3.IntVal(right))
         monotony.of(products.nearest, z3.IntVal(left), z3.IntVal(100))
     assert all_hold(monotony)
-    rational = Monotony()
+    rational = Monotonicity()
     for left, right in numbers:
         for operate in REAL:
             rational.of(operate, z3.RealVal(Fraction(left, 4)), z3.RealVal(Fraction(right, 3)))
@@ -50,7 +50,7 @@ def test_the_axioms_of_products_hold_of_numbers(numbers: list[tuple[int, int]]) 
 @pytest.mark.parametrize("operate", [products.product, products.ratio, products.whole, products.remainder])
 def test_an_axiom_is_stated_of_each_operation(operate: Operate) -> None:
     """Without this, the axioms could hold because there is none."""
-    monotony = Monotony()
+    monotony = Monotonicity()
     integers = operate is not products.ratio
     make = z3.IntVal if integers else z3.RealVal
     monotony.of(operate, make(7), make(2))

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.filterwarnings("error")  # numpy's, which a user would 
 COLUMNS = ("left", "right")
 SUMS_AND_PRODUCTS = ("add", "subtract", "multiply", "divide", "quotient", "remainder")
 BINARY_OPS = ("least", "greatest", "least_known", "greatest_known", *SUMS_AND_PRODUCTS)
-FLAG_OPS = ("maybe_less", "maybe_at_most", "known", "maybe_meets")
+FLAG_OPS = ("maybe_less", "maybe_at_most", "is_known", "maybe_meets")
 UNARY_OPS = ("next", "previous")
 OPERATIONS = (*BINARY_OPS, *FLAG_OPS, *UNARY_OPS, "cast", "apply", "choose", "logic")
 Row = tuple[bool, Value | None, Value | None]
@@ -68,7 +68,7 @@ def program_of(operation: str, type_: Type, *, target: Type, members: list[Value
     build = Builder()
     flag = build.flag_input(Aspect.MAY_NULL, "left", type_)
     left, right = (build.bound_input(Aspect.LOWER, name, type_) for name in COLUMNS)
-    known = build.known(left)
+    known = build.is_known(left)
     output: Flag | Bound
     match operation:
         case "cast":
@@ -83,7 +83,7 @@ def program_of(operation: str, type_: Type, *, target: Type, members: list[Value
             output = build.choose(flag, left, right)
         case "logic":
             output = build.or_(build.and_(flag, known), build.not_(build.or_(flag, known)))
-        case "known" | "next" | "previous":
+        case "is_known" | "next" | "previous":
             output = getattr(build, operation)(left)
         case "maybe_meets":
             output = build.maybe_meets(left, right, cuts.of_values(members, type_))

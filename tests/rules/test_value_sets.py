@@ -207,7 +207,7 @@ def test_the_rows_of_two_ranges_are_in_either_set(one: Judged, other: Judged, en
     first, second = (
         ranges.inside(build, in_block(build), ValueSet(drawn.language)) for drawn in (one, other)
     )
-    united, both = ranges.union(build, first, second), ranges.both(build, first, second)
+    united, both = ranges.union(build, first, second), ranges.intersection(build, first, second)
     inside = between(*ends)
     assert answer(build, united.may_value, ends) or not any(map(inside, one.members | other.members))
     assert answer(build, both.may_value, ends) or not any(map(inside, one.members & other.members))

@@ -175,7 +175,7 @@ def test_a_file_whose_data_cannot_be_read_is_one_sentence_and_status_2(
 ) -> None:
     """A crash of the process that reads the data does not end this process."""
     sentence = f"{lake}/0.parquet: kills the process that reads it (SIGABRT); leave it out"
-    checked = describing.Checked(file=f"{lake}/0.parquet", problems=(sentence,))
+    checked = describing.FileCheck(file=f"{lake}/0.parquet", problems=(sentence,))
     monkeypatch.setattr(describing, "verify", lambda files: iter([checked]))
     status, out, _ = run("describe", str(lake), "--verify")
     assert status == 2

@@ -129,7 +129,7 @@ class World(RuleBasedStateMachine):
     @precondition(lambda self: len(self.blocks) < WORLD_BLOCKS_MAX)
     def add(self, block: tuple[Row, ...]) -> None:
         self.blocks[self.next_id] = block
-        self.cache.changed("t", Added(frozenset({self.next_id})))
+        self.cache.note_change("t", Added(frozenset({self.next_id})))
         self.next_id += 1
 
     @rule(data=st.data(), told=st.booleans())
@@ -139,7 +139,7 @@ class World(RuleBasedStateMachine):
         id_ = self.some(data)
         del self.blocks[id_]
         if told:
-            self.cache.changed("t", Removed(frozenset({id_})))
+            self.cache.note_change("t", Removed(frozenset({id_})))
 
     @rule(data=st.data(), block=BLOCKS)
     @precondition(lambda self: self.blocks)
@@ -147,29 +147,29 @@ class World(RuleBasedStateMachine):
         """Copy on write under the same id, with any other rows."""
         id_ = self.some(data)
         self.blocks[id_] = block
-        self.cache.changed("t", Removed(frozenset({id_})))
-        self.cache.changed("t", Added(frozenset({id_})))
+        self.cache.note_change("t", Removed(frozenset({id_})))
+        self.cache.note_change("t", Added(frozenset({id_})))
 
     @rule(data=st.data(), row=ROWS)
     @precondition(lambda self: self.blocks)
     def insert(self, data: st.DataObject, row: Row) -> None:
         id_ = self.some(data)
         self.blocks[id_] = (*self.blocks[id_], row)
-        self.cache.changed("t", Added(frozenset({id_})))
+        self.cache.note_change("t", Added(frozenset({id_})))
 
     @rule(data=st.data(), value=st.integers(0, VALUES - 1))
     @precondition(lambda self: self.blocks)
     def update(self, data: st.DataObject, value: int) -> None:
         id_, column = self.some(data), data.draw(st.sampled_from(self.updatable))
         self.blocks[id_] = tuple(replace(row, **{column: value}) for row in self.blocks[id_])
-        self.cache.changed("t", Updated(frozenset({id_}), frozenset({column})))
+        self.cache.note_change("t", Updated(frozenset({id_}), frozenset({column})))
 
     @rule(data=st.data())
     @precondition(lambda self: any(self.blocks.values()))
     def delete_row(self, data: st.DataObject) -> None:
         id_ = data.draw(st.sampled_from(sorted(id_ for id_, rows in self.blocks.items() if rows)))
         self.blocks[id_] = self.blocks[id_][1:]
-        self.cache.changed("t", RowsDeleted(frozenset({id_})))
+        self.cache.note_change("t", RowsDeleted(frozenset({id_})))
 
     @rule(ansi=st.booleans(), zone=st.sampled_from(sorted(ZONES)))
     def ask_in_another_session(self, ansi: bool, zone: str) -> None:
@@ -216,7 +216,7 @@ class World(RuleBasedStateMachine):
         self.cache.record(
             done.query.key,
             version=done.version,
-            seen=frozenset(done.blocks),
+            known_blocks=frozenset(done.blocks),
             contributing=frozenset(id_ for id_, _ in answer),
             columns=done.query.columns,
         )

@@ -67,9 +67,9 @@ class ForgetsColumn(PredicateCache):
 
     column = ""
 
-    def changed(self, table: str, change: Change) -> None:
+    def note_change(self, table: str, change: Change) -> None:
         if not isinstance(change, Updated) or self.column not in change.columns:
-            super().changed(table, change)
+            super().note_change(table, change)
 
 
 class ForgetsPredicateColumn(ForgetsColumn):
@@ -87,26 +87,26 @@ class ForgetsOrderingColumn(ForgetsColumn):
 class OnlyContributing(PredicateCache):
     """Takes an update of a block that did not contribute for harmless."""
 
-    def changed(self, table: str, change: Change) -> None:
+    def note_change(self, table: str, change: Change) -> None:
         if isinstance(change, Updated):
             change = RowsDeleted(change.blocks)
-        super().changed(table, change)
+        super().note_change(table, change)
 
 
 class ForgetsDeletedRows(PredicateCache):
     """Takes fewer rows in a contributing block for harmless, as they are for a filter."""
 
-    def changed(self, table: str, change: Change) -> None:
+    def note_change(self, table: str, change: Change) -> None:
         if not isinstance(change, RowsDeleted):
-            super().changed(table, change)
+            super().note_change(table, change)
 
 
 class ForgetsOldIds(PredicateCache):
     """Takes ids that come back for the blocks that they were."""
 
-    def changed(self, table: str, change: Change) -> None:
+    def note_change(self, table: str, change: Change) -> None:
         if not isinstance(change, Added | Removed):
-            super().changed(table, change)
+            super().note_change(table, change)
 
 
 # Each with what has to happen; queries of several sessions, some while others run, do in every world

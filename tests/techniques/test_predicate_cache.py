@@ -102,9 +102,9 @@ def test_an_entry_is_valid_while_nothing_that_it_rests_on_changes(
     change: caching.Change, valid: bool
 ) -> None:
     cache = recorded(TOP)
-    cache.changed("another", change)
+    cache.note_change("another", change)
     assert cache.lookup(TOP.key, frozenset({1, 2, 3, 4})) == {2}
-    cache.changed("t", change)
+    cache.note_change("t", change)
     assert (cache.lookup(TOP.key, frozenset({2, 3, 4})) == {2}) is valid
 
 
@@ -123,7 +123,7 @@ def test_a_query_is_not_recorded_where_changes_since_are_forgotten() -> None:
     cache = recorded(changes_max=1)
     facts: dict[str, Any] = {"seen": frozenset({1}), "contributing": frozenset(), "columns": "a"}
     for ordinal in (10, 11):
-        cache.changed("t", Added(frozenset({ordinal})))
+        cache.note_change("t", Added(frozenset({ordinal})))
     assert cache.record(TOP.key, version=1, **facts)
     assert not cache.record(TOP.key, version=0, **facts)
 
@@ -137,15 +137,15 @@ def test_what_may_be_another_filter_each_time_is_not_recorded() -> None:
 def test_the_columns_of_an_expression_need_not_be_named() -> None:
     cache = PredicateCache(entries_max=1)
     key = replace(FILTER.key, predicate=Compare(Comparison.LESS, Column("a", LONG), Literal(3, LONG)))
-    cache.record(key, version=0, seen=frozenset({1}), contributing=frozenset(), columns=())
-    cache.changed("t", Updated(frozenset({1}), frozenset("a")))
+    cache.record(key, version=0, known_blocks=frozenset({1}), contributing=frozenset(), columns=())
+    cache.note_change("t", Updated(frozenset({1}), frozenset("a")))
     assert cache.lookup(key, frozenset({1})) is None
 
 
 def test_bad_input_is_refused() -> None:
     with pytest.raises(InputError, match="were not seen"):
         recorded().record(
-            TOP.key, version=0, seen=frozenset(), contributing=frozenset({1}), columns=frozenset()
+            TOP.key, version=0, known_blocks=frozenset(), contributing=frozenset({1}), columns=frozenset()
         )
     with pytest.raises(InputError, match="entries_max=0"):
         PredicateCache(entries_max=0)

@@ -48,11 +48,11 @@ def test_joins_reaches_blocks_of_both_kinds() -> None:
 
 
 def _lower_end_only(self: Ranges, lower: object, upper: object) -> np.ndarray:
-    return kernels.unless_excluded(pc.less_equal(lower, self.lowers[0])).to_numpy(zero_copy_only=False)
+    return kernels.true_where_null(pc.less_equal(lower, self.lowers[0])).to_numpy(zero_copy_only=False)
 
 
 def _upper_end_only(self: Ranges, lower: object, upper: object) -> np.ndarray:
-    return kernels.unless_excluded(pc.greater_equal(upper, self.uppers[-1])).to_numpy(zero_copy_only=False)
+    return kernels.true_where_null(pc.greater_equal(upper, self.uppers[-1])).to_numpy(zero_copy_only=False)
 
 
 def _any_value(self: Ranges, lower: object, upper: object) -> np.ndarray:

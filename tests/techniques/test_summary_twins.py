@@ -121,7 +121,7 @@ def _unknown_lower_is_high(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _unknown_upper_is_low(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranged.kernels, "unless_excluded", lambda found: pc.fill_null(found, False))
+    monkeypatch.setattr(ranged.kernels, "true_where_null", lambda found: pc.fill_null(found, False))
 
 
 def _between_without_ends(monkeypatch: pytest.MonkeyPatch) -> None:

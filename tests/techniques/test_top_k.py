@@ -68,9 +68,9 @@ def test_the_boundary_is_the_worst_of_the_wanted_keys_that_were_read(case: TopKC
 @given(top_k_cases())
 def test_what_is_needed_is_what_would_be_read_at_the_end(case: TopKCase) -> None:
     machine = case.machine()
-    assert set(machine.next_blocks().tolist()) <= set(machine.needed.tolist())
+    assert set(machine.next_blocks().tolist()) <= set(machine.needed_blocks.tolist())
     machine.observe(np.arange(len(case.blocks)), [])
-    assert not len(machine.needed)
+    assert not len(machine.needed_blocks)
 
 
 def live(case: TopKCase) -> int:
@@ -166,7 +166,7 @@ def test_groups_that_are_counted_by_rows_are_seen() -> None:
 def test_unknown_bounds_that_hold_nothing_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     right = KeyExtremes.best
     monkeypatch.setattr(
-        topk.Ends,
+        topk.KeyExtremes,
         "best",
         lambda bounds, order: replace(right(bounds, order), unknown=-right(bounds, order).unknown),
     )
@@ -264,7 +264,7 @@ def test_rows_of_a_block_that_two_workers_read_count_once() -> None:
     one.merge(other)
 
     assert one.boundary is None
-    assert one.needed.tolist() == [1]
+    assert one.needed_blocks.tolist() == [1]
 
 
 def test_an_observation_of_more_blocks_takes_the_place_of_those_it_holds() -> None:
@@ -272,7 +272,7 @@ def test_an_observation_of_more_blocks_takes_the_place_of_those_it_holds() -> No
     machine.observe(np.array([0, 1]), [9, 7])
 
     assert machine.boundary == Boundary(7, held=True)
-    assert not len(machine.needed)
+    assert not len(machine.needed_blocks)
 
 
 def test_the_stricter_boundary_is_the_held_one_where_both_are_equal() -> None:
@@ -300,10 +300,10 @@ def test_what_somebody_else_holds_spares_blocks_and_loses_no_row(case: TopKCase)
     holder, machine = case.machine(), case.machine()
     held = holder.next_blocks()
     holder.observe(held, case.keys(held))
-    before = set(machine.needed.tolist())
+    before = set(machine.needed_blocks.tolist())
     if holder.boundary is not None:
         machine.learn(holder.boundary)
-    after = machine.needed.tolist()
+    after = machine.needed_blocks.tolist()
     assert set(after) <= before
     assert set(np.flatnonzero(machine.reaching).tolist()) == set(after)
     event("told less" if set(after) == before else "told more")
@@ -317,9 +317,9 @@ def test_what_somebody_else_holds_spares_blocks_and_loses_no_row(case: TopKCase)
 
 def test_a_block_that_was_read_reaches_the_boundary_as_before() -> None:
     """Its report may be lost, so that it is read again; who has its rows does not need it a second time."""
-    case = find(top_k_cases(), lambda case: len(case.machine().needed) > 1, settings=SEARCH)
+    case = find(top_k_cases(), lambda case: len(case.machine().needed_blocks) > 1, settings=SEARCH)
     machine = case.machine()
-    first = machine.needed[:1]
+    first = machine.needed_blocks[:1]
     machine.observe(first, [])
     assert machine.reaching[first].all()
-    assert first[0] not in machine.needed
+    assert first[0] not in machine.needed_blocks

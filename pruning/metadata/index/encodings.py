@@ -13,8 +13,8 @@ from typing import Any
 from pruning.expressions.types import BYTES, Kind, Type, Value
 from pruning.metadata.footers.physical_types import ColumnStorage, Converted, Physical
 
-# From these values on, Spark reads stored dates and instants unchanged, whatever the file's calendar and the
-# zone: days since 1582-10-15, and microseconds since a day after 1900-01-01.
+# From these values on, Spark reads stored values unchanged, whatever the file's calendar and the zone: dates
+# from 1582-10-15 on, and instants from a day after 1900-01-01 on.
 SAME_FROM = {
     Kind.DATE: -141_427,
     Kind.TIMESTAMP: -2_208_988_800_000_000 + 86_400_000_000,

@@ -50,12 +50,12 @@ class Budget:
 
     def bytes_for_filter(self, values: int) -> int:
         """Return the bytes that a filter of so many values may take."""
-        return max(self.bytes_for_lists, filter_bytes(values, self.bits_per_value))
+        return max(self.bytes_for_lists, _filter_bytes(values, self.bits_per_value))
 
 
 def bytes_needed(values: int, *, bits: float = BITS_MIN) -> int:
     """Return the least `bytes_per_block` that leaves room for a filter of so many values."""
-    return LAYOUT_BYTES + filter_bytes(values, bits)
+    return LAYOUT_BYTES + _filter_bytes(values, bits)
 
 
 def own_filter(values: pa.Array, type_: Type, budget: Budget) -> BloomFilter | None:
@@ -64,7 +64,7 @@ def own_filter(values: pa.Array, type_: Type, budget: Budget) -> BloomFilter | N
     None if it would be too small to exclude much, and for booleans.
     """
     encoding = own_encoding(type_)
-    wanted = filter_bytes(len(values), max(BITS_WANTED, budget.bits_per_value))
+    wanted = _filter_bytes(len(values), max(BITS_WANTED, budget.bits_per_value))
     size = min(wanted, budget.bytes_for_filter(len(values)) // bloom.BLOCK_BYTES * bloom.BLOCK_BYTES)
     if encoding is None or size <= 0 or 8 * size < BITS_MIN * len(values):
         return None
@@ -96,6 +96,6 @@ def hashes(values: pa.Array, type_: Type, encoding: Encoding) -> np.ndarray:
     return xxh64.hash_rows(stored.view(np.uint8).reshape(len(stored), stored.itemsize))
 
 
-def filter_bytes(values: int, bits: float) -> int:
+def _filter_bytes(values: int, bits: float) -> int:
     """Return the bytes of a filter with so many bits for each value, in whole blocks."""
     return bloom.BLOCK_BYTES * -int(-bits * values // (8 * bloom.BLOCK_BYTES))

@@ -34,7 +34,8 @@ def split_by_frequency(
         Flags of the values and of the entries; None if no split fits the budget.
     """
     blocks = np.bincount(codes, minlength=len(sizes))
-    # By the number of blocks that hold a value: its bytes as a rare value, and as a frequent one.
+    # For each number n: the bytes of the lists if the values in at most n blocks are rare, and the bytes of
+    # the other values, which are then frequent.
     as_rare = np.cumsum(np.bincount(blocks, weights=blocks * code_bytes + sizes))
     as_frequent = np.bincount(blocks, weights=sizes)
     as_frequent = as_frequent.sum() - np.cumsum(as_frequent)

@@ -108,15 +108,15 @@ class _Inputs(Mapping[Input, pa.Array]):
         membership_index = self.blocks.membership_index
         if membership_index is None or bound is None or not is_compatible(sql_type(bound.type), type_):
             return pa.repeat(True, self.size)
-        return membership_index.may_hold(input_.column, type_, input_.asked, self.start, self.size)
+        return membership_index.may_hold(input_.column, type_, input_.argument, self.start, self.size)
 
     def _may_be_inside(self, input_: Input) -> pa.Array:
         """Return the flags of blocks that may have points in a region; without coverings, all may."""
-        assert isinstance(input_.asked, RegionQuery)
-        coverings = self.blocks.coverings.get(CoordinatePair(input_.column, input_.asked.longitude))
+        assert isinstance(input_.argument, RegionQuery)
+        coverings = self.blocks.coverings.get(CoordinatePair(input_.column, input_.argument.longitude))
         if coverings is None:
             return pa.repeat(True, self.size)
-        return may_be_inside(coverings, input_.asked.region, self.start, self.size)
+        return may_be_inside(coverings, input_.argument.region, self.start, self.size)
 
     def _row_count(self) -> pa.Array:
         return self.blocks.row_count.slice(self.start, self.size)

@@ -1,1 +1,1 @@
-"""What is known of expressions in a block, and the walk that finds it."""
+"""The abstract interpretation of a predicate over the metadata of a block."""

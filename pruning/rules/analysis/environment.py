@@ -1,6 +1,6 @@
-"""What is known of expressions at one place in a predicate: the block's ranges, narrowed.
+"""The environment of an expression in a predicate: ranges narrowed by the conditions around it.
 
-An environment that no row can be in may say anything; `feasible` tells where.
+An environment that no row can be in may hold any ranges; `may_have_rows` tells in which blocks it has rows.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from pruning.rules.program.operations import Flag
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """The ranges of those expressions that a condition narrowed, by the ordinals that `Analysis` gave."""
+    """The ranges of those expressions that a condition narrowed, by the ordinals of `Analysis`."""
 
     narrowed: tuple[tuple[int, Range], ...] = ()
     _hash: int = field(init=False, compare=False, repr=False)
@@ -26,36 +26,37 @@ class Environment:
         return self._hash
 
     def get(self, subject: int) -> Range | None:
-        """The narrowed range of an expression, if it was narrowed."""
+        """Return the narrowed range of an expression; None if it was not narrowed."""
         return dict(self.narrowed).get(subject)
 
     def narrow(self, subject: int, range_: Range) -> "Environment":
-        """The same with another range for one expression."""
-        return Environment(tuple(sorted((dict(self.narrowed) | {subject: range_}).items(), key=_subject)))
+        """Return the environment with the range of one expression replaced."""
+        return Environment(tuple(sorted((dict(self.narrowed) | {subject: range_}).items(), key=_ordinal_of)))
 
 
-def _subject(item: tuple[int, Range]) -> int:
+def _ordinal_of(item: tuple[int, Range]) -> int:
+    """Return the ordinal of an item, for sorting."""
     return item[0]
 
 
-def feasible(build: Builder, environment: Environment) -> Flag:
-    """Whether a row may be in it: each narrowed expression still may be something."""
-    return build.and_(*(ranges.exists(build, range_) for _, range_ in environment.narrowed))
+def may_have_rows(build: Builder, environment: Environment) -> Flag:
+    """Return the flag that a row may be in the environment: every narrowed range may have one."""
+    return build.and_(*(ranges.may_have_rows(build, range_) for _, range_ in environment.narrowed))
 
 
 def union(
     build: Builder, environments: list[Environment], elsewhere: Callable[[int], Range | None]
 ) -> Environment:
-    """The rows of any of the environments, of which there is at least one.
+    """Return an environment of the rows of any of the environments, of which there is at least one.
 
-    `elsewhere` gives the range of an expression where an environment leaves it alone; where it gives
-    none, the union does. An environment that no row of a block can be in does not loosen the others
-    there.
+    `elsewhere` gives the range of an expression that an environment does not narrow; if it gives None, the
+    union does not narrow the expression. In a block in which an environment has no row, it does not widen the
+    ranges of the others.
     """
     first, *others = environments
     if all(other == first for other in others):
         return first
-    reached = [feasible(build, environment) for environment in environments]
+    reached = [may_have_rows(build, environment) for environment in environments]
     joined = Environment()
     for subject in sorted({subject for environment in environments for subject, _ in environment.narrowed}):
         default = elsewhere(subject)

@@ -1,19 +1,21 @@
-"""Evaluates a predicate over what is known of a block, by emitting a program.
+"""Evaluates a predicate over the metadata of a block (abstract interpretation), by emitting a program.
 
-Every node of a predicate has one `Rule` in `rules.compile.table`. An `Analysis` asks the rules questions,
-each remembered by (node, environment):
+An abstract interpretation evaluates an expression over sets of values instead of values: here over the
+range that the values of an expression have in one block, and over the truth values that a predicate can
+take there. Every node of a predicate has one `Rule` in `rules.compile.table`. An `Analysis` puts these
+questions to the rules, and remembers each answer by (node, environment):
 
-- `outcomes(node)`: of which one expression does this boolean speak, and on which of its values is it
-  TRUE, FALSE, NULL? Where there is such a *subject*, the subject's range answers all else.
+- `outcomes(node)`: on which one expression does this boolean depend, and on which of its values is it
+  TRUE, FALSE, NULL? If there is such a *subject*, its range answers all the other questions.
 - `range(node, environment)`: where do the values of this expression lie?
 - `may(node, environment, truth)`: can this boolean be TRUE (FALSE, NULL) on some row?
-- `assume(node, environment, truths)`: what is known of other expressions on the rows where this
-  boolean takes one of these truth values?
-- `constrain(node, environment, narrowed)`: what is known of them on the rows where this expression
-  lies in a narrower range?
+- `assume(node, environment, truths)`: which ranges do expressions have on the rows where this boolean
+  takes one of these truth values?
+- `constrain(node, environment, narrowed)`: which ranges do expressions have on the rows where this
+  expression lies in a narrower range?
 
-Each question is asked only when its answer is needed, and answers about TRUE never depend on a
-narrowing that holds for FALSE only: the three truth values are three questions.
+Answers are computed only when they are needed. An answer about TRUE never depends on a narrowing that
+holds for FALSE only: the three truth values are three questions.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -39,20 +41,20 @@ from pruning.rules.sets.truths import Truths
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """What is known of one class of nodes, or one function. One of `range` and `may` is there.
+    """The rule of one class of nodes or of one function; it has at least one of `range` and `may`.
 
     Attributes:
-        range: The range of the node's values.
-        may: Whether a boolean node may take the one truth value given.
-        assume: The environment narrowed to rows where the boolean takes one of the truth values
-            given, or a looser one; None where nothing is known to narrow.
-        constrain: The environment narrowed to rows where the node lies in the range given, or a looser
-            one; None where that says nothing of its operands.
-        outcomes: The boolean as a predicate on one expression; None where it is on several. Where
-            it is on one, `may` and `assume` are not asked.
-        may_lie: Whether a value of the node may be in a set; None where its range tells.
-        preimage: The one operand that alone decides the node's value, and the values of it on which
-            the node's is in a set, or more of them; None where that is not known.
+        range: Returns the range of the node's values.
+        may: Returns the flag that a boolean node may take a truth value.
+        assume: Returns the environment narrowed to rows where the boolean takes one of some truth values,
+            or a looser one; None if the rule narrows nothing.
+        constrain: Returns the environment narrowed to rows where the node lies in a range, or a looser
+            one; None if that does not narrow its operands.
+        outcomes: Returns the boolean as a predicate on one expression; None if it depends on several.
+            If it depends on one, `may` and `assume` are not called.
+        may_lie: Returns the flag that a value of the node may be in a set; None if its range decides.
+        preimage: Returns the one operand that determines the node's value, and the operand's values for
+            which the node's value is in a set (the preimage of the set), or more; None if not known.
     """
 
     range: "Callable[[Analysis, Expression, Environment], Range] | None" = None
@@ -68,36 +70,36 @@ RuleKey: TypeAlias = type | Function
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beyond:
-    """What block metadata may know beside bounds and counts.
+class ExtraMetadata:
+    """The facts that block metadata may hold beside bounds and counts.
 
     Attributes:
-        indexed: The columns of which `Aspect.MAY_HOLD` may be asked.
-        points: The pairs of columns of which `Aspect.MAY_BE_INSIDE` may be asked.
+        indexed: The columns for which `Aspect.MAY_HOLD` is available.
+        points: The pairs of columns for which `Aspect.MAY_BE_INSIDE` is available.
     """
 
     indexed: frozenset[str] = frozenset()
     points: tuple[CoordinatePair, ...] = ()
 
 
-BOUNDS_ALONE = Beyond()
+BOUNDS_ONLY = ExtraMetadata()
 
 
 def rule_key(node: Expression) -> RuleKey:
-    """What a table of rules knows a node by: its class, or the function that it calls."""
+    """Return the key of a node in a table of rules: its class, or the function that it calls."""
     return node.function if isinstance(node, Call) else type(node)
 
 
 @dataclass(slots=True)
 class Analysis:
-    """One evaluation of one predicate. `rules` has a rule for each class of node, each function.
+    """The evaluation of one predicate. `rules` has a rule for each class of node and each function.
 
-    `beyond` is what may be asked of blocks beside bounds and counts.
+    `beyond` is the metadata that blocks have beside bounds and counts.
     """
 
     rules: Mapping[RuleKey, Rule]
     build: Builder = field(default_factory=Builder)
-    beyond: Beyond = BOUNDS_ALONE
+    beyond: ExtraMetadata = BOUNDS_ONLY
     _ranges: dict[tuple[int, Environment], Range] = field(default_factory=dict)
     _flags: dict[tuple[int, Environment, Truths], Flag] = field(default_factory=dict)
     _assumed: dict[tuple[int, Environment, Truths], Environment] = field(default_factory=dict)
@@ -110,11 +112,11 @@ class Analysis:
     _alive: dict[int, Expression] = field(default_factory=dict)
 
     def range(self, node: Expression, environment: Environment) -> Range:
-        """Between which bounds the values of `node` lie on the rows of the environment."""
+        """Return bounds of the values of `node` on the rows of the environment."""
         return replace(self.values(node, environment), cuts=FULL)
 
     def values(self, node: Expression, environment: Environment) -> Range:
-        """The same, with the set of values where one is known: constants that CASE chooses from, say."""
+        """Return the range with the set of values where one is known, such as the constants of a CASE."""
         key = (self._identity(node), environment)
         if key not in self._ranges:
             narrowed = environment.get(self.ordinal(node))
@@ -122,10 +124,13 @@ class Analysis:
                 self._ranges[key] = narrowed
             else:
                 own = self._own_range(node, environment)
-                self._ranges[key] = own if narrowed is None else ranges.both(self.build, own, narrowed)
+                self._ranges[key] = (
+                    own if narrowed is None else ranges.intersection(self.build, own, narrowed)
+                )
         return self._ranges[key]
 
     def _own_range(self, node: Expression, environment: Environment) -> Range:
+        """Return the range that the node's rule gives, before narrowing."""
         rule = self.rules[rule_key(node)]
         if rule.range is not None:
             return rule.range(self, node, environment)
@@ -133,35 +138,38 @@ class Analysis:
         return ranges.of_truths(self.build, *flags)
 
     def outcomes(self, node: Expression) -> Outcomes:
-        """The boolean `node` as a predicate on one expression; on itself where it is on several."""
+        """Return the boolean `node` as a predicate on one expression; on itself if it depends on several."""
         key = self._identity(node)
         if key not in self._outcomes:
             rule = self.rules[rule_key(node)]
-            found = None if rule.outcomes is None else rule.outcomes(self, node)
-            self._outcomes[key] = of_boolean(node) if found is None else self._pulled_back(found)
+            outcomes = None if rule.outcomes is None else rule.outcomes(self, node)
+            self._outcomes[key] = of_boolean(node) if outcomes is None else self._pull_back(outcomes)
         return self._outcomes[key]
 
-    def _pulled_back(self, found: Outcomes) -> Outcomes:
-        """The same predicate on what its subject is a function of, as far down as that is known.
+    def _pull_back(self, outcomes: Outcomes) -> Outcomes:
+        """Return the same predicate on the operand of its subject, as far down as preimages are known.
 
         Claim     A row that gives the predicate a truth value has its value of the new subject in that set.
         Premises  `preimage` misses no value of the operand on which the function's is in the set.
         Proof     The function's value on the row is in the old set, so the operand's is in its preimage.
         """
-        while found.subject is not None:
-            preimage = self.rules[rule_key(found.subject)].preimage
+        while outcomes.subject is not None:
+            preimage = self.rules[rule_key(outcomes.subject)].preimage
             if preimage is None:
                 break
-            sets = [preimage(found.subject, values) for values in (found.true, found.false, found.null)]
-            known = [pair for pair in sets if pair is not None]
-            if len(known) < len(sets):
+            sets = [
+                preimage(outcomes.subject, values)
+                for values in (outcomes.true, outcomes.false, outcomes.null)
+            ]
+            preimages = [pair for pair in sets if pair is not None]
+            if len(preimages) < len(sets):
                 break
-            (operand, true), (_, false), (_, null) = known
-            found = Outcomes(operand, true=true, false=false, null=null)
-        return found
+            (operand, true), (_, false), (_, null) = preimages
+            outcomes = Outcomes(operand, true=true, false=false, null=null)
+        return outcomes
 
     def may(self, node: Expression, environment: Environment, truth: Truths) -> Flag:
-        """Whether the boolean `node` may take the truth value `truth` on a row of the environment.
+        """Return the flag that the boolean `node` may take a truth value on a row of the environment.
 
         Claim     If a row gives the predicate this truth value, the flag holds.
         Premises  `outcomes` misses no value of the subject, the subject's range no row.
@@ -173,6 +181,7 @@ class Analysis:
         return self._flags[key]
 
     def _may(self, node: Expression, environment: Environment, truth: Truths) -> Flag:
+        """Compute `may`, which remembers it."""
         outcomes, rule = self.outcomes(node), self.rules[rule_key(node)]
         if outcomes.subject is node:
             if rule.may is not None:
@@ -186,34 +195,37 @@ class Analysis:
         return self.may_lie(outcomes.subject, environment, wanted)
 
     def may_lie(self, node: Expression, environment: Environment, values: ValueSet) -> Flag:
-        """Whether a row of the environment may have a value of `node` in the set."""
+        """Return the flag that a row of the environment may have a value of `node` in the set."""
         key = (self.ordinal(node), environment, values)
         if key not in self._lying:
             lies = self.rules[rule_key(node)].may_lie
             if lies is None:
-                known = self.values(node, environment)
-                lying = ranges.may_lie(self.build, known, values)
-                self._lying[key] = self.build.and_(lying, *self._held(node, known, values))
+                own_range = self.values(node, environment)
+                lying = ranges.may_lie(self.build, own_range, values)
+                self._lying[key] = self.build.and_(lying, *self._membership_flags(node, own_range, values))
             else:
                 self._lying[key] = lies(self, node, environment, values)
         return self._lying[key]
 
-    def _held(self, node: Expression, known: Range, values: ValueSet) -> Iterator[Flag]:
-        """Whether the block may hold one of the values, or the row may be their NULL or NaN."""
+    def _membership_flags(self, node: Expression, own_range: Range, values: ValueSet) -> Iterator[Flag]:
+        """Yield, for an indexed column, the flag that the block may hold one of the values.
+
+        The flag also holds if the row may be a NULL or a NaN of the set.
+        """
         if isinstance(node, Column) and node.name in self.beyond.indexed and not values.cuts.full:
-            build, asked = self.build, value_sets.intersection(known.cuts, values.cuts)
+            build, sought = self.build, value_sets.intersection(own_range.cuts, values.cuts)
             yield build.or_(
-                build.flag_input(Aspect.MAY_HOLD, node.name, node.type, asked),
-                known.may_null if values.null else build.flag(False),
-                known.may_nan if values.nan else build.flag(False),
+                build.flag_input(Aspect.MAY_HOLD, node.name, node.type, sought),
+                own_range.may_null if values.null else build.flag(False),
+                own_range.may_nan if values.nan else build.flag(False),
             )
 
     def may_any(self, node: Expression, environment: Environment, truths: Truths) -> Flag:
-        """Whether the boolean `node` may take one of several truth values."""
+        """Return the flag that the boolean `node` may take one of several truth values."""
         return self.build.or_(*(self.may(node, environment, truth) for truth in truths.members()))
 
     def assume(self, node: Expression, environment: Environment, truths: Truths) -> Environment:
-        """The environment narrowed to rows where the boolean `node` takes one of `truths`."""
+        """Return the environment narrowed to rows where the boolean `node` takes one of `truths`."""
         if truths in (Truths.ANY, Truths(0)):
             return environment
         key = (self._identity(node), environment, truths)
@@ -222,6 +234,7 @@ class Analysis:
         return self._assumed[key]
 
     def _assume(self, node: Expression, environment: Environment, truths: Truths) -> Environment:
+        """Compute `assume`, which remembers it."""
         outcomes, rule = self.outcomes(node), self.rules[rule_key(node)]
         if outcomes.subject is node:
             return environment if rule.assume is None else rule.assume(self, node, environment, truths)
@@ -234,26 +247,26 @@ class Analysis:
         return self.constrain(outcomes.subject, environment, narrowed)
 
     def constrain(self, node: Expression, environment: Environment, narrowed: Range) -> Environment:
-        """The environment narrowed to rows where `node` lies in a range that its own one encloses."""
+        """Return the environment narrowed to rows where `node` lies in a range inside its own one."""
         if isinstance(node, Literal):
             return environment
         rule = self.rules[rule_key(node)]
         if rule.constrain is not None:
-            # Before the node itself is narrowed, so that what lies below is asked in few environments.
+            # Narrow the operands before the node itself, so that they are evaluated in fewer environments.
             environment = rule.constrain(self, node, environment, narrowed)
         return environment.narrow(self.ordinal(node), narrowed)
 
-    def grouped(self, node: Expression) -> list[list[Expression]]:
-        """The operands of AND or OR in groups without a column in common, those on one expression as one."""
+    def operand_groups(self, node: Expression) -> list[list[Expression]]:
+        """Return the operands of AND or OR in groups that share no column, those on one expression merged."""
         assert isinstance(node, And | Or)
         key = self._identity(node)
         if key not in self._groups:
             groups = sharing_columns(node.operands)
-            self._groups[key] = [self._merged(type(node), group) for group in groups]
+            self._groups[key] = [self._merge_operands(type(node), group) for group in groups]
         return self._groups[key]
 
-    def _merged(self, connective: type[And | Or], operands: list[Expression]) -> list[Expression]:
-        """The operands, those on one column as a predicate of their own, and first."""
+    def _merge_operands(self, connective: type[And | Or], operands: list[Expression]) -> list[Expression]:
+        """Return the operands, those on one expression joined; predicates on columns come first."""
         by_subject: dict[int, list[Expression]] = {}
         others: list[Expression] = []
         for operand in operands:
@@ -267,23 +280,24 @@ class Analysis:
         return on_columns + [part for part in merged if part not in on_columns] + others
 
     def feasible(self, environment: Environment) -> Flag:
-        """Whether a row may be in the environment."""
-        return environments.feasible(self.build, environment)
+        """Return the flag that a row may be in the environment."""
+        return environments.may_have_rows(self.build, environment)
 
     def union(self, alternatives: list[Environment]) -> Environment:
-        """The rows of any of the environments."""
+        """Return an environment of the rows of any of the environments."""
         return environments.union(self.build, alternatives, self._elsewhere)
 
     def _elsewhere(self, subject: int) -> Range | None:
+        """Return the range of a column by the block's metadata; None of any other expression."""
         node = self._subjects[subject]
-        return self.in_block(node) if isinstance(node, Column) else None
+        return self.metadata_range(node) if isinstance(node, Column) else None
 
-    def narrowed(self, environment: Environment) -> list[tuple[Expression, Range]]:
-        """The expressions that the environment narrows, with their ranges there."""
+    def narrowed_ranges(self, environment: Environment) -> list[tuple[Expression, Range]]:
+        """Return the expressions that the environment narrows, with their ranges there."""
         return [(self._subjects[subject], range_) for subject, range_ in environment.narrowed]
 
-    def in_block(self, column: Column) -> Range:
-        """What the block's metadata says of a column."""
+    def metadata_range(self, column: Column) -> Range:
+        """Return the range of a column that the block's metadata gives."""
         build, name, type_ = self.build, column.name, column.type
         if not type_.has_bounds:
             return ranges.anything(build, type_)
@@ -297,11 +311,12 @@ class Analysis:
         )
 
     def _identity(self, node: Expression) -> int:
-        self._alive[id(node)] = node  # an id is only good while its node lives
+        """Return a key for a node, and keep the node alive so that the key stays valid."""
+        self._alive[id(node)] = node  # an id may be reused once its node is freed
         return id(node)
 
     def ordinal(self, node: Expression) -> int:
-        """The number of an expression; equal ones have one."""
+        """Return the number of an expression; equal repeatable ones have the same number."""
         key = self._identity(node)
         if key not in self._ordinals:
             ordinal = self._equal.get(node) if is_repeatable(node) else None
@@ -314,7 +329,7 @@ class Analysis:
 
 
 def _truths_in(values: ValueSet) -> Truths:
-    """The truth values that a set of booleans holds."""
+    """Return the truth values that a set of booleans holds."""
     truths = Truths.NULL if values.null else Truths(0)
     for truth, value in ((Truths.TRUE, True), (Truths.FALSE, False)):
         if values.cuts.holds(value):
@@ -323,5 +338,5 @@ def _truths_in(values: ValueSet) -> Truths:
 
 
 def unknown_rule() -> Rule:
-    """The rule of what no rule knows: any value, and nothing to narrow."""
+    """Return the rule of expressions that no rule knows: any value, and nothing to narrow."""
     return Rule(range=lambda analysis, node, _: ranges.anything(analysis.build, type_of(node)))

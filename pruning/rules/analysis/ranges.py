@@ -1,4 +1,4 @@
-"""What is known of a scalar expression in a block: the abstract value that the rules compute with."""
+"""Ranges: the abstract values of scalar expressions, with which the rules compute."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -15,11 +15,11 @@ from pruning.rules.sets.value_sets import Values
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Range:
-    """Where the values of an expression lie, over the rows of one block.
+    """The range of the values of an expression over the rows of one block.
 
     Each row is NULL (only if `may_null`), NaN (only if `may_nan`), or a value (only if
     `may_value`) that `lower` and `upper` enclose where they are known and that is in `cuts`.
-    Where no row may be a value the bounds mean nothing.
+    If no row may be a value, the bounds have no meaning.
     """
 
     lower: Bound
@@ -36,7 +36,7 @@ class Range:
 
 
 def anything(build: Builder, type_: Type) -> Range:
-    """Of an expression that no rule knows."""
+    """Return the range of an expression that no rule knows."""
     unknown = build.unknown(type_)
     return Range(
         lower=unknown,
@@ -47,24 +47,24 @@ def anything(build: Builder, type_: Type) -> Range:
     )
 
 
-def exists(build: Builder, range_: Range) -> Flag:
-    """Whether a row can be there at all."""
+def may_have_rows(build: Builder, range_: Range) -> Flag:
+    """Return the flag that the range has a row: a NULL, a NaN or a value."""
     return build.or_(range_.may_null, range_.may_nan, range_.may_value)
 
 
 def not_null(build: Builder, range_: Range) -> Range:
-    """The rows that are not NULL."""
+    """Return the rows that are not NULL."""
     return replace(range_, may_null=build.flag(False))
 
 
 def only_null(build: Builder, range_: Range) -> Range:
-    """The rows that are NULL."""
+    """Return the rows that are NULL."""
     never = build.flag(False)
     return replace(range_, may_nan=never, may_value=never)
 
 
 def only_where(build: Builder, range_: Range, reached: Flag) -> Range:
-    """The same, in those blocks only where `reached` holds; elsewhere no row at all."""
+    """Return the range in blocks where the flag `reached` holds, and no row in the others."""
     return replace(
         range_,
         may_null=build.and_(range_.may_null, reached),
@@ -74,7 +74,7 @@ def only_where(build: Builder, range_: Range, reached: Flag) -> Range:
 
 
 def within(build: Builder, range_: Range, lower: Bound, upper: Bound) -> Range:
-    """The values inside [lower, upper] as well; NULL and NaN as they were."""
+    """Return the rows whose values are also inside [lower, upper]; NULL and NaN stay."""
     lower = build.greatest_known(range_.lower, lower)
     upper = build.least_known(range_.upper, upper)
     may_value = build.and_(range_.may_value, build.maybe_at_most(lower, upper))
@@ -82,14 +82,14 @@ def within(build: Builder, range_: Range, lower: Bound, upper: Bound) -> Range:
 
 
 def union(build: Builder, left: Range, right: Range) -> Range:
-    """The rows of either. A side without values does not loosen the other's bounds."""
+    """Return the rows of either. A side without values does not loosen the other's bounds."""
     if left == right:
         return left
     if left.type != right.type:
         left, right = _of_one_type(build, left, right)
     return Range(
-        lower=_outer(build, build.least, left, right, left.lower, right.lower),
-        upper=_outer(build, build.greatest, left, right, left.upper, right.upper),
+        lower=_outer_bound(build, build.least, left, right, left.lower, right.lower),
+        upper=_outer_bound(build, build.greatest, left, right, left.upper, right.upper),
         may_null=build.or_(left.may_null, right.may_null),
         may_nan=build.or_(left.may_nan, right.may_nan),
         may_value=build.or_(left.may_value, right.may_value),
@@ -97,24 +97,24 @@ def union(build: Builder, left: Range, right: Range) -> Range:
     )
 
 
-def both(build: Builder, one: Range, other: Range) -> Range:
-    """The rows that lie in two ranges of one expression."""
-    lower = build.greatest_known(one.lower, other.lower)
-    upper = build.least_known(one.upper, other.upper)
-    cuts = value_sets.intersection(one.cuts, other.cuts)
+def intersection(build: Builder, left: Range, right: Range) -> Range:
+    """Return the rows that lie in both ranges of one expression."""
+    lower = build.greatest_known(left.lower, right.lower)
+    upper = build.least_known(left.upper, right.upper)
+    cuts = value_sets.intersection(left.cuts, right.cuts)
     meets = build.and_(build.maybe_at_most(lower, upper), build.maybe_meets(lower, upper, cuts))
     return Range(
         lower=lower,
         upper=upper,
-        may_null=build.and_(one.may_null, other.may_null),
-        may_nan=build.and_(one.may_nan, other.may_nan),
-        may_value=build.and_(one.may_value, other.may_value, meets),
+        may_null=build.and_(left.may_null, right.may_null),
+        may_nan=build.and_(left.may_nan, right.may_nan),
+        may_value=build.and_(left.may_value, right.may_value, meets),
         cuts=cuts,
     )
 
 
 def inside(build: Builder, range_: Range, values: ValueSet) -> Range:
-    """The rows whose value, NULL or NaN is in the set as well."""
+    """Return the rows whose value, NULL or NaN is also in the set."""
     cuts = value_sets.intersection(range_.cuts, values.cuts)
     never = build.flag(False)
     least, greatest = cuts.hull()
@@ -129,7 +129,7 @@ def inside(build: Builder, range_: Range, values: ValueSet) -> Range:
 
 
 def may_lie(build: Builder, range_: Range, values: ValueSet) -> Flag:
-    """Whether a row may have a value in the set, or its NULL or NaN."""
+    """Return the flag that a row may have a value in the set, or be a NULL or NaN of it."""
     never = build.flag(False)
     cuts = value_sets.intersection(range_.cuts, values.cuts)
     meets = build.maybe_meets(range_.lower, range_.upper, cuts)
@@ -140,7 +140,7 @@ def may_lie(build: Builder, range_: Range, values: ValueSet) -> Flag:
     )
 
 
-def _outer(
+def _outer_bound(
     build: Builder,
     pick: Callable[[Bound, Bound], Bound],
     left: Range,
@@ -148,7 +148,7 @@ def _outer(
     left_bound: Bound,
     right_bound: Bound,
 ) -> Bound:
-    """The outer one of two bounds, of those sides that have values; any where neither has."""
+    """Return the outer of two bounds, counting only sides that have values; any if neither has."""
     never = build.flag(False)
     if right.may_value == never:
         return left_bound
@@ -159,7 +159,7 @@ def _outer(
 
 
 def union_of(build: Builder, pieces: list[Range]) -> Range:
-    """The rows of any of the pieces, of which there is at least one."""
+    """Return the rows of any of the ranges, of which there is at least one."""
     united = pieces[0]
     for piece in pieces[1:]:
         united = union(build, united, piece)
@@ -167,24 +167,26 @@ def union_of(build: Builder, pieces: list[Range]) -> Range:
 
 
 def _of_one_type(build: Builder, left: Range, right: Range) -> tuple[Range, Range]:
-    """A bare NULL takes the other's type; sides whose types differ otherwise lose their bounds."""
+    """Give both sides one type: a bare NULL takes the other's; if the types differ, bounds are lost."""
     target = right.type if left.type == NULL else left.type
     unknown = build.unknown(target)
     unbounded = (
-        side if side.type == target else replace(side, lower=unknown, upper=unknown, cuts=_cuts_of(side))
+        side
+        if side.type == target
+        else replace(side, lower=unknown, upper=unknown, cuts=_cuts_in_other_type(side))
         for side in (left, right)
     )
     first, second = unbounded
     return first, second
 
 
-def _cuts_of(side: Range) -> Values:
-    """In another type: nothing is known of values, and a bare NULL has none."""
+def _cuts_in_other_type(side: Range) -> Values:
+    """Return the values of a side in another type: none of a bare NULL, else any."""
     return EMPTY if side.type == NULL else FULL
 
 
 def of_truths(build: Builder, may_true: Flag, may_false: Flag, may_null: Flag) -> Range:
-    """The range of a boolean expression that may take these truth values; FALSE is below TRUE."""
+    """Return the range of a boolean that may take these truth values; FALSE is below TRUE."""
     true, false = build.bound(True, BOOLEAN), build.bound(False, BOOLEAN)
     return Range(
         lower=build.choose(may_false, false, true),
@@ -196,7 +198,7 @@ def of_truths(build: Builder, may_true: Flag, may_false: Flag, may_null: Flag) -
 
 
 def may_be(build: Builder, range_: Range, truth: Truths) -> Flag:
-    """Whether a boolean expression in this range may take one truth value."""
+    """Return the flag that a boolean in this range may take one truth value."""
     if truth is Truths.NULL:
         return range_.may_null
     if range_.type != BOOLEAN:

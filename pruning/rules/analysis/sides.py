@@ -1,6 +1,6 @@
-"""What two ranges say of each other: how their values may lie, and where that leaves each of them.
+"""The comparison of two ranges: how their values may compare, and each side narrowed by that.
 
-A *sign* is -1, 0 or 1, as a value of the left side is below, equal to or above one of the right side.
+A *sign* is -1, 0 or 1 where a value of the left side is below, equal to or above one of the right side.
 """
 
 from collections.abc import Callable
@@ -22,14 +22,14 @@ SIGNS = {
     Comparison.GREATER: frozenset({1}),
     Comparison.AT_LEAST: frozenset({0, 1}),
 }
-_COMPARED = {
+_COMPARISONS = {
     **{signs: (operator, Truths.TRUE) for operator, signs in SIGNS.items()},
     frozenset({-1, 1}): (Comparison.EQUAL, Truths.FALSE),
 }
 
 
 def may_lie(build: Builder, left: Range, right: Range, signs: frozenset[int]) -> Flag:
-    """Whether left may lie to right in one of the ways.
+    """Return the flag that left may compare to right by one of the signs.
 
     Claim     If on a row neither side is NULL and the sign is one of these, the flag holds.
     Premises  Each row of either side is NULL, NaN or a value inside its bounds, as its Range says.
@@ -37,15 +37,15 @@ def may_lie(build: Builder, left: Range, right: Range, signs: frozenset[int]) ->
               (2) left <= right only if left.lower <= right.upper; = needs both directions;
               (3) NaN is below nothing, above every value and equal to itself.
     """
-    return _MAY[signs](build, left, right)
+    return _MAY_LIE[signs](build, left, right)
 
 
-def where_it_lies(build: Builder, own: Range, other: Range, signs: frozenset[int]) -> Range:
-    """What is left of one side on the rows where it lies to the other in one of the ways, at least one."""
+def narrow_by_signs(build: Builder, own: Range, other: Range, signs: frozenset[int]) -> Range:
+    """Return the rows of one side that compare to the other by one of the signs, at least one."""
     if signs == ALL_SIGNS:
         return ranges.not_null(build, own)
-    operator, truth = _COMPARED[signs]
-    return _where_compared(build, own, operator, other, truth)
+    operator, truth = _COMPARISONS[signs]
+    return _narrow_by_comparison(build, own, operator, other, truth)
 
 
 _OPPOSITE = {
@@ -57,17 +57,20 @@ _OPPOSITE = {
 
 
 def _may_be_less(build: Builder, left: Range, right: Range) -> Flag:
+    """Return the flag that left may be less than right."""
     values = build.and_(left.may_value, right.may_value, build.maybe_less(left.lower, right.upper))  # (1)
     return build.or_(values, build.and_(left.may_value, right.may_nan))  # (3)
 
 
 def _may_be_at_most(build: Builder, left: Range, right: Range) -> Flag:
+    """Return the flag that left may be less than or equal to right."""
     values = build.and_(left.may_value, right.may_value, build.maybe_at_most(left.lower, right.upper))  # (2)
     below_nan = build.and_(build.or_(left.may_value, left.may_nan), right.may_nan)  # (3)
     return build.or_(values, below_nan)
 
 
 def _may_be_equal(build: Builder, left: Range, right: Range) -> Flag:
+    """Return the flag that the sides may be equal."""
     values = build.and_(
         left.may_value,
         right.may_value,
@@ -78,6 +81,7 @@ def _may_be_equal(build: Builder, left: Range, right: Range) -> Flag:
 
 
 def _may_differ(build: Builder, left: Range, right: Range) -> Flag:
+    """Return the flag that the sides may differ."""
     apart = build.or_(
         build.maybe_less(left.lower, right.upper), build.maybe_less(right.lower, left.upper)
     )  # (1)
@@ -89,10 +93,12 @@ def _may_differ(build: Builder, left: Range, right: Range) -> Flag:
 
 
 def _may_be_any(build: Builder, left: Range, right: Range) -> Flag:
+    """Return the flag that both sides may be other than NULL."""
     return build.and_(build.or_(left.may_value, left.may_nan), build.or_(right.may_value, right.may_nan))
 
 
 def may_be_null_safe(build: Builder, left: Range, right: Range, truth: Truths) -> Flag:
+    """Return the flag that `<=>` may take a truth value; it is never NULL."""
     if truth is Truths.NULL:
         return build.flag(False)  # (4)
     if truth is Truths.TRUE:
@@ -104,8 +110,8 @@ def may_be_null_safe(build: Builder, left: Range, right: Range, truth: Truths) -
     return build.or_(_may_differ(build, left, right), one_null)
 
 
-def where_null(build: Builder, own: Range, other: Range) -> Range:
-    """One side is NULL: where the other side cannot be, this one is."""
+def narrow_by_null(build: Builder, own: Range, other: Range) -> Range:
+    """Return one side's rows where one of the two is NULL: this one, if the other cannot be."""
     return replace(
         own,
         may_nan=build.and_(own.may_nan, other.may_null),
@@ -113,28 +119,31 @@ def where_null(build: Builder, own: Range, other: Range) -> Range:
     )
 
 
-def _where_compared(build: Builder, own: Range, operator: Comparison, other: Range, truth: Truths) -> Range:
-    """Neither side is NULL, and the comparison is TRUE or FALSE as `truth` says."""
+def _narrow_by_comparison(
+    build: Builder, own: Range, operator: Comparison, other: Range, truth: Truths
+) -> Range:
+    """Return one side's rows where neither is NULL and the comparison is TRUE or FALSE as `truth` says."""
     own = ranges.not_null(build, own)
     if other.type != own.type:
         return own
     if operator is Comparison.EQUAL:
-        return _where_equal(build, own, other) if truth is Truths.TRUE else own
+        return _narrow_by_equality(build, own, other) if truth is Truths.TRUE else own
     relation = operator if truth is Truths.TRUE else _OPPOSITE[operator]
     unknown, never = build.unknown(own.type), build.flag(False)
     if relation in (Comparison.LESS, Comparison.AT_MOST):
-        # NaN on the other side is above every value: only without it does its upper bound hold.
+        # NaN on the other side is above every value, so its upper bound applies only if it has no NaN.
         top = other.upper if relation is Comparison.AT_MOST else build.previous(other.upper)
         top = build.choose(other.may_nan, unknown, top)
         may_nan = build.and_(own.may_nan, other.may_nan) if relation is Comparison.AT_MOST else never
         return replace(ranges.within(build, own, unknown, top), may_nan=may_nan)
-    # A value is above nothing but values, so the other side's lower bound holds for each of them.
+    # A value is above values only, so the other side's lower bound always applies.
     bottom = other.lower if relation is Comparison.AT_LEAST else build.next(other.lower)
     narrowed = ranges.within(build, own, bottom, unknown)
     return replace(narrowed, may_value=build.and_(narrowed.may_value, other.may_value))
 
 
-def _where_equal(build: Builder, own: Range, other: Range) -> Range:
+def _narrow_by_equality(build: Builder, own: Range, other: Range) -> Range:
+    """Return one side's rows where it equals the other."""
     narrowed = ranges.within(build, own, other.lower, other.upper)
     return replace(
         narrowed,
@@ -143,17 +152,18 @@ def _where_equal(build: Builder, own: Range, other: Range) -> Range:
     )
 
 
-def where_null_safe(build: Builder, own: Range, other: Range, truth: Truths) -> Range:
+def narrow_by_null_safe(build: Builder, own: Range, other: Range, truth: Truths) -> Range:
+    """Return one side's rows where `<=>` takes a truth value."""
     never = build.flag(False)
     if truth is Truths.NULL:
         return replace(own, may_null=never, may_nan=never, may_value=never)
     if truth is Truths.TRUE:
-        equal = _where_equal(build, own, other) if own.type == other.type else own
+        equal = _narrow_by_equality(build, own, other) if own.type == other.type else own
         return replace(equal, may_null=build.and_(own.may_null, other.may_null))
     return replace(own, may_null=build.and_(own.may_null, build.or_(other.may_value, other.may_nan)))
 
 
-_MAY: dict[frozenset[int], Callable[[Builder, Range, Range], Flag]] = {
+_MAY_LIE: dict[frozenset[int], Callable[[Builder, Range, Range], Flag]] = {
     frozenset(): lambda build, left, right: build.flag(False),
     frozenset({-1}): _may_be_less,
     frozenset({-1, 0}): _may_be_at_most,

@@ -1,1 +1,1 @@
-"""From a predicate to a program: the table of rules, and what is asked of a block."""
+"""From a predicate to a program: the table of rules, and the verdicts on a block."""

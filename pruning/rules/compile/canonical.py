@@ -1,7 +1,7 @@
-"""One way to write what can be written in several, so that equal values are seen to be equal.
+"""Canonical forms of expressions, so that expressions of equal value compare equal.
 
-The tree that comes out has the value of the one that goes in on every row on which that one has a
-value; where it raises, this one may not.
+On every row on which the given expression has a value, its canonical form has the same value. Where the
+given one raises, the canonical form may not.
 """
 
 from collections.abc import Callable, Mapping
@@ -39,17 +39,17 @@ _NEVER_OVERFLOW = (Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY)  # of flo
 
 
 def canonical(expression: Expression) -> Expression:
-    """The expression with modes that make no difference, repeated operands and dead branches removed."""
+    """Return the expression without modes that make no difference, repeated operands and dead branches."""
     done: dict[int, Expression] = {}
     # Parents come first in a walk, so that its reverse has every operand ready.
     for node in reversed(list(walk(expression))):
         if id(node) not in done:
-            done[id(node)] = _simplified(_rebuilt(node, done))
+            done[id(node)] = _simplify(_with_operands(node, done))
     return done[id(expression)]
 
 
-def _rebuilt(node: Expression, done: Mapping[int, Expression]) -> Expression:
-    """The node over its canonical operands; itself where they are as they were."""
+def _with_operands(node: Expression, done: Mapping[int, Expression]) -> Expression:
+    """Return the node with its canonical operands; the same node if they did not change."""
     operands = [done[id(operand)] for operand in children(node)]
     if all(new is old for new, old in zip(operands, children(node), strict=True)):
         return node
@@ -72,27 +72,31 @@ def _rebuilt(node: Expression, done: Mapping[int, Expression]) -> Expression:
             return node
 
 
-def _simplified(node: Expression) -> Expression:
+def _simplify(node: Expression) -> Expression:
+    """Return the canonical form of a node over canonical operands."""
     rewrite = _REWRITES.get(type(node))
     return node if rewrite is None else rewrite(node)
 
 
 def _cast(node: Cast) -> Expression:
+    """Ignore the mode of a cast that always fits."""
     return replace(node, mode=Mode.ANSI) if always_fits(type_of(node.operand), node.type) else node
 
 
 def _arithmetic(node: Arithmetic) -> Expression:
+    """Ignore the mode of arithmetic on floats, which never overflows."""
     exact = node.type.floating and node.operator in _NEVER_OVERFLOW
     return replace(node, mode=Mode.ANSI) if exact else node
 
 
 def _coalesce(node: Coalesce) -> Expression:
-    """An operand that stands before already was NULL."""
+    """Drop repeated operands: one that came before was NULL."""
     operands = _distinct(node.operands)
     return operands[0] if len(operands) == 1 else replace(node, operands=operands)
 
 
 def _call(node: Call) -> Expression:
+    """Drop repeated operands of GREATEST and LEAST."""
     if node.function not in (Function.GREATEST, Function.LEAST):
         return node
     operands = _distinct(node.operands)
@@ -100,6 +104,7 @@ def _call(node: Call) -> Expression:
 
 
 def _distinct(operands: tuple[Expression, ...]) -> tuple[Expression, ...]:
+    """Return the operands without repetitions of repeatable ones."""
     kept: list[Expression] = []
     for operand in operands:
         if operand not in kept or not is_repeatable(operand):
@@ -108,7 +113,7 @@ def _distinct(operands: tuple[Expression, ...]) -> tuple[Expression, ...]:
 
 
 def _case(node: Case) -> Expression:
-    """Branches that are never taken go, and what stands after one that always is."""
+    """Drop branches that are never taken, and those behind one that always is."""
     branches: list[tuple[Expression, Expression]] = []
     otherwise = node.otherwise
     for condition, value in node.branches:

@@ -1,4 +1,4 @@
-"""Which rule knows which class of expression, and which function."""
+"""The table of rules: one for each class of expression, and for each function."""
 
 from collections.abc import Mapping
 

@@ -1,7 +1,7 @@
 """`+` and `-`: on integers with overflow, on decimals with their scales, on IEEE floats.
 
-Products and quotients are in the modules `multiplication` and `division`; what a result that does not
-fit means is the same for all, and here.
+Products and quotients are in the modules `multiplication` and `division`. Results that do not fit are
+treated here, in the same way for all operators.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,14 +15,14 @@ from pruning.rules.analysis.environment import Environment
 from pruning.rules.analysis.evaluation import Analysis, Rule
 from pruning.rules.analysis.ranges import Range
 from pruning.rules.families.division import quotient_range, remainder_range
-from pruning.rules.families.fitting import that_fit, type_limits
+from pruning.rules.families.fitting import split_by_limits, type_limits
 from pruning.rules.families.multiplication import product_range
 from pruning.rules.families.operands import (
-    fitted,
     may_be_any_infinity,
     may_be_infinite,
     may_be_nan,
     number,
+    results_in_mode,
     unbounded_where,
 )
 from pruning.rules.program.builder import Builder
@@ -30,25 +30,26 @@ from pruning.rules.program.operations import Bound, Flag
 
 
 def arithmetic_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:
-    """Where the results lie; anything where the operands are not of the types Spark computes with."""
+    """Return the range of the results; anything if Spark does not compute with such operand types."""
     assert isinstance(node, Arithmetic)
     left, right = analysis.range(node.left, environment), analysis.range(node.right, environment)
     if not _computable(node, left.type, right.type):
         return ranges.anything(analysis.build, node.type)
     itself = node.left == node.right and is_repeatable(node.left)
-    if itself and node.operator in _OF_ITSELF and _holds_one(node.type):
-        return _of_itself(analysis.build, node, left)
+    if itself and node.operator in _OF_ITSELF and _can_hold_one(node.type):
+        return _range_of_itself(analysis.build, node, left)
     if node.operator in _RING and node.type.integral and node.type != LONG:
-        return _widened(analysis.build, node, left, right)
+        return _computed_as_long(analysis.build, node, left, right)
     return _RANGES[node.operator](analysis.build, node, left, right)
 
 
-def _holds_one(type_: Type) -> bool:
+def _can_hold_one(type_: Type) -> bool:
+    """Tell whether the number 1 is a value of the type."""
     return type_.kind is not Kind.DECIMAL or type_.scale < type_.precision
 
 
-def _of_itself(build: Builder, node: Arithmetic, operand: Range) -> Range:
-    """`a - a` and `a % a` are 0, `a / a` and `a div a` are 1, where they are values."""
+def _range_of_itself(build: Builder, node: Arithmetic, operand: Range) -> Range:
+    """Return the range of `a - a` or `a % a`, which is 0, or of `a / a` or `a div a`, which is 1."""
     result = build.bound(number(_OF_ITSELF[node.operator] * 10**node.type.scale, node.type), node.type)
     if node.operator is Operator.SUBTRACT:
         nan = build.flag(False)
@@ -60,8 +61,8 @@ def _of_itself(build: Builder, node: Arithmetic, operand: Range) -> Range:
     return replace(_RANGES[node.operator](build, node, operand, operand), lower=result, upper=result)
 
 
-def _widened(build: Builder, node: Arithmetic, left: Range, right: Range) -> Range:
-    """A sum or product of integers as bigints, in which it fits, and then in the type.
+def _computed_as_long(build: Builder, node: Arithmetic, left: Range, right: Range) -> Range:
+    """Return the range of an integer sum or product: computed as bigints, then cut to the type.
 
     Claim     Each row's result, as the mode treats one that does not fit, lies in the range.
     Premises  The rules of sums and products hold of bigints; two ints have a product that fits there.
@@ -72,7 +73,7 @@ def _widened(build: Builder, node: Arithmetic, left: Range, right: Range) -> Ran
     sides = (_as_long(build, side) for side in (left, right))
     exact = _RANGES[node.operator](build, replace(node, type=LONG, mode=Mode.ANSI), *sides)
     assert node.type.integer_range is not None
-    kept, overflows = that_fit(build, exact, *node.type.integer_range)
+    kept, overflows = split_by_limits(build, exact, *node.type.integer_range)
     if node.mode is Mode.LEGACY:
         return unbounded_where(build, _cast(build, exact, node.type), overflows)
     null = build.or_(kept.may_null, overflows) if node.mode is Mode.TRY else kept.may_null
@@ -80,16 +81,19 @@ def _widened(build: Builder, node: Arithmetic, left: Range, right: Range) -> Ran
 
 
 def _as_long(build: Builder, side: Range) -> Range:
+    """Return the range of an integer as a bigint."""
     least, greatest = type_limits(build, side.type)
     lower, upper = build.greatest_known(side.lower, least), build.least_known(side.upper, greatest)
     return _cast(build, replace(side, lower=lower, upper=upper), LONG)  # (1)
 
 
 def _cast(build: Builder, side: Range, type_: Type) -> Range:
+    """Return the range with its bounds cast to a type."""
     return replace(side, lower=build.cast(side.lower, type_), upper=build.cast(side.upper, type_))
 
 
 def _computable(node: Arithmetic, left: Type, right: Type) -> bool:
+    """Tell whether Spark computes the operator on operands of these types."""
     if left.kind is Kind.DECIMAL and right.kind is Kind.DECIMAL:
         kind = Kind.LONG if node.operator is Operator.INTEGRAL_DIVIDE else Kind.DECIMAL
         return node.type.kind is kind
@@ -98,14 +102,14 @@ def _computable(node: Arithmetic, left: Type, right: Type) -> bool:
 
 
 def sum_range(build: Builder, node: Arithmetic, left: Range, right: Range) -> Range:
-    """The sums (differences) of what the two sides may be.
+    """Return the range of the sums (differences) of two sides.
 
     Claim     Each row's result lies in the range; rows on which it raises have none.
     Premises  The sides lie in their ranges; rounding, of decimals half up and of floats to nearest,
               is monotone (axiom ROUNDING, tested).
     Proof     (1) a >= a.lower and b >= b.lower give a + b >= a.lower + b.lower, rounded or not;
                   a - b is least at a.lower - b.upper. A bound that does not fit is unknown.
-              (2) Where both bounds fit every result does; else see `operands.fitted`.
+              (2) Where both bounds fit every result does; else see `operands.results_in_mode`.
               (3) NaN comes from NaN, or from infinities that cancel.
     """
     lower, upper = _bounds(build, node, left, right)  # (1)
@@ -121,10 +125,11 @@ def sum_range(build: Builder, node: Arithmetic, left: Range, right: Range) -> Ra
         may_nan=nan,
         may_value=values,
     )
-    return fitted(build, total, node.mode)  # (2)
+    return results_in_mode(build, total, node.mode)  # (2)
 
 
 def _bounds(build: Builder, node: Arithmetic, left: Range, right: Range) -> tuple[Bound, Bound]:
+    """Return the lower and the upper bound of the sums (differences)."""
     if node.operator is Operator.ADD:
         return build.add(left.lower, right.lower, node.type), build.add(left.upper, right.upper, node.type)
     return (
@@ -134,6 +139,7 @@ def _bounds(build: Builder, node: Arithmetic, left: Range, right: Range) -> tupl
 
 
 def _may_cancel(build: Builder, operator: Operator, left: Range, right: Range) -> Flag:
+    """Return the flag that infinities of the two sides may cancel."""
     other = -1 if operator is Operator.ADD else 1
     return build.or_(
         *(

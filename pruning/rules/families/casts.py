@@ -1,4 +1,4 @@
-"""CAST between numbers, booleans, dates and times ([M] 5.3.7); of text see `rules.time.text_casts`."""
+"""CAST among numbers, booleans, dates and times ([M] 5.3.7); for text see `rules.time.text_casts`."""
 
 from dataclasses import replace
 from functools import lru_cache
@@ -21,12 +21,12 @@ from pruning.rules.sets.primitives import ZONE_OFFSET_MICROS_MAX, keeps_order
 from pruning.rules.time.step_chains import step_chain
 from pruning.rules.time.text_casts import is_text_to_time, text_preimage
 
-_DOUBLE_DIGITS = 15  # a decimal of no more lies no nearer to an integer than doubles do
-_SATURATED = (Kind.INTEGER, Kind.LONG)  # narrower integers are cut out of an int
+_DOUBLE_DIGITS = 15  # a decimal of up to this many digits is never rounded to an integer by a double
+_SATURATED = (Kind.INTEGER, Kind.LONG)  # casts to narrower integers take the low bits of an int
 
 
 def cast_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:
-    """The operand's range in the other type.
+    """Return the operand's range in the other type.
 
     Claim     Each row's cast value lies in the range; rows on which the cast raises have none.
     Premises  The cast keeps order (`primitives.keeps_order`); no zone is further than 18 hours
@@ -43,85 +43,95 @@ def cast_range(analysis: Analysis, node: Expression, environment: Environment) -
                   hours, so widen by that much. Of others see `rules.families.time_functions`.
     """
     assert isinstance(node, Cast)
-    build, known = analysis.build, analysis.range(node.operand, environment)
-    source, target = known.type, node.type
+    build, operand = analysis.build, analysis.range(node.operand, environment)
+    source, target = operand.type, node.type
     if step_chain(node) is not None:
         return time_range(analysis, node, environment)
-    if _through_a_zone(source, target):
-        return _zoned(build, known, target)  # (6)
+    if _depends_on_zone(source, target):
+        return _widened_by_zone(build, operand, target)  # (6)
     if target == BOOLEAN and _numeric(source):
-        return _is_not_zero(build, known)
+        return _is_not_zero(build, operand)
     if source.floating and target.kind is Kind.DECIMAL:
-        return _by_text(build, known, target, node.mode)
+        return _decimal_of_float(build, operand, target, node.mode)
     if not keeps_order(source, target):
         return ranges.anything(build, target)
     if _through_a_double(source, target) and node.mode is not Mode.LEGACY:
-        return _rounded_first(build, known, target, node.mode)  # (5)
-    kept, overflows = fitting.that_fit(build, known, *_limits(source, target))
+        return _rounded_first(build, operand, target, node.mode)  # (5)
+    kept, overflows = fitting.split_by_limits(build, operand, *_limits(source, target))
     if node.mode is Mode.LEGACY and target.kind is not Kind.DECIMAL:
-        cast = _legacy(build, known, overflows, target)  # (3)
+        cast = _legacy_range(build, operand, overflows, target)  # (3)
     else:
-        cast = _in_type(build, kept, target)  # (1)
+        cast = _cast_bounds(build, kept, target)  # (1)
         if node.mode is not Mode.ANSI:
-            cast = replace(cast, may_null=build.or_(known.may_null, overflows))  # (2)
-    return _without_nan(build, cast, known.may_nan, node.mode) if source.floating else cast
+            cast = replace(cast, may_null=build.or_(operand.may_null, overflows))  # (2)
+    return _without_nan(build, cast, operand.may_nan, node.mode) if source.floating else cast
 
 
 def _numeric(type_: Type) -> bool:
+    """Tell whether the values of a type are numbers."""
     return type_.integral or type_.floating or type_.kind is Kind.DECIMAL
 
 
 def always_fits(source: Type, target: Type) -> bool:
-    """Whether every number of one type has a counterpart in another, so that the mode does not matter."""
+    """Tell whether every number of one type fits in another, so that the mode does not matter."""
     exact = _numeric(source) and _numeric(target) and (target.floating or not source.floating)
     return exact and _limits(source, target) == (None, None)
 
 
 @lru_cache(maxsize=1024)
 def _limits(source: Type, target: Type) -> fitting.Limits:
-    """The least and the greatest value of `source` that has a place; None where all have."""
+    """Return the least and the greatest value of `source` that fits; None where all do."""
     if target.floating or target == source or not (_numeric(target) or source.kind is Kind.DATE):
         return None, None
     return fitting.limits(lambda value: primitives.cast(value, source, target), source)
 
 
 def _through_a_double(source: Type, target: Type) -> bool:
-    """Spark tests whether a decimal fits in an int by way of a double, which may round it up."""
+    """Tell whether Spark tests if a decimal fits an int by way of a double, which may round it up."""
     long = source.kind is Kind.DECIMAL and source.scale > 0 and source.precision > _DOUBLE_DIGITS
     return long and target.integral and target.kind is not Kind.LONG
 
 
-def _rounded_first(build: Builder, known: Range, target: Type, mode: Mode) -> Range:
-    """A decimal cut to an integer, rounded to a double before it or not: both keep the order."""
-    exact, rounded = _limits(known.type, target), _rounded_limits(known.type, target)
-    kept, _ = fitting.that_fit(build, known, *fitting.outer(exact, rounded))
-    _, overflows = fitting.that_fit(build, known, *fitting.inner(exact, rounded))
+def _rounded_first(build: Builder, operand: Range, target: Type, mode: Mode) -> Range:
+    """Return the range of a decimal cut to an integer, perhaps rounded to a double first.
+
+    Both ways keep the order.
+    """
+    exact, rounded = _limits(operand.type, target), _rounded_limits(operand.type, target)
+    kept, _ = fitting.split_by_limits(build, operand, *fitting.outer(exact, rounded))
+    _, overflows = fitting.split_by_limits(build, operand, *fitting.inner(exact, rounded))
 
     def cast(bound: Bound) -> tuple[Bound, Bound]:
+        """Return a bound cast directly, and cast by way of a double."""
         return build.cast(bound, target), build.cast(build.cast(bound, DOUBLE), target)
 
     return replace(
         kept,
         lower=build.least_known(*cast(kept.lower)),
         upper=build.greatest_known(*cast(kept.upper)),
-        may_null=known.may_null if mode is Mode.ANSI else build.or_(known.may_null, overflows),
+        may_null=operand.may_null if mode is Mode.ANSI else build.or_(operand.may_null, overflows),
     )
 
 
 @lru_cache(maxsize=1024)
 def _rounded_limits(source: Type, target: Type) -> fitting.Limits:
+    """Return the least and the greatest decimal that fits if it is rounded to a double first."""
+
     def place(value: Value) -> Value | None:
+        """Return the integer of a decimal that is rounded to a double first; None if it does not fit."""
         near = primitives.cast(value, source, DOUBLE)
         return None if near is None else primitives.cast(near, DOUBLE, target)
 
     return fitting.limits(place, source)
 
 
-def _in_type(build: Builder, known: Range, target: Type) -> Range:
-    return replace(known, lower=build.cast(known.lower, target), upper=build.cast(known.upper, target))
+def _cast_bounds(build: Builder, operand: Range, target: Type) -> Range:
+    """Return the range with its bounds cast to a type."""
+    return replace(operand, lower=build.cast(operand.lower, target), upper=build.cast(operand.upper, target))
 
 
 def _without_nan(build: Builder, cast: Range, may_nan: Flag, mode: Mode) -> Range:
+    """Return the range of a cast with NaN replaced by what the mode makes of it."""
     if cast.type.floating:
         return cast
     never = build.flag(False)
@@ -132,15 +142,16 @@ def _without_nan(build: Builder, cast: Range, may_nan: Flag, mode: Mode) -> Rang
 
 
 def _zero(build: Builder, type_: Type, present: Flag) -> Range:
+    """Return the range that holds 0 where the flag holds, and nothing elsewhere."""
     zero, never = build.bound(0, type_), build.flag(False)
     return Range(lower=zero, upper=zero, may_null=never, may_nan=never, may_value=present)
 
 
-def _legacy(build: Builder, known: Range, overflows: Flag, target: Type) -> Range:
-    """What does not fit saturates or wraps round, but never is NULL; dates raise or wrap."""
-    if known.type.floating and target.kind in _SATURATED:
-        return _saturated(build, known, target)
-    cast, unknown = _in_type(build, known, target), build.unknown(target)
+def _legacy_range(build: Builder, operand: Range, overflows: Flag, target: Type) -> Range:
+    """Return the range under LEGACY: numbers that do not fit saturate or wrap round; dates raise or wrap."""
+    if operand.type.floating and target.kind in _SATURATED:
+        return _saturated_range(build, operand, target)
+    cast, unknown = _cast_bounds(build, operand, target), build.unknown(target)
     return replace(
         cast,
         lower=build.choose(overflows, unknown, cast.lower),
@@ -148,42 +159,44 @@ def _legacy(build: Builder, known: Range, overflows: Flag, target: Type) -> Rang
     )
 
 
-def _saturated(build: Builder, known: Range, target: Type) -> Range:
-    least, greatest = (build.bound(limit, known.type) for limit in _limits(known.type, target))
+def _saturated_range(build: Builder, operand: Range, target: Type) -> Range:
+    """Return the range of floats that saturate at the limits of an integer type."""
+    least, greatest = (build.bound(limit, operand.type) for limit in _limits(operand.type, target))
     first, last = fitting.type_limits(build, target)
-    lower = build.least_known(build.greatest_known(known.lower, least), greatest)
-    upper = build.greatest_known(build.least_known(known.upper, greatest), least)
+    lower = build.least_known(build.greatest_known(operand.lower, least), greatest)
+    upper = build.greatest_known(build.least_known(operand.upper, greatest), least)
     return replace(
-        known,
-        lower=_beyond(build, build.maybe_less(known.lower, least), first, build.cast(lower, target)),
-        upper=_beyond(build, build.maybe_less(greatest, known.upper), last, build.cast(upper, target)),
+        operand,
+        lower=_limit_where(build, build.maybe_less(operand.lower, least), first, build.cast(lower, target)),
+        upper=_limit_where(build, build.maybe_less(greatest, operand.upper), last, build.cast(upper, target)),
     )
 
 
-def _beyond(build: Builder, beyond: Flag, limit: Bound, bound: Bound) -> Bound:
+def _limit_where(build: Builder, beyond: Flag, limit: Bound, bound: Bound) -> Bound:
+    """Return the limit where the flag holds, else the bound."""
     return build.choose(beyond, limit, bound)
 
 
-def _is_not_zero(build: Builder, known: Range) -> Range:
-    """A number is FALSE where it is zero and TRUE elsewhere, NaN included."""
-    zero = build.bound(_ZEROS.get(known.type.kind, 0), known.type)
-    if known.type.kind is Kind.DECIMAL:
-        zero = build.bound(decimals.decimal_from_units(0, known.type.scale), known.type)
-    not_zero = build.or_(build.maybe_less(known.lower, zero), build.maybe_less(zero, known.upper))
-    is_zero = build.and_(build.maybe_at_most(known.lower, zero), build.maybe_at_most(zero, known.upper))
+def _is_not_zero(build: Builder, operand: Range) -> Range:
+    """Return the range of a number cast to a boolean: FALSE of zero, TRUE of others, NaN included."""
+    zero = build.bound(_ZEROS.get(operand.type.kind, 0), operand.type)
+    if operand.type.kind is Kind.DECIMAL:
+        zero = build.bound(decimals.decimal_from_units(0, operand.type.scale), operand.type)
+    not_zero = build.or_(build.maybe_less(operand.lower, zero), build.maybe_less(zero, operand.upper))
+    is_zero = build.and_(build.maybe_at_most(operand.lower, zero), build.maybe_at_most(zero, operand.upper))
     return ranges.of_truths(
         build,
-        build.or_(known.may_nan, build.and_(known.may_value, not_zero)),
-        build.and_(known.may_value, is_zero),
-        known.may_null,
+        build.or_(operand.may_nan, build.and_(operand.may_value, not_zero)),
+        build.and_(operand.may_value, is_zero),
+        operand.may_null,
     )
 
 
 _ZEROS = {Kind.FLOAT: 0.0, Kind.DOUBLE: 0.0}
 
 
-def _by_text(build: Builder, known: Range, target: Type, mode: Mode) -> Range:
-    """A float as the decimal that its text rounds to.
+def _decimal_of_float(build: Builder, operand: Range, target: Type, mode: Mode) -> Range:
+    """Return the range of a float cast to the decimal that its text rounds to.
 
     Claim     Each row's decimal lies in the range; rows on which the cast raises have none.
     Premises  Java's text of a double reads back as the double, and is the shortest one within the
@@ -193,19 +206,19 @@ def _by_text(build: Builder, known: Range, target: Type, mode: Mode) -> Range:
                   raises under ANSI.
     """
     below, above = (Apply(Function.ROUND, target.scale, side) for side in (Side.BELOW, Side.ABOVE))
-    limits = _text_limits(known.type, target)
-    kept, _ = fitting.that_fit(build, known, *fitting.outer(*limits))
-    _, overflows = fitting.that_fit(build, known, *fitting.inner(*limits))
+    limits = _text_limits(operand.type, target)
+    kept, _ = fitting.split_by_limits(build, operand, *fitting.outer(*limits))
+    _, overflows = fitting.split_by_limits(build, operand, *fitting.inner(*limits))
     first, last = fitting.type_limits(build, target)
-    infinities = [build.bound(sign * float("inf"), known.type) for sign in (-1, 1)]
+    infinities = [build.bound(sign * float("inf"), operand.type) for sign in (-1, 1)]
     infinite = build.or_(
-        build.maybe_at_most(known.lower, infinities[0]), build.maybe_at_most(infinities[1], known.upper)
+        build.maybe_at_most(operand.lower, infinities[0]), build.maybe_at_most(infinities[1], operand.upper)
     )
-    lost = build.and_(known.may_value, infinite) if mode is Mode.ANSI else overflows  # (2)
+    lost = build.and_(operand.may_value, infinite) if mode is Mode.ANSI else overflows  # (2)
     return Range(
         lower=build.greatest_known(build.apply(below, kept.lower, type_=target), first),  # (1)
         upper=build.least_known(build.apply(above, kept.upper, type_=target), last),
-        may_null=build.or_(known.may_null, known.may_nan, lost),
+        may_null=build.or_(operand.may_null, operand.may_nan, lost),
         may_nan=build.flag(False),
         may_value=kept.may_value,
     )
@@ -213,49 +226,54 @@ def _by_text(build: Builder, known: Range, target: Type, mode: Mode) -> Range:
 
 @lru_cache(maxsize=1024)
 def _text_limits(source: Type, target: Type) -> tuple[fitting.Limits, fitting.Limits]:
-    """The limits of what fits if each text is rounded down, and if it is rounded up."""
+    """Return the limits of what fits if each text is rounded down, and if it is rounded up."""
     below, above = (
-        fitting.limits(_placed(Apply(Function.ROUND, target.scale, side), source, target), source)
+        fitting.limits(_rounding_place(Apply(Function.ROUND, target.scale, side), source, target), source)
         for side in (Side.BELOW, Side.ABOVE)
     )
     return below, above
 
 
-def _placed(call: Apply, source: Type, target: Type) -> fitting.Place:
+def _rounding_place(call: Apply, source: Type, target: Type) -> fitting.Place:
+    """Return the function that rounds a value into the target type."""
     return lambda value: functions.apply(call, (value,), source, target)
 
 
-def _through_a_zone(source: Type, target: Type) -> bool:
+def _depends_on_zone(source: Type, target: Type) -> bool:
+    """Tell whether a cast between the types depends on a time zone."""
     zoned = {source.kind, target.kind} == {Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ}
     return zoned or (source.kind is Kind.DATE and target.kind is Kind.TIMESTAMP)
 
 
-def _zoned(build: Builder, known: Range, target: Type) -> Range:
-    """A date is its midnight; then local time and instant differ by an offset nobody told us.
+def _widened_by_zone(build: Builder, operand: Range, target: Type) -> Range:
+    """Return the range of a cast through a zone that is not known: widened by the greatest offset.
 
-    A result out of range raises or wraps (Spark checks dates only), so then nothing is known.
+    A date counts as its midnight.
+
+
+    A result out of range raises or wraps (Spark checks dates only), so then no bound holds.
     """
-    if known.type.kind is Kind.DATE:
+    if operand.type.kind is Kind.DATE:
         midnight = TIMESTAMP_NTZ
-        known = replace(
-            known, lower=build.cast(known.lower, midnight), upper=build.cast(known.upper, midnight)
+        operand = replace(
+            operand, lower=build.cast(operand.lower, midnight), upper=build.cast(operand.upper, midnight)
         )
-    unchanged = target if known.type == target else known.type
+    unchanged = target if operand.type == target else operand.type
     offset = build.bound(ZONE_OFFSET_MICROS_MAX, unchanged)
-    lower, upper = build.subtract(known.lower, offset), build.add(known.upper, offset)
-    fits = build.and_(build.known(lower), build.known(upper))
+    lower, upper = build.subtract(operand.lower, offset), build.add(operand.upper, offset)
+    fits = build.and_(build.is_known(lower), build.is_known(upper))
     unknown = build.unknown(unchanged)
     lower, upper = build.choose(fits, lower, unknown), build.choose(fits, upper, unknown)
     return replace(
-        known,
+        operand,
         lower=build.cast(lower, target),
         upper=build.cast(upper, target),
-        may_null=build.or_(known.may_null, build.and_(known.may_value, build.not_(fits))),
+        may_null=build.or_(operand.may_null, build.and_(operand.may_value, build.not_(fits))),
     )
 
 
 def cast_preimage(node: Expression, values: ValueSet) -> tuple[Expression, ValueSet] | None:
-    """Of dates and times, and of text that is cast to them, the values whose cast is in a set."""
+    """Return the operand's values whose cast is in a set, for dates, times and text cast to them."""
     if isinstance(node, Cast) and is_text_to_time(node):
         return text_preimage(node, values)
     return time_preimage(node, values)

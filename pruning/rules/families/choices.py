@@ -1,7 +1,7 @@
-"""Expressions whose value is that of one of their operands: CASE, COALESCE, GREATEST, LEAST.
+"""Choices: expressions whose value is that of one of their operands (CASE, COALESCE, GREATEST, LEAST).
 
-What is asked of such a choice can be asked of each operand instead, on the rows that choose it:
-there `NULLIF(a, b) = b` and `GREATEST(a, b) < a` are seen to be impossible, which no range shows.
+A predicate on a choice can be evaluated on each operand instead, on the rows that choose it. This refutes
+`NULLIF(a, b) = b` and `GREATEST(a, b) < a`, which ranges alone do not.
 """
 
 from collections.abc import Iterator
@@ -14,28 +14,28 @@ from pruning.rules.analysis.evaluation import Analysis
 from pruning.rules.program.operations import Flag
 from pruning.rules.sets.truths import Truths
 
-# Of more operands, on either side of a comparison, choices are not told apart.
+# Choices are not evaluated by operand if the comparison has more pairs of operands than this.
 PAIRS_MAX = 16
 _EXTREMES = {Function.GREATEST: Comparison.AT_LEAST, Function.LEAST: Comparison.AT_MOST}
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One operand, whether a row may choose it, and what is known of the rows that do."""
+    """One operand, the flag that a row may choose it, and the environment of the rows that do."""
 
     value: Expression
     reached: Flag
     environment: Environment
 
 
-def correlated_choice(node: Expression, other: Expression) -> bool:
-    """Whether to ask each choice of a node by itself: another expression is about the same columns."""
-    pairs = len(list(_operands(node))) * len(list(_operands(other)))
+def is_correlated_choice(node: Expression, other: Expression) -> bool:
+    """Tell whether to evaluate each choice of a node separately: `other` is on the same columns."""
+    pairs = len(list(_final_operands(node))) * len(list(_final_operands(other)))
     return _is_choice(node) and pairs <= PAIRS_MAX and not set(columns(node)).isdisjoint(columns(other))
 
 
 def choices(analysis: Analysis, node: Expression, environment: Environment) -> Iterator[Choice]:
-    """What a row may choose.
+    """Yield the operands that a row may choose.
 
     Claim     Each row's value of the node is the value of a choice whose environment holds the row,
               or NULL where that choice is NULL.
@@ -49,17 +49,19 @@ def choices(analysis: Analysis, node: Expression, environment: Environment) -> I
     match node:
         case Case(branches, otherwise):  # (1)
             for condition, value in branches:
-                taken, inside, reached, environment = split(analysis, condition, environment, reached)
+                taken, inside, reached, environment = split_by_condition(
+                    analysis, condition, environment, reached
+                )
                 yield Choice(value, taken, inside)
             yield Choice(otherwise, reached, environment)
         case Coalesce(operands):  # (2)
             for operand in operands[:-1]:
-                known = analysis.range(operand, environment)
-                held = build.or_(known.may_value, known.may_nan)
+                operand_range = analysis.range(operand, environment)
+                held = build.or_(operand_range.may_value, operand_range.may_nan)
                 inside = analysis.assume(IsNull(operand), environment, Truths.FALSE)
                 yield Choice(operand, build.and_(reached, held), inside)
                 environment = analysis.assume(IsNull(operand), environment, Truths.TRUE)
-                reached = build.and_(reached, known.may_null, analysis.feasible(environment))
+                reached = build.and_(reached, operand_range.may_null, analysis.feasible(environment))
             yield Choice(operands[-1], reached, environment)
         case Call(function, operands):  # (3)
             for operand in operands:
@@ -71,10 +73,10 @@ def choices(analysis: Analysis, node: Expression, environment: Environment) -> I
                 yield Choice(operand, analysis.feasible(inside), inside)
 
 
-def split(
+def split_by_condition(
     analysis: Analysis, condition: Expression, environment: Environment, reached: Flag
 ) -> tuple[Flag, Environment, Flag, Environment]:
-    """Whether a condition may be TRUE, and the rows where it is; may be not TRUE, and those rows."""
+    """Return the flag that a condition may be TRUE, with the rows where it is; then the same for not TRUE."""
     build = analysis.build
     inside = analysis.assume(condition, environment, Truths.TRUE)
     outside = analysis.assume(condition, environment, Truths.NOT_TRUE)
@@ -86,11 +88,12 @@ def split(
 
 
 def _is_choice(node: Expression) -> bool:
+    """Tell whether the node's value is that of one of its operands."""
     return isinstance(node, Case | Coalesce) or (isinstance(node, Call) and node.function in _EXTREMES)
 
 
-def _operands(node: Expression) -> Iterator[Expression]:
-    """What the node may choose in the end, choices of choices opened."""
+def _final_operands(node: Expression) -> Iterator[Expression]:
+    """Yield the operands that the node may choose, with nested choices opened."""
     parts: tuple[Expression, ...] = ()
     match node:
         case Case(branches, otherwise):
@@ -102,4 +105,4 @@ def _operands(node: Expression) -> Iterator[Expression]:
     if not parts:
         yield node
     for part in parts:
-        yield from _operands(part)
+        yield from _final_operands(part)

@@ -12,7 +12,7 @@ from pruning.rules.analysis.evaluation import Analysis, Rule
 from pruning.rules.analysis.ranges import Range
 from pruning.rules.analysis.sides import ALL_SIGNS, SIGNS
 from pruning.rules.families import order
-from pruning.rules.families.choices import choices, correlated_choice
+from pruning.rules.families.choices import choices, is_correlated_choice
 from pruning.rules.program.builder import Builder
 from pruning.rules.program.operations import Flag
 from pruning.rules.sets import cuts
@@ -37,8 +37,8 @@ _MIRRORED = {
 }
 
 
-def may(analysis: Analysis, node: Expression, environment: Environment, truth: Truths) -> Flag:
-    """Whether `left operator right` may be TRUE, FALSE or NULL, where it is on no one expression.
+def may_compare(analysis: Analysis, node: Expression, environment: Environment, truth: Truths) -> Flag:
+    """Return the flag that `left operator right` may take a truth value, if it depends on two expressions.
 
     Claim     If a row gives the comparison this truth value, the flag holds.
     Premises  Each row of either side is NULL, NaN or a value inside its bounds, as its Range says.
@@ -49,19 +49,19 @@ def may(analysis: Analysis, node: Expression, environment: Environment, truth: T
     left, right = analysis.range(node.left, environment), analysis.range(node.right, environment)
     if node.operator is Comparison.NULL_SAFE_EQUAL:
         plain = sides.may_be_null_safe(build, left, right, truth)
-        return build.and_(plain, *_of_each_choice(analysis, node, environment, truth))
+        return build.and_(plain, *_flags_by_choice(analysis, node, environment, truth))
     if truth is Truths.NULL:
         return build.or_(left.may_null, right.may_null)
     signs = SIGNS[node.operator]
     return sides.may_lie(build, left, right, signs if truth is Truths.TRUE else ALL_SIGNS - signs)
 
 
-def _of_each_choice(
+def _flags_by_choice(
     analysis: Analysis, node: Compare, environment: Environment, truth: Truths
 ) -> Iterator[Flag]:
-    """A comparison of a choice is the choice of comparisons."""
+    """Yield the flag of a comparison evaluated for each choice of a side."""
     for side, other in ((node.left, node.right), (node.right, node.left)):
-        if correlated_choice(side, other):
+        if is_correlated_choice(side, other):
             yield analysis.build.or_(
                 *(
                     analysis.build.and_(
@@ -74,8 +74,11 @@ def _of_each_choice(
             return
 
 
-def outcomes(analysis: Analysis, node: Expression) -> Outcomes | None:
-    """A comparison with a constant, or of an expression with itself, is a predicate on that expression."""
+def comparison_outcomes(analysis: Analysis, node: Expression) -> Outcomes | None:
+    """Return the outcomes of a comparison with a constant, or of an expression with itself.
+
+    Any other comparison is a predicate on the order of its sides.
+    """
     assert isinstance(node, Compare)
     left, operator, right = node.left, node.operator, node.right
     if isinstance(left, Literal):
@@ -93,7 +96,7 @@ def outcomes(analysis: Analysis, node: Expression) -> Outcomes | None:
     if operator is Comparison.NULL_SAFE_EQUAL or isinstance(left, Literal) or type_of(right) != type_:
         return None
     signs = SIGNS[operator]
-    subject, turned = order.in_order(analysis, left, right)
+    subject, turned = order.canonical_order(analysis, left, right)
     true = {-sign for sign in signs} if turned else signs
     return Outcomes(
         subject,
@@ -104,7 +107,7 @@ def outcomes(analysis: Analysis, node: Expression) -> Outcomes | None:
 
 
 def _with_constant(subject: Expression, operator: Comparison, value: Value | None) -> Outcomes:
-    """The values below a constant, it, and those above it; NaN is above each value ([M] 5.3.2)."""
+    """Return the outcomes of a comparison with a constant; NaN is above each value ([M] 5.3.2)."""
     if value is None:
         if operator is Comparison.NULL_SAFE_EQUAL:
             return Outcomes(subject, true=NULL_ONLY, false=NOT_NULL, null=NOTHING)
@@ -133,6 +136,7 @@ def _with_constant(subject: Expression, operator: Comparison, value: Value | Non
 
 
 def _with_itself(subject: Expression, operator: Comparison) -> Outcomes:
+    """Return the outcomes of a comparison of an expression with itself."""
     if operator is Comparison.NULL_SAFE_EQUAL:
         return Outcomes(subject, true=EVERYTHING, false=NOTHING, null=NOTHING)
     reflexive = operator not in (Comparison.LESS, Comparison.GREATER)
@@ -140,13 +144,15 @@ def _with_itself(subject: Expression, operator: Comparison) -> Outcomes:
     return Outcomes(subject, true=true, false=false, null=NULL_ONLY)
 
 
-def assume(analysis: Analysis, node: Expression, environment: Environment, truths: Truths) -> Environment:
+def assume_comparison(
+    analysis: Analysis, node: Expression, environment: Environment, truths: Truths
+) -> Environment:
     """Narrow both sides to where the comparison can take one of the truth values.
 
     Claim     Each such row's value of a side lies in the range that this side is narrowed to.
     Premises  The other side's range encloses its values on the rows of the environment.
     Proof     The rows are those where it is TRUE, those where it is FALSE and those where it is
-              NULL, each narrowed by itself (`sides.where_compared`, `sides.where_null`), and their union.
+              NULL, each narrowed by itself (`sides.where_compared`, `sides.narrow_by_null`), and their union.
     """
     assert isinstance(node, Compare)
     mirrored = Compare(_MIRRORED.get(node.operator, node.operator), node.right, node.left)
@@ -155,21 +161,25 @@ def assume(analysis: Analysis, node: Expression, environment: Environment, truth
         other = analysis.range(side.right, environment)
         comparable = own.type == other.type or not other.type.has_bounds
         if not isinstance(side.left, Literal) and own.type.has_bounds and comparable:
-            pieces = [_where(analysis.build, own, side.operator, other, truth) for truth in truths.members()]
+            pieces = [
+                _narrow_side(analysis.build, own, side.operator, other, truth) for truth in truths.members()
+            ]
             environment = analysis.constrain(side.left, environment, ranges.union_of(analysis.build, pieces))
     return environment
 
 
-def _where(build: Builder, own: Range, operator: Comparison, other: Range, truth: Truths) -> Range:
+def _narrow_side(build: Builder, own: Range, operator: Comparison, other: Range, truth: Truths) -> Range:
+    """Return one side's rows where the comparison takes a truth value."""
     if operator is Comparison.NULL_SAFE_EQUAL:
-        return sides.where_null_safe(build, own, other, truth)
+        return sides.narrow_by_null_safe(build, own, other, truth)
     if truth is Truths.NULL:
-        return sides.where_null(build, own, other)
+        return sides.narrow_by_null(build, own, other)
     signs = SIGNS[operator]
-    return sides.where_it_lies(build, own, other, signs if truth is Truths.TRUE else ALL_SIGNS - signs)
+    return sides.narrow_by_signs(build, own, other, signs if truth is Truths.TRUE else ALL_SIGNS - signs)
 
 
 def _compare_booleans(operator: Comparison, truth: Truths, right: Value | None) -> Truths:
+    """Return the truth value of a comparison of two truth values."""
     left = {Truths.TRUE: True, Truths.FALSE: False}.get(truth)
     if operator is Comparison.NULL_SAFE_EQUAL:
         return Truths.TRUE if left is right else Truths.FALSE
@@ -185,4 +195,4 @@ def _compare_booleans(operator: Comparison, truth: Truths, right: Value | None) 
     return Truths.TRUE if decide[operator](int(bool(left)), int(bool(right))) else Truths.FALSE
 
 
-COMPARE = Rule(may=may, assume=assume, outcomes=outcomes)
+COMPARE = Rule(may=may_compare, assume=assume_comparison, outcomes=comparison_outcomes)

@@ -1,4 +1,4 @@
-"""CASE, IF and COALESCE ([P] 3.1): each branch is looked at only on the rows that reach it."""
+"""CASE, IF and COALESCE ([P] 3.1): each branch is evaluated only on the rows that reach it."""
 
 from pruning.expressions.trees import Case, Coalesce, Expression, IsNull, type_of
 from pruning.expressions.types import BOOLEAN, NULL
@@ -6,13 +6,13 @@ from pruning.rules.analysis import ranges
 from pruning.rules.analysis.environment import Environment
 from pruning.rules.analysis.evaluation import Analysis, Rule
 from pruning.rules.analysis.ranges import Range
-from pruning.rules.families.choices import split
+from pruning.rules.families.choices import split_by_condition
 from pruning.rules.sets.outcomes import Outcomes, choice, constant, map_truths
 from pruning.rules.sets.truths import Truths
 
 
 def case_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:
-    """The values of those branches that some row may take.
+    """Return the union of the ranges of those branches that some row may take.
 
     Claim     Each row's value of CASE lies in the range.
     Premises  `may` and `assume` are sound for the conditions, `range` for the branches.
@@ -24,7 +24,7 @@ def case_range(analysis: Analysis, node: Expression, environment: Environment) -
     pieces: list[Range] = []
     reached = analysis.build.flag(True)
     for condition, value in node.branches:
-        taken, inside, reached, environment = split(analysis, condition, environment, reached)
+        taken, inside, reached, environment = split_by_condition(analysis, condition, environment, reached)
         pieces.append(ranges.only_where(analysis.build, analysis.values(value, inside), taken))
     pieces.append(ranges.only_where(analysis.build, analysis.values(node.otherwise, environment), reached))
     return ranges.union_of(analysis.build, pieces)
@@ -33,7 +33,7 @@ def case_range(analysis: Analysis, node: Expression, environment: Environment) -
 def assume_case(
     analysis: Analysis, node: Expression, environment: Environment, truths: Truths
 ) -> Environment:
-    """A boolean CASE: the rows of each branch, narrowed by its condition and by its value."""
+    """Narrow by a boolean CASE: by each branch's condition and value, and take the union."""
     assert isinstance(node, Case)
     alternatives: list[Environment] = []
     for condition, value in node.branches:
@@ -45,7 +45,7 @@ def assume_case(
 
 
 def coalesce_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:
-    """The values of the operands that some row reaches: those before it may all be NULL.
+    """Return the union of the ranges of the operands that some row reaches.
 
     Claim     Each row's value of COALESCE lies in the range.
     Premises  `range` is sound for the operands.
@@ -57,61 +57,62 @@ def coalesce_range(analysis: Analysis, node: Expression, environment: Environmen
     pieces: list[Range] = []
     reached = build.flag(True)
     for operand in node.operands[:-1]:
-        known = analysis.values(operand, environment)
-        pieces.append(ranges.only_where(build, ranges.not_null(build, known), reached))
+        operand_range = analysis.values(operand, environment)
+        pieces.append(ranges.only_where(build, ranges.not_null(build, operand_range), reached))
         environment = analysis.assume(IsNull(operand), environment, Truths.TRUE)
-        reached = build.and_(reached, known.may_null, analysis.feasible(environment))
+        reached = build.and_(reached, operand_range.may_null, analysis.feasible(environment))
     pieces.append(ranges.only_where(build, analysis.values(node.operands[-1], environment), reached))
     return ranges.union_of(analysis.build, pieces)
 
 
 def case_outcomes(analysis: Analysis, node: Expression) -> Outcomes | None:
-    """A boolean CASE whose conditions and values are predicates on one expression is one, too."""
+    """Return the outcomes of a boolean CASE whose conditions and values depend on one expression."""
     assert isinstance(node, Case)
     if type_of(node) != BOOLEAN:
         return None
     branches = [
-        (analysis.outcomes(condition), _boolean(analysis, value)) for condition, value in node.branches
+        (analysis.outcomes(condition), _value_outcomes(analysis, value)) for condition, value in node.branches
     ]
-    return choice(branches, _boolean(analysis, node.otherwise))
+    return choice(branches, _value_outcomes(analysis, node.otherwise))
 
 
-def _boolean(analysis: Analysis, value: Expression) -> Outcomes:
-    """The outcomes of an alternative; a bare NULL is one of a boolean."""
+def _value_outcomes(analysis: Analysis, value: Expression) -> Outcomes:
+    """Return the outcomes of an alternative; a bare NULL counts as a boolean."""
     return constant(None) if type_of(value) == NULL else analysis.outcomes(value)
 
 
 def constrain_case(
     analysis: Analysis, node: Expression, environment: Environment, narrowed: Range
 ) -> Environment:
-    """The rows of each branch, narrowed by its condition and by where its value must lie."""
+    """Narrow by a CASE that lies in a range: by each branch's condition and value, and take the union."""
     assert isinstance(node, Case)
     if type_of(node) == BOOLEAN:
         return environment
     alternatives: list[Environment] = []
     for condition, value in node.branches:
         inside = analysis.assume(condition, environment, Truths.TRUE)
-        alternatives.append(_constrained(analysis, value, inside, narrowed))
+        alternatives.append(_constrain_value(analysis, value, inside, narrowed))
         environment = analysis.assume(condition, environment, Truths.NOT_TRUE)
-    alternatives.append(_constrained(analysis, node.otherwise, environment, narrowed))
+    alternatives.append(_constrain_value(analysis, node.otherwise, environment, narrowed))
     return analysis.union(alternatives)
 
 
-def _constrained(
+def _constrain_value(
     analysis: Analysis, value: Expression, environment: Environment, narrowed: Range
 ) -> Environment:
-    known = analysis.values(value, environment)
-    if known.type != narrowed.type:
+    """Narrow by an alternative that lies in a range."""
+    value_range = analysis.values(value, environment)
+    if value_range.type != narrowed.type:
         return environment
-    return analysis.constrain(value, environment, ranges.both(analysis.build, known, narrowed))
+    return analysis.constrain(value, environment, ranges.intersection(analysis.build, value_range, narrowed))
 
 
 def coalesce_outcomes(analysis: Analysis, node: Expression) -> Outcomes | None:
-    """A boolean COALESCE is a CASE of IS NOT NULL."""
+    """Return the outcomes of a boolean COALESCE, which is a CASE of IS NOT NULL."""
     assert isinstance(node, Coalesce)
     if type_of(node) != BOOLEAN:
         return None
-    parts = [_boolean(analysis, operand) for operand in node.operands]
+    parts = [_value_outcomes(analysis, operand) for operand in node.operands]
     return choice([(map_truths(part, _IS_NOT_NULL), part) for part in parts[:-1]], parts[-1])
 
 

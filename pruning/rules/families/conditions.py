@@ -75,10 +75,12 @@ def assume_in(analysis: Analysis, node: Expression, environment: Environment, tr
 
 
 def _is_nan(value: Value) -> bool:
+    """Tell whether a value is NaN."""
     return isinstance(value, float) and math.isnan(value)
 
 
 def _as_equalities(node: Expression) -> Expression:
+    """Return IN as the OR of equalities with its members."""
     assert isinstance(node, In)
     return Or(tuple(Compare(Comparison.EQUAL, node.operand, member) for member in node.members))
 
@@ -89,7 +91,7 @@ def element_range(analysis: Analysis, node: Expression, _: Environment) -> Range
     An element is never narrowed: a condition on one of them says nothing of the others.
     """
     assert isinstance(node, Element)
-    return analysis.in_block(Column(node.name, node.type))
+    return analysis.metadata_range(Column(node.name, node.type))
 
 
 def may_hold_of_elements(

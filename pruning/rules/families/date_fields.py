@@ -1,6 +1,6 @@
 """DATE_FORMAT of one field: `date_format(t, 'MM') = '03'` is `month(t) = 3`, whatever the year.
 
-Patterns whose texts are in the order of the times are steps of a chain instead (`date_text`).
+Patterns whose texts sort like the times are steps of a chain instead (`date_text`).
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ _FUNCTIONS: Mapping[str, Function] = {
 
 
 def format_preimage(node: Expression, values: ValueSet) -> tuple[Expression, ValueSet] | None:
-    """The values of the field whose text is in a set; of other patterns `time_preimage`.
+    """Return the values of the field whose text is in a set; for other patterns see `time_preimage`.
 
     Claim     A row on which the text is in the set has its field in the result.
     Premises  Spark writes these fields in two digits, in the session's zone; MONTH, DAY, HOUR, MINUTE
@@ -38,10 +38,10 @@ def format_preimage(node: Expression, values: ValueSet) -> tuple[Expression, Val
     assert isinstance(node, Call)
     operand, pattern = node.operands
     written = pattern.value if isinstance(pattern, Literal) else None
-    found = date_text.single_field(written.decode()) if isinstance(written, bytes) else None
-    if found is None or type_of(operand) != TIMESTAMP:
+    field_format = date_text.single_field(written.decode()) if isinstance(written, bytes) else None
+    if field_format is None or type_of(operand) != TIMESTAMP:
         return time_preimage(node, values)
-    name, format_ = found
+    name, format_ = field_format
     function = _FUNCTIONS[name]
     numbers = [n for n in CYCLES[function].values if values.cuts.holds(format_.format(n).encode())]  # (1)
     if function in OF_TIME:
@@ -52,10 +52,13 @@ def format_preimage(node: Expression, values: ValueSet) -> tuple[Expression, Val
 
 
 def format_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:
-    """As `time_range`; of any pattern a NULL has no text, so that where no row has a time none has a text."""
+    """Return the range of `time_range`; by any pattern, no row has a text if no row has a time."""
     assert isinstance(node, Call)
-    known, operand = time_range(analysis, node, environment), analysis.range(node.operands[0], environment)
-    return replace(known, may_value=analysis.build.and_(known.may_value, operand.may_value))
+    text_range, operand = (
+        time_range(analysis, node, environment),
+        analysis.range(node.operands[0], environment),
+    )
+    return replace(text_range, may_value=analysis.build.and_(text_range.may_value, operand.may_value))
 
 
 DATE_FORMAT = Rule(range=format_range, preimage=format_preimage)

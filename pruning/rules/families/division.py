@@ -1,4 +1,4 @@
-"""`/`, `div` and `%`: the divisor's negative and positive values apart, for at zero nothing is defined."""
+"""`/`, `div` and `%`: negative and positive divisors are treated separately, as zero has no quotient."""
 
 import math
 from dataclasses import dataclass, replace
@@ -8,7 +8,6 @@ from pruning.expressions.trees import Arithmetic, Mode, Operator
 from pruning.expressions.types import DECIMAL_PRECISION_MAX, Kind, Type, Value, decimal
 from pruning.rules.analysis.ranges import Range
 from pruning.rules.families.operands import (
-    fitted,
     may_be_any_infinity,
     may_be_nan,
     may_be_negative,
@@ -17,6 +16,7 @@ from pruning.rules.families.operands import (
     never_negative,
     never_positive,
     number,
+    results_in_mode,
     unbounded_where,
     zero,
 )
@@ -27,8 +27,8 @@ _UNIT = {Kind.FLOAT: 2.0**-149, Kind.DOUBLE: 2.0**-1074}
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """The divisors of one sign: whether there may be one, and the one nearest to zero and the furthest."""
+class _Divisors:
+    """The divisors of one sign: the flag that there is one, the one nearest to zero and the furthest."""
 
     exists: Flag
     near: Bound
@@ -36,7 +36,7 @@ class _Part:
 
 
 def quotient_range(build: Builder, node: Arithmetic, left: Range, right: Range) -> Range:
-    """The quotients, exact or integral.
+    """Return the range of the quotients, exact or integral.
 
     Claim     Each row's quotient lies in the range; rows on which it raises have none.
     Premises  The sides lie in their ranges; rounding, of decimals half up, of floats to nearest and of
@@ -49,8 +49,9 @@ def quotient_range(build: Builder, node: Arithmetic, left: Range, right: Range) 
               (3) A sign that no divisor has leaves no quotient.
               (4) A zero divisor raises (ANSI) or gives NULL, whatever the dividend, NaN too.
               (5) NaN comes from NaN, or from infinity over infinity.
-              (6) Where both bounds fit every result does; else see `operands.fitted`. A `div` that does
-                  not fit wraps round (LEGACY; of decimals in each mode) or may be NULL: see `_integral`.
+              (6) Where both bounds fit every result does; else see `operands.results_in_mode`. A `div` that
+                  does not fit wraps round (LEGACY; of decimals in each mode) or may be NULL: see
+                  `_integral_quotients`.
     """
     positive, negative = _positive_part(build, right), _negative_part(build, right)
     values = build.and_(left.may_value, build.or_(positive.exists, negative.exists))  # (3)
@@ -59,20 +60,20 @@ def quotient_range(build: Builder, node: Arithmetic, left: Range, right: Range) 
         undefined = build.and_(may_be_any_infinity(build, left), may_be_any_infinity(build, right))
         nan = build.or_(_nan_by_nonzero(build, left, right, positive, negative), undefined)  # (5)
     result = Range(
-        lower=_outer(
+        lower=_outer_bound(
             build,
             positive,
             negative,
-            _over(build, node, left.lower, positive.far, positive.near),
-            _over(build, node, left.upper, negative.near, negative.far),
+            _quotient_at_end(build, node, left.lower, positive.far, positive.near),
+            _quotient_at_end(build, node, left.upper, negative.near, negative.far),
             least=True,
         ),
-        upper=_outer(
+        upper=_outer_bound(
             build,
             positive,
             negative,
-            _over(build, node, left.upper, positive.near, positive.far),
-            _over(build, node, left.lower, negative.far, negative.near),
+            _quotient_at_end(build, node, left.upper, positive.near, positive.far),
+            _quotient_at_end(build, node, left.lower, negative.far, negative.near),
             least=False,
         ),
         may_null=_null_by_zero(build, node.mode, left, right),
@@ -80,25 +81,25 @@ def quotient_range(build: Builder, node: Arithmetic, left: Range, right: Range) 
         may_value=values,
     )
     if node.operator is Operator.INTEGRAL_DIVIDE:
-        return _integral(build, result, left.type, right.type, node.mode)
-    return fitted(build, result, node.mode)  # (6)
+        return _integral_quotients(build, result, left.type, right.type, node.mode)
+    return results_in_mode(build, result, node.mode)  # (6)
 
 
-def _positive_part(build: Builder, divisor: Range) -> _Part:
-    """Divisors above zero (1); where the greatest is unknown, the greatest of the type."""
+def _positive_part(build: Builder, divisor: Range) -> _Divisors:
+    """Return the divisors above zero (1); an unknown greatest one is that of the type."""
     least, greatest = _limits(divisor.type)
-    return _Part(
+    return _Divisors(
         exists=may_be_positive(build, divisor),
         near=build.greatest_known(divisor.lower, build.bound(least, divisor.type)),
         far=build.least_known(divisor.upper, build.bound(greatest, divisor.type)),
     )
 
 
-def _negative_part(build: Builder, divisor: Range) -> _Part:
-    """Divisors below zero (1); where the least is unknown, the least of the type."""
+def _negative_part(build: Builder, divisor: Range) -> _Divisors:
+    """Return the divisors below zero (1); an unknown least one is that of the type."""
     least, greatest = _limits(divisor.type)
     lowest = divisor.type.integer_range[0] if divisor.type.integer_range else _opposite(greatest)
-    return _Part(
+    return _Divisors(
         exists=may_be_negative(build, divisor),
         near=build.least_known(divisor.upper, build.bound(_opposite(least), divisor.type)),
         far=build.greatest_known(divisor.lower, build.bound(lowest, divisor.type)),
@@ -106,7 +107,7 @@ def _negative_part(build: Builder, divisor: Range) -> _Part:
 
 
 def _limits(type_: Type) -> tuple[Value, Value]:
-    """The smallest positive value of a type of numbers, and the greatest."""
+    """Return the smallest positive value of a type of numbers, and the greatest."""
     if type_.floating:
         return _UNIT[type_.kind], math.inf
     limits = type_.integer_range
@@ -114,35 +115,38 @@ def _limits(type_: Type) -> tuple[Value, Value]:
 
 
 def _opposite(value: Value) -> Value:
+    """Return the number with the other sign."""
     assert not isinstance(value, bytes)
     return value.copy_negate() if isinstance(value, Decimal) else -value
 
 
-def _over(build: Builder, node: Arithmetic, dividend: Bound, if_positive: Bound, if_negative: Bound) -> Bound:
-    """The dividend over one end of the divisors, by its sign (2)."""
+def _quotient_at_end(
+    build: Builder, node: Arithmetic, dividend: Bound, if_positive: Bound, if_negative: Bound
+) -> Bound:
+    """Return the quotient of a dividend and the end of the divisors that its sign selects (2)."""
     divisor = build.choose(never_negative(build, dividend), if_positive, if_negative)
     if node.operator is Operator.INTEGRAL_DIVIDE:
         return build.quotient(dividend, divisor, node.type)
     return build.divide(dividend, divisor, node.type)
 
 
-def _outer(
+def _outer_bound(
     build: Builder,
-    positive: _Part,
-    negative: _Part,
+    positive: _Divisors,
+    negative: _Divisors,
     over_positive: Bound,
     over_negative: Bound,
     *,
     least: bool,
 ) -> Bound:
-    """The outer one of the bounds of those parts that exist (3)."""
+    """Return the outer of the bounds of those parts that exist (3)."""
     outer = (build.least if least else build.greatest)(over_positive, over_negative)
     either = build.choose(negative.exists, outer, over_positive)
     return build.choose(positive.exists, either, over_negative)
 
 
 def _null_by_zero(build: Builder, mode: Mode, left: Range, right: Range) -> Flag:
-    """NULL where a side is, and where the divisor is zero unless that raises (4)."""
+    """Return the flag of NULL: a side is NULL, or the divisor is zero and that does not raise (4)."""
     null = build.or_(left.may_null, right.may_null)
     if mode is Mode.ANSI:
         return null
@@ -150,19 +154,21 @@ def _null_by_zero(build: Builder, mode: Mode, left: Range, right: Range) -> Flag
     return build.or_(null, build.and_(some, may_be_zero(build, right)))
 
 
-def _nan_by_nonzero(build: Builder, left: Range, right: Range, positive: _Part, negative: _Part) -> Flag:
-    """NaN on one side, the divisor not zero and neither NULL."""
+def _nan_by_nonzero(
+    build: Builder, left: Range, right: Range, positive: _Divisors, negative: _Divisors
+) -> Flag:
+    """Return the flag that one side is NaN, the divisor is not zero and neither is NULL."""
     nonzero = replace(right, may_value=build.or_(positive.exists, negative.exists))
     return may_be_nan(build, left, nonzero)
 
 
-def _integral(build: Builder, exact: Range, left: Type, right: Type, mode: Mode) -> Range:
-    """Integral quotients as Spark leaves those that do not fit in a bigint.
+def _integral_quotients(build: Builder, exact: Range, left: Type, right: Type, mode: Mode) -> Range:
+    """Return the integral quotients with those that do not fit a bigint as Spark leaves them.
 
     The least bigint over -1 raises or wraps round. A quotient of decimals wraps in every mode, even
     ANSI; before that it raises or is NULL if it has more than 38 digits, which only wide operands give.
     """
-    overflows = build.not_(build.and_(build.known(exact.lower), build.known(exact.upper)))
+    overflows = build.not_(build.and_(build.is_known(exact.lower), build.is_known(exact.upper)))
     wraps = left.kind is Kind.DECIMAL or mode is not Mode.ANSI
     too_long = left.precision - left.scale + right.scale > DECIMAL_PRECISION_MAX
     null = exact.may_null
@@ -173,7 +179,7 @@ def _integral(build: Builder, exact: Range, left: Type, right: Type, mode: Mode)
 
 
 def remainder_range(build: Builder, node: Arithmetic, left: Range, right: Range) -> Range:
-    """What the divisions leave.
+    """Return the range of the remainders.
 
     Claim     Each row's remainder r = a - b * q, q the integral part of a / b, lies in the range; rows
               on which it raises have none.
@@ -186,10 +192,10 @@ def remainder_range(build: Builder, node: Arithmetic, left: Range, right: Range)
               (5) NaN comes from NaN, or from an infinite dividend.
               (6) Decimals are compared in a type that holds both sides; what it cannot hold is unknown.
                   A bound that does not fit in the result's type is unknown too. Each remainder fits in
-                  the type Spark gives it; for another see `operands.fitted`.
+                  the type Spark gives it; for another see `operands.results_in_mode`.
     """
     type_ = _type_of_both(left.type, right.type)
-    dividend, divisor = _in(build, left, type_), _in(build, right, type_)  # (6)
+    dividend, divisor = _bounds_in(build, left, type_), _bounds_in(build, right, type_)  # (6)
     positive, negative = may_be_positive(build, right), may_be_negative(build, right)
     nonzero = build.or_(positive, negative)
     nan = build.flag(False)
@@ -205,17 +211,21 @@ def remainder_range(build: Builder, node: Arithmetic, left: Range, right: Range)
         may_nan=nan,
         may_value=build.and_(left.may_value, nonzero),
     )
-    return result if _holds_remainders(node.type, left.type, right.type) else fitted(build, result, node.mode)
+    return (
+        result
+        if _holds_remainders(node.type, left.type, right.type)
+        else results_in_mode(build, result, node.mode)
+    )
 
 
 def _holds_remainders(type_: Type, left: Type, right: Type) -> bool:
-    """Whether each remainder fits: it has no more whole digits than either side (1)."""
+    """Tell whether each remainder fits: it has no more whole digits than either side (1)."""
     whole = min(side.precision - side.scale for side in (left, right))
     return type_.precision - type_.scale >= whole and type_.scale >= max(left.scale, right.scale)
 
 
 def _type_of_both(left: Type, right: Type) -> Type:
-    """The type itself, or a decimal type with the digits of both, as far as there is one."""
+    """Return the type itself, or a decimal type with the digits of both, as far as there is one."""
     if left == right:
         return left
     scale = max(left.scale, right.scale)
@@ -223,13 +233,15 @@ def _type_of_both(left: Type, right: Type) -> Type:
     return decimal(min(whole + scale, DECIMAL_PRECISION_MAX), scale)
 
 
-def _in(build: Builder, side: Range, type_: Type) -> Range:
+def _bounds_in(build: Builder, side: Range, type_: Type) -> Range:
+    """Return the range with its bounds cast to a type."""
     return replace(side, lower=build.cast(side.lower, type_), upper=build.cast(side.upper, type_))
 
 
 def _remainders(build: Builder, dividend: Range, divisor: Range) -> tuple[Bound, Bound]:
+    """Return the lower and the upper bound of the remainders."""
     none = zero(build, dividend.type)
-    # Below zero, where the integer types have one value more.
+    # Negative magnitudes are used, because integer types have one more negative value.
     outer = build.least(divisor.lower, build.subtract(none, divisor.upper))
     furthest = build.choose(never_positive(build, divisor.upper), divisor.lower, outer)
     least = build.next(furthest)

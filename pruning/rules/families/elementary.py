@@ -1,7 +1,7 @@
 """SQRT, EXP, the logarithms and POWER of doubles.
 
-SQRT is correctly rounded everywhere. The others differ in their last digits from one library to the
-next: axiom LIBM says by how much at most, and their bounds are moved outward by more than that.
+SQRT is correctly rounded in every library. The others differ between libraries in their last digits: axiom
+LIBM says by how much at most, and their bounds are moved outward by more than that.
 """
 
 import math
@@ -18,45 +18,45 @@ from pruning.rules.program.builder import Builder
 from pruning.rules.program.functions import Apply, Side
 from pruning.rules.program.operations import Bound, Flag
 
-# A logarithm is NULL up to a number, and has a value from the next double on.
+# A logarithm is NULL up to its asymptote (0 by default), and has a value from the next double on.
 _ASYMPTOTES = {Function.LOG1P: -1.0}
 _EVEN_MAX = 2.0**53  # doubles beyond it are all even
 
 
 def sqrt_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:
-    """The bounds' square roots.
+    """Return the range of the square roots.
 
     Claim     Each row's root lies in the range.
     Premises  The root is correctly rounded, so it is increasing (axiom ROUNDING).
     Proof     (1) 0 <= lower <= v <= upper gives f(lower) <= f(v) <= f(upper).
               (2) It is NaN below zero, and of NaN.
     """
-    known = _double(analysis, node, environment)
-    if known is None:
+    operand = _double_operand(analysis, node, environment)
+    if operand is None:
         return ranges.anything(analysis.build, DOUBLE)
     build, root, zero = analysis.build, Apply(Function.SQRT), analysis.build.bound(0.0, DOUBLE)
-    inside = ranges.within(build, known, zero, build.unknown(DOUBLE))
-    below = build.and_(known.may_value, build.maybe_less(known.lower, zero))
+    inside = ranges.within(build, operand, zero, build.unknown(DOUBLE))
+    below = build.and_(operand.may_value, build.maybe_less(operand.lower, zero))
     return replace(
         inside,
         lower=build.apply(root, inside.lower, type_=DOUBLE),  # (1)
         upper=build.apply(root, inside.upper, type_=DOUBLE),
-        may_nan=build.or_(known.may_nan, below),  # (2)
+        may_nan=build.or_(operand.may_nan, below),  # (2)
     )
 
 
 def exp_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:
-    """The exponentials of the bounds, never below zero; NaN of NaN. Increasing, by axiom LIBM."""
-    known = _double(analysis, node, environment)
-    if known is None:
+    """Return the range of the exponentials, which is never below zero; EXP increases, by axiom LIBM."""
+    operand = _double_operand(analysis, node, environment)
+    if operand is None:
         return ranges.anything(analysis.build, DOUBLE)
-    exponentials = _enclosed(analysis.build, Function.EXP, known)
+    exponentials = _enclosing_range(analysis.build, Function.EXP, operand)
     zero = analysis.build.bound(0.0, DOUBLE)
     return replace(exponentials, lower=analysis.build.greatest_known(exponentials.lower, zero))
 
 
 def logarithm_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:
-    """The logarithms of the bounds.
+    """Return the range of the logarithms to a fixed base.
 
     Claim     Each row's logarithm lies in the range.
     Premises  Axiom LIBM, of an increasing function.
@@ -64,17 +64,17 @@ def logarithm_range(analysis: Analysis, node: Expression, environment: Environme
                   f(v) is at least that of the next double.
               (2) Up to the asymptote it is NULL; of NaN it is NaN.
     """
-    known = _double(analysis, node, environment)
-    if known is None:
+    operand = _double_operand(analysis, node, environment)
+    if operand is None:
         return ranges.anything(analysis.build, DOUBLE)
     assert isinstance(node, Call)
-    inside, outside = _above(analysis.build, known, _ASYMPTOTES.get(node.function, 0.0))
-    logarithms = _enclosed(analysis.build, node.function, inside)  # (1)
-    return replace(logarithms, may_null=analysis.build.or_(known.may_null, outside))  # (2)
+    inside, outside = _values_above(analysis.build, operand, _ASYMPTOTES.get(node.function, 0.0))
+    logarithms = _enclosing_range(analysis.build, node.function, inside)  # (1)
+    return replace(logarithms, may_null=analysis.build.or_(operand.may_null, outside))  # (2)
 
 
 def log_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:
-    """The logarithms of a number to a base.
+    """Return the range of the logarithms of a number to a base.
 
     Claim     Each row's logarithm lies in the range.
     Premises  Axiom LIBM; Spark divides the logarithm of the number by that of the base.
@@ -85,23 +85,27 @@ def log_range(analysis: Analysis, node: Expression, environment: Environment) ->
                   other bases nothing is said.
     """
     build = analysis.build
-    sides = _doubles(analysis, node, environment)
+    sides = _double_operands(analysis, node, environment)
     if sides is None:
         return ranges.anything(build, DOUBLE)
-    (base, no_base), (number, no_number) = (_above(build, side, 0.0) for side in sides)
-    one, infinity = build.bound(1.0, DOUBLE), build.bound(math.inf, DOUBLE)
+    (base, no_base), (number, no_number) = (_values_above(build, side, 0.0) for side in sides)
+    unit, infinity = build.bound(1.0, DOUBLE), build.bound(math.inf, DOUBLE)
     undefined = build.and_(
         base.may_value,
         number.may_value,
         build.or_(
-            build.and_(_may_equal(build, base, one), _may_equal(build, number, one)),
+            build.and_(_may_equal(build, base, unit), _may_equal(build, number, unit)),
             build.and_(_may_equal(build, base, infinity), _may_equal(build, number, infinity)),
         ),
     )  # (2)
     bases = (base.lower, build.least_known(base.upper, infinity))
-    lower = _corner(build, build.least, Apply(Function.LOG, side=Side.BELOW), bases, (number.lower,))
-    upper = _corner(build, build.greatest, Apply(Function.LOG, side=Side.ABOVE), bases, (number.upper,))
-    unknown, above_one = build.unknown(DOUBLE), build.not_(build.maybe_at_most(base.lower, one))
+    lower = _outermost_corner(
+        build, build.least, Apply(Function.LOG, side=Side.BELOW), bases, (number.lower,)
+    )
+    upper = _outermost_corner(
+        build, build.greatest, Apply(Function.LOG, side=Side.ABOVE), bases, (number.upper,)
+    )
+    unknown, above_one = build.unknown(DOUBLE), build.not_(build.maybe_at_most(base.lower, unit))
     return Range(
         lower=build.choose(above_one, lower, unknown),  # (3)
         upper=build.choose(above_one, upper, unknown),
@@ -112,7 +116,7 @@ def log_range(analysis: Analysis, node: Expression, environment: Environment) ->
 
 
 def power_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:
-    """The powers of a base.
+    """Return the range of the powers of a base.
 
     Claim     Each row's power lies in the range.
     Premises  Axiom LIBM; Java's rules for NaN, zeros and infinities.
@@ -125,21 +129,21 @@ def power_range(analysis: Analysis, node: Expression, environment: Environment) 
                   to the power 0 is 1.
     """
     build = analysis.build
-    sides = _doubles(analysis, node, environment)
+    sides = _double_operands(analysis, node, environment)
     if sides is None:
         return ranges.anything(build, DOUBLE)
     base, exponent = sides
     whole = _whole_exponent(node)
     if whole is not None:
         return _whole_power(build, base, exponent, whole)  # (2)
-    zero, one = build.bound(0.0, DOUBLE), build.bound(1.0, DOUBLE)
+    zero, unit = build.bound(0.0, DOUBLE), build.bound(1.0, DOUBLE)
     no_negative = build.not_(build.maybe_less(exponent.lower, zero))
     positive = build.not_(build.maybe_at_most(base.lower, zero))
     monotone = build.or_(positive, build.and_(build.not_(build.maybe_less(base.lower, zero)), no_negative))
     lower, upper = _power_corners(build, base, exponent, no_negative)  # (1)
     unknown = build.unknown(DOUBLE)
     both = build.and_(base.may_value, exponent.may_value)
-    undefined = build.or_(build.not_(monotone), _one_to_infinity(build, base, exponent))
+    undefined = build.or_(build.not_(monotone), _may_be_one_to_infinity(build, base, exponent))
     powers = Range(
         lower=build.choose(monotone, lower, unknown),
         upper=build.choose(monotone, upper, unknown),
@@ -149,11 +153,12 @@ def power_range(analysis: Analysis, node: Expression, environment: Environment) 
     )
     never = build.flag(False)
     to_zero = build.and_(base.may_nan, exponent.may_value, _may_equal(build, exponent, zero))
-    alone = Range(lower=one, upper=one, may_null=never, may_nan=never, may_value=to_zero)
+    alone = Range(lower=unit, upper=unit, may_null=never, may_nan=never, may_value=to_zero)
     return ranges.union(build, powers, alone)
 
 
 def _whole_power(build: Builder, base: Range, exponent: Range, whole: float) -> Range:
+    """Return the range of the powers with a literal whole exponent above zero."""
     if whole >= _EVEN_MAX or whole % 2 == 0:
         base = magnitudes(build, base)
     below, above = (Apply(Function.POWER, side=side) for side in (Side.BELOW, Side.ABOVE))
@@ -165,7 +170,7 @@ def _whole_power(build: Builder, base: Range, exponent: Range, whole: float) -> 
 
 
 def _whole_exponent(node: Expression) -> float | None:
-    """A literal exponent that is a whole number above zero, else None."""
+    """Return a literal exponent that is a whole number above zero; None of any other."""
     assert isinstance(node, Call)
     exponent = node.operands[1]
     value = exponent.value if isinstance(exponent, Literal) else None
@@ -173,6 +178,7 @@ def _whole_exponent(node: Expression) -> float | None:
 
 
 def _power_corners(build: Builder, base: Range, exponent: Range, no_negative: Flag) -> tuple[Bound, Bound]:
+    """Return the bounds of the powers of bases from zero on."""
     infinity, least = build.bound(math.inf, DOUBLE), build.bound(-math.inf, DOUBLE)
     first, last = base.lower, build.least_known(base.upper, infinity)
     exponents = (build.greatest_known(exponent.lower, least), build.least_known(exponent.upper, infinity))
@@ -180,24 +186,25 @@ def _power_corners(build: Builder, base: Range, exponent: Range, no_negative: Fl
     lower, upper = (
         build.choose(
             no_negative,
-            _corner(build, pick, call, (one,), exponents),
-            _corner(build, pick, call, (first, last), exponents),
+            _outermost_corner(build, pick, call, (outer_base,), exponents),
+            _outermost_corner(build, pick, call, (first, last), exponents),
         )
-        for pick, call, one in ((build.least, below, first), (build.greatest, above, last))
+        for pick, call, outer_base in ((build.least, below, first), (build.greatest, above, last))
     )
     return lower, upper
 
 
-def _one_to_infinity(build: Builder, base: Range, exponent: Range) -> Flag:
+def _may_be_one_to_infinity(build: Builder, base: Range, exponent: Range) -> Flag:
+    """Return the flag that the power may be 1 to an infinite exponent."""
     infinities = [build.bound(sign * math.inf, DOUBLE) for sign in (1, -1)]
     infinite = build.or_(*(_may_equal(build, exponent, infinity) for infinity in infinities))
     return build.and_(infinite, _may_equal(build, base, build.bound(1.0, DOUBLE)))
 
 
-def _corner(
+def _outermost_corner(
     build: Builder, pick: object, call: Apply, firsts: tuple[Bound, ...], seconds: tuple[Bound, ...]
 ) -> Bound:
-    """The least (the greatest) of a function of two numbers at the corners."""
+    """Return the least (the greatest) of a function of two numbers at the corners of their ranges."""
     assert callable(pick)
     corners = [build.apply(call, first, second, type_=DOUBLE) for first in firsts for second in seconds]
     picked = corners[0]
@@ -206,35 +213,39 @@ def _corner(
     return picked
 
 
-def _may_equal(build: Builder, known: Range, value: Bound) -> Flag:
-    return build.and_(build.maybe_at_most(known.lower, value), build.maybe_at_most(value, known.upper))
+def _may_equal(build: Builder, range_: Range, value: Bound) -> Flag:
+    """Return the flag that a range may hold a value."""
+    return build.and_(build.maybe_at_most(range_.lower, value), build.maybe_at_most(value, range_.upper))
 
 
-def _above(build: Builder, known: Range, asymptote: float) -> tuple[Range, Flag]:
-    """The values above a number, and whether some value is not."""
+def _values_above(build: Builder, range_: Range, asymptote: float) -> tuple[Range, Flag]:
+    """Return the rows above a number, and the flag that some row is not."""
     next_ = build.bound(math.nextafter(asymptote, math.inf), DOUBLE)
-    inside = ranges.within(build, known, next_, build.unknown(DOUBLE))
-    outside = build.maybe_at_most(known.lower, build.bound(asymptote, DOUBLE))
-    return inside, build.and_(known.may_value, outside)
+    inside = ranges.within(build, range_, next_, build.unknown(DOUBLE))
+    outside = build.maybe_at_most(range_.lower, build.bound(asymptote, DOUBLE))
+    return inside, build.and_(range_.may_value, outside)
 
 
-def _enclosed(build: Builder, function: Function, known: Range) -> Range:
+def _enclosing_range(build: Builder, function: Function, operand: Range) -> Range:
+    """Return the range of an increasing function, enclosed on both sides."""
     return replace(
-        known,
-        lower=build.apply(Apply(function, side=Side.BELOW), known.lower, type_=DOUBLE),
-        upper=build.apply(Apply(function, side=Side.ABOVE), known.upper, type_=DOUBLE),
+        operand,
+        lower=build.apply(Apply(function, side=Side.BELOW), operand.lower, type_=DOUBLE),
+        upper=build.apply(Apply(function, side=Side.ABOVE), operand.upper, type_=DOUBLE),
     )
 
 
-def _doubles(analysis: Analysis, node: Expression, environment: Environment) -> list[Range] | None:
+def _double_operands(analysis: Analysis, node: Expression, environment: Environment) -> list[Range] | None:
+    """Return the ranges of the operands; None if one of them is no double."""
     assert isinstance(node, Call)
-    known = [analysis.range(operand, environment) for operand in node.operands]
-    return known if all(range_.type == DOUBLE for range_ in known) and node.type == DOUBLE else None
+    operands = [analysis.range(operand, environment) for operand in node.operands]
+    return operands if all(range_.type == DOUBLE for range_ in operands) and node.type == DOUBLE else None
 
 
-def _double(analysis: Analysis, node: Expression, environment: Environment) -> Range | None:
-    known = _doubles(analysis, node, environment)
-    return known[0] if known and len(known) == 1 else None
+def _double_operand(analysis: Analysis, node: Expression, environment: Environment) -> Range | None:
+    """Return the range of the only operand; None if it is no double."""
+    operands = _double_operands(analysis, node, environment)
+    return operands[0] if operands and len(operands) == 1 else None
 
 
 SQRT = Rule(range=sqrt_range)

@@ -13,7 +13,7 @@ from pruning.rules.program.operations import Bound, Flag
 
 
 def greatest_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:
-    """The greatest of the operands that are not NULL.
+    """Return the range of the greatest of the operands that are not NULL.
 
     Claim     Each row's value lies in the range.
     Premises  Each operand lies in its range.
@@ -28,7 +28,7 @@ def greatest_range(analysis: Analysis, node: Expression, environment: Environmen
     build, operands = _operands(analysis, node, environment)
     if operands is None:
         return ranges.anything(build, type_of(node))
-    certain = [_if(build, build.not_(operand.may_null), operand.lower) for operand in operands]
+    certain = [_bound_where(build, build.not_(operand.may_null), operand.lower) for operand in operands]
     lowest = ranges.union_of(build, operands)  # (2)
     return Range(
         lower=reduce(build.greatest_known, certain, lowest.lower),  # (3)
@@ -40,7 +40,7 @@ def greatest_range(analysis: Analysis, node: Expression, environment: Environmen
 
 
 def least_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:
-    """The least of the operands that are not NULL.
+    """Return the range of the least of the operands that are not NULL.
 
     Claim     Each row's value lies in the range.
     Premises  Each operand lies in its range.
@@ -55,7 +55,7 @@ def least_range(analysis: Analysis, node: Expression, environment: Environment) 
     if operands is None:
         return ranges.anything(build, type_of(node))
     certain = [
-        _if(build, build.not_(build.or_(operand.may_null, operand.may_nan)), operand.upper)
+        _bound_where(build, build.not_(build.or_(operand.may_null, operand.may_nan)), operand.upper)
         for operand in operands
     ]
     widest = ranges.union_of(build, operands)  # (2)
@@ -72,28 +72,30 @@ def least_range(analysis: Analysis, node: Expression, environment: Environment) 
 def _operands(
     analysis: Analysis, node: Expression, environment: Environment
 ) -> tuple[Builder, list[Range] | None]:
-    """The operands' ranges; None where their type is not known, or is not one."""
+    """Return the ranges of the operands; None if their type is not known, or they have several."""
     assert isinstance(node, Call)
     build = analysis.build
-    known = [analysis.range(operand, environment) for operand in node.operands]
-    if not node.type.has_bounds or any(range_.type not in (node.type, NULL) for range_ in known):
+    operands = [analysis.range(operand, environment) for operand in node.operands]
+    if not node.type.has_bounds or any(range_.type not in (node.type, NULL) for range_ in operands):
         return build, None
     void = ranges.only_null(build, ranges.anything(build, node.type))
-    return build, [void if range_.type == NULL else range_ for range_ in known]
+    return build, [void if range_.type == NULL else range_ for range_ in operands]
 
 
-def _if(build: Builder, flag: Flag, bound: Bound) -> Bound:
+def _bound_where(build: Builder, flag: Flag, bound: Bound) -> Bound:
+    """Return the bound where the flag holds; unknown elsewhere."""
     return build.choose(flag, bound, build.unknown(bound.type))
 
 
 def _may_all_null(build: Builder, operands: list[Range]) -> Flag:
+    """Return the flag that all operands may be NULL."""
     return build.and_(*(operand.may_null for operand in operands))
 
 
 def _may_all_be_no_nan(build: Builder, operands: list[Range]) -> Flag:
-    """Whether one may be a value and each a value or NULL."""
-    one = build.or_(*(operand.may_value for operand in operands))
-    return build.and_(one, *(build.or_(operand.may_value, operand.may_null) for operand in operands))
+    """Return the flag that one operand may be a value, and each a value or NULL."""
+    any_value = build.or_(*(operand.may_value for operand in operands))
+    return build.and_(any_value, *(build.or_(operand.may_value, operand.may_null) for operand in operands))
 
 
 GREATEST = Rule(range=greatest_range)

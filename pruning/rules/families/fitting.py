@@ -1,4 +1,4 @@
-"""Which values of a type have a place in another, for functions that are increasing."""
+"""The values of a type that an increasing function takes into another type, by their limits."""
 
 import math
 import struct
@@ -13,19 +13,19 @@ from pruning.rules.sets.decimals import decimal_from_units
 from pruning.rules.sets.primitives import less
 
 Place: TypeAlias = Callable[[Value], Value | None]
-# The least and the greatest value that has a place; None where no value lies beyond it.
+# The least and the greatest value that fits; None where every value beyond it fits too.
 Limits: TypeAlias = tuple[Value | None, Value | None]
 
 
 def limits(place: Place, source: Type) -> Limits:
-    """The least and the greatest value that has a place; None where no value lies beyond it.
+    """Return the least and the greatest value that fits; None where every value does.
 
-    `place` is increasing where it has an answer at all, and it has one at zero.
+    `place` gives the result of a value, None if it does not fit. It is increasing, and zero fits.
     """
     value_at, greatest = _ordinals(source)
 
     def last(sign: int) -> Value | None:
-        """By bisection: places run out once and for all."""
+        """Return the last value that fits in a direction, by bisection; None if all do."""
         inside, outside = 0, greatest + 1
         if place(value_at(sign * greatest)) is not None:
             return None
@@ -41,37 +41,40 @@ def limits(place: Place, source: Type) -> Limits:
 
 
 def outer(left: Limits, right: Limits) -> Limits:
-    """The limits of the values that have a place by one of two functions."""
-    return _pick(left[0], right[0], lower=True, widest=True), _pick(
+    """Return the limits of the values that fit by at least one of two functions."""
+    return _pick_limit(left[0], right[0], lower=True, widest=True), _pick_limit(
         left[1], right[1], lower=False, widest=True
     )
 
 
 def inner(left: Limits, right: Limits) -> Limits:
-    """The limits of the values that have a place by both of two functions."""
-    return _pick(left[0], right[0], lower=True, widest=False), _pick(
+    """Return the limits of the values that fit by both of two functions."""
+    return _pick_limit(left[0], right[0], lower=True, widest=False), _pick_limit(
         left[1], right[1], lower=False, widest=False
     )
 
 
-def _pick(left: Value | None, right: Value | None, *, lower: bool, widest: bool) -> Value | None:
+def _pick_limit(left: Value | None, right: Value | None, *, lower: bool, widest: bool) -> Value | None:
+    """Return one of two limits: the wider or the narrower."""
     if left is None or right is None:
         return None if widest else (right if left is None else left)
     return left if less(left, right) is (lower is widest) else right
 
 
-def that_fit(build: Builder, known: Range, least: Value | None, greatest: Value | None) -> tuple[Range, Flag]:
-    """The values inside limits, and whether a value may lie outside."""
+def split_by_limits(
+    build: Builder, range_: Range, least: Value | None, greatest: Value | None
+) -> tuple[Range, Flag]:
+    """Return the rows whose values are inside limits, and the flag that a value may lie outside."""
     beyond = [
-        *([] if least is None else [build.maybe_less(known.lower, build.bound(least, known.type))]),
-        *([] if greatest is None else [build.maybe_less(build.bound(greatest, known.type), known.upper)]),
+        *([] if least is None else [build.maybe_less(range_.lower, build.bound(least, range_.type))]),
+        *([] if greatest is None else [build.maybe_less(build.bound(greatest, range_.type), range_.upper)]),
     ]
-    inside = within(build, known, build.bound(least, known.type), build.bound(greatest, known.type))
-    return inside, build.and_(known.may_value, build.or_(*beyond))
+    inside = within(build, range_, build.bound(least, range_.type), build.bound(greatest, range_.type))
+    return inside, build.and_(range_.may_value, build.or_(*beyond))
 
 
 def type_limits(build: Builder, type_: Type) -> tuple[Bound, Bound]:
-    """The least and the greatest value of an integral or decimal type; unknown of others."""
+    """Return the least and the greatest value of an integral or decimal type; unknown for others."""
     if type_.kind is not Kind.DECIMAL and not type_.integral:
         return build.unknown(type_), build.unknown(type_)
     value_at, greatest = _ordinals(type_)
@@ -79,7 +82,7 @@ def type_limits(build: Builder, type_: Type) -> tuple[Bound, Bound]:
 
 
 def _ordinals(type_: Type) -> tuple[Callable[[int], Value], int]:
-    """The values of a type by their place from zero, and the greatest place on either side."""
+    """Return the function from an ordinal to a value of a type, and the greatest ordinal."""
     if type_.kind is Kind.DECIMAL:
         return (lambda units: decimal_from_units(units, type_.scale)), 10**type_.precision - 1
     if type_.kind is Kind.DOUBLE:
@@ -94,10 +97,11 @@ def _ordinals(type_: Type) -> tuple[Callable[[int], Value], int]:
 
 
 def _place(value: float, floating: str, integral: str) -> int:
+    """Return the ordinal of a float, which is the number of its bits."""
     return int(struct.unpack(integral, struct.pack(floating, value))[0])
 
 
 def _float_at(place: int, integral: str, floating: str) -> float:
-    """Floats of one sign are in the order of their bits."""
+    """Return the float of an ordinal: floats of one sign are in the order of their bits."""
     (magnitude,) = struct.unpack(floating, struct.pack(integral, abs(place)))
     return -float(magnitude) if place < 0 else float(magnitude)

@@ -1,4 +1,4 @@
-"""Literals, columns, and what no rule knows."""
+"""Literals and columns."""
 
 import math
 from dataclasses import replace
@@ -15,7 +15,7 @@ from pruning.rules.sets.truths import Truths
 
 
 def literal_range(analysis: Analysis, node: Expression, _: Environment) -> Range:
-    """Exactly the one value; no row is anything else."""
+    """Return the range of one value."""
     assert isinstance(node, Literal)
     build, value = analysis.build, node.value
     if value is not None and not node.type.has_bounds:
@@ -33,35 +33,35 @@ def literal_range(analysis: Analysis, node: Expression, _: Environment) -> Range
 
 
 def literal_outcomes(analysis: Analysis, node: Expression) -> Outcomes | None:
-    """A boolean constant is on no expression at all."""
+    """Return the outcomes of a boolean constant, which has no subject."""
     assert isinstance(node, Literal)
     return constant(node.value) if node.type == BOOLEAN else None
 
 
 def column_range(analysis: Analysis, node: Expression, _: Environment) -> Range:
-    """What the block's metadata says."""
+    """Return the range of a column that the block's metadata gives."""
     assert isinstance(node, Column)
-    return analysis.in_block(node)
+    return analysis.metadata_range(node)
 
 
 def assume_column(
     analysis: Analysis, node: Expression, environment: Environment, truths: Truths
 ) -> Environment:
-    """A boolean column that takes one of the truth values."""
+    """Narrow a boolean column to the truth values."""
     assert isinstance(node, Column)
     build = analysis.build
-    known = analysis.range(node, environment)
+    range_ = analysis.range(node, environment)
     if node.type != BOOLEAN:
         return environment
     if Truths.NULL not in truths:
-        known = ranges.not_null(build, known)
+        range_ = ranges.not_null(build, range_)
     if Truths.TRUE not in truths:
-        known = ranges.within(build, known, build.bound(False, BOOLEAN), build.bound(False, BOOLEAN))
+        range_ = ranges.within(build, range_, build.bound(False, BOOLEAN), build.bound(False, BOOLEAN))
     if Truths.FALSE not in truths:
-        known = ranges.within(build, known, build.bound(True, BOOLEAN), build.bound(True, BOOLEAN))
+        range_ = ranges.within(build, range_, build.bound(True, BOOLEAN), build.bound(True, BOOLEAN))
     if truths is Truths.NULL:
-        known = replace(known, may_value=build.flag(False))
-    return analysis.constrain(node, environment, known)
+        range_ = replace(range_, may_value=build.flag(False))
+    return analysis.constrain(node, environment, range_)
 
 
 LITERAL = Rule(range=literal_range, outcomes=literal_outcomes)

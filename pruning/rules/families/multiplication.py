@@ -1,21 +1,21 @@
-"""`*`: the corner products of two ranges, as few of them as the signs allow."""
+"""`*`: the products of the ends of two ranges, as few of them as the signs allow."""
 
 from pruning.expressions.trees import Arithmetic
 from pruning.rules.analysis.ranges import Range
 from pruning.rules.families.operands import (
-    fitted,
     may_be_any_infinity,
     may_be_nan,
     may_be_zero,
     never_negative,
     never_positive,
+    results_in_mode,
 )
 from pruning.rules.program.builder import Builder
 from pruning.rules.program.operations import Bound
 
 
 def product_range(build: Builder, node: Arithmetic, left: Range, right: Range) -> Range:
-    """The products of what the two sides may be.
+    """Return the range of the products of two sides.
 
     Claim     Each row's product lies in the range; rows on which it raises have none.
     Premises  The sides lie in their ranges; rounding is monotone (axiom ROUNDING).
@@ -25,7 +25,7 @@ def product_range(build: Builder, node: Arithmetic, left: Range, right: Range) -
               (3) A candidate that is not needed is left out, not only outdone: its product might not
                   fit although the least one does.
               (4) NaN comes from NaN, or from zero times infinity.
-              (5) Where both bounds fit every result does; else see `operands.fitted`.
+              (5) Where both bounds fit every result does; else see `operands.results_in_mode`.
     """
     values = build.and_(left.may_value, right.may_value)
     nan = build.flag(False)
@@ -42,11 +42,14 @@ def product_range(build: Builder, node: Arithmetic, left: Range, right: Range) -
         may_nan=nan,
         may_value=values,
     )
-    return fitted(build, product, node.mode)  # (5)
+    return results_in_mode(build, product, node.mode)  # (5)
 
 
 def _least(build: Builder, node: Arithmetic, left: Range, right: Range) -> Bound:
+    """Return the least product of the ends."""
+
     def of(end: Bound) -> Bound:
+        """Return the least product of an end of the left side."""
         other = build.choose(never_negative(build, end), right.lower, right.upper)  # (2)
         return build.multiply(end, other, node.type)
 
@@ -56,7 +59,10 @@ def _least(build: Builder, node: Arithmetic, left: Range, right: Range) -> Bound
 
 
 def _greatest(build: Builder, node: Arithmetic, left: Range, right: Range) -> Bound:
+    """Return the greatest product of the ends."""
+
     def of(end: Bound) -> Bound:
+        """Return the greatest product of an end of the left side."""
         other = build.choose(never_negative(build, end), right.upper, right.lower)  # (2)
         return build.multiply(end, other, node.type)
 

@@ -1,4 +1,4 @@
-"""The order of two expressions: how one lies to the other, row by row."""
+"""The order of two expressions: the sign -1, 0 or 1 of their comparison, row by row."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from pruning.rules.analysis.environment import Environment
 from pruning.rules.analysis.evaluation import Analysis, Rule
 from pruning.rules.analysis.ranges import Range
 from pruning.rules.analysis.sides import ALL_SIGNS
-from pruning.rules.families.choices import Choice, choices, correlated_choice
+from pruning.rules.families.choices import Choice, choices, is_correlated_choice
 from pruning.rules.program.builder import Builder
 from pruning.rules.program.operations import Flag
 from pruning.rules.sets import cuts
@@ -18,15 +18,15 @@ from pruning.rules.sets.cuts import EMPTY, FULL
 from pruning.rules.sets.outcomes import ValueSet
 
 
-def in_order(analysis: Analysis, left: Expression, right: Expression) -> tuple[Order, bool]:
-    """The order of two expressions, or of the second and the first, if that is how it is written."""
+def canonical_order(analysis: Analysis, left: Expression, right: Expression) -> tuple[Order, bool]:
+    """Return the order of two expressions in its canonical form, and whether that swaps them."""
     first, second = analysis.ordinal(left), analysis.ordinal(right)
     turned = second < first
     return (Order(right, left), True) if turned else (Order(left, right), False)
 
 
-def range_of(analysis: Analysis, node: Expression, environment: Environment) -> Range:
-    """Anything from -1 to 1; `may_lie` tells more."""
+def order_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:
+    """Return the range from -1 to 1; `order_may_lie` decides more."""
     assert isinstance(node, Order)
     build = analysis.build
     left, right = analysis.range(node.left, environment), analysis.range(node.right, environment)
@@ -40,8 +40,8 @@ def range_of(analysis: Analysis, node: Expression, environment: Environment) -> 
     )
 
 
-def may_lie(analysis: Analysis, node: Expression, environment: Environment, values: ValueSet) -> Flag:
-    """Whether left may lie to right in one of some ways.
+def order_may_lie(analysis: Analysis, node: Expression, environment: Environment, values: ValueSet) -> Flag:
+    """Return the flag that the order of the sides may be in a set of signs.
 
     Claim     If on a row the order is in the set, the flag holds.
     Premises  Each row of either side is NULL, NaN or a value inside its bounds, as its Range says.
@@ -56,12 +56,12 @@ def may_lie(analysis: Analysis, node: Expression, environment: Environment, valu
         return analysis.may_lie(
             node.left, environment, ValueSet(FULL if same else EMPTY, null=values.null, nan=same)
         )
-    known = analysis.values(node, environment)
-    signs = frozenset(sign for sign in ALL_SIGNS if known.cuts.holds(sign) and values.cuts.holds(sign))
+    order_range = analysis.values(node, environment)
+    signs = frozenset(sign for sign in ALL_SIGNS if order_range.cuts.holds(sign) and values.cuts.holds(sign))
     left, right = analysis.range(node.left, environment), analysis.range(node.right, environment)
     plain = build.or_(
         sides.may_lie(build, left, right, signs),  # (1)
-        known.may_null if values.null else build.flag(False),
+        order_range.may_null if values.null else build.flag(False),
     )
     kept = ValueSet(cuts.of_values(signs, BYTE), null=values.null)
     return build.and_(plain, *_order_of_each_choice(analysis, node, environment, kept))  # (3)
@@ -70,8 +70,9 @@ def may_lie(analysis: Analysis, node: Expression, environment: Environment, valu
 def _order_of_each_choice(
     analysis: Analysis, node: Order, environment: Environment, values: ValueSet
 ) -> Iterator[Flag]:
+    """Yield the flag evaluated for each choice of a side."""
     for side, other, turn in ((node.left, node.right, False), (node.right, node.left, True)):
-        if correlated_choice(side, other):
+        if is_correlated_choice(side, other):
             yield analysis.build.or_(
                 *(
                     analysis.build.and_(
@@ -86,23 +87,27 @@ def _order_of_each_choice(
 def _order_lies(
     analysis: Analysis, choice: Choice, other: Expression, values: ValueSet, *, turn: bool
 ) -> Flag:
-    subject, turned = in_order(analysis, choice.value, other)
-    wanted = _turned(values) if turn is not turned else values
+    """Return the flag that the order of one choice and the other side may be in the set."""
+    subject, turned = canonical_order(analysis, choice.value, other)
+    wanted = _mirror(values) if turn is not turned else values
     return analysis.may_lie(subject, choice.environment, wanted)
 
 
-def _turned(values: ValueSet) -> ValueSet:
+def _mirror(values: ValueSet) -> ValueSet:
+    """Return the set with the signs swapped."""
     signs = {-sign for sign in ALL_SIGNS if values.cuts.holds(sign)}
     return ValueSet(cuts.of_values(signs, BYTE), null=values.null)
 
 
-def constrain(analysis: Analysis, node: Expression, environment: Environment, narrowed: Range) -> Environment:
-    """Narrow both sides to where they lie to each other in one of the ways left.
+def constrain_order(
+    analysis: Analysis, node: Expression, environment: Environment, narrowed: Range
+) -> Environment:
+    """Narrow both sides to rows where they compare by one of the signs left.
 
     Claim     Each such row's value of a side lies in the range that this side is narrowed to.
     Premises  The other side's range encloses its values on the rows of the environment.
     Proof     The rows are those where the order is a sign, as the comparison that is TRUE there
-              narrows them (`sides.where_compared`), and those where it is NULL (`sides.where_null`).
+              narrows them (`sides.where_compared`), and those where it is NULL (`sides.narrow_by_null`).
     """
     assert isinstance(node, Order)
     signs = frozenset(sign for sign in ALL_SIGNS if narrowed.cuts.holds(sign))
@@ -119,8 +124,9 @@ def constrain(analysis: Analysis, node: Expression, environment: Environment, na
 
 
 def _pieces(build: Builder, own: Range, other: Range, signs: frozenset[int], *, null: bool) -> list[Range]:
-    pieces = [sides.where_null(build, own, other)] if null else []
-    return [*pieces, sides.where_it_lies(build, own, other, signs)] if signs else pieces
+    """Return the parts of one side: its rows where the order is NULL, and where it is one of the signs."""
+    pieces = [sides.narrow_by_null(build, own, other)] if null else []
+    return [*pieces, sides.narrow_by_signs(build, own, other, signs)] if signs else pieces
 
 
-ORDER = Rule(range=range_of, constrain=constrain, may_lie=may_lie)
+ORDER = Rule(range=order_range, constrain=constrain_order, may_lie=order_may_lie)

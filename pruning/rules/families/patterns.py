@@ -1,7 +1,7 @@
 """Predicates on the characters of a text: startswith, endswith, contains, LIKE and RLIKE ([P] 3.1).
 
-The set of texts on which one is TRUE is an interval (a prefix) or a language; so is that on which it
-is FALSE. Both are exact for all UTF-8, whatever stands before and behind a wildcard.
+The set of texts on which such a predicate is TRUE is an interval (for a prefix) or a regular language, and
+so is the set on which it is FALSE. Both are exact for all UTF-8, wherever the wildcards are.
 """
 
 from functools import lru_cache
@@ -23,38 +23,38 @@ _UNKNOWN: _Sets = (FULL, FULL)
 
 
 def starts_with(analysis: Analysis, node: Expression) -> Outcomes:
-    """Whether a value has the prefix (TRUE), lacks it (FALSE), or is NULL.
+    """Return the values that have the prefix (TRUE) and those that do not (FALSE).
 
     Claim     A value of the operand that gives startswith a truth value is in that set.
     Proof     s has the prefix p if and only if p <= s < end(p), where end(p) is the least byte
               string above all that have it (axiom PREFIX, tested).
     """
     assert isinstance(node, StartsWith)
-    return _outcomes(node.operand, BYTES, _prefixed(node.prefix))
+    return _outcomes(node.operand, BYTES, _prefix_sets(node.prefix))
 
 
 def ends_with(analysis: Analysis, node: Expression) -> Outcomes:
-    """Whether a value ends in the suffix (TRUE), does not (FALSE), or is NULL.
+    """Return the values that end in the suffix (TRUE) and those that do not (FALSE).
 
     Claim     A value of the operand that gives endswith a truth value is in that set.
-    Proof     The automaton knows how much of the suffix the bytes read end in (`_searched`): all of it.
+    Proof     The automaton knows how much of the suffix the bytes read end in (`_substring_sets`): all of it.
     """
     assert isinstance(node, EndsWith)
-    return _outcomes(node.operand, BYTES, _searched(node.suffix, at_end=True))
+    return _outcomes(node.operand, BYTES, _substring_sets(node.suffix, at_end=True))
 
 
 def contains(analysis: Analysis, node: Expression) -> Outcomes:
-    """Whether a value holds the part (TRUE), does not (FALSE), or is NULL.
+    """Return the values that contain the part (TRUE) and those that do not (FALSE).
 
     Claim     A value of the operand that gives contains a truth value is in that set.
     Proof     As for `ends_with`, of some of the bytes read.
     """
     assert isinstance(node, Contains)
-    return _outcomes(node.operand, BYTES, _searched(node.part, at_end=False))
+    return _outcomes(node.operand, BYTES, _substring_sets(node.part, at_end=False))
 
 
 def like(analysis: Analysis, node: Expression) -> Outcomes:
-    """Whether a text matches (TRUE), does not (FALSE), or is NULL.
+    """Return the texts that match (TRUE) and those that do not (FALSE).
 
     Claim     A value of the operand that gives LIKE a truth value is in that set.
     Premises  Spark refuses a malformed pattern, so that no row has a value.
@@ -68,7 +68,7 @@ def like(analysis: Analysis, node: Expression) -> Outcomes:
 
 
 def rlike(analysis: Analysis, node: Expression) -> Outcomes:
-    """Whether a part of a text matches (TRUE), none does (FALSE), or it is NULL.
+    """Return the texts of which some part matches (TRUE) and the others (FALSE).
 
     Claim     A value of the operand that gives RLIKE a truth value is in that set.
     Proof     As for LIKE (2); of a pattern that is not known the text after `^` is (`certain_prefix`).
@@ -78,6 +78,7 @@ def rlike(analysis: Analysis, node: Expression) -> Outcomes:
 
 
 def _outcomes(operand: Expression, kinds: frozenset[Kind], sets: _Sets) -> Outcomes:
+    """Return the outcomes of a predicate that is TRUE and FALSE on two sets of texts."""
     if type_of(operand).kind not in kinds:
         return Outcomes(operand, true=NUMBERS, false=NUMBERS, null=NULL_ONLY)
     true, false = sets
@@ -85,50 +86,55 @@ def _outcomes(operand: Expression, kinds: frozenset[Kind], sets: _Sets) -> Outco
 
 
 def like_sets(pattern: bytes, escape: str) -> _Sets:
-    """The texts that match a pattern of LIKE, and those that do not."""
+    """Return the texts that match a pattern of LIKE, and those that do not."""
     prefix, rest = like_patterns.prefix(pattern, escape)
     if not rest:
-        return _exactly(cuts.of_values([prefix], BINARY))  # (1)
+        return _with_complement(cuts.of_values([prefix], BINARY))  # (1)
     if not rest.strip("%") and escape != "%":
-        return _prefixed(prefix)
+        return _prefix_sets(prefix)
     # Spark may make a pattern an equality, or a startswith, which compare bytes.
     by_bytes = chr(REPLACEMENT).encode() in pattern
-    return _matched(like_patterns.parse(pattern, escape), prefix, by_bytes=by_bytes)  # (2)
+    return _pattern_sets(like_patterns.parse(pattern, escape), prefix, by_bytes=by_bytes)  # (2)
 
 
 def rlike_sets(pattern: bytes) -> _Sets:
-    """The texts in which Java finds a pattern, and those in which it does not."""
-    return _matched(
+    """Return the texts in which Java finds a pattern, and those in which it does not."""
+    return _pattern_sets(
         java_patterns.parse_search(pattern), java_patterns.certain_prefix(pattern), by_bytes=False
     )
 
 
-def _matched(pattern: Pattern | None, prefix: bytes, *, by_bytes: bool) -> _Sets:
-    found = None if pattern is None else match_sets(pattern, by_bytes=by_bytes)
-    if found is None:
+def _pattern_sets(pattern: Pattern | None, prefix: bytes, *, by_bytes: bool) -> _Sets:
+    """Return the sets of a parsed pattern; if it is not supported or too large, its prefix decides."""
+    sets = None if pattern is None else match_sets(pattern, by_bytes=by_bytes)
+    if sets is None:
         return cuts.with_prefix(prefix, BINARY), FULL
-    return _simplest(found.true), _simplest(found.false)
+    return _simplest(sets.true), _simplest(sets.false)
 
 
-def _prefixed(prefix: bytes) -> _Sets:
-    return _exactly(cuts.with_prefix(prefix, BINARY))
+def _prefix_sets(prefix: bytes) -> _Sets:
+    """Return the byte strings with a prefix, and the others."""
+    return _with_complement(cuts.with_prefix(prefix, BINARY))
 
 
-def _exactly(values: Values) -> _Sets:
+def _with_complement(values: Values) -> _Sets:
+    """Return an exact set and its complement."""
     return values, value_sets.complement(values)
 
 
 @lru_cache(maxsize=256)
-def _searched(part: bytes, *, at_end: bool) -> _Sets:
-    """The byte strings that hold a part, at their end or anywhere, and the others.
+def _substring_sets(part: bytes, *, at_end: bool) -> _Sets:
+    """Return the byte strings that contain a part, anywhere or at their end, and the others.
 
-    A state is how long a start of the part is, at most, that the bytes read end in.
+    A state is the length of the longest prefix of the part that the bytes read end in (the automaton of
+    Knuth, Morris and Pratt).
     """
     if not part:
-        return _exactly(FULL)
+        return _with_complement(FULL)
     shorter = _borders(part)
 
     def step(state: int, byte: int) -> int:
+        """Return the length of the prefix that the bytes read end in after one more byte."""
         if state == len(part):
             if not at_end:
                 return state
@@ -137,14 +143,14 @@ def _searched(part: bytes, *, at_end: bool) -> _Sets:
             state = shorter[state]
         return state + (part[state] == byte)
 
-    found = languages.from_automaton(
-        0, step, lambda state: state == len(part), byte_classes=_named(part), states_max=STATES_MAX
+    language = languages.from_automaton(
+        0, step, lambda state: state == len(part), byte_classes=_byte_classes(part), states_max=STATES_MAX
     )
-    return _UNKNOWN if found is None else _exactly(found)
+    return _UNKNOWN if language is None else _with_complement(language)
 
 
 def _borders(part: bytes) -> list[int]:
-    """Of each start of a part, by length, the longest shorter start that it ends in."""
+    """Return the length of the longest border (proper suffix that is a prefix) of each prefix of a part."""
     borders = [0, 0]
     for byte in part[1:]:
         border = borders[-1]
@@ -154,16 +160,17 @@ def _borders(part: bytes) -> list[int]:
     return borders
 
 
-def _named(part: bytes) -> bytes:
-    """A number for each byte: those of the part are alone, all others together."""
+def _byte_classes(part: bytes) -> bytes:
+    """Number the bytes so that those of the part are alone, and all others together."""
     numbers = {byte: number for number, byte in enumerate(sorted(set(part)), 1)}
     return bytes(numbers.get(byte, 0) if len(numbers) < 255 else byte for byte in range(256))
 
 
-def _simplest(found: Language) -> Values:
-    if found.empty or found.full:
-        return FULL if found.full else EMPTY
-    return found
+def _simplest(language: Language) -> Values:
+    """Return a language as intervals if it is empty or full."""
+    if language.empty or language.full:
+        return FULL if language.full else EMPTY
+    return language
 
 
 STARTS_WITH = Rule(outcomes=starts_with)

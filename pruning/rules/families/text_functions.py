@@ -1,7 +1,7 @@
-"""Rules of the functions of text: predicates on a result are predicates on the operand.
+"""Rules of the functions of text: a predicate on the result is one on the operand, by preimages.
 
-`upper(s) = 'X'` holds of the texts whose upper case is X: a set of values of `s` itself, so that what a
-block can give is as exact as for `s`. Where two functions are compared, what is known is a bound.
+`upper(s) = 'X'` is TRUE of the texts whose upper case is X, which is a set of values of `s` itself, so the
+verdict is as exact as for `s`. Where two functions are compared, only bounds are known.
 """
 
 from collections.abc import Callable
@@ -26,39 +26,42 @@ _SPACE = b" "
 
 
 def case_preimage(node: Expression, values: ValueSet) -> _Preimage | None:
-    """UPPER and LOWER: `letter_case.case_preimage`, or `ascii_case` where that takes too many states."""
+    """Return the preimage of UPPER or LOWER: by `letter_case`, or `ascii_case` if it has too many states."""
     assert isinstance(node, Call)
     if not _on_text(node):
         return None
 
     def becoming(wanted: Language) -> Language | None:
-        found = letter_case.case_preimage(node.function, wanted)
-        return ascii_case.case_preimage_over_ascii(node.function, wanted) if found is None else found
+        """Return the texts whose upper or lower case is wanted."""
+        exact = letter_case.case_preimage(node.function, wanted)
+        return ascii_case.case_preimage_over_ascii(node.function, wanted) if exact is None else exact
 
-    return _of_operand(node.operands[0], values, becoming)
+    return _operand_preimage(node.operands[0], values, becoming)
 
 
 def trim_preimage(node: Expression, values: ValueSet) -> _Preimage | None:
-    """TRIM, LTRIM and RTRIM: `text_functions.trimmed`; spaces only, unless other characters are given."""
+    """Return the preimage of TRIM, LTRIM or RTRIM, of spaces or of literal characters."""
     assert isinstance(node, Call)
-    operand, *given = node.operands
-    literals = [literal.value for literal in given if isinstance(literal, Literal)]
-    if not _on_text(node) or len(literals) < len(given):
+    operand, *arguments = node.operands
+    literals = [literal.value for literal in arguments if isinstance(literal, Literal)]
+    if not _on_text(node) or len(literals) < len(arguments):
         return None
     if None in literals:
         return _always_null(operand, values)
-    removed = _decoded(literals[0] if literals else _SPACE)
+    removed = _decode(literals[0] if literals else _SPACE)
     if removed is None:
         return None
     sides = {"leading": node.function is not Function.RTRIM, "trailing": node.function is not Function.LTRIM}
-    return _of_operand(operand, values, lambda wanted: preimages.trim_preimage(wanted, removed, **sides))
+    return _operand_preimage(
+        operand, values, lambda wanted: preimages.trim_preimage(wanted, removed, **sides)
+    )
 
 
 def substring_preimage(node: Expression, values: ValueSet) -> _Preimage | None:
-    """SUBSTRING: `text_functions.cut_out`, or `text_intervals.starting` where intervals stay intervals."""
+    """Return the preimage of SUBSTRING; from the first character on, intervals stay intervals."""
     assert isinstance(node, Call)
-    operand, *given = node.operands
-    literals = [literal.value for literal in given if isinstance(literal, Literal)]
+    operand, *arguments = node.operands
+    literals = [literal.value for literal in arguments if isinstance(literal, Literal)]
     if not _on_text(node) or len(literals) < 2:
         return None
     position, length = literals
@@ -67,60 +70,64 @@ def substring_preimage(node: Expression, values: ValueSet) -> _Preimage | None:
     assert isinstance(position, int)
     assert isinstance(length, int)
     if isinstance(values.cuts, Cuts) and position in (0, 1):
-        return operand, _with(values, interval_preimages.truncation_preimage(values.cuts, length))
-    return _of_operand(operand, values, lambda wanted: preimages.substring_preimage(wanted, position, length))
+        return operand, _with_cuts(values, interval_preimages.truncation_preimage(values.cuts, length))
+    return _operand_preimage(
+        operand, values, lambda wanted: preimages.substring_preimage(wanted, position, length)
+    )
 
 
 def concat_preimage(node: Expression, values: ValueSet) -> _Preimage | None:
-    """CONCAT of constants and one other text: `text_functions.surrounded`, or `text_intervals.following`."""
+    """Return the preimage of CONCAT of literals and one other text."""
     assert isinstance(node, Call)
-    places = [place for place, each in enumerate(node.operands) if not isinstance(each, Literal)]
-    if len(places) != 1 or any(type_of(each) != STRING for each in node.operands):
+    places = [place for place, argument in enumerate(node.operands) if not isinstance(argument, Literal)]
+    if len(places) != 1 or any(type_of(argument) != STRING for argument in node.operands):
         return None
     operand = node.operands[places[0]]
-    literals = [each.value for each in node.operands if isinstance(each, Literal)]
+    literals = [argument.value for argument in node.operands if isinstance(argument, Literal)]
     texts = [value for value in literals if isinstance(value, bytes)]
     if len(texts) < len(literals):
         return _always_null(operand, values)
     before, after = b"".join(texts[: places[0]]), b"".join(texts[places[0] :])
     if isinstance(values.cuts, Cuts) and not after:
-        return operand, _with(values, interval_preimages.prefix_preimage(values.cuts, before))
-    return _of_operand(operand, values, lambda wanted: preimages.concat_preimage(wanted, before, after))
+        return operand, _with_cuts(values, interval_preimages.prefix_preimage(values.cuts, before))
+    return _operand_preimage(operand, values, lambda wanted: preimages.concat_preimage(wanted, before, after))
 
 
 def pad_preimage(node: Expression, values: ValueSet) -> _Preimage | None:
-    """RPAD: `text_functions.padded`."""
+    """Return the preimage of RPAD."""
     assert isinstance(node, Call)
-    operand, *given = node.operands
-    literals = [literal.value for literal in given if isinstance(literal, Literal)]
+    operand, *arguments = node.operands
+    literals = [literal.value for literal in arguments if isinstance(literal, Literal)]
     if not _on_text(node) or len(literals) < 2:
         return None
     length, pad = literals
     if length is None or pad is None:
         return _always_null(operand, values)
     assert isinstance(length, int)
-    text = _decoded(pad)
+    text = _decode(pad)
     if text is None:
         return None
-    return _of_operand(operand, values, lambda wanted: preimages.pad_preimage(wanted, length, text))
+    return _operand_preimage(operand, values, lambda wanted: preimages.pad_preimage(wanted, length, text))
 
 
 def length_preimage(node: Expression, values: ValueSet) -> _Preimage | None:
-    """LENGTH: `text_functions.of_length`."""
+    """Return the preimage of LENGTH."""
     assert isinstance(node, Call)
     operand = node.operands[0]
     if type_of(operand) != STRING or not isinstance(values.cuts, Cuts):
         return None
     if values.cuts.full or values.cuts.empty:
         return operand, values
-    return operand, _with(values, _simplest(preimages.length_preimage(values.cuts)))
+    return operand, _with_cuts(values, _simplest(preimages.length_preimage(values.cuts)))
 
 
 def _on_text(node: Call) -> bool:
+    """Tell whether the function maps a string to a string."""
     return node.type == STRING and type_of(node.operands[0]) == STRING
 
 
-def _decoded(value: object) -> str | None:
+def _decode(value: object) -> str | None:
+    """Return the text of a literal; None if it is not UTF-8."""
     assert isinstance(value, bytes)
     try:
         return value.decode()
@@ -128,53 +135,56 @@ def _decoded(value: object) -> str | None:
         return None
 
 
-def _of_operand(
+def _operand_preimage(
     operand: Expression, values: ValueSet, preimage: Callable[[Language], Language | None]
 ) -> _Preimage:
-    """The values of the operand whose result is wanted; NULL gives NULL, and only NULL does."""
+    """Return the operand's values whose result is wanted; NULL gives NULL, and nothing else does."""
     if values.cuts.full or values.cuts.empty:
         return operand, values
     wanted = value_sets.as_language(values.cuts)
-    return operand, _with(values, FULL if wanted is None else _simplest(preimage(wanted)))
+    return operand, _with_cuts(values, FULL if wanted is None else _simplest(preimage(wanted)))
 
 
-def _with(values: ValueSet, found: Values) -> ValueSet:
-    return ValueSet(found, null=values.null, nan=values.nan)
+def _with_cuts(values: ValueSet, cuts: Values) -> ValueSet:
+    """Return the set with its values replaced; NULL and NaN stay."""
+    return ValueSet(cuts, null=values.null, nan=values.nan)
 
 
-def _simplest(found: Language | None) -> Values:
-    if found is None or found.full:
+def _simplest(language: Language | None) -> Values:
+    """Return a language as intervals if it is empty or full, or has too many states."""
+    if language is None or language.full:
         return FULL
-    return EMPTY if found.empty else found
+    return EMPTY if language.empty else language
 
 
 def _always_null(operand: Expression, values: ValueSet) -> _Preimage:
-    """A constant argument is NULL: so is each result."""
+    """Return the preimage of a function with a NULL argument, which is NULL on every row."""
     return operand, EVERYTHING if values.null else NOTHING
 
 
 def unknown_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:
-    """Any text; NULL only where an operand is (UPPER, LOWER, and what no bound is known of)."""
+    """Return the range of any text; NULL only where an operand is."""
     assert isinstance(node, Call)
-    return _nulls(analysis, node, environment)
+    return _null_where_operand_is(analysis, node, environment)
 
 
 def shortened_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:
-    """A start of the operand is at most the operand.
+    """Return the range of a prefix of the operand, which is at most the operand.
 
     Claim     Each row's RTRIM, or SUBSTRING from the first character on, lies in the range.
     Premises  A start of a string is at most the string, byte by byte.
     Proof     left(v) <= v <= upper.
     """
     assert isinstance(node, Call)
-    known = _nulls(analysis, node, environment)
+    any_text = _null_where_operand_is(analysis, node, environment)
     operand = node.operands[0]
     if not _on_text(node) or not _is_start(node):
-        return known
-    return ranges.within(analysis.build, known, known.lower, analysis.range(operand, environment).upper)
+        return any_text
+    return ranges.within(analysis.build, any_text, any_text.lower, analysis.range(operand, environment).upper)
 
 
 def _is_start(node: Call) -> bool:
+    """Tell whether the result is a prefix of the operand."""
     if node.function is Function.RTRIM:
         return True
     position = node.operands[1]
@@ -182,7 +192,7 @@ def _is_start(node: Call) -> bool:
 
 
 def lengthened_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:
-    """A text that starts with the first operand is at least that operand.
+    """Return the range of a text that starts with the first operand, and is at least that operand.
 
     Claim     Each row's CONCAT lies in the range.
     Proof     (1) lower <= v <= v + w.
@@ -190,36 +200,36 @@ def lengthened_range(analysis: Analysis, node: Expression, environment: Environm
     """
     assert isinstance(node, Call)
     build = analysis.build
-    known = _nulls(analysis, node, environment)
+    any_text = _null_where_operand_is(analysis, node, environment)
     first = node.operands[0] if node.operands else None
     if first is None or node.type != STRING or type_of(first) != STRING:
-        return known
+        return any_text
     end = prefix_end(first.value) if isinstance(first, Literal) and isinstance(first.value, bytes) else None
     start = analysis.range(first, environment)
-    return ranges.within(build, known, start.lower, build.bound(end, STRING))  # (1), (2)
+    return ranges.within(build, any_text, start.lower, build.bound(end, STRING))  # (1), (2)
 
 
 def length_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:
-    """A number of characters, or of bytes: none is negative."""
+    """Return the range of a number of characters or bytes, which is never negative."""
     assert isinstance(node, Call)
     build = analysis.build
-    known = _nulls(analysis, node, environment)
+    any_number = _null_where_operand_is(analysis, node, environment)
     if node.type.kind is not Kind.INTEGER:
-        return known
-    return ranges.within(build, known, build.bound(0, node.type), build.unknown(node.type))
+        return any_number
+    return ranges.within(build, any_number, build.bound(0, node.type), build.unknown(node.type))
 
 
-def _nulls(analysis: Analysis, node: Call, environment: Environment) -> Range:
-    """Any value, NULL where an operand is."""
+def _null_where_operand_is(analysis: Analysis, node: Call, environment: Environment) -> Range:
+    """Return the range of any value, NULL where an operand is."""
     build: Builder = analysis.build
     operands = [analysis.range(operand, environment) for operand in node.operands]
-    known = ranges.anything(build, node.type)
+    anything = ranges.anything(build, node.type)
     return Range(
-        lower=known.lower,
-        upper=known.upper,
+        lower=anything.lower,
+        upper=anything.upper,
         may_null=build.or_(*(operand.may_null for operand in operands)),
-        may_nan=known.may_nan,
-        may_value=build.and_(known.may_value, *(operand.may_value for operand in operands)),
+        may_nan=anything.may_nan,
+        may_value=build.and_(anything.may_value, *(operand.may_value for operand in operands)),
     )
 
 

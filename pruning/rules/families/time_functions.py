@@ -1,8 +1,8 @@
 """Functions of dates and times that never decrease between the transitions of a zone ([M] 5.3.7).
 
-`date_trunc('month', t) = c` and `year(d) IN (..)` are asked of the column itself: the values on
-which the function's is in a set are found once, piece by piece, when the predicate is analysed. Of
-two columns there is nothing but the range of each function.
+`date_trunc('month', t) = c` and `year(d) IN (..)` become predicates on the column itself: the preimage of
+the set is computed once, piece by piece, when the predicate is analysed. For a comparison of two columns
+only the range of each function is used.
 """
 
 from dataclasses import replace
@@ -23,11 +23,11 @@ from pruning.rules.time.step_chains import StepChain, always_null, step_chain
 from pruning.rules.time.step_preimages import preimage
 from pruning.rules.time.steps import Action, Step
 
-CUTS_MAX = 4_096  # larger sets are not pulled back
+CUTS_MAX = 4_096  # preimages of larger sets are not computed
 
 
 def time_preimage(node: Expression, values: ValueSet) -> tuple[Expression, ValueSet] | None:
-    """The values of the operand on which the function is in a set.
+    """Return the operand's values for which the function is in a set.
 
     Claim     A row on which the function's value is in the set has its operand's value in the result.
     Premises  `step_preimages.preimage`; the chain is the function on operands that are inside.
@@ -40,19 +40,19 @@ def time_preimage(node: Expression, values: ValueSet) -> tuple[Expression, Value
     if always_null(node):
         operand = _nullable_operand(node)
         return operand, EVERYTHING if values.null else NOTHING
-    found = step_chain(node)
-    if found is None or not isinstance(values.cuts, Cuts) or len(values.cuts.points) > CUTS_MAX:
+    chain = step_chain(node)
+    if chain is None or not isinstance(values.cuts, Cuts) or len(values.cuts.points) > CUTS_MAX:
         return None
-    cuts = pulled_back(found.steps, values.cuts)  # (1)
-    if found.otherwise:
-        cuts = union(cuts, pulled_back(found.otherwise, values.cuts))
-    if not values.cuts.empty or (values.null and found.null_beyond):
-        cuts = union(cuts, complement(found.inside))  # (2)
-    return found.operand, ValueSet(_in_type(cuts, found), null=values.null)  # (3)
+    cuts = chain_preimage(chain.steps, values.cuts)  # (1)
+    if chain.otherwise:
+        cuts = union(cuts, chain_preimage(chain.otherwise, values.cuts))
+    if not values.cuts.empty or (values.null and chain.null_beyond):
+        cuts = union(cuts, complement(chain.inside))  # (2)
+    return chain.operand, ValueSet(_cuts_in_type(cuts, chain), null=values.null)  # (3)
 
 
-def pulled_back(chained: tuple[Step, ...], values: Cuts) -> Cuts:
-    """The integers that a chain of steps takes into a set."""
+def chain_preimage(chained: tuple[Step, ...], values: Cuts) -> Cuts:
+    """Return the integers that a chain of steps takes into a set."""
     if values.full:
         return values
     for step in reversed(chained):
@@ -61,14 +61,14 @@ def pulled_back(chained: tuple[Step, ...], values: Cuts) -> Cuts:
 
 
 def _nullable_operand(node: Expression) -> Expression:
-    """The operand of a call that is always NULL which is not a literal, if there is one."""
+    """Return the first operand of a call that is not a literal; the first one if all are."""
     assert isinstance(node, Call)
     return next((operand for operand in node.operands if not isinstance(operand, Literal)), node.operands[0])
 
 
-def _in_type(cuts: Cuts, found: StepChain) -> Cuts:
-    """The same set of the type's own values."""
-    limits = type_of(found.operand).integer_range
+def _cuts_in_type(cuts: Cuts, chain: StepChain) -> Cuts:
+    """Return the part of a set of integers that the operand's type can hold."""
+    limits = type_of(chain.operand).integer_range
     assert limits is not None
     least, greatest = limits
     places = [int(place) for place, _ in cuts.points]
@@ -78,7 +78,7 @@ def _in_type(cuts: Cuts, found: StepChain) -> Cuts:
 
 
 def time_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:
-    """The function between the operand's bounds.
+    """Return the range of the function between the operand's bounds.
 
     Claim     Each row's value lies in the range; rows on which it raises have none.
     Premises  Axiom ZONES; the chain's least value from a number on and greatest up to it never
@@ -90,30 +90,32 @@ def time_range(analysis: Analysis, node: Expression, environment: Environment) -
     assert isinstance(node, Call | Cast)
     build = analysis.build
     if always_null(node):
-        known = analysis.range(_nullable_operand(node), environment)
+        operand = analysis.range(_nullable_operand(node), environment)
         return ranges.only_null(
-            build, replace(ranges.anything(build, node.type), may_null=ranges.exists(build, known))
+            build, replace(ranges.anything(build, node.type), may_null=ranges.may_have_rows(build, operand))
         )
-    found = step_chain(node)
-    if found is None:
+    chain = step_chain(node)
+    if chain is None:
         return ranges.anything(build, node.type)
-    known = analysis.range(found.operand, environment)
-    lower = through(build, found.enclosing, known.lower, Side.BELOW, node.type)  # (1)
-    upper = through(build, found.enclosing, known.upper, Side.ABOVE, node.type)
-    fits = build.and_(build.known(lower), build.known(upper))
-    lost = build.and_(known.may_value, build.not_(fits)) if found.null_beyond else build.flag(False)
+    operand = analysis.range(chain.operand, environment)
+    lower = bound_through_chain(build, chain.enclosing, operand.lower, Side.BELOW, node.type)  # (1)
+    upper = bound_through_chain(build, chain.enclosing, operand.upper, Side.ABOVE, node.type)
+    fits = build.and_(build.is_known(lower), build.is_known(upper))
+    lost = build.and_(operand.may_value, build.not_(fits)) if chain.null_beyond else build.flag(False)
     result = Range(
         lower=lower,
         upper=upper,
-        may_null=build.or_(known.may_null, lost),
+        may_null=build.or_(operand.may_null, lost),
         may_nan=build.flag(False),
-        may_value=known.may_value,
+        may_value=operand.may_value,
     )
-    return unbounded_where(build, result, build.not_(fits)) if found.wraps else result  # (2)
+    return unbounded_where(build, result, build.not_(fits)) if chain.wraps else result  # (2)
 
 
-def through(build: Builder, chained: tuple[Step, ...], bound: Bound, side: Side, type_: Type) -> Bound:
-    """What a chain of steps makes of a bound, on one side of it."""
+def bound_through_chain(
+    build: Builder, chained: tuple[Step, ...], bound: Bound, side: Side, type_: Type
+) -> Bound:
+    """Return a bound of the value of a chain of steps, enclosed on one side."""
     for step in chained[:-1]:
         bound = build.apply(Apply(step, side=side), bound, type_=_BETWEEN.get(step.action, TIMESTAMP_NTZ))
     return build.apply(Apply(chained[-1], side=side), bound, type_=type_)
@@ -123,24 +125,24 @@ _BETWEEN = {Action.INDEX: DATE, Action.UNIT_START: DATE}
 
 
 def sum_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:
-    """A date and so many days, a literal number of them or not."""
+    """Return the range of a date plus or minus a number of days."""
     assert isinstance(node, Call)
     if step_chain(node) is not None or always_null(node):
         return time_range(analysis, node, environment)
     first, second = (analysis.range(operand, environment) for operand in node.operands)
     sign = -1 if node.function is Function.DATE_SUB else 1
-    return _in_days(analysis.build, first, second, node.type, sign=sign)
+    return _day_arithmetic(analysis.build, first, second, node.type, sign=sign)
 
 
 def difference_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:
-    """The days from one date to another."""
+    """Return the range of the days from one date to another."""
     assert isinstance(node, Call)
     end, start = (analysis.range(operand, environment) for operand in node.operands)
-    return _in_days(analysis.build, end, start, node.type, sign=-1)
+    return _day_arithmetic(analysis.build, end, start, node.type, sign=-1)
 
 
-def _in_days(build: Builder, left: Range, right: Range, type_: Type, *, sign: int) -> Range:
-    """The sum or the difference of two numbers of days.
+def _day_arithmetic(build: Builder, left: Range, right: Range, type_: Type, *, sign: int) -> Range:
+    """Return the range of the sum or the difference of two numbers of days.
 
     Claim     Each row's value lies in the range.
     Premises  Spark adds 32-bit integers, which wrap round.
@@ -148,13 +150,14 @@ def _in_days(build: Builder, left: Range, right: Range, type_: Type, *, sign: in
               (2) Where both of these fit every sum does; else there is no bound.
     """
     (low, high), (least, greatest) = (
-        tuple(_whole(build, bound, LONG) for bound in (side.lower, side.upper)) for side in (left, right)
+        tuple(_integer_bound(build, bound, LONG) for bound in (side.lower, side.upper))
+        for side in (left, right)
     )
     if sign > 0:
         lower, upper = build.add(low, least), build.add(high, greatest)
     else:
         lower, upper = build.subtract(low, greatest), build.subtract(high, least)
-    lower, upper = _whole(build, lower, type_), _whole(build, upper, type_)
+    lower, upper = _integer_bound(build, lower, type_), _integer_bound(build, upper, type_)
     result = Range(
         lower=lower,
         upper=upper,
@@ -162,12 +165,12 @@ def _in_days(build: Builder, left: Range, right: Range, type_: Type, *, sign: in
         may_nan=build.flag(False),
         may_value=build.and_(left.may_value, right.may_value),
     )
-    fits = build.and_(build.known(lower), build.known(upper))
+    fits = build.and_(build.is_known(lower), build.is_known(upper))
     return unbounded_where(build, result, build.not_(fits))  # (2)
 
 
-def _whole(build: Builder, bound: Bound, type_: Type) -> Bound:
-    """The integer that a date or an integer is, in another type; unknown if it does not fit."""
+def _integer_bound(build: Builder, bound: Bound, type_: Type) -> Bound:
+    """Return the integer of a date or an integer in another type; unknown if it does not fit."""
     if bound.type.integer_range is None:
         return build.unknown(type_)
     return build.apply(Apply(_SAME), bound, type_=type_)

@@ -1,9 +1,9 @@
-"""Runs a program on many blocks, asking first what is cheap and decides much, and no more than needed.
+"""Runs a program on many blocks: cheap and decisive flags first, each only on blocks still undecided.
 
-A block is skipped unless each child of an AND says otherwise, so children are asked in the order of
-what they proved to be worth, and only on the lanes that nothing has decided yet; dually under OR
-("Pruning in Snowflake", 3.2). The answers are those of `arrow.run`: an order changes none, and a lane
-that is not asked was decided. Only a cut changes them, to the timid side.
+A block is skipped as soon as one child of an AND is false. So the children are evaluated in the order of
+their measured benefit per cost, and only on the lanes that no child has decided yet; dually under OR
+("Pruning in Snowflake", 3.2). The verdicts are those of `arrow.run`: the order changes none of them. Only
+cutting a child (leaving it out) changes verdicts, and only from NONE or ALL to SOME.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pruning.rules.interpreters.arrow.interpreter import Prepared, prepare, step
+from pruning.rules.interpreters.arrow.interpreter import PreparedProgram, prepare, step
 from pruning.rules.interpreters.arrow.kernels import Lanes
-from pruning.rules.interpreters.ranking import RANKED_CHUNKS, Ranking, Tally, spread
+from pruning.rules.interpreters.ranking import RANKED_CHUNKS, ChildRecord, Ranking, spread_order
 from pruning.rules.program.flag_trees import (
     ALWAYS,
     Connective,
@@ -27,13 +27,13 @@ from pruning.rules.program.flag_trees import (
     tree_of,
 )
 from pruning.rules.program.operations import Input, Op, Operation, Program
-from pruning.rules.sets.truths import Match
+from pruning.rules.sets.truths import match_codes
 
-# Fewer open lanes than one in so many are worth copying together,
+# Open lanes are copied together if they are fewer than one in this many,
 _GATHERED_SHARE = 16
-# and, before most of a program, any whose copy, at so many operations an input, spares more than it takes.
+# or if the operations that this saves outweigh the copy, which costs as much as this many a lane.
 _COPY_OPERATIONS = 3
-# What a chunk's bounds may take together, at 8 bytes a lane.
+# The memory that a chunk's bounds may take together, at 8 bytes a lane.
 _CHUNK_BYTES = 64 << 20
 _LANES_MIN, _LANES_MAX = 8_192, 131_072
 
@@ -42,8 +42,8 @@ InputsAt = Callable[[int, int], Mapping[Input, pa.Array]]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """Verdicts (`Match`, of shape (lanes,)), and the ordinals of the groups that were cut."""
+class AdaptiveResult:
+    """The verdicts (`Match`, of shape (lanes,)), and the ordinals of the groups of flags that were cut."""
 
     verdicts: np.ndarray
     cut: frozenset[int]
@@ -58,13 +58,13 @@ def run(
     groups: Sequence[frozenset[int]] = (),
     read_seconds: float | None = None,
     chunk_lanes: int | None = None,
-) -> Outcome:
-    """The verdicts of a program whose outputs are may be TRUE, may be FALSE, may be NULL.
+) -> AdaptiveResult:
+    """Return the verdicts of a program with the outputs may be TRUE, may be FALSE, may be NULL.
 
     Claim     Without `read_seconds` the verdicts are those of the flags that `arrow.run` gives. With it, a
               verdict may be SOME instead.
     Premises  The program's flags are functions of a lane alone.
-    Proof     (1) An AND of flags is false on a lane as soon as one is, an OR true; the rest need no asking.
+    Proof     (1) An AND of flags is false on a lane as soon as one is, an OR true; the rest need not run.
               (2) NONE is where may-be-TRUE is false. Elsewhere each flag that it is an AND of holds, so
                   those are taken as true in "may be FALSE or may be NULL", which tells ALL from SOME.
               (3) Leaving out a child of the AND that may-be-TRUE is makes it hold on more lanes, so NONE
@@ -73,45 +73,46 @@ def run(
 
     Args:
         program: As `pruning.rules.analysis.evaluation.analyse` makes it.
-        inputs_at: As in `arrow.run`; an input is asked for only when it is needed.
+        inputs_at: As in `arrow.run`; an input is read only when it is needed.
         lanes: The number of blocks.
-        clock: Seconds from any beginning; it decides orders and cuts.
-        groups: Flags that are cut together, of the AND that may-be-TRUE is; one in several is cut with
-            those of the same. What is in none is never cut.
-        read_seconds: What it takes to read a block that is not skipped. None: nothing is cut.
-        chunk_lanes: Blocks to evaluate at a time; None is what the program's size suggests.
+        clock: Returns seconds since some fixed time; it decides orders and cuts.
+        groups: Flags that are cut together, of the AND that may-be-TRUE is. Flags with the same groups
+            are cut together; those in no group are never cut.
+        read_seconds: The time to read a block that is not skipped. None: nothing is cut.
+        chunk_lanes: Blocks to evaluate at a time; None derives it from the program's size.
     """
     size = chunk_lanes or _chunk_lanes(program)
     may_true, *others = program.outputs
     skips, homes = group_children(tree_of(program, may_true), groups)
     fails = tree_of(program, *others, true=implied_flags(program, may_true))
     work = len(program.operations) / max(1, len(program.inputs))
-    asking = _Asking(
+    evaluator = _Evaluator(
         prepare(program), clock, exclusive_leaves(program, Connective(Op.AND, (skips, fails))), work
     )
     root, rest = _Node.of(skips), _Node.of(fails)
     spared = [child for child in range(len(root.children)) if not (homes and homes[child])]
     verdicts = np.zeros(lanes, np.int8)
-    for done, ordinal in enumerate(spread(-(-lanes // size)), start=1):
+    for done, ordinal in enumerate(spread_order(-(-lanes // size)), start=1):
         chunk = slice(ordinal * size, min(lanes, (ordinal + 1) * size))
         frame = _Frame(chunk.stop - chunk.start, inputs_at(chunk.start, chunk.stop - chunk.start))
-        verdicts[chunk] = _verdicts(asking, root, rest, frame)
+        verdicts[chunk] = _verdicts(evaluator, root, rest, frame)
         if done % RANKED_CHUNKS == 0:
             root.rerank()
             rest.rerank()
             if read_seconds is not None:
                 root.ranking.cut_last(lanes - done * size, read_seconds, spared)
-    return Outcome(verdicts, frozenset().union(*(homes[child] for child in root.ranking.cut)))
+    return AdaptiveResult(verdicts, frozenset().union(*(homes[child] for child in root.ranking.cut)))
 
 
 def _chunk_lanes(program: Program) -> int:
+    """Return the number of lanes of a chunk, by the memory that the program's bounds take."""
     bounds = sum(operation.type is not None for operation in program.operations)
     return max(_LANES_MIN, min(_LANES_MAX, _CHUNK_BYTES // (8 * max(1, bounds))))
 
 
 @dataclass(slots=True)
 class _Node:
-    """A node of a tree with what was learnt of its children."""
+    """A node of an AND/OR tree with the measurements of its children."""
 
     tree: Tree
     children: "list[_Node]"
@@ -120,12 +121,14 @@ class _Node:
 
     @classmethod
     def of(cls, tree: Tree, *, top: bool = True) -> "_Node":
+        """Make the node of a tree, and those of its children."""
         children = (
             [cls.of(child, top=False) for child in tree.children] if isinstance(tree, Connective) else []
         )
         return cls(tree, children, Ranking(len(children)), top)
 
     def rerank(self) -> None:
+        """Reorder the children of this node and of all below by their ranks."""
         self.ranking.rerank()
         for child in self.children:
             if child.children:
@@ -134,9 +137,9 @@ class _Node:
 
 @dataclass(slots=True)
 class _Frame:
-    """Some lanes of a chunk, and what was computed on them.
+    """Some lanes of a chunk, and the values that were computed on them.
 
-    A frame of fewer lanes has a parent, of whose lanes `kept` tells those that are still here.
+    A frame of fewer lanes has a parent; `kept` tells which of the parent's lanes it has.
     """
 
     lanes: int
@@ -145,16 +148,16 @@ class _Frame:
     kept: pa.BooleanArray | None = None
     cells: dict[int, Lanes] = field(default_factory=dict)
 
-    def gathered(self, kept: pa.BooleanArray) -> "_Frame":
-        """The lanes that are kept."""
+    def subset(self, kept: pa.BooleanArray) -> "_Frame":
+        """Return the frame of those lanes that are kept."""
         return _Frame(kept.true_count, self.inputs, self, kept)
 
     def has(self, index: int) -> bool:
-        """Whether the operation was computed on these lanes, or on lanes that hold them."""
+        """Tell whether the operation was computed on these lanes, or on a parent's."""
         return index in self.cells or (self.parent is not None and self.parent.has(index))
 
     def cell(self, index: int) -> Lanes:
-        """What was computed of an operation."""
+        """Return the computed value of an operation on these lanes."""
         if index not in self.cells:
             assert self.parent is not None
             cell = self.parent.cell(index)
@@ -170,46 +173,48 @@ class _Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asking:
-    """Asks trees on frames: the flag, and the seconds that only this tree took."""
+class _Evaluator:
+    """Evaluates trees on frames; returns the flag, and the seconds that only this tree took."""
 
-    prepared: Prepared
+    prepared: PreparedProgram
     clock: Clock
     owner: Mapping[int, int]
     work: float  # the program's operations for each of its inputs
 
     def ask(self, node: _Node, frame: _Frame) -> tuple[Lanes, float]:
-        """A node on all lanes of a frame."""
+        """Evaluate a node on all lanes of a frame."""
         if isinstance(node.tree, Leaf):
             return self._leaf(node.tree.index, frame)
         return self._join(node, node.tree.op, frame)
 
     def _join(self, node: _Node, op: Op, frame: _Frame) -> tuple[Lanes, float]:
-        open_ = _Open(frame, decides=op is Op.OR)
+        """Evaluate a connective: its children in order, each on the lanes that are still open."""
+        open_ = _OpenLanes(frame, decides=op is Op.OR)
         total = 0.0
         for child in tuple(node.ranking.order):
             before = open_.count
             if not before:
-                node.ranking.observe(child, Tally(lanes=frame.lanes))
+                node.ranking.observe(child, ChildRecord(lanes=frame.lanes))
                 continue
             here = open_.frame(self.work if node.top else 0.0)
             flag, seconds = self.ask(node.children[child], here)
             open_.close(flag)
             decided = before - open_.count
-            node.ranking.observe(child, Tally(frame.lanes, here.lanes, before, decided, seconds))
+            node.ranking.observe(child, ChildRecord(frame.lanes, here.lanes, before, decided, seconds))
             total += seconds
         return open_.answer(), total
 
     def _leaf(self, leaf: int, frame: _Frame) -> tuple[Lanes, float]:
+        """Evaluate a leaf with the operations that it needs."""
         seconds = 0.0
         pending = [leaf]
         while pending:
             index = pending[-1]
             operation = self.prepared.program.operations[index]
-            if self._known(index, frame):
+            if self._has_value(index, frame):
                 pending.pop()
                 continue
-            missing = [operand for operand in operation.operands if not self._known(operand, frame)]
+            missing = [operand for operand in operation.operands if not self._has_value(operand, frame)]
             if missing:
                 pending += missing
             else:
@@ -221,10 +226,12 @@ class _Asking:
         constant = self.prepared.constants.get(leaf)
         return frame.cell(leaf) if constant is None else constant, seconds
 
-    def _known(self, index: int, frame: _Frame) -> bool:
+    def _has_value(self, index: int, frame: _Frame) -> bool:
+        """Tell whether the value of an operation is already there."""
         return index in self.prepared.constants or frame.has(index)
 
     def _compute(self, index: int, operation: Operation, frame: _Frame) -> None:
+        """Compute one operation from its operands on a frame."""
         if isinstance(operation.payload, Input):
             frame.read(index, operation.payload)
             return
@@ -237,8 +244,8 @@ class _Asking:
 
 
 @dataclass(slots=True)
-class _Open:
-    """The lanes of a frame that no child has decided: of AND by being false, of OR by being true."""
+class _OpenLanes:
+    """The lanes of a frame that no child has decided: under AND by being false, under OR by being true."""
 
     whole: _Frame
     decides: bool
@@ -251,16 +258,16 @@ class _Open:
         self.count, self._here = self.whole.lanes, self.whole
 
     def frame(self, work: float) -> _Frame:
-        """A frame with every open lane, and with few others where that is worth a copy.
+        """Return a frame with every open lane, copied if that excludes enough decided ones.
 
-        `work` is how many operations are to come for each input to copy.
+        `work` is the number of operations to come for each input to copy.
         """
         few = self.count * _GATHERED_SHARE <= self._here.lanes
         spared = (self._here.lanes - self.count) * work
         if self._undecided is not None and (few or spared > _COPY_OPERATIONS * self._here.lanes):
-            places = np.flatnonzero(_unpacked(self._undecided))
+            places = np.flatnonzero(_unpack(self._undecided))
             self._places = places if self._places is None else self._places[places]
-            self._here = self._here.gathered(self._undecided)
+            self._here = self._here.subset(self._undecided)
             self._undecided = None
         return self._here
 
@@ -269,51 +276,53 @@ class _Open:
         if isinstance(flag, pa.Scalar):
             self.count = 0 if flag.as_py() is self.decides else self.count
             return
-        open_ = _inverted(flag) if self.decides else flag
+        open_ = _invert(flag) if self.decides else flag
         self._undecided = open_ if self._undecided is None else pc.and_(self._undecided, open_)
         self.count = self._undecided.true_count
 
     def answer(self) -> Lanes:
-        """The flag of the whole frame: a scalar where it is the same everywhere."""
+        """Return the flag of the whole frame: a scalar if it is the same on every lane."""
         if self.count in (0, self.whole.lanes):
             return pa.scalar(self.decides is (self.count == 0))
         if self._places is None:
-            return _inverted(self._undecided) if self.decides else self._undecided
+            return _invert(self._undecided) if self.decides else self._undecided
         places = self._places
         if self._undecided is not None:
-            places = places[_unpacked(self._undecided).view(bool)]
+            places = places[_unpack(self._undecided).view(bool)]
         answer = np.full(self.whole.lanes, self.decides)
         answer[places] = not self.decides
         return pa.array(answer)
 
 
-def _verdicts(asking: _Asking, root: _Node, rest: _Node, frame: _Frame) -> np.ndarray | int:
-    """The verdicts on a chunk, or the one that all its lanes have."""
-    may_true, _ = asking.ask(root, frame)
+def _verdicts(evaluator: _Evaluator, root: _Node, rest: _Node, frame: _Frame) -> np.ndarray:
+    """Return the verdicts on a chunk, or the one that all its lanes have."""
+    may_true, _ = evaluator.ask(root, frame)
     if isinstance(may_true, pa.Scalar) and not may_true.as_py():
-        return int(Match.NONE)
+        return match_codes(0, 0)
     if root.ranking.cut or rest.tree == ALWAYS:
-        return _bytes(may_true) * int(Match.SOME)
-    open_ = _Open(frame, decides=False)
+        return match_codes(_bytes(may_true), 0)
+    open_ = _OpenLanes(frame, decides=False)
     open_.close(may_true)
-    here = open_.frame(asking.work)
-    may_fail, _ = asking.ask(rest, here)
-    open_.close(_inverted(may_fail))
-    return _bytes(may_true) + _bytes(open_.answer())
+    here = open_.frame(evaluator.work)
+    may_fail, _ = evaluator.ask(rest, here)
+    open_.close(_invert(may_fail))
+    return match_codes(_bytes(may_true), _bytes(open_.answer()))
 
 
-def _inverted(flag: Lanes) -> Lanes:
+def _invert(flag: Lanes) -> Lanes:
+    """Return the negation of a flag."""
     return pa.scalar(not flag.as_py()) if isinstance(flag, pa.Scalar) else pc.invert(flag)
 
 
 def _bytes(flag: Lanes) -> np.ndarray | int:
+    """Return a flag as bytes of 0 and 1, or as an integer if it is the same on every lane."""
     if isinstance(flag, pa.Scalar):
         return int(flag.as_py())
-    return _unpacked(flag).view(np.int8)
+    return _unpack(flag).view(np.int8)
 
 
-def _unpacked(flags: pa.BooleanArray) -> np.ndarray:
-    """Flags as bytes of 0 and 1; faster than Arrow's own way."""
+def _unpack(flags: pa.BooleanArray) -> np.ndarray:
+    """Return flags as bytes of 0 and 1; faster than Arrow's own conversion."""
     bits = np.frombuffer(flags.buffers()[1], np.uint8)
     end = flags.offset + len(flags)
     return np.unpackbits(bits, count=end, bitorder="little")[flags.offset :]

@@ -1,4 +1,4 @@
-"""The plain reference: runs a program on one block, with exact Python values. Slow, obviously right."""
+"""The reference interpreter: runs a program on one block, with exact Python values. Slow but simple."""
 
 from collections.abc import Callable, Mapping
 
@@ -17,7 +17,7 @@ Cell = bool | Value | None
 
 
 def run(program: Program, inputs: Mapping[Input, Cell]) -> tuple[Cell, ...]:
-    """The program's outputs, in order. `inputs` has a flag or a bound for each of its inputs."""
+    """Return the program's outputs, in order; `inputs` has a flag or a bound for each of its inputs."""
     cells: list[Cell] = []
     for operation in program.operations:
         operands = [cells[index] for index in operation.operands]
@@ -26,12 +26,13 @@ def run(program: Program, inputs: Mapping[Input, Cell]) -> tuple[Cell, ...]:
 
 
 def _step(program: Program, operation: Operation, operands: list[Cell], inputs: Mapping[Input, Cell]) -> Cell:
+    """Return the value of one operation."""
     if isinstance(operation.payload, Input):
         return inputs[operation.payload]
     if operation.op in (Op.FLAG, Op.BOUND, Op.UNKNOWN):
         return None if operation.op is Op.UNKNOWN else _constant(operation)
     if operation.op in ARITHMETIC:
-        return _known_both(_computed)(operation, *operands)
+        return _unknown_if_any_is(_arithmetic)(operation, *operands)
     if operation.op is Op.CAST:
         source = program.operations[operation.operands[0]].type
         assert source is not None
@@ -43,6 +44,7 @@ def _step(program: Program, operation: Operation, operands: list[Cell], inputs: 
 
 
 def _apply(program: Program, operation: Operation, operands: list[Cell]) -> Cell:
+    """Return the value of a function; None if an operand is unknown."""
     source, call = program.operations[operation.operands[0]].type, operation.payload
     assert isinstance(call, Apply)
     assert source is not None
@@ -52,27 +54,29 @@ def _apply(program: Program, operation: Operation, operands: list[Cell]) -> Cell
 
 
 def _constant(operation: Operation) -> Cell:
+    """Return the value of a constant operation."""
     assert not isinstance(operation.payload, Input | Cuts | Language | Apply)
     return operation.payload
 
 
-def _computed(operation: Operation, left: Value, right: Value) -> Cell:
+def _arithmetic(operation: Operation, left: Value, right: Value) -> Cell:
+    """Return the result of an arithmetic operation."""
     assert operation.type is not None
     return ARITHMETIC[operation.op](left, right, operation.type)
 
 
-def _maybe(decide: Callable[[Value, Value], bool]) -> Callable[..., Cell]:
-    """Unknown operands cannot exclude anything."""
+def _true_if_unknown(decide: Callable[[Value, Value], bool]) -> Callable[..., Cell]:
+    """Make a comparison that is true if an operand is unknown, as it cannot be excluded then."""
     return lambda _, left, right: True if left is None or right is None else decide(left, right)
 
 
-def _known_both(decide: Callable[..., Cell]) -> Callable[..., Cell]:
-    """An unknown operand makes the answer unknown."""
+def _unknown_if_any_is(decide: Callable[..., Cell]) -> Callable[..., Cell]:
+    """Make an operation that is unknown if an operand is."""
     return lambda operation, *operands: None if None in operands else decide(operation, *operands)
 
 
-def _of_known(pick: Callable[..., Cell]) -> Callable[..., Cell]:
-    """Of the operands that are known."""
+def _over_known(pick: Callable[..., Cell]) -> Callable[..., Cell]:
+    """Make an operation on those operands that are known."""
     return lambda _, *operands: pick((cell for cell in operands if cell is not None), default=None)
 
 
@@ -80,15 +84,15 @@ _STEPS: Mapping[Op, Callable[..., Cell]] = {
     Op.AND: lambda _, left, right: left and right,
     Op.OR: lambda _, left, right: left or right,
     Op.NOT: lambda _, flag: not flag,
-    Op.MAYBE_LESS: _maybe(primitives.less),
-    Op.MAYBE_AT_MOST: _maybe(primitives.at_most),
+    Op.MAYBE_LESS: _true_if_unknown(primitives.less),
+    Op.MAYBE_AT_MOST: _true_if_unknown(primitives.at_most),
     Op.MAYBE_MEETS: lambda operation, lower, upper: meets(lower, upper, operation.payload),
     Op.KNOWN: lambda _, bound: bound is not None,
     Op.CHOOSE: lambda _, flag, then, otherwise: then if flag else otherwise,
-    Op.LEAST: _known_both(lambda _, left, right: min(left, right)),
-    Op.GREATEST: _known_both(lambda _, left, right: max(left, right)),
-    Op.LEAST_KNOWN: _of_known(min),
-    Op.GREATEST_KNOWN: _of_known(max),
-    Op.NEXT: _known_both(lambda operation, bound: primitives.step(bound, operation.type, sign=1)),
-    Op.PREVIOUS: _known_both(lambda operation, bound: primitives.step(bound, operation.type, sign=-1)),
+    Op.LEAST: _unknown_if_any_is(lambda _, left, right: min(left, right)),
+    Op.GREATEST: _unknown_if_any_is(lambda _, left, right: max(left, right)),
+    Op.LEAST_KNOWN: _over_known(min),
+    Op.GREATEST_KNOWN: _over_known(max),
+    Op.NEXT: _unknown_if_any_is(lambda operation, bound: primitives.step(bound, operation.type, sign=1)),
+    Op.PREVIOUS: _unknown_if_any_is(lambda operation, bound: primitives.step(bound, operation.type, sign=-1)),
 }

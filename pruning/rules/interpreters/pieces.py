@@ -1,8 +1,8 @@
-"""Cuts blocks into pieces: what may be of a block may be of one of its pieces, whatever the pieces are.
+"""Splits blocks into pieces: a predicate may hold in a block only if it may hold in one of its pieces.
 
-A piece of a column is an interval of its values, its NULLs or its NaNs; a piece of a block is one of
-each column. Intervals are cells of a fixed grid, the finest of which few cover the column's bounds,
-so that tighter bounds give pieces inside those of looser ones: more knowledge never proves less.
+A piece of a column is an interval of its values, its NULLs or its NaNs; a piece of a block combines one
+of each column. Intervals are cells of a fixed grid, the finest one of which few cells cover the column's
+bounds. So tighter bounds give pieces inside those of looser ones: better metadata never proves less.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,21 +16,21 @@ from pruning.expressions.trees import Column
 from pruning.expressions.types import BYTES, Kind, Type
 from pruning.rules.program.operations import Aspect, Input
 
-# Cells per column, by how many columns are cut: with NULL and NaN no more than 4,096 pieces a block.
+# Cells per column, by the number of columns: with NULL and NaN at most 4,096 pieces a block.
 CELLS_MAX = {1: 64, 2: 16, 3: 6, 4: 4, 5: 2, 6: 2}
 COLUMNS_MAX = max(CELLS_MAX)
-_LONG_DIGITS = 18  # decimals of no more are integers of 64 bits
+_LONG_DIGITS = 18  # decimals of up to so many digits are integers of 64 bits
 
 
 def pieces_max(columns: int) -> int:
-    """How many pieces a block has at most, cut along so many columns: cells, NULL and NaN of each."""
+    """Return the greatest number of pieces of a block: cells, NULL and NaN of each of the columns."""
     pieces: int = (CELLS_MAX[columns] + 2) ** columns
     return pieces
 
 
 @dataclass(frozen=True, slots=True)
-class Pieces:
-    """Blocks in pieces: of which block each piece is, and what is known of it."""
+class BlockPieces:
+    """The pieces of some blocks: the block that each belongs to, and its metadata."""
 
     parents: np.ndarray
     inputs: Mapping[Input, pa.Array]
@@ -38,7 +38,7 @@ class Pieces:
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """One column of some blocks: how many pieces each block has along it, and how to make them."""
+    """One column of some blocks: the number of pieces of each block along it, and their grid."""
 
     column: Column
     lower: pa.Array
@@ -51,35 +51,42 @@ class _Axis:
 
     @property
     def sizes(self) -> np.ndarray:
+        """The number of pieces of each block along the column."""
         sizes: np.ndarray = self.cells + self.may_null + self.may_nan
         return sizes
 
 
-def split(inputs: Mapping[Input, pa.Array], columns: Sequence[Column], wanted: Sequence[Input]) -> Pieces:
-    """The blocks in pieces along the columns.
+def split(
+    inputs: Mapping[Input, pa.Array], columns: Sequence[Column], wanted: Sequence[Input]
+) -> BlockPieces:
+    """Return the pieces of the blocks along the columns.
 
     Args:
         inputs: For each aspect of each column, and for each input wanted, an array of shape (blocks,).
         columns: At least one and at most `COLUMNS_MAX`, of known types.
-        wanted: What is to be known of each piece.
+        wanted: The inputs to compute for each piece.
     """
     axes = [_axis(inputs, column, CELLS_MAX[len(columns)]) for column in columns]
     counts = np.prod([axis.sizes for axis in axes], axis=0)
     parents = np.repeat(np.arange(len(counts)), counts)
     rest = np.arange(len(parents)) - np.repeat(np.cumsum(counts) - counts, counts)
     taken = pa.array(parents)
-    found: dict[Input, pa.Array] = {}
+    piece_inputs: dict[Input, pa.Array] = {}
     for axis in axes:
         sizes = axis.sizes[parents]
         rest, ordinal = np.divmod(rest, sizes)
-        found |= _cut(axis, inputs, parents, ordinal)
-    return Pieces(
-        parents, {name: found[name] if name in found else inputs[name].take(taken) for name in wanted}
+        piece_inputs |= _axis_inputs(axis, inputs, parents, ordinal)
+    return BlockPieces(
+        parents,
+        {name: piece_inputs[name] if name in piece_inputs else inputs[name].take(taken) for name in wanted},
     )
 
 
 def _axis(inputs: Mapping[Input, pa.Array], column: Column, cells_max: int) -> _Axis:
+    """Return the axis of a column: the grid of each block."""
+
     def flag(aspect: Aspect) -> np.ndarray:
+        """Return a flag of the column for each block."""
         return _booleans(inputs[Input(aspect, column.name, column.type)])
 
     lower, upper = (inputs[Input(side, column.name, column.type)] for side in (Aspect.LOWER, Aspect.UPPER))
@@ -90,6 +97,7 @@ def _axis(inputs: Mapping[Input, pa.Array], column: Column, cells_max: int) -> _
 
 
 def _booleans(flags: pa.Array) -> np.ndarray:
+    """Return flags as a numpy array."""
     booleans: np.ndarray = flags.to_numpy(zero_copy_only=False).astype(bool)
     return booleans
 
@@ -97,16 +105,16 @@ def _booleans(flags: pa.Array) -> np.ndarray:
 def _grid(
     lower: pa.Array, upper: pa.Array, type_: Type, cells_max: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Per block the first cell, the level of the grid, and how many cells cover [lower, upper]."""
+    """Return per block the first cell, the level of the grid, and the number of cells over [lower, upper]."""
     lanes = len(lower)
     start, level, cells = np.zeros(lanes, np.int64), np.zeros(lanes, np.int64), np.ones(lanes, np.int64)
     if not _countable(type_):
         return start, level, cells
-    known = (lower.is_valid().to_numpy(zero_copy_only=False)) & upper.is_valid().to_numpy(
+    bounded = (lower.is_valid().to_numpy(zero_copy_only=False)) & upper.is_valid().to_numpy(
         zero_copy_only=False
     )
     low, high = _ordinals(lower, type_), _ordinals(upper, type_)
-    open_ = known & (low <= high)
+    open_ = bounded & (low <= high)
     for power in range(64):
         first, last = low >> power, high >> power
         # The difference of two integers of 64 bits, as one without a sign.
@@ -120,13 +128,14 @@ def _grid(
 
 
 def _countable(type_: Type) -> bool:
+    """Tell whether the values of a type are numbered, so that a grid can divide them."""
     if type_.kind is Kind.DECIMAL:
         return type_.precision <= _LONG_DIGITS
     return type_.has_bounds and type_.kind not in BYTES
 
 
 def _ordinals(bound: pa.Array, type_: Type) -> np.ndarray:
-    """The place of each value in the sequence of its type; anything for an unknown one."""
+    """Return the ordinal of each value in its type; any number for an unknown one."""
     if type_.kind is Kind.DECIMAL:
         words: np.ndarray = np.frombuffer(bound.buffers()[1], np.int64)
         return words[2 * bound.offset :: 2][: len(bound)].copy()
@@ -139,11 +148,12 @@ def _ordinals(bound: pa.Array, type_: Type) -> np.ndarray:
 
 
 def _bits_of(type_: Type) -> type[np.int32] | type[np.int64]:
+    """Return the integer type with the width of a float."""
     return np.int32 if type_.kind is Kind.FLOAT else np.int64
 
 
 def _values(ordinals: np.ndarray, type_: Type, lane_type: pa.DataType) -> pa.Array:
-    """The inverse of `_ordinals`."""
+    """Return the values of ordinals: the inverse of `_ordinals`."""
     if type_.kind is Kind.DECIMAL:
         words = np.column_stack([ordinals, ordinals >> 63]).astype(np.int64)
         return pa.Array.from_buffers(lane_type, len(ordinals), [None, pa.py_buffer(words.tobytes())])
@@ -154,10 +164,10 @@ def _values(ordinals: np.ndarray, type_: Type, lane_type: pa.DataType) -> pa.Arr
     return pa.array(bits.view(np.float32 if type_.kind is Kind.FLOAT else np.float64), lane_type)
 
 
-def _cut(
+def _axis_inputs(
     axis: _Axis, inputs: Mapping[Input, pa.Array], parents: np.ndarray, ordinal: np.ndarray
 ) -> dict[Input, pa.Array]:
-    """What is known of the column in each piece: first its cells, then NULL, then NaN."""
+    """Return the inputs of the column in each piece: first its cells, then NULL, then NaN."""
     cells = axis.cells[parents]
     name, type_, taken = axis.column.name, axis.column.type, pa.array(parents)
     is_value = ordinal < cells
@@ -167,11 +177,11 @@ def _cut(
         Aspect.MAY_NULL: is_null,
         Aspect.MAY_NAN: ~is_value & ~is_null,
     }
-    found = {}
+    flag_inputs = {}
     for aspect, piece in flags.items():
         input_ = Input(aspect, name, type_)
         if input_ in inputs or aspect is not Aspect.MAY_NAN:
-            found[input_] = pa.array(piece)
+            flag_inputs[input_] = pa.array(piece)
     lower, upper = axis.lower.take(taken), axis.upper.take(taken)
     if _countable(type_):
         first = axis.start[parents] + ordinal
@@ -179,8 +189,9 @@ def _cut(
         inner_start, inner_end = is_value & (ordinal > 0), is_value & (ordinal < cells - 1)
         lower = _where(inner_start, _values(first << level, type_, lower.type), lower)
         upper = _where(inner_end, _values(((first + 1) << level) - 1, type_, upper.type), upper)
-    return found | {Input(Aspect.LOWER, name, type_): lower, Input(Aspect.UPPER, name, type_): upper}
+    return flag_inputs | {Input(Aspect.LOWER, name, type_): lower, Input(Aspect.UPPER, name, type_): upper}
 
 
 def _where(chosen: np.ndarray, then: pa.Array, otherwise: pa.Array) -> pa.Array:
+    """Return `then` where chosen, else `otherwise`; without a copy if nothing is chosen."""
     return pc.if_else(pa.array(chosen), then, otherwise) if chosen.any() else otherwise

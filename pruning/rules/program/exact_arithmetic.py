@@ -16,12 +16,12 @@ from pruning.rules.sets.primitives import representable, to_float32
 
 
 def has_products(type_: Type) -> bool:
-    """Whether values of the type can be multiplied and divided."""
+    """Tell whether values of the type can be multiplied and divided."""
     return type_.integral or type_.floating or type_.kind is Kind.DECIMAL
 
 
 def multiply(left: Value, right: Value, type_: Type) -> Value | None:
-    """`left * right` in `type_`."""
+    """Return `left * right` in `type_`."""
     if isinstance(left, Decimal) and isinstance(right, Decimal):
         (left_digits, left_scale), (right_digits, right_scale) = map(decimals.units_and_scale, (left, right))
         return decimals.rescale(left_digits * right_digits, left_scale + right_scale, type_)
@@ -31,7 +31,7 @@ def multiply(left: Value, right: Value, type_: Type) -> Value | None:
 
 
 def divide(left: Value, right: Value, type_: Type) -> Value | None:
-    """`left / right` in `type_`, a decimal or a float."""
+    """Return `left / right` in `type_`, a decimal or a float."""
     if right == 0:
         return None
     if isinstance(left, Decimal) and isinstance(right, Decimal):
@@ -44,7 +44,7 @@ def divide(left: Value, right: Value, type_: Type) -> Value | None:
 
 
 def quotient(left: Value, right: Value, type_: Type) -> Value | None:
-    """The integral part of `left / right` of integers or decimals, in the integer type `type_`."""
+    """Return the integral part of `left / right` of integers or decimals, in the integer type `type_`."""
     if right == 0:
         return None
     if isinstance(left, Decimal) and isinstance(right, Decimal):
@@ -54,7 +54,7 @@ def quotient(left: Value, right: Value, type_: Type) -> Value | None:
 
 
 def remainder(left: Value, right: Value, type_: Type) -> Value | None:
-    """What `left / right` leaves, with the sign of `left`; exact in floats too."""
+    """Return the remainder of `left / right`, with the sign of `left`; exact in floats too."""
     if right == 0:
         return None
     if isinstance(left, Decimal) and isinstance(right, Decimal):
@@ -68,6 +68,7 @@ def remainder(left: Value, right: Value, type_: Type) -> Value | None:
 
 
 def _as_float(value: float, type_: Type) -> Value | None:
+    """Return a double rounded to a floating type; None for NaN."""
     return representable(to_float32(value) if type_.kind is Kind.FLOAT else value, type_)
 
 
@@ -82,7 +83,7 @@ ARITHMETIC: Mapping[Op, Callable[[Value, Value, Type], Value | None]] = {
 
 
 def is_defined(op: Op, left: Type, right: Type, target: Type) -> bool:
-    """Whether an operation is defined on the operands' types and gives values of the target."""
+    """Tell whether an operation is defined on the operands' types and gives values of the target."""
     if left.kind is not right.kind:
         return False
     if op is Op.QUOTIENT:

@@ -1,4 +1,4 @@
-"""AND/OR trees: how a program's flag hangs on others, so that what is decided need not be asked."""
+"""AND/OR trees of a program's flags, by which an interpreter can skip flags that no longer matter."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -13,14 +13,14 @@ _CONNECTIVES = (Op.AND, Op.OR)
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A flag that is computed as a whole: the index of its operation."""
+    """A flag that is computed as a whole, by the index of its operation."""
 
     index: int
 
 
 @dataclass(frozen=True, slots=True)
 class Connective:
-    """All (`Op.AND`) or any (`Op.OR`) of the children; `index` is that of its operation, if it is one."""
+    """The AND or the OR (`op`) of the children; `index` is that of its operation, if there is one."""
 
     op: Op
     children: tuple[Tree, ...]
@@ -32,10 +32,10 @@ NEVER = Connective(Op.OR, ())
 
 
 def tree_of(program: Program, *flags: int, true: Collection[int] = ()) -> Tree:
-    """The tree of one flag, or of the OR of several, where the flags of `true` are known to hold.
+    """Return the tree of one flag, or of the OR of several, given flags that are `true`.
 
-    Chains of one connective become one node. Below the root, a connective with more than one user
-    stays a leaf: its value is computed once and shared, and the tree never outgrows the program.
+    Nested operations of one connective become one node. Below the root, a connective with more than one user
+    stays a leaf: its value is computed once and shared, and the tree is never larger than the program.
     """
     flags = tuple(flag for flag in flags if _constant(program, flag) is not False)
     if not flags:
@@ -50,15 +50,15 @@ def tree_of(program: Program, *flags: int, true: Collection[int] = ()) -> Tree:
 
 
 def implied_flags(program: Program, flag: int) -> frozenset[int]:
-    """Every flag that holds wherever this one does, because it is an AND of them: itself included."""
+    """Return every flag that holds wherever this one does, as it is an AND of them; itself included."""
     return frozenset(_connected_flags(program, Op.AND, (flag,), frozenset()))
 
 
 def group_children(tree: Tree, groups: Sequence[frozenset[int]]) -> tuple[Tree, tuple[frozenset[int], ...]]:
-    """The tree with those children of its AND that belong to the same groups of flags as one child.
+    """Return the tree with those children of its AND merged that belong to the same groups of flags.
 
     Returns:
-        The tree, and for each child the ordinals of its groups; none where its root is no AND.
+        The tree, and for each child the ordinals of its groups; no ordinals if the root is no AND.
     """
     if not (isinstance(tree, Connective) and tree.op is Op.AND):
         return tree, ()
@@ -75,7 +75,7 @@ def group_children(tree: Tree, groups: Sequence[frozenset[int]]) -> tuple[Tree, 
 
 
 def leaves(tree: Tree) -> Iterator[int]:
-    """The indices of a tree's leaves, in order."""
+    """Yield the indices of a tree's leaves, in order."""
     if isinstance(tree, Leaf):
         yield tree.index
         return
@@ -84,7 +84,7 @@ def leaves(tree: Tree) -> Iterator[int]:
 
 
 def exclusive_leaves(program: Program, tree: Tree) -> dict[int, int]:
-    """The leaf to which each operation belongs alone; what several leaves need is left out."""
+    """Map each operation that only one leaf needs to that leaf."""
     owner: dict[int, int | None] = {}
     for index in leaves(tree):
         owner[index] = index
@@ -97,11 +97,13 @@ def exclusive_leaves(program: Program, tree: Tree) -> dict[int, int]:
 
 
 def _constant(program: Program, flag: int) -> object:
+    """Return the value of a constant flag; None of any other."""
     step = program.operations[flag]
     return step.payload if step.op is Op.FLAG else None
 
 
 def _use_counts(program: Program, flags: tuple[int, ...]) -> Counter[int]:
+    """Count the operations that use each operation, among those that the flags need."""
     users: Counter[int] = Counter()
     reached = set(flags)
     for position in range(max(flags), -1, -1):
@@ -113,7 +115,7 @@ def _use_counts(program: Program, flags: tuple[int, ...]) -> Counter[int]:
 
 
 def _connected_flags(program: Program, op: Op, flags: tuple[int, ...], closed: Collection[int]) -> list[int]:
-    """The flags that `op` joins, chains opened up to `closed`, with the chains' own links."""
+    """Return the flags that nested operations `op` combine, opened up to `closed`, inner ones included."""
     links: dict[int, None] = {}
     pending = list(reversed(flags))
     while pending:
@@ -135,6 +137,7 @@ def _connective(
     *,
     at_root: bool = False,
 ) -> Tree:
+    """Return the tree of `op` over the flags, simplified by those that are `true`."""
     closed = frozenset() if at_root else shared
     linked = _connected_flags(program, op, flags, closed)
     if op is Op.OR and not true.isdisjoint(linked):
@@ -151,7 +154,7 @@ def _connective(
         children.extend(child.children if isinstance(child, Connective) and child.op is op else [child])
     distinct = tuple(dict.fromkeys(children))
     if not distinct:
-        return ALWAYS  # an AND of what is known to hold
+        return ALWAYS  # an AND of flags that are all true
     if len(distinct) == 1:
         return distinct[0]
     return Connective(op, distinct, flags[0] if len(flags) == 1 else None)

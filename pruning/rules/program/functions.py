@@ -1,8 +1,8 @@
-"""What the increasing functions of numbers mean, on single exact Python values; steps of times, too.
+"""The increasing functions of numbers, and steps of times, on single exact Python values.
 
 Like `primitives`, this is the reference that every interpreter must agree with; None is "unknown".
-A function whose last digits differ from one library to the next is enclosed: `Side` says which way
-the answer errs.
+Where libraries differ in the last digits of a function, it is enclosed: `Side` says in which direction
+the answer may be off.
 """
 
 import enum
@@ -21,7 +21,7 @@ from pruning.rules.sets.primitives import nearest_float, representable
 from pruning.rules.time import steps
 from pruning.rules.time.steps import Envelope, Step
 
-DIGITS_MAX = 400  # rounding a double to more digits changes nothing, to fewer than as many below zero all
+DIGITS_MAX = 400  # rounding a double to more digits changes nothing; to -400 digits or fewer gives 0
 # Axiom LIBM: Spark's and numpy's values of an elementary function are within half of this of the true one:
 # 2**-50 of it, which is 4 to 8 units in the last place, and 4 subnormal units where that is less.
 LIBM_RELATIVE = 2.0**-49
@@ -32,7 +32,7 @@ TEXT_MIN, TEXT_MAX = 1e-15, 1e15
 
 
 class Side(enum.Enum):
-    """Where the answer of an operation lies beside the function's value."""
+    """The side of the function's value on which the answer of an operation lies."""
 
     BELOW = "surely not above it"
     VALUE = "exactly it"
@@ -41,9 +41,9 @@ class Side(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """An increasing function as an operation of a program; `digits` after the point where it rounds.
+    """An increasing function as an operation of a program; `digits` after the point if it rounds.
 
-    A step of dates and times stands for itself; `side` is then the side on which it is enclosed.
+    Of a step of dates and times, `side` selects the envelope that encloses it.
     """
 
     function: Function | Step
@@ -51,7 +51,7 @@ class Apply:
     side: Side = Side.VALUE
 
 
-# The elementary functions, with the argument at which they are an exact number.
+# The elementary functions, each with an argument at which its value is exact, and that value.
 ELEMENTARY: Mapping[Function, tuple[Callable[..., float], float, float]] = {
     Function.EXP: (np.exp, 0.0, 1.0),
     Function.LN: (np.log, 1.0, 0.0),
@@ -63,7 +63,7 @@ ROUNDING = frozenset({Function.FLOOR, Function.CEIL, Function.ROUND, Function.BR
 
 
 def apply(call: Apply, values: tuple[Value, ...], source: Type, target: Type) -> Value | None:
-    """The function of one value, or two for LOG and POWER; None where it has no value in `target`."""
+    """Return the function of one value, or of two for LOG and POWER; None if it has no value in `target`."""
     value = values[0]
     assert not isinstance(value, bytes)
     if isinstance(call.function, Step):
@@ -80,7 +80,7 @@ def apply(call: Apply, values: tuple[Value, ...], source: Type, target: Type) ->
     return None if math.isnan(enclosed) else float(enclosed)
 
 
-# The way in which a step that comes back on itself encloses a function on either side.
+# The envelope that encloses a step which is not monotone, for each side.
 ENVELOPES: Mapping[Side, Envelope] = {
     Side.BELOW: Envelope.LOW,
     Side.VALUE: Envelope.HERE,
@@ -89,13 +89,13 @@ ENVELOPES: Mapping[Side, Envelope] = {
 
 
 def step_value(step: Step, number: int, side: Side, target: Type) -> Value | None:
-    """A step of a date or time, or what encloses it on one side, in `target`."""
+    """Return the value of a step of a date or time, or of its envelope, in `target`."""
     result = steps.value(step, number, ENVELOPES[side])
     return representable(result, target) if isinstance(result, int) else result
 
 
 def elementary(call: Apply, *values: np.ndarray) -> np.ndarray:
-    """A value surely not above (not below) the function's, by axiom LIBM; NaN where there is none."""
+    """Return a value surely not above (not below) the function's, by axiom LIBM; NaN where there is none."""
     exact: np.ndarray | np.bool_
     least: float | np.ndarray
     if call.function is Function.POWER:
@@ -114,13 +114,13 @@ def elementary(call: Apply, *values: np.ndarray) -> np.ndarray:
 
 
 def number_function(call: Apply) -> Function:
-    """The function of numbers that is called."""
+    """Return the function of numbers that is called."""
     assert isinstance(call.function, Function)
     return call.function
 
 
 def _any_infinite(values: tuple[np.ndarray, ...]) -> np.ndarray:
-    """Where a function's value is a limit: infinite or 0 in every library."""
+    """Tell where an argument is infinite: there every library gives the limit, an infinity or 0."""
     infinite: np.ndarray = np.logical_or.reduce([np.isinf(value) for value in values])
     return infinite
 
@@ -128,6 +128,7 @@ def _any_infinite(values: tuple[np.ndarray, ...]) -> np.ndarray:
 def _move_outward(
     results: np.ndarray, exact: np.ndarray, side: Side, least: float | np.ndarray
 ) -> np.ndarray:
+    """Move inexact results outward by the margin of axiom LIBM."""
     finite = np.clip(results, -np.finfo(np.float64).max, np.finfo(np.float64).max)
     margin = np.abs(finite) * LIBM_RELATIVE + LIBM_ABSOLUTE
     moved = finite - margin if side is Side.BELOW else finite + margin
@@ -136,10 +137,10 @@ def _move_outward(
 
 
 def round_to(call: Apply, value: bool | int | float | Decimal, source: Type, target: Type) -> Value | None:
-    """FLOOR, CEIL, ROUND or BROUND of a number, in `target`; None where it does not fit.
+    """Return FLOOR, CEIL, ROUND or BROUND of a number, in `target`; None where it does not fit.
 
-    Doubles go down and up as they are, and are rounded as Java writes them in decimal digits:
-    where that text may lie on either side of a tie, the answer is the one on the side asked for.
+    FLOOR and CEIL of doubles are exact. ROUND and BROUND round the decimal text that Java writes of a double:
+    where that text may lie on either side of a tie, the answer is the one on the side of the call.
     """
     if isinstance(value, float) and math.isinf(value):
         return _infinity(call, value, target)
@@ -153,6 +154,7 @@ def round_to(call: Apply, value: bool | int | float | Decimal, source: Type, tar
 
 
 def _infinity(call: Apply, value: float, target: Type) -> Value | None:
+    """Return an infinity in `target`: itself, or the limit of an integer type."""
     if target.floating:
         return value
     limits = target.integer_range
@@ -160,7 +162,7 @@ def _infinity(call: Apply, value: float, target: Type) -> Value | None:
 
 
 def in_type(value: Fraction, target: Type, *, saturated: bool = False) -> Value | None:
-    """A number in the type: floats round to nearest; None where it does not fit, unless it saturates."""
+    """Return a number in a type, floats rounded to nearest; None if it does not fit, unless `saturated`."""
     if target.floating:
         return nearest_float(value, target)
     if target.kind is Kind.DECIMAL:
@@ -173,10 +175,10 @@ def in_type(value: Fraction, target: Type, *, saturated: bool = False) -> Value 
 
 
 def text_units(value: float, digits: int, half: Callable[[Fraction], int], side: Side) -> int:
-    """The number of units that the decimal text of a double rounds to.
+    """Return the number of units that the decimal text of a double rounds to.
 
-    Every text that reads back as the double lies between the points halfway to its neighbours. Where
-    these round alike so does the text, whatever it is; elsewhere axiom TEXT says which it is.
+    Every text that reads back as the double lies between the points halfway to its neighbours. If both
+    points round to the same number, so does the text; otherwise axiom TEXT determines the text.
     """
     unit = Fraction(10) ** digits
     exact = Fraction(value)
@@ -189,32 +191,35 @@ def text_units(value: float, digits: int, half: Callable[[Fraction], int], side:
 
 
 def _halfway(value: float, toward: float) -> Fraction:
+    """Return the distance from a double to the point halfway to its neighbour."""
     neighbour = math.nextafter(value, toward)
     step = Fraction(math.ulp(value)) if math.isinf(neighbour) else abs(Fraction(neighbour) - Fraction(value))
     return step / 2 if toward > 0 else -step / 2
 
 
 def is_plain_text(value: float) -> bool:
-    """Whether axiom TEXT speaks of the double: its text is short and it is neither huge nor tiny."""
+    """Tell whether axiom TEXT covers the double: its text is short, and it is neither huge nor tiny."""
     significant = len(Decimal(repr(value)).normalize().as_tuple().digits)
     return TEXT_MIN <= abs(value) < TEXT_MAX and significant <= TEXT_DIGITS_MAX
 
 
 def _floor(value: Fraction) -> int:
+    """Return the greatest integer at or below a number."""
     return math.floor(value)
 
 
 def _ceil(value: Fraction) -> int:
+    """Return the least integer at or above a number."""
     return math.ceil(value)
 
 
 def half_up(value: Fraction) -> int:
-    """The nearest integer, of two the one away from zero."""
+    """Return the nearest integer; of two the one away from zero."""
     return decimals.half_up(value.numerator, value.denominator)
 
 
 def half_even(value: Fraction) -> int:
-    """The nearest integer, of two the even one."""
+    """Return the nearest integer; of two the even one."""
     return round(value)
 
 

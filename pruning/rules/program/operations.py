@@ -1,4 +1,4 @@
-"""Programs: shared graphs of operations that rules emit and interpreters run.
+"""Programs: directed acyclic graphs of operations that rules emit and interpreters run.
 
 An operation gives a *flag* (a boolean) or a *bound* (a value that may be unknown).
 """
@@ -48,7 +48,7 @@ class Op(enum.Enum):
 
 
 class Aspect(enum.Enum):
-    """What a program may ask of a column in a block."""
+    """The facts about a column in a block that a program may use as inputs."""
 
     LOWER = "no value is below it"
     UPPER = "no value is above it"
@@ -64,14 +64,14 @@ class Aspect(enum.Enum):
 class Input:
     """An aspect of a column; of no column for HAS_ROWS.
 
-    `asked` is the set of values of MAY_HOLD, of a column of known type; or of MAY_BE_INSIDE, whose
-    `column` is that of the latitudes, the region.
+    `argument` is the set of values for MAY_HOLD, of a column of known type, and the region for
+    MAY_BE_INSIDE, whose `column` is that of the latitudes.
     """
 
     aspect: Aspect
     column: str
     type: Type | None
-    asked: Values | RegionQuery | None = None
+    argument: Values | RegionQuery | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +101,9 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Operations in an order in which each follows its operands, and which of them are the answers.
+    """Operations in topological order, and the indices of those that are the outputs.
 
-    `correlated` are the columns along which to cut a block for answers that are closer.
+    `correlated` are the columns along which to split a block for tighter answers.
     """
 
     operations: tuple[Operation, ...]
@@ -112,5 +112,5 @@ class Program:
 
     @property
     def inputs(self) -> tuple[Input, ...]:
-        """What the program asks of a block, in order of first use."""
+        """The inputs that the program takes from a block, in order of first use."""
         return tuple(step.payload for step in self.operations if isinstance(step.payload, Input))

@@ -129,7 +129,7 @@ def _state_blocks(automaton: Automaton) -> list[int]:
 
 
 def _predecessors(automaton: Automaton) -> list[dict[int, list[int]]]:
-    """Return, for each byte class, a map from each state to the states that the class leads to it from."""
+    """Return, for each byte class and state, the states from which the class leads to it."""
     before: list[dict[int, list[int]]] = [{} for _ in automaton.moves[0]]
     for state, row in enumerate(automaton.moves):
         for letter, following in enumerate(row):

@@ -200,6 +200,7 @@ def intersection(left: Language, right: Language) -> Language | None:
     first_automaton, second_automaton = left.automaton, right.automaton
 
     def step(state: tuple[int, int] | None, byte: int) -> tuple[int, int] | None:
+        """Return the state of the product automaton after one more byte."""
         if state is None:
             return None
         return both(first_automaton.step(state[0], byte), second_automaton.step(state[1], byte))
@@ -243,6 +244,7 @@ def of_cuts(cuts: Cuts) -> Language | None:
     assert not any(after for _, after in cuts.points)  # every byte string has a successor, so none is after
 
     def step(state: tuple[int, int, int], byte: int) -> tuple[int, int, int]:
+        """Return the undecided cuts after one more byte."""
         start, stop, depth = state
         while start < stop and values[start][depth] < byte:
             start += 1

@@ -176,6 +176,7 @@ def map_truths(part: Outcomes, table: dict[Truths, Truths]) -> Outcomes:
     """Return the outcomes of a function of a truth value, such as IS TRUE, given as a table."""
 
     def where(wanted: Truths) -> ValueSet:
+        """Return the values on which the function gives a truth value."""
         return union(part.of(truth) for truth, becomes in table.items() if becomes is wanted)
 
     return Outcomes(part.subject, true=where(Truths.TRUE), false=where(Truths.FALSE), null=where(Truths.NULL))

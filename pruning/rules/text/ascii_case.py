@@ -48,6 +48,7 @@ def case_preimage_over_ascii(function: Function, wanted: Language) -> Language |
     start: _State = (0, _live(wanted, frozenset({0})))
 
     def accepts(state: _State) -> bool:
+        """Tell whether a text that leads to a state may become a member."""
         if state is None:
             return True  # (2)
         plain, others = state

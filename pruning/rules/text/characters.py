@@ -66,11 +66,13 @@ def byte_language(
     transitions, accepting, malformed_states = explored
 
     def step(place: _ByteState, byte: int) -> _ByteState:
+        """Return the state after one more byte."""
         if isinstance(place, _PartialCharacter):
             return _after_next_byte(place, byte)
         return place if place < 0 else _after_first_byte(transitions[place], malformed_states[place], byte)
 
     def accepts(place: _ByteState) -> bool:
+        """Tell whether a string that ends in a state is accepted."""
         if isinstance(place, _PartialCharacter):
             return place.malformed_state == _ANYTHING
         return accepting[place] if place >= 0 else place == _ANYTHING

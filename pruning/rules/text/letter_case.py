@@ -92,6 +92,7 @@ def case_preimage(function: Function, wanted: Language) -> Language | None:
     accepting = wanted.automaton.accepting
 
     def accepts(state: _State) -> bool:
+        """Tell whether a text that leads to a state may become a member."""
         plain, others, _ = state
         if plain is None:
             return any(accepting[other] for other in others)

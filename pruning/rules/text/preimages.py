@@ -48,6 +48,7 @@ def trim_preimage(wanted: Language, characters: str, *, leading: bool, trailing:
     nothing = (-1, -1)
 
     def moves(state: tuple[int, int]) -> Transitions[tuple[int, int]]:
+        """Return the transitions of a state."""
         core, now = state
         following = character_transitions(wanted, max(now, 0))
         stays = map_states(following, lambda to: (to, to))
@@ -58,6 +59,7 @@ def trim_preimage(wanted: Language, characters: str, *, leading: bool, trailing:
         return with_changes(stays, {code: (core, _after(automaton, now, chr(code))) for code in removed})
 
     def accepts_malformed(state: tuple[int, int]) -> bool:
+        """Tell whether a member is possible after a malformed byte."""
         core, now = state
         return (
             may_accept_malformed(wanted, max(now, 0)) if characters.isascii() else _live(wanted, max(core, 0))
@@ -88,6 +90,7 @@ def substring_preimage(wanted: Language, position: int, length: int) -> Language
     endless = skipped + length >= TEXT_LENGTH_MAX
 
     def moves(state: tuple[int, int, int]) -> Transitions[tuple[int, int, int]]:
+        """Return the transitions of a state."""
         skip, take, at = state
         if skip > 0:
             return constant_transitions((skip - 1, take, at))
@@ -97,6 +100,7 @@ def substring_preimage(wanted: Language, position: int, length: int) -> Language
         return map_states(character_transitions(wanted, at), lambda to: (0, left, to))
 
     def accepts_malformed(state: tuple[int, int, int]) -> bool:
+        """Tell whether a member is possible after a malformed byte."""
         skip, take, at = state
         if skip > 0:
             return _live(wanted, at)
@@ -123,6 +127,7 @@ def _substring_from_end_preimage(wanted: Language, distance: int, length: int) -
     automaton = wanted.automaton
 
     def moves(state: tuple[int, ...]) -> Transitions[tuple[int, ...]]:
+        """Return the transitions of a state."""
         rows = []
         for index, at in enumerate((*state, 0)):
             taken = distance - index
@@ -169,6 +174,7 @@ def pad_preimage(wanted: Language, length: int, pad: str) -> Language | None:
     length = max(length, 0)
 
     def moves(state: tuple[int, bool, int]) -> Transitions[tuple[int, bool, int]]:
+        """Return the transitions of a state."""
         read, cut, at = state
         if read < length:
             return map_states(character_transitions(wanted, at), lambda to: (read + 1, False, to))
@@ -177,12 +183,14 @@ def pad_preimage(wanted: Language, length: int, pad: str) -> Language | None:
         return map_states(character_transitions(wanted, at), lambda to: (length + 1, False, to))
 
     def accepts(state: tuple[int, bool, int]) -> bool:
+        """Tell whether the padded text of a state is a member."""
         read, cut, at = state
         missing = max(length - read, 0)
         padding = (pad * missing)[:missing].encode()
         return cut or automaton.accepting[_run(automaton, at, padding)]
 
     def accepts_malformed(state: tuple[int, bool, int]) -> bool:
+        """Tell whether a member is possible after a malformed byte."""
         read, cut, at = state
         return cut or may_accept_malformed(wanted, at) or (read == length and automaton.accepting[at])
 

@@ -1,15 +1,15 @@
 """The proleptic Gregorian calendar as arithmetic on day numbers, over all integers.
 
 Days count from 1970-01-01, months from January of year 0, weeks from the Monday on or before
-1970-01-01. There are only `//`, `%` and comparisons in here, so that every function takes an int or
-a numpy array of them: what is tested of one holds of the other as long as nothing overflows.
+1970-01-01. The functions use only `//`, `%` and comparisons, so each takes an int or a numpy array of
+them: a test on ints is valid for arrays too, as long as nothing overflows.
 """
 
 from typing import Any, TypeAlias
 
 Whole: TypeAlias = Any  # an int, or a numpy array of 64-bit ones
 
-# Of the calendar that begins on 0000-03-01, so that a leap day is the last of its year.
+# The day number, negated, of 0000-03-01, where the internal calendar starts: a leap day ends its year there.
 _EPOCH = 719_468
 _DAYS_OF_400_YEARS = 146_097
 _DAYS_OF_100_YEARS = 36_524
@@ -20,22 +20,22 @@ _SURELY_WEEK_1 = 3  # January 4 is in the first week of its year, whatever day i
 
 
 def month_of(days: Whole) -> Whole:
-    """The number of the month that a day is in."""
+    """Return the number of the month that a day is in."""
     return _year_and_month(days)[0]
 
 
 def year_of(days: Whole) -> Whole:
-    """The year that a day is in."""
+    """Return the year that a day is in."""
     return month_of(days) // 12
 
 
 def day_of(days: Whole) -> Whole:
-    """The day of its month, from 1."""
+    """Return the day of its month, from 1."""
     return _year_and_month(days)[1]
 
 
 def _year_and_month(days: Whole) -> tuple[Whole, Whole]:
-    """The number of its month, and the day of the month."""
+    """Return the number of a day's month, and the day of the month."""
     since = days + _EPOCH
     day_of_era = since % _DAYS_OF_400_YEARS
     leap_days = (
@@ -52,7 +52,7 @@ def _year_and_month(days: Whole) -> tuple[Whole, Whole]:
 
 
 def month_start(month: Whole) -> Whole:
-    """The first day of a month."""
+    """Return the first day of a month."""
     since = month - 2
     year, place = since // 12, since % 12
     leap_days = year // 4 - year // 100 + year // 400
@@ -60,32 +60,32 @@ def month_start(month: Whole) -> Whole:
 
 
 def year_start(year: Whole) -> Whole:
-    """The first day of a year."""
+    """Return the first day of a year."""
     return month_start(year * 12)
 
 
 def week_of(days: Whole) -> Whole:
-    """The number of the week, from Monday on, that a day is in."""
+    """Return the number of the week, from Monday on, that a day is in."""
     return (days - _MONDAY_OF_WEEK_0) // 7
 
 
 def week_start(week: Whole) -> Whole:
-    """The Monday of a week."""
+    """Return the Monday of a week."""
     return week * 7 + _MONDAY_OF_WEEK_0
 
 
 def week_year_of(week: Whole) -> Whole:
-    """The year whose ISO 8601 weeks a week is one of: that of its Thursday."""
+    """Return the year that a week belongs to by ISO 8601: that of its Thursday."""
     return year_of(week_start(week) + _THURSDAY)
 
 
 def first_week(year: Whole) -> Whole:
-    """The first ISO 8601 week of a year: the one that January 4 is in."""
+    """Return the first ISO 8601 week of a year: the one that January 4 is in."""
     return week_of(year_start(year) + _SURELY_WEEK_1)
 
 
 def plus_months(days: Whole, months: int) -> Whole:
-    """The same day so many months later, cut to the last one of that month."""
+    """Return the same day some months later, or the last day of that month if it is shorter."""
     month = month_of(days) + months
     start, following = month_start(month), month_start(month + 1)
     cut = start + day_of(days) - 1
@@ -93,11 +93,11 @@ def plus_months(days: Whole, months: int) -> Whole:
 
 
 def last_day(days: Whole) -> Whole:
-    """The last day of the month."""
+    """Return the last day of the month."""
     return month_start(month_of(days) + 1) - 1
 
 
-# Units of days by Spark's names: how many months each has; a week is none.
+# The number of months in each unit of days that Spark names; 0 for a week.
 MONTHS_OF_UNIT = {
     "YEAR": 12,
     "YYYY": 12,
@@ -111,7 +111,7 @@ MONTHS_OF_UNIT = {
 
 
 def unit_start(days: Whole, unit: str) -> Whole:
-    """The first day of the week, month, quarter or year."""
+    """Return the first day of the week, month, quarter or year that a day is in."""
     months = MONTHS_OF_UNIT[unit]
     if not months:
         return week_start(week_of(days))
@@ -119,7 +119,7 @@ def unit_start(days: Whole, unit: str) -> Whole:
 
 
 def next_unit_start(days: Whole, unit: str) -> Whole:
-    """The first day of the next one."""
+    """Return the first day of the next week, month, quarter or year."""
     months = MONTHS_OF_UNIT[unit]
     if not months:
         return week_start(week_of(days) + 1)

@@ -1,9 +1,9 @@
-"""Fields of dates and times as places in a cycle: the month in its year, the hour in its day.
+"""Fields of dates and times as positions in a cycle: the month in its year, the hour in its day.
 
-Days, or microseconds of local time, are numbered by *steps* of one field's value each; a cycle is a
-run of steps after which the field begins again. So from any place on the next one whose field has
-one of some values is found by a look into a table and a jump, [M] 5.3.7's condition that both ends
-lie in one cycle being one case of it.
+Days, or microseconds of local time, are grouped in *steps* on which the field is constant; a cycle is a
+run of steps after which the field starts again. So the next day or time whose field has one of some values
+is found by a table look-up and a jump. The condition of [M] 5.3.7 that both bounds lie in one cycle is a
+special case.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ _HOUR, _MINUTE, _SECOND = 3_600_000_000, 60_000_000, 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cycle:
-    """How a field runs; every function takes an int or a numpy array.
+    """The steps and cycles of one field; every function takes an int or a numpy array.
 
     Attributes:
         step: The step that a day or a local time is in.
@@ -41,18 +41,21 @@ class Cycle:
     size: int
 
     def field(self, value: Whole) -> Whole:
-        """The field of a day or a local time."""
+        """Return the field of a day or a local time."""
         step = self.step(value)
         return step - self.first(step) + self.lowest
 
     @property
     def values(self) -> range:
-        """Every value of the field."""
+        """The values that the field can have."""
         return range(self.lowest, self.lowest + self.size)
 
 
 def _regular(step: int, size: int, *, lowest: int, phase: int = 0) -> Cycle:
-    """A field of steps of one length, so many in each cycle; `phase` moves where cycles begin."""
+    """Return the cycle of a field with steps of one length and `size` of them in each cycle.
+
+    `phase` shifts where cycles begin.
+    """
     return Cycle(
         step=lambda value: (value + phase) // step,
         start=lambda number: number * step - phase,
@@ -64,7 +67,7 @@ def _regular(step: int, size: int, *, lowest: int, phase: int = 0) -> Cycle:
 
 
 def _days(first: Callable[[Whole], Whole], following: Callable[[Whole], Whole], size: int) -> Cycle:
-    """A field that counts days from the first one of some unit."""
+    """Return the cycle of a field that counts days from the first one of some unit."""
     return Cycle(
         step=lambda day: day, start=lambda day: day, first=first, following=following, lowest=1, size=size
     )
@@ -118,7 +121,7 @@ assert MICROS_PER_DAY == 24 * _HOUR
 
 @lru_cache(maxsize=1024)
 def places_from(field: Function, wanted: frozenset[int]) -> tuple[int, ...]:
-    """For each place in a cycle the next wanted one, itself or after it; one beyond all where none is."""
+    """Return, for each position in a cycle, the next wanted one from it on; the cycle's size if none is."""
     cycle = CYCLES[field]
     places, following = [cycle.size] * cycle.size, cycle.size
     for place in reversed(range(cycle.size)):
@@ -129,7 +132,7 @@ def places_from(field: Function, wanted: frozenset[int]) -> tuple[int, ...]:
 
 @lru_cache(maxsize=1024)
 def places_to(field: Function, wanted: frozenset[int]) -> tuple[int, ...]:
-    """For each place in a cycle the last wanted one, itself or before it; -1 where none is."""
+    """Return, for each position in a cycle, the last wanted one up to it; -1 if there is none."""
     cycle = CYCLES[field]
     places, last = [-1] * cycle.size, -1
     for place in range(cycle.size):
@@ -139,7 +142,7 @@ def places_to(field: Function, wanted: frozenset[int]) -> tuple[int, ...]:
 
 
 def next_with(field: Function, wanted: frozenset[int], value: int) -> int:
-    """The least day or local time, at or after one, whose field is wanted, or one before that."""
+    """Return the first day or local time, at or after `value`, whose field is wanted; or one before that."""
     cycle, places = CYCLES[field], places_from(field, wanted)
     step = cycle.step(value)
     for _ in range(CYCLES_MAX):
@@ -152,7 +155,7 @@ def next_with(field: Function, wanted: frozenset[int], value: int) -> int:
 
 
 def previous_with(field: Function, wanted: frozenset[int], value: int) -> int:
-    """The greatest day or local time, at or before one, whose field is wanted, or one after that."""
+    """Return the last day or local time, at or before `value`, whose field is wanted; or one after that."""
     cycle, places = CYCLES[field], places_to(field, wanted)
     step = cycle.step(value)
     for _ in range(CYCLES_MAX):
@@ -165,8 +168,10 @@ def previous_with(field: Function, wanted: frozenset[int], value: int) -> int:
 
 
 def _latest(left: Any, right: Any) -> int:
+    """Return the greater of two numbers as an int."""
     return int(max(left, right))
 
 
 def _earliest(left: Any, right: Any) -> int:
+    """Return the smaller of two numbers as an int."""
     return int(min(left, right))

@@ -1,8 +1,8 @@
-"""The texts that Spark's casts read as a date or a time of a set: an automaton that reads as they do.
+"""The texts that Spark's casts parse to a date or a time of a set: an automaton that parses as they do.
 
-White space and control characters around a text do not count. Then come a sign, a year of 4 digits or
-more, a month and a day of 1 or 2; each may be the last. After the day, a date takes a space or a T and
-anything; a time takes hours, minutes, seconds and a fraction, and after the seconds the name of a zone.
+White space and control characters around a text are ignored. Then come a sign, a year of 4 digits or
+more, a month and a day of 1 or 2; each may be the last. After the day, a date accepts a space or a T and
+any text; a time accepts hours, minutes, seconds and a fraction, and after the seconds the name of a zone.
 """
 
 import enum
@@ -18,21 +18,21 @@ from pruning.rules.time import calendar
 from pruning.rules.time.year_spellings import NO_DIGITS, YearDigits, digit_marks, with_digit
 
 _YEAR_DIGITS_MIN = 4
-_FRACTION_DIGITS = 6  # more are read and do not count
+_FRACTION_DIGITS = 6  # further digits are read and ignored
 _TRIMMED = frozenset((*range(0x21), 0x7F))
 _SPACE, _T, _DASH, _PLUS, _COLON, _POINT = b" T-+:."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpellingQuery:
-    """Which texts are asked for, by the local time that they spell, in microseconds.
+    """The texts to accept, by the local time that they spell, in microseconds.
 
     Attributes:
-        plain: The local times wanted of texts that name no zone.
-        zoned: Of texts that do.
-        timed: Whether what follows a day is a time; else it may be anything.
+        plain: The wanted local times, for texts that name no zone.
+        zoned: The wanted local times, for texts that name one.
+        timed: Whether a time follows the day; otherwise anything may.
         alone: Whether a time without a date is wanted: it is one of the day of the query.
-        year_digits: How many digits a year has at most.
+        year_digits: The greatest number of digits of a year.
     """
 
     plain: Cuts
@@ -44,15 +44,15 @@ class SpellingQuery:
 
 @lru_cache(maxsize=512)
 def spellings(wanted: SpellingQuery) -> Language | None:
-    """The texts that spell a wanted time; None if that takes too many states.
+    """Return the texts that spell a wanted time; None if that takes too many states.
 
     Claim     A text that Spark's cast makes a date or a time of is in the language if it spells a wanted
               one; if it names no zone, only then.
-    Premises  Axiom SPELLING: Spark's casts read texts as this module's first words say.
-    Proof     (1) A state has the times that can still be spelled: a span, with its start where the wanted
-                  ones are some of it, else whether they are all. So each field read narrows it exactly.
-              (2) Years between two that a cut lies in differ in February alone (`year_spellings`).
-              (3) What names a zone is not looked at, and a time alone may be of any day; in Spark 3.5
+    Premises  Axiom SPELLING: Spark's casts parse texts as this module's docstring says.
+    Proof     (1) A state holds the span of times that can still be spelled: its start if some of them are
+                  wanted and some are not, else only whether they are. Each field read narrows it exactly.
+              (2) Years without a cut differ in the length of February alone (`year_spellings`).
+              (3) The name of a zone is not examined, and a time alone may be of any day; in Spark 3.5
                   white space may come before its T too.
     """
     points = (*wanted.plain.points, *wanted.zoned.points)
@@ -63,6 +63,7 @@ def spellings(wanted: SpellingQuery) -> Language | None:
 
 
 def _byte_classes() -> bytes:
+    """Number the bytes so that those which the automaton treats alike have one number."""
     marks = (*b"0123456789", _SPACE, _T, _DASH, _PLUS, _COLON, _POINT)
     others = {byte: number for number, byte in enumerate(marks, 2)}
     return bytes(others.get(byte, int(byte in _TRIMMED)) for byte in range(256))
@@ -72,6 +73,8 @@ _BYTE_CLASSES = _byte_classes()
 
 
 class _FixedState(enum.Enum):
+    """The states that do not depend on a date or a time."""
+
     START = "nothing was read that counts"
     ANYTHING = "whatever follows, the text is in"
     NOTHING = "whatever follows, it is not"
@@ -79,12 +82,12 @@ class _FixedState(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """The times that a text may still spell.
+    """The span of times that a text may still spell.
 
     Attributes:
-        start: The first of them; None where the wanted ones are all of them, or none.
-        plain: Whether the first is wanted of a text that names no zone.
-        zoned: Whether it is of one that does.
+        start: The first of them; None if all of them are wanted, or none is.
+        plain: Whether the first is wanted in a text that names no zone.
+        zoned: Whether the first is wanted in a text that names one.
     """
 
     start: int | None
@@ -96,6 +99,8 @@ _OF_TODAY = _Span(None, plain=True, zoned=True)
 
 
 class _Field(enum.IntEnum):
+    """The fields after the year."""
+
     MONTH, DAY, HOUR, MINUTE, SECOND, FRACTION = range(6)
 
 
@@ -107,7 +112,7 @@ _MICROS = (0, MICROS_PER_DAY, 3_600_000_000, 60_000_000, 1_000_000)
 
 @dataclass(frozen=True, slots=True)
 class _InYear:
-    """In the digits of a year; a sign is 0 where a time alone may yet come instead."""
+    """The state inside a year's digits; sign 0 means that a time without a date may still come instead."""
 
     sign: int
     digits: YearDigits = NO_DIGITS
@@ -115,10 +120,10 @@ class _InYear:
 
 @dataclass(frozen=True, slots=True)
 class _InField:
-    """In a field after the year; the span is that of the fields before it, narrowed by a fraction's digits.
+    """The state inside a field after the year; `span` is that of the fields (and fraction digits) before.
 
     Attributes:
-        days: Of a month, how many February has; of a day, how many its month has.
+        days: For a month the days of February, for a day the days of its month.
         spaced: Whether a space stands before the field.
     """
 
@@ -132,7 +137,7 @@ class _InField:
 
 @dataclass(frozen=True, slots=True)
 class _FieldEnd:
-    """After both digits of a field, with the span of it; `days` are those of a month."""
+    """The state after both digits of a field, with the span of it; `days` are those of a month."""
 
     field: _Field
     span: _Span
@@ -141,7 +146,7 @@ class _FieldEnd:
 
 @dataclass(frozen=True, slots=True)
 class _Trailing:
-    """After a time, in what does not count unless more follows: whether that is wanted, and with a zone."""
+    """The state after a time, in white space that counts only if more follows; and whether that is wanted."""
 
     plain: bool
     zoned: bool
@@ -152,19 +157,19 @@ _State: TypeAlias = _FixedState | _InYear | _InField | _FieldEnd | _Trailing
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """The automaton of what is wanted."""
+    """The automaton of the wanted texts."""
 
     wanted: SpellingQuery
     marked: tuple[int, ...]
 
     def accepts(self, state: _State) -> bool:
-        """Whether a text that ends here is wanted."""
+        """Tell whether a text that ends in this state is wanted."""
         match state:
             case _InYear():
                 year = self._year(state)
                 return year is not None and year.plain
             case _InField():
-                done = self._done(state)
+                done = self._field_end(state)
                 return state.span.plain if _may_be_omitted(state) else done is not None and done.span.plain
             case _FieldEnd():
                 return state.span.plain
@@ -173,7 +178,7 @@ class _Reader:
         return state is _FixedState.ANYTHING
 
     def step(self, state: _State, byte: int) -> _State:
-        """The state after one more byte."""
+        """Return the state after one more byte."""
         digit = byte - 0x30 if 0x30 <= byte <= 0x39 else None
         match state:
             case _InYear():
@@ -189,6 +194,7 @@ class _Reader:
         return self._first(byte, digit)
 
     def _first(self, byte: int, digit: int | None) -> _State:
+        """Return the state after the first byte that is not white space, or after white space."""
         unsigned = _InYear(0 if self.wanted.alone else 1)
         if digit is not None:
             return self._digit_of_year(unsigned, digit)
@@ -201,12 +207,13 @@ class _Reader:
         return _FixedState.NOTHING
 
     def _digit_of_year(self, state: _InYear, digit: int) -> _State:
+        """Return the state after one more digit of a year."""
         digits = with_digit(state.digits, digit, self.marked)  # (2)
         following = _InYear(state.sign if digits.count <= 2 else state.sign or 1, digits)
         return following if self._may_be_wanted(following) else _FixedState.NOTHING
 
     def _may_be_wanted(self, state: _InYear) -> bool:
-        """Whether a wanted year has these digits first: a state less for each that is refused at once."""
+        """Tell whether a wanted year starts with these digits; refusing others early saves states."""
         digits = state.digits
         fewest, most = max(_YEAR_DIGITS_MIN - digits.count, 0), self.wanted.year_digits - digits.count
         for more in range(fewest, most + 1):
@@ -218,12 +225,14 @@ class _Reader:
         return state.sign == 0
 
     def _year(self, state: _InYear) -> _Span | None:
+        """Return the span of the year that was read; None if it has too few or too many digits."""
         if not _YEAR_DIGITS_MIN <= state.digits.count <= self.wanted.year_digits:
             return None
         year = (state.sign or 1) * state.digits.value
         return self._of_days(int(calendar.year_start(year)), int(calendar.year_start(year + 1)))
 
     def _in_year(self, state: _InYear, byte: int) -> _State:
+        """Return the state after a byte that ends a year."""
         if byte == _COLON and state.sign == 0 and state.digits.count > 0:
             return _InField(_Field.MINUTE, _OF_TODAY)  # (3)
         year = self._year(state)
@@ -234,20 +243,21 @@ class _Reader:
         return _Trailing(year.plain, zoned=False) if byte in _TRIMMED else _FixedState.NOTHING
 
     def _digit(self, state: _InField, digit: int) -> _State:
+        """Return the state after one more digit of a field."""
         digits, value = state.digits + 1, 10 * state.value + digit
         if state.field is _Field.FRACTION:
             if state.digits == _FRACTION_DIGITS:
                 return state
             width = 10 ** (_FRACTION_DIGITS - digits)
-            return _InField(state.field, self._narrowed(state.span, digit * width, width), digits)
+            return _InField(state.field, self._narrow(state.span, digit * width, width), digits)
         following = _InField(state.field, state.span, digits, value, state.days)
         if digits < 2:
             return following
-        done = self._done(following)
+        done = self._field_end(following)
         return _FixedState.NOTHING if done is None or done.span == _NO_TIME else done
 
-    def _done(self, state: _InField) -> _FieldEnd | None:
-        """What is spelled if the field ends here; None where it may not."""
+    def _field_end(self, state: _InField) -> _FieldEnd | None:
+        """Return the state in which a field ends here; None where it may not."""
         field, value, start = state.field, state.value, state.span.start
         if field is _Field.FRACTION:
             return _FieldEnd(field, state.span, 0)
@@ -256,7 +266,7 @@ class _Reader:
             return None
         if field is not _Field.MONTH:
             width = _MICROS[field]
-            return _FieldEnd(field, self._narrowed(state.span, (value - _LEAST[field]) * width, width), 0)
+            return _FieldEnd(field, self._narrow(state.span, (value - _LEAST[field]) * width, width), 0)
         days = state.days if value == _FEBRUARY else 30 if value in _SHORT_MONTHS else 31
         if start is None:
             return _FieldEnd(field, state.span, days)
@@ -265,12 +275,14 @@ class _Reader:
         return _FieldEnd(field, self._of_days(first, following), days)
 
     def _in_field(self, state: _InField, byte: int) -> _State:
+        """Return the state after a byte that ends a field early, or trailing white space."""
         if byte in _TRIMMED and _may_be_omitted(state):
             return _Trailing(state.span.plain, zoned=False)
-        done = self._done(state)
+        done = self._field_end(state)
         return _FixedState.NOTHING if done is None else self._after_field(done, byte)
 
     def _after_field(self, done: _FieldEnd, byte: int) -> _State:
+        """Return the state after a byte that follows a complete field."""
         field, span = done.field, done.span
         if byte in (_SPACE, _T) and field is _Field.DAY:
             following = _InField(_Field.HOUR, span, spaced=byte == _SPACE)
@@ -281,15 +293,17 @@ class _Reader:
         return _Trailing(span.plain, zoned) if byte in _TRIMMED else _fixed_state(wanted=zoned)
 
     def _of_days(self, first: int, following: int) -> _Span:
+        """Return the span from one day to before another."""
         return self._span(first * MICROS_PER_DAY, following * MICROS_PER_DAY)
 
-    def _narrowed(self, span: _Span, offset: int, width: int) -> _Span:
+    def _narrow(self, span: _Span, offset: int, width: int) -> _Span:
+        """Return the part of a span at an offset from its start."""
         if span.start is None:
             return span
         return self._span(span.start + offset, span.start + offset + width)
 
     def _span(self, start: int, end: int) -> _Span:
-        """The times from one to before another."""
+        """Return the span of the times from `start` to before `end`."""
         plain, zoned = self.wanted.plain, self.wanted.zoned
         whole = all(times.cuts_below(start) == times.cuts_below(end - 1) for times in (plain, zoned))
         return _Span(None if whole else start, plain=plain.holds(start), zoned=zoned.holds(start))
@@ -305,13 +319,15 @@ _BEFORE_NEXT = {
 
 
 def _may_be_omitted(state: _InField) -> bool:
-    """Whether the day may be all: after a space the hours may not come."""
+    """Tell whether the text may end with the day: after a space, hours are optional."""
     return state.spaced and state.digits == 0
 
 
 def _unless_hopeless(state: _InField) -> _State:
+    """Return the state; the one that accepts nothing if none of its times is wanted."""
     return _FixedState.NOTHING if state.span == _NO_TIME else state
 
 
 def _fixed_state(*, wanted: bool) -> _FixedState:
+    """Return the state that accepts everything, or nothing."""
     return _FixedState.ANYTHING if wanted else _FixedState.NOTHING

@@ -1,7 +1,7 @@
-"""The texts of dates and times whose byte order is that of the times: year, month, day, ... in order.
+"""Texts of dates and times that sort like the times themselves: year, month, day, ... in order.
 
-So are those of Spark's casts to string and of patterns such as `yyyy-MM`. They hold for the years 0
-to 9999; Spark writes `+10000` and `-0005` beyond, which are in no order.
+Spark's casts to string write such texts, and so do patterns such as `yyyy-MM`. This holds for the years 0
+to 9999; beyond them Spark writes `+10000` and `-0005`, which do not sort like the years.
 """
 
 import re
@@ -14,7 +14,7 @@ from pruning.rules.time import calendar
 
 FIRST_LOCAL = int(calendar.year_start(0)) * MICROS_PER_DAY
 LAST_LOCAL = int(calendar.year_start(10_000)) * MICROS_PER_DAY - 1
-# What Spark's casts to string write: a fraction of a second without its last zeros, none of 0.
+# The patterns of Spark's casts to string; a time's fraction of a second is written without trailing zeros.
 DATE_PATTERN, TIME_PATTERN = "yyyy-MM-dd", "yyyy-MM-dd HH:mm:ss"
 CAST_PATTERN = "cast"
 _FIELDS = ("yyyy", "MM", "dd", "HH", "mm", "ss", "S")
@@ -24,9 +24,9 @@ _TOKEN = re.compile(r"'([^']+)'|(S{1,9})|([A-Za-z])\3*|[^A-Za-z'\[\]{}#]")
 
 @lru_cache(maxsize=256)
 def tokens(pattern: str) -> tuple[str, ...] | None:
-    """The fields of a pattern and what stands between, each as a format; None where order is not kept.
+    """Return the format of each field of a pattern and of the text between; None if order is not kept.
 
-    Order is kept where each field is there that comes before another one.
+    Order is kept if the fields are year, month, day, ... without a gap.
     """
     fields = _parse(pattern)
     if fields is None:
@@ -37,7 +37,7 @@ def tokens(pattern: str) -> tuple[str, ...] | None:
 
 @lru_cache(maxsize=256)
 def single_field(pattern: str) -> tuple[str, str] | None:
-    """The name and the format of a pattern with one field of two digits and text around it; else None."""
+    """Return the name and the format of a pattern with one field of two digits; None of other patterns."""
     fields = _parse(pattern)
     if fields is None:
         return None
@@ -48,7 +48,7 @@ def single_field(pattern: str) -> tuple[str, str] | None:
 
 
 def _parse(pattern: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """The formats that a pattern is made of, and the fields among them; None of letters not known here."""
+    """Return the formats that a pattern consists of, and its fields; None if it has unsupported letters."""
     parts: list[str] = []
     names: list[str] = []
     place = 0
@@ -70,7 +70,7 @@ def _parse(pattern: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
 
 
 def text(pattern: str, local: int) -> bytes | None:
-    """A local time in Spark's words; None beyond the years 0 to 9999."""
+    """Return a local time in a pattern, as Spark writes it; None beyond the years 0 to 9999."""
     if not FIRST_LOCAL <= local <= LAST_LOCAL:
         return None
     if pattern == CAST_PATTERN:
@@ -84,6 +84,7 @@ def text(pattern: str, local: int) -> bytes | None:
 
 
 def _fields(local: int) -> dict[str, str]:
+    """Return the digits of each field of a local time."""
     days, time = divmod(local, MICROS_PER_DAY)
     seconds, fraction = divmod(time, 1_000_000)
     digits = f"{fraction:06}000"
@@ -99,7 +100,7 @@ def _fields(local: int) -> dict[str, str]:
 
 
 def below(pattern: str, value: bytes) -> Cuts:
-    """The local times whose text is below a byte string, of those that have a text."""
+    """Return the local times whose text is below a byte string, of those that have a text."""
     low, high = FIRST_LOCAL, LAST_LOCAL + 1
     while low < high:
         middle = (low + high) // 2

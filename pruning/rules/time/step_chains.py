@@ -1,6 +1,6 @@
-"""Which steps a function of dates and times is made of, as Spark computes it.
+"""Functions of dates and times as compositions of steps, in the way Spark computes them.
 
-A chain is the function wherever its operand is *inside*: elsewhere the result does not fit, and
+A chain equals the function wherever its operand is *inside*: elsewhere the result does not fit, and
 Spark raises, wraps round or, in `try_cast`, gives NULL, differently from release to release.
 """
 
@@ -29,20 +29,20 @@ _UNITS_OF_TIME = {
     "DD": MICROS_PER_DAY,
 }
 _YEAR_DAYS_MAX = 366
-_INSIDE_MAX = MICROS_MAX - 2**56  # 2 years more, so that a unit's start is no problem either
+_INSIDE_MAX = MICROS_MAX - 2**56  # 2 years of margin, so that the start of a unit fits too
 _MONTH_DAYS_MAX = 31
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepChain:
-    """A function of one operand as steps, the first one first.
+    """A function of one operand as a composition of steps, the first one first.
 
     Attributes:
-        steps: What makes the value, on operands that are inside.
-        otherwise: What makes it in other releases of Spark, if that is something else.
-        enclosing: Steps whose least and greatest values enclose it; the same ones, as a rule.
-        inside: Operands on which that is so.
-        wraps: Whether what does not fit may become a value, instead of raising.
+        steps: The steps that compute the value, on operands that are inside.
+        otherwise: The steps that other releases of Spark take, if they differ.
+        enclosing: Steps whose envelopes enclose the value; as a rule the same ones.
+        inside: The operands on which all this holds.
+        wraps: Whether a result that does not fit may become another value, instead of raising.
         null_beyond: Whether it may be NULL on operands that are not inside.
     """
 
@@ -56,7 +56,7 @@ class StepChain:
 
 
 def step_chain(node: Expression) -> StepChain | None:
-    """The steps of a call or a cast; None where it is none of those, or its zone is not known."""
+    """Return the steps of a call or a cast; None if it has none, or if its zone is not known."""
     if isinstance(node, Cast):
         return _cast_chain(node)
     if not isinstance(node, Call) or node.function not in _CHAINS:
@@ -65,7 +65,7 @@ def step_chain(node: Expression) -> StepChain | None:
 
 
 def always_null(node: Expression) -> bool:
-    """Whether a call is NULL on every row: its unit is none that Spark knows, or a literal is NULL."""
+    """Tell whether a call is NULL on every row: Spark does not know its unit, or a literal is NULL."""
     if not isinstance(node, Call):
         return False
     if node.function is Function.DATE_TRUNC:
@@ -78,13 +78,14 @@ def always_null(node: Expression) -> bool:
 
 
 def _literal_text(operand: Expression) -> str | None:
-    """A literal text; one that is NULL is in no table either; None of what is no literal."""
+    """Return a literal text; empty (in no table) if it is NULL; None of an operand that is no literal."""
     if not isinstance(operand, Literal):
         return None
     return operand.value.decode() if isinstance(operand.value, bytes) else ""
 
 
 def _literal_number(operand: Expression) -> int | None:
+    """Return the number of a literal; None of any other operand."""
     value: Value | None = operand.value if isinstance(operand, Literal) else None
     return value if isinstance(value, int) else None
 
@@ -97,7 +98,7 @@ def _bounded_chain(
     wraps: bool = False,
     null_beyond: bool = False,
 ) -> StepChain | None:
-    """A chain over operands of a type; `spare` days at either end of dates are not inside."""
+    """Return a chain over operands of a type; `spare` days at either end of dates are not inside."""
     if type_of(operand) != source:
         return None
     greatest = _INSIDE_MAX if spare is None else DATES_MAX - spare
@@ -110,13 +111,14 @@ def _bounded_chain(
 
 
 def _total_chain(operand: Expression, source: Type, *steps: Step) -> StepChain | None:
-    """A chain that holds of every value of the type."""
+    """Return a chain that holds for every value of the type."""
     if type_of(operand) != source:
         return None
     return StepChain(operand=operand, steps=steps, enclosing=steps, inside=FULL)
 
 
 def _date_trunc(node: Call) -> StepChain | None:
+    """Return the chain of DATE_TRUNC."""
     unit, operand = _literal_text(node.operands[0]), node.operands[1]
     if unit in MONTHS_OF_UNIT:
         return _unit_of_days(operand, str(unit), node.zone) if zone(node.zone) else None
@@ -129,7 +131,10 @@ def _date_trunc(node: Call) -> StepChain | None:
 
 
 def _unit_of_days(operand: Expression, unit: str, name: str) -> StepChain | None:
-    """Of two midnights Spark 4.3 takes the one at the offset it came from, others the first one."""
+    """Return the chain to the start of a unit of days.
+
+    Of two midnights Spark 4.3 takes the one at the offset of the operand, other releases the first one.
+    """
     local, days = Step(Action.LOCAL, zone=name), Step(Action.INDEX, MICROS_PER_DAY)
     start = Step(Action.UNIT_START, unit=unit)
     return _chain_through_offsets(
@@ -141,7 +146,10 @@ def _unit_of_days(operand: Expression, unit: str, name: str) -> StepChain | None
 
 
 def _at_own_offset(operand: Expression, micros: int, name: str) -> StepChain | None:
-    """Of the two instants of a local time Spark takes the one at the offset it came from."""
+    """Return the chain to the start of a minute, hour or day.
+
+    Of the two instants of a local time Spark takes the one at the offset of the operand.
+    """
     local, instant = Step(Action.LOCAL, zone=name), Step(Action.INSTANT, zone=name)
     return _chain_through_offsets(
         operand,
@@ -157,6 +165,7 @@ def _chain_through_offsets(
     enclosing: tuple[Step, ...],
     otherwise: tuple[Step, ...] = (),
 ) -> StepChain | None:
+    """Return a chain over timestamps whose steps pass through the offsets of a zone."""
     if type_of(operand) != TIMESTAMP:
         return None
     return StepChain(
@@ -168,6 +177,7 @@ _MICROS_INSIDE = Cuts(False, ((-_INSIDE_MAX, False), (_INSIDE_MAX + 1, False)))
 
 
 def _trunc(node: Call) -> StepChain | None:
+    """Return the chain of TRUNC."""
     unit = _literal_text(node.operands[1])
     if unit not in MONTHS_OF_UNIT:
         return None
@@ -176,6 +186,7 @@ def _trunc(node: Call) -> StepChain | None:
 
 
 def _date_add(node: Call) -> StepChain | None:
+    """Return the chain of DATE_ADD or DATE_SUB of a literal number of days."""
     days = _literal_number(node.operands[1])
     if days is None:
         return None
@@ -184,6 +195,7 @@ def _date_add(node: Call) -> StepChain | None:
 
 
 def _add_months(node: Call) -> StepChain | None:
+    """Return the chain of ADD_MONTHS of a literal number of months."""
     months = _literal_number(node.operands[1])
     if months is None:
         return None
@@ -192,7 +204,7 @@ def _add_months(node: Call) -> StepChain | None:
 
 
 def _datediff(node: Call) -> StepChain | None:
-    """Of one date and a literal one; `rules.families.time_functions` knows two."""
+    """Return the chain of DATEDIFF of one date and a literal; `families.time_functions` handles two dates."""
     end, start = node.operands
     if (day := _literal_number(start)) is not None:
         return _bounded_chain(end, DATE, Step(Action.SHIFT, -day), spare=abs(day) + 1, wraps=True)
@@ -202,6 +214,7 @@ def _datediff(node: Call) -> StepChain | None:
 
 
 def _date_format(node: Call) -> StepChain | None:
+    """Return the chain of DATE_FORMAT by a pattern whose texts sort like the times."""
     pattern = _literal_text(node.operands[1])
     if pattern is None or date_text.tokens(pattern) is None or not zone(node.zone):
         return None
@@ -209,7 +222,7 @@ def _date_format(node: Call) -> StepChain | None:
 
 
 def _text_chain(operand: Expression, source: Type, pattern: str, *before: Step) -> StepChain | None:
-    """The text of a local time that the steps before make; inside are the years whose texts are in order."""
+    """Return the chain to the text of a local time; inside are the years whose texts sort like them."""
     if type_of(operand) != source:
         return None
     inside = date_text.WRITTEN
@@ -220,6 +233,7 @@ def _text_chain(operand: Expression, source: Type, pattern: str, *before: Step) 
 
 
 def _cast_chain(node: Cast) -> StepChain | None:
+    """Return the chain of a cast among dates and times, or of one to text or to a number."""
     operand, source, target = node.operand, type_of(node.operand), node.type
     days = Step(Action.INDEX, MICROS_PER_DAY)
     if target == STRING and source.kind in _TIMES:
@@ -250,6 +264,7 @@ _TIMES = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
 
 
 def _midnight_chain(operand: Expression, name: str, mode: Mode) -> StepChain | None:
+    """Return the chain from a date to its midnight in a zone."""
     step = Step(Action.MIDNIGHT, zone=name)
     return _bounded_chain(
         operand, DATE, step, spare=DATES_MAX - DAYS_MAX + _YEAR_DAYS_MAX, null_beyond=mode is not Mode.ANSI
@@ -257,6 +272,7 @@ def _midnight_chain(operand: Expression, name: str, mode: Mode) -> StepChain | N
 
 
 def _cast_to_text(operand: Expression, source: Type, name: str) -> StepChain | None:
+    """Return the chain of a cast to text."""
     if source == DATE:
         return _text_chain(operand, DATE, date_text.DATE_PATTERN, Step(Action.MIDNIGHT, zone=UTC))
     if source == TIMESTAMP_NTZ:

@@ -1,8 +1,8 @@
-"""Where a step of dates and times goes into a set: its preimage, exact, piece by piece of a zone.
+"""Exact preimages of the steps of dates and times, piece by piece of a zone.
 
-Every step is below a value on all numbers that are small enough and on none that are large enough.
-In between lie, within two days, the pieces of constant offset, on each of which it never decreases:
-so one place for each tells.
+Every step is below a value on all sufficiently small numbers and on no sufficiently large one. The numbers
+in between span two days; on each piece of constant offset among them the step never decreases, so one
+threshold per piece describes them.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,13 +18,13 @@ _YEAR_MICROS = 366 * MICROS_PER_DAY
 
 
 def preimage(step: Step, values: Cuts) -> Cuts:
-    """The numbers that the step takes into a set; of all integers, however large.
+    """Return the integers, however large, that the step takes into a set.
 
     Claim     A number is in the result where, and only where, the step's value is in the set.
     Premises  `_below` gives the numbers on which the step is below a value.
-    Proof     A value is in the set where it lies beyond an odd number of its cuts, or an even one,
-              as `first` says. So membership changes with each cut that it is not below; and where
-              two of those change at one place nothing does.
+    Proof     `first` says whether a value is in the set if it lies above an odd or an even number of
+              its cuts. So membership changes with each cut that the step's value is not below; where
+              two of them change at one place, nothing changes.
     """
     if step.action is Action.REFLECT:
         points = tuple((step.number - int(cut) + 1, False) for cut, _ in reversed(values.points))
@@ -40,25 +40,27 @@ def preimage(step: Step, values: Cuts) -> Cuts:
 
 
 def _numbers_before(place: int) -> Cuts:
+    """Return the integers below a place."""
     return Cuts(True, ((place, False),))
 
 
 def _round_up(number: int, unit: int) -> int:
-    """The multiple of a unit at or above."""
+    """Return the multiple of a unit at or above a number."""
     return -(-number // unit) * unit
 
 
 def _midnight_below(step: Step, value_: int) -> Cuts:
+    """Return the days whose first instant is below a value."""
     return _numbers_before(_first_day(zone_of(step), value_))
 
 
 def _first_day(zone: Zone, value_: int) -> int:
-    """The first day whose first instant is not below a value."""
+    """Return the first day whose first instant is not below a value."""
     return _least_reaching(lambda day: zone.midnight(day) >= value_, value_ // MICROS_PER_DAY)
 
 
 def _least_reaching(reached: Callable[[int], bool], guess: int) -> int:
-    """The least number at which an increasing condition holds, sought from near a guess."""
+    """Return the least number at which an increasing condition holds, searched from near a guess."""
     width = 1
     while not reached(guess + width):
         width *= 2
@@ -74,7 +76,7 @@ def _least_reaching(reached: Callable[[int], bool], guess: int) -> int:
 
 
 def _truncated_below(step: Step, value_: int) -> Cuts:
-    """Piece by piece of one offset: where the start of the unit has an instant below the value."""
+    """Return the instants whose truncation is below a value, piece by piece of one offset."""
     zone, reach = zone_of(step), REACH_MICROS + (_YEAR_MICROS if step.unit else step.number)
     others = _midnight_instants_below(zone, value_) if step.unit else zone.earliest.below(value_)
     preimage_cuts = Cuts(False)
@@ -91,6 +93,7 @@ def _truncated_below(step: Step, value_: int) -> Cuts:
 
 
 def _without_pairs(points: tuple[tuple[Value, bool], ...]) -> tuple[tuple[Value, bool], ...]:
+    """Return the cuts without those that come in pairs, which cancel."""
     changes: set[tuple[Value, bool]] = set()
     for point in points:
         changes ^= {point}
@@ -98,7 +101,7 @@ def _without_pairs(points: tuple[tuple[Value, bool], ...]) -> tuple[tuple[Value,
 
 
 def _unit_start_from(step: Step, local: int) -> int:
-    """The first local time, at or after one, at which a unit starts."""
+    """Return the first local time, at or after one, at which a unit starts."""
     if not step.unit:
         return _round_up(local, step.number)
     days = -(-local // MICROS_PER_DAY)
@@ -107,13 +110,16 @@ def _unit_start_from(step: Step, local: int) -> int:
 
 
 def _midnight_instants_below(zone: Zone, value_: int) -> Cuts:
-    """The local times before the first midnight whose instant is not below a value."""
+    """Return the local times before the first midnight whose instant is not below a value."""
     days = _first_day(zone, value_)
     return _numbers_before((days - 1) * MICROS_PER_DAY + 1)
 
 
 def _own_instants_below(zone: Zone, offset: int, value_: int, reach: int, others: Cuts) -> Cuts:
-    """The local times whose instant is below a value: at an offset where that is theirs, else in `others`."""
+    """Return the local times whose instant, at a given offset if they have it, is below a value.
+
+    Those that do not have the offset are taken from `others`.
+    """
     own = Cuts(False)
     for start, end, shift in zone.local.pieces(value_ - 2 * reach, value_ + 2 * reach):
         if shift == offset:
@@ -125,11 +131,13 @@ def _own_instants_below(zone: Zone, offset: int, value_: int, reach: int, others
 
 
 def _unit_start_below(step: Step, value_: int) -> Cuts:
+    """Return the days whose week, month, quarter or year starts below a day."""
     start = int(calendar.unit_start(value_, step.unit))
     return _numbers_before(start if start == value_ else int(calendar.next_unit_start(value_, step.unit)))
 
 
 def _plus_months_below(step: Step, value_: int) -> Cuts:
+    """Return the days that are below a day some months later."""
     guess = int(calendar.plus_months(value_, -step.number))
     return _numbers_before(
         _least_reaching(lambda day: bool(calendar.plus_months(day, step.number) >= value_), guess)
@@ -137,7 +145,7 @@ def _plus_months_below(step: Step, value_: int) -> Cuts:
 
 
 def _below(step: Step, cut: Value) -> Cuts:
-    """The numbers on which a step is below a value."""
+    """Return the numbers on which a step is below a value."""
     if step.action is Action.TEXT:
         assert isinstance(cut, bytes)
         return date_text.below(step.unit, cut)

@@ -1,8 +1,8 @@
-"""The steps that functions of dates and times are made of, on exact integers.
+"""The steps of which functions of dates and times are composed, on exact integers.
 
-Dates are days, instants and local times are microseconds. Most steps never decrease. Where a step
-passes through a time zone it does so piece by piece: its least value from a number on and its
-greatest one up to it enclose it, and they never decrease either.
+Dates are days, instants and local times are microseconds. Most steps are monotone (never decrease). A step
+through a time zone is monotone only on each piece of constant offset, but its envelopes are monotone: the
+least value at or after a number, and the greatest value at or before it. They enclose the step.
 """
 
 import enum
@@ -16,15 +16,15 @@ from pruning.rules.time import calendar, cycles, date_text
 from pruning.rules.time.cycles import CYCLES, OF_TIME
 from pruning.rules.time.zones import REACH_MICROS, Zone, zone
 
-# Beyond these Spark may raise or wrap round; nothing is said there. The margin is 9 years.
+# Beyond these Spark may raise or wrap round, so steps have no value there. The margin is 9 years.
 MICROS_MAX = 2**63 - 2**58
 DAYS_MAX = MICROS_MAX // MICROS_PER_DAY
 UTC = "UTC"  # the zone of local times that have none
-PIECES_MAX = 8  # of constant offset, looked at for the next hour, minute or second
+PIECES_MAX = 8  # pieces of constant offset that are searched for the next hour, minute or second
 
 
 class Action(enum.Enum):
-    """What a step makes of a number."""
+    """The kinds of steps, each with the number that it makes of its operand."""
 
     LOCAL = "the local time of an instant in a zone"
     INSTANT = "the instant of a local time in a zone"
@@ -47,7 +47,7 @@ class Action(enum.Enum):
 
 
 class Envelope(enum.Enum):
-    """Which of the values that a step takes around a number."""
+    """The step itself, or the monotone function that encloses it from below or above."""
 
     HERE = "at the number itself"
     LOW = "the least from the number on"
@@ -67,24 +67,26 @@ class Step:
 
 
 def value(step: Step, number: int, bend: Envelope = Envelope.HERE) -> Value | None:
-    """What the step makes of a number; None where nothing is said."""
+    """Return the value of a step, or of its envelope, at a number; None beyond the limits."""
     if abs(number) > _greatest(step):
         return None
     return _VALUES[step.action](step, number, bend)
 
 
 def _greatest(step: Step) -> int:
+    """Return the greatest number at which a step has a value."""
     return DAYS_MAX if step.action is Action.MIDNIGHT else MICROS_MAX
 
 
 def zone_of(step: Step) -> Zone:
-    """The zone that a step passes through."""
+    """Return the zone that a step passes through."""
     zone_of_step = zone(step.zone)
     assert zone_of_step is not None, step.zone
     return zone_of_step
 
 
 def _local(step: Step, number: int, bend: Envelope) -> int:
+    """Return the local time of an instant."""
     shifts = zone_of(step).local
     if bend is Envelope.HERE:
         return shifts.at(number)
@@ -92,6 +94,7 @@ def _local(step: Step, number: int, bend: Envelope) -> int:
 
 
 def _instant(step: Step, number: int, bend: Envelope) -> int:
+    """Return the instant of a local time."""
     zone_of_step = zone_of(step)
     if bend is Envelope.HERE:
         return zone_of_step.earliest.at(number)
@@ -103,12 +106,14 @@ def _instant(step: Step, number: int, bend: Envelope) -> int:
 
 
 def _truncate(step: Step, number: int, _: Envelope) -> int:
+    """Return the instant at which a local unit starts, at the operand's own offset if possible."""
     zone_of_step = zone_of(step)
     local = zone_of_step.local.at(number)
     return zone_of_step.instant_at_offset(local - local % step.number, local - number)
 
 
 def _unit_instant(step: Step, number: int, _: Envelope) -> int:
+    """Return the instant at which a unit of days starts, at the operand's own offset if possible."""
     zone_of_step = zone_of(step)
     local = zone_of_step.local.at(number)
     days = int(calendar.unit_start(local // MICROS_PER_DAY, step.unit))
@@ -117,15 +122,18 @@ def _unit_instant(step: Step, number: int, _: Envelope) -> int:
 
 
 def _field(step: Step, number: int, _: Envelope) -> int:
+    """Return the field of a day or a local time."""
     return int(CYCLES[step.field].field(number))
 
 
 def _cycle(step: Step, number: int, _: Envelope) -> int:
+    """Return the first step of the cycle that a day or a local time is in."""
     cycle = CYCLES[step.field]
     return int(cycle.first(cycle.step(number)))
 
 
 def _next(step: Step, number: int, _: Envelope) -> int:
+    """Return the least number from `number` on whose field is wanted, or one before it."""
     if step.field not in OF_TIME:
         return cycles.next_with(step.field, step.wanted, number)
     shifts, at = zone_of(step).local, number
@@ -139,6 +147,7 @@ def _next(step: Step, number: int, _: Envelope) -> int:
 
 
 def _previous(step: Step, number: int, _: Envelope) -> int:
+    """Return the greatest number up to `number` whose field is wanted, or one after it."""
     if step.field not in OF_TIME:
         return cycles.previous_with(step.field, step.wanted, number)
     shifts, at = zone_of(step).local, number

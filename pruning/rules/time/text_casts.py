@@ -1,4 +1,4 @@
-"""CAST of text to dates and times: a predicate on the result is one on the text (`date_spellings`)."""
+"""CAST of text to dates and times: preimages, by the texts that spell a time (`date_spellings`)."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,9 +18,9 @@ from pruning.rules.time.step_preimages import preimage
 from pruning.rules.time.steps import Action, Step
 from pruning.rules.time.zones import zone
 
-_CUTS_MAX = 64  # of more, only what lies around them all is told
-_TIMED_CUTS_MAX = 16  # of more, each a time of its own, the days are told
-# Years that every release reads, and that fit whatever the zone; and how many digits may be read.
+_CUTS_MAX = 64  # a set of more cuts is widened to the interval around it
+_TIMED_CUTS_MAX = 16  # a set of more cuts is widened to whole days
+# Years up to this one parse in every release and fit in every zone; then the most digits of a year.
 _SURE_YEARS = 200_000
 _YEAR_DIGITS = {Kind.DATE: 7, Kind.TIMESTAMP: 6, Kind.TIMESTAMP_NTZ: 6}
 
@@ -28,16 +28,16 @@ _Move: TypeAlias = Callable[[int], int]
 
 
 def is_text_to_time(node: Cast) -> bool:
-    """Whether it is a cast of text to a date or a time that reads each row's text.
+    """Tell whether it is a cast of text to a date or a time whose text differs by row.
 
-    Of constants Spark reads words such as `epoch` and `today` as well.
+    In constants Spark also accepts words such as `epoch` and `today`.
     """
     reads = type_of(node.operand) == STRING and node.type.kind in _YEAR_DIGITS
     return reads and bool(columns(node.operand))
 
 
 def text_preimage(node: Cast, values: ValueSet) -> tuple[Expression, ValueSet]:
-    """The texts whose date or time is in a set.
+    """Return the texts whose date or time is in a set.
 
     Claim     A row on which the cast's value is in the set has its text in the result.
     Premises  Axiom SPELLING (`date_spellings`); no zone is further than 18 hours from UTC (axiom ZONE).
@@ -52,7 +52,7 @@ def text_preimage(node: Cast, values: ValueSet) -> tuple[Expression, ValueSet]:
 
 
 def _texts(node: Cast, wanted: Values) -> Values:
-    """Of what takes too many states, the days; of what still does, all between the first and the last."""
+    """Return the texts that spell a time of a set, widened if that takes too many states."""
     if wanted.empty:
         return EMPTY
     assert isinstance(wanted, Cuts)
@@ -67,12 +67,13 @@ def _texts(node: Cast, wanted: Values) -> Values:
 
 
 def _whole_days(query: SpellingQuery) -> SpellingQuery:
-    """The days that hold any of it."""
+    """Return the query widened to whole days."""
     plain, zoned = (_widen(times, _day_start, _day_end) for times in (query.plain, query.zoned))
     return replace(query, plain=plain, zoned=zoned)
 
 
 def _spelling_query(type_: Type, name: str, wanted: Cuts) -> SpellingQuery:
+    """Return the query for the texts whose cast to a type is in a set."""
     plain = zoned = wanted
     if type_ == DATE:
         plain = zoned = preimage(Step(Action.INDEX, MICROS_PER_DAY), wanted)
@@ -89,7 +90,7 @@ def _spelling_query(type_: Type, name: str, wanted: Cuts) -> SpellingQuery:
 
 
 def _widen(wanted: Cuts, lower: _Move, upper: _Move) -> Cuts:
-    """Each interval from an earlier place to a later one."""
+    """Move the start of each interval down and its end up by the given functions."""
     widest = EMPTY
     for start, end in wanted.intervals():
         after = FULL if start is None else Cuts(False, ((lower(int(start[0])), False),))
@@ -99,23 +100,27 @@ def _widen(wanted: Cuts, lower: _Move, upper: _Move) -> Cuts:
 
 
 def _earlier(place: int) -> int:
+    """Return the place moved down by the greatest offset of a zone."""
     return place - ZONE_OFFSET_MICROS_MAX
 
 
 def _later(place: int) -> int:
+    """Return the place moved up by the greatest offset of a zone."""
     return place + ZONE_OFFSET_MICROS_MAX
 
 
 def _day_start(place: int) -> int:
+    """Return the start of a day."""
     return place // MICROS_PER_DAY * MICROS_PER_DAY
 
 
 def _day_end(place: int) -> int:
+    """Return the end of a day."""
     return -_day_start(-place)
 
 
 def _doubtful_texts(type_: Type) -> Values:
-    """The texts that may not be read; those that are surely read name no zone."""
+    """Return the texts that may fail to parse; those that surely parse name no zone."""
     ends = (int(calendar.year_start(year)) * MICROS_PER_DAY for year in (-_SURE_YEARS, _SURE_YEARS))
     sure = SpellingQuery(
         plain=Cuts(False, tuple((end, False) for end in ends)),

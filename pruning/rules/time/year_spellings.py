@@ -1,4 +1,4 @@
-"""What is known of a year of which some digits were read: as few states as tell the wanted years apart."""
+"""Prefixes of the digits of a year, merged into as few states as distinguish the wanted years."""
 
 from bisect import bisect_left
 from collections.abc import Iterable
@@ -12,12 +12,12 @@ _FEBRUARY = 2
 
 @dataclass(frozen=True, slots=True)
 class YearDigits:
-    """Some digits of a year.
+    """The first digits of a year.
 
     Attributes:
-        count: How many.
-        value: What they say; where it is no mark, the least number that is between the same marks.
-        like: The least number of which all that is asked of the calendar is so too.
+        count: The number of digits.
+        value: Their number, if it is a mark; otherwise the least number between the same two marks.
+        like: The least number whose years have the same Februaries, whatever digits follow.
     """
 
     count: int = 0
@@ -26,7 +26,7 @@ class YearDigits:
 
     @property
     def february(self) -> int:
-        """How many days February has in a year of these digits."""
+        """The number of days of February in a year of these digits."""
         return _days_of_february(self.like)
 
 
@@ -34,13 +34,13 @@ NO_DIGITS = YearDigits()
 
 
 def digit_marks(years: Iterable[int], digits_max: int) -> tuple[int, ...]:
-    """The years to be told apart, without signs, and what their digits start with; ascending."""
+    """Return the numbers to distinguish, ascending: the years without sign, and their leading digits."""
     starts = {abs(year) // 10**digits for year in years for digits in range(digits_max + 1)}
     return tuple(sorted(starts | {0}))
 
 
 def with_digit(digits: YearDigits, digit: int, marked: tuple[int, ...]) -> YearDigits:
-    """One more digit.
+    """Return the digits with one more.
 
     Claim     `value` lies between the same marks as what the digits say, or is the same mark; `like` has
               the same days in February, and so has what follows on equal digits.
@@ -57,15 +57,18 @@ def with_digit(digits: YearDigits, digit: int, marked: tuple[int, ...]) -> YearD
 
 
 def _days_of_february(year: int) -> int:
+    """Return the number of days of February in a year."""
     start = year * 12 + _FEBRUARY - 1
     return int(calendar.month_start(start + 1) - calendar.month_start(start))
 
 
 def _calendar_like(year: int) -> tuple[int, bool, int]:
+    """Return the properties of a year that determine the Februaries of years that start with it."""
     return year % 4, year % 10 == 0, _days_of_february(year)
 
 
 def _first_alike() -> list[int]:
+    """Return, for each year of a leap cycle, the first year with the same properties."""
     first: dict[tuple[int, bool, int], int] = {}
     return [first.setdefault(_calendar_like(year), year) for year in range(_LEAP_CYCLE)]
 

@@ -1,6 +1,6 @@
 """The offsets of a time zone as the IANA database publishes them: transitions, then a yearly rule.
 
-The `tzdata` package carries the compiled database (TZif, RFC 9636); nothing of the lake is read.
+The `tzdata` package carries the compiled database (TZif, RFC 9636); the machine's own files are not used.
 """
 
 import importlib.resources
@@ -14,7 +14,7 @@ _HEADER = struct.Struct(">4sc15x6I")
 _MICROS = 1_000_000
 _SECONDS_PER_DAY = 86_400
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*")
-# Java reads these as offsets, the database as places.
+# Names that Java treats as fixed offsets and the database as places.
 _OFFSETS_OF_JAVA = frozenset({"EST", "MST", "HST"})
 _MAGIC = b"TZif"
 _NAME, _OFFSET = r"(?:[A-Za-z]{3,}|<[A-Za-z0-9+-]+>)", r"([+-]?\d{1,3}(?::\d\d){0,2})"
@@ -25,7 +25,7 @@ _DEFAULT_TIME = "2"
 
 @dataclass(frozen=True, slots=True)
 class YearlyRule:
-    """When offsets change every year, for ever: two changes, each to an offset at a local time."""
+    """The two changes of offset that recur every year, each to an offset at a local time."""
 
     standard: int
     daylight: int
@@ -33,14 +33,14 @@ class YearlyRule:
     ends: tuple[str, int]
 
     def transitions(self, year: int) -> list[tuple[int, int]]:
-        """The instants of the year at which it changes, with the offsets from then on; in seconds."""
+        """Return the instants of a year at which the offset changes, with the new offsets; in seconds."""
         starts, ends = (_day(year, date) * _SECONDS_PER_DAY + time for date, time in (self.starts, self.ends))
         return sorted([(starts - self.standard, self.daylight), (ends - self.daylight, self.standard)])
 
 
 @dataclass(frozen=True, slots=True)
 class ZoneData:
-    """The offset of all time before the first transition, the transitions listed, the rule after them."""
+    """The offset before the first transition, the listed transitions, and the rule after them."""
 
     first: int
     transitions: tuple[tuple[int, int], ...]
@@ -48,7 +48,7 @@ class ZoneData:
 
 
 def read_zone(key: str) -> ZoneData | None:
-    """What the database says of a zone, in seconds; None where it has none of that name."""
+    """Return the database's entry for a zone, in seconds; None if it has none of that name."""
     if not _KEY.fullmatch(key) or key in _OFFSETS_OF_JAVA:
         return None
     file = importlib.resources.files("tzdata").joinpath("zoneinfo", *key.split("/"))
@@ -56,7 +56,7 @@ def read_zone(key: str) -> ZoneData | None:
 
 
 def parse_tzif(data: bytes) -> ZoneData | None:
-    """The content of a TZif file; None of what this does not read: other files, version 1, leap seconds."""
+    """Return the content of a TZif file; None if it is no such file, of version 1, or has leap seconds."""
     if not data.startswith(_MAGIC):
         return None
     _, version, *short = _HEADER.unpack_from(data)
@@ -83,12 +83,13 @@ def parse_tzif(data: bytes) -> ZoneData | None:
 
 
 def _section_size(counts: list[int], *, time_bytes: int) -> int:
+    """Return the size of a data block from the counts of its header."""
     utc, standard, leaps, times, kinds, letters = counts
     return times * (time_bytes + 1) + kinds * 6 + letters + leaps * (time_bytes + 4) + standard + utc
 
 
 def _parse_footer(text: str) -> YearlyRule | int | None:
-    """The yearly rule, or the offset that stays; None where it is neither."""
+    """Return the yearly rule, or the offset that stays for ever; None if the text is neither."""
     match = _FOOTER.fullmatch(text)
     if match is None:
         return None
@@ -105,13 +106,14 @@ def _parse_footer(text: str) -> YearlyRule | int | None:
 
 
 def _seconds(text: str) -> int:
+    """Return the seconds of a time such as `-3:30`."""
     hours, minutes, seconds = (*(int(part) for part in text.lstrip("+-").split(":")), 0, 0)[:3]
     size = hours * 3_600 + minutes * 60 + seconds
     return -size if text.startswith("-") else size
 
 
 def _day(year: int, date: str) -> int:
-    """The day of a year that a date of a rule names."""
+    """Return the day of a year that a date of a rule names."""
     if date.startswith("J"):  # without February 29
         start, day = calendar.year_start(year), int(date[1:])
         leap: bool = calendar.year_start(year + 1) - start > 365 and day >= 60

@@ -1,11 +1,11 @@
-"""Local time and instants under a time zone, as functions that shift piece by piece.
+"""The functions from instants to local times of a zone and back, each a shift on every piece of time.
 
 Axiom ZONES: between two transitions a zone's local time is the instant plus a fixed offset, Java's
-transitions are those of the `tzdata` package, and its yearly rules go on for ever. Whoever hands in
+transitions are those of the `tzdata` package, and its yearly rules go on for ever. The caller that passes
 the name of a session's zone has compared the two.
 
-Where clocks go back local time falls: it is no increasing function, and a date may come twice. What
-does increase are the least local time from an instant on and the greatest one up to it.
+Where clocks go back, local time decreases: it is not monotone, and a date may occur twice. Its envelopes
+are monotone: the least local time at or after an instant, and the greatest one at or before it.
 """
 
 import re
@@ -22,7 +22,7 @@ from pruning.rules.time.zone_rules import ZoneData, read_zone
 # The calendar repeats after 400 years, which are whole weeks: so do yearly rules.
 PERIOD_YEARS = 400
 PERIOD_MICROS = 146_097 * MICROS_PER_DAY
-REACH_MICROS = 2 * MICROS_PER_DAY  # what offsets do is over within it
+REACH_MICROS = 2 * MICROS_PER_DAY  # more than any offset moves a time
 _MICROS = 1_000_000
 _FIXED = re.compile(r"(?:UTC|GMT|UT)?(?:([+-])(\d{1,2})(?::?(\d\d)(?::?(\d\d))?)?)?")
 _UTC_NAMES = frozenset({"Z", "UTC", "GMT", "UT", "Etc/UTC", "Etc/GMT", "Etc/UCT", "Etc/Zulu"})
@@ -30,13 +30,13 @@ _UTC_NAMES = frozenset({"Z", "UTC", "GMT", "UT", "Etc/UTC", "Etc/GMT", "Etc/UCT"
 
 @dataclass(frozen=True, slots=True)
 class PiecewiseShift:
-    """A function that adds another number on each piece of the integers.
+    """A function that adds a constant on each of some pieces of the integers.
 
     Attributes:
-        starts: Where pieces begin, ascending, the first one aside, which has no beginning.
-        shifts: What is added on each piece.
-        repeats_from: From here on all is as it was `PERIOD_MICROS` earlier; None where nothing is.
-        least_later: The least value from the start of each piece on, those before it aside.
+        starts: The start of each piece but the first, which has none; ascending.
+        shifts: The constant that is added on each piece.
+        repeats_from: From here on the function repeats with period `PERIOD_MICROS`; None if it does not.
+        least_later: The least value at or after the start of each piece but the first.
         greatest_earlier: The greatest value before the start of each piece.
     """
 
@@ -47,32 +47,32 @@ class PiecewiseShift:
     greatest_earlier: tuple[int, ...]
 
     def periods(self, value: int) -> int:
-        """How many periods earlier a number has its like in the table."""
+        """Return the number of periods to go back from a number to reach the table."""
         if self.repeats_from is None:
             return 0
         return max(0, (value - self.repeats_from) // PERIOD_MICROS)
 
     def at(self, value: int) -> int:
-        """The function's value."""
+        """Return the value of the function at a number."""
         home = value - self.periods(value) * PERIOD_MICROS
         return value + self.shifts[bisect_right(self.starts, home)]
 
     def least_from(self, value: int) -> int:
-        """The least value of the function at a number or a greater one."""
+        """Return the least value of the function at or after a number."""
         moved = self.periods(value) * PERIOD_MICROS
         piece = bisect_right(self.starts, value - moved)
         own = value + self.shifts[piece]
         return min(own, self.least_later[piece] + moved) if piece < len(self.starts) else own
 
     def greatest_to(self, value: int) -> int:
-        """The greatest value of the function at a number or a smaller one."""
+        """Return the greatest value of the function at or before a number."""
         moved = self.periods(value) * PERIOD_MICROS
         piece = bisect_right(self.starts, value - moved)
         own = value + self.shifts[piece]
         return max(own, self.greatest_earlier[piece - 1] + moved) if piece else own
 
     def pieces(self, first: int, last: int) -> list[tuple[int | None, int | None, int]]:
-        """Start, end and shift of the pieces that meet [first, last]; the outer ends are left out."""
+        """Return start, end and shift of the pieces that meet [first, last]; None for the outer ends."""
         moved = self.periods(first) * PERIOD_MICROS
         low = bisect_right(self.starts, first - moved)
         high = bisect_right(self.starts, last - moved)
@@ -80,7 +80,7 @@ class PiecewiseShift:
         return [(start, end, self.shifts[low + place]) for place, (start, end) in enumerate(pairwise(edges))]
 
     def below(self, value: int) -> Cuts:
-        """The numbers on which the function is below a value."""
+        """Return the numbers on which the function is below a value."""
         parts = []
         for start, end, shift in self.pieces(value - REACH_MICROS, value + REACH_MICROS):
             stop = value - shift if end is None else min(end, value - shift)
@@ -96,12 +96,12 @@ class PiecewiseShift:
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """What a zone does to instants and to local times, both in microseconds.
+    """The functions between instants and local times of a zone, both in microseconds.
 
     Attributes:
         local: The local time of an instant.
-        earliest: The instant of a local time: of two the earlier one, and where there is none the time
-            is moved on by what the clocks skip, as java.time does it.
+        earliest: The instant of a local time: of two the earlier one; a local time that the clocks skip
+            is first moved on by the length of the gap, as java.time does it.
         latest: The same, but of two the later one.
     """
 
@@ -110,19 +110,20 @@ class Zone:
     latest: PiecewiseShift
 
     def instant_at_offset(self, local: int, offset: int) -> int:
-        """The instant of a local time, at the given offset where that is one of its own."""
+        """Return the instant of a local time, at the given offset if it is one of its own."""
         kept = local - offset
         return kept if self.local.at(kept) == local else self.earliest.at(local)
 
     def midnight(self, days: int) -> int:
-        """The first instant of a date: where midnight is skipped, the one that follows."""
+        """Return the first instant of a date: where midnight is skipped, the end of the gap."""
         local = days * MICROS_PER_DAY
         instant = self.earliest.at(local)
         local_again = self.local.at(instant)
-        # In a gap the instant lies as long after the transition as midnight lies after its start.
+        # If midnight lies in a gap, `instant` is after the transition that ends the gap.
         return instant if local_again == local else self._transition_before(instant)
 
     def _transition_before(self, instant: int) -> int:
+        """Return the last transition at or before an instant."""
         starts = self.local.starts
         moved = self.local.periods(instant) * PERIOD_MICROS
         return starts[bisect_right(starts, instant - moved) - 1] + moved
@@ -130,7 +131,7 @@ class Zone:
 
 @lru_cache(maxsize=256)
 def zone(name: str) -> Zone | None:
-    """The zone that Java knows by this name; None where it is not known, or not known to be that."""
+    """Return the zone that Java knows by this name; None if it is not known, or may mean another one."""
     if name in _UTC_NAMES:
         return _zone_from_transitions(0, [], None)
     fixed = _FIXED.fullmatch(name)
@@ -145,6 +146,7 @@ def zone(name: str) -> Zone | None:
 
 
 def _zone_from_data(data: ZoneData) -> Zone | None:
+    """Return the zone of the database's entry."""
     listed = [(instant * _MICROS, offset * _MICROS) for instant, offset in data.transitions]
     repeats_from = None
     if data.yearly is not None:
@@ -154,7 +156,7 @@ def _zone_from_data(data: ZoneData) -> Zone | None:
             for instant, offset in data.yearly.transitions(later):
                 if not listed or instant * _MICROS > last:
                     listed.append((instant * _MICROS, offset * _MICROS))
-        # The year before is all rule, and so are those after the table's last period.
+        # The year before this follows the rule alone, as do all years after the listed period.
         repeats_from = int(calendar.year_start(year + 2)) * MICROS_PER_DAY
     return _zone_from_transitions(data.first * _MICROS, listed, repeats_from)
 
@@ -162,7 +164,7 @@ def _zone_from_data(data: ZoneData) -> Zone | None:
 def _zone_from_transitions(
     first: int, transitions: list[tuple[int, int]], repeats_from: int | None
 ) -> Zone | None:
-    """The zone with these transitions; None where two lie so close that local times are in disorder."""
+    """Return the zone with these transitions; None if two lie too close for local times in order."""
     changes: list[tuple[int, int, int]] = []
     offset = first
     for instant, after in transitions:
@@ -186,6 +188,7 @@ def _zone_from_transitions(
 
 
 def _piecewise_shift(starts: list[int], shifts: list[int], repeats_from: int | None) -> PiecewiseShift:
+    """Return the function that adds each shift from its start on, with its envelopes."""
     begun = [start + shift for start, shift in zip(starts, shifts[1:], strict=True)]
     ended = [start - 1 + shift for start, shift in zip(starts, shifts, strict=False)]
     return PiecewiseShift(

@@ -1,1 +1,1 @@
-"""Catalyst expressions and plans as the trees that the rules know."""
+"""Catalyst expressions and plans, converted to the trees that the rules take."""

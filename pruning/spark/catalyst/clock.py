@@ -1,9 +1,9 @@
 """Expressions whose value is that of the moment when a query runs, such as `current_timestamp()`.
 
-Spark's optimizer writes the present moment into a plan. A pruned query runs later, so what the moment of
-pruning would exclude may be needed. To the rules such an expression is a column of which one thing is known:
-time goes on, so that its values are no smaller than now. So `t >= current_timestamp() - INTERVAL 7 DAYS`
-excludes old files, and `t < current_timestamp()` excludes none that may be due by the time the query runs.
+Spark's optimizer writes the present moment into a plan. A pruned query runs later, and may need rows that the
+moment of pruning would exclude. So the rules see such an expression as a column whose values are not smaller
+than now, because time goes on: `t >= current_timestamp() - INTERVAL 7 DAYS` excludes old files, and
+`t < current_timestamp()` excludes none that the query may need when it runs.
 """
 
 import re
@@ -21,8 +21,8 @@ from pruning.metadata.table.structs import has_field, whole
 from pruning.metadata.views.constant_columns import with_bounds
 from pruning.spark.jvm.gateway import Java, elements, jvm, mapping, simple_name, subtrees
 
-# What the rules call the present, or the present and so much; block metadata gives no column a name of a
-# single part in backticks.
+# The column names by which the rules know the present. They are in backticks, possibly with an offset;
+# block metadata gives no column a name of a single part in backticks.
 _CLOCKS = {
     Kind.DATE: "current_date()",
     Kind.TIMESTAMP: "current_timestamp()",
@@ -34,25 +34,25 @@ _YEAR_9999_US = 253_370_764_800_000_000
 # Ordinals of the references that stand for the present, and for a moment of which nothing is known.
 _PRESENT, _UNKNOWN = 0, 1
 _CLOCK_CLASSES = frozenset({"CurrentDate", "CurrentTime", "CurrentTimestamp", "LocalTimestamp", "Now"})
-# The optimizer takes such texts for dates and timestamps.
+# Texts that the optimizer casts to the present date or time.
 _MOMENTS = re.compile(r"\s*(now|today|tomorrow|yesterday)\b.*", re.IGNORECASE | re.DOTALL)
-# How these expressions print, in the syntax of Java's patterns.
+# The words in which these expressions print, in the syntax of Java's patterns.
 _WORDS = r"(?i)now|today|tomorrow|yesterday|current_|localtime"
 _DATETIMES = ("date", "timestamp")
 
 
 @dataclass(frozen=True, slots=True)
 class TimelessPlan:
-    """An analyzed plan that does not depend on when it is optimized, and whether it did."""
+    """An analyzed plan without expressions that read the clock; `clock_is_read` is True if there were any."""
 
     plan: Java
     clock_is_read: bool
 
 
 def without_clock(spark: SparkSession, plan: Java) -> TimelessPlan:
-    """Return the plan with a reference to nothing in the place of each expression that reads the clock.
+    """Return the plan with an unbound reference instead of each expression that reads the clock.
 
-    The plan is there to be optimized and looked at. It cannot be run.
+    The result can be optimized and inspected, but not run.
     """
     reference = jvm(spark).org.apache.spark.sql.catalyst.expressions.BoundReference
     changes = [
@@ -72,7 +72,7 @@ def without_clock(spark: SparkSession, plan: Java) -> TimelessPlan:
 
 
 def _may_read_clock(spark: SparkSession, node: Java) -> bool:
-    """Search the text of a node's own expressions for words of the clock; of thousands in a few calls."""
+    """Tell whether the text of a node's own expressions has a word of the clock, in a few calls."""
     java = jvm(spark)
     text = node.expressions().addString(java.scala.collection.mutable.StringBuilder(), " ")
     return bool(java.java.util.regex.Pattern.compile(_WORDS).matcher(text).find())
@@ -90,16 +90,19 @@ def _reads_clock(expression: Java) -> bool:
 
 
 def clock_column(ordinal: int, type_: Type) -> Column | None:
-    """Return what the rules see of a reference; None of one that is not the present, or has no bounds."""
+    """Return the column that stands for the present of a type.
+
+    None is returned for a reference to a moment that is unknown, and for a type without bounds.
+    """
     return _column(type_, 0) if ordinal == _PRESENT and type_.kind in _CLOCKS else None
 
 
 def shifted_clock(clock: Expression, offset: Java) -> Column | None:
-    """Return the present plus an interval; None of another expression, and of an interval in months.
+    """Return the column for the present plus an interval; None unless both are as below.
 
     Args:
-        clock: What may be a column that `clock_column` gave, of a timestamp or a local time.
-        offset: The interval, a Catalyst expression.
+        clock: An expression; only the column of `clock_column` for a timestamp or a local time is shifted.
+        offset: A Catalyst expression; only a constant interval of days and shorter units is added.
     """
     if not isinstance(clock, Column) or clock != clock_column(_PRESENT, clock.type):
         return None
@@ -115,7 +118,7 @@ def _column(type_: Type, offset_us: int) -> Column:
 
 
 def with_clock(metadata: pa.Table, expression: Expression, taken: Container[str]) -> pa.Table:
-    """Return the metadata with the present in it, where an expression names it.
+    """Return the metadata with bounds of the present, where an expression names it.
 
     Claim     When the query runs, the present lies within the bounds.
     Premises  The clock is not set back by more than a day between this call and the query, which runs before
@@ -126,7 +129,7 @@ def with_clock(metadata: pa.Table, expression: Expression, taken: Container[str]
     Unsound   for a clock that is set back by days.
 
     Args:
-        taken: The names of the table's own columns. One that is called like the present hides it.
+        taken: The names of the table's own columns. A column that has the name of the present hides it.
     """
     for name, type_ in columns(expression).items():
         match = _NAME.fullmatch(name)

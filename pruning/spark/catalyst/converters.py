@@ -1,7 +1,8 @@
-"""What each class of Catalyst's expressions is as a tree, given its operands as trees.
+"""The table of converters: for each class of Catalyst's expressions, a function that makes a tree of it.
 
-None is the answer for a field that is not as expected and for types that the rules do not know.
-Here is the logic that joins values; each family of functions has a module of its own.
+A converter gets the operands as trees. It returns None for a field that is not as expected and for types that
+the rules do not know. The converters of constants, comparisons and logic are here; each family of functions
+has its own module.
 """
 
 from collections.abc import Mapping
@@ -78,7 +79,7 @@ def _is_not_null(node: Node, operands: Operands, scope: Scope) -> Expression | N
 
 def _in(node: Node, operands: Operands, scope: Scope) -> Expression | None:
     operand, *members = operands
-    # What an empty list means depends on a setting.
+    # The meaning of an empty list depends on a setting.
     if not members or not have_same_type(operand, *members):
         return None
     if not all(isinstance(member, Literal) for member in members):
@@ -105,7 +106,7 @@ def _case_when(node: Node, operands: Operands, scope: Scope) -> Expression | Non
     if not values or not have_same_type(*values):
         return None
     branches = tuple(zip(operands[0::2], values, strict=False))
-    # The children are conditions and values in turn; an odd one out is the ELSE.
+    # The children alternate between conditions and values; a last one without a value is the ELSE.
     if len(operands) % 2 == 0:
         return Case(branches, Literal(None, type_of(values[0])))
     return Case(branches, operands[-1]) if have_same_type(values[0], operands[-1]) else None

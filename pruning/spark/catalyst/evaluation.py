@@ -1,4 +1,4 @@
-"""Spark evaluates Catalyst expressions on rows that are given to it, whatever query they come from."""
+"""Evaluates Catalyst expressions of any query with Spark, on rows in memory."""
 
 import json
 import tempfile
@@ -20,39 +20,40 @@ from pruning.spark.jvm.gateway import Java, dataframe, elements, jvm, sequence, 
 
 _CATALYST = "org.apache.spark.sql.catalyst.expressions"
 
-# The values, and where Spark raises instead of giving one.
+# The values of an expression, and True for rows on which Spark raises instead.
 ExpressionValues = tuple[pa.Array, pa.BooleanArray]
 
 
 def evaluate(
     spark: SparkSession, rows: pa.Table, expressions: Sequence[Java], names: Mapping[int, str]
 ) -> list[ExpressionValues] | None:
-    """The value of each expression on each row, by one query; None where Spark cannot tell.
+    """Return the value of each expression on each row, by one query; None if the query fails.
 
-    An expression that raises on one row spoils no other value. Time zone and modes are those that
-    the expressions were analysed with, so the values are those of the query that they come from.
+    An expression that raises on one row still has its values on the others. Time zone and modes are those
+    that the expressions were analysed with, so that the values are those of the query they come from.
 
     Args:
+        spark: The session.
         rows: Columns of the types that Spark gives the attributes, in the metadata's Arrow types.
         expressions: Resolved Catalyst expressions of known types over attributes that `names` has.
-        names: A column of `rows` by expression id.
+        names: The names of the columns of `rows`, by the attributes' expression ids.
     """
     try:
         types = [type_of_java(expression) for expression in expressions]
         plan = _wrapped_values_plan(
             spark, _with_expression_ids(spark, _rows_plan(spark, rows), expressions, names), expressions
         )
-        found = pa.Table.from_batches(dataframe(spark, plan)._collect_as_arrow())
-        if len(found) != len(rows):
+        answer = pa.Table.from_batches(dataframe(spark, plan)._collect_as_arrow())
+        if len(answer) != len(rows):
             return None
-        return [_unwrap_values(found.column(place), type_) for place, type_ in enumerate(types)]
+        return [_unwrap_values(answer.column(place), type_) for place, type_ in enumerate(types)]
     except (PySparkException, Py4JError, pa.ArrowException, KeyError, ValueError):
-        # No more than an answer less: the query itself still runs.
+        # Nothing is concluded then, and the query itself still runs.
         return None
 
 
 def _rows_plan(spark: SparkSession, rows: pa.Table) -> Java:
-    """The plan of rows in memory; an Arrow stream keeps every value, -0.0 and old instants too."""
+    """Return the plan of rows in memory. They pass as an Arrow stream, which keeps -0.0 and old instants."""
     fields = [
         {"name": field.name, "type": type_to_json(sql_type(field.type)), "nullable": True, "metadata": {}}
         for field in rows.schema
@@ -64,14 +65,14 @@ def _rows_plan(spark: SparkSession, rows: pa.Table) -> Java:
         with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, rows.schema) as writer:
             writer.write_table(rows)
         batches = utilities.readArrowStreamFromFile(str(path))
-        made = DataFrame(utilities.toDataFrame(batches, schema, spark._jsparkSession), spark)
-    return made._jdf.queryExecution().analyzed()
+        rows_frame = DataFrame(utilities.toDataFrame(batches, schema, spark._jsparkSession), spark)
+    return rows_frame._jdf.queryExecution().analyzed()
 
 
 def _with_expression_ids(
     spark: SparkSession, rows: Java, expressions: Sequence[Java], names: Mapping[int, str]
 ) -> Java:
-    """The rows under the expression ids that the expressions name."""
+    """Return the rows under the expression ids that the expressions name."""
     columns = {column.name(): column for column in elements(rows.output())}
     named = {
         attribute.exprId().id(): attribute
@@ -86,7 +87,7 @@ def _with_expression_ids(
 
 
 def _wrapped_values_plan(spark: SparkSession, rows: Java, expressions: Sequence[Java]) -> Java:
-    """Each value wrapped in a struct that is NULL where the value's expression raises."""
+    """Return the plan of all values, each wrapped in a struct that is NULL where its expression raises."""
     catalyst = jvm(spark).org.apache.spark.sql.catalyst.expressions
     label = singleton(spark, f"{_CATALYST}.Literal").apply("value")
     fresh = singleton(spark, f"{_CATALYST}.NamedExpression")
@@ -113,11 +114,15 @@ def project(spark: SparkSession, columns: Sequence[Java], plan: Java) -> Java:
 
 
 def _unwrap_values(wrapped: pa.ChunkedArray, type_: Type) -> ExpressionValues:
-    """Raises: ArrowInvalid, for a string that is not UTF-8."""
+    """Take values out of their structs.
+
+    Raises:
+        ArrowInvalid: a string is not UTF-8.
+    """
     whole = pa.concat_arrays([pa.array([], wrapped.type), *wrapped.chunks])
     values = field_of(whole, "value")
     if pa.types.is_timestamp(values.type):
-        # As numbers; Arrow may not know the session's zone.
+        # Cast to numbers, because Arrow may not know the session's time zone.
         values = values.cast(pa.int64())
     values = values.cast(arrow_type(type_))
     values.validate(full=True)

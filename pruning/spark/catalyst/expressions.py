@@ -1,8 +1,7 @@
-"""Catalyst expressions as `pruning.expressions.trees`.
+"""Converts Catalyst expressions to `pruning.expressions.trees`.
 
-The shape comes from Spark's JSON, what that leaves out from the Java objects. A class without an
-entry in the table, a field that is not as expected, a type the rules do not know: each gives
-`Opaque`, of which nothing is ever concluded.
+The shape comes from Spark's JSON, the rest from the Java objects. A class that has no converter, a field that
+is not as expected, and a type that the rules do not know each give `Opaque`, from which nothing is concluded.
 """
 
 from collections.abc import Iterator
@@ -21,20 +20,21 @@ from pruning.spark.jvm.datatypes import type_of_java
 from pruning.spark.jvm.gateway import Java, simple_name
 from pruning.spark.jvm.nodes import Node, expression_nodes, is_printable
 
-# Rules recurse over trees; deeper ones are beyond what anyone writes by hand.
+# The rules are recursive; trees that people write are less deep than this.
 DEPTH_MAX = 100
 SQL_CHARACTERS_MAX = 500
 
-# What a deterministic expression of columns alone ends in, and what ends it in another query.
+# The leaves of an expression that depends on columns alone, and the classes that contain another query.
 _LEAVES = frozenset({"AttributeReference", "Literal", VARIABLE})
 _QUERIES = frozenset({"Exists", "ListQuery"})
 
 _TEXT_AND_TIME = frozenset({Kind.STRING, Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
 
-# Of these the rules know all.
+# The classes that the rules decide completely.
 _KNOWN_PARTS = frozenset({"StartsWith", "EndsWith", "Contains"})
 
-# The Catalyst expressions that a node stands for; they may differ in what Spark does not print.
+# The Catalyst expressions that each node was converted from; they may differ in fields that Spark does not
+# print.
 Origins = dict[Expression, list[Java]]
 
 
@@ -45,44 +45,44 @@ class _ConvertedNode:
 
 
 def conjuncts(condition: Java, scope: Scope, origins: Origins | None = None) -> list[Expression]:
-    """What a Catalyst predicate says, as predicates that must all be TRUE.
+    """Convert a Catalyst predicate to predicates that must all be TRUE.
 
     Args:
         condition: A resolved Catalyst expression of type boolean.
-        scope: Has the scanned table's columns; other attributes become `Opaque`.
-        origins: Is told what each node stands for of which no rule knows all, where columns alone
-            determine its value.
+        scope: The scanned table's columns by name; other attributes become `Opaque`.
+        origins: Receives the Catalyst expression of each node that the rules may leave open and whose value
+            columns alone determine.
     """
-    found: list[Expression] = []
+    predicates: list[Expression] = []
     origins = {} if origins is None else origins
     for part in _printable_parts(condition):
         converted = convert(part, scope, origins)
-        found.extend(converted.operands if isinstance(converted, And) else (converted,))
-    return found
+        predicates.extend(converted.operands if isinstance(converted, And) else (converted,))
+    return predicates
 
 
 def convert(java: Java, scope: Scope, origins: Origins | None = None) -> Expression:
-    """One Catalyst expression; the whole of it is `Opaque` where Spark cannot print it."""
+    """Convert one Catalyst expression; the result is `Opaque` where Spark cannot print it."""
     if not is_printable(java):
         return _opaque(java)
     origins = {} if origins is None else origins
     try:
         ordered = expression_nodes(java)
     except (Py4JError, ValueError, KeyError):
-        # Spark's printer fails on some values, dates beyond Java's calendar among them.
+        # Spark cannot print some values, such as dates beyond Java's calendar.
         return _opaque(java)
     wanted = _convertible_nodes(ordered)
     done: list[_ConvertedNode] = []
     for node in reversed(ordered):
         if id(node) in wanted:
-            known = node.name in CONVERTERS
-            operands = [done.pop() for _ in node.children] if known else []
+            is_known = node.name in CONVERTERS
+            operands = [done.pop() for _ in node.children] if is_known else []
             done.append(_convert_node(node, operands, scope, origins))
     return done.pop().expression
 
 
 def _printable_parts(condition: Java) -> list[Java]:
-    """The condition, cut at its outermost ANDs only where it is too long to print at once."""
+    """Return the condition, or its conjuncts where it is too long to be printed at once."""
     pending, parts = [condition], []
     while pending:
         part = pending.pop()
@@ -94,7 +94,7 @@ def _printable_parts(condition: Java) -> list[Java]:
 
 
 def _convertible_nodes(ordered: list[Node]) -> set[int]:
-    """The nodes that no unknown class hides."""
+    """Return the ids of the nodes without an ancestor that has no converter."""
     wanted = {id(ordered[0])}
     for node in ordered:
         if id(node) in wanted and node.name in CONVERTERS:
@@ -112,7 +112,7 @@ def _convert_node(
         try:
             expression = converter(node, tuple(operand.expression for operand in operands), scope)
         except (Py4JError, ValueError, KeyError, IndexError):
-            # A field or a method that this release of Spark does not have.
+            # This release of Spark does not have the field or the method.
             expression = None
     if expression is None:
         return _ConvertedNode(_opaque_with_columns(node, scope, origins), 1)
@@ -125,7 +125,7 @@ def _convert_node(
 
 
 def _opaque_with_columns(node: Node, scope: Scope, origins: Origins) -> Opaque:
-    """What no rule knows; of no known columns where another expression has the same text and type."""
+    """Return a node as `Opaque`, with its columns unless another expression has the same text and type."""
     opaque = replace(_opaque(node.java()), columns=_source_columns(node, scope))
     if not opaque.columns:
         return opaque
@@ -137,7 +137,7 @@ def _opaque_with_columns(node: Node, scope: Scope, origins: Origins) -> Opaque:
 
 
 def _is_partly_known(node: Node, expression: Expression) -> bool:
-    """Whether the rules may leave much open although the class is ours: text and times, and casts of them."""
+    """Tell whether the rules may leave a converted node open: text and time functions, and casts of them."""
     if isinstance(expression, Cast):
         return not _TEXT_AND_TIME.isdisjoint((type_of(expression.operand).kind, expression.type.kind))
     return (node.name in TEXTS or node.name in TIMES) and node.name not in _KNOWN_PARTS
@@ -152,17 +152,17 @@ def _opaque(java: Java) -> Opaque:
 
 
 def _source_columns(node: Node, scope: Scope) -> tuple[Column, ...]:
-    """The columns on which alone the node's value depends; none where that is not certain."""
+    """Return the columns that alone determine the node's value; none where that is not certain."""
     parts = list(_subtree(node))
     if any(map(_reads_elsewhere, parts)) or has_free_variables(parts) or not node.java().deterministic():
         return ()
-    found = [attribute(part, (), scope) for part in parts if part.name == "AttributeReference"]
-    known: list[Column] = [column for column in found if column is not None]
-    return tuple(dict.fromkeys(known)) if len(known) == len(found) else ()
+    attributes = [attribute(part, (), scope) for part in parts if part.name == "AttributeReference"]
+    source_columns: list[Column] = [column for column in attributes if column is not None]
+    return tuple(dict.fromkeys(source_columns)) if len(source_columns) == len(attributes) else ()
 
 
 def _reads_elsewhere(node: Node) -> bool:
-    """Whether a node may bring in what is neither a constant nor a column."""
+    """Tell whether a node may read something that is neither a constant nor a column."""
     return "Subquery" in node.name or node.name in _QUERIES or not (node.children or node.name in _LEAVES)
 
 

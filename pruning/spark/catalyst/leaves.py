@@ -1,4 +1,4 @@
-"""Catalyst plans: the leaves that read tables, and which predicates every row they must give satisfies."""
+"""The leaves of Catalyst plans that read tables, and the predicates that all their needed rows satisfy."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -6,27 +6,27 @@ from dataclasses import dataclass, replace
 from pruning.spark.jvm.gateway import Java, elements, simple_name
 from pruning.spark.lake.tables import Attribute
 
-# Rows that the query itself spells out; there is nothing to skip.
+# Leaves whose rows the query itself contains, so that there is nothing to skip.
 _ROWS_IN_THE_PLAN = frozenset({"LocalRelation", "OneRowRelation", "Range", "CTERelationRef", "EmptyRelation"})
 
 
 class Unsettled(Exception):
-    """The answer may depend on which files are read; the text says why."""
+    """Raised where the answer may depend on which files are read; the text says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterChain:
     """The filters and row-wise projections right above a leaf.
 
-    A row of the leaf that fails any of the conditions never leaves it. `renamed_ids` gives each renamed
-    attribute's id the id below.
+    A row of the leaf that fails any of the conditions is dropped. `renamed_ids` has pairs of the id of a
+    renamed attribute and the id of the attribute below.
     """
 
     conditions: tuple[Java, ...] = ()
     renamed_ids: tuple[tuple[int, int], ...] = ()
 
     def names(self, below: Mapping[int, str]) -> dict[int, str]:
-        """The leaf's column names by expression id, for every id that passes a column on."""
+        """Return the leaf's column names by expression id, also by the ids of renamed attributes."""
         names = dict(below)
         for new, old in reversed(self.renamed_ids):
             if old in names:
@@ -36,7 +36,7 @@ class FilterChain:
 
 @dataclass(frozen=True, slots=True)
 class PlanLeaf:
-    """A leaf of a plan and what is right above it; its columns, if it is a `LogicalRelation`."""
+    """A leaf of a plan, the filters right above it, and its columns if it is a `LogicalRelation`."""
 
     node: Java
     chain: FilterChain
@@ -44,12 +44,12 @@ class PlanLeaf:
 
 
 def reads_data(kind: str) -> bool:
-    """Whether a leaf of this class reads what the query itself does not spell out."""
+    """Tell whether a leaf of this class reads rows that the query itself does not contain."""
     return kind not in _ROWS_IN_THE_PLAN
 
 
 def chain_below(node: Java, kind: str, chain: FilterChain) -> FilterChain:
-    """The chain below a node of a class: longer at a filter or projection, new at anything else."""
+    """Return the chain below a node: longer below a filter, or a projection below one; else empty."""
     if kind == "Filter":
         return replace(chain, conditions=(*chain.conditions, node.condition()))
     if kind == "Project" and chain.conditions:

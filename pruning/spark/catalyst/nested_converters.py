@@ -1,8 +1,8 @@
-"""Catalyst's fields of structs and conditions on the elements of arrays as trees.
+"""Converters of fields of structs and of conditions on the elements of arrays.
 
-A lambda's variable is an `Element` where its body belongs to one quantifier over an array that is a
+A lambda's variable becomes an `Element` if its body belongs to one quantifier over an array that is a
 column, or a field of structs. Arrays of arrays, maps, quantifiers inside quantifiers and arrays that
-are computed are none of ours.
+are computed are not converted.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ VARIABLE = "NamedLambdaVariable"
 
 
 def attribute(node: Node, operands: Operands, scope: Scope) -> Column | None:
-    """A column; those whose names look like fields' are known to no metadata."""
+    """Return the column of an attribute; None if its name reads as that of a field, which no metadata has."""
     name = scope.names.get(node.fields["exprId"]["id"])
     if name is None or is_nested(name):
         return None
@@ -41,7 +41,7 @@ def attribute(node: Node, operands: Operands, scope: Scope) -> Column | None:
 
 
 def has_free_variables(parts: list[Node]) -> bool:
-    """Whether a subtree, given as all its nodes, uses a variable of a lambda around it."""
+    """Tell whether a subtree, given as all its nodes, uses a variable of a lambda around it."""
     bound = {
         _variable_id(argument) for part in parts if part.name == _LAMBDA for argument in part.children[1:]
     }
@@ -53,7 +53,7 @@ def _field(node: Node, operands: Operands, scope: Scope) -> Expression | None:
 
 
 def _field_of(struct: Expression | None, node: Node) -> Column | Element | None:
-    """The field of a struct that a node names by its place; the user may have written it in other case."""
+    """Return the field of a struct that a node names by position; its name is the struct's own spelling."""
     if not isinstance(struct, Column | Element):
         return None
     name, type_ = fields_of(struct.type)[node.fields["ordinal"]]
@@ -65,23 +65,23 @@ def _field_of(struct: Expression | None, node: Node) -> Column | Element | None:
 
 
 def _array_elements(node: Node, scope: Scope) -> Element | None:
-    """What the elements of an array are, where it is a column, or a field of each struct in one."""
+    """Return the elements of an array that is a column, or a field of each struct in such an array."""
     if node.name == "GetArrayStructFields":
-        found = _field_of(_array_elements(node.children[0], scope), node)
-        return found if isinstance(found, Element) else None
+        field = _field_of(_array_elements(node.children[0], scope), node)
+        return field if isinstance(field, Element) else None
     column = _column(node, scope)
     type_ = None if column is None else element_of(column.type)
     return None if column is None or type_ is None else Element(column.name, (), type_)
 
 
 def _column(node: Node, scope: Scope) -> Column | None:
-    """A column or a field of one."""
+    """Return a column or a field of one; None for any other node."""
     if node.name == "AttributeReference":
         return attribute(node, (), scope)
     if node.name != "GetStructField":
         return None
-    found = _field_of(_column(node.children[0], scope), node)
-    return found if isinstance(found, Column) else None
+    field = _field_of(_column(node.children[0], scope), node)
+    return field if isinstance(field, Column) else None
 
 
 def _variable(node: Node, operands: Operands, scope: Scope) -> Expression | None:
@@ -100,7 +100,7 @@ def _quantifier(node: Node, operands: Operands, scope: Scope) -> Expression | No
     elements = _array_elements(array, scope)
     if elements is None or function.name != _LAMBDA or _lambda_above(node) is not None:
         return None
-    # Spark 2 said FALSE where no element is TRUE and some are NULL.
+    # In Spark 2, EXISTS was FALSE where no element is TRUE and some are NULL.
     if not node.fields.get("followThreeValuedLogic", node.name == "ArrayForAll"):
         return None
     body = operands[1]
@@ -114,21 +114,21 @@ def _lambda_body(node: Node, operands: Operands, scope: Scope) -> Expression | N
 
 
 def _contains(node: Node, operands: Operands, scope: Scope) -> Expression | None:
-    """`array_contains`, which is NULL of NULL even where the array is empty."""
+    """Convert `array_contains`, which is NULL if the member is NULL, even if the array is empty."""
     elements, member = _array_elements(node.children[0], scope), operands[1]
     if elements is None or _lambda_above(node) is not None or not have_same_type(elements, member):
         return None
-    found = Quantified(Quantifier.EXISTS, elements.array, Compare(Comparison.EQUAL, elements, member))
+    quantified = Quantified(Quantifier.EXISTS, elements.array, Compare(Comparison.EQUAL, elements, member))
     match member:
         case Literal(None):
             return None
         case Literal():
-            return found
-    return Case(((IsNull(member), Literal(None, types.BOOLEAN)),), found)
+            return quantified
+    return Case(((IsNull(member), Literal(None, types.BOOLEAN)),), quantified)
 
 
 def _lambda_above(node: Node) -> Node | None:
-    """The innermost lambda that a node stands in."""
+    """Return the innermost lambda that contains a node; None if there is none."""
     above = node.parent
     while above is not None and above.name != _LAMBDA:
         above = above.parent
@@ -136,8 +136,8 @@ def _lambda_above(node: Node) -> Node | None:
 
 
 def _variable_id(variable: Node) -> int:
-    found: int = variable.fields["exprId"]["id"]
-    return found
+    id_: int = variable.fields["exprId"]["id"]
+    return id_
 
 
 NESTED: Mapping[str, Converter] = {

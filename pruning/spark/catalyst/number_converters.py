@@ -1,4 +1,4 @@
-"""Catalyst's expressions of numbers as trees."""
+"""Converters of Catalyst's arithmetic and numeric functions."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ from pruning.spark.jvm.nodes import Node
 
 
 def mode_of_java(java: Java) -> Mode:
-    """What arithmetic or a cast does where the result does not fit.
+    """Return the mode of arithmetic or a cast, which decides what happens if the result does not fit.
 
     Raises:
         KeyError: it is none of Spark's three modes.
@@ -71,7 +71,7 @@ def _rounding(function: Function) -> Converter:
 
 
 def _to_whole(function: Function) -> Converter:
-    """FLOOR or CEIL, to a bigint but of decimals."""
+    """Return the converter of FLOOR or CEIL, whose result is a bigint except for decimals."""
 
     def converter(node: Node, operands: Operands, scope: Scope) -> Expression | None:
         source, type_ = type_of(operands[0]), type_of_java(node.java())
@@ -85,7 +85,7 @@ def _to_whole(function: Function) -> Converter:
 
 
 def _to_digits(function: Function) -> Converter:
-    """FLOOR or CEIL of a decimal to a number of digits."""
+    """Return the converter of FLOOR or CEIL of a decimal to a number of digits."""
 
     def converter(node: Node, operands: Operands, scope: Scope) -> Expression | None:
         type_ = type_of_java(node.java())
@@ -115,7 +115,7 @@ def _is_numeric(type_: Type) -> bool:
 
 
 def _mode_of_flag(node: Node, field: str) -> Mode:
-    """The mode that a flag of an expression means.
+    """Return the mode that a flag of an expression means.
 
     Raises:
         KeyError: there is no such flag.

@@ -1,6 +1,6 @@
-"""Catalyst plans as `pruning.expressions.plans`, each node with a way back to its object.
+"""Converts Catalyst plans to `pruning.expressions.plans`, and keeps the Catalyst node of each node.
 
-A node costs a few calls into Java; expressions are converted when they are looked at.
+A node takes a few calls into Java; expressions are converted when they are first used.
 """
 
 import re
@@ -49,13 +49,13 @@ _JOINS = {
 _EXCHANGES = frozenset({"Repartition", "RepartitionByExpression", "RebalancePartitions"})
 _EQUALITIES = {"EqualTo": False, "EqualNullSafe": True}
 _UNKNOWN_COUNT = -1
-# An attribute ends in its id, and in an L where it is a bigint.
+# The end of a printed attribute: its id, and an L for a bigint.
 _ID = re.compile(r"#(\d+)L?$")
 _SEPARATOR = "\0"
 
 
 class _AttributeNames(Mapping[int, str]):
-    """The name of every attribute in a plan, whatever its id."""
+    """The names of all attributes of a plan, by any id."""
 
     def __getitem__(self, id_: int) -> str:
         return attribute_name(id_)
@@ -69,7 +69,7 @@ class _AttributeNames(Mapping[int, str]):
 
 @dataclass(frozen=True, slots=True)
 class _LazyExpressions(Mapping[str, Expression]):
-    """Expressions by attribute, each made when it is first asked for."""
+    """Expressions by attribute, each converted when it is first used."""
 
     makers: Mapping[str, Callable[[], Expression]]
     expressions: dict[str, Expression] = field(default_factory=dict)
@@ -91,11 +91,11 @@ class _LazyExpressions(Mapping[str, Expression]):
 
 @dataclass(slots=True)
 class PlanTrees:
-    """The plans of a query: itself, and those of its subqueries.
+    """A converter of the plan of a query and the plans of its subqueries.
 
     Attributes:
         javas: The Catalyst node of each node.
-        leaves: The leaf that each scan is.
+        leaves: The leaf of each scan.
         sides: The two Catalyst expressions of each equality.
     """
 
@@ -109,7 +109,7 @@ class PlanTrees:
         self._scope = Scope(names=_AttributeNames(), session=self.spark)
 
     def all(self, java: Java) -> list[Plan]:
-        """A Catalyst plan, and the plans of all subqueries in it, as trees.
+        """Convert a Catalyst plan and the plans of all subqueries in it.
 
         Raises:
             Unsettled: the plan's answer may depend on which files are read.
@@ -119,10 +119,10 @@ class PlanTrees:
                 "the query has an expression that is not deterministic, "
                 "such as rand(), monotonically_increasing_id() or input_file_name()"
             )
-        return [self.plan(one) for one in (java, *elements(java.subqueriesAll()))]
+        return [self.plan(plan) for plan in (java, *elements(java.subqueriesAll()))]
 
     def plan(self, java: Java) -> Plan:
-        """A Catalyst plan as a tree; its leaves that read something are scans."""
+        """Convert a Catalyst plan; its leaves that read data become scans."""
         return self._plan(java, FilterChain())
 
     def _plan(self, java: Java, chain: FilterChain) -> Plan:
@@ -130,15 +130,15 @@ class PlanTrees:
         if kind == "Sample":
             raise Unsettled("the query takes a sample")
         below = tuple(self._plan(child, chain_below(java, kind, chain)) for child in _input_nodes(java, kind))
-        made = self._leaf(java, kind, chain) if not below else self._node(java, kind, below)
-        self.javas[made] = java
-        return made
+        node = self._leaf(java, kind, chain) if not below else self._node(java, kind, below)
+        self.javas[node] = java
+        return node
 
     def _leaf(self, java: Java, kind: str, chain: FilterChain) -> Plan:
         if not reads_data(kind):
             return Other()
         attributes = leaf_attributes(java) if kind == "LogicalRelation" else ()
-        columns_of = {attribute_name(one.id): Column(one.name, one.type) for one in attributes}
+        columns_of = {attribute_name(column.id): Column(column.name, column.type) for column in attributes}
         scan = Scan(len(self.leaves), columns_of)
         self.leaves[scan] = PlanLeaf(java, chain, attributes)
         return scan
@@ -160,9 +160,9 @@ class PlanTrees:
 
     def _aggregate(self, java: Java, child: Plan) -> Plan:
         groups = {self._convert(group) for group in elements(java.groupingExpressions())}
-        found = self._definitions(java, java.aggregateExpressions())
-        # Nothing is known of what a group gives beside its own expressions.
-        return Aggregate(child, _GroupingExpressions(found, frozenset(groups)))
+        definitions = self._definitions(java, java.aggregateExpressions())
+        # Of a group, only the values of its grouping expressions are known.
+        return Aggregate(child, _GroupingExpressions(definitions, frozenset(groups)))
 
     def _window(self, java: Java, child: Plan) -> Plan:
         parts = [self._convert(part) for part in elements(java.partitionSpec())]
@@ -221,13 +221,13 @@ class PlanTrees:
                     break
 
     def _union(self, java: Java, below: tuple[Plan, ...]) -> Plan:
-        made = output_names(java)
+        names = output_names(java)
         definitions = []
         for child in elements(java.children()):
             columns_of = list(elements(child.output()))
             makers = {
                 name: (lambda column=column: self._convert(column))
-                for name, column in zip(made, columns_of, strict=True)
+                for name, column in zip(names, columns_of, strict=True)
             }
             definitions.append(_LazyExpressions(makers))
         return Union(below, tuple(definitions))
@@ -248,16 +248,16 @@ class PlanTrees:
 
 @dataclass(frozen=True, slots=True)
 class _GroupingExpressions(Mapping[str, Expression]):
-    """Of the attributes that an aggregate gives, those that are expressions it groups by."""
+    """The attributes of an aggregate that are expressions it groups by, with their definitions."""
 
     definitions: Mapping[str, Expression]
     groups: frozenset[Expression]
 
     def __getitem__(self, name: str) -> Expression:
-        found = self.definitions[name]
-        if found not in self.groups:
+        definition = self.definitions[name]
+        if definition not in self.groups:
             raise KeyError(name)
-        return found
+        return definition
 
     def __contains__(self, name: object) -> bool:
         return name in self.definitions and self.definitions[str(name)] in self.groups
@@ -270,12 +270,12 @@ class _GroupingExpressions(Mapping[str, Expression]):
 
 
 def _input_nodes(java: Java, kind: str) -> Iterator[Java]:
-    """What a node of a class reads."""
+    """Return the children of a node of a class, in few calls."""
     return iter((java.child(),)) if kind in _MAKERS else elements(java.children())
 
 
 def _conjuncts(condition: Java) -> Iterator[Java]:
-    """What a condition is a conjunction of."""
+    """Yield the conjuncts of a condition."""
     pending = [condition]
     while pending:
         part = pending.pop()
@@ -286,7 +286,7 @@ def _conjuncts(condition: Java) -> Iterator[Java]:
 
 
 def _is_over(expression: Expression, attributes: frozenset[str]) -> bool:
-    """Whether an expression is about these attributes, and understood."""
+    """Tell whether an expression names attributes, all of them among these, and has a known type."""
     named = {name.split("`")[1] if name.startswith("`") else name for name in columns(expression)}
     return bool(named) and named <= attributes and type_of(expression).has_bounds
 
@@ -296,14 +296,14 @@ def _constant_count(expression: Java) -> int:
 
 
 def output_names(java: Java) -> list[str]:
-    """The attributes that a node gives, in two calls."""
+    """Return the names of the attributes that a node gives, in two calls."""
     output = java.output()
     printed = output.mkString(_SEPARATOR)
     if not printed:
         return []
-    found = [_ID.search(column) for column in printed.split(_SEPARATOR)]
-    ids = [int(id_[1]) for id_ in found if id_ is not None]
-    if len(ids) < len(found):
+    matches = [_ID.search(column) for column in printed.split(_SEPARATOR)]
+    ids = [int(id_[1]) for id_ in matches if id_ is not None]
+    if len(ids) < len(matches):
         ids = [attribute.exprId().id() for attribute in elements(output)]
     return [attribute_name(id_) for id_ in ids]
 

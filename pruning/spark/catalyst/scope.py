@@ -1,4 +1,4 @@
-"""What a converter of Catalyst's expressions may ask about besides the expression itself."""
+"""The scope of a Catalyst expression, which converters use beside the expression itself."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,12 +17,12 @@ _TIME_PARSER = "spark.sql.legacy.timeParserPolicy"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """Where an expression stands.
+    """The columns and the session of an expression.
 
     Attributes:
         names: The name in the scanned table of each attribute, by Catalyst's expression id.
-        session: Whose Java machine computes the expression; None, and no time zone is known.
-        doubted: Is told each time zone that Java and Python see differently.
+        session: The session that computes the expression; without one no time zone is trusted.
+        doubted: Receives each time zone whose rules differ between Java and Python.
     """
 
     names: Mapping[int, str]
@@ -30,7 +30,7 @@ class Scope:
     doubted: dict[str, None] = field(default_factory=dict)
 
     def zone(self, node: Node) -> str:
-        """The time zone that Spark wrote into an expression; empty where it is not known for sure."""
+        """Return the time zone that Spark wrote into an expression; empty if its rules are not trusted."""
         written = node.fields.get("timeZoneId")
         if self.session is None or not isinstance(written, str):
             return ""
@@ -40,23 +40,23 @@ class Scope:
         return name
 
     def formats_as_written(self) -> bool:
-        """Whether date patterns mean what Spark 3 and later say, not what Spark 2 said."""
+        """Tell whether date patterns have their meaning of Spark 3 and later, not that of Spark 2."""
         return self.session is not None and self.session.conf.get(_TIME_PARSER) != "LEGACY"
 
 
 Operands = tuple[Expression, ...]
-# Raises KeyError, ValueError or IndexError, too, for what is none of ours after all.
+# Returns None, or raises KeyError, ValueError or IndexError, for an expression that it cannot convert.
 Converter = Callable[[Node, Operands, Scope], Expression | None]
 
 
 def have_same_type(*expressions: Expression) -> bool:
-    """Whether all have one known type."""
+    """Tell whether all expressions have the same known type."""
     first, *others = [type_of(expression) for expression in expressions]
     return first.has_bounds and all(other == first for other in others)
 
 
 def text_of(expression: Expression) -> bytes | None:
-    """The bytes of a string constant."""
+    """Return the bytes of a string constant; None for any other expression."""
     match expression:
         case Literal(bytes() as value, Type(Kind.STRING)):
             return value
@@ -64,7 +64,7 @@ def text_of(expression: Expression) -> bytes | None:
 
 
 def is_int_constant(expression: Expression) -> bool:
-    """Whether an expression is a constant int."""
+    """Tell whether an expression is a constant of type int."""
     match expression:
         case Literal(int(), Type(Kind.INTEGER)):
             return True
@@ -72,14 +72,14 @@ def is_int_constant(expression: Expression) -> bool:
 
 
 def determining_columns(expression: Expression) -> tuple[Column, ...]:
-    """The columns that alone determine a value, all of them top-level; none where something else may too.
+    """Return the top-level columns that alone determine a value; none if anything else may influence it.
 
-    Whole rows can be made of top-level columns only, and of what has one value in a row.
+    Elements of arrays and nested fields are excluded, because no whole row can be made of their bounds.
     """
     below = list(walk(expression))
     if any(isinstance(part, Element | Quantified) for part in below):
         return ()
     if any(isinstance(part, Opaque) and not part.columns for part in below):
         return ()
-    found = tuple(dict.fromkeys(part for part in below if isinstance(part, Column)))
-    return () if any(is_nested(column.name) for column in found) else found
+    named_columns = tuple(dict.fromkeys(part for part in below if isinstance(part, Column)))
+    return () if any(is_nested(column.name) for column in named_columns) else named_columns

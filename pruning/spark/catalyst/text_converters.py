@@ -1,7 +1,7 @@
-"""Catalyst's expressions of text as trees.
+"""Converters of Catalyst's text functions.
 
-Only of strings whose order is that of their bytes: under another collation `=`, LIKE and `upper`
-mean something else, and such strings are of unknown type.
+They convert only strings that are ordered by their bytes. Under another collation `=`, LIKE and `upper` mean
+something else, and such strings are of unknown type.
 """
 
 from collections.abc import Callable, Mapping
@@ -35,7 +35,7 @@ _PADDING = "org.apache.spark.sql.catalyst.util.CharVarcharCodegenUtils"
 
 
 def through_padding(predicate: Callable[[Expression], Expression], operand: Expression) -> Expression:
-    """A predicate on one operand and constants; on a padded text as a predicate on the text itself."""
+    """Apply a predicate to an operand; of a padded text, to both branches of the CASE that pads it."""
     match operand:
         case Case(((Compare(_, Call(Function.LENGTH)) as shorter, Call(Function.RPAD) as padded),), text):
             return Case(((shorter, predicate(padded)),), predicate(text))
@@ -43,7 +43,7 @@ def through_padding(predicate: Callable[[Expression], Expression], operand: Expr
 
 
 def _part_test(class_: type[StartsWith] | type[EndsWith] | type[Contains] | type[RLike]) -> Converter:
-    """Whether a text has a constant part in a certain place."""
+    """Return the converter of a test whether a text has a constant part at a certain place."""
 
     def converter(node: Node, operands: Operands, scope: Scope) -> Expression | None:
         operand, part = operands[0], text_of(operands[1])
@@ -65,7 +65,7 @@ def _like(node: Node, operands: Operands, scope: Scope) -> Expression | None:
 
 
 def _like_several(connective: type[And] | type[Or], *, negated: bool) -> Converter:
-    """LIKE ANY and LIKE ALL of the patterns that Spark's optimizer left."""
+    """Return the converter of LIKE ANY or LIKE ALL, with the patterns that Spark's optimizer left."""
 
     def converter(node: Node, operands: Operands, scope: Scope) -> Expression | None:
         (operand,) = operands
@@ -82,8 +82,8 @@ def _like_condition(operand: Expression, pattern: Value | None, *, negated: bool
     if pattern is None:
         return Literal(None, types.BOOLEAN)
     assert isinstance(pattern, bytes)
-    found = Like(operand, pattern)
-    return Not(found) if negated else found
+    condition = Like(operand, pattern)
+    return Not(condition) if negated else condition
 
 
 def _text_function(function: Function, type_: Type = types.STRING) -> Converter:
@@ -95,8 +95,10 @@ def _text_function(function: Function, type_: Type = types.STRING) -> Converter:
 
 def _trim(function: Function) -> Converter:
     def converter(node: Node, operands: Operands, scope: Scope) -> Expression | None:
-        known = all(text_of(characters) is not None for characters in operands[1:])
-        return Call(function, operands, types.STRING) if known and _are_strings(operands[:1]) else None
+        are_constants = all(text_of(characters) is not None for characters in operands[1:])
+        return (
+            Call(function, operands, types.STRING) if are_constants and _are_strings(operands[:1]) else None
+        )
 
     return converter
 
@@ -114,7 +116,7 @@ def _pad(node: Node, operands: Operands, scope: Scope) -> Expression | None:
 
 
 def _static_call(node: Node, operands: Operands, scope: Scope) -> Expression | None:
-    """What Spark calls a method of Java for: columns of type `char(n)`, and prefixes of binaries."""
+    """Convert two calls of Java methods: padding of columns of type `char(n)`, and prefixes of binaries."""
     match node.fields["staticObject"], node.fields["functionName"], operands:
         case (place, "readSidePadding", (text, length)) if place == _PADDING:
             return _padded_text(text, length)
@@ -124,7 +126,7 @@ def _static_call(node: Node, operands: Operands, scope: Scope) -> Expression | N
 
 
 def _padded_text(text: Expression, length: Expression) -> Expression | None:
-    """A text with spaces up to its length; a longer one, which another writer may have left, as it is."""
+    """Return a text padded with spaces to a length; a longer text, which other writers may leave, stays."""
     if not (_are_strings((text,)) and is_int_constant(length)):
         return None
     shorter = Compare(Comparison.LESS, Call(Function.LENGTH, (text,), types.INTEGER), length)

@@ -1,7 +1,7 @@
-"""Catalyst's expressions of dates and times as trees.
+"""Converters of Catalyst's functions of dates and times.
 
-A timestamp is an instant; what day or hour it is depends on a time zone, which Spark writes into the
-expression. Where the zone is not known for sure such an expression is none of ours.
+A timestamp is an instant; its day and hour depend on a time zone, which Spark writes into the expression. An
+expression whose time zone is not trusted is not converted.
 """
 
 from collections.abc import Mapping
@@ -40,12 +40,12 @@ _EPOCH = Literal(0, types.TIMESTAMP)
 
 
 def cast_zone(node: Node, source: Type, target: Type, scope: Scope) -> str:
-    """The zone of a `Cast`."""
+    """Return the time zone of a `Cast`; empty where the cast does not use one."""
     return scope.zone(node) if (source.kind, target.kind) in ZONED else ""
 
 
 def _date_function(function: Function, type_: Type = types.INTEGER) -> Converter:
-    """A function of a date alone."""
+    """Return the converter of a function of a date alone."""
 
     def converter(node: Node, operands: Operands, scope: Scope) -> Expression | None:
         return Call(function, operands, type_) if _operand_types(operands) == [types.DATE] else None
@@ -54,7 +54,7 @@ def _date_function(function: Function, type_: Type = types.INTEGER) -> Converter
 
 
 def _time_field(function: Function) -> Converter:
-    """A field of the local time of day."""
+    """Return the converter of a field of the local time of day."""
 
     def converter(node: Node, operands: Operands, scope: Scope) -> Expression | None:
         if _operand_types(operands) == [types.TIMESTAMP_NTZ]:
@@ -82,13 +82,13 @@ def _date_trunc(node: Node, operands: Operands, scope: Scope) -> Expression | No
 
 
 def _unit(expression: Expression) -> Literal | None:
-    """The name of a unit in upper case, as Spark reads it."""
+    """Return the name of a unit in upper case, as Spark reads it; None if it is no ASCII constant."""
     text = text_of(expression)
     return Literal(text.upper(), types.STRING) if text is not None and text.isascii() else None
 
 
 def _date_shift(function: Function) -> Converter:
-    """A date and a number of days or months."""
+    """Return the converter of a function that adds a number of days or months to a date."""
 
     def converter(node: Node, operands: Operands, scope: Scope) -> Expression | None:
         date, count = operands[0], _as_int(operands[1])
@@ -100,7 +100,7 @@ def _date_shift(function: Function) -> Converter:
 
 
 def _as_int(count: Expression) -> Expression | None:
-    """Spark takes shorter integers as they are."""
+    """Return a count as an int, also where Spark takes a shorter integer; None for other types."""
     if type_of(count) == types.INTEGER:
         return count
     if type_of(count) not in (types.BYTE, types.SHORT):
@@ -111,7 +111,7 @@ def _as_int(count: Expression) -> Expression | None:
 
 
 def _add_interval(node: Node, operands: Operands, scope: Scope) -> Expression | None:
-    """A date and a constant interval of months."""
+    """Convert the sum of a date and a constant interval of months."""
     interval = node.children[1]
     count = interval.fields["value"] if interval.name == "Literal" else None
     if type_of(operands[0]) != types.DATE or count is None:
@@ -132,16 +132,16 @@ def _days(node: Node, operands: Operands, scope: Scope) -> Expression | None:
 
 
 def _seconds(node: Node, operands: Operands, scope: Scope) -> Expression | None:
-    """Spark's `unix_seconds`, which rounds down."""
+    """Convert Spark's `unix_seconds`, which rounds down."""
     fits = _operand_types(operands) == [types.TIMESTAMP]
     return Call(Function.UNIX_TIMESTAMP, operands, types.LONG) if fits else None
 
 
 def _seconds_toward_zero(node: Node, operands: Operands, scope: Scope) -> Expression | None:
-    """Spark's `unix_timestamp`, which rounds down only from 1970 on; of text it is none of ours."""
+    """Convert Spark's `unix_timestamp`, which rounds toward zero; it is not converted for text."""
     moment, type_ = operands[0], type_of(operands[0])
     if type_ == types.DATE:
-        # A local midnight is a whole second.
+        # A local midnight is a whole second, so that rounding does not matter.
         midnight = Cast(moment, types.TIMESTAMP, Mode.ANSI, scope.zone(node))
         return _seconds(node, (midnight,), scope)
     down = _seconds(node, (moment,), scope)

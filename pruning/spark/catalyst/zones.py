@@ -1,7 +1,7 @@
-"""Whether Java's rules of a time zone are those that the pruning rules go by.
+"""Checks that Java's rules of a time zone are those that the pruning rules use.
 
-Axiom ZONES says that they are. But Java and Python each bring their own copy of the tz database, of
-different years maybe, so here the axiom is checked: once for each zone and Java machine.
+Axiom ZONES says that they are. But Java and Python each have their own copy of the tz database, possibly of
+different years. So the axiom is checked here, once for each zone and Java machine.
 """
 
 import datetime
@@ -18,7 +18,8 @@ from pyspark.sql import SparkSession
 from pruning.rules.time import zones
 from pruning.spark.jvm.gateway import Java, jvm, singleton
 
-# Yearly rules are compared up to here at least, and for every kind of year: leap or not, from any weekday on.
+# Yearly rules are compared up to this year at least, and for so many years that each kind of year occurs:
+# leap years and others, beginning on any weekday.
 LAST_YEAR = 2100
 KINDS_YEARS = 60
 
@@ -40,33 +41,33 @@ _MONTHS = (
     "JULY", "AUGUST", "SEPTEMBER", "OCTOBER", "NOVEMBER", "DECEMBER",
 )  # fmt: skip
 
-# By Java machine: what Java calls each zone where it agrees, else nothing.
+# For each Java machine, Java's name of each zone that was checked; empty where the rules differ.
 _trusted_names: WeakKeyDictionary[Java, dict[str, str]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
 class ZoneOffsets:
-    """A zone from the beginning until a moment: its offset, and when it becomes which other; in us."""
+    """The first offset of a zone, and its transitions: the instant and the offset after it, all in us."""
 
     first_us: int
     transitions: tuple[tuple[int, int], ...]
 
 
 def trusted_zone(spark: SparkSession, zone: str) -> str:
-    """What java.time calls a zone, if the pruning rules know it as the session's machine does; else empty.
+    """Return java.time's name of a zone if Java's rules of it are the pruning rules' own; else empty.
 
     Args:
         zone: A name as Spark takes it, such as "America/New_York", "+5:30", "GMT+3", or "PST" of old.
     """
-    known = _trusted_names.setdefault(spark.sparkContext._gateway, {})
-    if zone not in known:
+    names = _trusted_names.setdefault(spark.sparkContext._gateway, {})
+    if zone not in names:
         try:
             name = str(_zone_id(spark, zone).getId())
-            known[zone] = name if _is_agreed(spark, zone, zones.zone(name)) else ""
+            names[zone] = name if _is_agreed(spark, zone, zones.zone(name)) else ""
         except (PySparkException, Py4JError, ValueError):
-            # No zone of Java's, or one whose rules are printed otherwise than expected.
-            known[zone] = ""
-    return known[zone]
+            # Java does not know the zone, or prints its rules in an unknown form.
+            names[zone] = ""
+    return names[zone]
 
 
 def _zone_id(spark: SparkSession, zone: str) -> Java:
@@ -83,21 +84,21 @@ def _is_agreed(spark: SparkSession, zone: str, assumed: zones.Zone | None) -> bo
 
 
 def java_offsets(spark: SparkSession, zone: str) -> tuple[ZoneOffsets, int]:
-    """A zone as Java knows it, and until when, in us; in a handful of calls.
+    """Return the offsets of a zone in Java and the instant up to which they are listed, in us; in few calls.
 
     Raises:
-        ValueError: Java prints the rules otherwise than expected.
+        ValueError: Java prints the rules in an unknown form.
     """
     rules = _zone_id(spark, zone).getRules()
     listed, yearly = str(rules.getTransitions().toString()), str(rules.getTransitionRules().toString())
     transitions, recurring = _TRANSITION.findall(listed), list(_RULE.finditer(yearly))
     if len(transitions) != listed.count("Transition[") or len(recurring) != yearly.count("TransitionRule["):
         raise ValueError(f"Java prints the rules of {zone} in an unknown way")
-    known = [
+    transition_times = [
         (_microseconds(datetime.datetime.fromisoformat(local)) - _offset_us(before), _offset_us(after))
         for local, before, after in transitions
     ]
-    if not known:
+    if not transition_times:
         if recurring:
             raise ValueError(f"{zone} has rules from no year on")
         epoch = jvm(spark).java.time.Instant.EPOCH
@@ -105,28 +106,30 @@ def java_offsets(spark: SparkSession, zone: str) -> tuple[ZoneOffsets, int]:
             datetime.datetime.max
         )
     first_us = _offset_us(transitions[0][1])
-    year = (_EPOCH + datetime.timedelta(microseconds=known[-1][0])).year
+    year = (_EPOCH + datetime.timedelta(microseconds=transition_times[-1][0])).year
     last_year = max(LAST_YEAR, year + KINDS_YEARS)
     for later in range(year, last_year + 1):
-        found = sorted(_yearly_transition(rule, later) for rule in recurring)
-        known.extend(pair for pair in found if pair[0] > known[-1][0])
+        later_transitions = sorted(_yearly_transition(rule, later) for rule in recurring)
+        transition_times.extend(pair for pair in later_transitions if pair[0] > transition_times[-1][0])
     until_us = _microseconds(datetime.datetime(last_year, 1, 1))
-    return ZoneOffsets(first_us, tuple(_offset_changes(first_us, known, until_us))), until_us
+    return ZoneOffsets(first_us, tuple(_offset_changes(first_us, transition_times, until_us))), until_us
 
 
-def _offset_changes(first_us: int, known: list[tuple[int, int]], until_us: int) -> Iterator[tuple[int, int]]:
-    """The transitions after which the offset is another one, up to a moment."""
-    for (_, before), (instant, after) in pairwise([(0, first_us), *known]):
+def _offset_changes(
+    first_us: int, transitions: list[tuple[int, int]], until_us: int
+) -> Iterator[tuple[int, int]]:
+    """Yield the transitions up to an instant that change the offset."""
+    for (_, before), (instant, after) in pairwise([(0, first_us), *transitions]):
         if after != before and instant < until_us:
             yield instant, after
 
 
 def _yearly_transition(rule: re.Match[str], year: int) -> tuple[int, int]:
-    """When a yearly rule changes the offset in a year, and to what."""
+    """Return the instant at which a yearly rule changes the offset in a year, and the new offset; in us."""
     before, after, standard = (_offset_us(rule[place]) for place in (1, 2, rule.re.groups))
     time = datetime.timedelta(hours=int(rule["hour"]), minutes=int(rule["minute"]))
     local = _microseconds(_rule_date(rule, year) + time) + int(rule["second"] or 0) * _MICROS
-    # The time is said by the clock on the wall, by one that keeps standard time, or in UTC.
+    # The rule's time is local time, standard time, or UTC.
     clock = {"WALL": before, "STANDARD": standard, "UTC": 0}[rule["clock"]]
     return local - clock, after
 

@@ -1,1 +1,1 @@
-"""Prunes a DataFrame: drives the techniques, rewrites the plan, and reports."""
+"""The drive of a pruned DataFrame: applies the techniques, rewrites the plan, and reports."""

@@ -1,12 +1,12 @@
 """The analyzed plan of a query, rebuilt with some of its Parquet leaves replaced.
 
 A pruned DataFrame keeps the plan that Spark's analyzer made of the user's query, with its aliases, hints
-and hidden columns; the optimized plan only decides what the leaves read. Optimized plans cannot take its
-place: they have lost all of these, and analyzing one again may change what it means.
+and hidden columns; the optimized plan only decides what the leaves read. An optimized plan cannot replace it:
+it has lost all of these, and analyzing it again may change its meaning.
 
-The optimizer copies leaves (a CTE that is named twice, a view that is inlined twice, a subquery that
-becomes a join) and gives the copies new expression ids. So each leaf that may be narrowed carries its
-number in the options of its relation, which every copy keeps.
+The optimizer copies leaves (for a CTE or a view that is used twice, or a subquery that becomes a join) and
+gives the copies new expression ids. So each leaf that may be narrowed carries its number in the options of
+its relation, which every copy keeps.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -58,11 +58,11 @@ class AnalyzedJoin:
 
 @dataclass(slots=True, eq=False)
 class AnalyzedPlan:
-    """The plan of a DataFrame as the user wrote it.
+    """The analyzed plan of a DataFrame.
 
     Attributes:
-        leaves: The `LogicalRelation` of each Parquet table that may be narrowed. Leaves inside a part that
-            is cached are not among them: narrowed, that part would no longer be found in the cache.
+        leaves: The `LogicalRelation` of each Parquet table that may be narrowed. Leaves inside a cached part
+            are not among them, because Spark would no longer find a changed part in its cache.
     """
 
     spark: SparkSession
@@ -71,7 +71,7 @@ class AnalyzedPlan:
 
     @classmethod
     def of(cls, df: DataFrame) -> "AnalyzedPlan":
-        """The analyzed plan of a DataFrame."""
+        """Return the analyzed plan of a DataFrame."""
         plan = cls(df.sparkSession)
         execution = df._jdf.queryExecution()
         cache = plan.spark._jsparkSession.sharedState().cacheManager()
@@ -81,11 +81,11 @@ class AnalyzedPlan:
 
     @property
     def java(self) -> Java:
-        """The plan as it was."""
+        """The Catalyst plan, unchanged."""
         return self._root.java
 
     def with_numbers(self, leaves: Mapping[int, Java]) -> Java:
-        """The plan with some leaves replaced, and the number of each leaf in its relation's options."""
+        """Return the plan with some leaves replaced and each leaf's number in its relation's options."""
         return self.with_leaves(
             {
                 number: _with_number(self.spark, leaves.get(number, leaf), leaf, number)
@@ -94,22 +94,22 @@ class AnalyzedPlan:
         )
 
     def with_leaves(self, leaves: Mapping[int, Java], broadcast: Sequence[tuple[Java, str]] = ()) -> Java:
-        """The plan with some leaves replaced; itself where nothing changes.
+        """Return the plan with some leaves replaced; the plan itself where nothing changes.
 
         Args:
-            leaves: The subtree that takes the place of a leaf, by its number.
-            broadcast: Joins of the plan, and the side that Spark shall broadcast, "left" or "right".
+            leaves: The subtrees that replace leaves, by the leaves' numbers.
+            broadcast: Joins of the plan, each with the side to broadcast, "left" or "right".
         """
         hints = {id(java): side for java, side in broadcast}
         java = self._rebuild(self._root, leaves, hints)
         if java is not self._root.java:
             self._give_own_identity(java)
-            # Every node is resolved: analyzing them once more could only change what they mean.
+            # Every node is resolved, and analyzing the plan again could change its meaning.
             java.setAnalyzed()
         return java
 
     def joins(self) -> Iterator[AnalyzedJoin]:
-        """The joins of the plan, those in subqueries too."""
+        """Yield the joins of the plan and of its subqueries."""
         pending = [self._root]
         while pending:
             node = pending.pop()
@@ -119,7 +119,10 @@ class AnalyzedPlan:
                 yield AnalyzedJoin(node.java, str(node.java.joinType().toString()), left, right)
 
     def _node(self, java: Java, cached: Java | None) -> _PlanNode:
-        """A node and all below, beside the same part of the plan in which cached parts are replaced."""
+        """Wrap a node and all nodes below, with the same part of the plan after Spark's cache was used.
+
+        Where the two differ, the part is cached, and the node is wrapped without its children.
+        """
         if cached is not None and simple_name(cached) != simple_name(java):
             return _PlanNode(java, [], [])
         children = list(elements(java.children()))
@@ -169,7 +172,7 @@ class AnalyzedPlan:
         return java.transformExpressions(mapping(self.spark, changes)) if changes else java
 
     def _give_own_identity(self, java: Java) -> None:
-        """Give the root a set of dataset ids of its own; a copied node shares its original's.
+        """Give the root its own set of dataset ids; a copied node shares the set of the original.
 
         Spark adds the id of each DataFrame to the set of its root, and tells self-joins apart by it.
         """
@@ -180,7 +183,7 @@ class AnalyzedPlan:
 
 
 def leaf_number(leaf: Java) -> int | None:
-    """The number that a leaf of an optimized plan carries; None where it has none."""
+    """Return the number that a leaf of an optimized plan carries; None where it has none."""
     if not is_parquet_leaf(leaf):
         return None
     number = leaf.relation().options().get(_OPTION)
@@ -196,12 +199,12 @@ def optimized_plan(spark: SparkSession, plan: Java) -> Java:
     except Py4JError as error:
         if "does not exist" not in str(error):
             raise
-        # A release of Spark with another signature.
+        # The method has another signature in this release of Spark.
         return dataframe(spark, plan)._jdf.queryExecution().optimizedPlan()
 
 
 def _with_number(spark: SparkSession, subtree: Java, leaf: Java, number: int) -> Java:
-    """A leaf, or a subtree over one, whose leaf carries a number."""
+    """Return a leaf, or a subtree over a leaf, with a number in the leaf's options."""
     inner = leaf if subtree is leaf else next(elements(subtree.collectLeaves()))
     relation = inner.relation()
     options = relation.options().updated(_OPTION, str(number))
@@ -210,7 +213,7 @@ def _with_number(spark: SparkSession, subtree: Java, leaf: Java, number: int) ->
 
 
 def _subquery_expressions(spark: SparkSession, java: Java) -> list[Java]:
-    """The subquery expressions of one node, in the order of its expressions."""
+    """Return the subquery expressions of one node, in the order of its expressions."""
     kind = jvm(spark).java.lang.Class.forName("org.apache.spark.sql.catalyst.expressions.PlanExpression")
     return [
         part

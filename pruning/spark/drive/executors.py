@@ -1,4 +1,4 @@
-"""Classifies blocks inside Spark's executors, where metadata outgrows one machine ([M])."""
+"""Classifies blocks inside Spark's executors, for metadata that is too large for one machine ([M])."""
 
 import io
 from collections.abc import Iterable, Iterator
@@ -11,7 +11,7 @@ from pruning.expressions.trees import Expression
 from pruning.rules.program.operations import Program
 from pruning.verdicts.classification import beyond_bounds, classify_blocks, compile_predicate
 
-# Large enough that a task outweighs its start, small enough that a slice crosses the gateway with ease.
+# So many blocks take a task longer than its start does, and still pass through the gateway as one value.
 SLICE_BLOCKS = 65_536
 
 _VERDICTS = "file string, row_group int, verdict tinyint"
@@ -19,7 +19,7 @@ _VERDICTS = "file string, row_group int, verdict tinyint"
 
 @dataclass(frozen=True, slots=True)
 class _SliceClassifier:
-    """Classifies slices of metadata that arrive as Arrow streams."""
+    """A function that classifies slices of metadata, which arrive as Arrow streams."""
 
     program: Program
 
@@ -38,7 +38,7 @@ class _SliceClassifier:
 
 @dataclass(frozen=True, slots=True)
 class _RowClassifier:
-    """Classifies rows of a metadata table as Spark holds it."""
+    """A function that classifies rows of a metadata table that Spark holds."""
 
     program: Program
     schema: pa.Schema
@@ -53,9 +53,9 @@ class _RowClassifier:
 
 
 def classify_in_executors(predicate: Expression, metadata: pa.Table, spark: SparkSession) -> pa.Int8Array:
-    """What is proved of each block, as `classify_blocks` says it, computed by Spark's tasks.
+    """Return the verdict on each block, as `classify_blocks` does, computed by Spark's tasks.
 
-    Each slice carries its ordinal, so that the verdicts come back in the metadata's order.
+    Each slice carries its ordinal, so that the verdicts are returned in the metadata's order.
     """
     slices = [
         (ordinal, _arrow_stream(metadata.slice(start, SLICE_BLOCKS)))
@@ -71,7 +71,7 @@ def classify_in_executors(predicate: Expression, metadata: pa.Table, spark: Spar
 
 
 def classify_frame(predicate: Expression, metadata: DataFrame, schema: pa.Schema) -> DataFrame:
-    """The verdict of each block of a metadata table that Spark holds: file, row_group, verdict.
+    """Return the verdict on each block of a metadata table that Spark holds: file, row_group, verdict.
 
     Args:
         metadata: A table of the columns of `schema`, in any order of rows.

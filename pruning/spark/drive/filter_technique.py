@@ -1,10 +1,11 @@
-"""What the rules leave open, evaluated by Spark where a block's columns hold one value each ([M] 5.3.11).
+"""The filter technique: classifies blocks by a scan's filter, with Spark's help over single-valued columns.
 
-The values become a column more of the block metadata, and that column takes the place of the
-expression in the predicate. So the rules need to know nothing of it.
+Where the rules leave an expression open and its columns hold one value each in a block, Spark evaluates the
+expression on those values ([M] 5.3.11). Its values become another column of the block metadata, which
+replaces the expression in the predicate, so that the rules need not know the expression.
 
-The values are those of the session as it is now, as are the time zone and the modes that Spark wrote
-into the expressions when it analysed them.
+Spark evaluates under the session's present settings, with the time zone and the modes that it wrote into the
+expressions when it analysed them.
 """
 
 import functools
@@ -32,23 +33,24 @@ from pruning.spark.jvm.nodes import PACKAGE, Node, expression_nodes, is_printabl
 from pruning.spark.lake.matching import reads_as_stored
 from pruning.verdicts.classification import READ_SECONDS, classify_blocks, classify_within
 
-# Code of users, which may do anything each time it is called, as may that behind a method that they name.
+# Classes that call users' code, which may give another result in each call.
 _FOREIGN = frozenset({"ApplyFunctionExpression", "BoundReference", "PythonUDF", "ScalaUDF"})
 _INVOCATIONS = frozenset({"objects.Invoke", "objects.StaticInvoke"})
-# Spark takes `aesEncrypt` for deterministic, and it draws an initialization vector where it is given none.
+# Methods behind which users' code may be called; and `aesEncrypt`, which Spark calls deterministic although
+# it draws a random initialization vector where none is given.
 _FOREIGN_METHODS = frozenset({"aesEncrypt", "apply", "invoke"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalystPredicate:
-    """A predicate, and the Catalyst expressions that it comes from.
+    """A predicate, and the Catalyst expressions that it was converted from.
 
     Attributes:
-        predicate: What all of the conditions say together.
+        predicate: The conjunction of all conditions.
         conditions: Resolved Catalyst expressions of type boolean.
         names: The scanned table's columns by Catalyst's expression id.
-        origins: What those nodes of the predicate stand for that the rules leave open.
-        doubted: The time zones in which nothing is concluded of local times.
+        origins: The Catalyst expressions of those nodes of the predicate that the rules leave open.
+        doubted: The time zones whose rules differ between Java and Python, so that nothing is concluded.
     """
 
     predicate: Expression
@@ -60,7 +62,7 @@ class CatalystPredicate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterOutcome:
-    """What is proved of each block; `notes` tell what Spark evaluated for it."""
+    """The verdict on each block, and notes on the expressions that Spark evaluated for them."""
 
     verdicts: pa.Int8Array
     notes: tuple[str, ...] = ()
@@ -68,23 +70,30 @@ class FilterOutcome:
 
 @dataclass(frozen=True, slots=True)
 class _SingleValuedPart:
-    """A part of a predicate, its columns, and the rows that it must be evaluated on."""
+    """A part of a predicate whose columns hold one value each in some blocks.
+
+    Attributes:
+        node: The part.
+        columns: The columns that determine its value.
+        java: Its Catalyst expression.
+        constant_blocks: The combinations of values that it must be evaluated on, and their blocks.
+    """
 
     node: Expression
     columns: tuple[Column, ...]
     java: Java
-    found: ConstantBlocks
+    constant_blocks: ConstantBlocks
 
 
 def catalyst_predicate(
     spark: SparkSession, conditions: Sequence[Java], names: Mapping[int, str]
 ) -> CatalystPredicate:
-    """The predicate that Catalyst's conditions are together; TRUE where there is none."""
+    """Return the conjunction of Catalyst's conditions; TRUE where there is none."""
     origins: Origins = {}
     scope = Scope(names=names, session=spark)
-    found = [part for condition in conditions for part in conjuncts(condition, scope, origins)]
+    predicates = [part for condition in conditions for part in conjuncts(condition, scope, origins)]
     return CatalystPredicate(
-        predicate=_conjunction(list(dict.fromkeys(found))),
+        predicate=_conjunction(list(dict.fromkeys(predicates))),
         conditions=tuple(conditions),
         names=names,
         origins=origins,
@@ -94,86 +103,96 @@ def catalyst_predicate(
 
 def filter_verdicts(
     spark: SparkSession,
-    asked: CatalystPredicate,
+    catalyst: CatalystPredicate,
     metadata: pa.Table,
     *,
     read_seconds: float | None = READ_SECONDS,
 ) -> FilterOutcome:
-    """What is proved of each block, with Spark's help where the rules alone cannot tell.
+    """Return the verdict on each block, with Spark's help where the rules alone leave it open.
 
-    Spark evaluates the outermost parts that the rules leave open, so that the rules may combine them
-    with what is known of other columns; and the whole predicate, for the blocks where every column
-    has one value: only that knows which values of the parts stand in one row. `read_seconds` is that of
-    `classify_within`.
+    Spark evaluates the outermost parts that the rules leave open, so that the rules can combine them
+    with what is known of other columns. It also evaluates the whole predicate, for the blocks where every
+    column has one value: only this regards which values of the parts are in one row.
+
+    Args:
+        spark: The session that evaluates.
+        catalyst: The predicate.
+        metadata: The block metadata of its columns.
+        read_seconds: As for `classify_within`.
     """
-    predicate = asked.predicate
+    predicate = catalyst.predicate
     classified = classify_within(predicate, metadata, read_seconds=read_seconds)
     verdicts = classified.verdicts
     notes = (
         *(f"left to the query: {to_sql(conjunct)}" for conjunct in classified.deferred),
-        *(f"unknown: Java's rules of the time zone {zone} are not Python's" for zone in asked.doubted),
+        *(f"unknown: Java's rules of the time zone {zone} are not Python's" for zone in catalyst.doubted),
     )
     undecided = pc.equal(verdicts, int(Match.SOME))
-    search = _PartSearch(metadata, asked.origins, undecided)
+    search = _PartSearch(metadata, catalyst.origins, undecided)
     parts = search.parts(predicate)
     if not parts:
         return FilterOutcome(verdicts=verdicts, notes=notes)
-    whole = search.whole(spark, asked)
-    known = _evaluate_parts(spark, [*parts, *whole], asked.names)
-    if known is None:
+    whole = search.whole(spark, catalyst)
+    evaluated = _evaluate_parts(spark, [*parts, *whole], catalyst.names)
+    if evaluated is None:
         return FilterOutcome(verdicts=verdicts, notes=notes)
     replacements: dict[Expression, Expression] = {}
-    for part, (values, failed) in zip([*parts, *whole], known, strict=True):
+    for part, (values, failed) in zip([*parts, *whole], evaluated, strict=True):
         type_ = type_of(part.node)
         name = _fresh_name(_part_sql(part), [*column_types(metadata), *columns(predicate)])
-        metadata = with_function(metadata, name, type_, part.found, values=values, failed=failed)
+        metadata = with_function(metadata, name, type_, part.constant_blocks, values=values, failed=failed)
         replacements[part.node] = Column(name, type_)
-    # Where nothing could be evaluated, the rules may know more of the part itself.
-    for helped in (*(replacements.pop(one.node) for one in whole), substitute(predicate, replacements)):
-        told = classify_blocks(helped, metadata)
-        verdicts = pc.if_else(pc.equal(verdicts, int(Match.SOME)), told, verdicts)
+    # A part's column is unknown where it could not be evaluated, while the rules may still decide the part
+    # itself. So only verdicts that are still open are replaced.
+    for helped in (*(replacements.pop(part.node) for part in whole), substitute(predicate, replacements)):
+        helped_verdicts = classify_blocks(helped, metadata)
+        verdicts = pc.if_else(pc.equal(verdicts, int(Match.SOME)), helped_verdicts, verdicts)
     return FilterOutcome(verdicts=verdicts, notes=(*notes, *map(_part_note, parts)))
 
 
 @dataclass(frozen=True, slots=True)
 class _PartSearch:
-    """Looks for the parts of a predicate whose value in some undecided block Spark can tell."""
+    """A search for the parts of a predicate that Spark can evaluate for some undecided block."""
 
     metadata: pa.Table
     origins: Origins
     undecided: pa.BooleanArray
-    _remembered: dict[tuple[Column, ...], ConstantBlocks | None] = field(default_factory=dict)
+    _blocks_by_columns: dict[tuple[Column, ...], ConstantBlocks | None] = field(default_factory=dict)
 
     def parts(self, predicate: Expression) -> list[_SingleValuedPart]:
-        """The outermost such parts, each once."""
-        found: dict[Expression, _SingleValuedPart] = {}
+        """Return the outermost such parts, each once."""
+        parts: dict[Expression, _SingleValuedPart] = {}
         pending = [predicate]
         while pending:
             node = pending.pop()
-            part = found.get(node) or self._part(node, self.origins.get(node, []))
+            part = parts.get(node) or self._part(node, self.origins.get(node, []))
             if part is not None:
-                found[node] = part
+                parts[node] = part
             elif not isinstance(node, Quantified):
-                # Inside, a row has many values of what in a row of combinations would have one.
+                # Parts of a quantifier are not searched: its elements have many values in one row.
                 pending.extend(reversed(children(node)))
-        return list(found.values())
+        return list(parts.values())
 
-    def whole(self, spark: SparkSession, asked: CatalystPredicate) -> list[_SingleValuedPart]:
-        """The predicate as one part, where it is one and not itself among the smaller ones."""
-        if asked.predicate in self.origins:
+    def whole(self, spark: SparkSession, catalyst: CatalystPredicate) -> list[_SingleValuedPart]:
+        """Return the whole predicate as a part; empty where Spark cannot evaluate it or `parts` has it."""
+        if catalyst.predicate in self.origins:
             return []
-        part = self._part(asked.predicate, [_catalyst_and(spark, asked.conditions)])
+        part = self._part(catalyst.predicate, [_catalyst_and(spark, catalyst.conditions)])
         return [] if part is None else [part]
 
     def _part(self, node: Expression, javas: list[Java]) -> _SingleValuedPart | None:
         needed = determining_columns(node)
         if not (javas and needed and type_of(node).has_bounds):
             return None
-        if needed not in self._remembered:
-            self._remembered[needed] = self._occurrences(needed)
-        found = self._remembered[needed]
-        java = None if found is None else _single_origin(javas)
-        return None if found is None or java is None else _SingleValuedPart(node, needed, java, found)
+        if needed not in self._blocks_by_columns:
+            self._blocks_by_columns[needed] = self._occurrences(needed)
+        constant_blocks = self._blocks_by_columns[needed]
+        java = None if constant_blocks is None else _single_origin(javas)
+        return (
+            None
+            if constant_blocks is None or java is None
+            else _SingleValuedPart(node, needed, java, constant_blocks)
+        )
 
     def _occurrences(self, needed: tuple[Column, ...]) -> ConstantBlocks | None:
         stored = column_types(self.metadata)
@@ -185,25 +204,25 @@ class _PartSearch:
 
 
 def _catalyst_and(spark: SparkSession, conditions: Sequence[Java]) -> Java:
-    """Catalyst's AND of at least one condition."""
+    """Return Catalyst's AND of at least one condition."""
     catalyst = jvm(spark).org.apache.spark.sql.catalyst.expressions
     return functools.reduce(catalyst.And, conditions)
 
 
 def _single_origin(javas: list[Java]) -> Java | None:
-    """The one expression that a part stands for; None where there are several, or users' code in it."""
+    """Return the only expression that a part stands for; None if it has several or users' code."""
     try:
         if not is_printable(javas[0]):
             return None
         alike = all(javas[0].equals(other) for other in javas[1:])
         return javas[0] if alike and all(map(_is_spark_code, expression_nodes(javas[0]))) else None
     except (Py4JError, ValueError, KeyError):
-        # Spark cannot print it, or prints it otherwise than expected.
+        # Spark cannot print the expression, or prints it in an unknown form.
         return None
 
 
 def _is_spark_code(node: Node) -> bool:
-    """Whether a node is Spark's own code."""
+    """Tell whether a node is Spark's own code."""
     if not node.fields["class"].startswith(PACKAGE) or node.name in _FOREIGN:
         return False
     return not (node.name in _INVOCATIONS and node.fields["functionName"] in _FOREIGN_METHODS)
@@ -212,29 +231,31 @@ def _is_spark_code(node: Node) -> bool:
 def _evaluate_parts(
     spark: SparkSession, parts: list[_SingleValuedPart], names: Mapping[int, str]
 ) -> list[ExpressionValues] | None:
-    """The parts' values on their combinations, all by one query."""
+    """Return the values of the parts on their combinations, by one query; None where Spark cannot tell."""
     starts: dict[tuple[Column, ...], int] = {}
     tables, count = [], 0
     for part in parts:
         if part.columns not in starts:
             starts[part.columns] = count
-            count += len(part.found.combinations)
-            tables.append(part.found.combinations.rename_columns([column.name for column in part.columns]))
+            count += len(part.constant_blocks.combinations)
+            tables.append(
+                part.constant_blocks.combinations.rename_columns([column.name for column in part.columns])
+            )
     rows = pa.concat_tables(tables, promote_options="default").combine_chunks()
-    known = evaluate(spark, rows, [part.java for part in parts], names)
-    if known is None:
+    evaluated = evaluate(spark, rows, [part.java for part in parts], names)
+    if evaluated is None:
         return None
     return [
         (
-            values.slice(starts[part.columns], len(part.found.combinations)),
-            failed.slice(starts[part.columns], len(part.found.combinations)),
+            values.slice(starts[part.columns], len(part.constant_blocks.combinations)),
+            failed.slice(starts[part.columns], len(part.constant_blocks.combinations)),
         )
-        for part, (values, failed) in zip(parts, known, strict=True)
+        for part, (values, failed) in zip(parts, evaluated, strict=True)
     ]
 
 
 def _fresh_name(name: str, taken: list[str]) -> str:
-    """A name like the one given that is none of those taken."""
+    """Return the name, with primes added until it is not taken."""
     while name in taken:
         name += "'"
     return name
@@ -245,12 +266,12 @@ def _part_sql(part: _SingleValuedPart) -> str:
 
 
 def _part_note(part: _SingleValuedPart) -> str:
-    count = len(part.found.combinations)
+    count = len(part.constant_blocks.combinations)
     return f"{_part_sql(part)} evaluated on {count:,} single-valued combinations by Spark"
 
 
 def _conjunction(predicates: list[Expression]) -> Expression:
-    """All of the predicates; TRUE where there is none."""
+    """Return the conjunction of the predicates; TRUE where there is none."""
     if not predicates:
         return Literal(True, BOOLEAN)
     return predicates[0] if len(predicates) == 1 else And(tuple(predicates))

@@ -1,4 +1,4 @@
-"""What pruning tells the optimizer: which side of a join is small enough to broadcast ([M] 5.6)."""
+"""Broadcast hints for joins of which pruning has made one side small ([M] 5.6)."""
 
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ from pruning.spark.drive.queries import Query
 from pruning.spark.drive.scans import complete_scan_sets
 from pruning.spark.jvm.gateway import Java
 
-# The sides that a join of the kind can build a broadcast relation of, the usual one first.
+# The sides that Spark can broadcast in a join of each kind, the usual one first.
 _BROADCAST = {
     JoinKind.INNER: ("right", "left"),
     JoinKind.LEFT: ("right",),
@@ -38,11 +38,11 @@ _BROADCAST = {
 
 
 def broadcast_hints(query: Query, analyzed: AnalyzedPlan) -> list[tuple[Java, str]]:
-    """Return the joins of the analyzed plan, each with the side of which pruning has left few rows.
+    """Return the joins of the analyzed plan that need a hint, each with the side to broadcast.
 
-    Spark sees which files are left, but not which row groups, nor how many rows: a side that it would
-    shuffle by the size of its files may be small. A user's own hint is left alone. Spark reorders no inner
-    join that has a hint; so there are none where the optimizer has changed the order of the joins.
+    Spark knows the files that are left, but neither the row groups nor the number of rows. So it may shuffle
+    a side because of the size of its files although few rows are left. A user's own hint is kept. Spark does
+    not reorder an inner join with a hint; so none is given where the optimizer has reordered the joins.
     """
     hints = _HintFinder(query)
     if not any(map(hints.has_few_rows, _joins(query))):
@@ -62,37 +62,41 @@ def _joins(query: Query) -> list[Join]:
 
 
 def _original_join(query: Query, join: Join, analyzed: AnalyzedPlan) -> AnalyzedJoin | None:
-    """The join of the analyzed plan that joins the same leaves in the same way, if there is just one."""
+    """Return the only join of the analyzed plan with the same leaves and kind; None if there is not one."""
     left, right = (_leaf_numbers(query, side) for side in (join.left, join.right))
     if left is None or right is None:
         return None
     kind = str(query.trees.javas[join].joinType().toString())
-    same = [one for one in analyzed.joins() if (one.kind, one.left, one.right) == (kind, left, right)]
+    same = [
+        candidate
+        for candidate in analyzed.joins()
+        if (candidate.kind, candidate.left, candidate.right) == (kind, left, right)
+    ]
     return same[0] if len(same) == 1 else None
 
 
 def _leaf_numbers(query: Query, plan: Plan) -> frozenset[int] | None:
-    """The numbers of the leaves below; None where there is none, or one that has no number."""
+    """Return the numbers of the leaves of a plan; None where it has no leaf, or one without a number."""
     numbers = [leaf_number(query.trees.leaves[scan].node) for scan in scans(plan)]
-    known = frozenset(number for number in numbers if number is not None)
-    return known if known and len(known) == len(numbers) else None
+    leaf_numbers = frozenset(number for number in numbers if number is not None)
+    return leaf_numbers if leaf_numbers and len(leaf_numbers) == len(numbers) else None
 
 
 @dataclass(frozen=True, slots=True)
 class _HintFinder:
-    """Finds sides of the joins of a query that are small enough to broadcast."""
+    """A search for sides of a query's joins that are small enough to broadcast."""
 
     query: Query
 
     def has_few_rows(self, join: Join) -> bool:
-        """Return whether pruning has narrowed a side that Spark can broadcast."""
+        """Tell whether pruning has narrowed a side that Spark can broadcast."""
         sides = {"left": join.left, "right": join.right}
         return bool(join.equalities) and any(
             self._rows_left(sides[side]) is not None for side in _BROADCAST[join.kind]
         )
 
     def side(self, join: Join) -> str | None:
-        """Return the side to broadcast; None where Spark broadcasts one by itself, or neither is small."""
+        """Return the side to broadcast; None if Spark broadcasts one without a hint, or neither is small."""
         if not self.has_few_rows(join):
             return None
         java = self.query.java(join, with_materials=False)
@@ -112,24 +116,24 @@ class _HintFinder:
                 self.query.notes.append(
                     f"the {side} side of a join has at most {count:,} rows left: broadcast"
                 )
-                # What Spark itself sees to be small needs no hint.
+                # A side that Spark itself knows to be small needs no hint.
                 return None if small else side
         return None
 
     def _rows_left(self, plan: Plan) -> int | None:
-        """A number of rows that pruning has brought a part of the plan down to; None where it has not."""
-        return self._rows_at_most(plan) if self._narrowed(plan) else None
+        """Return an upper bound of the rows of a part that pruning has narrowed; None if it has not."""
+        return self._rows_at_most(plan) if self._is_narrowed(plan) else None
 
-    def _narrowed(self, plan: Plan) -> bool:
-        """Whether pruning has changed what a part of the plan reads."""
+    def _is_narrowed(self, plan: Plan) -> bool:
+        """Tell whether pruning has changed what a part of the plan reads."""
         if plan in self.query.materials:
             return True
         if isinstance(plan, Scan):
             return plan in self.query.scans and bool(self.query.scans[plan].removals)
-        return any(map(self._narrowed, inputs(plan)))
+        return any(map(self._is_narrowed, inputs(plan)))
 
     def _rows_at_most(self, plan: Plan) -> int | None:
-        """A number of rows that a part of the plan cannot exceed; None where none is known."""
+        """Return an upper bound of the rows of a part of the plan; None where none is known."""
         if plan in self.query.row_counts:
             return self.query.row_counts[plan]
         match plan:
@@ -151,5 +155,5 @@ class _HintFinder:
 
 
 def _size_in_bytes(java: Java) -> int:
-    """What Spark takes a plan's result to be."""
+    """Return Spark's estimate of the bytes of a plan's result."""
     return int(str(java.stats().sizeInBytes()))

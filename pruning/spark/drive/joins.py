@@ -1,4 +1,4 @@
-"""Join pruning on Spark: one side reads only what may hold the other's keys ([P] 6, [M] 5.5)."""
+"""Join pruning on Spark: one side reads only blocks that may hold the other side's keys ([P] 6, [M] 5.5)."""
 
 from collections.abc import Sequence
 
@@ -20,13 +20,13 @@ from pruning.techniques.join.summary_keys import summarise_blocks
 from pruning.techniques.plan.reachability import KeyPath, key_paths
 from pruning.techniques.plan.sites import JoinSite, is_restrictive, join_sites
 
-# What a summary may take on its way to the probe side.
+# The most bytes of a summary that is sent to the probe side.
 SUMMARY_BYTES_MAX = 65_536
-# A summary of more values, or ranges, is asked of blocks as a whole, not value by value.
+# A condition has at most so many values and ranges; a larger summary is cut down to fewer ranges.
 TERMS_MAX = 256
 # A build side is run first where it reads at most this share of what the probe side does.
 BUILD_SHARE_MAX = 0.5
-# To ask which blocks of one such file are needed takes longer than to read it.
+# Reading one file of at most this size is faster than finding out which of its blocks are needed.
 SMALL_FILE_BYTES = 65_536
 # The rows of a build side stay in the driver until the query has run.
 BUILD_ROWS_MAX = 200_000
@@ -35,92 +35,97 @@ BUILD_ROWS_MAX = 200_000
 def prune_by_joins(query: Query, *, runtime: bool) -> None:
     """Narrow the scans on those sides of joins whose rows without a partner do not matter.
 
-    What block metadata says of a side's keys costs nothing. With `runtime`, a side that is small and gives
-    few of its rows is run first, if the query is sure to see the same rows when it runs it again.
+    The keys of a build side are summarised by its block metadata, which costs no job. With `runtime`, a build
+    side that is small and selective is run first, if it is sure to give the query the same rows again.
     """
-    for place in join_sites(query.tree):
-        reaching = query.narrowable_paths(key_paths(place.probe, place.probe_keys))
-        found = [way for way in reaching if _is_worth_pruning(query.scans[way.scan])]
-        for way in reaching:
-            query.scans[way.scan].decline(
+    for site in join_sites(query.tree):
+        reaching = query.narrowable_paths(key_paths(site.probe, site.probe_keys))
+        worthwhile = [path for path in reaching if _is_worth_pruning(query.scans[path.scan])]
+        for path in reaching:
+            query.scans[path.scan].decline(
                 "join",
                 "little is known of the other side's keys, and running that side first does not pay"
-                if way in found
+                if path in worthwhile
                 else "to read its one small file takes less than to ask which of it is needed",
             )
-        if not found:
+        if not worthwhile:
             continue
-        known = _summary_of_blocks(query, place)
-        runs = runtime and _is_run_worthwhile(query, place, found, known) and _may_run(query, place)
-        summary = _summary_of_rows(query, place) if runs else None
+        block_summary = _summary_of_blocks(query, site)
+        runs = (
+            runtime and _is_run_worthwhile(query, site, worthwhile, block_summary) and _may_run(query, site)
+        )
+        summary = _summary_of_rows(query, site) if runs else None
         how = "run first"
         if summary is None:
-            summary, how = known, "by its block metadata"
+            summary, how = block_summary, "by its block metadata"
         if summary is not None:
-            for node in scans(place.build):
+            for node in scans(site.build):
                 if node in query.scans:
                     query.scans[node].is_pinned = True
-            for way in found:
-                _apply_summary(query, way, place, summary, how)
+            for path in worthwhile:
+                _apply_summary(query, path, site, summary, how)
 
 
 def _is_worth_pruning(scan: TableScan) -> bool:
-    """Whether a scan has more to read than one small file."""
+    """Tell whether a scan reads more than one small file."""
     files = scan.file_count
     return files > 1 or (files == 1 and scan.listed_bytes() > SMALL_FILE_BYTES)
 
 
 def _is_run_worthwhile(
-    query: Query, place: JoinSite, found: Sequence[KeyPath], known: JoinSummary | None
+    query: Query, site: JoinSite, paths: Sequence[KeyPath], block_summary: JoinSummary | None
 ) -> bool:
-    """Whether running the build side first is likely to spare more than it costs.
+    """Tell whether running the build side first is likely to save more than it costs.
 
     Args:
-        known: What block metadata says of its keys.
+        query: The query.
+        site: The join.
+        paths: The paths to the scans of the probe side that would be narrowed.
+        block_summary: The summary of the build side's keys by block metadata; None where there is none.
     """
-    if place.build in query.materials:
+    if site.build in query.materials:
         return True
-    scan_sets = complete_scan_sets(query.live_scans(place.build))
+    scan_sets = complete_scan_sets(query.live_scans(site.build))
     if scan_sets is None:
         return False
     rows = sum(scan_set.rows_kept for scan_set in scan_sets)
-    # Of no row, metadata knows all there is to know.
+    # If the build side has no row, running it tells no more than the metadata does.
     if rows > BUILD_ROWS_MAX or (scan_sets and not rows):
         return False
-    if not is_restrictive(place.build, lambda scan: _is_selective(query, scan)):
+    if not is_restrictive(site.build, lambda scan: _is_selective(query, scan)):
         return False
     cost = sum(scan_set.bytes_kept for scan_set in scan_sets)
-    gain = sum(_bytes_at_stake(query.scans[way.scan], way, known) for way in found)
+    gain = sum(_bytes_at_stake(query.scans[path.scan], path, block_summary) for path in paths)
     return cost <= BUILD_SHARE_MAX * gain
 
 
-def _may_run(query: Query, place: JoinSite) -> bool:
-    """Return whether the build side gives the query the rows that it gives now."""
-    if place.build in query.materials or is_repeatable(query, place.build):
+def _may_run(query: Query, site: JoinSite) -> bool:
+    """Tell whether the build side gives the query the same rows again; note it if not."""
+    if site.build in query.materials or is_repeatable(query, site.build):
         return True
     query.notes.append("a join's build side was not run first: it may give other rows when it is run again")
     return False
 
 
 def _is_selective(query: Query, scan: Scan) -> bool:
-    """Whether a scan's filters, or what it was narrowed by, ask for more than values."""
-    known = query.scans.get(scan)
-    if known is None or any(removal.technique != "filter" for removal in known.removals):
+    """Tell whether a scan's filters, or a technique that narrowed it, drop more than NULLs."""
+    table_scan = query.scans.get(scan)
+    if table_scan is None or any(removal.technique != "filter" for removal in table_scan.removals):
         return True
-    asked = known.own_filter.predicate
-    parts = asked.operands if isinstance(asked, And) else (asked,)
-    return known.is_filtered and not all(
+    predicate = table_scan.own_filter.predicate
+    parts = predicate.operands if isinstance(predicate, And) else (predicate,)
+    return table_scan.is_filtered and not all(
         isinstance(part, Not) and isinstance(part.operand, IsNull) for part in parts
     )
 
 
-def _bytes_at_stake(scan: TableScan, way: KeyPath, known: JoinSummary | None) -> int:
-    """The bytes of the blocks that some rows of the build side could exclude, if it has any."""
+def _bytes_at_stake(scan: TableScan, path: KeyPath, block_summary: JoinSummary | None) -> int:
+    """Return the bytes of the blocks that the build side's rows could exclude, if it has any row."""
     blocks = np.zeros(len(scan.read_scan_set().keep), bool)
-    for place, key in enumerate(way.keys):
+    for place, key in enumerate(path.keys):
         if key is None:
             continue
-        bounds, summary = scan.bounds(key), None if known is None else known.keys[place]
+        bounds, summary = scan.bounds(key), None if block_summary is None else block_summary.keys[place]
         scan_set = scan.read_scan_set()
         if scan_set.is_indexed(key):
             return scan_set.bytes_kept
@@ -130,65 +135,65 @@ def _bytes_at_stake(scan: TableScan, way: KeyPath, known: JoinSummary | None) ->
     return scan_set.bytes_of(scan_set.keep & blocks)
 
 
-def _summary_of_rows(query: Query, place: JoinSite) -> JoinSummary | None:
-    """The summary of the build side's rows, which are run unless they were; None where that fails."""
-    keys = [query.trees.sides[one][0 if place.build_is_left else 1] for one in place.join.equalities]
+def _summary_of_rows(query: Query, site: JoinSite) -> JoinSummary | None:
+    """Return the summary of the build side's rows, running it if it was not; None where that fails."""
+    keys = [query.trees.sides[equality][0 if site.build_is_left else 1] for equality in site.join.equalities]
     try:
-        if place.build not in query.materials:
-            _materialise(query, place.build)
-        columns = expression_values(query.spark, query.materials[place.build], keys)
+        if site.build not in query.materials:
+            _materialise(query, site.build)
+        columns = expression_values(query.spark, query.materials[site.build], keys)
     except (Py4JError, PySparkException, pa.ArrowException) as error:
-        # It may be that the query never runs this side, or fails in the same way itself.
+        # The query itself may never run this side, or fail in the same way.
         query.notes.append(f"a join's build side could not be run first: {first_line(error)}")
         return None
-    types = [type_of(key) for key in place.build_keys]
-    return summarise_keys(types, columns, bytes_max=SUMMARY_BYTES_MAX, null_safe=place.null_safe)
+    types = [type_of(key) for key in site.build_keys]
+    return summarise_keys(types, columns, bytes_max=SUMMARY_BYTES_MAX, null_safe=site.null_safe)
 
 
 def _materialise(query: Query, plan: Plan) -> None:
     reads = {scan: scan.files() for scan in query.live_scans(plan) if scan is not None}
     rows = query.run("build side of a join", query.java(plan), reads)
-    query.settle(plan, rows.leaf, row_count=rows.row_count)
+    query.materialise(plan, rows.leaf, row_count=rows.row_count)
 
 
-def _summary_of_blocks(query: Query, place: JoinSite) -> JoinSummary | None:
-    """What the blocks of one scan say of the build side's keys; None where that is nothing."""
-    found = list(key_paths(place.build, place.build_keys))
-    if len(found) != 1 or not found[0].sole_source or found[0].scan not in query.scans:
+def _summary_of_blocks(query: Query, site: JoinSite) -> JoinSummary | None:
+    """Return the summary of the build side's keys by its scan's metadata; None if it excludes nothing."""
+    build_paths = list(key_paths(site.build, site.build_keys))
+    if len(build_paths) != 1 or not build_paths[0].sole_source or build_paths[0].scan not in query.scans:
         return None
-    way = found[0]
-    scan = query.scans[way.scan]
+    path = build_paths[0]
+    scan = query.scans[path.scan]
     scan_set = scan.read_scan_set()
     if not scan_set.is_complete:
         return None
-    share = SUMMARY_BYTES_MAX // len(way.keys)
+    share = SUMMARY_BYTES_MAX // len(path.keys)
     keys = tuple(
         None if key is None else summarise_blocks(scan.bounds(key), scan_set.keep, bytes_max=share)
-        for key in way.keys
+        for key in path.keys
     )
     if all(key is None or key.ranges is None for key in keys):
         return None
     return JoinSummary(
         keys=keys,
         tuples=None,
-        null_safe=place.null_safe,
+        null_safe=site.null_safe,
         row_count=scan_set.rows_kept,
         bytes_max=SUMMARY_BYTES_MAX,
     )
 
 
-def _apply_summary(query: Query, way: KeyPath, place: JoinSite, summary: JoinSummary, how: str) -> None:
-    scan = query.scans[way.scan]
-    bounds = [None if key is None else scan.bounds(key) for key in way.keys]
+def _apply_summary(query: Query, path: KeyPath, site: JoinSite, summary: JoinSummary, how: str) -> None:
+    scan = query.scans[path.scan]
+    bounds = [None if key is None else scan.bounds(key) for key in path.keys]
     scan.decline("join", "each row group may hold a key of the other side")
-    because = f"{_key_texts(way)} in the other side of the join, {how}: {summary.describe()}"
+    because = f"{_key_texts(path)} in the other side of the join, {how}: {summary.describe()}"
     scan.apply_condition(
         "join",
-        summary.condition(way.keys, terms_max=TERMS_MAX),
+        summary.condition(path.keys, terms_max=TERMS_MAX),
         because=because,
         excluded=summary.excludes(bounds),
     )
 
 
-def _key_texts(way: KeyPath) -> str:
-    return ", ".join(to_sql(key) for key in way.keys if key is not None)
+def _key_texts(path: KeyPath) -> str:
+    return ", ".join(to_sql(key) for key in path.keys if key is not None)

@@ -1,4 +1,4 @@
-"""Parts of a query that are run while it is pruned, and their rows in the driver."""
+"""Parts of a query that are run while it is pruned, whose rows are held in the driver."""
 
 import time
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from pruning.spark.jvm.datatypes import type_of_java
 from pruning.spark.jvm.gateway import Java, dataframe, elements, jvm, singleton, some
 from pruning.spark.jvm.literals import internal_value
 
-# A cell takes a call or two, a plan about as long as a hundred calls.
+# Evaluating a cell takes a call or two of the gateway, running a plan about as long as a hundred calls.
 FEW_CELLS, FEW_ROWS = 32, 5_000
 _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions"
 _SHUFFLE = r"(?<!Broadcast)Exchange\b"
@@ -25,7 +25,7 @@ _LOCAL_RELATION = "org.apache.spark.sql.catalyst.plans.logical.LocalRelation"
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The rows that a plan gave: a leaf with the plan's attributes, how many, and how long they took."""
+    """The rows of a plan, as a leaf with the plan's attributes, their number, and the time they took."""
 
     leaf: Java
     row_count: int
@@ -38,40 +38,40 @@ def run_plan(spark: SparkSession, plan: Java) -> Rows:
     Raises:
         Py4JError, PySparkException: the plan fails, as it may in the query itself.
     """
-    # Analyzing an optimized plan once more may change what it means.
+    # Analyzing an optimized plan again may change its meaning.
     plan.setAnalyzed()
     began = time.perf_counter()
-    found = _physical_plan(spark, plan).executeCollect()
+    collected = _physical_plan(spark, plan).executeCollect()
     seconds = time.perf_counter() - began
-    rows = jvm(spark).scala.Predef.genericWrapArray(found).toList()
-    return Rows(local_relation(spark, plan.output(), rows), len(found), seconds)
+    rows = jvm(spark).scala.Predef.genericWrapArray(collected).toList()
+    return Rows(local_relation(spark, plan.output(), rows), len(collected), seconds)
 
 
 def _physical_plan(spark: SparkSession, plan: Java) -> Java:
-    """What Spark would execute; of a plan that shuffles nothing, without optimizing it once more.
+    """Return the physical plan; where nothing is shuffled, without optimizing again or adaptive execution.
 
-    Adaptive execution has nothing to adapt there, and takes longer than such a plan itself.
+    Adaptive execution has nothing to adapt in such a plan, and takes longer than running it.
     """
     java = jvm(spark)
     try:
-        made = java.org.apache.spark.sql.execution.QueryExecution.prepareExecutedPlan(
+        prepared = java.org.apache.spark.sql.execution.QueryExecution.prepareExecutedPlan(
             spark._jsparkSession, plan
         )
-        text = java.scala.collection.mutable.StringBuilder().append(made)
+        text = java.scala.collection.mutable.StringBuilder().append(prepared)
         if not java.java.util.regex.Pattern.compile(_SHUFFLE).matcher(text).find():
-            return made
+            return prepared
     except Py4JError:
-        # A release of Spark that prepares its plans otherwise.
+        # This release of Spark prepares its plans in another way.
         pass
     return dataframe(spark, plan)._jdf.queryExecution().executedPlan()
 
 
 def expression_values(spark: SparkSession, leaf: Java, expressions: Sequence[Java]) -> list[pa.Array]:
-    """What resolved Catalyst expressions of known types give on rows, in the Arrow types of block metadata.
+    """Evaluate resolved Catalyst expressions of known types on rows, in the Arrow types of block metadata.
 
     Raises:
         Py4JError, PySparkException: an expression fails on a row.
-        ArrowException: it gives what Arrow cannot hold.
+        ArrowException: a value is one that Arrow cannot hold.
     """
     sql_types = [type_of_java(expression) for expression in expressions]
     types = [arrow_type(type_) for type_ in sql_types]
@@ -81,14 +81,17 @@ def expression_values(spark: SparkSession, leaf: Java, expressions: Sequence[Jav
         if few is not None:
             return few
     fresh = singleton(spark, f"{_EXPRESSIONS}.NamedExpression")
-    named = [alias(spark, one, f"_{place}", fresh.newExprId()) for place, one in enumerate(expressions)]
-    asked = dataframe(spark, project(spark, named, leaf))
+    named = [
+        alias(spark, expression, f"_{place}", fresh.newExprId())
+        for place, expression in enumerate(expressions)
+    ]
+    projected_frame = dataframe(spark, project(spark, named, leaf))
     if row_count <= FEW_ROWS and not any(map(pa.types.is_timestamp, types)):
-        # Rows in the plan come without a job, Arrow's stream does not.
-        few = _python_values(asked.collect(), types)
+        # Spark collects the rows of a local relation without a job; an Arrow stream needs one.
+        few = _python_values(projected_frame.collect(), types)
         if few is not None:
             return few
-    batches = asked._collect_as_arrow()
+    batches = projected_frame._collect_as_arrow()
     return [
         pa.concat_arrays(
             [pa.array([], type_), *(_cast_values(batch.column(place), type_) for batch in batches)]
@@ -100,7 +103,7 @@ def expression_values(spark: SparkSession, leaf: Java, expressions: Sequence[Jav
 def _evaluate_cells(
     spark: SparkSession, leaf: Java, expressions: Sequence[Java], types: Sequence[Type]
 ) -> list[pa.Array] | None:
-    """Each value by calls of its own, without a plan; None where an expression needs one."""
+    """Evaluate each value by its own calls, without a plan; return None where an expression needs one."""
     rows = list(elements(leaf.data().toIndexedSeq()))
     inputs = singleton(spark, f"{_EXPRESSIONS}.package").AttributeSeq(leaf.output())
     try:
@@ -109,18 +112,18 @@ def _evaluate_cells(
             for expression in expressions
         ]
         return [
-            pa.array([internal_value(one.eval(row), type_) for row in rows], arrow_type(type_))
-            for one, type_ in zip(bound, types, strict=True)
+            pa.array([internal_value(reference.eval(row), type_) for row in rows], arrow_type(type_))
+            for reference, type_ in zip(bound, types, strict=True)
         ]
     except (Py4JError, pa.ArrowException, ValueError):
         return None
 
 
 def _python_values(rows: list[Any], types: Sequence[pa.DataType]) -> list[pa.Array] | None:
-    """Rows that Python holds as arrays; None where Python may hold other values than Spark."""
+    """Return collected rows as arrays, one a column; None where Python may hold other values than Spark."""
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(types)
     if any(isinstance(value, str) and "\ufffd" in value for column in columns for value in column):
-        # It stands for bytes that are not UTF-8, too.
+        # This character may stand for bytes that are not UTF-8.
         return None
     try:
         return [pa.array(column, type_) for column, type_ in zip(columns, types, strict=True)]
@@ -129,22 +132,28 @@ def _python_values(rows: list[Any], types: Sequence[pa.DataType]) -> list[pa.Arr
 
 
 def first_line(error: Exception) -> str:
-    """What an error says, in one line."""
+    """Return the first line of an error's text that is not empty."""
     return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
 
 
 def _cast_values(values: pa.Array, type_: pa.DataType) -> pa.Array:
     if pa.types.is_timestamp(values.type):
-        # As numbers; Arrow may not know the session's zone.
+        # Cast to numbers, because Arrow may not know the session's time zone.
         values = values.cast(pa.int64())
     return values.cast(type_)
 
 
 def local_relation(spark: SparkSession, output: Java, rows: Java) -> Java:
-    """Rows in the plan itself: Scala's sequences of attributes and of internal rows."""
+    """Return a leaf that holds rows itself.
+
+    Args:
+        spark: The session.
+        output: Scala's sequence of the leaf's attributes.
+        rows: Scala's sequence of internal rows.
+    """
     java = jvm(spark)
-    made = java.java.lang.Class.forName(_LOCAL_RELATION).getConstructors()[0]
-    given = [output, rows, False, some(spark, None)]
-    # Spark 4.1 added the last one.
-    arguments = given[: made.getParameterCount()]
+    constructor = java.java.lang.Class.forName(_LOCAL_RELATION).getConstructors()[0]
+    optional_arguments = [output, rows, False, some(spark, None)]
+    # Spark 4.1 added the last argument.
+    arguments = optional_arguments[: constructor.getParameterCount()]
     return java.org.apache.spark.sql.catalyst.plans.logical.LocalRelation(*arguments)

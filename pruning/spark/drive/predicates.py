@@ -29,16 +29,16 @@ _ALIASES = frozenset({"Alias", "MultiAlias"})
 
 
 def classify(predicate: str, where: pa.Table | Paths) -> pa.Int8Array:
-    """What block metadata proves of a predicate.
+    """Classify blocks by what their metadata proves of a predicate.
 
     Args:
         predicate: A condition in Spark SQL, as after WHERE, over the columns' exact names; it has no alias.
         where: One or more Parquet files or directories, whose partition columns (`day=2024-01-01`) the
             predicate may name; or block metadata from `collect`, which knows no partition columns. Columns
-            without bounds, such as maps, may be named too: of them nothing is known.
+            without bounds, such as maps, may be named too, but decide nothing.
     Returns:
-        int8 of shape (blocks,), in the metadata's order: 0 NONE, no row is TRUE; 1 SOME, unknown;
-        2 ALL, each row is TRUE. A block without rows is NONE.
+        int8 of shape (blocks,), in the metadata's order: 0 NONE, the predicate is TRUE on no row; 1 SOME,
+        unknown; 2 ALL, it is TRUE on every row. A block without rows is NONE.
     Raises:
         InputError: the predicate cannot be read, names a column that is not there, or has an alias;
             `where` is neither paths nor block metadata; or a footer cannot be read.
@@ -52,15 +52,15 @@ def classify(predicate: str, where: pa.Table | Paths) -> pa.Int8Array:
     check_text("The predicate", predicate)
     metadata = blocks_of(where)
     spark = _session()
-    asked = _parse_predicate(
+    catalyst = _parse_predicate(
         spark, predicate, row_type(column_types(metadata), other_columns_of(metadata.schema))
     )
-    # There is no query here to which a conjunct could be left.
-    return filter_verdicts(spark, asked, metadata, read_seconds=None).verdicts
+    # No query runs afterwards, so no conjunct may be left undecided to save time.
+    return filter_verdicts(spark, catalyst, metadata, read_seconds=None).verdicts
 
 
 def blocks_of(where: pa.Table | Paths) -> pa.Table:
-    """Return the block metadata that is meant: as given, or of files, with their directories' columns.
+    """Return block metadata: the table itself, or that of the files at the paths, with partition columns.
 
     Raises:
         InputError: as `collect`.
@@ -72,9 +72,9 @@ def blocks_of(where: pa.Table | Paths) -> pa.Table:
 def parse(
     predicate: str, columns: Mapping[str, Type], others: Mapping[str, SparkType] | None = None
 ) -> Expression:
-    """A predicate as Spark understands it over a table of `columns`, and of `others` without bounds.
+    """Return a predicate as Spark understands it over a table of `columns`, and of `others` without bounds.
 
-    What is TRUE for the same rows may have changed its form, as Spark's optimizer simplifies it.
+    Spark's optimizer may have simplified it to another form that is TRUE on the same rows.
 
     Raises:
         InputError: Spark cannot read it, or it is not deterministic.
@@ -94,17 +94,17 @@ def _parse_predicate(spark: SparkSession, predicate: str, columns: SparkType) ->
 
 def _filter_plan(spark: SparkSession, predicate: str, columns: SparkType) -> Java:
     try:
-        # Spark's parser takes `a = 1 AS b` for an expression, and WHERE drops the name.
+        # Spark's parser accepts `a = 1 AS b` as an expression, and WHERE ignores the alias.
         parsed = spark._jsparkSession.sessionState().sqlParser().parseExpression(predicate)
         if simple_name(parsed) in _ALIASES:
             raise InputError(f"The predicate {predicate[:PREDICATE_SHOWN]!r} has an alias; leave it out.")
-        # Rows that Spark does not know of yet: the optimizer cannot fold the filter over them.
+        # The optimizer does not know that these rows are none, so it does not fold the filter away.
         rows = _empty_frame(spark, columns)
         return rows.filter(predicate)._jdf.queryExecution().optimizedPlan()
     except PySparkException as error:
         raise _input_error(error, predicate, columns) from error
     except Py4JJavaError as error:
-        # Spark's parser and analyser recurse; a few hundred levels exhaust Java's stack.
+        # Spark's parser and analyser are recursive, and a few hundred levels exhaust Java's stack.
         raise InputError(
             f"The predicate {predicate[:PREDICATE_SHOWN]!r} cannot be used: Spark fails on it with "
             f"{error.java_exception.getClass().getName()}; write it with fewer nested calls."
@@ -112,7 +112,7 @@ def _filter_plan(spark: SparkSession, predicate: str, columns: SparkType) -> Jav
 
 
 def _empty_frame(spark: SparkSession, columns: SparkType) -> DataFrame:
-    """Return rows of a type as a DataFrame."""
+    """Return a DataFrame of a type without rows, which Spark does not know to be empty."""
     java = spark._jsparkSession
     type_ = java.parseDataType(json.dumps(columns))
     return DataFrame(java.createDataFrame(spark.sparkContext._jsc.emptyRDD(), type_), spark)
@@ -133,7 +133,7 @@ def _input_error(error: PySparkException, predicate: str, columns: SparkType) ->
 
 
 def _condition(error: AnalysisException) -> str:
-    """The name of Spark's error; the method that tells it was renamed in Spark 4."""
+    """Return the name of Spark's error condition; its getter was renamed in Spark 4."""
     name = error.getCondition() if hasattr(error, "getCondition") else error.getErrorClass()
     return name or ""
 
@@ -145,14 +145,14 @@ def _predicate_of_plan(spark: SparkSession, plan: Java, predicate: str) -> Catal
     if kind in ("LocalRelation", "EmptyRelation"):
         return CatalystPredicate(predicate=Literal(False, BOOLEAN))
     if kind != "Filter" or simple_name(plan.child()) != "LogicalRDD":
-        # A subquery, which Spark made a join of.
+        # Spark has turned a subquery of the predicate into a join.
         return CatalystPredicate(predicate=Opaque(predicate, BOOLEAN))
     names = {column.exprId().id(): column.name() for column in elements(plan.output())}
     return catalyst_predicate(spark, [plan.condition()], names)
 
 
 def _session() -> SparkSession:
-    """The active session, else a small local one.
+    """Return the active session, or start a small local one.
 
     Raises:
         InputError: Spark cannot start, or the session is of Spark Connect.

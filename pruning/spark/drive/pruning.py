@@ -1,4 +1,4 @@
-"""Prunes a DataFrame: the same rows from fewer files and row groups, and a report of what went and why."""
+"""Prunes a DataFrame: the same rows from fewer files and row groups, and a report of each removal."""
 
 import functools
 import weakref
@@ -35,23 +35,24 @@ from pruning.spark.lake.columns_read import columns_read
 from pruning.spark.lake.tables import Unprunable
 from pruning.techniques.plan.sites import LimitSite, limit_sites
 
-# What was done to DataFrames that are still in use.
+# The reports on pruned DataFrames that are still in use.
 _REPORTS: "weakref.WeakKeyDictionary[DataFrame, Report]" = weakref.WeakKeyDictionary()
 
 
 def prune(df: DataFrame, *, runtime: bool = True) -> DataFrame:
-    """A DataFrame with the same rows that reads fewer files and row groups.
+    """Return a DataFrame with the same rows that reads fewer files and row groups.
 
-    Footers are read now, and what they say is kept in a hidden directory `.skipproof` beside local
-    data for the next time; `pruning.metadata.table.cache` says how far that is trusted. Files that are
-    added later to the tables that `df` reads are not seen, as with `df` itself. A query that cannot
-    be pruned safely comes back as it is.
+    Footers are read now, and the metadata is kept for the next time in a hidden directory `.skipproof` beside
+    local data; `pruning.metadata.table.cache` says how far that is trusted. Files that are added later
+    to the tables that `df` reads are not seen, as with `df` itself. A query that cannot be pruned safely is
+    returned as it is.
 
     Args:
         df: Any query.
-        runtime: Whether small parts of the query may be run now to prune more: the smaller side of a join,
+        runtime: True if small parts of the query may be run now to prune more: the smaller side of a join,
             and files that are likely to hold the first rows of ORDER BY ... LIMIT. The query runs them
-            again; what may then give other rows is not run. Without it, block metadata alone decides.
+            again, so that a part that may then give other rows is not run. If False, block metadata alone
+            decides.
     Raises:
         InputError: `df` is not a DataFrame of a session in this process.
     Example:
@@ -70,11 +71,11 @@ def prune(df: DataFrame, *, runtime: bool = True) -> DataFrame:
 
 
 def explain(df: DataFrame, *, runtime: bool = True) -> Report:
-    """What `prune` does to a DataFrame, scan by scan, and why; of one that `prune` gave, what it did.
+    """Report what `prune` does to a DataFrame, scan by scan, and why; for a pruned one, what it did.
 
     Args:
         df: Any query.
-        runtime: As for `prune`; what `prune` would run is run.
+        runtime: As for `prune`; the parts that `prune` would run are run.
     Raises:
         InputError: `df` is not a DataFrame of a session in this process.
     Example:
@@ -88,23 +89,23 @@ def explain(df: DataFrame, *, runtime: bool = True) -> Report:
         ...
     """
     _check_frame(df)
-    known = _REPORTS.get(df)
-    return known if known is not None else _prune_with_report(df, runtime=runtime)[1]
+    report = _REPORTS.get(df)
+    return report if report is not None else _prune_with_report(df, runtime=runtime)[1]
 
 
 def _prune_with_report(df: DataFrame, *, runtime: bool) -> tuple[DataFrame, Report]:
     _check_frame(df)
     check_flag("runtime", runtime)
     if df.isStreaming:
-        # Spark optimizes a stream's plan only once it runs.
+        # Spark optimizes the plan of a stream only when it runs.
         return df, Report(notes=("left unpruned: the query is a stream",))
     try:
         return _narrow_frame(df, runtime=runtime)
     except Unsettled as reason:
         return df, Report(notes=(f"left unpruned: {reason}",))
     except (Py4JError, PySparkException) as error:
-        # Such as a plan too deep for Java's stack, or settings of the session that have changed since the
-        # query was analyzed; the query itself may still run.
+        # The plan may be too deep for Java's stack, or settings of the session may have changed since the
+        # query was analyzed. The query itself may still run.
         reason_of_spark = first_line(error)
         return df, Report(
             notes=(f"left unpruned: Spark could not tell or rewrite its plan ({reason_of_spark})",)
@@ -114,7 +115,7 @@ def _prune_with_report(df: DataFrame, *, runtime: bool) -> tuple[DataFrame, Repo
 
 
 def _narrow_frame(df: DataFrame, *, runtime: bool) -> tuple[DataFrame, Report]:
-    """Let the optimized plan decide what the leaves of the analyzed plan read."""
+    """Prune the optimized plan, and let the leaves of the analyzed plan read what is left."""
     spark = df.sparkSession
     analyzed = AnalyzedPlan.of(df)
     timeless = without_clock(spark, analyzed.with_numbers({}))
@@ -135,7 +136,7 @@ def _narrow_frame(df: DataFrame, *, runtime: bool) -> tuple[DataFrame, Report]:
 
 @dataclass(frozen=True, slots=True)
 class _LeafScan:
-    """A leaf of the optimized plan; `scan` is a report where the leaf stays as it is."""
+    """A leaf of the optimized plan and its scan, or a report where the leaf stays as it is."""
 
     leaf: PlanLeaf
     scan: TableScan | ScanReport
@@ -145,11 +146,11 @@ class _LeafScan:
 
 
 def _open_scans(spark: SparkSession, plan: Java) -> tuple[list[Query], list[_LeafScan]]:
-    """The query and its subqueries, and their leaves in plan order."""
+    """Return the query and its subqueries, and all their leaves in plan order."""
 
     @functools.cache
     def read(files: tuple[str, ...], stamps: tuple[Stamp, ...]) -> tuple[pa.Table, dict[str, str]]:
-        # A self-join reads the same footers once.
+        # This is cached so that a self-join reads the same footers once.
         return read_blocks(files, stamps=stamps, spark=spark)
 
     trees = PlanTrees(spark)
@@ -167,7 +168,7 @@ def _open_scans(spark: SparkSession, plan: Java) -> tuple[list[Query], list[_Lea
 
 
 def _narrowed_leaves(analyzed: AnalyzedPlan, occurrences: Sequence[_LeafScan]) -> dict[int, Java]:
-    """The subtrees that take the place of the leaves of the analyzed plan that change, by their numbers."""
+    """Return the subtrees that replace leaves of the analyzed plan, by the leaves' numbers."""
     by_number: dict[int | None, list[_LeafScan]] = {}
     for occurrence in occurrences:
         by_number.setdefault(leaf_number(occurrence.leaf.node), []).append(occurrence)
@@ -188,10 +189,10 @@ def _narrowed_leaves(analyzed: AnalyzedPlan, occurrences: Sequence[_LeafScan]) -
 
 
 def _narrowed_leaf(leaf: Java, opened: Sequence[TableScan | ScanReport]) -> Java | None:
-    """The subtree that takes the place of a leaf that stands for some scans; None where it stays.
+    """Return the subtree that replaces a leaf, given all scans of it; None where the leaf stays.
 
-    All of them read the files that one of them needs. Where the optimizer has dropped the leaf, or a scan
-    is no table that can be narrowed, all files are read.
+    Each of the scans reads every file that one of them needs. Where the optimizer has dropped the leaf, or
+    one scan cannot be narrowed, all files are read.
     """
     tables = [scan for scan in opened if isinstance(scan, TableScan)]
     if not tables or len(tables) < len(opened):
@@ -214,24 +215,26 @@ def _narrowed_leaf(leaf: Java, opened: Sequence[TableScan | ScanReport]) -> Java
 
 
 def _narrow_query(query: Query, *, runtime: bool) -> None:
-    """Apply filters, then joins from below, then limits and top-k's from above."""
+    """Apply filters, then joins from the bottom up, then limits and top-k's from the top down."""
     for scan in query.scans.values():
         scan.apply_filter()
     prune_by_joins(query, runtime=runtime)
-    for place in limit_sites(query.tree):
-        if isinstance(place, LimitSite):
-            prune_by_limit(query, place)
+    for site in limit_sites(query.tree):
+        if isinstance(site, LimitSite):
+            prune_by_limit(query, site)
         else:
-            prune_by_top_k(query, place, runtime=runtime)
+            prune_by_top_k(query, site, runtime=runtime)
 
 
 def _note_eliminated(spark: SparkSession, numbered: Java, queries: Sequence[Query]) -> None:
-    """Say of each scan that is not in the optimized plan any more that nothing of it is read.
+    """Remove all files of each scan that the optimizer drops from the pruned plan ([P] 2.1).
 
-    Spark's optimizer drops a join, and all below it, where one side that it needs has no row.
+    Spark's optimizer drops a join, and all below it, where a side that the join needs has no row.
 
     Args:
+        spark: The session.
         numbered: The pruned plan, with a number at each leaf.
+        queries: The query and its subqueries.
     """
     plan = optimized_plan(spark, numbered)
     remaining = {
@@ -248,7 +251,7 @@ def _note_eliminated(spark: SparkSession, numbered: Java, queries: Sequence[Quer
 
 
 def _has_empty_part(query: Query) -> bool:
-    """Return whether a scan of the query has no file left, or a part of it was run and gave no row."""
+    """Tell whether pruning has left a scan of the query without files."""
     return any(scan.removals and not scan.file_count for scan in query.scans.values())
 
 

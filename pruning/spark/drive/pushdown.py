@@ -1,12 +1,12 @@
 """Comparisons that Spark must not push into Parquet, because Parquet's reader loses rows by them.
 
 A row group's minimum and maximum do not bound NaN, and many writers do not say whether there is one; yet
-Spark orders NaN above all numbers, so `x > 5` keeps it. Dictionaries and bloom filters tell 0.0 from -0.0,
-which Spark takes for equal. A file whose timestamps are whole milliseconds is asked for `t < 0.001` where
+Spark orders NaN above all numbers, so that `x > 5` keeps it. Dictionaries and bloom filters tell 0.0 from
+-0.0, which are equal in Spark. In a file of timestamps in milliseconds, Spark looks for `t < 0.001` where
 the query says `t < 0.0015`.
 
-So the operand of such a comparison is put into an expression that changes no value and that Spark pushes
-nowhere. What else the filter says is pushed as before.
+So the operand of such a comparison is wrapped in an expression that changes no value and that Spark does not
+push. The rest of the filter is pushed as before.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -34,13 +34,13 @@ from pruning.spark.jvm.gateway import (
 from pruning.spark.jvm.literals import internal_value, set_values
 from pruning.spark.lake.nested import leaf_types
 
-# What Spark looks into for comparisons that it can push.
+# The connectives inside which Spark finds comparisons that it can push.
 _CONNECTIVES = frozenset({"And", "Or", "Not"})
 _COLUMNS = frozenset({"AttributeReference", "GetStructField"})
 _NEVER_NAN = frozenset({"EqualTo", "EqualNullSafe", "LessThan", "LessThanOrEqual", "In", "InSet"})
 _ROUNDED_SAFELY = (_NEVER_NAN - {"LessThan"}) | {"GreaterThan", "GreaterThanOrEqual"}
 _PUSHED = _NEVER_NAN | _ROUNDED_SAFELY
-# How a schema's JSON writes the types that are looked at.
+# The types on which rows may be lost, as a schema's JSON writes them.
 _DOUBTED = ('"float"', '"double"', '"timestamp"', '"timestamp_ntz"')
 _TIMESTAMPS = frozenset({Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
 _MILLISECOND_US = 1_000
@@ -48,7 +48,7 @@ _MILLISECOND_US = 1_000
 
 @dataclass(frozen=True, slots=True)
 class _Comparison:
-    """A comparison that Spark may push, and whether it stands under a NOT."""
+    """A comparison that Spark may push; `negated` is True if it is under a NOT."""
 
     java: Java
     name: str
@@ -56,10 +56,11 @@ class _Comparison:
 
 
 def with_safe_pushdown(spark: SparkSession, plan: Java) -> Java:
-    """The plan with the same rows whose filters push no comparison by which Parquet's reader may lose some.
+    """Return a plan with the same rows that pushes no comparison by which Parquet's reader may lose rows.
 
     Args:
-        plan: An optimized logical plan. It comes back itself where there is nothing to change.
+        spark: The session.
+        plan: An optimized logical plan, which is returned itself where nothing changes.
     """
     changes = []
     for node in _all_nodes(spark, plan):
@@ -71,7 +72,7 @@ def with_safe_pushdown(spark: SparkSession, plan: Java) -> Java:
 
 
 def safe_condition(spark: SparkSession, condition: Java) -> Java | None:
-    """The same for one resolved Catalyst predicate; None where there is nothing to change."""
+    """Return a resolved Catalyst predicate without such comparisons; None where nothing changes."""
     doubted = [atom.java for atom in _comparisons(condition) if not _is_harmless(atom)]
     changed = condition
     for atom in doubted:
@@ -98,8 +99,8 @@ def doubted_columns(leaf: PlanLeaf) -> set[str]:
 def with_shield(spark: SparkSession, leaf: Java, subtree: Java, names: Collection[str]) -> Java:
     """Return a subtree over a leaf, under a projection that keeps comparisons of some columns from Parquet.
 
-    Above the projection nothing changes: it gives the leaf's attributes. Below it those columns have new
-    expression ids, and what comes between is an expression that Spark pushes nowhere.
+    The projection gives the leaf's attributes, so that nothing changes above it. Below it those columns have
+    new expression ids, and an expression that Spark does not push connects the two.
     """
     catalyst = jvm(spark).org.apache.spark.sql.catalyst.expressions
     logical = jvm(spark).org.apache.spark.sql.catalyst.plans.logical
@@ -122,20 +123,20 @@ def with_shield(spark: SparkSession, leaf: Java, subtree: Java, names: Collectio
 
 
 def _all_nodes(spark: SparkSession, plan: Java) -> Iterator[Java]:
-    """Every node of a plan and of its subqueries."""
-    for one in (plan, *elements(plan.subqueriesAll())):
-        yield from elements(subtrees(spark, one))
+    """Yield every node of a plan and of its subqueries."""
+    for root in (plan, *elements(plan.subqueriesAll())):
+        yield from elements(subtrees(spark, root))
 
 
 def _names_doubted_types(condition: Java) -> bool:
-    """Return whether a condition is about a column of a doubted type, or with one somewhere inside."""
-    # The columns of the condition alone: a table may have thousands.
+    """Tell whether a condition names a column of a doubted type, or of a type that contains one."""
+    # Only the condition's own columns are listed, because a table may have thousands.
     types = (column.dataType().json() for column in elements(condition.references().toSeq()))
     return any(doubted in written for written in types for doubted in _DOUBTED)
 
 
 def _comparisons(condition: Java) -> Iterator[_Comparison]:
-    """The comparisons that AND, OR and NOT join to the condition; no others can be pushed."""
+    """Yield the comparisons that a condition joins by AND, OR and NOT; no others can be pushed."""
     pending = [(condition, False)]
     while pending:
         node, negated = pending.pop()
@@ -155,7 +156,7 @@ def _is_column(operand: Java) -> bool:
 
 
 def _is_harmless(atom: _Comparison) -> bool:
-    """Whether no row can be lost if the comparison is pushed.
+    """Tell whether no row can be lost if the comparison is pushed.
 
     Claim     What Parquet's reader leaves out holds no row that the comparison keeps.
     Premises  Bounds are true of all values but NaN, and include both zeros or neither; dictionaries and
@@ -184,25 +185,25 @@ def _is_harmless(atom: _Comparison) -> bool:
 
 
 def _constants(atom: _Comparison, others: Sequence[Java], type_: Type) -> list[Any] | None:
-    """What an operand is compared with, as numbers without NULL; None where that is not known."""
+    """Return the constants that an operand is compared with, without NULL; None where they are unknown."""
     try:
         if atom.name == "InSet":
-            found = set_values(atom.java.hset(), type_)
+            values = set_values(atom.java.hset(), type_)
         elif all(simple_name(other) == "Literal" for other in others):
-            found = [internal_value(other.value(), type_) for other in others]
+            values = [internal_value(other.value(), type_) for other in others]
         else:
             return None
     except ValueError:
-        # A literal, or a set's members, are not what Spark promises.
+        # A literal or a set's member is no value of its type.
         return None
-    return [value for value in found if value is not None]
+    return [value for value in values if value is not None]
 
 
 def _hide_operands(spark: SparkSession, atom: Java) -> Java:
-    """The same comparison of operands that are no bare columns.
+    """Return the comparison with each operand that is a bare column wrapped in `KnownNullable`.
 
-    `KnownNullable` gives its operand's value and is evaluated as it is; Spark's optimizer takes it for
-    neither a column nor a field of one, and the converters see through it.
+    `KnownNullable` gives its operand's value. Spark's optimizer sees neither a column nor a field in it, and
+    our converters see through it.
     """
     nullable = jvm(spark).org.apache.spark.sql.catalyst.expressions.KnownNullable
     operands = [

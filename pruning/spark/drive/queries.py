@@ -1,4 +1,4 @@
-"""A query while it is pruned: its plan as a tree, its scans, and what was run meanwhile."""
+"""A query while it is pruned: its plan as a tree, its scans, and the parts of it that were run."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,17 +18,17 @@ from pruning.techniques.plan.reachability import KeyPath
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Query:
-    """One plan, of a query or of a subquery in it.
+    """A plan that is being pruned, of a query or of a subquery in it.
 
     Attributes:
         tree: The plan.
         trees: The Catalyst node of each of its nodes.
         scans: Its scans of Parquet tables; others are read as they are.
-        materials: The rows of parts of the plan that were run: what is decided next uses them. The query
-            itself runs these parts again.
-        row_counts: How many rows each of the materials has.
-        jobs: What was run, in order.
-        notes: What else there is to say of the query.
+        materials: The rows of parts of the plan that were run, which later decisions use. The query itself
+            runs these parts again.
+        row_counts: The number of rows of each of the materials.
+        jobs: The jobs that were run, in order.
+        notes: Notes on the query for the report.
     """
 
     spark: SparkSession
@@ -47,12 +47,12 @@ class Query:
         only: Mapping[Scan, Sequence[str]] | None = None,
         with_materials: bool = True,
     ) -> Java:
-        """A part of the optimized plan as it would be run now: scans narrowed, materials in their places.
+        """Return a part of the optimized plan with narrowed scans, and materials instead of their parts.
 
         Args:
             plan: The part.
-            only: Of some scans, the files to read.
-            with_materials: Whether rows that were run take the place of the parts that gave them.
+            only: The files to read, for scans that should read some of their files.
+            with_materials: True if materials replace the parts that gave them.
         """
         new = dict(self.materials) if with_materials else {}
         for node in self.live_nodes(plan) if with_materials else nodes(plan):
@@ -66,15 +66,17 @@ class Query:
                 if subtree is not None:
                     new[node] = subtree
         java = _with_replaced_nodes(self.spark, plan, self.trees.javas, new)
-        # An optimized plan is resolved, and analyzing it once more may change what it means.
+        # An optimized plan is resolved, and analyzing it again may change its meaning.
         java.setAnalyzed()
         return java
 
     def run(self, purpose: str, plan: Java, reads: Mapping[TableScan, Sequence[str]]) -> Rows:
-        """Run a plan, and tell of it in the report.
+        """Run a plan, and record the job for the report.
 
         Args:
-            reads: The files that are read for it, of each scan.
+            purpose: The purpose of the job, for people.
+            plan: The plan.
+            reads: The files of each scan that the plan reads.
         Raises:
             Py4JError, PySparkException: the plan fails, as it may in the query itself.
         """
@@ -85,25 +87,25 @@ class Query:
         self.jobs.append(Job(purpose=purpose, files=count, rows=rows.row_count, seconds=rows.seconds))
         return rows
 
-    def settle(self, plan: Plan, leaf: Java, *, row_count: int) -> None:
-        """Let rows stand for a part of the plan in what is still to be decided."""
+    def materialise(self, plan: Plan, leaf: Java, *, row_count: int) -> None:
+        """Let collected rows replace a part of the plan in all later decisions."""
         self.materials[plan] = leaf
         self.row_counts[plan] = row_count
 
     def live_scans(self, plan: Plan) -> list[TableScan | None]:
-        """The scans that running a part of the plan would read; None for each that is no Parquet table."""
+        """Return the scans that running a part of the plan would read; None for those of no Parquet table."""
         return [self.scans.get(node) for node in self.live_nodes(plan) if isinstance(node, Scan)]
 
     def is_live(self, plan: Plan) -> bool:
-        """Return whether no material stands for a node."""
+        """Tell whether a node is outside of all parts that materials replace."""
         return plan in self.live_nodes(self.tree)
 
-    def narrowable_paths(self, found: Iterable[KeyPath]) -> list[KeyPath]:
-        """Those ways that lead to a scan of a Parquet table that is still to be read."""
-        return [way for way in found if way.scan in self.scans and self.is_live(way.scan)]
+    def narrowable_paths(self, paths: Iterable[KeyPath]) -> list[KeyPath]:
+        """Return the paths that lead to a scan of a Parquet table outside of all materials."""
+        return [way for way in paths if way.scan in self.scans and self.is_live(way.scan)]
 
     def live_nodes(self, plan: Plan) -> list[Plan]:
-        """The nodes of a part of the plan that no material stands for."""
+        """Return the nodes of a part of the plan that are outside of all materials."""
         return list(nodes(plan, without=self.materials))
 
 
@@ -113,12 +115,13 @@ def _with_replaced_nodes(
     javas: Mapping[Plan, Java],
     new: Mapping[Plan, Java],
 ) -> Java:
-    """The Catalyst plan of a tree.
+    """Return the Catalyst plan of a tree with some nodes replaced. Equal nodes in two places are two nodes.
 
     Args:
+        spark: The session.
         plan: The tree's root.
         javas: The Catalyst node of each node of the tree.
-        new: The Catalyst nodes that take the place of some of them, with all that is below.
+        new: The Catalyst subtrees that replace some nodes with all that is below them.
     """
     if plan in new:
         return new[plan]

@@ -1,8 +1,8 @@
-"""The extra filter that lets Spark skip row groups inside the files that are left.
+"""Range filters, which let Spark skip row groups inside the files that are left.
 
-Spark can choose files, but not row groups; those it skips by filters that it can push down. So
-where row groups were skipped for a reason that Spark cannot push, such as an IF, the hull of the
-row groups that are left is added as a filter. Every row that can satisfy the predicate is in them.
+A plan can name files, but not row groups; Spark skips those by filters that it pushes down. So where row
+groups were excluded for a reason that Spark cannot push, such as an IF, the range of values in the row
+groups that are left is added as a filter. They hold every row that can satisfy the predicate.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,8 @@ from pruning.expressions.types import Kind, Type, Value
 from pruning.metadata.table.schema import is_nested, sql_type
 from pruning.metadata.table.structs import field_of, has_field, whole
 
-# Spark's own pushdown on floating columns loses NaN; two values of a boolean are not worth a filter.
+# Floating types are absent because Spark's pushdown on them loses NaN, and booleans because a filter on two
+# values gains little.
 _RANGED = frozenset(
     {
         Kind.BYTE,
@@ -37,7 +38,7 @@ _RANGED = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RangeFilter:
-    """`lower <= column <= upper`, or NULL unless the predicate rejects that."""
+    """The filter `lower <= column <= upper`, which NULL passes too unless the predicate rejects it."""
 
     column: str
     type: Type
@@ -57,40 +58,40 @@ class RangeFilter:
 def range_filters(
     predicate: Expression, metadata: pa.Table, keep: pa.BooleanArray, allowed: Mapping[str, Type]
 ) -> list[RangeFilter]:
-    """The filters that let Spark skip at least one row group more.
+    """Return the filters that let Spark skip at least one more row group each.
 
     Args:
-        predicate: What the scan is filtered by already.
+        predicate: The filter that the scan has already.
         metadata: The row groups of every file that is still read, all their footers known.
-        keep: Which of them may hold a row that satisfies the predicate; shape (blocks,).
+        keep: True for those that may hold a row that satisfies the predicate; shape (blocks,).
         allowed: The types of the columns that a filter may name; those in the files, not partitions.
     """
-    known = whole(metadata.column("columns"))
+    column_structs = whole(metadata.column("columns"))
     rows = metadata.column("row_count").combine_chunks()
-    found = []
+    filters = []
     for name in columns(predicate):
-        if is_nested(name) or name not in allowed or not has_field(known, name):
+        if is_nested(name) or name not in allowed or not has_field(column_structs, name):
             continue
-        hull = _hull(field_of(known, name), rows, keep)
+        hull = _hull(field_of(column_structs, name), rows, keep)
         if hull is not None:
             lower, upper = (_value(bound) for bound in hull)
             rejects_null = name in _not_null_columns(predicate)
-            found.append(
+            filters.append(
                 RangeFilter(
                     column=name, type=allowed[name], lower=lower, upper=upper, rejects_null=rejects_null
                 )
             )
-    return found
+    return filters
 
 
 def _hull(
     column: pa.StructArray, rows: pa.Array, keep: pa.BooleanArray
 ) -> tuple[pa.Scalar, pa.Scalar] | None:
-    """The least minimum and greatest maximum that are left, where known and of any use."""
+    """Return the least minimum and greatest maximum of the kept blocks; None if unknown or of no use."""
     if sql_type(column.type.field("min").type).kind not in _RANGED:
         return None
     mins, maxes = (ordered_bounds(field_of(column, side)) for side in ("min", "max"))
-    # NULL alone needs no bounds; an unknown count is not "all".
+    # A block of NULL alone needs no bounds. A block whose NULL count is unknown is taken to hold values.
     all_null = pc.fill_null(pc.equal(field_of(column, "null_count"), rows), False)
     holds_values = pc.and_(keep, pc.invert(all_null))
     kept_mins, kept_maxes = mins.filter(holds_values), maxes.filter(holds_values)
@@ -104,7 +105,7 @@ def _hull(
 
 
 def ordered_bounds(bounds: pa.Array) -> pa.Array:
-    """Bounds as what Arrow orders and Python holds them by: bytes, integers, decimals."""
+    """Return bounds as bytes, integers or decimals, which Arrow orders as Spark orders the values."""
     kind = sql_type(bounds.type).kind
     if kind is Kind.STRING:
         return bounds.cast(pa.binary())
@@ -119,11 +120,11 @@ def _value(bound: pa.Scalar) -> Value:
 
 
 def _not_null_columns(predicate: Expression) -> set[str]:
-    """The columns that the predicate demands a value of."""
+    """Return the columns for which the predicate has an IS NOT NULL."""
     parts = predicate.operands if isinstance(predicate, And) else (predicate,)
-    found = set()
+    names = set()
     for part in parts:
         match part:
             case Not(IsNull(Column(name))):
-                found.add(name)
-    return found
+                names.add(name)
+    return names

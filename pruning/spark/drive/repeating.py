@@ -1,7 +1,7 @@
-"""Parts of a query that give the same rows when they are run twice.
+"""Repeatability: the parts of a query that give the same rows when they are run twice.
 
-A part that is run while the query is pruned is run again by the query itself. What was learnt from its
-rows holds only if the query then sees the very same rows.
+A part that is run while the query is pruned is run again by the query itself. Conclusions from its rows hold
+only if the query then gets the very same rows.
 """
 
 from pruning.expressions.plans import (
@@ -21,7 +21,7 @@ from pruning.spark.drive.queries import Query
 from pruning.spark.jvm.datatypes import type_of_java
 from pruning.spark.jvm.gateway import Java, elements, simple_name, subtrees
 
-# Rows that the plan itself holds.
+# Leaves whose rows the plan itself holds.
 _CONSTANT_LEAVES = frozenset({"LocalRelation", "OneRowRelation", "Range"})
 # Functions that do not depend on the order of their input; sums of floating-point numbers do.
 _ORDERLESS = frozenset({"Count", "Max", "Min", "BitAndAgg", "BitOrAgg", "BitXorAgg"})
@@ -29,7 +29,7 @@ _ORDERLESS_OF_EXACT_NUMBERS = frozenset({"Sum", "Average"})
 
 
 def is_repeatable(query: Query, plan: Plan) -> bool:
-    """Return whether a part of the optimized plan gives the same bag of rows each time it is run.
+    """Tell whether a part of the optimized plan gives the same bag of rows each time it is run.
 
     Claim     Two runs over the same files give equal bags of rows.
     Proof     By induction over the nodes: Parquet files do not change and their list is fixed; each node
@@ -42,9 +42,9 @@ def is_repeatable(query: Query, plan: Plan) -> bool:
 
 
 def has_repeatable_keys(query: Query, plan: Plan) -> bool:
-    """Return whether the values that a part of the plan groups or reads are the same in each run.
+    """Tell whether the values that a part of the plan groups by or reads are the same in each run.
 
-    What is aggregated for the topmost groups may differ, as nothing above looks at it.
+    The topmost aggregated values may differ, because nothing above depends on them.
     """
     java = query.trees.javas[plan]
     if not java.subqueriesAll().isEmpty():

@@ -1,22 +1,22 @@
-"""What pruning did to a query, scan by scan, for people and as JSON."""
+"""The report on a pruned query, scan by scan, for people and as JSON."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-# A glob may stand for thousands; `to_dict` has them all.
+# A glob may give thousands of paths; `to_dict` has all of them.
 PATHS_SHOWN = 3
-# How SQL says a text that could be read otherwise by another parser setting.
+# A text in SQL in the form that every setting of Spark's parser reads in the same way.
 _TEXT_IN_BYTES = re.compile(r"CAST\(X'((?:[0-9A-F]{2})*)' AS STRING\)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removal:
-    """What one technique took out of one scan, and by which predicate.
+    """The files and blocks that one technique removed from one scan, and the predicate.
 
     `files` are not opened at all. `blocks` hold no needed row; those inside files that are still
-    read are skipped by Spark where a filter that it pushes down says so, and are read elsewhere.
+    read are skipped by Spark if a filter that it pushes down excludes them, and are read otherwise.
     """
 
     technique: str
@@ -27,7 +27,7 @@ class Removal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanReport:
-    """One scan. Counts of blocks (row groups) and their compressed bytes are None where no footer was read.
+    """The report on one scan. Blocks (row groups) and their compressed bytes are None if no footer was read.
 
     `blocks_kept` and `bytes_kept` count the blocks that may hold a needed row, `blocks_read_max` and
     `bytes_read_max` also those that Spark may read beside them: of the files that it opens, it is sure to
@@ -50,13 +50,13 @@ class ScanReport:
     notes: tuple[str, ...] = ()
 
     def with_notes(self, *notes: str) -> "ScanReport":
-        """The report with more notes at its end."""
+        """Return the report with more notes at its end."""
         return replace(self, notes=(*self.notes, *notes))
 
     def with_blocks(
         self, *, total: int, kept: int, read_max: int, bytes_total: int, bytes_kept: int, bytes_read_max: int
     ) -> "ScanReport":
-        """The report with its counts of blocks and bytes."""
+        """Return the report with its counts of blocks and bytes."""
         return replace(
             self,
             blocks_total=total,
@@ -68,32 +68,32 @@ class ScanReport:
         )
 
     def with_requests(self, saved: int) -> "ScanReport":
-        """The report with the number of reads that are spared at least."""
+        """Return the report with the least number of reads that are saved."""
         return replace(self, requests=saved)
 
     @property
     def requests_saved(self) -> int:
-        """Reads spared: at least one request for each row group that is not read, and for each footer."""
+        """The least number of reads that are saved: one for each unread row group and each unread footer."""
         if self.requests is not None:
             return self.requests
         read = self.blocks_kept if self.blocks_read_max is None else self.blocks_read_max
         return (self.files_total or 0) - (self.files_kept or 0) + (self.blocks_total or 0) - (read or 0)
 
     def to_dict(self) -> dict[str, Any]:
-        """The scan as JSON-ready values."""
+        """Return the report as JSON-ready values."""
         values = asdict(self)
         del values["requests"]
         return {**values, "requests_saved": self.requests_saved}
 
     def lines(self) -> Iterator[str]:
-        """The scan as aligned text."""
+        """Yield the lines of the report as aligned text."""
         yield _path_list(self.paths)
         for label, kept, read_max, total in (
             ("files", self.files_kept, None, self.files_total),
             ("blocks", self.blocks_kept, self.blocks_read_max, self.blocks_total),
             ("bytes", self.bytes_kept, self.bytes_read_max, self.bytes_total),
         ):
-            # A query that reads no column, such as a count of all rows, reads no bytes of any.
+            # A query that reads no column, such as a count of all rows, reads no bytes of columns.
             if kept is not None and total is not None and (total or label != "bytes"):
                 yield f"  {label:<9}{_kept_text(kept, kept if read_max is None else read_max, total)}"
         for removal in self.removals:
@@ -108,33 +108,33 @@ class ScanReport:
 
 
 def _path_list(paths: tuple[str, ...]) -> str:
-    """The first of the paths, and how many more there are."""
+    """Return the first paths, and the number of the others, as text."""
     more = len(paths) - PATHS_SHOWN
     return ", ".join(paths[:PATHS_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _kept_text(kept: int, read_max: int, total: int) -> str:
-    """A count of what is kept, one of what is read at most, and the share that is not read."""
+    """Return the counts of what is kept and what may be read, and the share that is skipped, as text."""
     beside = f", at most {read_max:,} read" if read_max > kept else ""
     share = f", {100 * (total - read_max) / total:.1f} % skipped" if total else ""
     return f"{kept:,} of {total:,} kept{beside}{share}"
 
 
 def readable(sql: str) -> str:
-    """SQL with its texts as people write them, in a raw literal where there is a backslash or a quote.
+    """Return SQL with its texts as people write them, as raw literals where they have a backslash or a quote.
 
-    Only to be read: what is said means the same, but not under every setting of Spark's parser.
+    The result is for people: it means the same, but not under every setting of Spark's parser.
     """
     return _TEXT_IN_BYTES.sub(_as_text, sql)
 
 
-def _as_text(found: re.Match[str]) -> str:
+def _as_text(match: re.Match[str]) -> str:
     try:
-        text = bytes.fromhex(found[1]).decode()
+        text = bytes.fromhex(match[1]).decode()
     except UnicodeDecodeError:
-        return found[0]
+        return match[0]
     if not text.isprintable() or ("'" in text and '"' in text):
-        return found[0]
+        return match[0]
     if "'" in text:
         return f'r"{text}"'
     return f"r'{text}'" if "\\" in text else f"'{text}'"
@@ -142,7 +142,7 @@ def _as_text(found: re.Match[str]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What was run to decide more than metadata can: why, over how many files, its rows and time."""
+    """A job that was run to decide more than metadata can: its purpose, files, rows and seconds."""
 
     purpose: str
     files: int
@@ -155,14 +155,14 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """A query: its scans in plan order, notes on the query as a whole, and the jobs that deciding took."""
+    """The report on a query: its scans in plan order, notes on the whole query, and the jobs it ran."""
 
     scans: tuple[ScanReport, ...] = ()
     notes: tuple[str, ...] = ()
     jobs: tuple[Job, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as JSON-ready values."""
+        """Return the report as JSON-ready values."""
         return {
             "scans": [scan.to_dict() for scan in self.scans],
             "notes": list(self.notes),

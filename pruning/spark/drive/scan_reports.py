@@ -1,4 +1,4 @@
-"""The report on one scan: what it reads, what each technique took out, and what Spark is sure not to read."""
+"""Makes the report on one scan: what it reads, what each technique removed, and what Spark surely skips."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from pruning.spark.lake.columns_read import bytes_read
 
 
 def scan_report(scan: TableScan) -> ScanReport:
-    """Return what was decided for a scan, and why."""
+    """Return the report on a scan: each decision and its reason."""
     report = ScanReport(
         paths=scan.table.roots,
         files_total=len(scan.table.files),
@@ -42,12 +42,14 @@ def _with_blocks(report: ScanReport, scan: TableScan, scan_set: ScanSet) -> Scan
 
 
 def _requests_saved(scan: TableScan, scan_set: ScanSet, skipped: np.ndarray) -> int:
-    """A number of reads that are spared at least: one for each file, one for each block that is skipped.
+    """Return the least number of reads that are saved: one for each skipped file, one for each skipped block.
 
-    What was read before the query, to decide what it must read, is taken off.
+    Reads before the query, which decided what the query must read, are subtracted.
 
     Args:
-        skipped: The blocks that are not read, a mask of shape (blocks,).
+        scan: The scan.
+        scan_set: Its row groups.
+        skipped: True for the blocks that are not read, shape (blocks,).
     """
     per_block = 0 if _columns_in_files(scan) == frozenset() else 1
     saved = len(scan.table.files) - scan.file_count + per_block * int(skipped.sum())
@@ -58,14 +60,14 @@ def _requests_saved(scan: TableScan, scan_set: ScanSet, skipped: np.ndarray) -> 
 
 
 def _columns_in_files(scan: TableScan) -> frozenset[str] | None:
-    """The columns that the query reads of the files; None is all of them."""
+    """Return the columns that the query reads from the files; None is all of them."""
     if scan.columns_read is None:
         return None
     return scan.columns_read - frozenset(scan.table.partition_columns)
 
 
 def _unread_mask(scan: TableScan, scan_set: ScanSet) -> np.ndarray:
-    """The blocks that Spark is sure not to read in files that it opens, a mask of shape (blocks,)."""
+    """Mark the blocks that Spark is sure to skip in files that it opens; shape (blocks,)."""
     if not (~scan_set.keep & scan_set.kept_files[scan_set.file_of_block]).any():
         return np.zeros(len(scan_set.keep), bool)
     added = map(range_of_filter, scan.range_filters)

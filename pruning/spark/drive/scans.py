@@ -17,7 +17,7 @@ from pruning.metadata.files.listing import Stamp
 from pruning.metadata.files.locations import to_uri
 from pruning.metadata.files.table_formats import table_format_notes
 from pruning.metadata.table.schema import columns_only
-from pruning.rules.sets.truths import Match
+from pruning.rules.sets.truths import Match, match_codes
 from pruning.spark.catalyst.clock import with_clock
 from pruning.spark.catalyst.leaves import PlanLeaf, Unsettled
 from pruning.spark.drive.filter_technique import CatalystPredicate, catalyst_predicate, filter_verdicts
@@ -260,8 +260,8 @@ class TableScan:
     def _verdicts(self, metadata: pa.Table) -> np.ndarray:
         """Return the verdict of the scan's own filter on each block; shape (blocks,)."""
         if not self.is_filtered:
-            rows = metadata.column("row_count").to_numpy()
-            return np.where(rows > 0, np.int8(Match.ALL), np.int8(Match.NONE))
+            has_rows = metadata.column("row_count").to_numpy() > 0
+            return match_codes(has_rows, has_rows)
         named = columns_only(metadata, leaf_names(self.own_filter.predicate))
         try:
             outcome = filter_verdicts(self.spark, self.own_filter, named)

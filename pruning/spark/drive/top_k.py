@@ -25,56 +25,56 @@ from pruning.techniques.topk.orders import SortOrder
 from pruning.techniques.topk.topk import TopK
 from pruning.techniques.topk.upfront import boundary_by_counts, boundary_by_maxima
 
-# The first rows are held in the driver; of [P] Figure 6's queries 97 in 100 want no more.
+# The most rows that waves may hold in the driver; 97 in 100 queries of [P] Figure 6 ask for no more.
 ROWS_MAX = 10_000
-# What the rest of the query reads beside the scan it reads again in each wave.
+# Each wave reads the other scans of the query again; they may have at most this share of the scan's bytes.
 BESIDE_SHARE_MAX = 0.1
 
 
-def prune_by_top_k(query: Query, place: TopKSite, *, runtime: bool) -> None:
+def prune_by_top_k(query: Query, site: TopKSite, *, runtime: bool) -> None:
     """Narrow the scans that the first key of an ORDER BY with LIMIT comes from.
 
-    Metadata alone may give a boundary already. With `runtime`, files that are likely to hold the
-    first rows are read in waves, which tell what no other row must be compared with.
+    Metadata alone may give a boundary. With `runtime`, files that are likely to hold the first rows are read
+    in waves, which give a stricter boundary.
     """
-    if place.wanted == 0:
+    if site.wanted == 0:
         return
-    found = query.narrowable_paths(key_paths(place.sort.child, (place.first.key,)))
-    for way in found:
-        if not way.monotone or not query.scans[way.scan].read_scan_set().is_complete:
-            query.scans[way.scan].decline("top-k", "not each of its rows is sure to be among those sorted")
+    paths = query.narrowable_paths(key_paths(site.sort.child, (site.first.key,)))
+    for path in paths:
+        if not path.monotone or not query.scans[path.scan].read_scan_set().is_complete:
+            query.scans[path.scan].decline("top-k", "not each of its rows is sure to be among those sorted")
             continue
-        top_k = _TopKPruning.of(query, place, way)
-        if runtime and top_k.has_choice and _are_waves_worthwhile(query, place, way):
+        top_k = _TopKPruning.of(query, site, path)
+        if runtime and top_k.has_choice and _are_waves_worthwhile(query, site, path):
             top_k.run()
         top_k.apply()
 
 
-def _are_waves_worthwhile(query: Query, place: TopKSite, way: KeyPath) -> bool:
-    """Whether waves can spare files, and cost little beside them."""
-    scan = query.scans[way.scan]
-    if not way.sole_source or place.wanted > ROWS_MAX or scan.file_count < 2:
+def _are_waves_worthwhile(query: Query, site: TopKSite, path: KeyPath) -> bool:
+    """Tell whether waves can save files, and cost little compared to the scan."""
+    scan = query.scans[path.scan]
+    if not path.sole_source or site.wanted > ROWS_MAX or scan.file_count < 2:
         return False
-    if any(isinstance(node, Limit | Offset | Window) for node in query.live_nodes(place.sort.child)):
-        # SQL leaves open which rows these give, and each wave might be given others.
+    if any(isinstance(node, Limit | Offset | Window) for node in query.live_nodes(site.sort.child)):
+        # SQL does not define which rows these give, so that each wave might get others.
         return False
-    others = [other for other in query.live_scans(place.sort.child) if other is not scan]
+    others = [other for other in query.live_scans(site.sort.child) if other is not scan]
     scan_sets = complete_scan_sets(others)
     if scan_sets is None:
         return False
     bytes_beside = sum(scan_set.bytes_kept for scan_set in scan_sets)
     if bytes_beside > BESIDE_SHARE_MAX * scan.read_scan_set().bytes_kept:
         return False
-    return has_repeatable_keys(query, place.sort.child)
+    return has_repeatable_keys(query, site.sort.child)
 
 
 @dataclass(slots=True, kw_only=True)
 class _TopKPruning:
-    """One top-k of a query, over one scan."""
+    """The pruning of one scan by one top-k of a query."""
 
     query: Query
-    place: TopKSite
-    way: KeyPath
+    site: TopKSite
+    path: KeyPath
     scan: TableScan
     key: Expression
     order: SortOrder
@@ -82,63 +82,70 @@ class _TopKPruning:
     start: str
 
     @classmethod
-    def of(cls, query: Query, place: TopKSite, way: KeyPath) -> "_TopKPruning":
-        """Start with what metadata says."""
-        scan, key, first = query.scans[way.scan], way.keys[0], place.first
+    def of(cls, query: Query, site: TopKSite, path: KeyPath) -> "_TopKPruning":
+        """Start with the boundary that metadata gives, if any."""
+        scan, key, first = query.scans[path.scan], path.keys[0], site.first
         assert key is not None
         order = SortOrder(first.descending, first.nulls_first)
         bounds, scan_set = scan.bounds(key), scan.read_scan_set()
-        known = (scan_set.matches, scan_set.row_counts)
+        blocks = (scan_set.matches, scan_set.row_counts)
         by_bounds = by_rows = None
-        if way.preserving:
-            by_bounds = boundary_by_maxima(bounds, *known, order, place.wanted, distinct=not way.rowwise)
-            # Groups are not rows.
-            by_rows = boundary_by_counts(bounds, *known, order, place.wanted) if way.rowwise else None
+        if path.preserving:
+            by_bounds = boundary_by_maxima(bounds, *blocks, order, site.wanted, distinct=not path.rowwise)
+            # A count of rows is no count of groups.
+            by_rows = boundary_by_counts(bounds, *blocks, order, site.wanted) if path.rowwise else None
         start = strictest(order, by_bounds, by_rows)
-        told = "exact bounds" if start is by_bounds else "counts of rows"
+        start_source = "exact bounds" if start is by_bounds else "counts of rows"
         top_k = TopK(
             bounds,
-            *known,
+            *blocks,
             order,
-            wanted=place.wanted,
-            keeps_ties=len(place.sort.items) > 1 or not way.rowwise or not way.sole_source,
-            distinct=not way.rowwise,
+            wanted=site.wanted,
+            keeps_ties=len(site.sort.items) > 1 or not path.rowwise or not path.sole_source,
+            distinct=not path.rowwise,
             start=start,
             densities=scan.match_densities(),
         )
         return cls(
-            query=query, place=place, way=way, scan=scan, key=key, order=order, machine=top_k, start=told
+            query=query,
+            site=site,
+            path=path,
+            scan=scan,
+            key=key,
+            order=order,
+            machine=top_k,
+            start=start_source,
         )
 
     @property
     def has_choice(self) -> bool:
-        """Whether a first wave would leave files unread, so that something may be learnt from it."""
+        """True if a first wave would leave files unread, which its rows may then exclude."""
         first = self._files_of(self.machine.next_blocks())
-        return len(first) < len(self._files_of(self.machine.needed))
+        return len(first) < len(self._files_of(self.machine.needed_blocks))
 
     def run(self) -> None:
         """Read waves of files until no other file can hold one of the first rows."""
         read: list[str] = []
-        for scan in self.query.live_scans(self.place.sort.child):
+        for scan in self.query.live_scans(self.site.sort.child):
             if scan is not None:
                 scan.is_pinned = True
         try:
             while len(blocks := self.machine.next_blocks()):
                 files = self._files_of(blocks)
-                rows = self._wave(files)
+                rows = self._read_wave(files)
                 read += files
                 self.machine.observe(self._blocks_of(files), self._keys(rows))
         except (Py4JError, PySparkException, pa.ArrowException) as error:
-            # It may be that the query fails in the same way, or only where all files are read.
+            # The query may fail in the same way, or only if it reads all files.
             self.query.notes.append(f"the first rows could not be looked for: {first_line(error)}")
             return
-        if read and self.way.rowwise:
+        if read and self.path.rowwise:
             self.scan.keep_files(
                 "top-k", read, because=f"{self._order_by()}: no other file reaches the first rows"
             )
 
     def apply(self) -> None:
-        """Leave out what cannot reach the boundary, as far as one is known."""
+        """Exclude the blocks that cannot reach the boundary, if there is one."""
         boundary = self.machine.boundary
         self.scan.decline(
             "top-k",
@@ -146,13 +153,13 @@ class _TopKPruning:
             if boundary is None
             else "each row group may hold one of the first rows",
         )
-        if boundary is None or not self.query.is_live(self.place.sort.child):
+        if boundary is None or not self.query.is_live(self.site.sort.child):
             return
-        # The query reads the rows of the waves again, and what ties with them.
+        # The query reads the rows of the waves again, and so needs all rows that tie with the boundary.
         condition = boundary.condition(self.key, self.order, ties=True)
         value = literal_sql(boundary.value, type_of(self.key))
         how = "as waves have shown" if boundary.held else f"by {self.start}"
-        because = f"{self._order_by()}: {self.place.wanted:,} rows reach {value}, {how}"
+        because = f"{self._order_by()}: {self.site.wanted:,} rows reach {value}, {how}"
         self.scan.apply_condition("top-k", condition, because=because)
 
     def _order_by(self) -> str:
@@ -167,23 +174,23 @@ class _TopKPruning:
         wanted = [place for place, file in enumerate(self.scan.table.files) if file in set(files)]
         return np.flatnonzero(np.isin(self.scan.read_scan_set().file_of_block, wanted))
 
-    def _wave(self, files: list[str]) -> Rows:
-        """The first rows of those files, as what is sorted would give them."""
-        query, sort = self.query, self.query.trees.javas[self.place.sort]
-        child = query.java(self.place.sort.child, only={self.way.scan: files})
-        plan = with_limit(query, sort.withNewChildren(sequence(query.spark, [child])), self.place.wanted)
-        beside = {scan: scan.files() for scan in query.live_scans(self.place.sort.child) if scan is not None}
+    def _read_wave(self, files: list[str]) -> Rows:
+        """Run the sorted part of the query over some files of the scan, and return its first rows."""
+        query, sort = self.query, self.query.trees.javas[self.site.sort]
+        child = query.java(self.site.sort.child, only={self.path.scan: files})
+        plan = with_limit(query, sort.withNewChildren(sequence(query.spark, [child])), self.site.wanted)
+        beside = {scan: scan.files() for scan in query.live_scans(self.site.sort.child) if scan is not None}
         return query.run("wave of a top-k", plan, {**beside, self.scan: files})
 
     def _keys(self, rows: Rows) -> list[Value | None]:
-        key = self.query.trees.javas[self.place.sort].order().apply(0).child()
-        (found,) = expression_values(self.query.spark, rows.leaf, [key])
-        keys: list[Value | None] = reinterpret(found, lane_type(type_of(self.key))).to_pylist()
+        key = self.query.trees.javas[self.site.sort].order().apply(0).child()
+        (key_values,) = expression_values(self.query.spark, rows.leaf, [key])
+        keys: list[Value | None] = reinterpret(key_values, lane_type(type_of(self.key))).to_pylist()
         return keys
 
 
 def with_limit(query: Query, plan: Java, count: int) -> Java:
-    """A Catalyst plan under a LIMIT."""
+    """Return a Catalyst plan under a LIMIT."""
     literal = singleton(query.spark, "org.apache.spark.sql.catalyst.expressions.Literal").apply(count)
     logical = jvm(query.spark).org.apache.spark.sql.catalyst.plans.logical
     return logical.GlobalLimit(literal, logical.LocalLimit(literal, plan))

@@ -1,7 +1,7 @@
-"""The row groups of files that are read which Spark is sure to leave unread, by the filters that it pushes.
+"""The row groups that Spark is sure to skip in files that it opens, by the filters that it pushes.
 
-Spark opens whole files. Inside them its Parquet reader drops the row groups whose bounds lie outside a
-pushed comparison. A row group that holds no needed row may lie inside all of them, and is read then.
+Inside a file, Spark's Parquet reader skips the row groups whose bounds lie outside a pushed comparison. A row
+group without a needed row may lie inside all pushed comparisons, and is then read.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from pruning.spark.drive.range_filters import RangeFilter, ordered_bounds
 
 _PUSHDOWN = "spark.sql.parquet.filterPushdown"
 _BY_STATISTICS = "parquet.filter.stats.enabled"
-# What else must be set for the types that have a switch of their own.
+# The additional settings of types that have a switch of their own.
 _SWITCHES = {Kind.DATE: f"{_PUSHDOWN}.date", Kind.TIMESTAMP: f"{_PUSHDOWN}.timestamp"}
 _KINDS = frozenset(
     {
@@ -35,7 +35,7 @@ _KINDS = frozenset(
         Kind.TIMESTAMP,
     }
 )
-# NaN, which no bounds tell of, satisfies the others: `pushdown` keeps those from the reader.
+# NaN, which no bounds enclose, satisfies the other comparisons; `pushdown` keeps those from the reader.
 _PUSHED_ON_FLOATS = frozenset(
     {Comparison.EQUAL, Comparison.NULL_SAFE_EQUAL, Comparison.LESS, Comparison.AT_MOST}
 )
@@ -49,9 +49,9 @@ _MIRRORED = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushedRange:
-    """`lower <= column <= upper`, with `<` on a strict side and nothing on a side without a bound.
+    """A range that Spark pushes: `lower <= column <= upper`, with `<` on a strict side.
 
-    `null_passes` says whether rows with NULL pass as well.
+    A side that is None has no bound. `null_passes` is True if rows with NULL pass as well.
     """
 
     column: str
@@ -64,7 +64,7 @@ class PushedRange:
 
 
 def pushed_kinds(spark: SparkSession) -> frozenset[Kind]:
-    """The kinds of columns on which this session's Parquet reader drops row groups by comparisons."""
+    """Return the kinds of columns by which this session's Parquet reader skips row groups."""
     hadoop = spark.sparkContext._jsc.hadoopConfiguration().get(_BY_STATISTICS)
     if "false" in (spark.conf.get(_PUSHDOWN, "true"), spark.conf.get(_BY_STATISTICS, hadoop or "true")):
         return frozenset()
@@ -111,10 +111,10 @@ def unread_blocks(
 
 
 def pushed_ranges(predicate: Expression) -> Iterator[PushedRange]:
-    """The parts of a scan's own filter that Spark pushes as a range of one column.
+    """Yield the parts of a scan's own filter that Spark pushes as a range of one column.
 
-    Timestamps are left out: where a constant has microseconds, the comparison is not pushed. Zeros and NaN
-    are never pushed, nor are comparisons that NaN satisfies.
+    Timestamps are left out, because a comparison is not pushed if its constant has microseconds. Comparisons
+    with zero or NaN, and comparisons that NaN satisfies, are never pushed.
     """
     for part in predicate.operands if isinstance(predicate, And) else (predicate,):
         match part:
@@ -127,7 +127,7 @@ def pushed_ranges(predicate: Expression) -> Iterator[PushedRange]:
 
 
 def range_of_filter(added: RangeFilter) -> PushedRange:
-    """A range that pruning has added to the query."""
+    """Return a range filter that pruning has added to the query as a pushed range."""
     return PushedRange(
         column=added.column,
         type=added.type,
@@ -156,7 +156,7 @@ def _comparison_ranges(operator: Comparison, column: Column, literal: Literal) -
 
 
 def _is_outside(range_: PushedRange, column: pa.StructArray, rows: pa.Array) -> np.ndarray:
-    """Mark the blocks no row of which is in the range, as far as the reader can tell."""
+    """Mark the blocks of which the reader can tell that no row is in the range; shape (blocks,)."""
     null_count = column.field("null_count")
     minimum, maximum = ordered_bounds(column.field("min")), ordered_bounds(column.field("max"))
     outside = pa.repeat(False, len(rows))
@@ -172,5 +172,5 @@ def _is_outside(range_: PushedRange, column: pa.StructArray, rows: pa.Array) -> 
         outside = pc.and_(outside, pc.fill_null(pc.equal(null_count, 0), False))  # (2)
     else:
         outside = pc.or_(outside, pc.fill_null(pc.equal(null_count, rows), False))  # (1)
-    found: np.ndarray = pc.and_(outside, pc.greater(rows, 0)).to_numpy(zero_copy_only=False)
-    return found
+    mask: np.ndarray = pc.and_(outside, pc.greater(rows, 0)).to_numpy(zero_copy_only=False)
+    return mask

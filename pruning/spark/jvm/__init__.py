@@ -1,1 +1,1 @@
-"""Objects of the Java virtual machine behind a session, read and made from Python."""
+"""Objects of the Java virtual machine behind a session, read and created from Python."""

@@ -1,4 +1,4 @@
-"""Spark's data types, from how Spark writes them as JSON."""
+"""Spark's data types, read from Spark's JSON."""
 
 import json
 import re
@@ -15,7 +15,7 @@ _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 
 
 def type_from_json(written: object) -> Type:
-    """The type that decoded JSON names; unknown for nested, collated, user-defined and newer types."""
+    """Return the type that decoded JSON names; unknown for nested, collated, user-defined and newer types."""
     if not isinstance(written, str):
         return types.unknown(json.dumps(written))
     match = _DECIMAL.fullmatch(written)
@@ -27,19 +27,19 @@ def type_from_json(written: object) -> Type:
 
 
 def fields_of(type_: Type) -> list[tuple[str, Type]]:
-    """The fields of a struct in their order, by exact name; none of any other type."""
+    """Return the fields of a struct in order, each with its exact name; empty for any other type."""
     fields = _nested_json(type_, "struct").get("fields", [])
     return [(field["name"], type_of_field(field)) for field in fields]
 
 
 def element_of(type_: Type) -> Type | None:
-    """The type of an array's elements; None of any other type."""
+    """Return the type of an array's elements; None for any other type."""
     written = _nested_json(type_, "array")
     return type_from_json(written["elementType"]) if written else None
 
 
 def _nested_json(type_: Type, kind: str) -> Mapping[str, Any]:
-    """The JSON of a nested type of the kind; empty of any other type."""
+    """Return the JSON of a nested type of one kind; empty for any other type."""
     if type_.kind is not Kind.UNKNOWN or not type_.name.startswith("{"):
         return {}
     decoded = json.loads(type_.name)
@@ -49,7 +49,7 @@ def _nested_json(type_: Type, kind: str) -> Mapping[str, Any]:
 def type_of_field(field: Mapping[str, Any]) -> Type:
     """Return the type of a struct's field, or of a schema's, from its decoded JSON.
 
-    Spark writes a collated string there as a string, and its collation beside it.
+    Spark writes a collated string there as a string, with the collation in the field's metadata.
     """
     if _COLLATIONS in field.get("metadata", {}):
         return types.unknown("string of another collation")
@@ -57,5 +57,5 @@ def type_of_field(field: Mapping[str, Any]) -> Type:
 
 
 def type_of_java(java: Java) -> Type:
-    """The type of a Catalyst expression or attribute."""
+    """Return the type of a Catalyst expression or attribute."""
     return type_from_json(json.loads(java.dataType().json()))

@@ -1,6 +1,6 @@
-"""What is needed of the Java virtual machine behind a session, in few calls.
+"""Access to the Java virtual machine behind a session, in few calls.
 
-Every call through py4j costs about a tenth of a millisecond, so lists cross in one piece.
+Every call through py4j takes about a tenth of a millisecond, so that lists are passed as one text.
 """
 
 import functools
@@ -12,22 +12,22 @@ from typing import Any
 from py4j.java_gateway import JavaClass
 from pyspark.sql import DataFrame, SparkSession
 
-# A live Java object; py4j gives them no useful static type.
+# A live Java object; py4j's objects have no useful static type.
 Java = Any
 
-# A longer answer of the gateway waits about 40 ms for its own acknowledgement.
+# A longer answer of the gateway is delayed by about 40 ms, until it is acknowledged.
 _ANSWER_CHARACTERS = 6_000
-# So many paths are one answer.
+# So many paths fit into one answer.
 _FEW = 40
-# No path and no URI holds it.
+# No path and no URI contains this character.
 _SEPARATOR = "\0"
-# An attribute is printed as its name and its id, and an L where it is a bigint.
+# The end of a printed attribute: its id, and an L for a bigint.
 _ID = re.compile(r"#(\d+)L?\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class _Packages:
-    """Java's packages below a path. Names of classes begin with a capital, so Java need not be asked."""
+    """The Java packages below a path. A name with a capital is a class, so that Java need not be asked."""
 
     _client: Any
     _path: str = ""
@@ -38,50 +38,50 @@ class _Packages:
 
 
 def jvm(spark: SparkSession) -> Java:
-    """The session's view of Java's packages."""
+    """Return the packages of the session's Java virtual machine."""
     return _Packages(spark.sparkContext._gateway._gateway_client)
 
 
 def simple_name(java: Java) -> str:
-    """The class of an object without its package."""
+    """Return the class name of an object without its package."""
     return str(java.getClass().getSimpleName())
 
 
 def class_name(java: Java) -> str:
-    """The full class of an object."""
+    """Return the full class name of an object."""
     return str(java.getClass().getName())
 
 
 def elements(sequence: Java) -> Iterator[Java]:
-    """The elements of a Scala Seq; a long one had better be indexed."""
+    """Yield the elements of a Scala Seq, which should be indexed if it is long."""
     return (sequence.apply(place) for place in range(sequence.length()))
 
 
 def subtrees(spark: SparkSession, tree: Java) -> Java:
-    """Every node of a Catalyst tree, parents first, as a Seq."""
+    """Return every node of a Catalyst tree, parents first, as a Seq."""
     return tree.map(getattr(singleton(spark, "scala.Predef"), "$conforms")())
 
 
 def sequence(spark: SparkSession, items: Sequence[Java]) -> Java:
-    """Scala's List of Java objects, a call for each."""
-    made = singleton(spark, "scala.collection.immutable.Nil")
+    """Return Scala's List of Java objects, in a call for each."""
+    items_list = singleton(spark, "scala.collection.immutable.Nil")
     for item in reversed(items):
-        made = getattr(made, "$colon$colon")(item)
-    return made
+        items_list = getattr(items_list, "$colon$colon")(item)
+    return items_list
 
 
 def some(spark: SparkSession, value: Java) -> Java:
-    """Scala's Option of a value; None of None."""
+    """Return Scala's Option of a value, which is empty for None."""
     return jvm(spark).scala.Option.apply(value)
 
 
 def string_array(spark: SparkSession, array: Java) -> list[str]:
-    """A Java array of strings without NUL, in few calls."""
+    """Return the strings, which hold no NUL, of a Java array, in few calls."""
     return printed_elements(spark, jvm(spark).scala.Predef.genericWrapArray(array))
 
 
 def printed_elements(spark: SparkSession, collection: Java) -> list[str]:
-    """What each element of a Scala collection prints, none of them a NUL, in few calls."""
+    """Return each element of a Scala collection as it prints, in few calls; no text may hold a NUL."""
     count = collection.size()
     if count <= _FEW:
         return collection.mkString(_SEPARATOR).split(_SEPARATOR) if count else []
@@ -94,7 +94,7 @@ def printed_elements(spark: SparkSession, collection: Java) -> list[str]:
 
 
 def hadoop_paths(spark: SparkSession, paths: Sequence[str]) -> Java:
-    """Scala's List of Hadoop paths, from paths without URI escapes, in four calls."""
+    """Return Scala's List of Hadoop paths from paths without URI escapes, in four calls."""
     java = jvm(spark)
     if paths:
         split = java.java.util.regex.Pattern.compile(_SEPARATOR).split(_SEPARATOR.join(paths))
@@ -105,7 +105,7 @@ def hadoop_paths(spark: SparkSession, paths: Sequence[str]) -> Java:
 
 
 def values_of_keys(spark: SparkSession, keys: Java, values: Java) -> Java:
-    """What a Scala Map has for each of a List of its keys, as a List, in one or two calls."""
+    """Return the values of a Scala Map for a List of its keys, as a List, in one or two calls."""
     if int(jvm(spark).scala.util.Properties.versionNumberString().split(".")[1]) < 13:
         return keys.map(values, singleton(spark, "scala.collection.immutable.List").canBuildFrom())
     return keys.map(values)
@@ -114,16 +114,16 @@ def values_of_keys(spark: SparkSession, keys: Java, values: Java) -> Java:
 def attribute_ids(attributes: Java) -> list[int]:
     """Return the expression ids of a Scala Seq of attributes, in three calls."""
     printed = attributes.mkString(_SEPARATOR).split(_SEPARATOR)
-    found = [_ID.search(text) for text in printed]
-    ids = [int(id_[1]) for id_ in found if id_ is not None]
-    # A name may hold the separator, and anything else.
+    matches = [_ID.search(text) for text in printed]
+    ids = [int(id_[1]) for id_ in matches if id_ is not None]
+    # A name may contain any character, the separator too.
     if len(printed) != attributes.length() or len(ids) != len(printed):
         return [attribute.exprId().id() for attribute in elements(attributes)]
     return ids
 
 
 def singleton(spark: SparkSession, name: str) -> Java:
-    """The instance of a Scala object, by its full name."""
+    """Return the instance of a Scala object, by its full name."""
     return _module(spark.sparkContext._gateway._gateway_client, name)
 
 
@@ -133,20 +133,20 @@ def _module(client: Any, name: str) -> Java:
 
 
 def replace_subtrees(spark: SparkSession, plan: Java, changes: Sequence[tuple[Java, Java]]) -> Java:
-    """The plan with each subtree that equals the first of a pair replaced by the second, in subqueries too.
+    """Replace each subtree that equals the first of a pair by the second, in subqueries too.
 
-    What a replacement holds below its root is searched as well.
+    The nodes below the root of a replacement are searched as well.
     """
     return plan.transformDownWithSubqueries(mapping(spark, changes))
 
 
 def with_leaf(spark: SparkSession, plan: Java, leaf: Java, subtree: Java) -> Java:
-    """The plan with a leaf replaced by a subtree, which may hold the leaf."""
+    """Return the plan with a leaf replaced by a subtree, which may contain the leaf."""
     return plan.transformUp(mapping(spark, [(leaf, subtree)]))
 
 
 def mapping(spark: SparkSession, pairs: Sequence[tuple[Java, Java]]) -> Java:
-    """A Scala Map, which is the PartialFunction that Catalyst's transformations take."""
+    """Return pairs as a Scala Map, a PartialFunction as Catalyst's transformations take it."""
     function = singleton(spark, "scala.collection.immutable.Map").empty()
     for old, new in pairs:
         function = function.updated(old, new)
@@ -154,7 +154,7 @@ def mapping(spark: SparkSession, pairs: Sequence[tuple[Java, Java]]) -> Java:
 
 
 def with_element(spark: SparkSession, node: Java, index: int, value: Java) -> Java:
-    """A copy of a tree node with one constructor argument replaced, whatever the others are."""
+    """Return a copy of a tree node with one constructor argument replaced."""
     java = jvm(spark)
     arguments = spark.sparkContext._gateway.new_array(java.java.lang.Object, node.productArity())
     for i in range(node.productArity()):
@@ -163,8 +163,8 @@ def with_element(spark: SparkSession, node: Java, index: int, value: Java) -> Ja
 
 
 def dataframe(spark: SparkSession, plan: Java) -> DataFrame:
-    """A DataFrame that answers a logical plan."""
+    """Return a DataFrame of a logical plan."""
     sql = jvm(spark).org.apache.spark.sql
-    # Spark 4 moved the implementation aside to make room for Connect.
+    # Spark 4 moved this class to the package `classic`, beside Spark Connect's.
     dataset = sql.Dataset if int(spark.version.split(".")[0]) < 4 else sql.classic.Dataset
     return DataFrame(dataset.ofRows(spark._jsparkSession, plan), spark)

@@ -1,4 +1,4 @@
-"""Catalyst's constants as Python values, byte for byte."""
+"""Catalyst's constants converted to Python values without loss."""
 
 import decimal
 import struct
@@ -10,15 +10,16 @@ from pruning.expressions.types import BYTES, Kind, Type, Value
 from pruning.spark.jvm.gateway import Java, elements
 from pruning.spark.jvm.nodes import Node
 
-# Java writes it in place of bytes that are not UTF-8, so text that holds it may not be what is stored.
+# Java prints this character for bytes that are not UTF-8, so that a printed text with it may not be
+# the stored one.
 _REPLACEMENT = "�"
-# Spark's JSON shows these by way of calendars and object addresses.
+# Spark's JSON prints values of these kinds as calendar dates and object addresses, and so loses some.
 _LOSSY = frozenset({Kind.BINARY, Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
 _EXACT = decimal.Context(prec=80, traps=[decimal.Inexact, decimal.InvalidOperation])
 
 
 def literal_value(node: Node, type_: Type) -> Value | None:
-    """The value of a `Literal` node of a known type; None is SQL's NULL.
+    """Return the value of a `Literal` node of a known type; None is SQL's NULL.
 
     Raises:
         ValueError: the value is not what the type promises.
@@ -30,7 +31,7 @@ def literal_value(node: Node, type_: Type) -> Value | None:
 
 
 def parse_value(text: str, type_: Type) -> Value:
-    """The value that Java prints as `text`.
+    """Return the value that Java prints as `text`.
 
     Raises:
         ValueError: it is not a value of the type.
@@ -52,7 +53,7 @@ def parse_value(text: str, type_: Type) -> Value:
 
 
 def internal_value(value: Any, type_: Type) -> Value | None:
-    """The value of Catalyst's internal object, fetched by py4j.
+    """Return the value of Catalyst's internal object, fetched by py4j.
 
     Raises:
         ValueError: it is not a value of the type.
@@ -72,25 +73,25 @@ def internal_value(value: Any, type_: Type) -> Value | None:
 
 
 def set_values(members: Java, type_: Type) -> list[Value | None]:
-    """The members of a Scala set of internal objects, NULL last, in a handful of calls.
+    """Return the members of a Scala set of internal objects, sorted and NULL last, in a few calls.
 
     Raises:
         ValueError: a member is not a value of the type.
     """
     has_null: bool = members.contains(None)
     if type_.kind in BYTES:
-        found = _byte_strings(members, type_, has_null)
+        values = _byte_strings(members, type_, has_null)
     else:
         texts: list[str] = members.mkString("\n").split("\n")
-        found = [parse_value(text, type_) for text in texts if text != "null"]
-    if len(found) + has_null != members.size():
+        values = [parse_value(text, type_) for text in texts if text != "null"]
+    if len(values) + has_null != members.size():
         raise ValueError("a set's members are not what Spark printed")
-    ordered: list[Value | None] = sorted(found, key=lambda value: (value != value, value))
+    ordered: list[Value | None] = sorted(values, key=lambda value: (value != value, value))
     return [*ordered, None] if has_null else ordered
 
 
 def _byte_strings(members: Java, type_: Type, has_null: bool) -> list[Value]:
-    # Chosen anew each time, so that no member can hold it by design.
+    # The separator is random, so that nobody can write a member that contains it.
     separator = uuid.uuid4().hex
     printed: str = members.mkString(separator)
     if type_.kind is Kind.BINARY or _REPLACEMENT in printed:
@@ -98,13 +99,13 @@ def _byte_strings(members: Java, type_: Type, has_null: bool) -> list[Value]:
         return [value for value in values if value is not None]
     texts = printed.split(separator)
     if has_null:
-        # NULL prints as the string 'null' does, and equal members occur once each.
+        # NULL prints like the string 'null'; a set holds each member once, so one of the two texts is NULL.
         texts.remove("null")
     return [text.encode() for text in texts]
 
 
 def _float_value(value: float) -> float:
-    """The 32-bit float of which Java printed the shortest digits that name it."""
+    """Return the 32-bit float nearest to a value; Java prints the shortest digits that identify a float."""
     return float(struct.unpack("f", struct.pack("f", value))[0])
 
 

@@ -1,7 +1,7 @@
-"""Catalyst expression trees as Spark prints them in JSON, each node with a way back to its object.
+"""Catalyst expression trees as Spark prints them in JSON, each node with access to its Java object.
 
 Spark prints a tree parents first, in one call. A field that is an expression but not a child is
-printed inside its node; only CASE has such fields, so nested CASEs double the text at each level.
+printed inside its node; only CASE has such fields, so that nested CASEs double the text at each level.
 """
 
 import json
@@ -12,7 +12,7 @@ from typing import Any
 
 from pruning.spark.jvm.gateway import Java
 
-# Text grows by 2 ** depth.
+# The deepest nesting of CASEs that is printed: the text grows by 2 ** depth.
 CASE_DEPTH_MAX = 6
 
 PACKAGE = "org.apache.spark.sql.catalyst.expressions."
@@ -21,7 +21,7 @@ _CASE_OR_END = re.compile(r"\b(CASE|END)\b")
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """One expression: its class without Catalyst's package, its fields, its place in the tree."""
+    """One expression: its class name without Catalyst's package, its fields, and its position in the tree."""
 
     name: str
     fields: Mapping[str, Any]
@@ -31,7 +31,7 @@ class Node:
     cached_java: Java = None
 
     def java(self) -> Java:
-        """The Catalyst object; two calls for each ancestor that was not asked for before."""
+        """Return the Catalyst object, in two calls for each ancestor whose object was not fetched before."""
         path: list[Node] = []
         node = self
         while node.cached_java is None:
@@ -45,7 +45,7 @@ class Node:
 
 
 def is_printable(expression: Java) -> bool:
-    """Whether the expression's JSON has a reasonable length: CASEs are not nested too deeply."""
+    """Tell whether the expression's JSON has a reasonable length: CASEs are not nested too deeply."""
     depth = deepest = 0
     for word in _CASE_OR_END.findall(expression.toString()):
         depth += 1 if word == "CASE" else -1
@@ -54,9 +54,9 @@ def is_printable(expression: Java) -> bool:
 
 
 def expression_nodes(expression: Java) -> list[Node]:
-    """Every node of an expression, parents first; the first is the root."""
+    """Return every node of an expression, parents first; the first is the root."""
     ordered: list[Node] = []
-    # Parents that still wait for children, with how many.
+    # Parents that still miss children, each with the number of those.
     waiting: list[list[Any]] = []
     for fields in json.loads(expression.toJSON()):
         parent: Node | None = waiting[-1][0] if waiting else None

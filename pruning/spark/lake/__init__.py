@@ -1,1 +1,1 @@
-"""Parquet tables in a plan: files, columns and partition values."""
+"""Parquet tables in a plan: their files, columns and partition values."""

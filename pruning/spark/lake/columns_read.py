@@ -1,4 +1,4 @@
-"""The columns of its table that a scan reads: those that something above it in the plan names."""
+"""The columns of its table that a scan reads: those that nodes above it in the plan name."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,7 +11,7 @@ from pruning.expressions.names import top_column
 from pruning.expressions.plans import Filter, Plan, Project, Scan, inputs, is_filtered_scan
 from pruning.spark.jvm.gateway import Java
 
-# As an attribute prints: its name, its id, an L where it is a bigint.
+# The end of a printed attribute: its id, and an L for a bigint.
 _ID = re.compile(r"#(\d+)L?$")
 _SEPARATOR = "\0"
 
@@ -19,8 +19,8 @@ _SEPARATOR = "\0"
 def columns_read(tree: Plan, javas: Mapping[Plan, Java]) -> dict[Scan, frozenset[str] | None]:
     """Return the names of the columns that each scan of an optimized plan reads; None is all of them.
 
-    Spark's optimizer puts a projection above a scan of which not every column is needed. What that names, and
-    the filters below it, is what the scan reads.
+    Spark's optimizer puts a projection above a scan if not every column is needed. The scan reads the columns
+    that this projection and the filters below it name.
     """
     return dict(_columns_below(tree, javas, None))
 
@@ -28,13 +28,19 @@ def columns_read(tree: Plan, javas: Mapping[Plan, Java]) -> dict[Scan, frozenset
 def _columns_below(
     plan: Plan, javas: Mapping[Plan, Java], named: frozenset[int] | None
 ) -> Iterator[tuple[Scan, frozenset[str] | None]]:
-    """The scans of a plan, where `named` are the attributes that a projection above it and filters name."""
+    """Yield the scans below a node with their columns.
+
+    Args:
+        plan: The node.
+        javas: The Catalyst node of each node.
+        named: The ids of the attributes that the projection and filters right above name; None is all.
+    """
     if isinstance(plan, Scan):
         yield plan, None if named is None else _column_names(plan, named)
         return
     above = named if isinstance(plan, Filter | Project) and is_filtered_scan(plan) else None
     if isinstance(plan, Project) and is_filtered_scan(plan):
-        # The lowest projection decides; what is named above it is of its own attributes.
+        # The lowest projection decides, because nodes above it name its own attributes.
         above = _referenced_ids(javas[plan])
     elif isinstance(plan, Filter) and above is not None:
         references = _referenced_ids(javas[plan])
@@ -48,18 +54,18 @@ def _column_names(scan: Scan, named: frozenset[int]) -> frozenset[str]:
 
 
 def _referenced_ids(node: Java) -> frozenset[int] | None:
-    """The ids of the attributes that a node's own expressions name; None where they print otherwise."""
+    """Return the ids of the attributes that a node's own expressions name; None if one is not printed so."""
     printed = node.references().toSeq().mkString(_SEPARATOR)
-    found = [_ID.search(attribute) for attribute in printed.split(_SEPARATOR)] if printed else []
-    ids = frozenset(int(id_[1]) for id_ in found if id_ is not None)
-    return ids if len(ids) == len(found) else None
+    matches = [_ID.search(attribute) for attribute in printed.split(_SEPARATOR)] if printed else []
+    ids = frozenset(int(id_[1]) for id_ in matches if id_ is not None)
+    return ids if len(ids) == len(matches) else None
 
 
 def bytes_read(metadata: pa.Table, columns: frozenset[str] | None) -> np.ndarray:
     """Return the compressed bytes of some of a table's columns in each block; shape (blocks,).
 
-    A column that block metadata does not know counts with all others that it does not know: the sizes of
-    those are in the block's total alone. What is not known at all counts as nothing.
+    If one of the columns has no block metadata, the bytes of all columns without metadata count, because only
+    the block's total has them. An unknown size counts as 0.
 
     Args:
         metadata: As `pruning.metadata.table.schema` says.
@@ -68,20 +74,20 @@ def bytes_read(metadata: pa.Table, columns: frozenset[str] | None) -> np.ndarray
     whole = _byte_counts(metadata.column("byte_count").combine_chunks())
     if columns is None:
         return whole
-    known = metadata.column("columns").combine_chunks()
-    owners = [top_column(field.name) for field in known.type]
-    read = _byte_sum(known, (place for place, owner in enumerate(owners) if owner in columns))
+    column_structs = metadata.column("columns").combine_chunks()
+    owners = [top_column(field.name) for field in column_structs.type]
+    read = _byte_sum(column_structs, (place for place, owner in enumerate(owners) if owner in columns))
     if columns <= set(owners):
         return read
-    others = _byte_sum(known, (place for place, owner in enumerate(owners) if owner not in columns))
+    others = _byte_sum(column_structs, (place for place, owner in enumerate(owners) if owner not in columns))
     larger: np.ndarray = np.maximum(whole - others, read)
     return larger
 
 
-def _byte_sum(known: pa.StructArray, places: Iterable[int]) -> np.ndarray:
-    total = np.zeros(len(known), np.int64)
+def _byte_sum(column_structs: pa.StructArray, places: Iterable[int]) -> np.ndarray:
+    total = np.zeros(len(column_structs), np.int64)
     for place in places:
-        total += _byte_counts(known.field(place).field("byte_count"))
+        total += _byte_counts(column_structs.field(place).field("byte_count"))
     return total
 
 

@@ -1,7 +1,7 @@
 """Partition columns of files that are given by paths: a directory's name, `day=2024-01-01`, is a column.
 
-Spark infers the columns, their types and values from the names of directories alone. So it is shown a copy of
-them, with an empty file in each; it sees neither the data nor where the data is.
+Spark infers the columns, their types and values from the names of directories alone. So it is given a copy of
+the directories with an empty file in each, and reads neither the data nor its place.
 """
 
 import os
@@ -31,10 +31,10 @@ from pruning.spark.lake.nested import top_name
 from pruning.spark.lake.tables import Unprunable, parquet_table, partition_values
 
 _FILE = "part-0.parquet"
-# A column that the copies' files are said to have; none of them is read.
+# The schema that the copies' files are declared to have; none of them is read.
 _SCHEMA = "`skipproof has no data here` int"
 
-# A directory: the ordinal of the path that was given, and its own path below that.
+# A directory: the ordinal of the user's path that it is below, and its path relative to that one.
 _Directory = tuple[int, str]
 _Values = Mapping[_Directory, Value | None]
 
@@ -42,8 +42,8 @@ _Values = Mapping[_Directory, Value | None]
 def with_directory_columns(spark: SparkSession, metadata: pa.Table, paths: Paths) -> pa.Table:
     """Return block metadata with the partition columns of its files, as Spark infers them.
 
-    A partition column hides a column of the files that has its name. Where the values are not known for sure,
-    the column is there and nothing is known of it.
+    A partition column hides a column of the files with the same name. If its values are not known for sure,
+    the column is declared without values.
 
     Args:
         metadata: What `collect` gives of the paths.
@@ -65,7 +65,7 @@ def with_directory_columns(spark: SparkSession, metadata: pa.Table, paths: Paths
     try:
         columns, column_values = _infer_partitions(spark, list(dict.fromkeys(sure.values())))
     except (OSError, Unprunable, PySparkException, Py4JError):
-        # The directories do not agree, so that Spark would not read them together, or cannot be copied.
+        # Spark would not read the directories together because they do not agree, or they cannot be copied.
         columns = _columns_by_spelling(directory for _, directory in sure.values())
     metadata = _declare_columns(spark, metadata, columns)
     for name, values in column_values.items():
@@ -73,13 +73,13 @@ def with_directory_columns(spark: SparkSession, metadata: pa.Table, paths: Paths
         try:
             metadata = with_constants(metadata, name, columns[name], of_blocks)
         except InputError:
-            # A value that Arrow cannot hold, such as a string that is not UTF-8: nothing is known of it.
+            # Arrow cannot hold a value, such as a string that is not UTF-8, so the column stays unknown.
             continue
     return metadata
 
 
 def _directory_of(file: str, roots: Sequence[str]) -> _Directory | None:
-    """The directory of a file; None where several paths, or none, lead to it."""
+    """Return the directory of a file; None if the file is not below exactly one of the user's paths."""
     places = set()
     for ordinal, root in enumerate(roots):
         relative = "" if file == root else relative_to(root, file)
@@ -89,7 +89,7 @@ def _directory_of(file: str, roots: Sequence[str]) -> _Directory | None:
 
 
 def _columns_by_spelling(directories: Iterable[str]) -> dict[str, Type]:
-    """The columns that the names of directories may mean, of types that are anyone's guess."""
+    """Return the columns that the names of directories may mean, all as strings, as types are unknown."""
     parts = dict.fromkeys(part for directory in directories for part in directory.split("/") if "=" in part)
     return {unquote(part.partition("=")[0]): types.STRING for part in parts}
 
@@ -97,12 +97,12 @@ def _columns_by_spelling(directories: Iterable[str]) -> dict[str, Type]:
 def _infer_partitions(
     spark: SparkSession, places: Sequence[_Directory]
 ) -> tuple[dict[str, Type], dict[str, _Values]]:
-    """The partition columns with their types, and the values of those that are known in each directory.
+    """Return the partition columns with their types, and the known values of each in each directory.
 
     Raises:
         PySparkException, Py4JError: the directories do not agree.
         OSError: their names cannot be copied.
-        Unprunable: Spark sees them otherwise than expected.
+        Unprunable: Spark does not read the copy as a plain Parquet table.
     """
     with tempfile.TemporaryDirectory() as copy:
         home = os.path.realpath(copy)
@@ -114,7 +114,7 @@ def _infer_partitions(
         values = partition_values(table, list(table.partition_columns))
         order = [_copied_directory(file, home) for file in table.files]
     if len(set(order) & set(places)) < len(places):
-        # Spark passes over a directory, such as one without a partition beside partitions.
+        # Spark ignores a directory, such as one without a partition beside partitions.
         values = {}
     return dict(table.partition_columns), {
         name: dict(zip(order, of_files, strict=True)) for name, of_files in values.items()
@@ -126,22 +126,22 @@ def _relation_over(spark: SparkSession, directories: Sequence[str]) -> Java:
 
 
 def _copied_directory(uri: str, home: str) -> _Directory:
-    """The directory that a file in the copy stands for."""
+    """Return the directory of the user's that a file in the copy stands for."""
     ordinal, _, relative = unquote(uri).partition(f"{home}/")[2].partition("/")
     return int(ordinal), relative.rpartition("/")[0]
 
 
 def _declare_columns(spark: SparkSession, metadata: pa.Table, columns: Mapping[str, Type]) -> pa.Table:
-    """The metadata with columns of which nothing is known but names and types, and no others so named."""
+    """Return the metadata with columns declared by name and type alone; they hide others of the same name."""
     fold = str if spark.conf.get("spark.sql.caseSensitive") == "true" else str.lower
     hidden = {fold(name) for name in columns}
     others = {
         name: type_ for name, type_ in other_columns_of(metadata.schema).items() if fold(name) not in hidden
     }
     others |= {name: type_to_json(type_) for name, type_ in columns.items()}
-    known = list(column_types(metadata))
-    kept = [name for name in known if fold(top_name(name)) not in hidden]
-    for name in set(known) - set(kept):
+    names = list(column_types(metadata))
+    kept = [name for name in names if fold(top_name(name)) not in hidden]
+    for name in set(names) - set(kept):
         metadata = points.without_column(without_column(metadata, name), name)
     metadata = columns_only(metadata, kept)
     return metadata.replace_schema_metadata(with_other_columns(metadata.schema, others).metadata)

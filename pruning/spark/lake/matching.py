@@ -1,4 +1,4 @@
-"""Which columns of block metadata speak of the values that Spark reads."""
+"""The columns of block metadata whose bounds hold for the values that Spark reads."""
 
 from collections.abc import Mapping
 
@@ -11,8 +11,8 @@ from pruning.metadata.table.schema import column_types, columns_only
 def matching_columns(metadata: pa.Table, columns: Mapping[str, Type]) -> pa.Table:
     """Return the metadata of the columns that Spark reads as they are stored, or as a wider integer.
 
-    Others are left out, so that nothing is known of them: a string stored as binary, a timestamp
-    with a zone read without one, a name that differs in case.
+    Other columns are left out, so that nothing is concluded from them: a string stored as binary, a timestamp
+    with a zone that is read without one, a name that differs in case.
 
     Args:
         metadata: Block metadata.
@@ -29,7 +29,7 @@ def matching_columns(metadata: pa.Table, columns: Mapping[str, Type]) -> pa.Tabl
 
 
 def reads_as_stored(stored: Type, read: Type) -> bool:
-    """Return whether order and equality of stored values are those of the values read."""
+    """Tell whether order and equality of the stored values are those of the values that Spark reads."""
     if stored == read:
         return read.has_bounds
     if not (stored.integral and read.integral):

@@ -1,4 +1,4 @@
-"""The names of leaves below a table's columns, from the columns' types and back to them.
+"""The names of leaves below a table's columns, converted from the columns' types and back to them.
 
 Block metadata knows a struct's field as "`a`.`b`" and an array's elements as "`xs`[]" or
 "`xs`[].`price`", as `field_name` and `leaf_name` write them.
@@ -23,21 +23,21 @@ _Tree: TypeAlias = dict[_Step, "_Tree | Type"]
 
 
 def leaf_types(columns: Mapping[str, Type]) -> dict[str, Type]:
-    """The types of all leaves that block metadata may know, by its names for them.
+    """Return the types of all leaves that block metadata may have, by its names for them.
 
     Args:
         columns: The types of top-level columns, by exact name.
     """
-    found: dict[str, Type] = {}
+    leaves: dict[str, Type] = {}
     for name, type_ in columns.items():
-        # A column of such a name is known to no metadata: the name is that of a field.
+        # Block metadata has no column of such a name, because it reads as the name of a field.
         if is_nested(name):
             continue
         if type_.has_bounds:
-            found[name] = type_
+            leaves[name] = type_
         else:
-            found.update(_leaves_below((name,), type_))
-    return found
+            leaves.update(_leaves_below((name,), type_))
+    return leaves
 
 
 def _leaves_below(path: tuple[str, ...], type_: Type) -> Iterator[tuple[str, Type]]:
@@ -58,18 +58,18 @@ def _element_leaves(array: str, fields: tuple[str, ...], type_: Type) -> Iterato
 
 
 def row_type(columns: Mapping[str, Type], others: Mapping[str, SparkType] | None = None) -> SparkType:
-    """Return the type of a table's rows in Spark's JSON, structs and arrays made of their leaves again.
+    """Return the type of a table's rows in Spark's JSON, with structs and arrays rebuilt from their leaves.
 
-    A name that cannot be read, and one that contradicts an earlier one, is left out.
+    A name that cannot be parsed, and one that contradicts an earlier one, is left out.
 
     Args:
         columns: The types of the leaves, by their names in block metadata.
-        others: The columns that have no leaves there, or more than those, by their exact names.
+        others: The types of columns with parts that have no metadata, by their exact names.
     """
     tree: _Tree = {}
     for name, type_ in columns.items():
         _insert(tree, _steps(name), type_)
-    # Where both know a column, what has bounds is asked by the type that the bounds have.
+    # Where both know a column, its leaves with bounds keep the types of the bounds.
     return struct_type(
         unite_columns([{str(name): _type_json(below) for name, below in tree.items()}, others or {}])
     )
@@ -82,7 +82,7 @@ def top_name(name: str) -> str:
 
 
 def _steps(name: str) -> tuple[_Step, ...]:
-    """The way from the table to a leaf; empty where the name is not one of a leaf."""
+    """Return the steps from the table to a leaf; empty where the name is not one of a leaf."""
     if not is_nested(name):
         return (name,)
     steps: list[_Step] = []
@@ -93,12 +93,12 @@ def _steps(name: str) -> tuple[_Step, ...]:
             return ()
         steps += [match[1].replace("``", "`"), *([None] if match[2] else [])]
         place = match.end()
-    # An array has one kind of element.
+    # A leaf is below at most one array.
     return tuple(steps) if len(steps) > 1 and steps.count(None) < 2 else ()
 
 
 def _insert(tree: _Tree, steps: tuple[_Step, ...], type_: Type) -> None:
-    """Add a leaf, unless what is there says otherwise."""
+    """Add a leaf to a tree, unless it contradicts an earlier one."""
     above, below = _walk_existing(tree, steps)
     if not below or isinstance(above, Type) or (above and (None in above) != (below[0] is None)):
         return
@@ -110,7 +110,7 @@ def _insert(tree: _Tree, steps: tuple[_Step, ...], type_: Type) -> None:
 
 
 def _walk_existing(tree: _Tree, steps: tuple[_Step, ...]) -> tuple[_Tree | Type, tuple[_Step, ...]]:
-    """How far down the steps lead already, and those that are left."""
+    """Follow steps down a tree as far as they exist; return the place reached and the remaining steps."""
     place: _Tree | Type = tree
     for taken, step in enumerate(steps):
         if isinstance(place, Type) or step not in place:

@@ -38,24 +38,24 @@ from pruning.spark.jvm.gateway import (
 )
 from pruning.spark.jvm.literals import internal_value
 
-# Each costs a few calls; a table with more is pruned by its files' footers alone.
+# Reading a partition's values takes a few calls; a table with more partitions is pruned by footers alone.
 PARTITIONS_MAX = 20_000
 
 _DATASOURCES = "org.apache.spark.sql.execution.datasources"
 _RELATION = f"{_DATASOURCES}.HadoopFsRelation"
 _PARQUET = f"{_DATASOURCES}.parquet.ParquetFileFormat"
 _FIELD_IDS = "spark.sql.parquet.fieldId.read.enabled"
-# A cache of listings that evicts nothing: the session's own may be off, small or shared.
+# The limits of a cache of listings that evicts nothing; the session's own may be off, small or shared.
 _LISTINGS_BYTES_MAX, _LISTINGS_SECONDS = 1 << 40, -1
 _MARKER = ".skipproof-"
 _NO_HOST = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):///")
-# What Hadoop prints of a file behind its path.
+# The text that Hadoop prints for a file's status, after its path.
 _STATUS = re.compile(r".*; isDirectory=false; length=(\d+); .*; modification_time=(-?\d+);", re.DOTALL)
 _METADATA_KEYS = frozenset({"__metadata_col", "__file_source_metadata_col"})
 
 
 class Unprunable(Exception):
-    """A leaf of a plan that must be read as it is; the text says why."""
+    """Raised for a leaf of a plan that must be read as it is; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +69,13 @@ class Attribute:
 
     @property
     def describes_files(self) -> bool:
-        """Whether its values tell of files instead of the table's rows."""
+        """True if its values describe files instead of the table's rows."""
         return bool(_METADATA_KEYS & self.notes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParquetTable:
-    """A leaf that reads Parquet files, which Spark has listed."""
+    """A leaf of a plan that reads Parquet files which Spark has listed."""
 
     leaf: Java
     location: Java
@@ -91,13 +91,14 @@ class ParquetTable:
 
 
 def parquet_table(spark: SparkSession, leaf: Java, attributes: tuple[Attribute, ...]) -> ParquetTable:
-    """What a leaf of a plan reads.
+    """Return the Parquet table that a leaf of a plan reads.
 
     Args:
+        spark: The session.
         leaf: The leaf.
         attributes: Its columns, if it is a `LogicalRelation`.
     Raises:
-        Unprunable: it is not a plain Parquet table, or one whose files do not tell what it holds.
+        Unprunable: the leaf is not a plain Parquet table whose rows are those of the listed files.
     """
     location = _location(spark, leaf)
     partition_columns = _field_types(location.partitionSchema())
@@ -117,19 +118,19 @@ def parquet_table(spark: SparkSession, leaf: Java, attributes: tuple[Attribute, 
 
 
 def listed_stamps(spark: SparkSession, table: ParquetTable) -> list[Stamp]:
-    """The size and time of each of the table's files, as Spark has listed them."""
+    """Return the size and time of each of the table's files, as Spark has listed them."""
     statuses = table.location.allFiles()
     printed = printed_elements(spark, statuses)
-    found = [_STATUS.search(status) for status in printed]
-    if all(found):
-        return [Stamp(int(match[1]), int(match[2])) for match in found if match is not None]
-    # A file system whose statuses print otherwise.
+    matches = [_STATUS.search(status) for status in printed]
+    if all(matches):
+        return [Stamp(int(match[1]), int(match[2])) for match in matches if match is not None]
+    # The statuses of this file system print in another form.
     return [Stamp(status.getLen(), status.getModificationTime()) for status in elements(statuses)]
 
 
 def leaf_attributes(leaf: Java) -> tuple[Attribute, ...]:
     """Return the columns of a `LogicalRelation`, in five calls."""
-    # The plan's own JSON is far longer, and leaves Spark's notes out.
+    # The plan's own JSON is far longer, and does not have the metadata of attributes.
     fields = json.loads(leaf.schema().json())["fields"]
     ids = attribute_ids(leaf.output())
     return tuple(
@@ -166,14 +167,14 @@ def _field_types(struct: Java) -> dict[str, Type]:
 
 
 def partition_values(table: ParquetTable, names: Sequence[str]) -> dict[str, list[Value | None]]:
-    """The values of partition columns, one a file, as Spark itself reads them.
+    """Return the values of partition columns, one for each file, as Spark reads them.
 
-    Columns of unknown type are left out, and all of them where a file lies in no partition.
+    Columns of unknown type are left out, and all columns if a file is in no partition.
     """
-    # A name like that of a struct's field would hide the field.
-    known = [name for name in names if table.partition_columns[name].has_bounds and not is_nested(name)]
+    # A column whose name looks like that of a struct's field is left out, because it would hide the field.
+    known_names = [name for name in names if table.partition_columns[name].has_bounds and not is_nested(name)]
     partitions = table.location.partitionSpec().partitions()
-    if not known or partitions.size() > PARTITIONS_MAX:
+    if not known_names or partitions.size() > PARTITIONS_MAX:
         return {}
     order = list(table.partition_columns)
     by_directory: dict[str, list[Value | None]] = {}
@@ -181,17 +182,20 @@ def partition_values(table: ParquetTable, names: Sequence[str]) -> dict[str, lis
         row = partition.values()
         by_directory[_one_slash(partition.path().toUri().toString())] = [
             _partition_value(row, order.index(name), table.partition_columns[name], table.location)
-            for name in known
+            for name in known_names
         ]
     rows = [by_directory.get(_one_slash(file.rpartition("/")[0])) for file in table.files]
     complete = [row for row in rows if row is not None]
     if len(complete) < len(rows):
         return {}
-    return {name: [row[i] for row in complete] for i, name in enumerate(known)}
+    return {name: [row[i] for row in complete] for i, name in enumerate(known_names)}
 
 
 def with_partition_values(metadata: pa.Table, predicate: Expression, table: ParquetTable) -> pa.Table:
-    """The metadata with those partition columns that the predicate names, where their values are known."""
+    """Return the metadata with the partition columns that a predicate names, one value in all of a file.
+
+    A column whose values are unknown is not added.
+    """
     named = [name for name in columns(predicate) if name in table.partition_columns]
     if not named:
         return metadata
@@ -202,13 +206,13 @@ def with_partition_values(metadata: pa.Table, predicate: Expression, table: Parq
         try:
             metadata = with_constants(metadata, name, table.partition_columns[name], of_blocks)
         except InputError:
-            # A value that Arrow cannot hold, such as a string that is not UTF-8: nothing is known of it.
+            # Arrow cannot hold a value, such as a string that is not UTF-8, so the column stays unknown.
             continue
     return metadata
 
 
 def _one_slash(uri: str) -> str:
-    """Hadoop writes a path without a host with one slash here and with three there."""
+    """Return a URI without a host in the form with one slash; Hadoop writes it with one or three."""
     return _NO_HOST.sub(r"\1:/", uri)
 
 
@@ -219,7 +223,7 @@ def _partition_value(row: Java, index: int, type_: Type, location: Java) -> Valu
 
 
 def is_parquet_leaf(leaf: Java) -> bool:
-    """Return whether a node of a plan reads Parquet files that Spark lists and reads itself."""
+    """Tell whether a node of a plan reads Parquet files that Spark lists and reads itself."""
     if simple_name(leaf) != "LogicalRelation" or leaf.isStreaming():
         return False
     relation = leaf.relation()
@@ -229,7 +233,7 @@ def is_parquet_leaf(leaf: Java) -> bool:
 def with_files(
     spark: SparkSession, table: ParquetTable, files: Sequence[str], *, leaf: Java | None = None
 ) -> Java:
-    """A copy of the table's leaf that reads only `files`, which may be none.
+    """Return a copy of the table's leaf that reads only `files`, which may be none.
 
     Expression ids, options, bucketing and partition values stay as they are.
 
@@ -241,16 +245,16 @@ def with_files(
     relation = table.leaf.relation()
     try:
         location = _file_index(spark, table, relation, files)
-        found = string_array(spark, location.inputFiles())
+        listed_files = string_array(spark, location.inputFiles())
     except Py4JError as error:
         raise Unprunable("Spark could not list the files that are left") from error
-    if sorted(found) != sorted(files):
+    if sorted(listed_files) != sorted(files):
         raise Unprunable("Spark lists other files than those that are left")
     return with_relation(spark, table.leaf if leaf is None else leaf, location)
 
 
 def with_relation(spark: SparkSession, leaf: Java, location: Java, *, options: Java | None = None) -> Java:
-    """A copy of a Parquet leaf over another file index, and with other options where they are given."""
+    """Return a copy of a Parquet leaf over another file index, and with other options if any are given."""
     relation = leaf.relation()
     copied = relation.copy(
         location,
@@ -265,30 +269,30 @@ def with_relation(spark: SparkSession, leaf: Java, location: Java, *, options: J
 
 
 def without_rows(spark: SparkSession, leaf: Java) -> Java:
-    """The leaf under a filter that no row passes: the optimizer drops the leaf and what needs its rows.
+    """Return the leaf under a filter that no row passes, so that the optimizer drops what needs its rows.
 
-    Unlike a relation without rows, it still has the leaf's hidden columns.
+    Unlike a relation without rows, the result still has the leaf's hidden columns.
     """
     false = singleton(spark, "org.apache.spark.sql.catalyst.expressions.Literal").FalseLiteral()
     return jvm(spark).org.apache.spark.sql.catalyst.plans.logical.Filter(false, leaf)
 
 
 def _file_index(spark: SparkSession, table: ParquetTable, relation: Java, files: Sequence[str]) -> Java:
-    """An index of the files: from what Spark has listed already, else listed anew, many of them by a job."""
+    """Return an index of the files, from Spark's listing if possible; else they are listed again."""
     try:
         return _index_from_listing(spark, table, relation, files)
     except Py4JError:
-        # A release of Spark that keeps what it has listed otherwise.
+        # This release of Spark keeps its listings in another way.
         return _index_by_listing(spark, table, relation, files)
 
 
 def _index_from_listing(
     spark: SparkSession, table: ParquetTable, relation: Java, files: Sequence[str]
 ) -> Java:
-    """An index under the table's own roots, of which a cache of listings says that they hold these files.
+    """Return an index under the table's own roots, with a cache of listings that has only these files.
 
-    Spark takes two indexes for one where their roots are the same. So each choice of files has one root
-    more, which is nowhere, and named by what is chosen.
+    Spark takes two indexes with the same roots for equal. So each choice of files gets one more root, which
+    does not exist and whose name is a hash of the choice.
     """
     java = jvm(spark)
     shared = java.org.apache.spark.sql.execution.datasources.SharedInMemoryCache
@@ -312,7 +316,7 @@ def _index_from_listing(
 
 
 def _is_marker(root: str) -> bool:
-    """Whether a root is there only to tell a choice of files from others."""
+    """Tell whether a root was added only to tell one choice of files from others."""
     return root.rpartition("/")[2].startswith(_MARKER)
 
 

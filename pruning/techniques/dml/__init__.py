@@ -1,1 +1,1 @@
-"""DELETE, UPDATE and MERGE: what becomes of each block."""
+"""DELETE, UPDATE and MERGE: the fate of each block."""

@@ -1,9 +1,8 @@
-"""What becomes of each block under DELETE, UPDATE and MERGE ([P] 7).
+"""The fate of each block under DELETE, UPDATE and MERGE ([P] 7).
 
-The condition's verdicts say more than which blocks hold a row to change: where each row is deleted, the
-block goes unread. That takes care, because a row that nobody looks at raises no error either. A condition
-that may raise therefore proves only that blocks are untouched: this spares a statement an error and
-changes no row, just as a pruned query does.
+A block of which every row is deleted is dropped without being read. But a row that is not read raises no
+error. So a condition that may raise proves only that blocks are untouched: a statement may then miss an
+error, as a pruned query may, but it changes the same rows.
 """
 
 import enum
@@ -18,23 +17,23 @@ from pruning.rules.sets.truths import Match
 
 
 class Fate(enum.IntEnum):
-    """What a statement does to one block."""
+    """The fate of one block under a statement."""
 
-    UNTOUCHED = 0  # no row changes: the block stays as it is
-    DELETED = 1  # each live row is deleted: the block goes, and no row of it is written
-    REWRITTEN = 2  # some row may change: what is left of the block is written anew
+    UNTOUCHED = 0  # No row changes: the block stays as it is.
+    DELETED = 1  # Each live row is deleted: the block is dropped, and no row of it is written.
+    REWRITTEN = 2  # Some row may change: the rows that remain are written to a new block.
 
 
 class When(enum.Enum):
-    """Which rows a clause of MERGE is about."""
+    """The rows to which a clause of MERGE applies."""
 
     MATCHED = "WHEN MATCHED"
-    NOT_MATCHED = "WHEN NOT MATCHED"  # rows of the source
+    NOT_MATCHED = "WHEN NOT MATCHED"  # These are rows of the source.
     NOT_MATCHED_BY_SOURCE = "WHEN NOT MATCHED BY SOURCE"
 
 
 class Then(enum.Enum):
-    """What a clause of MERGE does to them."""
+    """The action of a clause of MERGE."""
 
     UPDATE = "UPDATE"
     DELETE = "DELETE"
@@ -43,11 +42,13 @@ class Then(enum.Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Condition:
-    """What is proved of a condition in each block.
+    """The verdicts of a condition in each block.
+
+    If the condition may raise, ALL becomes SOME.
 
     Attributes:
-        verdicts: `Match`, int8 of shape (blocks,); ALL passes over rows on which the condition raises.
-        may_raise: Whether evaluating it may fail the statement, also where the verdict is NONE.
+        verdicts: `Match`, int8 of shape (blocks,); ALL does not regard rows on which the condition raises.
+        may_raise: True if evaluating it may fail the statement, also where the verdict is NONE.
     """
 
     verdicts: np.ndarray
@@ -61,7 +62,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Clause:
-    """One clause of MERGE; `condition`, as far as known, is what AND adds to `when`, None where nothing.
+    """A clause of MERGE; `condition` is the known part of what AND adds to `when`, None where nothing.
 
     Raises:
         InputError: `when` or `then` is no member of its enumeration.
@@ -72,7 +73,7 @@ class Clause:
     condition: Condition | None = None
 
     def __post_init__(self) -> None:
-        # A clause is looked for by `when`: one of another type would be about no row.
+        # Clauses are selected by `when`, so that a value of another type would silently match no row.
         check_choice("when", self.when, When)
         check_choice("then", self.then, Then)
 
@@ -90,7 +91,7 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockTotals:
-    """How much some blocks are; `bytes` is None where one of them does not say."""
+    """The totals of some blocks; `bytes` is None where the bytes of one of them are unknown."""
 
     blocks: int
     rows: int
@@ -99,14 +100,14 @@ class BlockTotals:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Rewriting:
-    """What becomes of each block; every array has shape (blocks,).
+    """The fate of each block under a statement; every array has shape (blocks,).
 
     Attributes:
         fates: `Fate` as int8.
-        joined: Whether the block's rows must meet the source's, to be told apart or so that the source's
-            rows without a partner are known; blocks that are not read take no part in the join.
-        whole: Whether a rewritten block's rows all change, so that nothing need be asked row by row.
-        sizes: Those of the blocks.
+        joined: True if the block's rows must be joined with the source, to choose their clause or to find
+            the source's rows without a partner. Blocks that are not read take no part in the join.
+        whole: True if all rows of a rewritten block change, so that no row need be tested.
+        sizes: The sizes of the blocks.
     """
 
     fates: np.ndarray
@@ -121,40 +122,42 @@ class Rewriting:
 
     @property
     def deleted(self) -> np.ndarray:
-        """The ordinals of blocks that go as a whole."""
+        """The ordinals of blocks that are dropped as a whole."""
         return np.flatnonzero(self.fates == Fate.DELETED)
 
     @property
     def rewritten(self) -> np.ndarray:
-        """The ordinals of blocks whose rows are written anew."""
+        """The ordinals of blocks whose rows are written again."""
         return np.flatnonzero(self.fates == Fate.REWRITTEN)
 
     @property
     def read(self) -> np.ndarray:
         """The ordinals of blocks that the statement reads: to rewrite them, or only for the join."""
-        return np.flatnonzero(self._read())
+        return np.flatnonzero(self._read_mask())
 
     @property
     def saved(self) -> BlockTotals:
-        """The blocks that are not read, against a statement that looks at every row."""
-        return self._totals(~self._read())
+        """The totals of the blocks that are not read, which a statement without pruning would read."""
+        return self._totals(~self._read_mask())
 
     def tally(self, fate: Fate) -> BlockTotals:
-        """The blocks with one fate."""
+        """Return the totals of the blocks with one fate."""
         return self._totals(self.fates == fate)
 
-    def _read(self) -> np.ndarray:
+    def _read_mask(self) -> np.ndarray:
         read: np.ndarray = (self.fates == Fate.REWRITTEN) | self.joined
         return read
 
     def _totals(self, chosen: np.ndarray) -> BlockTotals:
         sizes = self.sizes.bytes[chosen]
-        known = None if (sizes < 0).any() else int(sizes.sum())
-        return BlockTotals(blocks=int(chosen.sum()), rows=int(self.sizes.rows[chosen].sum()), bytes=known)
+        byte_count = None if (sizes < 0).any() else int(sizes.sum())
+        return BlockTotals(
+            blocks=int(chosen.sum()), rows=int(self.sizes.rows[chosen].sum()), bytes=byte_count
+        )
 
 
 def deletion(sizes: Sizes, condition: Condition) -> Rewriting:
-    """DELETE WHERE condition. Rows on which it is FALSE or NULL stay.
+    """Return the fates of blocks under DELETE WHERE condition. Rows on which it is FALSE or NULL stay.
 
     Raises:
         InputError: there are not as many verdicts as blocks.
@@ -165,7 +168,7 @@ def deletion(sizes: Sizes, condition: Condition) -> Rewriting:
 
 
 def update(sizes: Sizes, condition: Condition) -> Rewriting:
-    """UPDATE SET ... WHERE condition.
+    """Return the fates of blocks under UPDATE SET ... WHERE condition.
 
     Raises:
         InputError: there are not as many verdicts as blocks.
@@ -182,7 +185,7 @@ def merge(
     on: Condition | None = None,
     excluded: np.ndarray | None = None,
 ) -> Rewriting:
-    """MERGE INTO target USING source ON ... with its clauses in order.
+    """Return the fates of blocks under MERGE INTO target USING source ON ... with its clauses in order.
 
     Claim     The statement gives the same rows, and inserts the same, if untouched blocks are left as
               they are, deleted ones are dropped, and rows of blocks that are not joined have no partner.
@@ -195,10 +198,10 @@ def merge(
               (4) Where ON may raise, rows that may change must meet it.
 
     Args:
-        sizes: Those of the target's blocks.
-        clauses: In the statement's order; at least one.
-        on: What of ON is asked of the target alone; `may_raise` is about all of ON. None asks nothing.
-        excluded: Whether the source's keys exclude that a row of the block has a partner, bool of shape
+        sizes: The sizes of the target's blocks.
+        clauses: The clauses in the statement's order; at least one.
+        on: The part of ON over the target alone, while `may_raise` regards all of ON. None is no condition.
+        excluded: True if the source's keys exclude that a row of the block has a partner, bool of shape
             (blocks,); None excludes nothing.
     Raises:
         InputError: there is no clause, one does what its kind cannot, or a shape is wrong.
@@ -208,17 +211,17 @@ def merge(
     may_match = _may_match(sizes, on, excluded)  # (1)
     raising = on is not None and on.may_raise
     matched, unmatched = (
-        _walk_clauses(sizes, [(one.then, one.condition) for one in clauses if one.when is when])
+        _walk_clauses(sizes, [(clause.then, clause.condition) for clause in clauses if clause.when is when])
         for when in (When.MATCHED, When.NOT_MATCHED_BY_SOURCE)
     )
     touched = (may_match & matched[0]) | unmatched[0]  # (2)
     kept = (may_match & matched[1]) | unmatched[1] | raising
-    found = _rewriting(sizes, touched, kept)
+    rewriting = _rewriting(sizes, touched, kept)
     inserts = any(clause.when is When.NOT_MATCHED for clause in clauses)
-    rewritten = found.fates == Fate.REWRITTEN
+    rewritten = rewriting.fates == Fate.REWRITTEN
     joined = may_match & (rewritten | inserts | (touched & _refuses_several(clauses)))  # (3)
     joined |= rewritten & raising  # (4)
-    return Rewriting(fates=found.fates, joined=joined, whole=found.whole, sizes=sizes)
+    return Rewriting(fates=rewriting.fates, joined=joined, whole=rewriting.whole, sizes=sizes)
 
 
 def _may_match(sizes: Sizes, on: Condition | None, excluded: np.ndarray | None) -> np.ndarray:
@@ -238,10 +241,12 @@ def _may_match(sizes: Sizes, on: Condition | None, excluded: np.ndarray | None) 
 def _walk_clauses(
     sizes: Sizes, clauses: Sequence[tuple[Then, Condition | None]]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(touched, kept): whether a row may change, and whether a row may be left, or raise, of those that
-    go through the clauses: the first whose condition is TRUE decides, and the rows of none stay.
+    """Apply clauses in order to the rows of each block; the first whose condition is TRUE decides a row.
 
-    Of a block of whose rows each was decided by an earlier clause, later ones say nothing.
+    A block whose rows are all decided by earlier clauses is not affected by later ones.
+
+    Returns:
+        Two masks of shape (blocks,): True where a row may change; True where a row may remain, or raise.
     """
     pending = sizes.rows > 0
     touched, kept = np.zeros(len(sizes), bool), np.zeros(len(sizes), bool)
@@ -260,7 +265,7 @@ def _walk_clauses(
 
 
 def _refuses_several(clauses: Sequence[Clause]) -> bool:
-    """Whether a row with several partners fails the statement: not if such rows are only deleted."""
+    """Tell whether a row with several partners fails the statement; it does not if it is only deleted."""
     matched = [clause for clause in clauses if clause.when is When.MATCHED]
     deletes = [clause.then is Then.DELETE and clause.condition is None for clause in matched]
     return bool(matched) and deletes != [True]

@@ -15,18 +15,20 @@ from pruning.expressions.types import Type
 from pruning.metadata.table.schema import arrow_type
 from pruning.techniques.join.summary_keys import summarise
 
-# More different keys are enclosed by this many ranges, the widest gaps between them.
+# More different keys than these are enclosed in so many ranges, by the widest gaps.
 MEMBERS_MAX = 512
-# Whatever they take: keys stay in this process, so none is left out to save bytes.
+# Keys stay in this process, so that no byte need be saved.
 _KEYS_BYTES_MAX = 2**63 - 1
 _DIGITS_MAX = 20  # of a uint64
 
 
 def may_equal(column: Column, values: Any, *, null_safe: bool = False) -> Expression:
-    """A condition that is TRUE on each row whose value of the column equals one of the values.
+    """Return a condition that is TRUE on each row whose value of the column equals one of the values.
 
     Args:
-        values: As `typed_values` takes them; NULLs match if `null_safe`.
+        column: The column.
+        values: The values, as `typed_values` takes them.
+        null_safe: True if NULL equals NULL.
     Raises:
         InputError: as `typed_values`.
     """
@@ -36,14 +38,14 @@ def may_equal(column: Column, values: Any, *, null_safe: bool = False) -> Expres
 
 
 def typed_values(name: str, values: Any, type_: Type) -> pa.Array:
-    """A key's values in the type of the column; integers that do not fit there equal none of its values.
+    """Return a key's values in the column's type, without integers that do not fit it and so match nothing.
 
     Raises:
         InputError: they are of a type that Spark would compare with the column's in a third.
     """
     wanted = arrow_type(type_)
     if isinstance(values, str | bytes | bytearray | Mapping):
-        # Arrow would take a text for a list of its characters.
+        # Arrow would read a text as a list of its characters.
         raise InputError(
             f"The values of the key {quoted_name(name)} are {describe_value(values)}; give a list of them."
         )
@@ -69,8 +71,8 @@ def typed_values(name: str, values: Any, type_: Type) -> pa.Array:
     )
 
 
-def _is_same_kind(given: pa.DataType, wanted: pa.DataType) -> bool:
-    """Whether a value has the same meaning in both types, however it is stored."""
+def _is_same_kind(source: pa.DataType, wanted: pa.DataType) -> bool:
+    """Tell whether values of both types are of one kind, so that a cast keeps their meaning."""
     kinds: tuple[Callable[[pa.DataType], bool], ...] = (
         pa.types.is_decimal,
         lambda type_: pa.types.is_string(type_) or pa.types.is_large_string(type_),
@@ -78,11 +80,11 @@ def _is_same_kind(given: pa.DataType, wanted: pa.DataType) -> bool:
         lambda type_: pa.types.is_timestamp(type_) and type_.tz is None,
         lambda type_: pa.types.is_timestamp(type_) and type_.tz is not None,
     )
-    return given == wanted or any(kind(given) and kind(wanted) for kind in kinds)
+    return source == wanted or any(kind(source) and kind(wanted) for kind in kinds)
 
 
 def _values_in_range(array: pa.Array, type_: Type) -> pa.Array:
-    """The integers that have a place in the type, and the NULLs."""
+    """Return the integers that fit the type, and the NULLs."""
     assert type_.integer_range is not None
     wide = array.cast(pa.decimal128(_DIGITS_MAX))
     least, greatest = (pa.scalar(Decimal(end), wide.type) for end in type_.integer_range)

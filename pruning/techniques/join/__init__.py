@@ -1,1 +1,1 @@
-"""Join pruning: what a build side ships of its keys."""
+"""Join pruning: summaries of a build side's keys, by which the probe side skips blocks."""

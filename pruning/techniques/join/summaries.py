@@ -1,7 +1,7 @@
-"""What a join's build side ships of all its keys together ([P] 6, [M] 5.5).
+"""Summaries of all keys of a join's build side together, which the probe side gets ([P] 6, [M] 5.5).
 
-A build row with NULL in a key that is not NULL-safe has no partner, so nothing of it is summarised. What
-the probe scan does not see of the keys is left out: fewer conditions, never other ones.
+A build row with NULL in a key that is not NULL-safe has no partner, so that it is not summarised. A key that
+the probe scan does not see adds no condition, and changes none of the others.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,21 +20,21 @@ from pruning.techniques.plan.keys import KeyBounds
 
 __all__ = ["JoinSummary", "KeySummary", "SummaryForm", "SummaryParts", "summarise", "summarise_keys"]
 
-# More of them are not asked one by one.
+# A build side with more different tuples keeps only the summaries of single keys.
 TUPLES_MAX = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinSummary:
-    """The keys of a build side's rows that may have a partner, or more.
+    """A summary of the keys of a build side: it holds every row that may have a partner, and maybe others.
 
     Attributes:
         keys: A summary of each key; None for one whose type has no known order.
         tuples: The different tuples of the keys that have a summary, a column each as lanes, named by
             the key's ordinal; None where they are too many, or only one key has a summary.
-        null_safe: Per key, whether NULL equals NULL.
-        row_count: Build rows that may have a partner.
-        bytes_max: What all parts may take together.
+        null_safe: Per key, True if NULL equals NULL.
+        row_count: The build rows that may have a partner.
+        bytes_max: The most bytes that all parts may take together.
     """
 
     keys: tuple[KeySummary | None, ...]
@@ -45,12 +45,12 @@ class JoinSummary:
 
     @property
     def byte_count(self) -> int:
-        """The bytes of the summaries of the keys, and of the tuples."""
+        """The bytes of the keys' summaries and of the tuples."""
         tuples = 0 if self.tuples is None else _tuple_bytes(self.tuples)
         return tuples + sum(key.byte_count for key in self.keys if key is not None)
 
     def merge(self, other: "JoinSummary") -> "JoinSummary":
-        """The summary of two parts of a build side; `SummaryParts` tells when all are merged.
+        """Return the summary of two parts of a build side; `SummaryParts` tells when all are merged.
 
         Raises:
             InputError: the parts are of other keys, or other comparisons of them.
@@ -66,9 +66,9 @@ class JoinSummary:
             self,
             keys=tuple(
                 None
-                if one is None or two is None
-                else _with_bytes_max(one, share).merge(_with_bytes_max(two, share))
-                for one, two in pairs
+                if left is None or two is None
+                else _with_bytes_max(left, share).merge(_with_bytes_max(two, share))
+                for left, two in pairs
             ),
             tuples=tuples,
             row_count=self.row_count + other.row_count,
@@ -81,12 +81,12 @@ class JoinSummary:
         *,
         terms_max: int | None = None,
     ) -> Expression:
-        """What is TRUE of each probe row that may have a partner.
+        """Return a condition that is TRUE on each probe row that may have a partner.
 
         Args:
             keys: The probe side's keys; None for one that the scan cannot see.
-            null_safe: As the summary was made for, or nothing.
-            terms_max: As `KeySummary.condition` says, for each key.
+            null_safe: The summary's `null_safe`, to be checked; None checks nothing.
+            terms_max: The limit of `KeySummary.condition`, for each key.
         Raises:
             InputError: `null_safe` is not what the summary was made for.
         """
@@ -95,13 +95,15 @@ class JoinSummary:
             return Literal(False, BOOLEAN)
         visible = self._visible_summaries(keys)
         if self.tuples is not None and len(visible) > 1:
-            return _disjunction([self._conjunction(row, keys, None) for row in self._rows(visible)])
+            return _disjunction(
+                [self._conjunction(row, keys, None) for row in self._tuple_summaries(visible)]
+            )
         return self._conjunction(visible, keys, terms_max)
 
     def excludes(
         self, bounds: Sequence[KeyBounds | None], null_safe: Sequence[bool] | None = None
     ) -> np.ndarray:
-        """The blocks that hold no partner, of shape (blocks,).
+        """Mark the blocks that hold no partner; shape (blocks,).
 
         Claim     A block called True has no row that equals a build row in every key.
         Premises  The bounds enclose the rows' keys; None is a key of which nothing is known.
@@ -112,7 +114,7 @@ class JoinSummary:
             InputError: nothing is known of any key, or `null_safe` is not what the summary was made for.
         """
         self._check(bounds, null_safe)
-        blocks = next((len(known) for known in bounds if known is not None), None)
+        blocks = next((len(key_bounds) for key_bounds in bounds if key_bounds is not None), None)
         if blocks is None:
             raise InputError("No key has bounds: ask `condition` where the scan sees none of them.")
         if not self.row_count:
@@ -122,16 +124,20 @@ class JoinSummary:
         if self.tuples is None or len(visible) < 2:
             return excluded
         by_each = np.ones(blocks, bool)
-        for row in self._rows(visible):
+        for row in self._tuple_summaries(visible):
             by_each &= self._excluded_blocks(row, bounds, blocks)  # (2)
         return excluded | by_each
 
     def describe(self) -> str:
-        """One line for reports."""
+        """Describe the summary in one line, for reports."""
         if not self.row_count:
             return "no row"
-        told = ["no summary" if key is None else key.describe() for key in self.keys]
-        keys = told[0] if len(told) == 1 else "; ".join(f"key {at}: {one}" for at, one in enumerate(told, 1))
+        texts = ["no summary" if key is None else key.describe() for key in self.keys]
+        keys = (
+            texts[0]
+            if len(texts) == 1
+            else "; ".join(f"key {at}: {text}" for at, text in enumerate(texts, 1))
+        )
         if self.tuples is None:
             return keys
         return f"exact set of {self.tuples.num_rows:,} tuples, {_tuple_bytes(self.tuples):,} bytes; {keys}"
@@ -143,20 +149,20 @@ class JoinSummary:
             raise InputError(f"The summary is for null_safe={self.null_safe}, not {tuple(null_safe)}.")
 
     def _visible_summaries(self, keys: Sequence[object]) -> dict[int, KeySummary]:
-        """The summaries of the keys that are both summarised and seen, by their ordinals."""
+        """Return the summaries of the keys that the probe scan sees, by the keys' ordinals."""
         return {
             at: summary
-            for at, (summary, seen) in enumerate(zip(self.keys, keys, strict=True))
-            if summary is not None and seen is not None
+            for at, (summary, key) in enumerate(zip(self.keys, keys, strict=True))
+            if summary is not None and key is not None
         }
 
-    def _rows(self, visible: Mapping[int, KeySummary]) -> Iterator[dict[int, KeySummary]]:
-        """Each different tuple of the visible keys, as summaries of one value each."""
+    def _tuple_summaries(self, visible: Mapping[int, KeySummary]) -> Iterator[dict[int, KeySummary]]:
+        """Yield each different tuple of the visible keys, as summaries of one value each."""
         assert self.tuples is not None
-        seen = _distinct_rows(self.tuples.select([str(at) for at in visible]))
-        for row in range(seen.num_rows):
+        tuples = _distinct_rows(self.tuples.select([str(at) for at in visible]))
+        for row in range(tuples.num_rows):
             yield {
-                at: _single_value_summary(summary, seen.column(str(at)), row)
+                at: _single_value_summary(summary, tuples.column(str(at)), row)
                 for at, summary in visible.items()
             }
 
@@ -177,9 +183,9 @@ class JoinSummary:
     ) -> np.ndarray:
         excluded = np.zeros(blocks, bool)
         for at, summary in summaries.items():
-            known = bounds[at]
-            assert known is not None
-            excluded |= summary.excludes(known, null_safe=self.null_safe[at])
+            key_bounds = bounds[at]
+            assert key_bounds is not None
+            excluded |= summary.excludes(key_bounds, null_safe=self.null_safe[at])
         return excluded
 
 
@@ -190,13 +196,13 @@ def summarise_keys(
     bytes_max: int,
     null_safe: Sequence[bool] | None = None,
 ) -> JoinSummary:
-    """The summary of a build side's keys.
+    """Summarise the keys of a build side.
 
     Args:
         types: The keys' types; one that is not known has no summary.
         columns: Per key, its value in each build row, in the Arrow type of block metadata.
-        bytes_max: What all parts may take together.
-        null_safe: Per key, whether NULL equals NULL; None is for none of them.
+        bytes_max: The most bytes that all parts may take together.
+        null_safe: Per key, True if NULL equals NULL; None is False for all of them.
     Raises:
         InputError: a column is not of its key's type.
     """
@@ -205,14 +211,14 @@ def summarise_keys(
     for name, may_be_null in zip(_column_names(types), safe, strict=True):
         if not may_be_null:
             rows = rows.filter(pc.is_valid(rows.column(name)))
-    known = [at for at, type_ in enumerate(types) if type_.has_bounds]
-    for at in known:
+    ordinals = [at for at, type_ in enumerate(types) if type_.has_bounds]
+    for at in ordinals:
         check_values(types[at], columns[at])
     tuples = None
-    if len(known) > 1:
-        lanes = {str(at): ranged.to_lanes(rows.column(str(at)), types[at]) for at in known}
+    if len(ordinals) > 1:
+        lanes = {str(at): ranged.to_lanes(rows.column(str(at)), types[at]) for at in ordinals}
         tuples = _few_tuples(pa.table(lanes), bytes_max)
-    share = _bytes_per_key(bytes_max, tuples, len(known))
+    share = _bytes_per_key(bytes_max, tuples, len(ordinals))
     keys = (
         summarise(type_, rows.column(name), bytes_max=share) if type_.has_bounds else None
         for name, type_ in zip(_column_names(types), types, strict=True)
@@ -224,18 +230,18 @@ def summarise_keys(
 
 @dataclass(frozen=True, slots=True)
 class SummaryParts:
-    """The parts of a build side as they are reported, in any order: nothing is told before the last.
+    """The summaries of parts of a build side, which arrive in any order and are merged once all are there.
 
     Attributes:
-        expected: How many parts there are, > 0.
-        reported: The summaries of those that are known, by the ordinals of the parts.
+        expected: The number of parts, > 0.
+        reported: The summaries that have arrived, by the ordinals of the parts.
     """
 
     expected: int
     reported: Mapping[int, JoinSummary] = field(default_factory=dict)
 
     def observe(self, part: int, summary: JoinSummary) -> "SummaryParts":
-        """One more part; of a part that is reported twice, as retries are, the last counts.
+        """Return the parts with one more summary, which replaces an earlier one of the same part.
 
         Raises:
             InputError: there is no such part.
@@ -245,7 +251,7 @@ class SummaryParts:
         return replace(self, reported={**self.reported, part: summary})
 
     def merge(self) -> JoinSummary | None:
-        """The summary of the whole build side; None as long as a part is missing."""
+        """Return the summary of the whole build side; None while a part is missing."""
         if len(self.reported) < self.expected:
             return None
         first, *others = (self.reported[part] for part in range(self.expected))
@@ -259,7 +265,7 @@ def _column_names(types: Sequence[Type]) -> list[str]:
 
 
 def _few_tuples(tuples: pa.Table, bytes_max: int) -> pa.Table | None:
-    """The different tuples, if they are few and need no more than half of the bytes."""
+    """Return the different tuples if they are few and take at most half of the bytes; else None."""
     distinct = _distinct_rows(tuples)
     return distinct if distinct.num_rows <= TUPLES_MAX and _tuple_bytes(distinct) <= bytes_max // 2 else None
 
@@ -273,7 +279,7 @@ def _tuple_bytes(tuples: pa.Table) -> int:
 
 
 def _bytes_per_key(bytes_max: int, tuples: pa.Table | None, keys: int) -> int:
-    """What each key may take of what the tuples leave."""
+    """Return the bytes that each key's summary may take beside the tuples."""
     return (bytes_max - (0 if tuples is None else _tuple_bytes(tuples))) // max(keys, 1)
 
 
@@ -282,7 +288,7 @@ def _with_bytes_max(key: KeySummary, bytes_max: int) -> KeySummary:
 
 
 def _single_value_summary(key: KeySummary, column: pa.ChunkedArray, row: int) -> KeySummary:
-    """The summary of one value, NULL or NaN, of a key."""
+    """Return the summary of a key's single value in one row, which may be NULL or NaN."""
     value = column.slice(row, 1)
     points = ranged.points(value, key.type)
     is_null = value.null_count == 1

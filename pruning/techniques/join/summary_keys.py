@@ -1,4 +1,4 @@
-"""What a join's build side ships of one key, so that the probe side skips blocks without a partner ([P] 6).
+"""Summaries of one key of a join's build side, by which the probe side skips blocks ([P] 6).
 
 Equality is Spark's: NaN equals NaN, -0.0 equals 0.0, strings are equal by their bytes, and NULL equals
 NULL only if the comparison is NULL-safe.
@@ -35,7 +35,7 @@ from pruning.techniques.plan.keys import KeyBounds
 
 
 class SummaryForm(enum.Enum):
-    """How a summary says which values there are."""
+    """The form in which a summary holds the values."""
 
     EMPTY = "no value"
     RANGE = "everything from the least to the greatest value"
@@ -46,17 +46,17 @@ class SummaryForm(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeySummary:
-    """The values of one key of a build side, or more.
+    """A summary of one key of a build side: it holds every value of the key, and maybe others.
 
     Attributes:
         type: The key's type.
-        ranges: What encloses the values that are neither NULL nor NaN; None is any value.
-        exact: Whether every value of the ranges is one of the build side.
+        ranges: Ranges that enclose the values that are neither NULL nor NaN; None is any value.
+        exact: True if every value in the ranges is one of the build side.
         filter: A bloom filter of those values; None where there is none.
-        has_null: Whether the build side has a NULL.
-        has_nan: Whether the build side has a NaN.
-        value_count: How many different values; of merged parts, at most so many.
-        bytes_max: What the ranges and the filter may take together.
+        has_null: True if the build side may have a NULL.
+        has_nan: True if the build side may have a NaN.
+        value_count: The number of different values; for merged parts, an upper bound.
+        bytes_max: The most bytes that the ranges and the filter may take together.
     """
 
     type: Type
@@ -70,25 +70,25 @@ class KeySummary:
 
     @property
     def form(self) -> SummaryForm:
-        """How it says which values there are."""
+        """The form in which the summary holds the values."""
         if self.filter is not None:
             return SummaryForm.BLOOM
         if self.ranges is None:
             return SummaryForm.RANGE
         if not len(self.ranges):
             return SummaryForm.EMPTY
-        if self.exact and self.ranges.single:
+        if self.exact and self.ranges.is_single_valued:
             return SummaryForm.EXACT
         return SummaryForm.RANGE if len(self.ranges) == 1 else SummaryForm.RANGES
 
     @property
     def byte_count(self) -> int:
-        """The bytes of values, ends of ranges and the filter."""
+        """The bytes of the values or range ends, and of the filter."""
         ranges = 0 if self.ranges is None else self.ranges.byte_count
         return ranges + (0 if self.filter is None else len(self.filter))
 
     def merge(self, other: "KeySummary") -> "KeySummary":
-        """The summary of two parts of a build side; use none before all parts are merged.
+        """Return the summary of two parts of a build side; it is of use once all parts are merged.
 
         Claim     It holds every value that one of the two holds.
         Proof     (1) A value is in the ranges of its part, so in the union.
@@ -104,7 +104,7 @@ class KeySummary:
         ranges = None
         if self.ranges is not None and other.ranges is not None:
             ranges = self.ranges.union(other.ranges)  # (1)
-        listed = exact and ranges is not None and ranges.single
+        listed = exact and ranges is not None and ranges.is_single_valued
         return replace(
             self,
             ranges=ranges,
@@ -117,17 +117,17 @@ class KeySummary:
         )._within_budget()
 
     def condition(self, key: Expression, *, null_safe: bool, terms_max: int | None = None) -> Expression:
-        """What is TRUE of each probe row that may have a partner.
+        """Return a condition that is TRUE on each probe row that may have a partner.
 
         Args:
-            key: The probe side's key; of another type than the summary's, every row may have one.
-            null_safe: Whether NULL equals NULL.
-            terms_max: The most members of an IN list, or ranges; more values become fewer ranges. None
-                is as many as there are.
+            key: The probe side's key. If its type is not the summary's, every row may have a partner.
+            null_safe: True if NULL equals NULL.
+            terms_max: The most members of an IN list, or ranges; more values are joined into fewer ranges.
+                None sets no limit.
         """
         if type_of(key) != self.type:
             return Literal(True, BOOLEAN)
-        terms = self._values(key, terms_max)
+        terms = self._value_conditions(key, terms_max)
         if null_safe and self.has_null:
             terms.append(IsNull(key))
         if not terms:
@@ -135,7 +135,7 @@ class KeySummary:
         return terms[0] if len(terms) == 1 else Or(tuple(terms))
 
     def excludes(self, bounds: KeyBounds, *, null_safe: bool) -> np.ndarray:
-        """The blocks that hold no partner, from the bounds of their keys; of shape (blocks,).
+        """Mark the blocks that hold no partner, by the bounds of their keys; shape (blocks,).
 
         Claim     A block called True has no row that equals a row of the build side.
         Premises  The bounds enclose the rows' values; the summary holds those of the build side.
@@ -159,7 +159,7 @@ class KeySummary:
         return ~may
 
     def kept_by_any_part(self, bounds: KeyBounds) -> np.ndarray:
-        """The blocks that no part of these values would exclude by their bounds; of shape (blocks,).
+        """Mark the blocks that the summary of no subset of these values would exclude; shape (blocks,).
 
         Claim     Of a block called True, `excludes` of the summary of some of the values is False.
         Premises  There is a value among them.
@@ -171,7 +171,7 @@ class KeySummary:
         return kept
 
     def describe(self) -> str:
-        """One line for reports."""
+        """Describe the summary in one line, for reports."""
         odd = [name for name, has in (("NULL", self.has_null), ("NaN", self.has_nan)) if has]
         return f"{self._values_text()}, {self.byte_count:,} bytes{''.join(f', with {name}' for name in odd)}"
 
@@ -194,13 +194,13 @@ class KeySummary:
 
     def _apply_filter(self, bounds: KeyBounds, may: np.ndarray) -> None:
         assert self.filter is not None
-        known = pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid()).to_numpy(zero_copy_only=False)
-        lanes = np.flatnonzero(may & known)
+        is_bounded = pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid()).to_numpy(zero_copy_only=False)
+        lanes = np.flatnonzero(may & is_bounded)
         lower, upper = (bound.take(pa.array(lanes)) for bound in (bounds.lower, bounds.upper))
         may[lanes] = filters.may_hold(self.filter, lower, upper, self.type)
 
-    def _values(self, key: Expression, terms_max: int | None) -> list[Expression]:
-        """Conditions one of which is TRUE where a key, not NULL, may have a partner."""
+    def _value_conditions(self, key: Expression, terms_max: int | None) -> list[Expression]:
+        """Return conditions one of which is TRUE wherever a key that is not NULL may have a partner."""
         if self.ranges is None:
             return [Not(IsNull(key))]
         ranges = self.ranges
@@ -216,14 +216,14 @@ class KeySummary:
         return listed + [_between_condition(key, lower, upper) for lower, upper in pairs if lower != upper]
 
     def _within_budget(self) -> "KeySummary":
-        """The same in at most `bytes_max` bytes, or less exact.
+        """Return the summary cut down to `bytes_max` bytes, at the price of exactness.
 
-        A filter is made where it needs no more than half of the bytes. It excludes blocks of few values
-        wherever they lie; for it the ranges lose the narrowest of their gaps, into which fewest blocks fit.
+        A filter is made where it takes at most half of the bytes, because it excludes blocks of few values
+        wherever they lie. The ranges then lose their narrowest gaps, into which the fewest blocks fit.
         """
         if self.ranges is None or (self.exact and self.ranges.byte_count <= self.bytes_max):
             return self
-        joined = self.ranges.joined()
+        joined = self.ranges.with_joined_integers()
         if self.exact and joined.byte_count <= self.bytes_max:
             return replace(self, ranges=joined)
         filter_ = self._own_filter() if self.exact else self.filter
@@ -231,23 +231,23 @@ class KeySummary:
         return replace(self, ranges=joined.within_bytes(left), exact=False, filter=filter_)
 
     def _own_filter(self) -> bytes | None:
-        """A filter of all values, if they are known and it suits them."""
+        """Return a filter of all values, if they are known and of a suitable type; else None."""
         assert self.ranges is not None
         size_bytes = filters.filter_bytes(len(self.ranges), self.bytes_max // 2)
-        if not (size_bytes and self.ranges.single and filters.is_suitable(self.type)):
+        if not (size_bytes and self.ranges.is_single_valued and filters.is_suitable(self.type)):
             return None
         return filters.build_filter(self.ranges.lowers, self.type, size_bytes)
 
 
 def summarise(type_: Type, values: pa.Array | pa.ChunkedArray, *, bytes_max: int) -> KeySummary:
-    """The summary of all values of one key: exact if that fits, else what is expected to exclude most.
+    """Summarise all values of one key: exactly if that fits, else in the form expected to exclude most.
 
-    Where not even the least and the greatest value fit, it holds any value.
+    Where not even the least and the greatest value fit, the summary holds any value.
 
     Args:
         type_: The key's type.
         values: In the Arrow type of block metadata, with NULLs, NaNs and duplicates.
-        bytes_max: What values, ends of ranges and the filter may take.
+        bytes_max: The most bytes that values, ends of ranges and the filter may take.
     Raises:
         InputError: the type is not one that can be bounded, or the values are of another.
     """
@@ -266,7 +266,7 @@ def summarise(type_: Type, values: pa.Array | pa.ChunkedArray, *, bytes_max: int
 
 
 def summarise_blocks(bounds: KeyBounds, needed: np.ndarray, *, bytes_max: int) -> KeySummary:
-    """What the keys of some blocks can be.
+    """Summarise the keys of some blocks by metadata alone: no key lies outside of its block's bounds.
 
     Claim     It holds each key of a row of these blocks.
     Premises  `bounds` encloses the rows' keys.
@@ -275,9 +275,9 @@ def summarise_blocks(bounds: KeyBounds, needed: np.ndarray, *, bytes_max: int) -
               (2) NULL and NaN are said to be there wherever they may be.
 
     Args:
-        bounds: What is known of the key in each block.
-        needed: The blocks that may give a row, shape (blocks,).
-        bytes_max: What the ranges may take.
+        bounds: The bounds of the key in each block.
+        needed: True for the blocks that may give a row, shape (blocks,).
+        bytes_max: The most bytes that the ranges may take.
     """
     valued = pa.array(needed & bounds.may_value)
     lowers, uppers = bounds.lower.filter(valued), bounds.upper.filter(valued)
@@ -287,8 +287,8 @@ def summarise_blocks(bounds: KeyBounds, needed: np.ndarray, *, bytes_max: int) -
             # Both zeros are one value.
             lowers, uppers = (pc.add(side, pa.scalar(0, side.type)) for side in (lowers, uppers))
         sane = pc.less_equal(lowers, uppers)
-        found = Ranges(lowers.filter(sane), uppers.filter(sane))
-        ranges = found.union(Ranges(found.lowers.slice(0, 0), found.uppers.slice(0, 0)))
+        block_ranges = Ranges(lowers.filter(sane), uppers.filter(sane))
+        ranges = block_ranges.union(Ranges(block_ranges.lowers.slice(0, 0), block_ranges.uppers.slice(0, 0)))
         ranges = ranges.within_bytes(bytes_max) if len(ranges) else ranges
     return KeySummary(
         type=bounds.type,
@@ -303,7 +303,7 @@ def summarise_blocks(bounds: KeyBounds, needed: np.ndarray, *, bytes_max: int) -
 
 
 def check_values(type_: Type, values: pa.Array | pa.ChunkedArray) -> None:
-    """Whether values can be summarised as those of a type.
+    """Check that values can be summarised as those of a type.
 
     Raises:
         InputError: the type is not one that can be bounded, or the values are of another.
@@ -316,16 +316,16 @@ def check_values(type_: Type, values: pa.Array | pa.ChunkedArray) -> None:
         )
 
 
-def _merged_filter(one: KeySummary, other: KeySummary, bytes_max: int) -> bytes | None:
-    """A filter of the values of both, if each has one or knows its values."""
-    if one.filter is None:
-        one, other = other, one
-    if one.filter is None:
+def _merged_filter(first: KeySummary, other: KeySummary, bytes_max: int) -> bytes | None:
+    """Return a filter of the values of both, if each has a filter or knows its values; else None."""
+    if first.filter is None:
+        first, other = other, first
+    if first.filter is None:
         return None
     second = other.filter
-    if second is None and other.exact and other.ranges is not None and other.ranges.single:
-        second = filters.build_filter(other.ranges.lowers, other.type, len(one.filter))
-    return None if second is None else filters.unite_filters(one.filter, second, bytes_max)
+    if second is None and other.exact and other.ranges is not None and other.ranges.is_single_valued:
+        second = filters.build_filter(other.ranges.lowers, other.type, len(first.filter))
+    return None if second is None else filters.unite_filters(first.filter, second, bytes_max)
 
 
 def _literals(lanes: pa.Array, type_: Type) -> Iterable[Literal]:

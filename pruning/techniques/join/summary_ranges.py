@@ -1,7 +1,7 @@
-"""A key's values as ranges: united, cut down to the widest gaps, and searched for blocks.
+"""A key's values as ranges: their union, fewer ranges around them, and a search for the ranges of blocks.
 
-How wide a gap is only decides which gaps are kept, so it may be rough: the difference of two numbers,
-and of two byte strings that of the first eight bytes after those that all of them share.
+The width of a gap only decides which gaps are kept, so an estimate is enough: the difference of two numbers,
+or of the first eight bytes of two byte strings after the prefix that all of them share.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _OFFSET_BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class Ranges:
-    """Ranges with both their ends, ascending, no two with a value in common.
+    """Disjoint ranges in ascending order, with both ends included.
 
     Attributes:
         lowers: Lanes of one type, of shape (ranges,); neither null nor NaN nor -0.0.
@@ -34,18 +34,18 @@ class Ranges:
         return len(self.lowers)
 
     @property
-    def single(self) -> bool:
-        """Whether each range is one value."""
+    def is_single_valued(self) -> bool:
+        """True if each range is one value."""
         return bool(self.lowers.equals(self.uppers))
 
     @property
     def byte_count(self) -> int:
-        """What they take to ship; ranges of one value each are a list of values."""
-        ends = [self.lowers] if self.single else [self.lowers, self.uppers]
+        """The bytes of the ends; ranges of one value each count as a list of values."""
+        ends = [self.lowers] if self.is_single_valued else [self.lowers, self.uppers]
         return int(sum(byte_sizes(lanes).sum() for lanes in ends))
 
     def meets(self, lower: pa.Array, upper: pa.Array) -> np.ndarray:
-        """Whether each [lower, upper] may hold a value of a range; null is unbounded.
+        """Mark each [lower, upper] that may hold a value of a range; null is unbounded.
 
         Claim     [lower, upper] called False has no value in common with a range.
         Proof     (1) The ranges before the first one that ends at or above `lower` lie below it.
@@ -55,21 +55,21 @@ class Ranges:
             return np.zeros(len(lower), bool)
         first = _counts_below(self.uppers, lower)  # (1)
         begins = self.lowers.take(pa.array(np.minimum(first, len(self) - 1)))
-        reached = kernels.unless_excluded(pc.less_equal(begins, upper))  # (2)
+        reached = kernels.true_where_null(pc.less_equal(begins, upper))  # (2)
         met: np.ndarray = (first < len(self)) & reached.to_numpy(zero_copy_only=False)
         return met
 
     def encloses(self, lower: pa.Array, upper: pa.Array) -> np.ndarray:
-        """Whether each [lower, upper] holds all of the ranges; null is unbounded."""
+        """Mark each [lower, upper] that holds all of the ranges; null is unbounded."""
         if not len(self):
             return np.ones(len(lower), bool)
         begins, ends = pc.less_equal(lower, self.lowers[0]), pc.greater_equal(upper, self.uppers[-1])
-        inside = pc.and_(kernels.unless_excluded(begins), kernels.unless_excluded(ends))
-        found: np.ndarray = inside.to_numpy(zero_copy_only=False)
-        return found
+        inside = pc.and_(kernels.true_where_null(begins), kernels.true_where_null(ends))
+        mask: np.ndarray = inside.to_numpy(zero_copy_only=False)
+        return mask
 
     def union(self, other: "Ranges") -> "Ranges":
-        """The values of either, those that overlap as one."""
+        """Return the ranges of the values of either, overlapping ones as one."""
         lowers = pa.concat_arrays([self.lowers, other.lowers])
         uppers = pa.concat_arrays([self.uppers, other.uppers])
         distinct = ascending(pc.unique(pa.concat_arrays([lowers, uppers])))
@@ -79,40 +79,40 @@ class Ranges:
         apart = np.flatnonzero(starts[1:] > reached[:-1])
         return _ranges_between_gaps(distinct.take(pa.array(starts)), distinct.take(pa.array(reached)), apart)
 
-    def joined(self) -> "Ranges":
-        """The same values, integers that follow one another in one range."""
+    def with_joined_integers(self) -> "Ranges":
+        """Return the same values with consecutive integers joined into one range."""
         if not pa.types.is_integer(self.lowers.type):
             return self
         # No upper end but the last is the greatest integer.
         following = self.uppers.to_numpy()[:-1].astype(np.int64) + 1
-        return self._keeping(np.flatnonzero(self.lowers.to_numpy()[1:] != following))
+        return self._with_gaps(np.flatnonzero(self.lowers.to_numpy()[1:] != following))
 
     def within_bytes(self, bytes_max: int) -> "Ranges | None":
-        """Fewer ranges around the same values, the widest gaps kept; None where one range is too large."""
+        """Return fewer ranges around the same values, by the widest gaps; None if one range is too large."""
         ends, begins = byte_sizes(self.uppers), byte_sizes(self.lowers)
         return self._with_widest_gaps(
             ends[:-1] + begins[1:], bytes_max - int(ends[-1:].sum() + begins[:1].sum())
         )
 
     def within_count(self, count_max: int) -> "Ranges":
-        """Fewer ranges around the same values, the widest gaps kept; at least one."""
+        """Return at most `count_max` ranges, at least one, around the same values, by the widest gaps."""
         kept = self._with_widest_gaps(np.ones(max(len(self) - 1, 0), np.int64), max(count_max, 1) - 1)
         assert kept is not None
         return kept
 
     def _with_widest_gaps(self, costs: np.ndarray, cost_max: int) -> "Ranges | None":
-        """Keeps the widest gaps, as many as may be paid."""
+        """Return the ranges between the widest gaps whose costs add up to at most `cost_max`."""
         if cost_max < 0:
             return None
         order = np.argsort(-self._gap_widths(), kind="stable")
         count = int(np.searchsorted(np.cumsum(costs[order]), cost_max, side="right"))
-        return self._keeping(np.sort(order[:count]))
+        return self._with_gaps(np.sort(order[:count]))
 
-    def _keeping(self, gaps: np.ndarray) -> "Ranges":
+    def _with_gaps(self, gaps: np.ndarray) -> "Ranges":
         return _ranges_between_gaps(self.lowers, self.uppers, gaps)
 
     def _gap_widths(self) -> np.ndarray:
-        """How wide the gap after each range but the last is."""
+        """Return the width of the gap after each range but the last; shape (ranges - 1,)."""
         if pa.types.is_binary(self.lowers.type):
             return _gap_distances(self.uppers.to_pylist()[:-1], self.lowers.to_pylist()[1:])
         ends, begins = self.uppers, self.lowers
@@ -121,16 +121,16 @@ class Ranges:
         ends, begins = ends.to_numpy()[:-1], begins.to_numpy()[1:]
         widths: np.ndarray
         if ends.dtype.kind == "f":
-            with np.errstate(over="ignore"):  # beyond the greatest is infinity, the widest
+            with np.errstate(over="ignore"):  # A difference that overflows is infinite, the widest gap.
                 widths = begins.astype(np.float64) - ends
         else:
-            # The difference of two integers of 64 bits is one without sign.
+            # The difference of two 64-bit integers fits an unsigned one.
             widths = (begins.astype(np.int64) - ends).view(np.uint64).astype(np.float64)
         return widths
 
 
 def points(values: pa.Array | pa.ChunkedArray, type_: Type) -> Ranges:
-    """Each value that is neither NULL nor NaN, once; both zeros are one."""
+    """Return each value that is neither NULL nor NaN as a range, once; both zeros are one value."""
     lanes = to_lanes(values, type_).drop_null()
     if type_.floating:
         lanes = lanes.filter(pc.invert(pc.is_nan(lanes)))
@@ -139,19 +139,19 @@ def points(values: pa.Array | pa.ChunkedArray, type_: Type) -> Ranges:
 
 
 def to_lanes(values: pa.Array | pa.ChunkedArray, type_: Type) -> pa.Array:
-    """Values, as block metadata holds them, as lanes; -0.0 becomes 0.0."""
+    """Return values in block metadata's types as lanes; -0.0 becomes 0.0."""
     whole = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     lanes = kernels.reinterpret(whole, lane_type(type_))
     return pc.add(lanes, pa.scalar(0, lanes.type)) if type_.floating else lanes
 
 
 def ascending(lanes: pa.Array) -> pa.Array:
-    """The lanes in ascending order."""
+    """Return the lanes in ascending order."""
     return lanes.take(pc.sort_indices(lanes))
 
 
 def byte_sizes(lanes: pa.Array) -> np.ndarray:
-    """The bytes of each value; of a byte string also where it ends."""
+    """Return the bytes of each value; for a byte string with those of its offset."""
     if pa.types.is_binary(lanes.type):
         lengths: np.ndarray = pc.fill_null(pc.binary_length(lanes), 0).to_numpy().astype(np.int64)
         return lengths + _OFFSET_BYTES
@@ -159,7 +159,7 @@ def byte_sizes(lanes: pa.Array) -> np.ndarray:
 
 
 def _ranges_between_gaps(lowers: pa.Array, uppers: pa.Array, gaps: np.ndarray) -> Ranges:
-    """The ranges that are left when only the gaps after these positions are."""
+    """Return the ranges that are separated only by the gaps after these positions."""
     if not len(lowers):
         return Ranges(lowers, uppers)
     starts, ends = np.append([0], gaps + 1), np.append(gaps, len(uppers) - 1)
@@ -167,7 +167,7 @@ def _ranges_between_gaps(lowers: pa.Array, uppers: pa.Array, gaps: np.ndarray) -
 
 
 def _counts_below(places: pa.Array, bound: pa.Array) -> np.ndarray:
-    """Per lane, how many places are below the bound; none where it is unknown."""
+    """Return per lane the number of values below its bound; 0 where the bound is unknown."""
     if not (pa.types.is_integer(bound.type) or pa.types.is_floating(bound.type)):
         return _bisect(places, bound)
     filled = bound.fill_null(0) if bound.null_count else bound
@@ -176,20 +176,20 @@ def _counts_below(places: pa.Array, bound: pa.Array) -> np.ndarray:
 
 
 def _bisect(places: pa.Array, bound: pa.Array) -> np.ndarray:
-    """A binary search of all lanes at once, for types that numpy does not hold."""
+    """Search for all lanes at once by bisection, for types that numpy does not hold."""
     low, high = np.zeros(len(bound), np.int64), np.full(len(bound), len(places), np.int64)
     for _ in range(len(places).bit_length()):
         open_ = low < high
         middle = np.minimum((low + high) // 2, len(places) - 1)
-        found = pc.fill_null(pc.less(places.take(pa.array(middle)), bound), False)
-        is_below = found.to_numpy(zero_copy_only=False)
+        is_less = pc.fill_null(pc.less(places.take(pa.array(middle)), bound), False)
+        is_below = is_less.to_numpy(zero_copy_only=False)
         low = np.where(open_ & is_below, middle + 1, low)
         high = np.where(open_ & ~is_below, middle, high)
     return low
 
 
 def _gap_distances(ends: list[bytes], begins: list[bytes]) -> np.ndarray:
-    """How far each end is from the beginning after it, by their first bytes that are not all alike."""
+    """Return the distance of each end to the next beginning, by the first bytes after the shared prefix."""
     if not ends:
         return np.zeros(0)
     least, greatest = ends[0], begins[-1]

@@ -1,1 +1,1 @@
-"""Where in a plan a technique may act, and what blocks it has seen."""
+"""The sites of a plan at which a technique may act, and its observations of blocks."""

@@ -1,4 +1,4 @@
-"""What a technique knows of one key, such as an ORDER BY value or a join key, in each block of a scan."""
+"""Bounds of one key, such as an ORDER BY value or a join key, in each block of a scan."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from pruning.expressions.types import Type
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyBounds:
-    """Where one key's values lie, a lane per block; every array has shape (blocks,).
+    """The bounds of one key's values, a lane per block; every array has shape (blocks,).
 
     Each row of a block is NULL (only if `may_null`), NaN (only if `may_nan`), or a value (only if
     `may_value`) that `lower` and `upper` enclose where they are known.
@@ -19,7 +19,7 @@ class KeyBounds:
         type: The key's type.
         lower: Lanes of the type as `rules.interpreters.arrow.interpreter.lane_type` says; null is unknown.
         upper: Likewise.
-        lower_exact: Whether a live row of the block attains `lower`; False is "widened".
+        lower_exact: True if a live row of the block attains `lower`; False is "widened".
         upper_exact: Likewise.
         null_counts: Live rows that are NULL, -1 where unknown.
         nan_counts: Live rows that are NaN, -1 where unknown; 0 for types without NaN.

@@ -1,4 +1,4 @@
-"""What was seen of the blocks of a scan, whoever read them: no row counts twice."""
+"""Observations of the blocks of a scan by one or more workers, so that no row counts twice."""
 
 from collections.abc import Iterator
 from typing import Generic, TypeVar
@@ -12,12 +12,13 @@ FIRST, GROWTH = 1, 2
 
 
 class Observations(Generic[Observation]):
-    """What was seen of disjoint sets of blocks, and which blocks were read.
+    """The observations of disjoint sets of blocks, and the blocks that were read.
 
-    Of two observations that share a block, one stands: that of all blocks of the other, else the earlier.
+    Of two observations that share a block one is kept: the later if it covers all blocks of the earlier,
+    else the earlier.
 
     Attributes:
-        read: Blocks that were read, also those that no standing observation is of; shape (blocks,).
+        read: True for blocks that were read, also where no observation of them is kept; shape (blocks,).
     """
 
     def __init__(self, blocks: int) -> None:
@@ -26,8 +27,13 @@ class Observations(Generic[Observation]):
         self._parts: dict[int, tuple[np.ndarray, Observation]] = {}
         self._next = 0
 
-    def add(self, blocks: np.ndarray, seen: Observation) -> None:
-        """These blocks were read, and this is all that was seen of them."""
+    def add(self, blocks: np.ndarray, observation: Observation) -> None:
+        """Add the observation of blocks that were read together.
+
+        Args:
+            blocks: The ordinals of the blocks.
+            observation: All that was observed of them.
+        """
         blocks = np.unique(np.asarray(blocks, np.int64))
         self.read[blocks] = True
         owners, shared = np.unique(self._owners[blocks], return_counts=True)
@@ -37,22 +43,22 @@ class Observations(Generic[Observation]):
         for owner in earlier:
             del self._parts[owner]
         self._owners[blocks] = self._next
-        self._parts[self._next] = (blocks, seen)
+        self._parts[self._next] = (blocks, observation)
         self._next += 1
 
     def merge(self, other: "Observations[Observation]") -> None:
-        """What another worker of the same scan saw."""
-        for blocks, seen in other._parts.values():
-            self.add(blocks, seen)
+        """Add the observations of another worker of the same scan."""
+        for blocks, observation in other._parts.values():
+            self.add(blocks, observation)
         self.read |= other.read
 
     def __iter__(self) -> Iterator[Observation]:
-        return (seen for _, seen in self._parts.values())
+        return (observation for _, observation in self._parts.values())
 
 
 def wave_size(read: int, *, first: int = FIRST, growth: float = GROWTH) -> int:
-    """How many blocks to read next after `read` of them; each wave is `growth` times the one before.
+    """Return the number of blocks to read next after `read` of them; each wave is `growth` times the last.
 
-    It depends on nothing but how many were read, so that workers who split a wave agree on the next.
+    The size depends only on how many blocks were read, so that workers that split a wave agree on the next.
     """
     return max(1, first + round((growth - 1) * read))

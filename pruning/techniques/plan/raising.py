@@ -1,4 +1,4 @@
-"""Which expressions may fail a query on some row: those must not decide which rows are looked at."""
+"""The expressions that may fail a query on some row, and so must not decide which rows are read."""
 
 from pruning.expressions.function_groups import OVERFLOWING, TEXT_FUNCTIONS
 from pruning.expressions.traversal import walk
@@ -37,10 +37,11 @@ _NEVER_RAISING = (
     And | Case | Coalesce | Column | Compare | Contains | Element | EndsWith | In | IsNull | Literal
     | Not | Or | Order | Quantified | StartsWith
 )  # fmt: skip
-# Of floats, what gives infinity where others overflow.
+# The operators that give infinity on floats where they overflow on other types.
 _ROUNDING = frozenset({Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY})
 _TIMES = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
-# Of times, those that only read: others leave the range of their type, which raises in some of Spark's modes.
+# The functions that read a field of a time. Others may leave the range of their type, which raises in some of
+# Spark's modes.
 _FIELD_FUNCTIONS = frozenset(
     {
         Function.YEAR,
@@ -76,16 +77,16 @@ _SAFE_FUNCTIONS = TEXT_FUNCTIONS | _FIELD_FUNCTIONS | _DOUBLE_FUNCTIONS
 
 
 def may_raise(expression: Expression) -> bool:
-    """Whether Spark may raise where it evaluates an expression on some row.
+    """Tell whether Spark may raise where it evaluates an expression on some row.
 
-    Claim     On no row does an expression raise of which this is False.
+    Claim     An expression for which this is False raises on no row.
     Proof     Each of its nodes is one of those that `_never_raises` lists: a new kind of node may raise.
     """
     return not all(map(_never_raises, walk(expression)))
 
 
 def _never_raises(node: Expression) -> bool:
-    """Whether a node raises for no values of its operands."""
+    """Tell whether a node raises for no values of its operands."""
     match node:
         case Like(_, pattern, escape):
             return parse(pattern, escape) is not None

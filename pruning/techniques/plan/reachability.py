@@ -1,7 +1,7 @@
-"""Which scans a condition on some keys can be asked of: what it drops there, the query would drop anyway.
+"""Reachability: the scans at which a condition on keys may drop rows that the query would drop anyway.
 
-This is the table "when a technique may act" as one walk down a plan. The techniques differ in what they
-need of the way from the keys to a scan, so each way says what is true of it.
+One walk down a plan finds the paths from keys to scans. The techniques need different properties of a path,
+so each path states its own.
 """
 
 import re
@@ -29,10 +29,11 @@ from pruning.expressions.substitution import substitute
 from pruning.expressions.traversal import columns, walk
 from pruning.expressions.trees import Column, Element, Expression, Opaque, Quantified, type_of
 
-# A key that cannot be seen is None.
+# A key that a scan does not determine is None.
 Keys: TypeAlias = tuple[Expression | None, ...]
 
-# The sides whose unmatched rows a join keeps, or drops one by one: a condition on them may be asked earlier.
+# The sides of a join on which a condition may be applied before the join: dropping a row of the side drops
+# only the rows that the join makes of it.
 _OPEN_SIDES = {
     JoinKind.INNER: ("left", "right"),
     JoinKind.LEFT: ("left",),
@@ -42,17 +43,17 @@ _OPEN_SIDES = {
     JoinKind.ANTI: ("left",),
     JoinKind.EXISTENCE: ("left",),
 }
-# The sides each row of which gives a row at least.
+# The sides of which the join keeps every row.
 _PRESERVED = {JoinKind.LEFT: "left", JoinKind.RIGHT: "right", JoinKind.EXISTENCE: "left"}
 
 
-# A field of a struct that is an attribute, as `names.field_name` writes it.
+# The name of a field of a struct attribute, as `names.field_name` writes it.
 _FIELD = re.compile(r"`(#\d+)`\.(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyPath:
-    """A way from keys down to a scan.
+    """The path from keys of a plan down to a scan.
 
     Claim     Without the scan's rows on which a condition on the keys is not TRUE, the plan gives the
               rows that it gave, less some on which the condition is not TRUE.
@@ -60,15 +61,15 @@ class KeyPath:
               none whose unmatched rows it would keep as something else.
 
     Attributes:
-        scan: Where it ends.
+        scan: The scan at its end.
         keys: The keys over the table's columns; None where the scan does not determine them.
         preserving: Each row of the scan that satisfies the filters right above it gives the plan a row
             with its keys.
         rowwise: Each row of the plan is made of at most one row of the scan.
-        sole_source: No row of the plan is made of none.
-        growing: Of a part of the scan's rows, the plan gives no keys that it does not give of all.
-        joins: The kinds of the joins on the way, from above.
-        definitions: What is computed on the way, where `rows_wanted` was given.
+        sole_source: Each row of the plan is made of at least one row of the scan.
+        monotone: From a part of the scan's rows the plan gives no key that it does not give from all of them.
+        joins: The kinds of the joins on the path, from the top down.
+        definitions: The expressions that are computed on the path, where `rows_wanted` was given.
     """
 
     scan: Scan
@@ -82,12 +83,12 @@ class KeyPath:
 
 
 def key_paths(plan: Plan, keys: Keys, *, rows_wanted: int | None = None) -> Iterator[KeyPath]:
-    """The ways from keys, expressions over the plan's attributes, to scans.
+    """Yield the paths from keys, expressions over the plan's attributes, to scans.
 
     Args:
-        plan: Where to start.
-        keys: None at all where a condition may be on anything: for LIMIT, which asks for any rows.
-        rows_wanted: How many rows are enough, and which they are does not matter; None where it does.
+        plan: The plan at the top of the paths.
+        keys: The keys; empty for LIMIT, which takes any rows.
+        rows_wanted: The number of rows that are enough, whichever they are; None where every row counts.
     """
     if keys and all(key is None for key in keys):
         return
@@ -97,24 +98,24 @@ def key_paths(plan: Plan, keys: Keys, *, rows_wanted: int | None = None) -> Iter
             if not keys or any(key is not None for key in here):
                 yield KeyPath(scan=plan, keys=here)
         case Filter(child):
-            for way in key_paths(child, keys, rows_wanted=rows_wanted):
-                # Filters right above a scan are part of what is asked of its blocks.
-                yield way if is_filtered_scan(child) else _path_below_filter(way)
+            for path in key_paths(child, keys, rows_wanted=rows_wanted):
+                # Filters right above a scan are part of the scan's own filter.
+                yield path if is_filtered_scan(child) else _path_below_filter(path)
         case Project(child, definitions):
             below = tuple(_key_below(key, definitions) for key in keys)
             computed = () if rows_wanted is None else tuple(_computed_definitions(definitions))
-            for way in key_paths(child, below, rows_wanted=rows_wanted):
-                yield replace(way, definitions=(*computed, *way.definitions))
+            for path in key_paths(child, below, rows_wanted=rows_wanted):
+                yield replace(path, definitions=(*computed, *path.definitions))
         case Join():
             yield from _paths_through_join(plan, keys, rows_wanted)
         case Aggregate(child, definitions) if keys:
             below = tuple(_key_below(key, definitions) for key in keys)
-            for way in key_paths(child, below):
-                yield replace(way, rowwise=False)
+            for path in key_paths(child, below):
+                yield replace(path, rowwise=False)
         case Window(child, partition_by, limited) if keys:
             below = tuple(_key_within(key, partition_by) for key in keys)
-            for way in key_paths(child, below):
-                yield replace(way, rowwise=False, preserving=way.preserving and not limited)
+            for path in key_paths(child, below):
+                yield replace(path, rowwise=False, preserving=path.preserving and not limited)
         case Sort(child) if rows_wanted is None:
             yield from key_paths(child, keys)
         case Exchange(child):
@@ -124,13 +125,16 @@ def key_paths(plan: Plan, keys: Keys, *, rows_wanted: int | None = None) -> Iter
         case Union(branches, definitions):
             for branch, defined in zip(branches, definitions, strict=True):
                 below = tuple(_key_below(key, defined) for key in keys)
-                for way in key_paths(branch, below, rows_wanted=rows_wanted):
-                    yield replace(way, sole_source=False)
+                for path in key_paths(branch, below, rows_wanted=rows_wanted):
+                    yield replace(path, sole_source=False)
 
 
-def _path_below_filter(way: KeyPath) -> KeyPath:
-    """A filter may drop the way's rows; or a group that it keeps of all rows, and drops of a part."""
-    return replace(way, preserving=False, monotone=way.monotone and way.rowwise)
+def _path_below_filter(path: KeyPath) -> KeyPath:
+    """Return a path below a filter, which may drop the scan's rows.
+
+    The filter may also drop a group that is made of some of the rows, and keep the group made of all.
+    """
+    return replace(path, preserving=False, monotone=path.monotone and path.rowwise)
 
 
 def _paths_through_join(join: Join, keys: Keys, rows_wanted: int | None) -> Iterator[KeyPath]:
@@ -139,13 +143,13 @@ def _paths_through_join(join: Join, keys: Keys, rows_wanted: int | None) -> Iter
     for side in _OPEN_SIDES[join.kind]:
         child, attributes = sides[side]
         below = tuple(_key_within(key, attributes) for key in keys)
-        for way in key_paths(child, below, rows_wanted=rows_wanted):
-            behind = way if _PRESERVED.get(join.kind) == side else _path_below_filter(way)
+        for path in key_paths(child, below, rows_wanted=rows_wanted):
+            behind = path if _PRESERVED.get(join.kind) == side else _path_below_filter(path)
             yield replace(
                 behind,
-                monotone=behind.monotone and way.rowwise,
-                joins=(join.kind, *way.joins),
-                definitions=(*computed, *way.definitions),
+                monotone=behind.monotone and path.rowwise,
+                joins=(join.kind, *path.joins),
+                definitions=(*computed, *path.definitions),
             )
 
 
@@ -154,7 +158,7 @@ def _computed_definitions(definitions: Mapping[str, Expression]) -> Iterator[Exp
 
 
 def _key_below(key: Expression | None, definitions: Mapping[str, Expression]) -> Expression | None:
-    """The key over what its attributes are defined by; None where that is not known of one of them."""
+    """Return the key with its attributes replaced by their definitions; None where one has none."""
     if key is None or any(isinstance(part, Element | Quantified | Opaque) for part in walk(key)):
         return None
     replacements: dict[Expression, Expression] = {}
@@ -163,12 +167,12 @@ def _key_below(key: Expression | None, definitions: Mapping[str, Expression]) ->
         if definition is None:
             return None
         replacements[Column(name, type_)] = definition
-    found = substitute(key, replacements)
-    return found if type_of(found).has_bounds else None
+    key_below = substitute(key, replacements)
+    return key_below if type_of(key_below).has_bounds else None
 
 
 def _attribute_definition(attribute: Column, definitions: Mapping[str, Expression]) -> Expression | None:
-    """What an attribute is, or a field of one that is a column itself."""
+    """Return the definition of an attribute, or of a field of one that is a column itself."""
     field = _FIELD.fullmatch(attribute.name)
     if field is None:
         return definitions.get(attribute.name)
@@ -179,7 +183,7 @@ def _attribute_definition(attribute: Column, definitions: Mapping[str, Expressio
 
 
 def _key_within(key: Expression | None, attributes: frozenset[str]) -> Expression | None:
-    """The key where all its attributes are among these."""
+    """Return the key if all its attributes are among these; else None."""
     return key if key is not None and set(_attribute_names(key)) <= attributes else None
 
 

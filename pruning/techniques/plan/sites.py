@@ -1,4 +1,4 @@
-"""Where in a plan a limit, a top-k or a join stands, and what there is to know of it."""
+"""The sites of limits, top-k's and joins in a plan."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from pruning.expressions.trees import Expression
 
 @dataclass(frozen=True, slots=True)
 class LimitSite:
-    """LIMIT without an order: any `wanted` rows of `source`, OFFSET included, are enough."""
+    """A LIMIT without an order: any `wanted` rows of `source`, those of OFFSET included, are enough."""
 
     source: Plan
     wanted: int
@@ -31,7 +31,7 @@ class LimitSite:
 
 @dataclass(frozen=True, slots=True)
 class TopKSite:
-    """The first `wanted` rows of `sort`, OFFSET included."""
+    """A LIMIT over ORDER BY: the first `wanted` rows of `sort`, those of OFFSET included."""
 
     sort: Sort
     wanted: int
@@ -44,7 +44,7 @@ class TopKSite:
 
 @dataclass(frozen=True, slots=True)
 class JoinSite:
-    """Rows of the probe side without a partner on the build side may be left out of a join."""
+    """A join whose probe side may leave out rows that have no partner on the build side."""
 
     join: Join
     build_is_left: bool
@@ -61,21 +61,25 @@ class JoinSite:
 
     @property
     def build_keys(self) -> tuple[Expression, ...]:
-        """What partners agree on, over the build side's attributes."""
-        return tuple(one.left if self.build_is_left else one.right for one in self.join.equalities)
+        """The keys that partners agree on, over the build side's attributes."""
+        return tuple(
+            equality.left if self.build_is_left else equality.right for equality in self.join.equalities
+        )
 
     @property
     def probe_keys(self) -> tuple[Expression, ...]:
-        """The same over the probe side's."""
-        return tuple(one.right if self.build_is_left else one.left for one in self.join.equalities)
+        """The keys that partners agree on, over the probe side's attributes."""
+        return tuple(
+            equality.right if self.build_is_left else equality.left for equality in self.join.equalities
+        )
 
     @property
     def null_safe(self) -> tuple[bool, ...]:
-        """Of which keys NULL agrees with NULL."""
-        return tuple(one.null_safe for one in self.join.equalities)
+        """Per key, True if NULL agrees with NULL."""
+        return tuple(equality.null_safe for equality in self.join.equalities)
 
 
-# The sides whose rows without a partner a join drops, or looks at no further.
+# The sides whose rows without a partner change nothing in the join's result.
 _PRUNABLE = {
     JoinKind.INNER: ("left", "right"),
     JoinKind.LEFT: ("right",),
@@ -88,7 +92,10 @@ _PRUNABLE = {
 
 
 def limit_sites(plan: Plan) -> Iterator[LimitSite | TopKSite]:
-    """The limits of a plan, from above; what is there only to serve one above is part of that."""
+    """Yield the limits of a plan, from the top down.
+
+    A local limit, an offset or a projection right below a limit is part of the limit's site.
+    """
     pending = [plan]
     while pending:
         node = pending.pop()
@@ -102,20 +109,20 @@ def limit_sites(plan: Plan) -> Iterator[LimitSite | TopKSite]:
 
 
 def _limit_site(top: Limit) -> tuple[LimitSite | TopKSite | None, Plan]:
-    """What a limit asks for, and the first node below it that is not part of it."""
+    """Return the site of a limit, None if its count is unknown, and the first node below that site."""
     wanted, node, source = top.count, top.child, top.child
-    known, projected = top.count >= 0, False
+    is_known, projected = top.count >= 0, False
     while isinstance(node, Offset | Project) or (isinstance(node, Limit) and node.local):
         if isinstance(node, Offset):
-            known, wanted, source = known and node.count >= 0, wanted + node.count, node.child
-            # What is computed above an offset is not on the way from `source`.
-            known = known and not projected
+            is_known, wanted, source = is_known and node.count >= 0, wanted + node.count, node.child
+            # A projection above an offset is not between `source` and the limit's rows.
+            is_known = is_known and not projected
         elif isinstance(node, Limit):
-            known = known and node.count >= wanted
+            is_known = is_known and node.count >= wanted
         else:
             projected = True
         node = node.child
-    if not known:
+    if not is_known:
         return None, node
     if isinstance(node, Sort) and node.total and node.items:
         return TopKSite(node, wanted), node
@@ -123,7 +130,7 @@ def _limit_site(top: Limit) -> tuple[LimitSite | TopKSite | None, Plan]:
 
 
 def join_sites(plan: Plan) -> Iterator[JoinSite]:
-    """What may be left out on either side of the joins of a plan, from below."""
+    """Yield each side of the joins of a plan that may leave out rows, from the bottom up."""
     for below in inputs(plan):
         yield from join_sites(below)
     if isinstance(plan, Join) and plan.equalities:
@@ -132,11 +139,11 @@ def join_sites(plan: Plan) -> Iterator[JoinSite]:
 
 
 def is_restrictive(plan: Plan, filtered: Callable[[Scan], bool]) -> bool:
-    """Whether a plan may give fewer keys than its scans hold.
+    """Tell whether a plan may give fewer keys than its scans hold.
 
     Args:
         plan: A build side.
-        filtered: Whether the filters right above a scan ask for more than values.
+        filtered: Tells whether the filters right above a scan drop more than NULLs.
     """
     match plan:
         case Scan():

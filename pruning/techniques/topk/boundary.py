@@ -1,4 +1,4 @@
-"""The boundary of a top-k: a key that so many rows are sure to be as good as ([P] 5)."""
+"""The boundary of a top-k: a key that at least the wanted number of rows reaches ([P] 5)."""
 
 from dataclasses import dataclass
 
@@ -9,21 +9,22 @@ from pruning.techniques.topk.orders import SortOrder
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """At least the wanted number of rows have this key or a better one.
+    """A key such that at least the wanted number of rows have it or a better one.
 
     Attributes:
         value: The key, which may be NULL or NaN.
-        held: Whether so many rows were seen; False where only metadata says that there are.
+        held: True if so many rows were read; False where only metadata shows that they exist.
     """
 
     value: Value | None
     held: bool
 
     def condition(self, key: Expression, order: SortOrder, *, ties: bool) -> Expression:
-        """TRUE of each row whose key is better than the boundary, and with `ties` of each that equals it.
+        """Return the condition that is TRUE on each row whose key is better than the boundary.
 
-        It is right as Spark evaluates it: NaN is above all else. A reader that skips row groups by
-        min and max, which never bound NaN, may not be told of it unless the key has no NaN.
+        With `ties` it is also TRUE on each row whose key equals the boundary. It follows Spark's order, in
+        which NaN is above all numbers. A reader that skips row groups by min and max, which never bound NaN,
+        must not be given the condition unless the key has no NaN.
         """
         if self.value is None:
             return _null_condition(key, order, ties=ties)
@@ -37,14 +38,14 @@ class Boundary:
 
 
 def _null_condition(key: Expression, order: SortOrder, *, ties: bool) -> Expression:
-    """Nothing is better than a NULL that comes first, and nothing worse than one that comes last."""
+    """Return the condition for a boundary that is NULL, the best key or the worst one."""
     if order.nulls_first:
         return IsNull(key) if ties else Literal(False, BOOLEAN)
     return Literal(True, BOOLEAN) if ties else Not(IsNull(key))
 
 
 def strictest(order: SortOrder, *boundaries: Boundary | None) -> Boundary | None:
-    """The best of the boundaries that there are; of equal ones a held one, then the earlier."""
+    """Return the best of the boundaries; of equal ones a held one, then the earlier; None if all are None."""
     strictest = None
     for boundary in boundaries:
         if boundary is not None and (strictest is None or _is_stricter(order, boundary, strictest)):

@@ -1,4 +1,4 @@
-"""The two ends of where a block's keys lie on the line of an ORDER BY, a lane per block."""
+"""The best and the worst key that each block may hold under an ORDER BY, a lane per block."""
 
 from dataclasses import dataclass
 
@@ -14,13 +14,13 @@ from pruning.techniques.topk.orders import NAN, NULL_ABOVE, NULL_BELOW, VALUE, S
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyExtremes:
-    """A place on the line for each lane.
+    """The best, or the worst, key that each block may hold, as a position for each lane.
 
     Attributes:
         type: The key's type.
         ranks: Ranks as `orders` names them, or one beyond them where a block holds nothing; shape (lanes,).
-        values: The values of lanes of rank VALUE, null where unknown, and at other ranks.
-        unknown: Where an unknown value is: -1 below every value, 1 above.
+        values: The values of lanes of rank VALUE; null where unknown, and at other ranks.
+        unknown: The position of an unknown value: -1 below every value, 1 above.
     """
 
     type: Type
@@ -30,12 +30,12 @@ class KeyExtremes:
 
     @staticmethod
     def best(bounds: KeyBounds, order: SortOrder) -> "KeyExtremes":
-        """The best key that each block may hold; where it holds nothing, worse than any key."""
+        """Return the best key that each block may hold; a block that holds nothing is worse than any key."""
         return _key_extremes(bounds, order, high=order.descending)
 
     def signs(self, value: Value | None, order: SortOrder) -> np.ndarray:
-        """-1, 0 or 1 as each lane is better than a key, at the same place, or worse; shape (lanes,)."""
-        rank, number = order.place(value)
+        """Return -1, 0 or 1 for lanes that are better than a key, equal to it, or worse; shape (lanes,)."""
+        rank, number = order.position(value)
         signs = np.sign(self.ranks - rank)
         if rank == VALUE:
             reference, beyond = lane_scalar(number, self.type), self.unknown > 0
@@ -47,7 +47,7 @@ class KeyExtremes:
         return worse
 
     def best_first(self, order: SortOrder) -> np.ndarray:
-        """Ordinals of the lanes, the best first, an unknown value before the known ones; ties in place."""
+        """Return the ordinals of the lanes, best first, unknown values before known ones, sorted stably."""
         lanes = pa.table({"rank": self.ranks, "known": self.values.is_valid(), "value": self.values})
         direction = "descending" if order.descending else "ascending"
         keys = [("rank", direction), ("known", "ascending"), ("value", direction)]
@@ -55,7 +55,7 @@ class KeyExtremes:
         return line
 
     def key(self, lane: int) -> Value | None:
-        """The key at a lane's place; its value, where it is one, must be known."""
+        """Return the key of a lane, whose value, if it has one, must be known."""
         rank = self.ranks[lane]
         if rank != VALUE:
             return float("nan") if rank == NAN else None
@@ -64,7 +64,7 @@ class KeyExtremes:
 
 
 def bounding_values(values: pa.Array, type_: Type) -> pa.Array:
-    """Bounds without those that bound nothing."""
+    """Return bounds with null in place of NaN, which bounds nothing."""
     return pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values) if type_.floating else values
 
 
@@ -77,11 +77,11 @@ def _key_extremes(bounds: KeyBounds, order: SortOrder, *, high: bool) -> KeyExtr
     ]
     nothing = NULL_BELOW - 1 if high else NULL_ABOVE + 1
     ranks, held = zip(*(reversed(line) if high else line), strict=True)
-    found = np.select(held, ranks, nothing)
+    lane_ranks = np.select(held, ranks, nothing)
     values = bounding_values(bounds.upper if high else bounds.lower, bounds.type)
     return KeyExtremes(
         type=bounds.type,
-        ranks=found,
-        values=pc.if_else(pa.array(found == VALUE), values, pa.scalar(None, values.type)),
+        ranks=lane_ranks,
+        values=pc.if_else(pa.array(lane_ranks == VALUE), values, pa.scalar(None, values.type)),
         unknown=1 if high else -1,
     )

@@ -1,4 +1,4 @@
-"""How ORDER BY places the values of its key."""
+"""The order in which ORDER BY sorts the values of one key."""
 
 import math
 from collections.abc import Iterable
@@ -7,15 +7,15 @@ from typing import TypeAlias
 
 from pruning.expressions.types import Value
 
-# Ranks on one line from low to high; NULL is at one end of it.
+# Ranks from low to high; NULL is at one end.
 NULL_BELOW, VALUE, NAN, NULL_ABOVE = -1, 0, 1, 2
-# A rank, and the value where the rank is VALUE, else 0: tuples ascend as the line does.
+# A rank, and the value where the rank is VALUE, else 0. Tuples compare as keys do in ascending order.
 Position: TypeAlias = tuple[int, Value]
 
 
 @dataclass(frozen=True, slots=True)
 class SortOrder:
-    """How one ORDER BY item walks the line of places: ascending up, descending down.
+    """The order of one ORDER BY item.
 
     NaN is above every number, -0.0 equals 0.0, and NULL is where `nulls_first` says, whatever the direction.
     """
@@ -30,11 +30,11 @@ class SortOrder:
 
     @property
     def step(self) -> int:
-        """1 where what is worse is higher on the line, -1 where it is lower."""
+        """1 if worse keys have higher positions, -1 if they have lower ones."""
         return -1 if self.descending else 1
 
-    def place(self, value: Value | None) -> Position:
-        """Where a key is on the line; equal keys are at one place."""
+    def position(self, value: Value | None) -> Position:
+        """Return the position of a key; equal keys have equal positions."""
         if value is None:
             return self.null_rank, 0
         if isinstance(value, float) and math.isnan(value):
@@ -42,10 +42,10 @@ class SortOrder:
         return VALUE, value
 
     def is_worse(self, value: Value | None, other: Value | None) -> bool:
-        """Whether a key comes strictly after another."""
-        place, reference = self.place(value), self.place(other)
-        return place < reference if self.descending else place > reference
+        """Tell whether a key comes strictly after another."""
+        position, reference = self.position(value), self.position(other)
+        return position < reference if self.descending else position > reference
 
     def best(self, values: Iterable[Value | None], wanted: int) -> list[Value | None]:
-        """The first `wanted` keys, in order."""
-        return sorted(values, key=self.place, reverse=self.descending)[:wanted]
+        """Return the first `wanted` keys, in order."""
+        return sorted(values, key=self.position, reverse=self.descending)[:wanted]

@@ -1,4 +1,4 @@
-"""Top-k: no block is read all of whose keys come after `wanted` rows ([P] 5)."""
+"""Top-k pruning: no block is read whose keys all come after `wanted` rows ([P] 5)."""
 
 from collections.abc import Iterable
 
@@ -15,7 +15,7 @@ from pruning.techniques.topk.orders import SortOrder
 
 
 class TopK:
-    """Which blocks an ORDER BY with a LIMIT still reads."""
+    """The state of an ORDER BY with a LIMIT: its boundary, and the blocks that it still has to read."""
 
     def __init__(
         self,
@@ -36,19 +36,19 @@ class TopK:
         """Start before anything was read.
 
         Args:
-            bounds: Of the ORDER BY's first key, whose type is known.
+            bounds: The bounds of the ORDER BY's first key, whose type is known.
             matches: `Match` of each block, shape (blocks,).
             row_counts: Live rows of each block, -1 where unknown, shape (blocks,).
-            order: Of the first key.
+            order: The sort order of the first key.
             wanted: LIMIT and OFFSET together, >= 0.
-            keeps_ties: Whether rows that tie the boundary belong to the answer, or may: where there are
+            keeps_ties: True if rows that tie with the boundary may belong to the answer: where there are
                 more keys, and under GROUP BY.
-            distinct: Whether rows of equal keys count as one: under GROUP BY.
+            distinct: True if rows with equal keys count as one: under GROUP BY.
             start: A boundary from metadata.
-            arrangement: How blocks are lined up, and where waves end.
-            densities: The share of each block's rows that is thought to satisfy the filter, shape (blocks,).
-            first_wave: Blocks of the first wave, at least.
-            growth: How much larger each wave is than the one before, at least; > 1.
+            arrangement: The order in which blocks are read, and where waves end.
+            densities: The estimated share of each block's rows that satisfies the filter, shape (blocks,).
+            first_wave: The least number of blocks in the first wave.
+            growth: The least ratio of a wave to the one before; > 1.
         """
         self._order, self._wanted = order, wanted
         self._keeps_ties, self._distinct = keeps_ties, distinct
@@ -68,11 +68,11 @@ class TopK:
 
     @property
     def boundary(self) -> Boundary | None:
-        """The `wanted`-th best key so far; None while there is none."""
+        """The `wanted`-th best key so far; None while too few rows are known."""
         return self._boundary
 
     @property
-    def needed(self) -> np.ndarray:
+    def needed_blocks(self) -> np.ndarray:
         """The ordinals of unread blocks that may still hold a row of the answer, in reading order."""
         needed = self.reaching & ~self._observed.read
         ordinals: np.ndarray = self._line[needed[self._line]]
@@ -80,9 +80,9 @@ class TopK:
 
     @property
     def reaching(self) -> np.ndarray:
-        """Whether each block, read or not, may hold a row of the answer, shape (blocks,).
+        """True for each block, read or not, that may hold a row of the answer; shape (blocks,).
 
-        A worker whose report of a block was lost must look at it again, although it has observed it.
+        Blocks that were read are included: a worker whose report of a block was lost must read it again.
         """
         if self._wanted <= 0:
             return np.zeros(len(self._live), bool)
@@ -95,49 +95,50 @@ class TopK:
         return reaching
 
     def next_blocks(self) -> np.ndarray:
-        """The ordinals of the next wave, in reading order; empty where the answer is among what was read."""
-        needed = self.needed
-        return needed[: self._wave(needed)]
+        """Return the ordinals of the next wave in reading order; empty once the answer has been read."""
+        needed = self.needed_blocks
+        return needed[: self._wave_length(needed)]
 
     def observe(self, blocks: np.ndarray, keys: Iterable[Value | None]) -> None:
-        """These blocks, maybe more than were asked for, were read.
+        """Record that blocks were read and which keys they gave.
 
         Args:
-            blocks: Ordinals. Of blocks that were observed before, no row counts twice.
+            blocks: Ordinals of blocks, possibly more than `next_blocks` gave. No row of a block that was
+                observed before counts twice.
             keys: The best `wanted` keys of the rows of the result that they gave, in any order, with
                 duplicates unless `distinct`; all of them where they are fewer.
         """
         self._observed.add(blocks, self._best_keys(keys))
-        self._held()
+        self._update_boundary()
 
     def learn(self, boundary: Boundary) -> None:
-        """Somebody else knows a boundary of this scan.
+        """Take over a boundary that another worker found for this scan.
 
         Args:
-            boundary: Held only if its rows are kept by whoever gives the answer: rows of a worker that may
-                fail are not, and blocks that tie with them are still needed.
+            boundary: Its `held` may be True only if whoever gives the answer keeps its rows. A worker that
+                may fail does not keep them, so that blocks that tie with them are still needed.
         """
         self._start = strictest(self._order, self._start, boundary)
-        self._held()
+        self._update_boundary()
 
     def merge(self, other: "TopK") -> None:
-        """What another worker of the same scan observed."""
+        """Add what another worker of the same scan observed."""
         self._observed.merge(other._observed)
-        self._held()
+        self._update_boundary()
 
     def _best_keys(self, keys: Iterable[Value | None]) -> list[Value | None]:
         if self._distinct:
-            keys = {self._order.place(key): key for key in keys}.values()
+            keys = {self._order.position(key): key for key in keys}.values()
         return self._order.best(keys, self._wanted)
 
-    def _held(self) -> None:
-        """The boundary anew, after something was observed."""
+    def _update_boundary(self) -> None:
+        """Compute the boundary again from the observations so far."""
         self._keys = self._best_keys(key for keys in self._observed for key in keys)
         enough = 0 < self._wanted == len(self._keys)
         held = Boundary(self._keys[-1], held=True) if enough else None
         self._boundary = strictest(self._order, self._start, held)
 
-    def _wave(self, needed: np.ndarray) -> int:
+    def _wave_length(self, needed: np.ndarray) -> int:
         size = wave_size(
             int(np.count_nonzero(self._observed.read)), first=self._first_wave, growth=self._growth
         )

@@ -1,7 +1,7 @@
 """Two boundaries from metadata alone, before any block is read ([P] 5.4).
 
-Both count rows that surely exist, of ALL blocks only, and take the key that the wanted row of them has
-or is better than. No row is held, so that blocks that tie stay.
+Both count rows that are sure to exist, in ALL blocks only, and take a key that the wanted number of them
+reaches. The rows themselves have not been read, so blocks that tie with the boundary are still needed.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ def boundary_by_maxima(
     *,
     distinct: bool,
 ) -> Boundary | None:
-    """The `wanted`-th best of keys that one row each is sure to have; None where there are fewer.
+    """Return the `wanted`-th best of the keys that at least one row each has; None where there are fewer.
 
     Claim     `wanted` rows, with `distinct` of different keys, have the boundary's key or a better one.
     Premises  The keys come to the ORDER BY as the scan gives them: no join or HAVING drops one.
@@ -44,7 +44,7 @@ def boundary_by_maxima(
 def boundary_by_counts(
     bounds: KeyBounds, matches: np.ndarray, row_counts: np.ndarray, order: SortOrder, wanted: int
 ) -> Boundary | None:
-    """The best key that `wanted` rows are sure not to be worse than; None where too few are known.
+    """Return the best key that at least `wanted` rows reach; None where too few rows are known.
 
     Claim     `wanted` rows have the boundary's key or a better one.
     Premises  As for `boundary_by_maxima`; and rows are what is counted, no GROUP BY.
@@ -79,7 +79,13 @@ def _wanted_boundary(
     counts: list[np.ndarray],
     distinct: bool,
 ) -> Boundary | None:
-    """The key of the `wanted`-th best row, given how many are NULL, NaN, and no worse than a value."""
+    """Return the key of the `wanted`-th best row; None where there are fewer rows.
+
+    Args:
+        values: A value per block.
+        counts: Per block, the rows that are NULL, that are NaN, and that are at least as good as its value.
+        distinct: True if rows with equal keys count as one.
+    """
     if wanted <= 0:
         return None
     blocks = len(bounds)
@@ -101,7 +107,7 @@ def _wanted_boundary(
 
 
 def _is_first_of_equals(ends: KeyExtremes, line: np.ndarray) -> np.ndarray:
-    """Whether each lane of a sorted line is at another place than the one before it."""
+    """Mark the lanes of a sorted list whose key differs from the lane before; shape (lanes,)."""
     first = np.ones(len(line), bool)
     ranks, values = ends.ranks[line], ends.values.take(pa.array(line))
     same_value = pc.fill_null(pc.equal(values[1:], values[:-1]), True).to_numpy(zero_copy_only=False)

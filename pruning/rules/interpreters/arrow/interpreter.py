@@ -30,7 +30,7 @@ def run(
     *,
     chunk_lanes: int = CHUNK_LANES,
 ) -> list[pa.BooleanArray]:
-    """The program's output flags, each of shape (lanes,).
+    """Return the program's output flags, each of shape (lanes,).
 
     Args:
         program: Its outputs are flags.
@@ -49,30 +49,31 @@ def run(
 
 
 def run_chunk(program: Program, inputs: Mapping[Input, pa.Array]) -> list[Lanes]:
-    """The program's outputs, flags or bounds, over one chunk; a scalar where every lane is the same."""
+    """Return the program's outputs over one chunk; a scalar where every lane is the same."""
     return _run_chunk(prepare(program), inputs)
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """A program with its constants made, and after which step each cell is no longer needed."""
+class PreparedProgram:
+    """A program with its constants as scalars, and the last use of each cell."""
 
     program: Program
     constants: Mapping[int, pa.Scalar]
     last_use: Sequence[int]
 
 
-def prepare(program: Program) -> Prepared:
-    """A program, ready to run chunk by chunk."""
+def prepare(program: Program) -> PreparedProgram:
+    """Prepare a program to run chunk by chunk."""
     constants = {
         index: lane_scalar(operation.payload, operation.type)
         for index, operation in enumerate(program.operations)
         if operation.op in (Op.FLAG, Op.BOUND, Op.UNKNOWN)
     }
-    return Prepared(program, constants, _last_use(program))
+    return PreparedProgram(program, constants, _last_use(program))
 
 
-def _run_chunk(prepared: Prepared, inputs: Mapping[Input, pa.Array]) -> list[Lanes]:
+def _run_chunk(prepared: PreparedProgram, inputs: Mapping[Input, pa.Array]) -> list[Lanes]:
+    """Run a prepared program over one chunk, and free each cell after its last use."""
     program = prepared.program
     cells: list[Lanes | None] = []
     for position, operation in enumerate(program.operations):
@@ -81,11 +82,12 @@ def _run_chunk(prepared: Prepared, inputs: Mapping[Input, pa.Array]) -> list[Lan
         cells.append(step(program, operation, operands, inputs) if constant is None else constant)
         for index in operation.operands:
             if prepared.last_use[index] == position:
-                cells[index] = None  # free it: a chunk's memory is that of the live lanes alone
+                cells[index] = None  # free the lanes, so that only those still needed take memory
     return [cells[index] for index in program.outputs]
 
 
 def _last_use(program: Program) -> list[int]:
+    """Return the last operation that uses each cell; the number of operations for outputs."""
     last = list(range(len(program.operations)))
     for position, operation in enumerate(program.operations):
         for index in operation.operands:
@@ -96,21 +98,21 @@ def _last_use(program: Program) -> list[int]:
 
 
 def lane_type(type_: Type) -> pa.DataType:
-    """The Arrow type of a bound's lanes."""
+    """Return the Arrow type of a bound's lanes."""
     if type_.kind is Kind.DECIMAL:
         return pa.decimal128(type_.precision, type_.scale)
     return kernels.LANE_TYPES[type_.kind]
 
 
 def lane_scalar(value: object, type_: Type | None) -> pa.Scalar:
-    """A constant flag (of no type) or bound as a lane; None is "unknown"."""
+    """Return a constant flag (of no type) or bound as a scalar; None is "unknown"."""
     if type_ is None:
         return pa.scalar(value, pa.bool_())
     return pa.scalar(int(value) if isinstance(value, bool) else value, lane_type(type_))
 
 
 def to_lanes(input_: Input, array: pa.Array) -> pa.Array:
-    """A column's bounds, as block metadata holds them, as lanes; without a copy where it can be."""
+    """Return a column's bounds in block metadata as lanes; without a copy if possible."""
     if input_.aspect not in (Aspect.LOWER, Aspect.UPPER):
         return array
     assert input_.type is not None
@@ -120,7 +122,7 @@ def to_lanes(input_: Input, array: pa.Array) -> pa.Array:
 def step(
     program: Program, operation: Operation, operands: Sequence[Lanes], inputs: Mapping[Input, pa.Array]
 ) -> Lanes:
-    """One operation over one chunk."""
+    """Run one operation over one chunk."""
     payload, type_ = operation.payload, operation.type
     if isinstance(payload, Input):
         return inputs[payload]
@@ -139,6 +141,7 @@ def step(
 
 
 def _maybe_meets(lower: Lanes, upper: Lanes, values: Values) -> Lanes:
+    """Return the flag that ranges may hold a value of a set."""
     if isinstance(values, Language):
         return languages.maybe_meets(lower, upper, values)
     return kernels.maybe_meets(lower, upper, values)
@@ -148,8 +151,8 @@ _FLAGS: Mapping[Op, Callable[..., Lanes]] = {
     Op.AND: pc.and_,
     Op.OR: pc.or_,
     Op.NOT: pc.invert,
-    Op.MAYBE_LESS: lambda left, right: kernels.unless_excluded(pc.less(left, right)),
-    Op.MAYBE_AT_MOST: lambda left, right: kernels.unless_excluded(pc.less_equal(left, right)),
+    Op.MAYBE_LESS: lambda left, right: kernels.true_where_null(pc.less(left, right)),
+    Op.MAYBE_AT_MOST: lambda left, right: kernels.true_where_null(pc.less_equal(left, right)),
     Op.MAYBE_MEETS: _maybe_meets,
     Op.KNOWN: pc.is_valid,
 }

@@ -1,4 +1,4 @@
-"""The Arrow kernels behind each operation on bounds: where a lane does not fit it becomes null."""
+"""The Arrow kernels of the operations on bounds; a lane whose result does not fit becomes null."""
 
 from functools import lru_cache
 from typing import TypeAlias
@@ -28,27 +28,27 @@ LANE_TYPES: dict[Kind, pa.DataType] = {
 }
 Lanes: TypeAlias = pa.Array | pa.Scalar
 
-WIDE_DIGITS = 75  # what decimal256 holds, less one digit for a carry
+WIDE_DIGITS = 75  # the digits of decimal256, less one for a carry
 _LONG_DIGITS = 19  # of any 64-bit integer
 _DATE_DAYS_MAX = (2**63 - 1) // primitives.MICROS_PER_DAY
 
 
 def reinterpret(array: pa.Array, lane_type: pa.DataType) -> pa.Array:
-    """The array with the same bytes as `lane_type`; booleans become 0 and 1."""
+    """Return the array with the same bytes as `lane_type`; booleans become 0 and 1."""
     if array.type == lane_type:
         return array
     return array.cast(lane_type) if pa.types.is_boolean(array.type) else array.view(lane_type)
 
 
-def unless_excluded(comparison: Lanes) -> Lanes:
-    """A three-valued comparison as a flag: null, where a side is unknown, excludes nothing."""
+def true_where_null(comparison: Lanes) -> Lanes:
+    """Return a three-valued comparison as a flag: true where a side is unknown, hence null."""
     if isinstance(comparison, pa.Array) and comparison.null_count == 0:
         return comparison
     return pc.fill_null(comparison, True)
 
 
 def add(left: Lanes, right: Lanes, type_: Type, *, sign: int) -> Lanes:
-    """`left + sign * right`; null where the sum does not fit in the type or is NaN."""
+    """Return `left + sign * right`; null where the sum does not fit in the type or is NaN."""
     operate = pc.add if sign > 0 else pc.subtract
     if type_.floating:
         total = operate(left, right)
@@ -60,14 +60,14 @@ def add(left: Lanes, right: Lanes, type_: Type, *, sign: int) -> Lanes:
     total = operate(left, right)
     if LANE_TYPES[type_.kind] != pa.int64():
         return narrow_integer(total, type_)
-    # It wrapped round where it moved against the sign of what was added.
+    # The sum wrapped round where it moved against the sign of the addend.
     zero = pa.scalar(0, pa.int64())
     grows = pc.greater_equal(right, zero) if sign > 0 else pc.less_equal(right, zero)
     return where(pc.if_else(grows, pc.greater_equal(total, left), pc.less_equal(total, left)), total)
 
 
 def step(bound: Lanes, type_: Type, *, sign: int) -> Lanes:
-    """The next value up or down; null at the type's end."""
+    """Return the next value up or down; null at the type's end."""
     if type_.kind is Kind.DECIMAL:
         unit = pa.scalar(decimal_from_units(1, type_.scale), pa.decimal128(type_.precision, type_.scale))
     else:
@@ -76,14 +76,14 @@ def step(bound: Lanes, type_: Type, *, sign: int) -> Lanes:
 
 
 def cast(bound: Lanes, source: Type, target: Type, lane_type: pa.DataType) -> Lanes:
-    """The casts of `primitives.cast`; null where a lane does not fit."""
+    """Cast lanes as `primitives.cast` does; null where a lane does not fit."""
     if source.kind is Kind.DATE and target.kind is not Kind.DATE:
         days = bound.cast(pa.int64())
         micros = pc.multiply(days, pa.scalar(primitives.MICROS_PER_DAY, pa.int64()))
         return where(_between(days, -_DATE_DAYS_MAX, _DATE_DAYS_MAX), micros)
     if target.kind is Kind.DECIMAL:
         exact = bound.cast(pa.decimal128(_LONG_DIGITS, 0)) if source.integral else bound
-        # What fits is told before the digits shift: afterwards there may be more than Arrow holds.
+        # Decide what fits before the digits shift: afterwards there may be more digits than Arrow holds.
         greatest = (10**target.precision - 1) // 10 ** (target.scale - source.scale)
         return _as_decimal(exact, target, min(greatest, 10**exact.type.precision - 1))
     if source.integral and target.integral:
@@ -92,49 +92,51 @@ def cast(bound: Lanes, source: Type, target: Type, lane_type: pa.DataType) -> La
 
 
 def where(fits: Lanes, bound: Lanes) -> Lanes:
-    """The bound where the flag holds, null elsewhere."""
+    """Return the bound where the flag holds, null elsewhere."""
     return pc.if_else(fits, bound, pa.scalar(None, bound.type))
 
 
 def _between(bound: Lanes, least: object, greatest: object) -> Lanes:
+    """Return the flag that a bound lies between two values."""
     lower, upper = pa.scalar(least, bound.type), pa.scalar(greatest, bound.type)
     return pc.and_(pc.less_equal(lower, bound), pc.less_equal(bound, upper))
 
 
 def narrow_integer(bound: Lanes, type_: Type) -> Lanes:
-    """64-bit integers in an integer type; null where one does not fit."""
+    """Return 64-bit integers in an integer type; null where one does not fit."""
     assert type_.integer_range is not None
     return where(_between(bound, *type_.integer_range), bound).cast(LANE_TYPES[type_.kind])
 
 
 def _as_decimal(bound: Lanes, type_: Type, greatest: int) -> Lanes:
-    """Decimals as `type_`, in which no more than `greatest` units of their own scale fit."""
+    """Return decimals as `type_`, in which no more than `greatest` units of their own scale fit."""
     scale = bound.type.scale
     fits = _between(bound, decimal_from_units(-greatest, scale), decimal_from_units(greatest, scale))
-    # Arrow's cast looks at the digits under a null too, so those that do not fit become 0 first.
+    # Arrow's cast also checks the digits under a null, so digits that do not fit are set to 0 first.
     zero = pa.scalar(decimal_from_units(0, scale), bound.type)
     return where(fits, pc.if_else(fits, bound, zero).cast(pa.decimal128(type_.precision, type_.scale)))
 
 
 def maybe_meets(lower: Lanes, upper: Lanes, cuts: Cuts) -> Lanes:
-    """Whether [lower, upper] may hold a value of the set; a null side is unbounded."""
+    """Return the flag that [lower, upper] may hold a value of the set; a null side is unbounded."""
     places = _places(cuts, lower.type)
     lanes = max(len(bound) for bound in (lower, upper) if isinstance(bound, pa.Array))
     from_lower = _beyond(lower, places, lanes, unbounded=0)
     inside = (from_lower & 1 == 0) if cuts.first else (from_lower & 1 == 1)
-    # The next place after `lower`, if there is one: one search a lane is enough.
+    # The first place above `lower`, if there is one: a second search is not needed.
     following = places.take(pa.array(np.minimum(from_lower, len(places) - 1)))
-    reached = unless_excluded(pc.less_equal(following, upper)).to_numpy(zero_copy_only=False)
+    reached = true_where_null(pc.less_equal(following, upper)).to_numpy(zero_copy_only=False)
     return pa.array(inside | ((from_lower < len(places)) & reached))
 
 
 @lru_cache(maxsize=64)
 def _places(cuts: Cuts, type_: pa.DataType) -> pa.Array:
-    """Per cut, the least value of the type that is beyond it."""
+    """Return, for each cut, the least value of the type that is beyond it."""
     return pa.array([_first_beyond(value, after, type_) for value, after in cuts.points], type_)
 
 
 def _first_beyond(value: object, after: bool, type_: pa.DataType) -> object:
+    """Return the least value beyond a cut."""
     if isinstance(value, bool):
         return int(value)
     if not after:
@@ -146,21 +148,21 @@ def _first_beyond(value: object, after: bool, type_: pa.DataType) -> object:
 
 
 def _beyond(bound: Lanes, places: pa.Array, lanes: int, *, unbounded: int) -> np.ndarray:
-    """Per lane, how many places are at or below the bound; `unbounded` where it is unknown."""
+    """Return, per lane, how many places are at or below the bound; `unbounded` where it is unknown."""
     if isinstance(bound, pa.Scalar):
         return np.full(lanes, _beyond(pa.repeat(bound, 1), places, 1, unbounded=unbounded)[0])
     if pa.types.is_integer(bound.type) or pa.types.is_floating(bound.type):
         filled = bound.fill_null(0) if bound.null_count else bound
         counts: np.ndarray = np.searchsorted(places.to_numpy(), filled.to_numpy(), side="right")
     else:
-        counts = _bisected(bound, places)
+        counts = _bisect(bound, places)
     if bound.null_count == 0:
         return counts
     return np.where(bound.is_valid().to_numpy(zero_copy_only=False), counts, unbounded)
 
 
-def _bisected(bound: pa.Array, places: pa.Array) -> np.ndarray:
-    """A binary search of all lanes at once, for types that numpy does not hold; any count for a null."""
+def _bisect(bound: pa.Array, places: pa.Array) -> np.ndarray:
+    """Search all lanes at once by bisection, for types that numpy does not hold; any count for a null."""
     low = np.zeros(len(bound), np.int64)
     high = np.full(len(bound), len(places), np.int64)
     for _ in range(len(places).bit_length()):

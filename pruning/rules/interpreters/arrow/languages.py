@@ -1,7 +1,7 @@
-"""Whether ranges of byte strings meet a language: all lanes walk its automaton at once, a byte a step.
+"""Tests whether ranges of byte strings meet a language: all lanes walk its automaton at once, by bytes.
 
-What is asked of a state and the next byte of a bound (is a greater byte, a smaller one, one between
-two free to follow?) is in tables, so that a step is one look-up a lane; lanes leave as they are decided.
+Tables hold, for each state and the next byte of a bound, whether a greater byte, a smaller one or one
+between two may follow. So a step is one look-up per lane; lanes drop out once they are decided.
 """
 
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ from pruning.rules.sets.languages import Language
 # A symbol is 0 at a string's end, which is before every byte, else the byte plus one.
 _SYMBOLS = 257
 _MISSES, _MEETS = -1, -2
-# What bounds have not decided by then is unknown; metadata seldom keeps as many bytes.
+# Lanes that are not decided after so many bytes count as meeting; metadata seldom has bounds that long.
 _BYTES_MAX = 4_096
 
 
 def maybe_meets(lower: Lanes, upper: Lanes, language: Language) -> Lanes:
-    """Whether [lower, upper] holds a string of the language; a null side is unbounded.
+    """Return the flag that [lower, upper] holds a string of the language; a null side is unbounded.
 
-    Claim     Where the bounds share no more than `_BYTES_MAX` bytes with members, it is so if and only
-              if it says so; elsewhere it says so.
+    Claim     If the bounds share no more than `_BYTES_MAX` bytes with members, the flag holds if and only
+              if there is such a string; otherwise the flag holds.
     Proof     That of `Language.meets`, whose parts are the tables of `_Tables`.
     """
     if isinstance(lower, pa.Scalar) and isinstance(upper, pa.Scalar):
@@ -36,22 +36,22 @@ def maybe_meets(lower: Lanes, upper: Lanes, language: Language) -> Lanes:
     lower_walkers = _Walkers(np.arange(lanes), every, lowest.starts)
     upper_walkers = _Walkers(np.arange(lanes), every, highest.starts)
     bounded, unbounded = np.flatnonzero(~highest.unknown), np.flatnonzero(highest.unknown)
-    pair = _Pair(tables, lowest, highest, answer)
-    above, below = pair.parted(lower_walkers.only(bounded), upper_walkers.only(bounded))
-    _walk(tables.at_least, lowest, _Walkers.joined([lower_walkers.only(unbounded), *above]), answer)
-    _walk(tables.at_most, highest, _Walkers.joined(below), answer)
+    walk = _CommonPrefixWalk(tables, lowest, highest, answer)
+    above, below = walk.split(lower_walkers.select(bounded), upper_walkers.select(bounded))
+    _walk(tables.at_least, lowest, _Walkers.concatenate([lower_walkers.select(unbounded), *above]), answer)
+    _walk(tables.at_most, highest, _Walkers.concatenate(below), answer)
     return pa.array(answer)
 
 
 @dataclass(frozen=True, slots=True)
 class _Tables:
-    """Per state and symbol, flat: what follows, the place of a state's first symbol or an answer.
+    """Flat tables by state and symbol, of the index of the next state's first symbol, or of an answer.
 
     Attributes:
-        common: The state after the symbol; an answer where every or no rest is accepted there.
-        at_least: An answer where a rest that starts with a greater byte is accepted, or at the end.
-        at_most: An answer where a rest that starts with a smaller byte is accepted, or the empty one.
-        free: How many bytes up to the symbol's may start a rest that is accepted.
+        common: The state after the symbol; an answer if every suffix is accepted there, or none.
+        at_least: An answer if a suffix that starts with a greater byte is accepted, or at the end.
+        at_most: An answer if a suffix that starts with a smaller byte is accepted, or the empty one.
+        free: The number of bytes up to the symbol's that may start a suffix that is accepted.
     """
 
     common: np.ndarray
@@ -62,6 +62,7 @@ class _Tables:
 
 @lru_cache(maxsize=16)
 def _tables(language: Language) -> _Tables:
+    """Return the tables of a language."""
     automaton = language.automaton
     following = np.array(automaton.moves)[:, list(automaton.classes)]
     states = np.arange(len(following))
@@ -83,13 +84,14 @@ def _tables(language: Language) -> _Tables:
 
 
 def _table(at_end: np.ndarray, at_bytes: np.ndarray) -> np.ndarray:
+    """Return a flat table of the entries at a string's end and at each byte."""
     table: np.ndarray = np.column_stack([at_end, at_bytes]).astype(np.int32).ravel()
     return table
 
 
 @dataclass(frozen=True, slots=True)
 class _Strings:
-    """A bound of each lane: where its bytes start and end; empty where it is unknown."""
+    """The bound of each lane: where its bytes start and end; empty if it is unknown."""
 
     bytes: np.ndarray
     starts: np.ndarray
@@ -98,9 +100,13 @@ class _Strings:
 
     @classmethod
     def of(cls, bound: Lanes, lanes: int) -> "_Strings":
+        """Return the strings of a bound."""
         if isinstance(bound, pa.Scalar):
-            one = cls.of(pa.repeat(bound, 1), 1)
-            return cls(one.bytes, *(np.repeat(each, lanes) for each in (one.starts, one.ends, one.unknown)))
+            single = cls.of(pa.repeat(bound, 1), 1)
+            return cls(
+                single.bytes,
+                *(np.repeat(values, lanes) for values in (single.starts, single.ends, single.unknown)),
+            )
         _, places, data = bound.buffers()
         held = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8)
         if not lanes:
@@ -111,7 +117,7 @@ class _Strings:
         return cls(held, offsets[:-1], np.where(unknown, offsets[:-1], offsets[1:]), unknown)
 
     def symbols(self, lanes: np.ndarray, at: np.ndarray) -> np.ndarray:
-        """The symbol of each lane at a place in the bytes."""
+        """Return the symbol of each lane at a position in the bytes."""
         symbols: np.ndarray = self.bytes.take(at, mode="clip").astype(np.intp) + 1
         symbols *= at < self.ends[lanes]
         return symbols
@@ -119,52 +125,52 @@ class _Strings:
 
 @dataclass(frozen=True, slots=True)
 class _Walkers:
-    """Lanes on their way: the place in the tables and that in the bytes; shape (walkers,) each."""
+    """The lanes still undecided, each with its position in the tables and in the bytes; shape (walkers,)."""
 
     lanes: np.ndarray
     rows: np.ndarray
     at: np.ndarray
 
-    def followed(self, rows: np.ndarray, answer: np.ndarray) -> "_Walkers":
-        """A byte further, those that have no answer."""
+    def advance(self, rows: np.ndarray, answer: np.ndarray) -> "_Walkers":
+        """Move one byte on and drop the lanes that have an answer now."""
         answer[self.lanes[rows == _MEETS]] = True
-        return _Walkers(self.lanes, rows, self.at + 1).only(np.flatnonzero(rows >= 0))
+        return _Walkers(self.lanes, rows, self.at + 1).select(np.flatnonzero(rows >= 0))
 
-    def only(self, kept: np.ndarray) -> "_Walkers":
-        """Some of them, ascending, where they are."""
+    def select(self, kept: np.ndarray) -> "_Walkers":
+        """Return the walkers at some indices, ascending."""
         if len(kept) == len(self.lanes):
             return self
         return _Walkers(self.lanes[kept], self.rows[kept], self.at[kept])
 
     @classmethod
-    def joined(cls, parts: "list[_Walkers]") -> "_Walkers":
-        """All of them."""
+    def concatenate(cls, parts: "list[_Walkers]") -> "_Walkers":
+        """Return the walkers of all parts."""
         lanes, rows, at = ([getattr(part, name) for part in parts] for name in ("lanes", "rows", "at"))
         return cls(np.concatenate(lanes), np.concatenate(rows), np.concatenate(at))
 
 
 def _walk(table: np.ndarray, strings: _Strings, walkers: _Walkers, answer: np.ndarray) -> None:
-    """Compare with one bound alone, to the end."""
+    """Compare with one bound alone, to its end."""
     for _ in range(_BYTES_MAX):
         if not walkers.lanes.size:
             return
         symbols = strings.symbols(walkers.lanes, walkers.at)
-        walkers = walkers.followed(table[walkers.rows + symbols], answer)
+        walkers = walkers.advance(table[walkers.rows + symbols], answer)
     answer[walkers.lanes] = True
 
 
 @dataclass(frozen=True, slots=True)
-class _Pair:
-    """Both bounds of lanes, while they are the same."""
+class _CommonPrefixWalk:
+    """The walk of both bounds of lanes along their common prefix."""
 
     tables: _Tables
     lowest: _Strings
     highest: _Strings
     answer: np.ndarray
 
-    def parted(self, lower: _Walkers, upper: _Walkers) -> tuple[list[_Walkers], list[_Walkers]]:
-        """The walkers to compare with the lower bound alone, and with the upper one, from there on."""
-        above, below = [lower.only(_NOBODY)], [upper.only(_NOBODY)]
+    def split(self, lower: _Walkers, upper: _Walkers) -> tuple[list[_Walkers], list[_Walkers]]:
+        """Return the walkers to compare with the lower bound alone, and with the upper, from there on."""
+        above, below = [lower.select(_NO_LANES)], [upper.select(_NO_LANES)]
         for _ in range(_BYTES_MAX):
             if not lower.lanes.size:
                 break
@@ -172,17 +178,20 @@ class _Pair:
                 self.lowest.symbols(lower.lanes, lower.at),
                 self.highest.symbols(upper.lanes, upper.at),
             )
-            below.append(upper.only(np.flatnonzero(low == 0)))
-            apart = self._apart(lower, low, high)
-            above.append(self._after(lower, low, apart))
-            below.append(self._after(upper, high, apart))
+            below.append(upper.select(np.flatnonzero(low == 0)))
+            apart = self._differing(lower, low, high)
+            above.append(self._advance_on_common(lower, low, apart))
+            below.append(self._advance_on_common(upper, high, apart))
             same = np.flatnonzero((low == high) & (low > 0))
-            lower, upper = self._after(lower, low, same), self._after(upper, high, same)
+            lower, upper = (
+                self._advance_on_common(lower, low, same),
+                self._advance_on_common(upper, high, same),
+            )
         self.answer[lower.lanes] = True
         return above, below
 
-    def _apart(self, lower: _Walkers, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """Those whose bounds differ here without a byte between them that may follow."""
+    def _differing(self, lower: _Walkers, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        """Return the lanes whose bounds differ here without a byte between them that may follow."""
         differ = np.flatnonzero((low > 0) & (low < high))
         rows, free = lower.rows[differ], self.tables.free
         between = free[rows + high[differ] - 1] > free[rows + low[differ]]
@@ -190,10 +199,10 @@ class _Pair:
         apart: np.ndarray = differ[~between]
         return apart
 
-    def _after(self, walkers: _Walkers, symbols: np.ndarray, kept: np.ndarray) -> _Walkers:
-        """Some of the walkers, a byte further."""
-        some = walkers.only(kept)
-        return some.followed(self.tables.common[some.rows + symbols[kept]], self.answer)
+    def _advance_on_common(self, walkers: _Walkers, symbols: np.ndarray, kept: np.ndarray) -> _Walkers:
+        """Return some of the walkers, one byte further."""
+        some = walkers.select(kept)
+        return some.advance(self.tables.common[some.rows + symbols[kept]], self.answer)
 
 
-_NOBODY = np.zeros(0, np.intp)
+_NO_LANES = np.zeros(0, np.intp)

@@ -1,4 +1,4 @@
-"""The Arrow kernels of `+ - * / div %`: where a lane has no result that fits it becomes null."""
+"""The Arrow kernels of `+ - * / div %`; a lane without a result that fits becomes null."""
 
 from typing import Any
 
@@ -12,11 +12,11 @@ from pruning.rules.interpreters.arrow.kernels import Lanes, narrow_integer, wher
 from pruning.rules.sets.decimals import decimal_from_units
 
 _LONG = pa.int64()
-_SHORT_DIGITS = 18  # of decimals whose sums fit in 64 bits
+_SHORT_DIGITS = 18  # sums of decimals with up to so many digits fit in 64 bits
 
 
 def add(left: Lanes, right: Lanes, type_: Type, *, sign: int) -> Lanes:
-    """`left + sign * right`, of decimals of any scales too."""
+    """Return `left + sign * right`, of decimals of any scales too."""
     if type_.kind is Kind.DECIMAL:
         short = max(left.type.precision, right.type.precision) <= _SHORT_DIGITS
         if short or not left.type.scale == right.type.scale == type_.scale:
@@ -25,7 +25,7 @@ def add(left: Lanes, right: Lanes, type_: Type, *, sign: int) -> Lanes:
 
 
 def step(bound: Lanes, type_: Type, *, sign: int) -> Lanes:
-    """The next value up or down; null at the type's end."""
+    """Return the next value up or down; null at the type's end."""
     if type_.kind is Kind.DECIMAL and type_.precision <= _SHORT_DIGITS:
         unit = pa.scalar(decimal_from_units(1, type_.scale), bound.type)
         return decimals.add(bound, unit, type_, sign=sign)
@@ -33,7 +33,7 @@ def step(bound: Lanes, type_: Type, *, sign: int) -> Lanes:
 
 
 def multiply(left: Lanes, right: Lanes, type_: Type) -> Lanes:
-    """`left * right`; null where it does not fit or is NaN."""
+    """Return `left * right`; null where it does not fit or is NaN."""
     if type_.floating:
         return _not_nan(pc.multiply(left, right))
     if type_.kind is Kind.DECIMAL:
@@ -42,21 +42,21 @@ def multiply(left: Lanes, right: Lanes, type_: Type) -> Lanes:
     product = pc.multiply(left, right)
     if type_.kind is not Kind.LONG:
         return narrow_integer(product, type_)
-    # The float tells the size to 53 bits; a product that wrapped round has the other sign.
+    # The product as a float estimates the size; an integer product that wrapped round has another sign.
     estimate = pc.multiply(_float(left), _float(right))
     same_sign = pc.equal(pc.less(product, _zero(product)), pc.less(estimate, _zero(estimate)))
     return where(pc.and_(pc.less(pc.abs(estimate), pa.scalar(1.5 * 2**63)), same_sign), product)
 
 
 def divide(left: Lanes, right: Lanes, type_: Type) -> Lanes:
-    """`left / right` of floats or decimals; null where the divisor is zero too."""
+    """Return `left / right` of floats or decimals; null where the divisor is zero too."""
     if type_.kind is Kind.DECIMAL:
         return decimals.divide(left, right, type_)
     return _not_nan(pc.divide(left, _not_zero(right)))
 
 
 def quotient(left: Lanes, right: Lanes, type_: Type) -> Lanes:
-    """The integral part of `left / right`."""
+    """Return the integral part of `left / right`."""
     if pa.types.is_decimal(left.type):
         return decimals.quotient(left, right, type_)
     left, right = left.cast(_LONG), _not_zero(right.cast(_LONG))
@@ -66,7 +66,7 @@ def quotient(left: Lanes, right: Lanes, type_: Type) -> Lanes:
 
 
 def remainder(left: Lanes, right: Lanes, type_: Type) -> Lanes:
-    """What `left / right` leaves, with the sign of `left`."""
+    """Return the remainder of `left / right`, with the sign of `left`."""
     if type_.kind is Kind.DECIMAL:
         return decimals.remainder(left, right, type_)
     if type_.floating:
@@ -75,29 +75,33 @@ def remainder(left: Lanes, right: Lanes, type_: Type) -> Lanes:
         return _not_nan(pa.array(rest) if rest.shape else pa.scalar(rest.item(), left.type))
     divisor = _not_zero(right)
     minus_one = pa.scalar(-1, divisor.type)
-    # By -1 nothing is left, as by 1, and the least integer over -1 would not fit.
+    # The remainder by -1 is 0, as by 1; the division of the least integer by -1 would overflow.
     divisor = pc.if_else(pc.equal(divisor, minus_one), pa.scalar(1, divisor.type), divisor)
     return pc.subtract(left, pc.multiply(pc.divide(left, divisor), divisor))
 
 
 def _not_nan(bound: Lanes) -> Lanes:
+    """Return the bound with NaN made null."""
     return where(pc.invert(pc.is_nan(bound)), bound)
 
 
 def _not_zero(bound: Lanes) -> Lanes:
+    """Return the bound with zeros made null."""
     return where(pc.not_equal(bound, _zero(bound)), bound)
 
 
 def _zero(bound: Lanes) -> pa.Scalar:
+    """Return zero as a scalar of the bound's type."""
     return pa.scalar(0, bound.type)
 
 
 def _float(bound: Lanes) -> Lanes:
+    """Return integers as doubles."""
     return bound.cast(pa.float64(), safe=False)
 
 
 def _numbers(bound: Lanes) -> Any:
-    """Floats as numpy has them; NaN where a lane is null."""
+    """Return floats as numpy numbers; NaN where a lane is null."""
     if isinstance(bound, pa.Scalar):
         width = bound.type.to_pandas_dtype()
         return width(np.nan if bound.as_py() is None else bound.as_py())

@@ -1,4 +1,4 @@
-"""The steps of dates and times on many lanes at once, each the answer of `rules.time.steps`."""
+"""The steps of dates and times on many lanes at once, with the same results as `rules.time.steps`."""
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -14,28 +14,29 @@ from pruning.rules.time.cycles import CYCLES, CYCLES_MAX, OF_TIME
 from pruning.rules.time.steps import MICROS_MAX, PIECES_MAX, Action, Envelope, Step, zone_of
 from pruning.rules.time.zones import PERIOD_MICROS, PiecewiseShift
 
-_END = 2**63 - 1  # of a piece that has none
+_END = 2**63 - 1  # the end of a piece that has none
 _ONE_BY_ONE = frozenset({Action.TEXT, Action.TRUNCATE, Action.UNIT_INSTANT})
 
 
 def apply(step: Step, bend: Envelope, bound: pa.Array, target: Type, lane_type: pa.DataType) -> Lanes:
-    """What a step makes of each lane; null where nothing is said, or where it does not fit."""
+    """Apply a step to each lane; null where it has no value, or one that does not fit."""
     valid = bound.is_valid().to_numpy(zero_copy_only=False)
     numbers = bound.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
     limit = steps.DAYS_MAX if step.action is Action.MIDNIGHT else MICROS_MAX
     valid &= (numbers <= limit) & (numbers >= -limit)
     if step.action in _ONE_BY_ONE:
         return _one_by_one(step, bend, numbers, valid, lane_type)
-    found = _LANES[step.action](step, np.where(valid, numbers, 0), bend)
+    results = _LANES[step.action](step, np.where(valid, numbers, 0), bend)
     assert target.integer_range is not None
     least, greatest = target.integer_range
-    valid &= (found >= least) & (found <= greatest)
-    return pa.array(np.where(valid, found, 0), pa.int64(), mask=~valid).cast(lane_type)
+    valid &= (results >= least) & (results <= greatest)
+    return pa.array(np.where(valid, results, 0), pa.int64(), mask=~valid).cast(lane_type)
 
 
 def _one_by_one(
     step: Step, bend: Envelope, numbers: np.ndarray, valid: np.ndarray, lane_type: pa.DataType
 ) -> pa.Array:
+    """Apply a step by its exact function, once per distinct number."""
     distinct, place = np.unique(numbers[valid], return_inverse=True)
     answers = pa.array([steps.value(step, int(number), bend) for number in distinct], lane_type)
     places = np.zeros(len(numbers), np.int64)
@@ -43,8 +44,8 @@ def _one_by_one(
     return answers.take(pa.array(places, mask=~valid)) if len(distinct) else pa.nulls(len(valid), lane_type)
 
 
-class _Table:
-    """The pieces of `PiecewiseShift` as arrays; those without a neighbour have one out of reach."""
+class _ShiftTable:
+    """The pieces of a `PiecewiseShift` as arrays; missing neighbours are out of reach."""
 
     __slots__ = ("greatest_earlier", "least_later", "repeats_from", "shifts", "starts")
 
@@ -55,92 +56,101 @@ class _Table:
         self.greatest_earlier = np.array([-_END, *shifts.greatest_earlier], np.int64)
         self.repeats_from = shifts.repeats_from
 
-    def moved(self, numbers: np.ndarray) -> np.ndarray:
-        """How much earlier each number has its like in the table."""
+    def period_offsets(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the multiple of the period by which each number lies beyond the table."""
         if self.repeats_from is None:
             return np.zeros_like(numbers)
-        moved: np.ndarray = np.maximum((numbers - self.repeats_from) // PERIOD_MICROS, 0) * PERIOD_MICROS
-        return moved
+        offsets: np.ndarray = np.maximum((numbers - self.repeats_from) // PERIOD_MICROS, 0) * PERIOD_MICROS
+        return offsets
 
-    def piece(self, numbers: np.ndarray, moved: np.ndarray) -> np.ndarray:
-        """Which piece each number is in."""
-        pieces: np.ndarray = np.searchsorted(self.starts, numbers - moved, side="right")
+    def piece_indexes(self, numbers: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Return the piece that each number is in."""
+        pieces: np.ndarray = np.searchsorted(self.starts, numbers - offsets, side="right")
         return pieces
 
-    def end(self, piece: np.ndarray, moved: np.ndarray) -> np.ndarray:
-        """Where the piece ends."""
-        ends: np.ndarray = np.append(self.starts, _END)[piece] + moved
+    def piece_ends(self, piece: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Return the end of each piece."""
+        ends: np.ndarray = np.append(self.starts, _END)[piece] + offsets
         return ends
 
-    def start(self, piece: np.ndarray, moved: np.ndarray) -> np.ndarray:
-        """Where the piece begins."""
-        starts: np.ndarray = np.insert(self.starts, 0, -_END)[piece] + moved
+    def piece_starts(self, piece: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Return the start of each piece."""
+        starts: np.ndarray = np.insert(self.starts, 0, -_END)[piece] + offsets
         return starts
 
 
 @lru_cache(maxsize=256)
-def _table(shifts: PiecewiseShift) -> _Table:
-    return _Table(shifts)
+def _shift_table(shifts: PiecewiseShift) -> _ShiftTable:
+    """Return the table of a function, cached."""
+    return _ShiftTable(shifts)
 
 
-def _shifted(shifts: PiecewiseShift, numbers: np.ndarray, bend: Envelope) -> np.ndarray:
-    table = _table(shifts)
-    moved = table.moved(numbers)
-    piece = table.piece(numbers, moved)
+def _shift(shifts: PiecewiseShift, numbers: np.ndarray, bend: Envelope) -> np.ndarray:
+    """Return the values of a piecewise shift, or of its envelope."""
+    table = _shift_table(shifts)
+    offsets = table.period_offsets(numbers)
+    piece = table.piece_indexes(numbers, offsets)
     own: np.ndarray = numbers + table.shifts[piece]
     if bend is Envelope.HERE:
         return own
-    home = own - moved
+    home = own - offsets
     beside = table.least_later if bend is Envelope.LOW else table.greatest_earlier
     outermost = np.minimum if bend is Envelope.LOW else np.maximum
-    enclosed: np.ndarray = outermost(home, beside[piece]) + moved
+    enclosed: np.ndarray = outermost(home, beside[piece]) + offsets
     return enclosed
 
 
 def _instant(step: Step, numbers: np.ndarray, bend: Envelope) -> np.ndarray:
-    known = zone_of(step)
-    return _shifted(known.latest if bend is Envelope.HIGH else known.earliest, numbers, bend)
+    """Return the instants of local times."""
+    zone = zone_of(step)
+    return _shift(zone.latest if bend is Envelope.HIGH else zone.earliest, numbers, bend)
 
 
 def _midnight(step: Step, days: np.ndarray, _: Envelope) -> np.ndarray:
-    known = zone_of(step)
+    """Return the first instants of days."""
+    zone = zone_of(step)
     midnights = days * MICROS_PER_DAY
-    instants = _shifted(known.earliest, midnights, Envelope.HERE)
-    seen = _shifted(known.local, instants, Envelope.HERE)
-    table = _table(known.local)
-    moved = table.moved(instants)
-    before = table.start(table.piece(instants, moved), moved)
-    return np.where(seen == midnights, instants, before)
+    instants = _shift(zone.earliest, midnights, Envelope.HERE)
+    local_again = _shift(zone.local, instants, Envelope.HERE)
+    table = _shift_table(zone.local)
+    offsets = table.period_offsets(instants)
+    before = table.piece_starts(table.piece_indexes(instants, offsets), offsets)
+    return np.where(local_again == midnights, instants, before)
 
 
 def _cycle(step: Step, numbers: np.ndarray, _: Envelope) -> np.ndarray:
+    """Return the first steps of the cycles that numbers are in."""
     cycle = CYCLES[step.field]
     first: np.ndarray = cycle.first(cycle.step(numbers))
     return first
 
 
 def _next(step: Step, numbers: np.ndarray, _: Envelope) -> np.ndarray:
-    return _sought(step, numbers, _next_here) if step.field in OF_TIME else _next_here(step, numbers)
+    """Return the next numbers whose field is wanted."""
+    return _search_pieces(step, numbers, _next_here) if step.field in OF_TIME else _next_here(step, numbers)
 
 
 def _previous(step: Step, numbers: np.ndarray, _: Envelope) -> np.ndarray:
+    """Return the last numbers whose field is wanted."""
     if step.field not in OF_TIME:
         return _previous_here(step, numbers)
-    return _sought(step, numbers, _previous_here)
+    return _search_pieces(step, numbers, _previous_here)
 
 
-def _sought(step: Step, numbers: np.ndarray, find: Callable[[Step, np.ndarray], np.ndarray]) -> np.ndarray:
-    """The next (the previous) one by local time, piece by piece of constant offset."""
-    table, forward = _table(zone_of(step).local), step.action is Action.NEXT
+def _search_pieces(
+    step: Step, numbers: np.ndarray, find: Callable[[Step, np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """Search the next (the last) wanted number by local time, piece by piece of constant offset."""
+    table, forward = _shift_table(zone_of(step).local), step.action is Action.NEXT
     at, done = numbers, np.zeros(len(numbers), np.bool_)
     for _ in range(PIECES_MAX):
-        moved = table.moved(at)
-        piece = table.piece(at, moved)
+        offsets = table.period_offsets(at)
+        piece = table.piece_indexes(at, offsets)
         shift = table.shifts[piece]
-        found = find(step, at + shift) - shift
-        edge = table.end(piece, moved) if forward else table.start(piece, moved)
-        inside = found < edge if forward else found >= edge
-        at = np.where(done, at, np.where(inside, found, edge if forward else edge - 1))
+        candidates = find(step, at + shift) - shift
+        edge = table.piece_ends(piece, offsets) if forward else table.piece_starts(piece, offsets)
+        inside = candidates < edge if forward else candidates >= edge
+        at = np.where(done, at, np.where(inside, candidates, edge if forward else edge - 1))
         done = done | inside
         if done.all():
             break
@@ -148,14 +158,15 @@ def _sought(step: Step, numbers: np.ndarray, find: Callable[[Step, np.ndarray], 
 
 
 def _next_here(step: Step, numbers: np.ndarray) -> np.ndarray:
+    """Return the next numbers whose field is wanted, without a zone."""
     cycle = CYCLES[step.field]
     places = np.array(cycles.places_from(step.field, step.wanted), np.int64)
     number, done = cycle.step(numbers), np.zeros(len(numbers), np.bool_)
     for _ in range(CYCLES_MAX):
         first, following = cycle.first(number), cycle.following(number)
-        found = first + places[np.where(done, 0, number - first)]
-        inside = found < following
-        number = np.where(done, number, np.where(inside, found, following))
+        candidates = first + places[np.where(done, 0, number - first)]
+        inside = candidates < following
+        number = np.where(done, number, np.where(inside, candidates, following))
         done = done | inside
         if done.all():
             break
@@ -164,6 +175,7 @@ def _next_here(step: Step, numbers: np.ndarray) -> np.ndarray:
 
 
 def _previous_here(step: Step, numbers: np.ndarray) -> np.ndarray:
+    """Return the last numbers whose field is wanted, without a zone."""
     cycle = CYCLES[step.field]
     places = np.array(cycles.places_to(step.field, step.wanted), np.int64)
     number, done = cycle.step(numbers), np.zeros(len(numbers), np.bool_)
@@ -180,7 +192,7 @@ def _previous_here(step: Step, numbers: np.ndarray) -> np.ndarray:
 
 
 _LANES: Mapping[Action, Callable[[Step, np.ndarray, Envelope], np.ndarray]] = {
-    Action.LOCAL: lambda step, numbers, bend: _shifted(zone_of(step).local, numbers, bend),
+    Action.LOCAL: lambda step, numbers, bend: _shift(zone_of(step).local, numbers, bend),
     Action.INSTANT: _instant,
     Action.MIDNIGHT: _midnight,
     Action.FLOOR: lambda step, numbers, _: numbers // step.number * step.number,

@@ -1,4 +1,4 @@
-"""What calls of functions of numbers mean on Z3 terms: the number, and whether there is one."""
+"""The meaning of functions of numbers on Z3 terms: the number, and whether there is one."""
 
 import z3
 
@@ -7,7 +7,7 @@ from pruning.expressions.types import Kind, Type
 from pruning.rules.interpreters.solver.casts import at_scale
 from pruning.rules.interpreters.solver.functions import whole_exponent
 from pruning.rules.interpreters.solver.numbers import Number, Term, limits_of
-from pruning.rules.interpreters.solver.steps import stepped
+from pruning.rules.interpreters.solver.steps import apply_step
 from pruning.rules.interpreters.solver.theory import Theory
 from pruning.rules.program import functions
 from pruning.rules.program.functions import ROUNDING, Apply, Side
@@ -17,31 +17,31 @@ from pruning.rules.time.steps import Step
 def apply(
     theory: Theory, call: Apply, operands: list[Number], source: Type, target: Type
 ) -> tuple[Term, Number]:
-    """Whether a function has a value in `target`, and that value or one beside it."""
+    """Return whether a function has a value in `target`, and that value or one that encloses it."""
     number = operands[0]
     if isinstance(call.function, Step):
-        return stepped(theory, call.function, functions.ENVELOPES[call.side], number, target)
+        return apply_step(theory, call.function, functions.ENVELOPES[call.side], number, target)
     if call.function in ROUNDING and not source.floating:
         digits = min(call.digits, source.scale)
         return at_scale(theory, call.function, number, source.scale, digits, target)
     if call.function in (Function.FLOOR, Function.CEIL):
-        return z3.BoolVal(True), _saturated(call.function, number, target)
+        return z3.BoolVal(True), _saturate(call.function, number, target)
     if call.function in ROUNDING:
-        return _rounded_text(theory, call, number, target)
+        return _round_text(theory, call, number, target)
     if call.function is Function.SIGN:
         finite = z3.If(number.value > 0, 1, z3.If(number.value < 0, -1, 0))
         sign = z3.If(number.sign != 0, number.sign, finite)
         return z3.BoolVal(True), Number(z3.ToReal(sign), z3.IntVal(0))
     defined, value = _elementary(theory, call.function, operands)
-    return defined, value if call.side is Side.VALUE else _beside(theory, call.side, value)
+    return defined, value if call.side is Side.VALUE else _number_beside(theory, call.side, value)
 
 
-def _rounded_text(theory: Theory, call: Apply, number: Number, target: Type) -> tuple[Term, Number]:
-    """The double's text rounded, or an integer beside it; axiom TEXT."""
+def _round_text(theory: Theory, call: Apply, number: Number, target: Type) -> tuple[Term, Number]:
+    """Return the rounded text of a double, or an integer beside it; axiom TEXT."""
     theory.narrows = True
     name = "half up" if call.function is Function.ROUND else "half even"
     units = z3.ToInt(theory.functions.of(f"{name} {call.digits}", [number.value]))
-    beside = _beside(theory, call.side, Number(units, z3.IntVal(0)))
+    beside = _number_beside(theory, call.side, Number(units, z3.IntVal(0)))
     if target.kind is Kind.DECIMAL:
         return z3.And(number.sign == 0, theory.in_type(beside, target)), beside
     near = theory.rounding.of(z3.ToReal(beside.value) * z3.RealVal(f"1e{-call.digits}"))
@@ -49,7 +49,7 @@ def _rounded_text(theory: Theory, call: Apply, number: Number, target: Type) -> 
 
 
 def _elementary(theory: Theory, function: Function, operands: list[Number]) -> tuple[Term, Number]:
-    """Where a function of doubles is defined, and its value, which is infinite or 0 in the limit."""
+    """Return where a function of doubles is defined, and its value, infinite or 0 in the limit."""
     near = theory.rounding.of(theory.functions.of(function.value, [number.value for number in operands]))
     number, zero = operands[-1], z3.IntVal(0)
     if function is Function.EXP:
@@ -70,8 +70,8 @@ def _elementary(theory: Theory, function: Function, operands: list[Number]) -> t
 
 
 def _power(near: Number, base: Number, exponent: Number) -> tuple[Term, Number]:
-    """Of bases from 0 on, and of any base to a whole power."""
-    one = z3.Or(z3.And(exponent.sign == 0, exponent.value == 0), z3.And(base.sign == 0, base.value == 1))
+    """Return where POWER is defined and its value: for bases from 0 on, and for whole exponents."""
+    is_one = z3.Or(z3.And(exponent.sign == 0, exponent.value == 0), z3.And(base.sign == 0, base.value == 1))
     large = z3.Or(base.sign > 0, base.value > 1)
     rises = z3.Or(exponent.sign > 0, z3.And(exponent.sign == 0, exponent.value > 0))
     limit = z3.Or(base.sign != 0, exponent.sign != 0, base.value == 0)
@@ -81,11 +81,11 @@ def _power(near: Number, base: Number, exponent: Number) -> tuple[Term, Number]:
     value = infinite.choose(limit, near)
     positive = z3.Or(base.sign > 0, z3.And(base.sign == 0, base.value >= 0))
     defined = positive if whole is None else z3.BoolVal(True)
-    return defined, Number(z3.RealVal(1), z3.IntVal(0)).choose(one, value)
+    return defined, Number(z3.RealVal(1), z3.IntVal(0)).choose(is_one, value)
 
 
-def _beside(theory: Theory, side: Side, value: Number) -> Number:
-    """Some number that is surely not above (not below) a value."""
+def _number_beside(theory: Theory, side: Side, value: Number) -> Number:
+    """Return some number that is surely not above (not below) a value."""
     if side is Side.VALUE:
         return value
     real = z3.is_real(value.value)
@@ -96,8 +96,8 @@ def _beside(theory: Theory, side: Side, value: Number) -> Number:
     return near
 
 
-def _saturated(function: Function, number: Number, target: Type) -> Number:
-    """A number down or up to an integer of the type, the last one beyond its limits."""
+def _saturate(function: Function, number: Number, target: Type) -> Number:
+    """Return a number rounded down or up to an integer, cut to the limits of its type."""
     whole = z3.ToInt(number.value) if function is Function.FLOOR else -z3.ToInt(-number.value)
     limits = limits_of(target)
     assert limits is not None

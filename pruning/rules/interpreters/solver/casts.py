@@ -1,4 +1,4 @@
-"""What casts of numbers, dates and timestamps mean on Z3 terms, for proofs."""
+"""The meaning of casts of numbers, dates and timestamps on Z3 terms, for proofs."""
 
 import z3
 
@@ -11,11 +11,11 @@ from pruning.rules.sets import decimals, primitives
 
 
 def cast(theory: Theory, number: Number, source: Type, target: Type) -> tuple[Term, Number]:
-    """Whether a value has a counterpart in `target`, and that counterpart."""
+    """Return whether a value fits in `target`, and its cast value."""
     if target.floating:
         return z3.BoolVal(True), _to_float(theory, number, source, target)
     if source.floating:
-        return _truncated(theory, number, target)
+        return _truncate(theory, number, target)
     if source.kind is Kind.DATE and target.kind is not Kind.DATE:
         number = Number(number.value * primitives.MICROS_PER_DAY, number.sign)
     if target.kind is Kind.DECIMAL:
@@ -26,6 +26,7 @@ def cast(theory: Theory, number: Number, source: Type, target: Type) -> tuple[Te
 
 
 def _to_float(theory: Theory, number: Number, source: Type, target: Type) -> Number:
+    """Return a number as a float."""
     if source == target or source.kind is Kind.FLOAT:
         return number
     if source.floating:
@@ -40,8 +41,8 @@ def _to_float(theory: Theory, number: Number, source: Type, target: Type) -> Num
     return theory.rounding.of(z3.ToReal(number.value) / 10**source.scale)
 
 
-def _truncated(theory: Theory, number: Number, target: Type) -> tuple[Term, Number]:
-    """Toward zero; 2**63 becomes the greatest bigint."""
+def _truncate(theory: Theory, number: Number, target: Type) -> tuple[Term, Number]:
+    """Return a float truncated to an integer, and whether it fits; 2**63 becomes the greatest bigint."""
     theory.narrows = True
     whole = z3.If(number.value < 0, -z3.ToInt(-number.value), z3.ToInt(number.value))
     limits = limits_of(target)
@@ -55,7 +56,7 @@ def _truncated(theory: Theory, number: Number, target: Type) -> tuple[Term, Numb
 def at_scale(
     theory: Theory, function: Function, number: Number, scale: int, digits: int, target: Type
 ) -> tuple[Term, Number]:
-    """An unscaled number of some scale rounded to so many digits, in `target`."""
+    """Return whether an unscaled number fits in `target` once rounded to some digits, and that number."""
     units = number.value
     if digits < scale:
         units = rounded_units(function, units, 10 ** (scale - digits)) * 10 ** (target.scale - digits)

@@ -1,7 +1,7 @@
-"""What rounding and decimal texts give at a proof's constants, by the exact primitives.
+"""Facts for proofs: the results of rounding and of decimal texts at a proof's constants.
 
-A rule's limits are constants that the exact primitives chose; so that a proof can use that choice
-it is told what they give there, and at the values next to them.
+A rule's limits are constants that the exact primitives computed. For a proof to use them, it needs the
+results of the primitives at these constants and at the values next to them.
 """
 
 import math
@@ -21,7 +21,7 @@ from pruning.rules.sets import decimals, primitives
 
 
 def neighbours(value: float | Decimal, type_: Type) -> list[float | Decimal]:
-    """A value between the ones just below and just above it in its type, those that are finite."""
+    """Return a value between the ones just below and just above it in its type, those that are finite."""
     if isinstance(value, Decimal):
         unit = Fraction(1, 10**type_.scale)
         beside = [Fraction(value) + sign * unit for sign in (-1, 0, 1)]
@@ -34,7 +34,7 @@ def neighbours(value: float | Decimal, type_: Type) -> list[float | Decimal]:
 
 
 def _next_float(value: float, sign: int) -> float:
-    """The 32-bit float next to one."""
+    """Return the 32-bit float next to one."""
     step = max(math.ulp(value) * 2.0**29, 2.0**-149)
     while primitives.to_float32(value + sign * step / 2) != value and step > 2.0**-149:
         step /= 2
@@ -42,12 +42,12 @@ def _next_float(value: float, sign: int) -> float:
 
 
 def real(value: float | Decimal) -> Term:
-    """A finite number as an exact real."""
+    """Return a finite number as an exact real."""
     return z3.RealVal(str(Fraction(value)))
 
 
 def rounding(of: Callable[[Term], Any], value: float | Decimal, used: bool) -> list[Term]:
-    """A number's nearest double; of a float only where it is one of either width, which rounding keeps."""
+    """Return facts about the nearest double of a number; of a float only if it is exact in 32 bits."""
     if not used or (isinstance(value, float) and primitives.to_float32(value) != value):
         return []
     near = primitives.nearest_float(Fraction(value), DOUBLE)
@@ -58,7 +58,7 @@ def rounding(of: Callable[[Term], Any], value: float | Decimal, used: bool) -> l
 def texts(
     of: Callable[[str, list[Term]], Term], value: float | Decimal, names: tuple[str, ...]
 ) -> list[Term]:
-    """Between which integers a double's text rounds, to each number of digits that is asked for."""
+    """Return the integers between which a double's text rounds, for each number of digits in use."""
     if isinstance(value, Decimal):
         return []
     terms: list[Term] = []

@@ -1,7 +1,7 @@
-"""What the functions of numbers mean on Z3 terms, for proofs.
+"""The functions of numbers on Z3 terms, for proofs.
 
-Rounding of integers and decimals, FLOOR, CEIL and SIGN are exact. The others are real functions of
-which the axioms below are all that is known; what encloses one is any number on that side of it.
+Rounding of integers and decimals, FLOOR, CEIL and SIGN are exact. The others are uninterpreted real
+functions that satisfy the axioms below; a number that encloses one may be any number on that side of it.
 """
 
 import itertools
@@ -18,20 +18,20 @@ _POSITIVE = (Function.EXP.value, Function.SQRT.value)
 
 @dataclass(slots=True)
 class RealFunctions:
-    """Real functions of finite reals, by name, and where they were asked for."""
+    """Uninterpreted functions of finite reals, by name, and the points at which they are used."""
 
     points: dict[str, dict[tuple[str, ...], tuple[list[Term], Term]]] = field(default_factory=dict)
     enclosures: list[Term] = field(default_factory=list)
 
     def of(self, name: str, arguments: list[Term]) -> Term:
-        """The function's value."""
+        """Return the function's value."""
         reals = [z3.RealSort()] * (len(arguments) + 1)
         result = z3.Function(name, *reals)(*arguments)
         self.points.setdefault(name, {})[tuple(map(str, arguments))] = (arguments, result)
         return result
 
     def axioms(self) -> list[Term]:
-        """MONOTONE of each function, POSITIVE of some, what is whole, and what encloses what."""
+        """Return MONOTONE of each function, POSITIVE of some, integrality, and the enclosures."""
         terms = list(self.enclosures)
         for name in list(self.points):
             if name == Function.POWER.value:
@@ -50,6 +50,7 @@ class RealFunctions:
         return terms
 
     def _monotone(self, name: str) -> list[Term]:
+        """Return that a function increases, for each pair of points."""
         pairs = itertools.permutations(self.points[name].values(), 2)
         return [
             z3.Implies(_in_order(low, high), low_result <= high_result)
@@ -57,10 +58,10 @@ class RealFunctions:
         ]
 
     def _monotone_powers(self) -> list[Term]:
-        """Of positive bases, along either argument; at every base and exponent that was asked for."""
+        """Return that powers of positive bases are monotone, at every base and exponent used."""
         name = Function.POWER.value
-        asked = [arguments for arguments, _ in self.points[name].values()]
-        for (base, _), (_, exponent) in itertools.product(asked, asked):
+        arguments_lists = [arguments for arguments, _ in self.points[name].values()]
+        for (base, _), (_, exponent) in itertools.product(arguments_lists, arguments_lists):
             self.of(name, [base, exponent])
         points = list(self.points[name].values())
         terms: list[Term] = [
@@ -84,7 +85,7 @@ class RealFunctions:
 
 
 def whole_exponent(exponent: Term) -> int | None:
-    """A constant exponent that is an integer above zero, else None."""
+    """Return a constant exponent that is an integer above zero; None of any other."""
     if not z3.is_rational_value(exponent) or exponent.denominator_as_long() != 1:
         return None
     whole: int = exponent.numerator_as_long()
@@ -92,7 +93,7 @@ def whole_exponent(exponent: Term) -> int | None:
 
 
 def _whole_powers(low: tuple[Term, Term], high: tuple[Term, Term], exponent: Term) -> list[Term]:
-    """Of any bases: odd powers increase; even ones do with the distance from zero."""
+    """Return for any bases that odd powers increase, and even ones with the distance from zero."""
     whole = whole_exponent(exponent)
     if whole is None:
         return []
@@ -105,7 +106,7 @@ def _whole_powers(low: tuple[Term, Term], high: tuple[Term, Term], exponent: Ter
 
 
 def _has_digits(arguments: list[Term], result: Term, digits: int) -> Term:
-    """An integer of no more digits is its own nearest; the nearest has the same sign."""
+    """Return that an integer of few enough digits is its own nearest, and that signs are kept."""
     (value,) = arguments
     short = z3.And(value >= -(10**digits), value <= 10**digits)
     sign = z3.And(z3.Implies(value >= 0, result >= 0), z3.Implies(value <= 0, result <= 0))
@@ -113,30 +114,35 @@ def _has_digits(arguments: list[Term], result: Term, digits: int) -> Term:
 
 
 def _in_order(low: list[Term], high: list[Term]) -> Term:
-    """Of functions of one argument; LOG has the base first, which must be the same, and above 1."""
-    same = [z3.And(one == other, one > 1) for one, other in zip(low[:-1], high[:-1], strict=True)]
+    """Return that arguments ascend; LOG has the base first, which must be the same, and above 1."""
+    same = [
+        z3.And(low_base == high_base, low_base > 1)
+        for low_base, high_base in zip(low[:-1], high[:-1], strict=True)
+    ]
     return z3.And(*same, low[-1] <= high[-1])
 
 
 def rounded_units(function: Function, value: Term, unit: int) -> Term:
-    """The integer value / unit, down, up, or the nearest one."""
+    """Return the integer value / unit, rounded down, up, or to nearest."""
     return _UNITS[function](value, unit)
 
 
 def _half_up(value: Term, unit: int) -> Term:
+    """Return the nearest integer of value / unit, halves away from zero."""
     size = z3.If(value < 0, -value, value)
     nearest = (2 * size + unit) / (2 * unit)
     return z3.If(value < 0, -nearest, nearest)
 
 
 def _half_even(value: Term, unit: int) -> Term:
+    """Return the nearest integer of value / unit, halves to even."""
     down, twice_rest = value / unit, 2 * (value - unit * (value / unit))
     up = z3.Or(twice_rest > unit, z3.And(twice_rest == unit, down % 2 != 0))
     return z3.If(up, down + 1, down)
 
 
 def toward_zero(value: Term, unit: int) -> Term:
-    """The integer part of value / unit."""
+    """Return the integer part of value / unit."""
     return z3.If(value < 0, -(-value / unit), value / unit)
 
 

@@ -1,9 +1,9 @@
-"""Runs a program on Z3 terms: what it says of *all* blocks at once, for proofs.
+"""Runs a program on Z3 terms, so that a proof covers *all* blocks at once (symbolic execution).
 
-Values are ideal. Integers, dates, timestamps and unscaled decimals are Z3 integers; strings and
-binaries are integers too, standing for places in the total order of bytes (the rules use nothing
-else of them but which languages they are in); floats are a real or an infinity, and rounding is any
-monotone function. A proof is therefore modulo the primitives, which are tested against these ideals.
+Values are ideal. Integers, dates, timestamps and unscaled decimals are Z3 integers. Strings and binaries
+are integers too, their places in the total order of bytes (the rules use only that order and membership in
+languages). A float is a real or an infinity, and rounding is any monotone function. A proof therefore
+holds modulo the primitives, which are tested against these ideals.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ class Solver:
     theory: Theory = field(default_factory=Theory)
 
     def run(self, program: Program, inputs: Mapping[Input, Cell]) -> tuple[Cell, ...]:
-        """The program's outputs, in order, over the terms of its inputs."""
+        """Return the program's outputs, in order, over the terms of its inputs."""
         cells: list[Cell] = []
         for operation in program.operations:
             operands = [cells[index] for index in operation.operands]
@@ -45,6 +45,7 @@ class Solver:
     def _step(
         self, program: Program, operation: Operation, operands: list[Cell], inputs: Mapping[Input, Cell]
     ) -> Cell:
+        """Return the term of one operation."""
         payload = operation.payload
         if isinstance(payload, Input):
             return inputs[payload]
@@ -53,6 +54,7 @@ class Solver:
         return self._bound(program, operation, operands)
 
     def _flag(self, program: Program, operation: Operation, operands: list[Any]) -> Term:
+        """Return the term of an operation that gives a flag."""
         match operation.op:
             case Op.FLAG:
                 return z3.BoolVal(bool(operation.payload))
@@ -74,15 +76,16 @@ class Solver:
         return self.meets(operands[0], operands[1], operation.payload, type_)
 
     def meets(self, lower: Bounded, upper: Bounded, values: Values, type_: Type) -> Term:
-        """Whether [lower, upper] may hold a value of a set."""
+        """Return that [lower, upper] may hold a value of a set."""
         if isinstance(values, Language):
             return self.theory.languages.meets(lower, upper, values)
         return self._crosses(lower, upper, values, type_)
 
     def _crosses(self, lower: Bounded, upper: Bounded, cuts: Cuts, type_: Type) -> Term:
-        """The lower bound is in the set, or a cut lies between the two."""
+        """Return that the lower bound is in the set, or a cut lies between the two bounds."""
 
         def beyond(bound: Bounded, cut: Cut) -> Term:
+            """Return that a bound lies above a cut."""
             place = self.theory.constant(cut[0], type_)
             return place.less(bound.number) if cut[1] else place.at_most(bound.number)
 
@@ -97,6 +100,7 @@ class Solver:
         return z3.Or(inside, *crossed)
 
     def _bound(self, program: Program, operation: Operation, operands: list[Any]) -> Bounded:
+        """Return the term of an operation that gives a bound."""
         type_ = operation.type
         assert type_ is not None
         match operation.op:
@@ -135,36 +139,38 @@ class Solver:
     def compute(
         self, op: Op, types: tuple[Type, Type], type_: Type, left: Bounded, right: Bounded
     ) -> tuple[Term, Number]:
-        """Whether an operation on two numbers has a result that fits, and that result."""
+        """Return whether an operation on two numbers has a result that fits, and that result."""
         both = z3.And(left.known, right.known)
         if type_.floating and op in (Op.ADD, Op.SUBTRACT):
             fits, total = self._add(left.number, right.number, type_, sign=1 if op is Op.ADD else -1)
             return z3.And(both, fits), total
-        arithmetic = Arithmetic(op, types, type_, self._rounded, self.theory.monotony)
+        arithmetic = Arithmetic(op, types, type_, self._round, self.theory.monotony)
         defined, value, sign = arithmetic.of(
             (left.number.value, left.number.sign), (right.number.value, right.number.sign)
         )
         number = Number(value, sign)
         return z3.And(both, defined, self.theory.in_type(number, type_)), number
 
-    def _rounded(self, exact: Term) -> tuple[Term, Term]:
+    def _round(self, exact: Term) -> tuple[Term, Term]:
+        """Return the sign and the value of a rounded real."""
         number = self.theory.rounding.of(exact)
         return number.sign, number.value
 
     def _neighbour(self, op: Op, type_: Type, operands: list[Bounded]) -> Bounded:
+        """Return the next or the previous value."""
         assert op in (Op.NEXT, Op.PREVIOUS), op
-        one = Number(z3.IntVal(1), z3.IntVal(0))
-        fits, total = self._add(operands[0].number, one, type_, sign=1 if op is Op.NEXT else -1)
+        unit = Number(z3.IntVal(1), z3.IntVal(0))
+        fits, total = self._add(operands[0].number, unit, type_, sign=1 if op is Op.NEXT else -1)
         return Bounded(z3.And(operands[0].known, fits), total)
 
     def _add(self, left: Number, right: Number, type_: Type, *, sign: int) -> tuple[Term, Number]:
-        """Whether `left + sign * right` is a value of the type, and that value."""
+        """Return whether `left + sign * right` is a value of the type, and that value."""
         exact = left.value + sign * right.value
         if not type_.floating:
             total = Number(exact, z3.IntVal(0))
             return self.theory.in_type(total, type_), total
-        # Zero less a float is a float.
-        rounded = right.scaled(sign) if left.is_zero else self.theory.rounding.of(exact)
+        # Zero minus a float is a float, without rounding.
+        rounded = right.times_sign(sign) if left.is_zero else self.theory.rounding.of(exact)
         right_sign = sign * right.sign
         infinite = z3.If(left.sign != 0, left.sign, right_sign)
         finite = z3.And(left.sign == 0, right.sign == 0)
@@ -173,10 +179,12 @@ class Solver:
 
 
 def _unless_known(operands: list[Any], holds: Term) -> Term:
+    """Return a comparison that holds if an operand is unknown."""
     return z3.Implies(z3.And(operands[0].known, operands[1].known), holds)
 
 
 def _extreme(op: Op, left: Bounded, right: Bounded) -> Bounded:
+    """Return the least or the greatest of two bounds."""
     smallest = op in (Op.LEAST, Op.LEAST_KNOWN)
     first = left.number.less(right.number) if smallest else right.number.less(left.number)
     if op in (Op.LEAST, Op.GREATEST):

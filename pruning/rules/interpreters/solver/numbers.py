@@ -1,4 +1,4 @@
-"""What values and bounds are as Z3 terms, for proofs."""
+"""Values and bounds as Z3 terms, for proofs."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,26 +22,26 @@ class Number:
 
     @property
     def is_zero(self) -> bool:
-        """Whether it is the constant 0."""
+        """True if it is the constant 0."""
         return bool(
             z3.is_rational_value(self.value) and self.value.as_fraction() == 0 and self.sign.eq(_ZERO)
         )
 
-    def scaled(self, factor: int) -> "Number":
-        """The number times 1 or -1."""
+    def times_sign(self, factor: int) -> "Number":
+        """Return the number times 1 or -1."""
         return Number(factor * self.value, factor * self.sign)
 
     def less(self, other: "Number") -> Term:
-        """`self < other`."""
+        """Return `self < other`."""
         finite = z3.And(self.sign == 0, other.sign == 0, self.value < other.value)
         return z3.Or(self.sign < other.sign, finite)
 
     def at_most(self, other: "Number") -> Term:
-        """`self <= other`."""
+        """Return `self <= other`."""
         return z3.Not(other.less(self))
 
     def choose(self, flag: Term, otherwise: "Number") -> "Number":
-        """The number where the flag holds, else the other."""
+        """Return the number where the flag holds, else the other."""
         return Number(z3.If(flag, self.value, otherwise.value), z3.If(flag, self.sign, otherwise.sign))
 
 
@@ -53,21 +53,21 @@ class Bounded:
     number: Number
 
     def choose(self, flag: Term, otherwise: "Bounded") -> "Bounded":
-        """The bound where the flag holds, else the other."""
+        """Return the bound where the flag holds, else the other."""
         return Bounded(z3.If(flag, self.known, otherwise.known), self.number.choose(flag, otherwise.number))
 
 
 Cell: TypeAlias = "Term | Bounded"
 
 
-def unscaled(value: Value, type_: Type) -> int:
-    """The integer that stands for a value: a decimal without its point, others as they are."""
+def unscaled_integer(value: Value, type_: Type) -> int:
+    """Return the integer that represents a value: a decimal without its point, others as they are."""
     assert not isinstance(value, bytes)
     return int(Fraction(value) * 10**type_.scale)
 
 
 def limits_of(type_: Type) -> tuple[int, int] | None:
-    """The least and the greatest integer that stands for a value of the type, if there are such."""
+    """Return the least and the greatest integer that represents a value of the type, if there are such."""
     if type_.kind is Kind.DECIMAL:
         greatest: int = 10**type_.precision - 1
         return -greatest, greatest

@@ -1,7 +1,7 @@
-"""What the steps of dates and times mean on Z3 terms, for proofs.
+"""The steps of dates and times on Z3 terms, for proofs.
 
-Steps of a fixed length are arithmetic. The others are integer functions of which the axioms of
-`solver_times` are all that is known.
+Steps of a fixed length are arithmetic. The others are uninterpreted integer functions that satisfy the
+axioms of `solver.times`.
 """
 
 import z3
@@ -13,16 +13,18 @@ from pruning.rules.sets.primitives import MICROS_PER_DAY
 from pruning.rules.time.steps import MICROS_MAX, UTC, Action, Envelope, Step
 
 
-def stepped(theory: Theory, step: Step, bend: Envelope, number: Number, target: Type) -> tuple[Term, Number]:
-    """Whether something is said of the step at a number, and what it is there."""
+def apply_step(
+    theory: Theory, step: Step, bend: Envelope, number: Number, target: Type
+) -> tuple[Term, Number]:
+    """Return whether a step has a value at a number, and that value."""
     result = Number(step_of(theory, step, bend, number.value), z3.IntVal(0))
     limit = MICROS_MAX // MICROS_PER_DAY if step.action is Action.MIDNIGHT else MICROS_MAX
-    said = z3.And(number.value <= limit, number.value >= -limit)
-    return z3.And(said, theory.in_type(result, target)), result
+    defined = z3.And(number.value <= limit, number.value >= -limit)
+    return z3.And(defined, theory.in_type(result, target)), result
 
 
 def step_of(theory: Theory, step: Step, bend: Envelope, number: Term) -> Term:
-    """A step, or what encloses it, of an integer."""
+    """Return a step, or its envelope, of an integer."""
     match step.action:
         case Action.FLOOR:
             return number / step.number * step.number

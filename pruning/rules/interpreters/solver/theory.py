@@ -1,4 +1,4 @@
-"""What a proof may assume beyond arithmetic: the order of bytes, rounding, and real functions."""
+"""The axioms of proofs beyond arithmetic: the order of bytes, rounding, and real functions."""
 
 import itertools
 import math
@@ -13,17 +13,17 @@ from pruning.rules.interpreters.solver import facts as solver_facts
 from pruning.rules.interpreters.solver.facts import real
 from pruning.rules.interpreters.solver.functions import RealFunctions
 from pruning.rules.interpreters.solver.languages import Languages
-from pruning.rules.interpreters.solver.numbers import Number, Term, limits_of, unscaled
-from pruning.rules.interpreters.solver.products import Monotony, ratio, rest
+from pruning.rules.interpreters.solver.numbers import Number, Term, limits_of, unscaled_integer
+from pruning.rules.interpreters.solver.products import Monotonicity, ratio, rest
 from pruning.rules.interpreters.solver.times import TimeSteps
 from pruning.rules.sets.languages import Language
 
-LOGARITHMS = frozenset({"ln", "log10", "log2", "log1p", "log"})  # known from the next float on
+LOGARITHMS = frozenset({"ln", "log10", "log2", "log1p", "log"})  # defined from the next float on
 
 
 @dataclass(slots=True)
 class Ordering:
-    """Places of byte strings in their total order, as far as a proof names them.
+    """The places of byte strings in their total order, as far as a proof names them.
 
     Each constant is an integer variable; `axioms` says where they lie.
     """
@@ -31,13 +31,13 @@ class Ordering:
     places: dict[bytes, Term] = field(default_factory=dict)
 
     def place(self, value: bytes) -> Term:
-        """The term that stands for one byte string."""
+        """Return the term that represents one byte string."""
         return self.places.setdefault(value, z3.Int(f"bytes {value.hex()}"))
 
     def axioms(self) -> list[Term]:
-        """ORDER: constants are in the order of their bytes. SUCCESSOR: none lies between s and s + 0x00."""
+        """Return ORDER: constants ascend with their bytes. SUCCESSOR: none lies between s and s + 0x00."""
         ascending = sorted(self.places)
-        in_order = [self.places[one] < self.places[other] for one, other in itertools.pairwise(ascending)]
+        in_order = [self.places[low] < self.places[high] for low, high in itertools.pairwise(ascending)]
         adjacent = [
             self.places[value + b"\0"] == self.places[value] + 1
             for value in ascending
@@ -48,20 +48,20 @@ class Ordering:
 
 @dataclass(slots=True)
 class Rounding:
-    """Rounding of exact sums to floats: some monotone function, which may reach the infinities."""
+    """Rounding of exact sums to floats: any monotone function, which may reach the infinities."""
 
     sign: Term = field(default_factory=lambda: z3.Function("rounded sign", z3.RealSort(), z3.IntSort()))
     value: Term = field(default_factory=lambda: z3.Function("rounded", z3.RealSort(), z3.RealSort()))
     arguments: list[Term] = field(default_factory=list)
 
     def of(self, exact: Term) -> Number:
-        """The rounded value of a finite exact one."""
+        """Return the rounded value of a finite exact one."""
         if not any(exact.eq(argument) for argument in self.arguments):
             self.arguments.append(exact)
         return Number(self.value(exact), self.sign(exact))
 
     def axioms(self) -> list[Term]:
-        """ROUNDING: a <= b gives round(a) <= round(b), for each two that were rounded; zero stays zero."""
+        """Return ROUNDING: a <= b gives round(a) <= round(b), for each two in use; zero stays zero."""
         rounded = [(exact, Number(self.value(exact), self.sign(exact))) for exact in self.arguments]
         monotone = [
             z3.Implies(low <= high, low_rounded.at_most(high_rounded))
@@ -81,15 +81,15 @@ class Theory:
     """The values that one proof names, and the axioms about them.
 
     Attributes:
-        constants: The numbers at which, and beside which, `_facts` says what rounding gives.
-        variables: The floats that may be anything.
-        narrows: Whether a rule chose limits of its own by the exact primitives.
+        constants: The numbers at and next to which `_facts` gives the results of rounding.
+        variables: The floats that may have any value.
+        narrows: Whether a rule computed limits of its own by the exact primitives.
     """
 
     ordering: Ordering = field(default_factory=Ordering)
     rounding: Rounding = field(default_factory=Rounding)
     functions: RealFunctions = field(default_factory=RealFunctions)
-    monotony: Monotony = field(default_factory=Monotony)
+    monotony: Monotonicity = field(default_factory=Monotonicity)
     languages: Languages = field(default_factory=Languages)
     times: TimeSteps = field(default_factory=TimeSteps)
     constants: set[tuple[float | Decimal, Type]] = field(default_factory=set)
@@ -97,7 +97,7 @@ class Theory:
     narrows: bool = False
 
     def axioms(self) -> list[Term]:
-        """What the proofs may use beyond arithmetic; ask when every term has been made."""
+        """Return the axioms of the proofs; call it when every term has been made."""
         facts = self._facts() + self._floats_kept()
         functions = self.functions.axioms()  # first: they may name more points
         texts = self.ordering.axioms() + self.languages.axioms(self.ordering.places)
@@ -105,13 +105,13 @@ class Theory:
         return texts + numbers + self.times.axioms()
 
     def language(self, language: Language) -> Callable[[Term], Term]:
-        """A predicate on places: whether the string there is in the language."""
+        """Return the predicate on places that the string there is in the language."""
         return self.languages.predicate(language)
 
     def _floats_kept(self) -> list[Term]:
-        """KEPT: rounding keeps the floats that a proof names. SMALLEST: none lies nearer to zero than one.
+        """Return KEPT: rounding keeps named floats. SMALLEST: none lies nearer to zero than one of them.
 
-        Asked for by quotients of floats only; a proof has floats of one width then.
+        Only quotients of floats need these; such a proof has floats of one width.
         """
         if {ratio, rest}.isdisjoint(self.monotony.pairs):
             return []
@@ -128,7 +128,7 @@ class Theory:
         return terms
 
     def _facts(self) -> list[Term]:
-        """What rounding and texts give at the constants of rules that narrow, and beside them.
+        """Return the results of rounding and texts at the constants of rules that narrow, and next to them.
 
         NEIGHBOURS: no float lies between two adjacent ones.
         """
@@ -152,7 +152,7 @@ class Theory:
         return terms
 
     def constant(self, value: Value, type_: Type) -> Number:
-        """A literal value as a term; not NaN."""
+        """Return a literal value as a term; not NaN."""
         if isinstance(value, bytes):
             return Number(self.ordering.place(value), z3.IntVal(0))
         if type_.floating:
@@ -162,10 +162,10 @@ class Theory:
             return Number(z3.RealVal(str(Decimal(value))), z3.IntVal(0))
         if isinstance(value, Decimal):
             self.constants.add((value, type_))
-        return Number(z3.IntVal(unscaled(value, type_)), z3.IntVal(0))
+        return Number(z3.IntVal(unscaled_integer(value, type_)), z3.IntVal(0))
 
     def variable(self, name: str, type_: Type) -> Number:
-        """A value that may be anything in the order of the type."""
+        """Return an arbitrary value of a type as a term."""
         if type_.floating:
             number = Number(z3.Real(name), z3.Int(f"{name} sign"))
             self.variables.append((number, type_))
@@ -173,7 +173,7 @@ class Theory:
         return Number(z3.Int(name), z3.IntVal(0))
 
     def in_type(self, number: Number, type_: Type) -> Term:
-        """Whether a number is a value of the type."""
+        """Return that a number is a value of the type."""
         if type_.floating:
             return z3.And(number.sign >= -1, number.sign <= 1)
         if type_.kind in BYTES:

@@ -1,4 +1,4 @@
-"""What proofs may assume of the steps of dates and times that are not arithmetic.
+"""The axioms of proofs about the steps of dates and times that are not arithmetic.
 
 MONOTONE: a step that never decreases does not; nor do the least value from a number on and the
 greatest one up to it. ZONES: these two enclose the step. OWN OFFSET: an instant truncated in its
@@ -19,13 +19,13 @@ from pruning.rules.time.cycles import CYCLES, OF_TIME
 from pruning.rules.time.steps import Action, Envelope, Step
 
 _TRUNCATED = frozenset({Action.TRUNCATE, Action.UNIT_INSTANT})
-_BENT = _TRUNCATED | {Action.LOCAL, Action.INSTANT}
-_SOUGHT = frozenset({Action.NEXT, Action.PREVIOUS})
+_ENVELOPED = _TRUNCATED | {Action.LOCAL, Action.INSTANT}
+_SEARCHES = frozenset({Action.NEXT, Action.PREVIOUS})
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Where a step was asked for, and the term that stands for its value there."""
+    """A number at which a step is used, and the term of its value there."""
 
     number: Term
     result: Term
@@ -33,45 +33,48 @@ class Point:
 
 @dataclass(slots=True)
 class TimeSteps:
-    """Integer functions, one for each step and each bend of it, and where they were asked for."""
+    """Uninterpreted integer functions, one for each step and envelope, and the points of their use."""
 
     points: dict[tuple[Step, Envelope], dict[str, Point]] = field(default_factory=dict)
 
     def of(self, step: Step, bend: Envelope, number: Term) -> Term:
-        """The step's value, or that which encloses it."""
-        bend = bend if step.action in _BENT else Envelope.HERE
+        """Return the value of a step, or of its envelope."""
+        bend = bend if step.action in _ENVELOPED else Envelope.HERE
         function = z3.Function(f"{step} {bend.name}", z3.IntSort(), z3.IntSort())
         point = Point(number, function(number))
         self.points.setdefault((step, bend), {})[str(number)] = point
         return point.result
 
     def axioms(self) -> list[Term]:
-        """The axioms about every point that was asked for."""
+        """Return the axioms about every point in use."""
         self._ask_for_starts()
         terms: list[Term] = []
         for (step, bend), points in list(self.points.items()):
-            asked = list(points.values())
+            known_points = list(points.values())
             if step.action is Action.FIELD:
-                terms += self._fields(step, asked)
-            elif step.action in _SOUGHT:
-                terms += self._sought(step, asked)
-            if step.action is not Action.FIELD and (step.action not in _BENT or bend is not Envelope.HERE):
-                terms += _monotone(asked)
+                terms += self._field_axioms(step, known_points)
+            elif step.action in _SEARCHES:
+                terms += self._search_axioms(step, known_points)
+            if step.action is not Action.FIELD and (
+                step.action not in _ENVELOPED or bend is not Envelope.HERE
+            ):
+                terms += _monotone(known_points)
             if bend is not Envelope.HERE:
-                terms += self._enclosed(step, bend, asked)
+                terms += self._envelope_axioms(step, bend, known_points)
         return terms
 
     def _ask_for_starts(self) -> None:
-        """Of what is truncated, the local time as well, so that axioms speak of it."""
+        """Name the local time of each truncated instant too, so that axioms cover it."""
         for (step, _), points in list(self.points.items()):
             for point in list(points.values()) if step.action in _TRUNCATED else []:
                 self._start(step, point.number)
 
     def _here(self, step: Step) -> list[Point]:
+        """Return the points at which a step itself is used."""
         return list(self.points.get((step, Envelope.HERE), {}).values())
 
-    def _enclosed(self, step: Step, bend: Envelope, outer: list[Point]) -> Iterator[Term]:
-        """ZONES and OWN OFFSET."""
+    def _envelope_axioms(self, step: Step, bend: Envelope, outer: list[Point]) -> Iterator[Term]:
+        """Yield ZONES and OWN OFFSET."""
         inner = self._here(step)
         if step.action is Action.INSTANT:
             inner = [*inner, *self._instants(step.zone)]
@@ -82,7 +85,7 @@ class TimeSteps:
                 yield z3.Implies(near.number <= far.number, near.result <= far.result)
 
     def _instants(self, zone: str) -> Iterator[Point]:
-        """Instants in a zone, each with the local time that it is one of."""
+        """Yield the instants in a zone, each with the local time that it is one of."""
         for (step, _), points in list(self.points.items()):
             for point in list(points.values()) if step.zone == zone else []:
                 if step.action is Action.MIDNIGHT:
@@ -91,26 +94,26 @@ class TimeSteps:
                     yield Point(self._start(step, point.number), point.result)
 
     def _start(self, step: Step, number: Term) -> Term:
-        """The local time at the start of the unit that an instant is in."""
+        """Return the local time at the start of the unit that an instant is in."""
         local = self.of(Step(Action.LOCAL, zone=step.zone), Envelope.HERE, number)
         if not step.unit:
             return local / step.number * step.number
         start = self.of(Step(Action.UNIT_START, unit=step.unit), Envelope.HERE, local / MICROS_PER_DAY)
         return start * MICROS_PER_DAY
 
-    def _fields(self, step: Step, asked: list[Point]) -> Iterator[Term]:
-        """CYCLE, and which values a field has."""
+    def _field_axioms(self, step: Step, points: list[Point]) -> Iterator[Term]:
+        """Yield CYCLE, and the values that a field has."""
         values = CYCLES[step.field].values
         begins = replace(step, action=Action.CYCLE)
-        for point in asked:
+        for point in points:
             yield z3.And(point.result >= values[0], point.result <= values[-1])
-        for low, high in itertools.permutations(asked, 2):
+        for low, high in itertools.permutations(points, 2):
             same = self.of(begins, Envelope.HERE, low.number) == self.of(begins, Envelope.HERE, high.number)
             yield z3.Implies(z3.And(low.number <= high.number, same), low.result <= high.result)
 
-    def _sought(self, step: Step, asked: list[Point]) -> Iterator[Term]:
-        """NEXT and PREVIOUS."""
-        for far in asked:
+    def _search_axioms(self, step: Step, points: list[Point]) -> Iterator[Term]:
+        """Yield NEXT and PREVIOUS."""
+        for far in points:
             onward = far.result >= far.number
             yield onward if step.action is Action.NEXT else far.result <= far.number
             for near, is_wanted in self._with_field(step):
@@ -120,7 +123,7 @@ class TimeSteps:
                     yield z3.Implies(z3.And(is_wanted, near <= far.number), near <= far.result)
 
     def _with_field(self, step: Step) -> Iterator[tuple[Term, Term]]:
-        """The numbers whose field was asked for, by way of a zone's local time or not, and is wanted."""
+        """Yield the numbers whose field is used, by a zone's local time or not, and that it is wanted."""
         fields = self._here(Step(Action.FIELD, field=step.field))
         local = {str(point.result): point.number for point in self._here(Step(Action.LOCAL, zone=step.zone))}
         for point in fields:
@@ -132,5 +135,6 @@ class TimeSteps:
 
 
 def _monotone(points: list[Point]) -> Iterator[Term]:
+    """Yield that the values increase with the numbers."""
     for low, high in itertools.permutations(points, 2):
         yield z3.Implies(low.number <= high.number, low.result <= high.result)
