@@ -107,7 +107,7 @@ class ReplaceUnseen(Engine):
         self._known = {**self._known, **state.entities}
         if self._tables[table_id].frontier is None:
             return state, entity
-        # What was dropped since is read as if it were there.
+        # Tables that were dropped since are read as if they still existed.
         return replace(state, entities=self._known), entity
 
     def dependencies(self, state: State, entity: Entity) -> Dependencies:
@@ -169,7 +169,7 @@ class LastWriterWins(Engine):
         return super().commit(staged, clock=clock, wall_us=wall_us, now_us=now_us)
 
     def _overtaken(self, plan: RefreshPlan) -> bool:
-        """By a refresh to another timestamp."""
+        """Tell whether a refresh to another timestamp was committed since this one began."""
         table = self._tables[plan.table]
         try:
             table.refreshed_at(plan.data_us)

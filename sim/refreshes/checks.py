@@ -67,7 +67,7 @@ def violations(run: RefreshRun) -> list[Violation]:
 
 
 def check_contents(run: RefreshRun) -> Iterator[Violation]:
-    """DVS-1."""
+    """DVS-1. Contents equal what the defining query gives at the data timestamp."""
     if run.setup.world.persisted:
         return
     truths = ExpectedContents(run.record)
@@ -85,7 +85,7 @@ def check_contents(run: RefreshRun) -> Iterator[Violation]:
 
 
 def check_sources(run: RefreshRun) -> Iterator[Violation]:
-    """DVS-2."""
+    """DVS-2. Each source was read at exactly the data timestamp."""
     if run.setup.world.persisted:
         return
     record, truths = run.record, ExpectedContents(run.record)
@@ -105,7 +105,7 @@ def check_sources(run: RefreshRun) -> Iterator[Violation]:
 
 
 def check_order(run: RefreshRun) -> Iterator[Violation]:
-    """DVS-3."""
+    """DVS-3. Data timestamps increase, and each commit comes after its own."""
     newest: dict[TableId, int] = {}
     for refresh in run.record.refreshes:
         if refresh.data_us <= newest.get(refresh.table, -1):
@@ -118,7 +118,7 @@ def check_order(run: RefreshRun) -> Iterator[Violation]:
 
 
 def check_sights(run: RefreshRun) -> Iterator[Violation]:
-    """DVS-4."""
+    """DVS-4. Readers see what was committed, and never an older version."""
     committed = {(refresh.table, refresh.data_us): refresh for refresh in run.record.refreshes}
     newest: dict[TableId, int] = {}
     for sight in run.record.sights:
@@ -205,7 +205,7 @@ def check_lag(run: RefreshRun) -> Iterator[Violation]:
 
 
 def check_alignment(run: RefreshRun) -> Iterator[Violation]:
-    """DVS-8."""
+    """DVS-8. Scheduled timestamps are ticks of the table's period."""
     phase = run.setup.world.phase_us
     for event in run.trace:
         if not isinstance(event, RefreshOrdered) or event.trigger != "scheduled":
@@ -224,7 +224,7 @@ def check_alignment(run: RefreshRun) -> Iterator[Violation]:
 
 
 def check_actions(run: RefreshRun) -> Iterator[Violation]:
-    """DVS-9."""
+    """DVS-9. No refresh computes anything if no source changed."""
     record = run.record
     last: dict[TableId, CommittedRefresh] = {}
     for refresh in record.refreshes:
@@ -245,7 +245,7 @@ def check_actions(run: RefreshRun) -> Iterator[Violation]:
 
 
 def check_states(run: RefreshRun) -> Iterator[Violation]:
-    """DVS-10."""
+    """DVS-10. The reported state of each table is possible."""
     for event in run.trace:
         if isinstance(event, Misstated):
             what = f"{event.table} is told {event.told}: {event.what}"
@@ -298,7 +298,7 @@ def check_suspension(run: RefreshRun) -> Iterator[Violation]:
 
 
 def check_settled(run: RefreshRun) -> Iterator[Violation]:
-    """DVS-12."""
+    """DVS-12. Each table meets its target lag at the end, or the reason is known."""
     for event in run.trace:
         if isinstance(event, LagJudged) and event.unexplained:
             what = f"{event.condition}, {event.lag_us} us behind, and its target is {event.target_us} us"
@@ -306,7 +306,7 @@ def check_settled(run: RefreshRun) -> Iterator[Violation]:
 
 
 def check_nothing_broke(run: RefreshRun) -> Iterator[Violation]:
-    """DVS-13."""
+    """DVS-13. No exception was raised that must never be raised."""
     for event in run.trace:
         if isinstance(event, Broken):
             yield Violation(invariant="DVS-13", at_us=event.at_us, what=event.what)

@@ -146,7 +146,7 @@ def _run_fault(fault: AnyFault, cloud: Cloud, users: Users) -> Waits:
 
 
 def _resume_tables(cloud: Cloud, quiet_us: int) -> Waits:
-    """When all is quiet, resume the suspended tables except clones, as an operator would."""
+    """Resume suspended tables except clones once all is quiet, as an operator would."""
     yield cloud.env.timeout(quiet_us + 1)
     for entity in list(cloud.account.catalog.state.entities.values()):
         if entity.kind is EntityKind.DYNAMIC_TABLE and entity.suspended not in (None, CLONED):

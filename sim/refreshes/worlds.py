@@ -183,7 +183,7 @@ def small_world(seed: int) -> SmallRefreshWorld:
     readers = drawn_readers(draw, tables, bases, world.nodes)
     theme = random.Random(f"{seed}/theme").choice(_THEMES)
     if theme is _the_lost_come_back:
-        # Each takes minutes, and leaves workers for those that follow it.
+        # Each lost refresh takes minutes; there must be workers left for the refreshes that follow it.
         warehouse = msgspec.structs.replace(warehouse, workers=16, fixed_us=1_500_000)
     if theme is _errors_come_and_go:
         statements += [Statement(sql=dividing_table(f"s.e{base[3:]}", base)) for base in bases]

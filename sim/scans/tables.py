@@ -60,7 +60,7 @@ def unknown_metadata(table: ScannedTable) -> pa.Table:
     columns = {
         name: metadata.column(name) for name in schema.names if name in ("file", "row_group", "byte_count")
     }
-    # A block with an unknown number of rows may have some.
+    # Claim one row for each block: its number of rows is unknown, so it may have some.
     filled = {
         "row_offset": pa.nulls(rows, pa.int64()).fill_null(0),
         "byte_offset": pa.nulls(rows, pa.int64()),

@@ -121,7 +121,7 @@ def _metadata_comes_slowly(world: ScanWorld) -> ScanWorld:
     return replace(_summaries_are_exact(world), metadata=slow)
 
 
-# With few rows, in the key's order, a build block has keys of its own, and a probe block needs them.
+# Blocks with few rows, in the key's order, make build blocks whose keys no other block has.
 _JOINS = WorldTheme(
     kinds=(QueryKind.JOIN,),
     queries_max=12,

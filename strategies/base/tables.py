@@ -54,7 +54,7 @@ class Table:
         return tuple(ordinal for ordinal, block in enumerate(self.blocks) for _ in block)
 
     def values(self, name: str) -> tuple[Value | None, ...]:
-        """The values of one column, in the order of `rows`."""
+        """Return the values of one column, in the order of `rows`."""
         position = [column.name for column in self.columns].index(name)
         return tuple(row[position] for row in self.rows)
 

@@ -52,7 +52,7 @@ def worlds(draw: DrawFn, capabilities: Capabilities, *, questions_max: int = QUE
 
     Shrinks to: one question, `a` compared with a literal.
     """
-    # All other areas filter too, but hide some of what goes wrong there.
+    # All other areas filter, too, but their answers hide some wrong filters.
     area = draw(st.sampled_from((*capabilities.areas, *_OFTEN.intersection(capabilities.areas))))
     pool_strategy = value_pools(without=capabilities.types_missing)
     own = [draw(pool_strategy)]

@@ -17,10 +17,10 @@ from strategies.engines.engine_values import TYPES, clusters, neighbours, order
 from strategies.engines.questions import ROW_NUMBER, Column, Json, Row
 
 # Blocks have few rows, so that failures are small; some blocks repeat theirs, to fill several pages,
-# # vectors of 2,048 rows, or row groups of an engine's least size.
+# vectors of 2,048 rows, or row groups of an engine's least size.
 _MANY = 700
 REPEATS = (*(1,) * 17, 30, 30, _MANY)
-# A block of a table format is a file, and its log changes after some of them.
+# Each block of a table format is a file, and tables need several of them for its log to change.
 _ROWS_MAX, _BLOCKS_MAX, _FILES_MAX = 4, 6, 8
 PYARROW = "pyarrow"
 # Options by name, with the values to try; the writers of files, with the options of each.

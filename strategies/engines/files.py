@@ -24,9 +24,8 @@ _BLOOM = {"ndv": 64, "fpp": 0.01}
 _NARROWER = {pa.int64(): pa.int32(), pa.int32(): pa.int16()}
 # The partition of NULL in engines of the Hive tradition.
 _NULL_DIRECTORY = "__HIVE_DEFAULT_PARTITION__"
-# The characters that these escape in a name; text that is not ASCII stays as it is. Other engines escape
-# more,
-# # but read this; Spark does not read their escapes of more than one byte.
+# The characters that these engines escape in a name; text that is not ASCII stays as it is. Other engines
+# escape more, but read this; Spark misreads their escapes of more than one byte.
 _ESCAPED = frozenset("\"#%'*/:=?\\{[]^\x7f").union(map(chr, range(1, 32)))
 _STRUCT = pa.struct([("a", pa.int32()), ("b", pa.string())])
 _LIST = pa.list_(pa.float64())

@@ -32,7 +32,7 @@ from strategies.histories.histories import (
 )
 
 _OBJECTS, _TABLES, _PREDICATES = ("x", "y", "z"), ("s", "t"), ("P", "Q")
-_FEWEST_STEPS, _MOST_STEPS = 3, 6  # A transaction, on average.
+_FEWEST_STEPS, _MOST_STEPS = 3, 6  # per transaction, on average
 _FARTHEST_BACK = 3
 _BACKS = tuple(product((0, 0, *range(_FARTHEST_BACK + 1)), repeat=len(_OBJECTS)))
 

@@ -105,7 +105,7 @@ def _domain(draw: DrawFn, type_: Type) -> Domain:
     start, step = draw(st.sampled_from((0, -3, 100))), draw(st.sampled_from((1, 2, 7)))
     values_found = [_at(type_, start + step * place) for place in range(draw(st.integers(3, 12)))]
     if type_ is not TIMESTAMP and draw(st.sampled_from((False, False, True))):
-        # Extremes, NaN and odd texts.
+        # Add extremes, NaN and odd texts.
         values_found += draw(st.lists(values(type_), min_size=1, max_size=_EXTREMES_MAX))
     if type_.floating and draw(st.booleans()):
         values_found.append(float("nan"))

@@ -57,7 +57,7 @@ class _AsStored(Control):
 class _AsksNothing(Node):
     """A mutant that never evaluates the checks that planning leaves to nodes."""
 
-    def asked(self, plan: ScanPlan, blocks: np.ndarray) -> np.ndarray:
+    def may_match(self, plan: ScanPlan, blocks: np.ndarray) -> np.ndarray:
         return np.ones(len(blocks), bool)
 
 

@@ -24,7 +24,7 @@ PRINTED = """
 import sys
 from pathlib import Path
 from sim.files import read
-from sim.scans.events import lines
+from sim.kernel.trace import lines
 for line in lines(read(Path(sys.argv[1])).play(7).trace):
     sys.stdout.buffer.write(line)
 """

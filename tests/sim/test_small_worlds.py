@@ -83,7 +83,7 @@ def test_each_flaw_is_caught(name: str) -> None:
 
 PRINTED = """
 import sys
-from sim.scans.events import lines
+from sim.kernel.trace import lines
 from sim.scans.worlds import small_world
 for seed in range(6):
     for line in lines(small_world(seed).run(seed).trace):

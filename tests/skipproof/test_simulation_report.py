@@ -358,7 +358,7 @@ def test_many_runs_and_many_events_make_a_small_page(result: SimulationResult) -
     )
     line = ScanTimeline(
         until_us=until_us,
-        asked=tuple(
+        queries=tuple(
             QuerySpan(query=f"q{at}", from_us=at, until_us=None, cancelled=False) for at in range(99)
         ),
         lanes=(replace(lane, who=None), *(replace(lane, who=node) for node in range(32))),
