@@ -29,6 +29,7 @@ SIMULATOR = Extra(
     packages=frozenset({"msgspec", "scipy", "simpy", "sqlglot"}),
     need="The simulator needs SimPy",
 )
+PROOFS = Extra(name="proofs", packages=frozenset({"z3"}), need="Proofs need Z3")
 SIMULATION_REPORTS = Extra(
     name="simulator", packages=frozenset({"matplotlib"}), need="Reports of simulations need Matplotlib"
 )

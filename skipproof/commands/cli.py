@@ -404,6 +404,55 @@ def simulate(
     raise typer.Exit(HELD if simulated.all_held else VIOLATED)
 
 
+@app.command()
+def prove(
+    rule: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[RULE]",
+            help="A rule (`upper`), a family of rules (`text`), or one proof (`text: upper =`).",
+            show_default="all",
+        ),
+    ] = None,
+    predicate: Annotated[
+        str | None,
+        typer.Option("--predicate", metavar="SQL", help="Prove the program of this condition. Needs Spark."),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option("--columns", metavar="TYPES", help="The predicate's columns: a int, b string."),
+    ] = None,
+    table: Annotated[
+        str | None,
+        typer.Option("--table", metavar="NAME=PATH", help="Parquet that has the predicate's columns."),
+    ] = None,
+    seconds: Annotated[
+        float,
+        typer.Option(
+            "--seconds", callback=_check_positive, help="Time for each proof; status 3 where it ends."
+        ),
+    ] = 60.0,
+    as_json: Json = False,
+) -> None:
+    """Prove rules for all blocks and rows, and say which mutants of them the proofs refute."""
+    with extras.importing(extras.PROOFS):
+        from skipproof.commands import proving
+    if predicate is None and (columns is not None or table is not None):
+        raise InputError("--columns and --table: they are for --predicate; give it too")
+    if predicate is not None and rule is not None:
+        raise InputError("RULE and --predicate: give one of them")
+    if predicate is not None:
+        run = proving.prove_program(predicate, columns=columns, table=table, seconds=seconds)
+    else:
+        with show_progress(quiet=as_json) as step:
+            run = proving.prove_rules(rule, seconds=seconds, step=step)
+    if as_json:
+        showing.print_json(run.to_dict())
+    else:
+        proving.show(showing.console(), run)
+    raise typer.Exit(run.status)
+
+
 @contextlib.contextmanager
 def _lake_directory(named: Path | None) -> Iterator[Path]:
     """Yield the directory of the demo's files, a temporary one unless it is named."""

@@ -1,5 +1,6 @@
 """The installed wheel: it works alone, and names a folder that hides one of its packages."""
 
+import json
 import subprocess
 import sys
 import zipfile
@@ -214,6 +215,16 @@ def test_the_installed_command_hunts_with_its_own_worker_and_writes_its_report(
     )
     done = environment.run(*arguments, cwd=project)
     assert done.returncode == 0, done.stdout
+
+
+def test_the_installed_command_proves_a_rule(environment: Environment, project: Path) -> None:
+    """The prover and what it proves are in the wheel, the mutants of single rules are not."""
+    done = environment.run("-P", "-m", "skipproof", "prove", "is_null", "--json", cwd=project)
+    assert done.returncode == 0, done.stderr
+    proofs = json.loads(done.stdout)["proofs"]
+    assert {proof["verdict"] for proof in proofs} == {"proved"}
+    done = environment.run("-P", "-c", "import mutants", cwd=project)
+    assert "No module named 'mutants'" in done.stderr
 
 
 def test_committed_sets_and_scenarios_are_installed(environment: Environment, project: Path) -> None:

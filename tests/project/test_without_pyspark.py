@@ -77,6 +77,7 @@ WORKING = {
     "skipproof index": ["index", "a.parquet"],
     "skipproof history": ["history", "history.jsonl", "--require", "PL-3"],
     "skipproof simulate --help": ["simulate", "--help"],
+    "skipproof prove": ["prove", "null_test"],
     "skipproof check --engine arrow": [
         "check",
         "--engine",
@@ -96,6 +97,7 @@ NEEDING = {
     "skipproof explain": ["explain", "--table", "a=a.parquet", "SELECT * FROM a"],
     "skipproof query": ["query", "--table", "a=a.parquet", "SELECT * FROM a"],
     "skipproof demo": ["demo"],
+    "skipproof prove --predicate": ["prove", "--predicate", "a = 1", "--columns", "a int"],
 }
 ABSENT = {"skipproof check --engine spark": ["check", "--engine", "spark", "--examples", "1"]}
 

@@ -111,11 +111,12 @@ class Theory:
     def _floats_kept(self) -> list[Term]:
         """Return KEPT: rounding keeps named floats. SMALLEST: none lies nearer to zero than one of them.
 
-        Only quotients of floats need these; such a proof has floats of one width.
+        Only quotients of floats only, in such a proof whose columns of floats are of one width.
         """
-        if {ratio, rest}.isdisjoint(self.monotony.pairs):
+        widths = {type_ for _, type_ in self.variables}
+        if {ratio, rest}.isdisjoint(self.monotony.pairs) or len(widths) != 1:
             return []
-        (width,) = {type_ for _, type_ in self.variables}
+        (width,) = widths
         smallest = real(2.0**-149 if width.kind is Kind.FLOAT else 2.0**-1074)
         terms = [
             z3.Or(number.sign != 0, number.value == 0, number.value <= -smallest, number.value >= smallest)

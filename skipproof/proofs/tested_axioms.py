@@ -24,37 +24,37 @@ from pruning.rules.sets.truths import Truths
 
 @dataclass(slots=True)
 class TestedAxioms:
-    """What the rules of one proof ask preimages of, and what the true rules answer."""
+    """The preimages that the rules of one proof ask for, and the axioms that the true rules' answers are."""
 
     __test__ = False
     solver: Solver
-    asked: list[tuple[Expression, ValueSet]] = field(default_factory=list)
+    requests: list[tuple[Expression, ValueSet]] = field(default_factory=list)
 
-    def recording(self, rules: Mapping[RuleKey, Rule]) -> Mapping[RuleKey, Rule]:
-        """The rules, but remembering which preimages are asked for."""
+    def record_requests(self, rules: Mapping[RuleKey, Rule]) -> Mapping[RuleKey, Rule]:
+        """Return the rules, made to record which preimages are asked for."""
         return {
-            key: rule if rule.preimage is None else replace(rule, preimage=self._recorded(rule.preimage))
+            key: rule if rule.preimage is None else replace(rule, preimage=self._recorder(rule.preimage))
             for key, rule in rules.items()
         }
 
-    def _recorded(self, preimage: Callable[..., Any]) -> Callable[..., Any]:
-        def recorded(node: Expression, values: ValueSet) -> Any:
-            self.asked.append((node, values))
+    def _recorder(self, preimage: Callable[..., Any]) -> Callable[..., Any]:
+        def record(node: Expression, values: ValueSet) -> Any:
+            self.requests.append((node, values))
             return preimage(node, values)
 
-        return recorded
+        return record
 
     def of(self, expression: Expression, meaning: Meaning) -> list[Any]:
-        """The axioms that concern an expression, when all has been asked."""
+        """Return the axioms about an expression; call it when the rules have asked for every preimage."""
         terms: list[Any] = []
         for node in walk(expression):
             if isinstance(node, Like | RLike | EndsWith | Contains):
                 terms += self._sets(node, meaning)
-        for node, values in self.asked:
+        for node, values in self.requests:
             preimage = RULES[rule_key(node)].preimage
-            found = None if preimage is None else preimage(node, values)
-            if found is not None:
-                operand, inside = found
+            answer = None if preimage is None else preimage(node, values)
+            if answer is not None:
+                operand, inside = answer
                 value, argument = meaning.of(node), meaning.of(operand)
                 holds = self.member(inside, argument, type_of(operand))
                 terms.append(z3.Implies(self.member(values, value, type_of(node)), holds))
@@ -62,17 +62,18 @@ class TestedAxioms:
 
     def _sets(self, node: Any, meaning: Meaning) -> list[Any]:
         rule = RULES[rule_key(node)]
-        found = rule.outcomes(Analysis(RULES), node)
-        assert found is not None
+        assert rule.outcomes is not None
+        outcomes = rule.outcomes(Analysis(RULES), node)
+        assert outcomes is not None
         outcome, operand = meaning.of(node), meaning.of(node.operand)
         taken = {Truths.TRUE: outcome.true, Truths.FALSE: outcome.false, Truths.NULL: outcome.null}
         return [
-            z3.Implies(taken[truth], self.member(found.of(truth), operand, type_of(node.operand)))
+            z3.Implies(taken[truth], self.member(outcomes.of(truth), operand, type_of(node.operand)))
             for truth in taken
         ]
 
     def member(self, values: ValueSet, outcome: SymbolicValue, type_: Type) -> Any:
-        """Whether the value on the row is in the set."""
+        """Return the term that holds if the value on the row is in the set."""
         place = Bounded(z3.BoolVal(True), Number(outcome.value, outcome.sign))
         inside = self.solver.meets(place, place, values.cuts, type_)
         return z3.If(outcome.null, values.null, z3.If(outcome.nan, values.nan, inside))

@@ -2,8 +2,6 @@
 
 from decimal import Decimal
 
-from subject_parts import NAN, A, B, C, D, E, P, Q, S, X, Y, literal
-
 from pruning.expressions.trees import (
     Arithmetic,
     Call,
@@ -31,6 +29,7 @@ from pruning.expressions.types import (
     Type,
     decimal,
 )
+from skipproof.proofs.subjects.parts import NAN, A, B, C, D, E, P, Q, S, X, Y, literal
 
 # By operator: a type in which D and E, or D and a literal of two digits, always fit, as Spark gives it.
 _DECIMAL_RESULTS = {
@@ -48,8 +47,8 @@ def _sums() -> dict[str, Expression]:
     for operator in Operator:
         for mode in Mode:
             subjects |= {
-                f"{name}, {mode.name}": Arithmetic(operator, *sides, type_, mode)
-                for name, (*sides, type_) in _operands_of(operator).items()
+                f"{name}, {mode.name}": Arithmetic(operator, left, right, type_, mode)
+                for name, (left, right, type_) in _operands_of(operator).items()
             }
         if operator is not Operator.INTEGRAL_DIVIDE:
             subjects[f"double {operator.value}"] = Arithmetic(operator, X, Y, DOUBLE)

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from twin import Twin
-
+from mutants.rules.rule_mutant import RuleMutant
 from pruning.expressions import trees
 from pruning.expressions.trees import Contains, EndsWith, Expression, Function, Like, RLike, StartsWith
 from pruning.expressions.types import STRING
@@ -64,7 +63,7 @@ def _not_null(analysis: Analysis, node: Any, environment: Environment) -> Range:
 
 
 def _below_its_operand(analysis: Analysis, node: Any, environment: Environment) -> Range:
-    """What follows a text taken to change nothing of its order: s || t at most s's upper bound."""
+    """Takes an appended text to leave the order as it is: s || t at most s's upper bound."""
     known = text_functions.lengthened_range(analysis, node, environment)
     first = analysis.range(node.operands[0], environment)
     return ranges.within(analysis.build, known, known.lower, first.upper)
@@ -85,45 +84,51 @@ def _never_empty(analysis: Analysis, node: Any, environment: Environment) -> Ran
     return ranges.within(build, known, build.bound(1, node.type), known.upper)
 
 
-TWINS: Mapping[str, Twin] = {
-    "prefix end": Twin(StartsWith, Rule(outcomes=_prefix_ends_at_itself), "patterns", "startswith"),
-    "LIKE as its prefix": Twin(Like, Rule(outcomes=_like_is_its_prefix), "patterns", "LIKE prefix and more"),
-    "_ as %": Twin(Like, Rule(outcomes=_one_character_is_any_number), "patterns", "LIKE one character"),
-    "suffix is all": Twin(EndsWith, Rule(outcomes=_suffix_is_the_text), "patterns", "endswith"),
-    "part is a prefix": Twin(Contains, Rule(outcomes=_part_is_a_prefix), "patterns", "contains"),
-    "match begins the text": Twin(RLike, Rule(outcomes=_match_begins_the_text), "patterns", "RLIKE anywhere"),
-    "upper changes nothing": Twin(
+MUTANTS: Mapping[str, RuleMutant] = {
+    "prefix end": RuleMutant(StartsWith, Rule(outcomes=_prefix_ends_at_itself), "patterns", "startswith"),
+    "LIKE as its prefix": RuleMutant(
+        Like, Rule(outcomes=_like_is_its_prefix), "patterns", "LIKE prefix and more"
+    ),
+    "_ as %": RuleMutant(Like, Rule(outcomes=_one_character_is_any_number), "patterns", "LIKE one character"),
+    "suffix is all": RuleMutant(EndsWith, Rule(outcomes=_suffix_is_the_text), "patterns", "endswith"),
+    "part is a prefix": RuleMutant(Contains, Rule(outcomes=_part_is_a_prefix), "patterns", "contains"),
+    "match begins the text": RuleMutant(
+        RLike, Rule(outcomes=_match_begins_the_text), "patterns", "RLIKE anywhere"
+    ),
+    "upper changes nothing": RuleMutant(
         Function.UPPER, replace(text_functions.CASE, preimage=_itself), "text", "upper ="
     ),
-    "lower changes nothing": Twin(
+    "lower changes nothing": RuleMutant(
         Function.LOWER, replace(text_functions.CASE, preimage=_itself), "text", "lower IN"
     ),
-    "trim changes nothing": Twin(
+    "trim changes nothing": RuleMutant(
         Function.TRIM, replace(text_functions.TRIM, preimage=_itself), "text", "trim ="
     ),
-    "ltrim changes nothing": Twin(
+    "ltrim changes nothing": RuleMutant(
         Function.LTRIM, replace(text_functions.TRIM, preimage=_itself), "text", "ltrim <"
     ),
-    "rtrim from below": Twin(
+    "rtrim from below": RuleMutant(
         Function.RTRIM, replace(text_functions.RTRIM, range=_start_keeps_the_lower_bound), "text", "rtrim"
     ),
-    "left from below": Twin(
+    "left from below": RuleMutant(
         Function.SUBSTRING,
         replace(text_functions.SUBSTRING, range=_start_keeps_the_lower_bound),
         "text",
         "left",
     ),
-    "right changes nothing": Twin(
+    "right changes nothing": RuleMutant(
         Function.SUBSTRING, replace(text_functions.SUBSTRING, preimage=_itself), "text", "right ="
     ),
-    "concat below its start": Twin(
+    "concat below its start": RuleMutant(
         Function.CONCAT, replace(text_functions.CONCAT, range=_below_its_operand), "text", "concat"
     ),
-    "length never 0": Twin(
+    "length never 0": RuleMutant(
         Function.LENGTH, replace(text_functions.LENGTH, range=_never_empty), "text", "length"
     ),
-    "rpad never NULL": Twin(Function.RPAD, replace(text_functions.RPAD, range=_not_null), "text", "rpad"),
-    "rpad changes nothing": Twin(
+    "rpad never NULL": RuleMutant(
+        Function.RPAD, replace(text_functions.RPAD, range=_not_null), "text", "rpad"
+    ),
+    "rpad changes nothing": RuleMutant(
         Function.RPAD, replace(text_functions.RPAD, preimage=_itself), "text", "rpad ="
     ),
 }

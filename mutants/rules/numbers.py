@@ -5,8 +5,7 @@ from dataclasses import replace
 from functools import reduce
 from typing import Any
 
-from twin import Twin
-
+from mutants.rules.rule_mutant import RuleMutant
 from pruning.expressions import trees
 from pruning.expressions.trees import (
     Function,
@@ -125,9 +124,16 @@ def _narrowing_cast_never_null(analysis: Analysis, node: Any, environment: Envir
 
 
 def _as_under_ansi(analysis: Analysis, node: Any, environment: Environment) -> Range:
-    """What does not fit taken to raise, although it saturates, wraps round or is NULL."""
+    """Takes a result that does not fit for an error, although it saturates, wraps round or is NULL."""
     strict = replace(node, mode=trees.Mode.ANSI)
-    return RULES[rule_key(node)].range(analysis, strict, environment)
+    return _true_range(analysis, strict, environment)
+
+
+def _true_range(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """The range that the true rule gives."""
+    range_ = RULES[rule_key(node)].range
+    assert range_ is not None
+    return range_(analysis, node, environment)
 
 
 def _rounds_before_it_casts(analysis: Analysis, node: Any, environment: Environment) -> Range:
@@ -149,21 +155,21 @@ def _cuts_off(analysis: Analysis, node: Any, environment: Environment) -> Range:
 def _rounded_as(function: Function) -> Callable[..., Range]:
     """One way of rounding taken for another."""
 
-    def twin(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    def mutant(analysis: Analysis, node: Any, environment: Environment) -> Range:
         return rounding.rounding_range(analysis, replace(node, function=function), environment)
 
-    return twin
+    return mutant
 
 
 def _never(flag: str) -> Callable[..., Range]:
     """A function whose result is never NULL (NaN), whatever its operand is."""
 
-    def twin(analysis: Analysis, node: Any, environment: Environment) -> Range:
-        known = RULES[rule_key(node)].range(analysis, node, environment)
+    def mutant(analysis: Analysis, node: Any, environment: Environment) -> Range:
+        known = _true_range(analysis, node, environment)
         changes: dict[str, Any] = {flag: analysis.build.flag(False)}
         return replace(known, **changes)
 
-    return twin
+    return mutant
 
 
 def _nan_has_no_ceiling(analysis: Analysis, node: Any, environment: Environment) -> Range:
@@ -221,74 +227,92 @@ def _least_ignores_nan(analysis: Analysis, node: Any, environment: Environment) 
     return replace(known, upper=reduce(build.least_known, certain, known.upper))
 
 
-TWINS: Mapping[str, Twin] = {
-    "overflow ignored": Twin(
+MUTANTS: Mapping[str, RuleMutant] = {
+    "overflow ignored": RuleMutant(
         trees.Arithmetic, Rule(range=_overflow_ignored), "arithmetic", "bigint +, LEGACY"
     ),
-    "TRY never NULL": Twin(trees.Arithmetic, Rule(range=_overflow_ignored), "arithmetic", "tinyint -, TRY"),
-    "difference of bounds": Twin(
+    "TRY never NULL": RuleMutant(
+        trees.Arithmetic, Rule(range=_overflow_ignored), "arithmetic", "tinyint -, TRY"
+    ),
+    "difference of bounds": RuleMutant(
         trees.Arithmetic, Rule(range=_subtracts_like_with_like), "arithmetic", "tinyint -, ANSI"
     ),
-    "inf - inf": Twin(trees.Arithmetic, Rule(range=_infinities_never_cancel), "arithmetic", "double -"),
-    "wrap-around of products": Twin(
+    "inf - inf": RuleMutant(trees.Arithmetic, Rule(range=_infinities_never_cancel), "arithmetic", "double -"),
+    "wrap-around of products": RuleMutant(
         trees.Arithmetic, Rule(range=_overflow_ignored), "arithmetic", "bigint * 7, LEGACY"
     ),
-    "product of like bounds": Twin(
+    "product of like bounds": RuleMutant(
         trees.Arithmetic, Rule(range=_multiplies_like_with_like), "arithmetic", "tinyint *, ANSI"
     ),
-    "0 * inf": Twin(trees.Arithmetic, Rule(range=_zero_times_infinity_is_a_number), "arithmetic", "double *"),
-    "1 / 0 never NULL": Twin(trees.Arithmetic, Rule(range=_zero_divides), "arithmetic", "bigint div, LEGACY"),
-    "1.0 / 0.0 never NULL": Twin(trees.Arithmetic, Rule(range=_zero_divides), "arithmetic", "double / 0"),
-    "quotient across zero": Twin(
+    "0 * inf": RuleMutant(
+        trees.Arithmetic, Rule(range=_zero_times_infinity_is_a_number), "arithmetic", "double *"
+    ),
+    "1 / 0 never NULL": RuleMutant(
+        trees.Arithmetic, Rule(range=_zero_divides), "arithmetic", "bigint div, LEGACY"
+    ),
+    "1.0 / 0.0 never NULL": RuleMutant(
+        trees.Arithmetic, Rule(range=_zero_divides), "arithmetic", "double / 0"
+    ),
+    "quotient across zero": RuleMutant(
         trees.Arithmetic, Rule(range=_nearest_divisor_is_a_bound), "arithmetic", "-7 div bigint, ANSI"
     ),
-    "quotient rounded down": Twin(
+    "quotient rounded down": RuleMutant(
         trees.Arithmetic, Rule(range=_quotient_rounds_down), "arithmetic", "bigint div 7, ANSI"
     ),
-    "wide quotient never wraps": Twin(
+    "wide quotient never wraps": RuleMutant(
         trees.Arithmetic, Rule(range=_wide_quotient_never_wraps), "arithmetic", "wide decimal div, ANSI"
     ),
-    "remainder not negative": Twin(
+    "remainder not negative": RuleMutant(
         trees.Arithmetic, Rule(range=_remainder_is_not_negative), "arithmetic", "tinyint % 7, ANSI"
     ),
-    "remainder grows": Twin(trees.Arithmetic, Rule(range=_remainder_grows), "arithmetic", "tinyint % 7, TRY"),
-    "no zone": Twin(trees.Cast, Rule(range=_no_zone), "cast", "date to timestamp, ANSI"),
-    "cast never NULL": Twin(
+    "remainder grows": RuleMutant(
+        trees.Arithmetic, Rule(range=_remainder_grows), "arithmetic", "tinyint % 7, TRY"
+    ),
+    "no zone": RuleMutant(trees.Cast, Rule(range=_no_zone), "cast", "date to timestamp, ANSI"),
+    "cast never NULL": RuleMutant(
         trees.Cast, Rule(range=_narrowing_cast_never_null), "cast", "bigint to tinyint, TRY"
     ),
-    "decimals rounded to integers": Twin(
+    "decimals rounded to integers": RuleMutant(
         trees.Cast, Rule(range=_rounds_before_it_casts), "cast", "decimal(10,2) to tinyint, ANSI"
     ),
-    "no saturation": Twin(trees.Cast, Rule(range=_as_under_ansi), "cast", "double to int, LEGACY"),
-    "NaN casts to nothing": Twin(trees.Cast, Rule(range=_as_under_ansi), "cast", "double to bigint, TRY"),
-    "minus the least": Twin(
+    "no saturation": RuleMutant(trees.Cast, Rule(range=_as_under_ansi), "cast", "double to int, LEGACY"),
+    "NaN casts to nothing": RuleMutant(
+        trees.Cast, Rule(range=_as_under_ansi), "cast", "double to bigint, TRY"
+    ),
+    "minus the least": RuleMutant(
         Function.NEGATE, Rule(range=_as_under_ansi), "magnitude", "negative of tinyint, LEGACY"
     ),
-    "abs of the least": Twin(Function.ABS, Rule(range=_as_under_ansi), "magnitude", "abs of bigint, LEGACY"),
-    "sign never NaN": Twin(Function.SIGN, Rule(range=_never("may_nan")), "magnitude", "sign"),
-    "floor as a cast": Twin(Function.FLOOR, Rule(range=_cuts_off), "rounding", "floor of a double"),
-    "NaN has no ceiling": Twin(
+    "abs of the least": RuleMutant(
+        Function.ABS, Rule(range=_as_under_ansi), "magnitude", "abs of bigint, LEGACY"
+    ),
+    "sign never NaN": RuleMutant(Function.SIGN, Rule(range=_never("may_nan")), "magnitude", "sign"),
+    "floor as a cast": RuleMutant(Function.FLOOR, Rule(range=_cuts_off), "rounding", "floor of a double"),
+    "NaN has no ceiling": RuleMutant(
         Function.CEIL, Rule(range=_nan_has_no_ceiling), "rounding", "ceil of a double"
     ),
-    "rounding never wraps": Twin(
+    "rounding never wraps": RuleMutant(
         Function.ROUND, Rule(range=_as_under_ansi), "rounding", "round of an integer, LEGACY"
     ),
-    "half up to even": Twin(
+    "half up to even": RuleMutant(
         Function.BROUND, Rule(range=_rounded_as(Function.ROUND)), "rounding", "bround of a decimal, ANSI"
     ),
-    "sqrt never NaN": Twin(Function.SQRT, Rule(range=_never("may_nan")), "elementary", "sqrt"),
-    "exp never NaN": Twin(Function.EXP, Rule(range=_never("may_nan")), "elementary", "exp"),
-    "ln of 0": Twin(Function.LN, Rule(range=_null_only_below_zero), "elementary", "ln"),
-    "log10 never NULL": Twin(Function.LOG10, Rule(range=_never("may_null")), "elementary", "log10"),
-    "log2 never NaN": Twin(Function.LOG2, Rule(range=_never("may_nan")), "elementary", "log2"),
-    "log1p from 0": Twin(Function.LOG1P, Rule(range=_undefined_up_to_zero), "elementary", "log1p"),
-    "log never NULL": Twin(Function.LOG, Rule(range=_never("may_null")), "elementary", "log to base 10"),
-    "even powers increase": Twin(
+    "sqrt never NaN": RuleMutant(Function.SQRT, Rule(range=_never("may_nan")), "elementary", "sqrt"),
+    "exp never NaN": RuleMutant(Function.EXP, Rule(range=_never("may_nan")), "elementary", "exp"),
+    "ln of 0": RuleMutant(Function.LN, Rule(range=_null_only_below_zero), "elementary", "ln"),
+    "log10 never NULL": RuleMutant(Function.LOG10, Rule(range=_never("may_null")), "elementary", "log10"),
+    "log2 never NaN": RuleMutant(Function.LOG2, Rule(range=_never("may_nan")), "elementary", "log2"),
+    "log1p from 0": RuleMutant(Function.LOG1P, Rule(range=_undefined_up_to_zero), "elementary", "log1p"),
+    "log never NULL": RuleMutant(
+        Function.LOG, Rule(range=_never("may_null")), "elementary", "log to base 10"
+    ),
+    "even powers increase": RuleMutant(
         Function.POWER, Rule(range=_even_powers_increase), "elementary", "power 2.0"
     ),
-    "powers never NaN": Twin(Function.POWER, Rule(range=_never("may_nan")), "elementary", "power 0.5"),
-    "greatest counts NULL": Twin(
+    "powers never NaN": RuleMutant(Function.POWER, Rule(range=_never("may_nan")), "elementary", "power 0.5"),
+    "greatest counts NULL": RuleMutant(
         Function.GREATEST, Rule(range=_greatest_counts_nulls), "extremes", "greatest of integers"
     ),
-    "least ignores NaN": Twin(Function.LEAST, Rule(range=_least_ignores_nan), "extremes", "least of doubles"),
+    "least ignores NaN": RuleMutant(
+        Function.LEAST, Rule(range=_least_ignores_nan), "extremes", "least of doubles"
+    ),
 }

@@ -1,7 +1,5 @@
 """The expressions whose proofs are those of the rules of text."""
 
-from subject_parts import S, equal, less, literal
-
 from pruning.expressions.trees import (
     And,
     Call,
@@ -18,6 +16,7 @@ from pruning.expressions.trees import (
     StartsWith,
 )
 from pruning.expressions.types import BINARY, INTEGER, STRING, Type
+from skipproof.proofs.subjects.parts import S, equal, less, literal
 
 T = Column("t", STRING)
 

@@ -1,15 +1,6 @@
-"""The expressions that are proved: for each rule, each way in which it decides.
-
-A rule uses nothing of its operands but their ranges (and narrows columns that stand alone), so a
-proof over columns of any range is a proof over any operands.
-"""
+"""The expressions whose proofs are those of the rules of predicates, choices and leaves."""
 
 from decimal import Decimal
-
-import subjects_of_numbers
-import subjects_of_text
-import subjects_of_time
-from subject_parts import INFINITY, NAN, A, B, C, D, P, Q, R, S, X, Y, equal, less, literal
 
 from pruning.expressions.trees import (
     And,
@@ -45,6 +36,7 @@ from pruning.expressions.types import (
     decimal,
     unknown,
 )
+from skipproof.proofs.subjects.parts import INFINITY, NAN, A, B, C, D, P, Q, R, S, X, Y, equal, less, literal
 
 
 def _comparisons() -> dict[str, Expression]:
@@ -201,7 +193,6 @@ def _leaves() -> dict[str, Expression]:
     }
 
 
-# By the module of the rules; each expression by a name.
 SUBJECTS: dict[str, dict[str, Expression]] = {
     "leaves": _leaves(),
     "comparison": _comparisons(),
@@ -209,9 +200,6 @@ SUBJECTS: dict[str, dict[str, Expression]] = {
     "boolean": _connectives(),
     "null_test": _null_tests(),
     "membership": _memberships(),
-    **subjects_of_text.SUBJECTS,
-    **subjects_of_time.SUBJECTS,
     "quantifiers": _quantifiers(),
     "conditional": _conditionals(),
-    **subjects_of_numbers.SUBJECTS,
 }

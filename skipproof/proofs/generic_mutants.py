@@ -1,6 +1,5 @@
-"""Faults of the algebra: each breaks every rule at once."""
+"""Generic mutants: mistakes in the algebra that every rule is written in, each of which breaks many rules."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from pruning.rules.program.builder import Builder
@@ -76,15 +75,14 @@ class EitherForBoth(Builder):
         return self.and_(*flags)
 
 
-# Each fault, and a proof that must see it.
-FAULTS: Mapping[type[Builder], tuple[str, str]] = {
-    NothingPossible: ("leaves", "NULL"),
-    EitherForBoth: ("boolean", "OR"),
-    NullForgotten: ("null_test", "IS NULL"),
-    NanForgotten: ("comparison", "< of floats"),
-    TouchingIsApart: ("comparison", "= of columns"),
-    OrderReversed: ("comparison", "< of columns"),
-    JoinsInwards: ("conditional", "IF"),
-    UnknownIsKnown: ("arithmetic", "bigint +, TRY"),
-    SetsMissed: ("membership", "IN"),
-}
+GENERIC_MUTANTS: tuple[type[Builder], ...] = (
+    NothingPossible,
+    EitherForBoth,
+    NullForgotten,
+    NanForgotten,
+    TouchingIsApart,
+    OrderReversed,
+    JoinsInwards,
+    UnknownIsKnown,
+    SetsMissed,
+)

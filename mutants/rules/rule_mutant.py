@@ -1,4 +1,4 @@
-"""What a broken twin of a rule is."""
+"""The type of a mutant of one rule."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ from pruning.rules.analysis.evaluation import Rule, RuleKey
 
 
 @dataclass(frozen=True, slots=True)
-class Twin:
+class RuleMutant:
     """A mistake in one rule, and the subject whose proof must see it."""
 
     breaks: RuleKey

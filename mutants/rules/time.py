@@ -3,9 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from twin import Twin
-
-from pruning.expressions.trees import Call, Expression, Function
+from mutants.rules.rule_mutant import RuleMutant
+from pruning.expressions.trees import Call, Expression, Function, Literal
 from pruning.expressions.types import DATE, LONG
 from pruning.rules.analysis import ranges
 from pruning.rules.analysis.environment import Environment
@@ -17,30 +16,30 @@ from pruning.rules.sets.outcomes import ValueSet
 from pruning.rules.time.steps import Action, Step
 
 
-def _turned(range_: Callable[..., Range]) -> Callable[..., Range]:
+def _swap_bounds(range_: Callable[..., Range]) -> Callable[..., Range]:
     """The bounds swapped, as for a function that falls."""
 
-    def twin(analysis: Analysis, node: Expression, environment: Environment) -> Range:
+    def mutant(analysis: Analysis, node: Expression, environment: Environment) -> Range:
         known = range_(analysis, node, environment)
         return replace(known, lower=known.upper, upper=known.lower)
 
-    return twin
+    return mutant
 
 
-def _unwrapped(analysis: Analysis, node: Expression, environment: Environment) -> Range:
+def _sum_without_wrapping(analysis: Analysis, node: Expression, environment: Environment) -> Range:
     """A sum of days that does not fit is none, not one from the other end."""
     assert isinstance(node, Call)
     build = analysis.build
     date, days = (analysis.range(operand, environment) for operand in node.operands)
     ends = ((date.lower, days.upper), (date.upper, days.lower))
-    lower, upper = (
-        time_functions._integer_bound(
-            build,
-            build.subtract(*(time_functions._integer_bound(build, bound, LONG) for bound in pair)),
-            DATE,
+    sums = (
+        build.subtract(
+            time_functions._integer_bound(build, left, LONG),
+            time_functions._integer_bound(build, right, LONG),
         )
-        for pair in ends
+        for left, right in ends
     )
+    lower, upper = (time_functions._integer_bound(build, total, DATE) for total in sums)
     return replace(time_functions.sum_range(analysis, node, environment), lower=lower, upper=upper)
 
 
@@ -69,6 +68,7 @@ def _minutes_for_months(node: Expression, values: ValueSet) -> tuple[Expression,
     """`MM` taken for minutes."""
     assert isinstance(node, Call)
     operand, pattern = node.operands
+    assert isinstance(pattern, Literal)
     minutes = replace(node, operands=(operand, replace(pattern, value=b"mm")))
     return date_fields.format_preimage(minutes, values)
 
@@ -88,61 +88,67 @@ _FIELDS = (
 )
 _CLOCKS = (Function.HOUR, Function.MINUTE, Function.SECOND)
 
-TWINS: Mapping[str, Twin] = {
-    "trunc changes nothing": Twin(
+MUTANTS: Mapping[str, RuleMutant] = {
+    "trunc changes nothing": RuleMutant(
         Function.TRUNC, replace(time_functions.TIME, preimage=_begins_where_it_is), "time", "trunc ="
     ),
-    "trunc falls": Twin(Function.TRUNC, Rule(range=_turned(time_functions.time_range)), "time", "trunc"),
-    "date_trunc changes nothing": Twin(
+    "trunc falls": RuleMutant(
+        Function.TRUNC, Rule(range=_swap_bounds(time_functions.time_range)), "time", "trunc"
+    ),
+    "date_trunc changes nothing": RuleMutant(
         Function.DATE_TRUNC,
         replace(time_functions.TIME, preimage=_begins_where_it_is),
         "time",
         "date_trunc =",
     ),
-    "years fall": Twin(Function.YEAR, Rule(range=_turned(time_functions.time_range)), "time", "years"),
-    "last_day changes nothing": Twin(
+    "years fall": RuleMutant(
+        Function.YEAR, Rule(range=_swap_bounds(time_functions.time_range)), "time", "years"
+    ),
+    "last_day changes nothing": RuleMutant(
         Function.LAST_DAY, replace(time_functions.TIME, preimage=_begins_where_it_is), "time", "last_day ="
     ),
-    "date_add adds nothing": Twin(
+    "date_add adds nothing": RuleMutant(
         Function.DATE_ADD,
         replace(time_functions.DAYS_LATER, preimage=_begins_where_it_is),
         "time",
         "date_add =",
     ),
-    "days wrap unseen": Twin(Function.DATE_SUB, Rule(range=_unwrapped), "time", "date_sub of a column"),
-    "add_months adds nothing": Twin(
+    "days wrap unseen": RuleMutant(
+        Function.DATE_SUB, Rule(range=_sum_without_wrapping), "time", "date_sub of a column"
+    ),
+    "add_months adds nothing": RuleMutant(
         Function.ADD_MONTHS,
         replace(time_functions.TIME, preimage=_begins_where_it_is),
         "time",
         "add_months =",
     ),
-    "datediff falls": Twin(
-        Function.DATEDIFF, Rule(range=_turned(time_functions.difference_range)), "time", "datediff"
+    "datediff falls": RuleMutant(
+        Function.DATEDIFF, Rule(range=_swap_bounds(time_functions.difference_range)), "time", "datediff"
     ),
-    "seconds fall": Twin(
-        Function.UNIX_TIMESTAMP, Rule(range=_turned(time_functions.time_range)), "time", "unix_timestamp"
+    "seconds fall": RuleMutant(
+        Function.UNIX_TIMESTAMP, Rule(range=_swap_bounds(time_functions.time_range)), "time", "unix_timestamp"
     ),
-    "date_format never NULL": Twin(
+    "date_format never NULL": RuleMutant(
         Function.DATE_FORMAT,
         replace(date_fields.DATE_FORMAT, preimage=_without_null),
         "date_fields",
         "date_format IS NULL",
     ),
-    "MM as minutes": Twin(
+    "MM as minutes": RuleMutant(
         Function.DATE_FORMAT,
         replace(date_fields.DATE_FORMAT, preimage=_minutes_for_months),
         "date_fields",
         "month as text =",
     ),
-    "month without the year": Twin(Function.MONTH, Rule(range=_month_without_year), "fields", "months"),
+    "month without the year": RuleMutant(Function.MONTH, Rule(range=_month_without_year), "fields", "months"),
     **{
-        f"{function.value} without its cycle": Twin(
+        f"{function.value} without its cycle": RuleMutant(
             function, Rule(range=_month_without_year), "fields", f"{function.value} of two"
         )
         for function in _FIELDS
     },
     **{
-        f"{function.value} never NULL": Twin(
+        f"{function.value} never NULL": RuleMutant(
             function, replace(time_fields.FIELD, range=_never_null), "fields", f"{function.value} IS NULL"
         )
         for function in _CLOCKS

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from twin import Twin
-
+from mutants.rules.rule_mutant import RuleMutant
 from pruning.expressions import trees
 from pruning.expressions.trees import (
     And,
@@ -132,7 +131,7 @@ def _null_order_is_none(
 def _narrows_by_the_first_branch(
     analysis: Analysis, node: Any, environment: Environment, narrowed: Range
 ) -> Environment:
-    """Where IF lies in a range its first branch is taken to."""
+    """Takes the first branch of IF to lie in the range that IF lies in."""
     condition, value = node.branches[0]
     return analysis.constrain(value, analysis.assume(condition, environment, Truths.TRUE), narrowed)
 
@@ -183,7 +182,7 @@ def _empty_arrays_are_forgotten(
 
 
 def _element_narrowed(analysis: Analysis, node: Any, environment: Environment, truths: Truths) -> Environment:
-    """What one element satisfies taken to hold for all of the array."""
+    """Takes what one element satisfies to hold for the whole array."""
     return analysis.assume(node.body, environment, truths)
 
 
@@ -203,70 +202,74 @@ def _column_without_nan(analysis: Analysis, node: Any, environment: Environment)
 
 
 def _opaque_not_null(analysis: Analysis, node: Any, environment: Environment) -> Range:
-    """What nothing is known of is taken never to be NULL."""
+    """Takes an expression that no rule knows never to be NULL."""
     return ranges.not_null(analysis.build, ranges.anything(analysis.build, node.type))
 
 
-TWINS: Mapping[str, Twin] = {
-    "<> by both bounds": Twin(
+MUTANTS: Mapping[str, RuleMutant] = {
+    "<> by both bounds": RuleMutant(
         Compare, Rule(may=_may_differ_only_if_both_bounds_do), "comparison", "= of columns"
     ),
-    "> without NaN": Twin(Compare, Rule(may=_nan_is_above_nothing), "comparison", "> of floats"),
-    "narrowing past NaN": Twin(
+    "> without NaN": RuleMutant(Compare, Rule(may=_nan_is_above_nothing), "comparison", "> of floats"),
+    "narrowing past NaN": RuleMutant(
         Compare, Rule(may=comparison.may_compare, assume=_narrows_past_nan), "boolean", "floats narrowed"
     ),
-    "a constant is above NaN": Twin(
+    "a constant is above NaN": RuleMutant(
         Compare, Rule(outcomes=_constant_is_above_nan), "comparison", "> of float and number"
     ),
-    "order without NaN": Twin(
+    "order without NaN": RuleMutant(
         trees.Order,
         replace(order.ORDER, may_lie=_order_without_nan),
         "order",
         "floats",
     ),
-    "GREATEST chooses the first": Twin(
+    "GREATEST chooses the first": RuleMutant(
         trees.Order,
         replace(order.ORDER, may_lie=_chooses_the_first),
         "order",
         "GREATEST and an operand",
     ),
-    "narrowing past a NULL order": Twin(
+    "narrowing past a NULL order": RuleMutant(
         trees.Order,
         replace(order.ORDER, constrain=_null_order_is_none),
         "boolean",
         "two orders of two columns",
     ),
-    "equal to itself where NULL": Twin(
+    "equal to itself where NULL": RuleMutant(
         Compare, Rule(outcomes=_equal_to_itself_where_null), "comparison", "= of column and itself"
     ),
-    "IF narrows as its first branch": Twin(
+    "IF narrows as its first branch": RuleMutant(
         Case,
         replace(conditional.CASE, constrain=_narrows_by_the_first_branch),
         "conditional",
         "IF above a value",
     ),
-    "AND leaks": Twin(And, Rule(may=_narrowing_leaks), "boolean", "AND that narrows"),
-    "OR leaks": Twin(trees.Or, Rule(may=_narrowing_leaks), "boolean", "OR that narrows"),
-    "NOT without NULL": Twin(Not, Rule(outcomes=_not_swaps_null), "boolean", "NOT"),
-    "IS NULL without NaN": Twin(
+    "AND leaks": RuleMutant(And, Rule(may=_narrowing_leaks), "boolean", "AND that narrows"),
+    "OR leaks": RuleMutant(trees.Or, Rule(may=_narrowing_leaks), "boolean", "OR that narrows"),
+    "NOT without NULL": RuleMutant(Not, Rule(outcomes=_not_swaps_null), "boolean", "NOT"),
+    "IS NULL without NaN": RuleMutant(
         trees.IsNull, Rule(outcomes=_null_test_ignores_nan), "null_test", "IS NULL of a float"
     ),
-    "IN without NULL": Twin(In, Rule(outcomes=_in_ignores_null_member), "membership", "IN with NULL"),
-    "ELSE without NULL": Twin(Case, Rule(range=_else_forgets_null), "conditional", "IF"),
-    "ELSE narrowed": Twin(Case, Rule(range=_else_narrowed_to_false), "conditional", "CASE nested"),
-    "COALESCE is first": Twin(Coalesce, Rule(range=_coalesce_is_first), "conditional", "COALESCE"),
-    "exists for all": Twin(
+    "IN without NULL": RuleMutant(In, Rule(outcomes=_in_ignores_null_member), "membership", "IN with NULL"),
+    "ELSE without NULL": RuleMutant(Case, Rule(range=_else_forgets_null), "conditional", "IF"),
+    "ELSE narrowed": RuleMutant(Case, Rule(range=_else_narrowed_to_false), "conditional", "CASE nested"),
+    "COALESCE is first": RuleMutant(Coalesce, Rule(range=_coalesce_is_first), "conditional", "COALESCE"),
+    "exists for all": RuleMutant(
         trees.Quantified, Rule(may=_exists_is_never_true_of_some), "quantifiers", "exists"
     ),
-    "no empty arrays": Twin(trees.Quantified, Rule(may=_empty_arrays_are_forgotten), "quantifiers", "exists"),
-    "one element for all": Twin(
+    "no empty arrays": RuleMutant(
+        trees.Quantified, Rule(may=_empty_arrays_are_forgotten), "quantifiers", "exists"
+    ),
+    "one element for all": RuleMutant(
         trees.Quantified,
         replace(conditions.QUANTIFIED, assume=_element_narrowed),
         "quantifiers",
         "two elements",
     ),
-    "element never NULL": Twin(trees.Element, Rule(range=_elements_are_not_null), "quantifiers", "element"),
-    "NULL is a value": Twin(Literal, Rule(range=_literal_null_is_value), "leaves", "NULL"),
-    "column without NaN": Twin(trees.Column, Rule(range=_column_without_nan), "leaves", "float column"),
-    "opaque never NULL": Twin(trees.Opaque, Rule(range=_opaque_not_null), "leaves", "opaque"),
+    "element never NULL": RuleMutant(
+        trees.Element, Rule(range=_elements_are_not_null), "quantifiers", "element"
+    ),
+    "NULL is a value": RuleMutant(Literal, Rule(range=_literal_null_is_value), "leaves", "NULL"),
+    "column without NaN": RuleMutant(trees.Column, Rule(range=_column_without_nan), "leaves", "float column"),
+    "opaque never NULL": RuleMutant(trees.Opaque, Rule(range=_opaque_not_null), "leaves", "opaque"),
 }

@@ -1,0 +1,201 @@
+"""The meaning of functions of dates and times on Z3 terms, for the prover.
+
+A meaning is made of the same uninterpreted steps that programs run on, put together here once more
+from Spark's definition and not from the rule's chain. Where a result may not fit, anything holds.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import z3
+
+from oracles.symbolic.evaluation import Meaning, SymbolicValue
+from pruning.expressions.trees import Call, Cast, Expression, Function, Literal, Opaque, type_of
+from pruning.expressions.types import BYTES, TIMESTAMP, Kind, Type
+from pruning.rules.interpreters.solver.steps import step_of
+from pruning.rules.interpreters.solver.theory import Theory
+from pruning.rules.sets.primitives import MICROS_PER_DAY
+from pruning.rules.time.calendar import MONTHS_OF_UNIT
+from pruning.rules.time.cycles import CYCLES
+from pruning.rules.time.steps import Action, Envelope, Step
+
+_SECOND = 1_000_000
+_MICROS_OF_UNIT = {
+    "MICROSECOND": 1,
+    "MILLISECOND": 1_000,
+    "SECOND": _SECOND,
+    "MINUTE": 60 * _SECOND,
+    "HOUR": 3_600 * _SECOND,
+    "DAY": MICROS_PER_DAY,
+    "DD": MICROS_PER_DAY,
+}
+_TIMES = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
+
+
+def times(theory: Theory) -> Callable[[Meaning, Expression], SymbolicValue | None]:
+    """Return a function that gives the meaning of calls and casts of times; None of any other node."""
+
+    def meaning(context: Meaning, node: Expression) -> SymbolicValue | None:
+        make_outcome = _meaning_of(node)
+        if make_outcome is None:
+            return None
+        # A row has one value of an expression, wherever it stands.
+        if node not in context.opaque_outcomes:
+            context.opaque_outcomes[node] = make_outcome(theory, context, node)
+        return context.opaque_outcomes[node]
+
+    return meaning
+
+
+def _meaning_of(node: Expression) -> Callable[..., SymbolicValue] | None:
+    if isinstance(node, Call):
+        return None if _unit_is_open(node) else _CALLS.get(node.function)
+    if not isinstance(node, Cast) or type_of(node.operand) == node.type:
+        return None
+    source, target = type_of(node.operand).kind, node.type.kind
+    if (source in BYTES) is not (target in BYTES):
+        return _cast_of_text
+    return _cast if source in _TIMES and target in _TIMES and _knows_zone(node) else None
+
+
+def _unit_is_open(node: Call) -> bool:
+    """Tell whether a call of TRUNC, DATE_TRUNC or ADD_MONTHS has a unit or number that means no step."""
+    match node.function:
+        case Function.DATE_TRUNC:
+            return _unit(node.operands[0]) not in {*_MICROS_OF_UNIT, *MONTHS_OF_UNIT}
+        case Function.TRUNC:
+            return _unit(node.operands[1]) not in MONTHS_OF_UNIT
+        case Function.ADD_MONTHS:
+            months = node.operands[1]
+            return not isinstance(months, Literal) or months.value is None
+    return False
+
+
+def _knows_zone(node: Cast) -> bool:
+    return bool(node.zone) or (type_of(node.operand).kind, node.type.kind) == (Kind.TIMESTAMP_NTZ, Kind.DATE)
+
+
+def _unit(operand: Expression) -> str | None:
+    """The unit that a literal names; None where it names none."""
+    if not isinstance(operand, Literal) or not isinstance(operand.value, bytes):
+        return None
+    return operand.value.decode(errors="replace").upper()
+
+
+def _step(theory: Theory, action: Action, value: Any, **parts: Any) -> Any:
+    return step_of(theory, Step(action, **parts), Envelope.HERE, value)
+
+
+def _local(theory: Theory, value: Any, zone: str) -> Any:
+    return _step(theory, Action.LOCAL, value, zone=zone)
+
+
+def _result(
+    context: Meaning, operand: SymbolicValue, value: Any, type_: Type, *, wraps: bool = False
+) -> SymbolicValue:
+    """The value where it fits in the type; elsewhere anything, or nothing but an error."""
+    assert type_.integer_range is not None
+    least, greatest = type_.integer_range
+    fits = z3.And(value >= least, value <= greatest)
+    if wraps:
+        anything = z3.Int(context.fresh("wrapped"))
+        context.assumptions += [anything >= least, anything <= greatest]
+        return replace(operand, value=z3.If(fits, value, anything))
+    return replace(operand, value=value, raises=z3.Or(operand.raises, z3.Not(fits)))
+
+
+def _date_trunc(theory: Theory, context: Meaning, node: Call) -> SymbolicValue:
+    unit, operand, zone = str(_unit(node.operands[0])), context.of(node.operands[1]), node.zone
+    micros = _MICROS_OF_UNIT.get(unit)
+    if micros is None:
+        day = _local(theory, operand.value, zone) / MICROS_PER_DAY
+        start = _step(theory, Action.UNIT_START, day, unit=unit)
+        first = _step(theory, Action.MIDNIGHT, start, zone=zone)
+        own = _step(theory, Action.UNIT_INSTANT, operand.value, unit=unit, zone=zone)
+        value = z3.If(z3.Bool(context.fresh("release")), own, first)
+    elif micros <= _SECOND:
+        value = operand.value / micros * micros
+    else:
+        value = _step(theory, Action.TRUNCATE, operand.value, number=micros, zone=zone)
+    return _result(context, operand, value, TIMESTAMP, wraps=micros is not None and micros <= _SECOND)
+
+
+def _trunc(theory: Theory, context: Meaning, node: Call) -> SymbolicValue:
+    operand, unit = context.of(node.operands[0]), str(_unit(node.operands[1]))
+    value = _step(theory, Action.UNIT_START, operand.value, unit=unit)
+    return _result(context, operand, value, node.type, wraps=True)
+
+
+def _of_date(action: Action, *, wraps: bool) -> Callable[..., SymbolicValue]:
+    def call(theory: Theory, context: Meaning, node: Call) -> SymbolicValue:
+        operand = context.of(node.operands[0])
+        number = node.operands[1] if len(node.operands) > 1 else None
+        parts = {"number": number.value} if isinstance(number, Literal) else {}
+        value = _step(theory, action, operand.value, **parts)
+        return _result(context, operand, value, node.type, wraps=wraps)
+
+    return call
+
+
+def _sum(sign: int) -> Callable[..., SymbolicValue]:
+    def call(_: Theory, context: Meaning, node: Call) -> SymbolicValue:
+        left, right = (context.of(operand) for operand in node.operands)
+        raises, null = z3.Or(left.raises, right.raises), z3.Or(left.null, right.null)
+        both = replace(left, raises=raises, null=null)
+        return _result(context, both, left.value + sign * right.value, node.type, wraps=True)
+
+    return call
+
+
+def _field_of(theory: Theory, context: Meaning, node: Call) -> SymbolicValue:
+    operand = context.of(node.operands[0])
+    value = operand.value
+    if type_of(node.operands[0]) == TIMESTAMP:
+        value = _local(theory, value, node.zone)
+    field = _step(theory, Action.FIELD, value, field=node.function)
+    return _result(context, operand, field, node.type)
+
+
+def _seconds(_: Theory, context: Meaning, node: Call) -> SymbolicValue:
+    operand = context.of(node.operands[0])
+    return replace(operand, value=operand.value / 1_000_000)
+
+
+def _cast(theory: Theory, context: Meaning, node: Cast) -> SymbolicValue:
+    operand = context.of(node.operand)
+    match type_of(node.operand).kind, node.type.kind:
+        case Kind.TIMESTAMP, Kind.DATE:
+            value = _local(theory, operand.value, node.zone) / MICROS_PER_DAY
+        case Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ:
+            value = _local(theory, operand.value, node.zone)
+        case Kind.TIMESTAMP_NTZ, Kind.TIMESTAMP:
+            value = _step(theory, Action.INSTANT, operand.value, zone=node.zone)
+        case Kind.DATE, Kind.TIMESTAMP:
+            value = _step(theory, Action.MIDNIGHT, operand.value, zone=node.zone)
+        case source, target:
+            assert (source, target) == (Kind.TIMESTAMP_NTZ, Kind.DATE)
+            value = operand.value / MICROS_PER_DAY
+    return _result(context, operand, value, node.type)
+
+
+def _cast_of_text(theory: Theory, context: Meaning, node: Cast) -> SymbolicValue:
+    """Anything, but NULL of NULL."""
+    operand = context.of(node.operand)
+    result = context.of(Opaque("cast of a text", node.type))
+    context.assumptions.append(z3.Implies(operand.null, result.null))
+    return replace(result, raises=operand.raises)
+
+
+_CALLS: Mapping[Function, Callable[..., SymbolicValue]] = {
+    Function.DATE_TRUNC: _date_trunc,
+    Function.TRUNC: _trunc,
+    Function.YEAR: _of_date(Action.YEAR, wraps=False),
+    Function.LAST_DAY: _of_date(Action.LAST_DAY, wraps=True),
+    Function.DATE_ADD: _sum(1),
+    Function.DATE_SUB: _sum(-1),
+    Function.ADD_MONTHS: _of_date(Action.PLUS_MONTHS, wraps=False),
+    Function.DATEDIFF: _sum(-1),
+    Function.UNIX_TIMESTAMP: _seconds,
+    **dict.fromkeys(CYCLES, _field_of),
+}
