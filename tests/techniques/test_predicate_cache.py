@@ -68,7 +68,11 @@ TOP = replace(FILTER, wanted=2)
 def recorded(query: Query = FILTER, **more: Any) -> PredicateCache:
     """A cache that knows of one query, which saw the blocks 1 to 4 and needed 2."""
     cache = PredicateCache(**{"entries_max": 2, **more})
-    facts = {"seen": frozenset({1, 2, 3, 4}), "contributing": frozenset({2}), "columns": query.columns}
+    facts = {
+        "known_blocks": frozenset({1, 2, 3, 4}),
+        "contributing": frozenset({2}),
+        "columns": query.columns,
+    }
     assert cache.record(query.key, version=cache.version("t"), **facts)
     return cache
 
@@ -110,7 +114,7 @@ def test_an_entry_is_valid_while_nothing_that_it_rests_on_changes(
 
 def test_the_least_recently_used_query_goes_first() -> None:
     cache = recorded()
-    nothing = {"version": 0, "seen": frozenset(), "contributing": frozenset(), "columns": ()}
+    nothing = {"version": 0, "known_blocks": frozenset(), "contributing": frozenset(), "columns": ()}
     cache.record(TOP.key, **nothing)
     assert cache.lookup(FILTER.key, frozenset({2})) is not None
     cache.record(replace(TOP, zone="Asia/Kolkata").key, **nothing)
@@ -121,7 +125,7 @@ def test_the_least_recently_used_query_goes_first() -> None:
 
 def test_a_query_is_not_recorded_where_changes_since_are_forgotten() -> None:
     cache = recorded(changes_max=1)
-    facts: dict[str, Any] = {"seen": frozenset({1}), "contributing": frozenset(), "columns": "a"}
+    facts: dict[str, Any] = {"known_blocks": frozenset({1}), "contributing": frozenset(), "columns": "a"}
     for ordinal in (10, 11):
         cache.note_change("t", Added(frozenset({ordinal})))
     assert cache.record(TOP.key, version=1, **facts)
@@ -130,7 +134,12 @@ def test_a_query_is_not_recorded_where_changes_since_are_forgotten() -> None:
 
 def test_what_may_be_another_filter_each_time_is_not_recorded() -> None:
     cache = recorded()
-    facts: dict[str, Any] = {"version": 0, "seen": frozenset(), "contributing": frozenset(), "columns": ()}
+    facts: dict[str, Any] = {
+        "version": 0,
+        "known_blocks": frozenset(),
+        "contributing": frozenset(),
+        "columns": (),
+    }
     assert not cache.record(replace(FILTER.key, predicate=Opaque("rand() < 0.5", BOOLEAN)), **facts)
 
 
