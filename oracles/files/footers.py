@@ -115,7 +115,7 @@ def decode_struct(data: bytes, at: int = 0) -> tuple[Struct, int]:
     Raises:
         Malformed: There is none.
     """
-    reader = _Reader(data, at)
+    reader = _ThriftReader(data, at)
     return reader.struct(0), reader.at
 
 
@@ -199,7 +199,7 @@ def name_of(chunk: Struct) -> str:
     return ".".join(part.decode(errors="replace") for part in path_of(chunk))
 
 
-class _Reader:
+class _ThriftReader:
     """Reads consecutive values. Each takes at least a byte, so that a false count soon reaches the end."""
 
     __slots__ = ("at", "data")

@@ -56,7 +56,7 @@ def parse_search(pattern: bytes) -> Pattern | None:
     if text is None:
         return None
     try:
-        return _Reader(text).whole()
+        return _PatternReader(text).whole()
     except _UnsupportedError:
         return None
 
@@ -77,7 +77,7 @@ def certain_prefix(pattern: bytes) -> bytes:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _PatternReader:
     """A recursive-descent parser that reads a pattern from left to right."""
 
     text: str

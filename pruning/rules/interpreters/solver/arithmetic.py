@@ -13,7 +13,7 @@ from pruning.rules.program.operations import Op
 
 
 @dataclass(frozen=True, slots=True)
-class Arithmetic:
+class SolverArithmetic:
     """One operation on operands of two types.
 
     Attributes:

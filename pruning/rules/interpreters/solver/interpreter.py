@@ -13,7 +13,7 @@ from typing import Any
 import z3
 
 from pruning.expressions.types import BYTES, Kind, Type, Value
-from pruning.rules.interpreters.solver.arithmetic import Arithmetic
+from pruning.rules.interpreters.solver.arithmetic import SolverArithmetic
 from pruning.rules.interpreters.solver.calls import apply
 from pruning.rules.interpreters.solver.casts import cast
 from pruning.rules.interpreters.solver.numbers import Bounded, Cell, Number, Term
@@ -144,7 +144,7 @@ class Solver:
         if type_.floating and op in (Op.ADD, Op.SUBTRACT):
             fits, total = self._add(left.number, right.number, type_, sign=1 if op is Op.ADD else -1)
             return z3.And(both, fits), total
-        arithmetic = Arithmetic(op, types, type_, self._round, self.theory.monotony)
+        arithmetic = SolverArithmetic(op, types, type_, self._round, self.theory.monotony)
         defined, value, sign = arithmetic.of(
             (left.number.value, left.number.sign), (right.number.value, right.number.sign)
         )
