@@ -91,9 +91,16 @@ class RewritePlan:
 
     @cached_property
     def files(self) -> dict[str, str]:
-        """The fate of each file: untouched or deleted if all its row groups are, else rewritten."""
-        grouped = self.row_groups.group_by("file", use_threads=False)
-        fates = grouped.aggregate([("fate", "min"), ("fate", "max")]).to_pydict()
+        """The fate of each file, in the metadata's order.
+
+        A file is untouched or deleted if all its row groups are, else rewritten.
+        """
+        rows_with_place = self.row_groups.append_column("place", pa.array(range(self.row_groups.num_rows)))
+        grouped = rows_with_place.group_by("file").aggregate(
+            [("fate", "min"), ("fate", "max"), ("place", "min")]
+        )
+        # Arrow gives the groups in an order that depends on the hashes of the names.
+        fates = grouped.sort_by("place_min").to_pydict()
         rows = zip(fates["file"], fates["fate_min"], fates["fate_max"], strict=True)
         return {
             file: least if least == greatest else _FATES[Fate.REWRITTEN] for file, least, greatest in rows

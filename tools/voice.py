@@ -71,7 +71,8 @@ STANDARD_CLASSES = frozenset(
         "Compare", "Comparison", "Engine", "Event", "Expression", "Field", "Filter", "Function", "Group",
         "Header", "History", "In", "IsNull", "Join", "Kind", "Like", "Limit", "Literal", "Node", "Not",
         "Operator", "Or", "Order", "Plan", "Project", "Query", "Range", "Relation", "Report", "Row", "Run",
-        "Scan", "Schema", "Scope", "Sort", "Statement", "Step", "Table", "Task", "Transaction", "Type", "Union",
+        "Scan", "Schema", "Scope", "Sort", "Statement", "Step", "Table", "Task", "Transaction", "Type",
+        "Union",
         "Value", "Version", "Window", "World",
     }
 )  # fmt: skip

@@ -100,7 +100,8 @@ def round_text(value: float, rounding: Callable[[int, int], int]) -> int:
     """Apply a rounding of digits and scale to the decimal text of a finite double.
 
     Spark rounds the text that Java writes. That is the shortest text that identifies the double, as in
-    Python; but Java before 19 wrote longer texts of long, small or great numbers (JDK-4511638).
+    Python; but Java before 19 wrote longer texts of long, small or great numbers (JDK-4511638): up to 18
+    digits of a whole number, such as 2.46961152095944704E17.
 
     Raises:
         NoSecondOpinion: The result depends on the release of Java.
@@ -108,7 +109,7 @@ def round_text(value: float, rounding: Callable[[int, int], int]) -> int:
     shortest = Decimal(repr(value))
     texts = [shortest]
     if not _surely_shortest(shortest):
-        texts.append(Decimal(f"{value:.16e}"))
+        texts += [Decimal(f"{value:.{places}e}") for places in (16, 17, 18)]
     first, *others = {rounding(digits_of(text, scale_of(text)), scale_of(text)) for text in texts}
     if others:
         raise NoSecondOpinion(f"no second opinion on the text of {value!r}: releases of Java differ")

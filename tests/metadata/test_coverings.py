@@ -253,7 +253,7 @@ def alone(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize(
     ("name", "twin"),
     [
-        ("turned", each_end_turned),
+        ("longitude_intervals", each_end_turned),
         ("_s2_regions", west_to_east),
         ("_covering_cells", truncated),
         ("_leaf_range", alone),

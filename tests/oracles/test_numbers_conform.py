@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from oracles.answers.frames import ROW_ORDINAL, rows_frame, session
 from oracles.meaning.brute_force import evaluate
+from oracles.meaning.casts import cast
 from oracles.meaning.numbers import NoSecondOpinion, Overflow
 from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import (
@@ -335,3 +336,10 @@ def test_spark_raises_where_the_second_opinion_does(spark: SparkSession, mode: M
                 )
         frame.unpersist()
     assert silent == []
+
+
+@pytest.mark.parametrize("value", [2.469611520959447e17, 2.0**60])
+def test_the_text_of_a_double_has_no_second_opinion_where_releases_of_java_differ(value: float) -> None:
+    """Java 17 writes the first as 2.46961152095944704E17, with all digits of the whole number."""
+    with pytest.raises(NoSecondOpinion, match="releases of Java differ"):
+        cast(value, DOUBLE, decimal(38, 0), Mode.LEGACY, zone="UTC")

@@ -138,7 +138,17 @@ def test_drawn_accounts_reach_what_they_are_for() -> None:
         *("no_data", "full", "incremental", "reinitialize", "skipped_busy", "skipped_upstream", "manual"),
         *("initial", "failed_user", "failed_system", "died", "committed_already", "flagged", "refused"),
         *("messages_lost", "messages_doubled", "writes_aborted", "attempts_again", "suspended"),
-        *("NodeCrash", "WorkerDies", "Slow", "Failing", "Late", "Skew", "Weather", "Poison", "Purge"),
+        *(
+            "NodeCrash",
+            "WorkerDies",
+            "Slow",
+            "Failing",
+            "Late",
+            "Skew",
+            "RefreshMessageFaults",
+            "Poison",
+            "Purge",
+        ),
         *("Surgery", "SchedulerCrash", "restarts"),
     }
     assert {name for name in wanted if reached[name] < 2} == set()
