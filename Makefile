@@ -42,6 +42,7 @@ lint: $(VENV)/.installed-lint
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/voice.py --check
 
 # A link that leads nowhere fails, and so does a page that asks another host for anything.
 docs: $(VENV)/.installed-docs
