@@ -1,6 +1,7 @@
 """The measures of a run of dynamic tables, which scenarios bound and reports show."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from sim.refreshes.events import (
     Began,
@@ -98,15 +99,18 @@ def measures(run: RefreshRun) -> dict[str, float]:
                 Died() | CommittedAlready() | NotStarted() | Suspended() | Flagged() | Restarted() | Broken()
             ):
                 counts[_COUNTED[type(event)]] += 1
-    shares = {
-        "no_data_percent": round(100 * counts["no_data"] / counts["refreshes"], 3)
-        if counts["refreshes"]
-        else 0,
-        "reads": len(lags),
-        "lag_us_max": max(lags, default=0),
-        "lag_us_mean": round(sum(lags) / len(lags)) if lags else 0,
+    return {**dict.fromkeys(NAMES, 0), **counts, **_shares(counts, lags)}
+
+
+def _shares(counts: Counter[str], lags_us: Sequence[int]) -> dict[str, float]:
+    """Return the measures that are shares and means of others."""
+    refreshes = counts["refreshes"]
+    return {
+        "no_data_percent": round(100 * counts["no_data"] / refreshes, 3) if refreshes else 0,
+        "reads": len(lags_us),
+        "lag_us_max": max(lags_us, default=0),
+        "lag_us_mean": round(sum(lags_us) / len(lags_us)) if lags_us else 0,
     }
-    return {**dict.fromkeys(NAMES, 0), **counts, **shares}
 
 
 _COUNTED = {
