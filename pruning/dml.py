@@ -128,7 +128,7 @@ class RewritePlan:
             "files": {name: list(self.files_of(fate)) for fate, name in _FATES.items()},
             "row_groups": listed.to_pylist(),
             "totals": {name: _tally_counts(self.blocks.tally(fate)) for fate, name in _FATES.items()},
-            "not_read": _tally_counts(self.blocks.saved),
+            "not_read": _tally_counts(self.blocks.unread_totals),
         }
 
     def __str__(self) -> str:
@@ -140,7 +140,7 @@ class RewritePlan:
         only_joined = int(self.blocks.joined[self.blocks.fates != Fate.REWRITTEN].sum())
         if only_joined:
             lines.append(f"  {'joined':<11}{only_joined:,} row groups are read only for the join")
-        lines.append(f"  {'not read':<11}{_tally_text(self.blocks.saved)}")
+        lines.append(f"  {'not read':<11}{_tally_text(self.blocks.unread_totals)}")
         return "\n".join(lines)
 
 

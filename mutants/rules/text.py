@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from mutants.rules.rule_mutant import RuleMutant
+from mutants.rules.rule_mutant import MutantRows, RuleMutant, mutants_of_family
 from pruning.expressions import trees
 from pruning.expressions.trees import Contains, EndsWith, Expression, Function, Like, RLike, StartsWith
 from pruning.expressions.types import STRING
@@ -12,6 +12,7 @@ from pruning.rules.analysis import ranges
 from pruning.rules.analysis.environment import Environment
 from pruning.rules.analysis.evaluation import Analysis, Rule
 from pruning.rules.analysis.ranges import Range
+from pruning.rules.compile.table import RULES
 from pruning.rules.families import patterns, text_functions
 from pruning.rules.sets import cuts
 from pruning.rules.sets.outcomes import Outcomes, ValueSet
@@ -84,51 +85,37 @@ def _never_empty(analysis: Analysis, node: Any, environment: Environment) -> Ran
     return ranges.within(build, known, build.bound(1, node.type), known.upper)
 
 
+PATTERNS: MutantRows = {
+    "prefix end": (StartsWith, Rule(outcomes=_prefix_ends_at_itself), "startswith"),
+    "LIKE as its prefix": (Like, Rule(outcomes=_like_is_its_prefix), "LIKE prefix and more"),
+    "_ as %": (Like, Rule(outcomes=_one_character_is_any_number), "LIKE one character"),
+    "suffix is all": (EndsWith, Rule(outcomes=_suffix_is_the_text), "endswith"),
+    "part is a prefix": (Contains, Rule(outcomes=_part_is_a_prefix), "contains"),
+    "match begins the text": (RLike, Rule(outcomes=_match_begins_the_text), "RLIKE anywhere"),
+}
+
+# The rule of a function, with one part of it replaced.
+FUNCTIONS: Mapping[str, tuple[Function, dict[str, Any], str]] = {
+    "upper changes nothing": (Function.UPPER, {"preimage": _itself}, "upper ="),
+    "lower changes nothing": (Function.LOWER, {"preimage": _itself}, "lower IN"),
+    "trim changes nothing": (Function.TRIM, {"preimage": _itself}, "trim ="),
+    "ltrim changes nothing": (Function.LTRIM, {"preimage": _itself}, "ltrim <"),
+    "rtrim from below": (Function.RTRIM, {"range": _start_keeps_the_lower_bound}, "rtrim"),
+    "left from below": (Function.SUBSTRING, {"range": _start_keeps_the_lower_bound}, "left"),
+    "right changes nothing": (Function.SUBSTRING, {"preimage": _itself}, "right ="),
+    "concat below its start": (Function.CONCAT, {"range": _below_its_operand}, "concat"),
+    "length never 0": (Function.LENGTH, {"range": _never_empty}, "length"),
+    "rpad never NULL": (Function.RPAD, {"range": _not_null}, "rpad"),
+    "rpad changes nothing": (Function.RPAD, {"preimage": _itself}, "rpad ="),
+}
+
 MUTANTS: Mapping[str, RuleMutant] = {
-    "prefix end": RuleMutant(StartsWith, Rule(outcomes=_prefix_ends_at_itself), "patterns", "startswith"),
-    "LIKE as its prefix": RuleMutant(
-        Like, Rule(outcomes=_like_is_its_prefix), "patterns", "LIKE prefix and more"
-    ),
-    "_ as %": RuleMutant(Like, Rule(outcomes=_one_character_is_any_number), "patterns", "LIKE one character"),
-    "suffix is all": RuleMutant(EndsWith, Rule(outcomes=_suffix_is_the_text), "patterns", "endswith"),
-    "part is a prefix": RuleMutant(Contains, Rule(outcomes=_part_is_a_prefix), "patterns", "contains"),
-    "match begins the text": RuleMutant(
-        RLike, Rule(outcomes=_match_begins_the_text), "patterns", "RLIKE anywhere"
-    ),
-    "upper changes nothing": RuleMutant(
-        Function.UPPER, replace(text_functions.CASE, preimage=_itself), "text", "upper ="
-    ),
-    "lower changes nothing": RuleMutant(
-        Function.LOWER, replace(text_functions.CASE, preimage=_itself), "text", "lower IN"
-    ),
-    "trim changes nothing": RuleMutant(
-        Function.TRIM, replace(text_functions.TRIM, preimage=_itself), "text", "trim ="
-    ),
-    "ltrim changes nothing": RuleMutant(
-        Function.LTRIM, replace(text_functions.TRIM, preimage=_itself), "text", "ltrim <"
-    ),
-    "rtrim from below": RuleMutant(
-        Function.RTRIM, replace(text_functions.RTRIM, range=_start_keeps_the_lower_bound), "text", "rtrim"
-    ),
-    "left from below": RuleMutant(
-        Function.SUBSTRING,
-        replace(text_functions.SUBSTRING, range=_start_keeps_the_lower_bound),
+    **mutants_of_family("patterns", PATTERNS),
+    **mutants_of_family(
         "text",
-        "left",
-    ),
-    "right changes nothing": RuleMutant(
-        Function.SUBSTRING, replace(text_functions.SUBSTRING, preimage=_itself), "text", "right ="
-    ),
-    "concat below its start": RuleMutant(
-        Function.CONCAT, replace(text_functions.CONCAT, range=_below_its_operand), "text", "concat"
-    ),
-    "length never 0": RuleMutant(
-        Function.LENGTH, replace(text_functions.LENGTH, range=_never_empty), "text", "length"
-    ),
-    "rpad never NULL": RuleMutant(
-        Function.RPAD, replace(text_functions.RPAD, range=_not_null), "text", "rpad"
-    ),
-    "rpad changes nothing": RuleMutant(
-        Function.RPAD, replace(text_functions.RPAD, preimage=_itself), "text", "rpad ="
+        {
+            name: (function, replace(RULES[function], **change), subject)
+            for name, (function, change, subject) in FUNCTIONS.items()
+        },
     ),
 }

@@ -51,7 +51,8 @@ def call(function: Function, operands: Sequence[Value | None], type_: Type, mode
 
 
 def _negate(function: Function, value: Value, type_: Type, mode: Mode) -> Value | None:
-    if function is Function.ABS and not value < 0:  # type: ignore[operator]
+    assert not isinstance(value, bytes), "NEGATE and ABS are of numbers"
+    if function is Function.ABS and not value < 0:
         return abs(value) if isinstance(value, float) else value
     if isinstance(value, float):
         return -value
@@ -214,6 +215,7 @@ def _is_above(value: Value, other: Value) -> bool:
         return False
     if isinstance(value, float) and math.isnan(value):
         return True
+    # Both have one type, so Python can compare them; mypy sees only the union of all types.
     return bool(value > other)  # type: ignore[operator]
 
 

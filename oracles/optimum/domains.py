@@ -185,6 +185,7 @@ def _special_cells(facts: CellFacts) -> list[Cell]:
 
 
 def _below(left: Value, right: Value) -> bool:
+    # Both have one type, so Python can compare them; mypy sees only the union of all types.
     return bool(left < right)  # type: ignore[operator]
 
 
@@ -245,7 +246,8 @@ def _around(mark: Value, type_: Type) -> tuple[int, ...]:
     """Return the places at or next below and above a number, on a type's line."""
     if isinstance(mark, float) and math.isinf(mark):
         return (ordinal(mark, type_),) if type_.floating else ()
-    exact = Fraction(mark)  # type: ignore[arg-type]
+    assert not isinstance(mark, bytes), "the marks of a number are numbers"
+    exact = Fraction(mark)
     if type_.kind in (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ) or type_.kind not in _NUMBERS:
         return (int(exact),)
     if not type_.floating:

@@ -17,8 +17,9 @@ import math
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import z3
 
@@ -135,7 +136,7 @@ class Search:
         terms: list[Term] = []
         for exact, sign, value in self._rounded:
             for mark in kept:
-                point = _real(Fraction(mark))  # type: ignore[arg-type]
+                point = _real(Fraction(mark))
                 terms.append(z3.Implies(exact >= point, z3.Or(sign > 0, z3.And(sign == 0, value >= point))))
                 terms.append(z3.Implies(exact <= point, z3.Or(sign < 0, z3.And(sign == 0, value <= point))))
         return terms
@@ -206,7 +207,7 @@ def _real(exact: Fraction) -> Term:
     return z3.RealVal(f"{exact.numerator}/{exact.denominator}")
 
 
-def _is_kept_by_rounding(mark: Value | None, *, narrow: bool) -> bool:
+def _is_kept_by_rounding(mark: Value | None, *, narrow: bool) -> TypeGuard[int | float | Decimal]:
     """Tell whether a literal or bound is a number that rounding does not change."""
     if mark is None or isinstance(mark, bytes | bool):
         return False

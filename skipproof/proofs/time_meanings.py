@@ -40,7 +40,7 @@ def times(theory: Theory) -> Callable[[Meaning, Expression], SymbolicValue | Non
         make_outcome = _meaning_of(node)
         if make_outcome is None:
             return None
-        # A row has one value of an expression, wherever it stands.
+        # A row has one value of an expression, so equal expressions share one symbolic value.
         if node not in context.opaque_outcomes:
             context.opaque_outcomes[node] = make_outcome(theory, context, node)
         return context.opaque_outcomes[node]

@@ -116,7 +116,7 @@ def test_what_is_no_footer_is_refused_in_a_sentence(
     path = tmp_path / "spoilt.parquet"
     path.write_bytes(spoil(original.read_bytes()))
     with pytest.raises(Malformed) as caught:
-        counterfactual_files.write_stripped(path, tmp_path / "twin.parquet")
+        counterfactual_files.write_stripped(path, tmp_path / "stripped.parquet")
     assert str(caught.value).startswith(f"{path}: {sentence}")
     assert "\n" not in str(caught.value)
 

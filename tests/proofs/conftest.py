@@ -1,10 +1,10 @@
 """The memory of proofs, one for a run."""
 
 import pytest
-from proof_memory import ProofMemory, memory_of
+from proof_memory import ProofMemory, read_memory
 
 
 @pytest.fixture(scope="session")
-def proof_memory(pytestconfig: pytest.Config) -> ProofMemory:
+def proof_memory() -> ProofMemory:
     """The answers of Z3 that are remembered from earlier runs."""
-    return memory_of(pytestconfig)
+    return read_memory()

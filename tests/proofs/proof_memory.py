@@ -1,152 +1,73 @@
-"""The memory of proofs: what Z3 answered is not asked again while nothing that the answer depends on changes.
+"""The memory of proofs: a question that Z3 has answered is not put to it again.
 
-An answer is kept under two keys. The first is a hash of every source file that a proof depends on, of the
-versions of Z3, Python and the rules of time zones, and of the name of what is proved; it is made without
-building a proof. The second is a hash of the questions themselves, letter by letter, so that after a change
-only the proofs that the change reaches are run again. Answers that Z3 did not reach are not kept.
+`remembered_proofs.txt` has a line for each question: a hash of its text, letter by letter, and of the
+release of Z3. A rule, an axiom, a premise or a subject that changes asks another question, which Z3 answers
+anew. Only two answers are remembered: that every claim holds, and that a mutant has a witness.
 
-`SKIPPROOF_PROVE_ANEW=1` leaves the memory aside, and so does pytest without its cache directory.
+`make proofs` runs every proof and writes the file; `SKIPPROOF_PROVE_ANEW=1` leaves the memory aside, as
+continuous integration does.
 """
 
-import functools
 import hashlib
-import importlib.metadata
 import json
 import os
-import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Set
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import pytest
 import z3
 
 from skipproof.proofs.prover import EFFORT, Failure, Proof
 
 ANEW = "SKIPPROOF_PROVE_ANEW"
-FOLDER = "skipproof-proofs"
-ROOT = Path(__file__).parents[2]
-_NO_WITNESS = {"claim": "", "decided": False, "detail": ""}
-# Everything that a proof and its mutants are made of; a test sees that they import nothing else.
-SOURCES = (
-    "mutants/__init__.py",
-    "mutants/rules",
-    "oracles/__init__.py",
-    "oracles/meaning",
-    "oracles/symbolic",
-    "pruning/__init__.py",
-    "pruning/errors.py",
-    "pruning/siblings.py",
-    "pruning/expressions",
-    "pruning/rules",
-    "skipproof/__init__.py",
-    "skipproof/proofs",
-)
+WRITTEN = "SKIPPROOF_WRITE_PROOFS"
+FILE = Path(__file__).with_name("remembered_proofs.txt")
 
 
 @dataclass(frozen=True, slots=True)
 class ProofMemory:
-    """Answers of Z3, a small file for each key.
+    """Answers of Z3.
 
     Attributes:
-        folder: Where the files are; None remembers nothing.
-        surroundings: A hash of all that answers depend on but the question.
-        sources: A hash of the source files.
+        keys: Of the questions that were answered as a test wants.
+        release: Z3's.
+        key_file: The file to append the key of each such question to, whether it was remembered or asked;
+            None for none.
     """
 
-    folder: Path | None
-    surroundings: str
-    sources: str
+    keys: Set[str]
+    release: str
+    key_file: Path | None = None
 
-    def failures(self, name: str, proof: Proof) -> list[Failure]:
-        """Return the claims that are not proved, as `Proof.failures` does.
+    def failures(self, proof: Proof) -> list[Failure]:
+        """Return the claims that are not proved, as `Proof.failures` does."""
+        key = self._key("proved", proof)
+        failures = [] if key in self.keys else proof.failures()
+        if not failures:
+            self._write(key)
+        return failures
 
-        Args:
-            name: What is proved; another subject, mutant or kind of question has another name.
-        """
-        answer = self._answer(f"failures of {name}", proof, lambda: list(map(asdict, proof.failures())))
-        return [Failure(**failure) for failure in answer]
-
-    def refutation(self, name: str, proof: Proof, *, effort: int = EFFORT) -> Failure | None:
-        """Return the first claim that is refuted, as `Proof.refutation` does.
-
-        Args:
-            name: As of `failures`.
-        """
-
-        def ask() -> list[dict[str, Any]]:
-            failure = proof.refutation(effort=effort)
-            # That there is no witness is not kept: more effort might find one.
-            return [_NO_WITNESS] if failure is None else [asdict(failure)]
-
-        (answer,) = self._answer(f"refutation of {name}", proof, ask)
-        return None if answer == _NO_WITNESS else Failure(**answer)
-
-    def _answer(
-        self, name: str, proof: Proof, ask: Callable[[], list[dict[str, Any]]]
-    ) -> list[dict[str, Any]]:
-        by_sources = _hash(self.surroundings, self.sources, name)
-        answer = self._read(by_sources)
-        if answer is None:
-            kind = name.partition(" of ")[0]
-            by_question = _hash(self.surroundings, kind, proof.fingerprint())
-            answer = self._read(by_question)
-            if answer is None:
-                answer = ask()
-                self._keep(by_question, answer)
-            self._keep(by_sources, answer)
+    def is_refuted(self, proof: Proof, *, effort: int = EFFORT) -> bool:
+        """Tell whether a claim has a witness against it, as `Proof.refutation` finds one."""
+        key = self._key("refuted", proof)
+        answer = key in self.keys or proof.refutation(effort=effort) is not None
+        if answer:
+            self._write(key)
         return answer
 
-    def _read(self, key: str) -> list[dict[str, Any]] | None:
-        if self.folder is None:
-            return None
-        try:
-            text = (self.folder / key).read_text(encoding="utf-8")
-        except FileNotFoundError:
-            return None
-        answer: list[dict[str, Any]] = json.loads(text)
-        return answer
+    def _key(self, answer: str, proof: Proof) -> str:
+        parts = [self.release, answer, proof.fingerprint()]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
-    def _keep(self, key: str, answer: list[dict[str, Any]]) -> None:
-        """Write a file whole; another process may write or read the same one."""
-        if self.folder is None or not all(failure["decided"] for failure in answer):
-            return
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=self.folder, delete=False) as file:
-            json.dump(answer, file)
-        os.replace(file.name, self.folder / key)
+    def _write(self, key: str) -> None:
+        """Append a line in one write, so that workers may share the file."""
+        if self.key_file is not None:
+            with self.key_file.open("a", encoding="ascii") as file:
+                file.write(f"{key}\n")
 
 
-def _hash(*parts: str) -> str:
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-
-def surroundings() -> str:
-    """The versions of Z3, of Python and of the rules of time zones."""
-    return json.dumps([z3.get_full_version(), sys.version, importlib.metadata.version("tzdata")])
-
-
-@functools.cache
-def sources_hash(root: Path = ROOT) -> str:
-    """A hash of the names and contents of the source files of proofs."""
-    digest = hashlib.sha256()
-    for file in source_files(root):
-        digest.update(json.dumps(str(file.relative_to(root))).encode())
-        digest.update(hashlib.sha256(file.read_bytes()).digest())
-    return digest.hexdigest()
-
-
-def source_files(root: Path = ROOT) -> Iterator[Path]:
-    """The source files of proofs, in order."""
-    for name in SOURCES:
-        place = root / name
-        yield from sorted(place.rglob("*.py")) if place.is_dir() else [place]
-
-
-def memory_of(config: pytest.Config) -> ProofMemory:
-    """Return the memory in pytest's cache directory; one that remembers nothing where it is not wanted."""
-    cache = getattr(config, "cache", None)
-    is_wanted = cache is not None and not os.environ.get(ANEW)
-    folder = Path(cache.mkdir(FOLDER)) if is_wanted else None
-    return ProofMemory(folder, surroundings(), sources_hash())
+def read_memory() -> ProofMemory:
+    """Return the memory as the environment wants it."""
+    written = os.environ.get(WRITTEN)
+    keys = frozenset() if os.environ.get(ANEW) else frozenset(FILE.read_text(encoding="ascii").split())
+    return ProofMemory(keys, z3.get_full_version(), Path(written) if written else None)

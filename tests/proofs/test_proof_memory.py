@@ -1,18 +1,13 @@
-"""A proof that is remembered is not asked again, unless something that its answer depends on has changed."""
+"""A proof that is remembered is not asked again, unless its question has changed."""
 
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import proof_memory
 import pytest
 import z3
-from proof_memory import ANEW, ROOT, SOURCES, ProofMemory, memory_of, source_files, sources_hash
+from proof_memory import ANEW, FILE, WRITTEN, ProofMemory, read_memory
 
 from mutants.rules.table import MUTANTS
 from pruning.rules.analysis.evaluation import Rule, RuleKey
@@ -24,13 +19,18 @@ from skipproof.proofs.subjects.table import SUBJECTS
 SUBJECT = SUBJECTS["comparison"]["> of floats"]
 MUTANT = MUTANTS["> without NaN"]
 MUTATED: Mapping[RuleKey, Rule] = {**RULES, MUTANT.breaks: MUTANT.rule}
-NAME = "comparison: > of floats"
 
 
 @pytest.fixture
-def memory(tmp_path: Path) -> ProofMemory:
-    """An empty memory."""
-    return ProofMemory(tmp_path, "these versions", "these sources")
+def key_file(tmp_path: Path) -> Path:
+    """The file that keys are written to."""
+    return tmp_path / "written.txt"
+
+
+@pytest.fixture
+def empty(key_file: Path) -> ProofMemory:
+    """A memory that knows nothing and writes."""
+    return ProofMemory(frozenset(), "4.0", key_file)
 
 
 @pytest.fixture
@@ -50,127 +50,94 @@ def asked_proofs(monkeypatch: pytest.MonkeyPatch) -> list[Proof]:
     return proofs
 
 
-def test_a_proof_is_asked_once(memory: ProofMemory, asked_proofs: list[Proof]) -> None:
-    assert [memory.failures(NAME, Proof(SUBJECT)) for _ in range(3)] == [[], [], []]
+def read_again(memory: ProofMemory) -> ProofMemory:
+    """Return the memory of the keys that were written, as a run reads it after `make proofs`."""
+    assert memory.key_file is not None
+    return replace(memory, keys=frozenset(memory.key_file.read_text().split()))
+
+
+def test_a_proof_that_is_remembered_is_not_asked(empty: ProofMemory, asked_proofs: list[Proof]) -> None:
+    assert empty.failures(Proof(SUBJECT)) == []
+    assert read_again(empty).failures(Proof(SUBJECT)) == []
     assert len(asked_proofs) == 1
 
 
-def test_a_refutation_is_asked_once_and_keeps_its_witness(
-    memory: ProofMemory, asked_proofs: list[Proof]
-) -> None:
-    first, second = (memory.refutation(NAME, Proof(SUBJECT, MUTATED)) for _ in range(2))
-    assert first is not None
-    assert first == second
+def test_a_refutation_that_is_remembered_is_not_asked(empty: ProofMemory, asked_proofs: list[Proof]) -> None:
+    assert empty.is_refuted(Proof(SUBJECT, MUTATED))
+    assert read_again(empty).is_refuted(Proof(SUBJECT, MUTATED))
     assert len(asked_proofs) == 1
 
 
-def test_a_failure_is_remembered_as_it_was(memory: ProofMemory, asked_proofs: list[Proof]) -> None:
-    first, second = (memory.failures(NAME, Proof(SUBJECT, MUTATED)) for _ in range(2))
-    assert first == second != []
-    assert len(asked_proofs) == 1
+def test_what_is_remembered_is_written_again(empty: ProofMemory, key_file: Path) -> None:
+    """So that a run that writes has every key, and only those of questions that are still asked."""
+    assert empty.failures(Proof(SUBJECT)) == []
+    memory = read_again(empty)
+    key_file.unlink()
+    assert memory.failures(Proof(SUBJECT)) == []
+    assert set(key_file.read_text().split()) == memory.keys
 
 
-def test_other_sources_with_the_same_questions_are_not_asked_again(
-    memory: ProofMemory, asked_proofs: list[Proof]
-) -> None:
-    memory.failures(NAME, Proof(SUBJECT))
-    assert replace(memory, sources="other sources").failures("another name", Proof(SUBJECT)) == []
-    assert len(asked_proofs) == 1
+def test_that_one_is_proved_is_not_that_it_is_refuted(empty: ProofMemory, asked_proofs: list[Proof]) -> None:
+    assert empty.failures(Proof(SUBJECT)) == []
+    assert not read_again(empty).is_refuted(Proof(SUBJECT))
+    assert len(asked_proofs) == 2
 
 
-def test_a_changed_rule_is_proved_again(memory: ProofMemory, asked_proofs: list[Proof]) -> None:
-    """Its sources have changed, and so has its program."""
-    memory.failures(NAME, Proof(SUBJECT))
-    assert replace(memory, sources="other sources").failures(NAME, Proof(SUBJECT, MUTATED))
+def test_a_changed_rule_is_proved_again(empty: ProofMemory, asked_proofs: list[Proof]) -> None:
+    empty.failures(Proof(SUBJECT))
+    assert read_again(empty).failures(Proof(SUBJECT, MUTATED)) != []
     assert len(asked_proofs) == 2
 
 
 def test_a_changed_axiom_is_proved_again(
-    memory: ProofMemory, asked_proofs: list[Proof], monkeypatch: pytest.MonkeyPatch
+    empty: ProofMemory, asked_proofs: list[Proof], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    memory.failures(NAME, Proof(SUBJECT))
+    empty.failures(Proof(SUBJECT))
     axioms = Theory.axioms
     monkeypatch.setattr(Theory, "axioms", lambda theory: [*axioms(theory), z3.Int("more") > 0])
-    replace(memory, sources="other sources").failures(NAME, Proof(SUBJECT))
+    read_again(empty).failures(Proof(SUBJECT))
     assert len(asked_proofs) == 2
 
 
 def test_a_changed_prover_is_proved_again(
-    memory: ProofMemory, asked_proofs: list[Proof], monkeypatch: pytest.MonkeyPatch
+    empty: ProofMemory, asked_proofs: list[Proof], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It promises less of the metadata."""
-    memory.failures(NAME, Proof(SUBJECT))
+    empty.failures(Proof(SUBJECT))
     monkeypatch.setattr(Proof, "_premises", lambda *_: [])
-    assert replace(memory, sources="other sources").failures(NAME, Proof(SUBJECT))
+    assert read_again(empty).failures(Proof(SUBJECT)) != []
     assert len(asked_proofs) == 2
 
 
-def test_another_release_of_z3_proves_again(memory: ProofMemory, asked_proofs: list[Proof]) -> None:
-    memory.failures(NAME, Proof(SUBJECT))
-    replace(memory, surroundings="other versions").failures(NAME, Proof(SUBJECT))
+def test_another_release_of_z3_proves_again(empty: ProofMemory, asked_proofs: list[Proof]) -> None:
+    empty.failures(Proof(SUBJECT))
+    replace(read_again(empty), release="5.0").failures(Proof(SUBJECT))
     assert len(asked_proofs) == 2
-    assert z3.get_full_version() in proof_memory.surroundings()
+    assert read_memory().release == z3.get_full_version()
 
 
-def test_what_is_not_decided_is_asked_again(
-    memory: ProofMemory, asked_proofs: list[Proof], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("failure", [Failure("range", decided=False, detail="timeout")])
+def test_what_is_not_proved_is_not_remembered(
+    empty: ProofMemory, key_file: Path, monkeypatch: pytest.MonkeyPatch, failure: Failure
 ) -> None:
-    undecided = [Failure("range", decided=False, detail="timeout")]
-    monkeypatch.setattr(Proof, "failures", lambda proof: asked_proofs.append(proof) or undecided)
-    assert [memory.failures(NAME, Proof(SUBJECT)) for _ in range(2)] == [undecided, undecided]
-    assert len(asked_proofs) == 2
+    """Neither a failure, which must be seen again, nor that Z3 gave up, nor that there is no witness."""
+    assert empty.failures(Proof(SUBJECT, MUTATED)) != []
+    assert not empty.is_refuted(Proof(SUBJECT))
+    monkeypatch.setattr(Proof, "failures", lambda _: [failure])
+    assert empty.failures(Proof(SUBJECT)) == [failure]
+    assert not key_file.exists()
 
 
-def test_a_mutant_that_was_not_refuted_is_asked_again(memory: ProofMemory, asked_proofs: list[Proof]) -> None:
-    assert [memory.refutation(NAME, Proof(SUBJECT)) for _ in range(2)] == [None, None]
-    assert len(asked_proofs) == 2
-
-
-def test_without_a_folder_nothing_is_remembered(asked_proofs: list[Proof]) -> None:
-    forgetful = ProofMemory(None, "these versions", "these sources")
-    assert [forgetful.failures(NAME, Proof(SUBJECT)) for _ in range(2)] == [[], []]
-    assert len(asked_proofs) == 2
-
-
-def test_the_memory_lies_in_the_cache_of_pytest_unless_proofs_are_wanted_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_run_remembers_the_committed_file_unless_proofs_are_wanted_anew(
+    key_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config: Any = SimpleNamespace(cache=SimpleNamespace(mkdir=lambda name: tmp_path / name))
-    monkeypatch.delenv(ANEW, raising=False)
-    assert memory_of(config).folder == tmp_path / "skipproof-proofs"
+    for name in (ANEW, WRITTEN):
+        monkeypatch.delenv(name, raising=False)
+    memory = read_memory()
+    assert memory.keys == set(FILE.read_text().split())
+    assert len(memory.keys) > 1_000
+    assert memory.key_file is None
     monkeypatch.setenv(ANEW, "1")
-    assert memory_of(config).folder is None
-    monkeypatch.delenv(ANEW)
-    assert memory_of(SimpleNamespace()).folder is None  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("place", SOURCES)
-def test_a_change_in_any_source_of_proofs_changes_the_key(place: str, tmp_path: Path) -> None:
-    """A rule, an axiom, the prover, a subject, a mutant, or what one of them is made of."""
-    for file in source_files():
-        copied = tmp_path / file.relative_to(ROOT)
-        copied.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(file, copied)
-    before = sources_hash(tmp_path)
-    assert before == sources_hash(ROOT)
-    changed = tmp_path / place
-    if changed.is_dir():
-        changed = sorted(changed.rglob("*.py"))[-1]
-    with changed.open("a", encoding="utf-8") as file:
-        file.write("\n# changed\n")
-    assert sources_hash.__wrapped__(tmp_path) != before
-
-
-def test_every_module_that_proofs_and_mutants_import_is_a_source_of_the_key() -> None:
-    code = (
-        "import sys, skipproof.proofs.prover, skipproof.proofs.subjects.table\n"
-        "import skipproof.proofs.generic_mutants, mutants.rules.table, mutants.rules.builders\n"
-        "print(*(module.__file__ for module in sys.modules.values() if getattr(module, '__file__', None)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True)
-    packages = {place.partition("/")[0] for place in SOURCES}
-    imported = {Path(name) for name in done.stdout.split()}
-    own = {path for path in imported if path.is_relative_to(ROOT)}
-    own = {path for path in own if path.relative_to(ROOT).parts[0] in packages}
-    assert len(own) > 50
-    assert own <= set(source_files())
+    monkeypatch.setenv(WRITTEN, str(key_file))
+    assert read_memory().keys == set()
+    assert read_memory().key_file == key_file

@@ -111,7 +111,7 @@ def test_where_every_time_is_null_no_text_is_there(pattern: str) -> None:
     assert truths(PREDICATES[0](written(pattern), b"03"), None, None, value=False) == (False, False, True)
 
 
-def test_a_twin_that_takes_another_field_is_found_out() -> None:
+def test_a_mutant_that_takes_another_field_is_found_out() -> None:
     """Minutes for months: some instant then has a text that is said to be impossible."""
     predicate = PREDICATES[0](written("mm"), b"03")
     texts = {micros: text_of("MM", micros) for micros in INSTANTS}

@@ -282,7 +282,7 @@ def changed(module: object, name: str, value: object) -> Change:
     return lambda monkeypatch: monkeypatch.setattr(module, name, value)
 
 
-TWINS: dict[str, Change] = {
+MUTANTS: dict[str, Change] = {
     "spaces alone do not count": changed(date_spellings, "_TRIMMED", frozenset(b" ")),
     "years have 5 digits at least": changed(date_spellings, "_YEAR_DIGITS_MIN", 5),
     "months from 0 on": changed(date_spellings, "_LEAST", (0, 1, 0, 0, 0)),
@@ -298,9 +298,9 @@ TWINS: dict[str, Change] = {
 }
 
 
-@pytest.mark.parametrize("name", TWINS)
-def test_a_broken_twin_dies(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    TWINS[name](monkeypatch)
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_mutant_dies(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    MUTANTS[name](monkeypatch)
     date_spellings.spellings.cache_clear()
     try:
         with pytest.raises(AssertionError):

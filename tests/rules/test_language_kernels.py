@@ -130,7 +130,7 @@ def test_bounds_in_the_wrong_order_hold_nothing_once_they_differ() -> None:
     assert by_kernel(language, lanes) == [False, False, False] == one_by_one(language, lanes)
 
 
-# Twins of the tables
+# Mutants of the tables
 
 
 def _flat(table: np.ndarray, change: Callable[[np.ndarray], None]) -> np.ndarray:
@@ -148,7 +148,7 @@ def _never_meets(table: np.ndarray) -> None:
 
 
 Tables = arrow_languages._Tables
-TWINS: dict[str, Callable[[Tables], Tables]] = {
+MUTANTS: dict[str, Callable[[Tables], Tables]] = {
     "the lower bound and what it starts are no members": lambda tables: replace(
         tables, at_least=_flat(tables.at_least, _end_misses)
     ),
@@ -165,10 +165,10 @@ TWINS: dict[str, Callable[[Tables], Tables]] = {
 }
 
 
-@pytest.mark.parametrize("twin", TWINS)
-def test_meeting_kills_a_kernel_where(twin: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_meeting_kills_a_kernel_where(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     tables = arrow_languages._tables
-    monkeypatch.setattr(arrow_languages, "_tables", lambda language: TWINS[twin](tables(language)))
+    monkeypatch.setattr(arrow_languages, "_tables", lambda language: MUTANTS[mutant](tables(language)))
     find(CASES, lambda case: by_kernel(*case) != one_by_one(*case), settings=UNSHRUNK)
 
 
@@ -295,7 +295,7 @@ def test_z3_proves_that_a_row_of_a_language_is_found(
 
 
 def test_z3_refutes_that_a_row_outside_the_language_asked_for_is_found() -> None:
-    """The twin of a rule that asks for too small a set."""
+    """The mutant of a rule that asks for too small a set."""
     assert refuted(listed([b"a", b"b"]), listed([b"a"]))
     assert refuted(listed([b"a"]).complement(), listed([b"b"]).complement())
     assert not refuted(listed([b"a", b"b"]), listed([b"b"]), within=(b"aa", None))

@@ -229,7 +229,7 @@ def _always_live(self: Language, state: int) -> bool:
     return True
 
 
-TWINS: dict[str, tuple[str, Any]] = {
+MUTANTS: dict[str, tuple[str, Any]] = {
     "nothing is longer than the lower bound": ("_at_least", _no_longer),
     "the lower bound is no member": ("_at_least", _not_itself),
     "bytes are signed": ("_at_least", _by_signed_bytes),
@@ -239,9 +239,9 @@ TWINS: dict[str, tuple[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("twin", TWINS)
-def test_enumeration_kills_a_meeting_where(twin: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Language, *TWINS[twin])
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_enumeration_kills_a_meeting_where(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Language, *MUTANTS[mutant])
     find(CASES, lambda case: meets(case) != holds_one(case), settings=UNSHRUNK)
 
 

@@ -103,23 +103,23 @@ def test_cases_reach_points_on_the_edge(wanted: Callable[[Cap, Box], bool]) -> N
 
 
 def without_slack(cap: Cap) -> Box:
-    """The twin that takes a computed distance for the true one."""
+    """The mutant that takes a computed distance for the true one."""
     angle = cap.meters / EARTH_RADIUS_METERS
     return box_of(cap, angle, math.asin(min(1.0, math.sin(angle) / math.cos(math.radians(cap.latitude)))))
 
 
 def on_a_plane(cap: Cap) -> Box:
-    """The twin to which a degree of longitude is as long everywhere."""
+    """The mutant to which a degree of longitude is as long everywhere."""
     return box_of(cap, cap.radians, cap.radians)
 
 
 def by_the_parallel(cap: Cap) -> Box:
-    """The twin that goes east along the centre's parallel; the circle reaches further."""
+    """The mutant that goes east along the centre's parallel; the circle reaches further."""
     return box_of(cap, cap.radians, cap.radians / math.cos(math.radians(cap.latitude)))
 
 
 def past_the_meridian(cap: Cap) -> Box:
-    """The twin whose longitudes run on beyond 180."""
+    """The mutant whose longitudes run on beyond 180."""
     box = cap.box()
     if len(box.longitudes) == 1:
         return box
@@ -128,7 +128,7 @@ def past_the_meridian(cap: Cap) -> Box:
 
 
 def past_the_pole(cap: Cap) -> Box:
-    """The twin that forgets what lies on the pole's other side."""
+    """The mutant that forgets what lies on the pole's other side."""
     box = cap.box()
     return Box(
         latitudes=box.latitudes, longitudes=longitude_intervals(cap.longitude - 90, cap.longitude + 90)
@@ -145,14 +145,14 @@ def box_of(cap: Cap, angle: float, aside: float) -> Box:
 
 
 @pytest.mark.parametrize(
-    "twin", [without_slack, on_a_plane, by_the_parallel, past_the_meridian, past_the_pole]
+    "mutant", [without_slack, on_a_plane, by_the_parallel, past_the_meridian, past_the_pole]
 )
-def test_a_broken_box_loses_a_point(twin: Callable[[Cap], Box]) -> None:
-    """GEO-1 kills each twin."""
+def test_a_broken_box_loses_a_point(mutant: Callable[[Cap], Box]) -> None:
+    """GEO-1 kills each mutant."""
 
     def lost(case: tuple[Cap, Point]) -> bool:
         cap, point = case
-        return distance(point, (cap.latitude, cap.longitude)) <= cap.meters and not holds(twin(cap), point)
+        return distance(point, (cap.latitude, cap.longitude)) <= cap.meters and not holds(mutant(cap), point)
 
     find(cases(), lost, settings=unshrunk(20_000))
 

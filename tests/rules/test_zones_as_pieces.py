@@ -214,7 +214,7 @@ def test_a_date_may_come_twice_or_never() -> None:
     assert samoa.local.at(samoa.midnight(skipped)) // MICROS_PER_DAY == skipped + 1
 
 
-class TestTwins:
+class TestMutants:
     """Mistakes that the properties above see."""
 
     def test_the_later_offset_in_an_overlap_is_another_instant(self) -> None:

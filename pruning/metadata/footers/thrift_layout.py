@@ -94,6 +94,7 @@ def _read(raw: bytes, into: Any) -> tuple[Any, int]:
     return into, reader.bytes_read
 
 
+# thriftpy2 ships no types, so mypy takes its class for `Any` and refuses a subclass of it.
 class _CompactReader(TCompactProtocol):  # type: ignore[misc]
     """A reader of Thrift's compact protocol that refuses collections longer than the input."""
 

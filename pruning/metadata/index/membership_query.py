@@ -31,8 +31,6 @@ from pruning.rules.sets.cuts import Cut, Cuts
 from pruning.rules.sets.decimals import decimal_from_units
 from pruning.rules.sets.languages import Language
 
-# The most values of a set to list one by one.
-POINTS_MAX = 1_000
 # The most values to probe filters with: one with 1 % false positives would then hold some in most blocks.
 PROBES_MAX = 100
 
@@ -79,7 +77,7 @@ def listed_values(value_set: Cuts | Language, type_: Type) -> tuple[Value, ...] 
     values: list[Value] = []
     for start, end in value_set.intervals():
         for value in _values_between(start, end, type_):
-            if value is None or len(values) == POINTS_MAX:
+            if value is None or len(values) == PROBES_MAX:
                 return None
             values.append(value)
     return tuple(values)
@@ -145,7 +143,7 @@ class _MembershipQuery:
             return
         self._exclude_by_lists(may)
         values = listed_values(self.value_set, self.type)
-        if values is not None and len(values) <= PROBES_MAX:
+        if values is not None:
             self._exclude_by_buckets(may, values)
             self._exclude_by_filters(may, values)
 

@@ -50,7 +50,7 @@ CELL_BYTES = 8
 CELLS_MAX = 16
 # The most cells of a query's region, and the fewest that each of its parts may have.
 REGION_CELLS_MAX, PART_CELLS_MIN = 128, 8
-# S2's sentinel, above every cell; here it stands for rows that are not points.
+# S2's sentinel, above every cell; here it stands for rows whose latitude or longitude is out of range or NaN.
 NO_POINTS = (1 << 64) - 1
 # About a ten-thousandth of a metre: far more than the difference in rounding between points and regions.
 PADDING_DEGREES = 1e-9

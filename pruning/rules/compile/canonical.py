@@ -113,7 +113,10 @@ def _distinct(operands: tuple[Expression, ...]) -> tuple[Expression, ...]:
 
 
 def _case(node: Case) -> Expression:
-    """Drop branches that are never taken, and those behind one that always is."""
+    """Drop branches that are never taken, and those behind one that always is.
+
+    A CASE whose branches all have one result is that result.
+    """
     branches: list[tuple[Expression, Expression]] = []
     otherwise = node.otherwise
     for condition, value in node.branches:

@@ -175,10 +175,11 @@ def in_type(value: Fraction, target: Type, *, saturated: bool = False) -> Value 
 
 
 def text_units(value: float, digits: int, half: Callable[[Fraction], int], side: Side) -> int:
-    """Return the number of units that the decimal text of a double rounds to.
+    """Return how many units of 10**-digits the decimal text of a double rounds to, or a bound of it.
 
     Every text that reads back as the double lies between the points halfway to its neighbours. If both
-    points round to the same number, so does the text; otherwise axiom TEXT determines the text.
+    points round to the same number, so does the text; otherwise axiom TEXT determines the text. Where it does
+    not, the result is the bound at `side`: what the lower or the upper point rounds to.
     """
     unit = Fraction(10) ** digits
     exact = Fraction(value)

@@ -19,11 +19,13 @@ ZONE_OFFSET_MICROS_MAX = 18 * 3_600_000_000
 
 def less(left: Value, right: Value) -> bool:
     """Tell whether `left < right`, of two values of one type, neither NaN; -0.0 is not less than 0.0."""
+    # Both have one type, so Python can compare them; mypy sees only the union of all types.
     return left < right  # type: ignore[operator]
 
 
 def at_most(left: Value, right: Value) -> bool:
     """Tell whether `left <= right`, of two values of one type, neither NaN."""
+    # Both have one type, so Python can compare them; mypy sees only the union of all types.
     return left <= right  # type: ignore[operator]
 
 
@@ -52,6 +54,7 @@ def add(left: Value, right: Value, type_: Type, *, sign: int = 1) -> Value | Non
     if isinstance(left, Decimal) and isinstance(right, Decimal):
         left_digits, right_digits, scale = decimals.common_scale(left, right)
         return decimals.rescale(left_digits + sign * right_digits, scale, type_)
+    # Both have one type, so no decimal meets a float; mypy sees only the union of all types.
     total = left + sign * right  # type: ignore[operator]
     assert not isinstance(total, Decimal)
     return representable(to_float32(float(total)) if type_.kind is Kind.FLOAT else total, type_)

@@ -16,7 +16,8 @@ from pruning.spark.jvm.datatypes import type_of_java
 from pruning.spark.jvm.gateway import Java, dataframe, elements, jvm, singleton, some
 from pruning.spark.jvm.literals import internal_value
 
-# Evaluating a cell takes a call or two of the gateway, running a plan about as long as a hundred calls.
+# Up to so many cells are evaluated one by one: each takes a call or two of the gateway, and running a plan as
+# long as about a hundred. Up to so many rows are collected as Python rows, without a job; more come as Arrow.
 FEW_CELLS, FEW_ROWS = 32, 5_000
 _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions"
 _SHUFFLE = r"(?<!Broadcast)Exchange\b"

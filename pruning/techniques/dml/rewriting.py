@@ -116,27 +116,27 @@ class Rewriting:
     sizes: Sizes
 
     @property
-    def untouched(self) -> np.ndarray:
-        """The ordinals of blocks that stay as they are."""
+    def untouched_blocks(self) -> np.ndarray:
+        """The ordinals of blocks that stay as they are: neither rewritten nor dropped whole."""
         return np.flatnonzero(self.fates == Fate.UNTOUCHED)
 
     @property
-    def deleted(self) -> np.ndarray:
+    def deleted_blocks(self) -> np.ndarray:
         """The ordinals of blocks that are dropped as a whole."""
         return np.flatnonzero(self.fates == Fate.DELETED)
 
     @property
-    def rewritten(self) -> np.ndarray:
+    def rewritten_blocks(self) -> np.ndarray:
         """The ordinals of blocks whose rows are written again."""
         return np.flatnonzero(self.fates == Fate.REWRITTEN)
 
     @property
-    def read(self) -> np.ndarray:
+    def read_blocks(self) -> np.ndarray:
         """The ordinals of blocks that the statement reads: to rewrite them, or only for the join."""
         return np.flatnonzero(self._read_mask())
 
     @property
-    def saved(self) -> BlockTotals:
+    def unread_totals(self) -> BlockTotals:
         """The totals of the blocks that are not read, which a statement without pruning would read."""
         return self._totals(~self._read_mask())
 

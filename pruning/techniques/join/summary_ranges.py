@@ -40,7 +40,7 @@ class Ranges:
 
     @property
     def byte_count(self) -> int:
-        """The bytes of the ends; ranges of one value each count as a list of values."""
+        """The bytes of the keys at the ends; where all ranges are single values, each value counts once."""
         ends = [self.lowers] if self.is_single_valued else [self.lowers, self.uppers]
         return int(sum(byte_sizes(lanes).sum() for lanes in ends))
 

@@ -1,5 +1,6 @@
 """The order in which ORDER BY sorts the values of one key."""
 
+import heapq
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -48,4 +49,5 @@ class SortOrder:
 
     def best(self, values: Iterable[Value | None], wanted: int) -> list[Value | None]:
         """Return the first `wanted` keys, in order."""
-        return sorted(values, key=self.position, reverse=self.descending)[:wanted]
+        choose = heapq.nlargest if self.descending else heapq.nsmallest
+        return choose(wanted, values, key=self.position)

@@ -18,16 +18,24 @@ _POSITIVE = (Function.EXP.value, Function.SQRT.value)
 
 @dataclass(slots=True)
 class RealFunctions:
-    """Uninterpreted functions of finite reals, by name, and the points at which they are used."""
+    """Uninterpreted functions of finite reals, by name, and the points at which they are used.
 
-    points: dict[str, dict[tuple[str, ...], tuple[list[Term], Term]]] = field(default_factory=dict)
+    Attributes:
+        points: By Z3's ids of the arguments, which no other terms have while the point keeps these alive.
+            Their texts would not do: Z3 prints terms shortened, so that two of them may look alike.
+    """
+
+    points: dict[str, dict[tuple[int, ...], tuple[list[Term], Term]]] = field(default_factory=dict)
     enclosures: list[Term] = field(default_factory=list)
 
     def of(self, name: str, arguments: list[Term]) -> Term:
         """Return the function's value."""
         reals = [z3.RealSort()] * (len(arguments) + 1)
         result = z3.Function(name, *reals)(*arguments)
-        self.points.setdefault(name, {})[tuple(map(str, arguments))] = (arguments, result)
+        self.points.setdefault(name, {})[tuple(argument.get_id() for argument in arguments)] = (
+            arguments,
+            result,
+        )
         return result
 
     def axioms(self) -> list[Term]:
@@ -72,12 +80,12 @@ class RealFunctions:
             points, 2
         ):
             positive = z3.And(base > 0, other > 0)
-            if str(exponent) == str(other_exponent):
+            if exponent.eq(other_exponent):
                 terms += _whole_powers((base, result), (other, other_result), exponent)
                 rises = z3.Implies(z3.And(exponent >= 0, base <= other), result <= other_result)
                 falls = z3.Implies(z3.And(exponent <= 0, base <= other), result >= other_result)
                 terms.append(z3.Implies(positive, z3.And(rises, falls)))
-            if str(base) == str(other):
+            if base.eq(other):
                 rises = z3.Implies(z3.And(base >= 1, exponent <= other_exponent), result <= other_result)
                 falls = z3.Implies(z3.And(base <= 1, exponent <= other_exponent), result >= other_result)
                 terms.append(z3.Implies(positive, z3.And(rises, falls)))

@@ -73,7 +73,7 @@ def remainder(left: Term, right: Term) -> Term:
 
 
 def by_parts(operate: Operate, left: Term, right: Term) -> Term:
-    """Apply the operation to each pair of variables that two choices choose between."""
+    """Apply the operation below the `If`s of both terms: to each branch of one with each of the other."""
     for position, term in enumerate((left, right)):
         if z3.is_app_of(term, z3.Z3_OP_ITE):
             condition, then, otherwise = term.children()

@@ -33,16 +33,21 @@ class Point:
 
 @dataclass(slots=True)
 class TimeSteps:
-    """Uninterpreted integer functions, one for each step and envelope, and the points of their use."""
+    """Uninterpreted integer functions, one for each step and envelope, and the points of their use.
 
-    points: dict[tuple[Step, Envelope], dict[str, Point]] = field(default_factory=dict)
+    Attributes:
+        points: By Z3's id of the number, which no other term has while the point keeps the number alive. Its
+            text would not do: Z3 prints terms shortened, so that two of them may look alike.
+    """
+
+    points: dict[tuple[Step, Envelope], dict[int, Point]] = field(default_factory=dict)
 
     def of(self, step: Step, bend: Envelope, number: Term) -> Term:
         """Return the value of a step, or of its envelope."""
         bend = bend if step.action in _ENVELOPED else Envelope.HERE
         function = z3.Function(f"{step} {bend.name}", z3.IntSort(), z3.IntSort())
         point = Point(number, function(number))
-        self.points.setdefault((step, bend), {})[str(number)] = point
+        self.points.setdefault((step, bend), {})[number.get_id()] = point
         return point.result
 
     def axioms(self) -> list[Term]:
@@ -125,11 +130,13 @@ class TimeSteps:
     def _with_field(self, step: Step) -> Iterator[tuple[Term, Term]]:
         """Yield the numbers whose field is used, by a zone's local time or not, and that it is wanted."""
         fields = self._here(Step(Action.FIELD, field=step.field))
-        local = {str(point.result): point.number for point in self._here(Step(Action.LOCAL, zone=step.zone))}
+        local = {
+            point.result.get_id(): point.number for point in self._here(Step(Action.LOCAL, zone=step.zone))
+        }
         for point in fields:
             is_wanted = z3.Or(*(point.result == value for value in sorted(step.wanted)))
-            if step.field in OF_TIME and str(point.number) in local:
-                yield local[str(point.number)], is_wanted
+            if step.field in OF_TIME and point.number.get_id() in local:
+                yield local[point.number.get_id()], is_wanted
             elif step.field not in OF_TIME or step.zone == "UTC":
                 yield point.number, is_wanted
 
