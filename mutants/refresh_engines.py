@@ -1,55 +1,148 @@
-"""Engines that are wrong on purpose, each in one decision (`mutants.refreshes`)."""
+"""Engines that are wrong on purpose, each in one decision (`mutants.refreshes`).
 
-from collections.abc import Mapping
+The functions replace a decision of `EnginePolicy`; the classes are engines whose steps are wrong.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
+from typing import Any
 
+from dynamic_tables.bags.backends import Backend
 from dynamic_tables.catalog.entities import Entity, EntityKind, State
+from dynamic_tables.catalog.log import Catalog
 from dynamic_tables.refreshes.actions import RefreshFailed, RefreshPlan, StagedRefresh
 from dynamic_tables.refreshes.engine import Engine, stamp
+from dynamic_tables.refreshes.policy import (
+    EnginePolicy,
+    NewVersions,
+    choose_state,
+    choose_version,
+    compute_delta,
+    count_changes,
+)
 from dynamic_tables.scheduling.events import Fault
 from dynamic_tables.scheduling.scheduler import TICK_US
 from dynamic_tables.storage.clock import Clock, Timestamp
 from dynamic_tables.storage.frontiers import Dependencies, Frontier, SourceVersion, TableId
-from dynamic_tables.storage.versions import NoVersion, Purged, Version
+from dynamic_tables.storage.versions import NoVersion, Purged, Table, Version
 from dynamic_tables.values.changes import Delta
 
+# The version that is read of a source
 
-class NewestOfBases(Engine):
+
+def newest_of_bases(table: Table, kind: EntityKind, data_us: int) -> Version:
     """Base tables are read as they are now."""
-
-    def _version(self, entity: Entity, source: TableId, data_us: int) -> Version:
-        if entity.kind is EntityKind.TABLE:
-            return self._tables[source].latest
-        return super()._version(entity, source, data_us)
+    return table.latest if kind is EntityKind.TABLE else choose_version(table, kind, data_us)
 
 
-class ByCommitTime(Engine):
+def by_commit_time(table: Table, kind: EntityKind, data_us: int) -> Version:
     """Dynamic tables are read as of a time."""
-
-    def _version(self, entity: Entity, source: TableId, data_us: int) -> Version:
-        return super()._version(replace(entity, kind=EntityKind.TABLE), source, data_us)
+    return choose_version(table, EntityKind.TABLE, data_us)
 
 
-class OpenEnd(Engine):
+def open_end(table: Table, kind: EntityKind, data_us: int) -> Version:
     """A commit of the very microsecond is not seen."""
-
-    def _version(self, entity: Entity, source: TableId, data_us: int) -> Version:
-        if entity.kind is EntityKind.TABLE:
-            return super()._version(entity, source, data_us - 1)
-        return super()._version(entity, source, data_us)
+    return choose_version(table, kind, data_us - 1 if kind is EntityKind.TABLE else data_us)
 
 
-class UnseenReads(Engine):
+def unseen_reads(table: Table, kind: EntityKind, data_us: int) -> Version:
     """Writers do not learn what was read."""
+    before_us = table.read_us
+    try:
+        return choose_version(table, kind, data_us)
+    finally:
+        table.read_us = before_us
 
-    def _version(self, entity: Entity, source: TableId, data_us: int) -> Version:
-        table = self._tables[source]
-        before_us = table.read_us
+
+# The changes since the last refresh
+
+
+def purge_unseen(sources: Sequence[NewVersions]) -> tuple[bool, int]:
+    """Changes that are not retained are none."""
+    try:
+        return count_changes(sources)
+    except Purged:
+        return False, 0
+
+
+def few_are_none(sources: Sequence[NewVersions]) -> tuple[bool, int]:
+    """One changed row is none."""
+    changed, count = count_changes(sources)
+    return changed and count > 1, count
+
+
+def versions_are_changes(sources: Sequence[NewVersions]) -> tuple[bool, int]:
+    """A new version is a change."""
+    _, count = count_changes(sources)
+    return len(sources) > 0, count
+
+
+# The delta of an incremental refresh
+
+
+def skip_loses_an_interval(plan: RefreshPlan, tables: Mapping[TableId, Table], backend: Backend) -> Delta:
+    """Changes are those of one period."""
+    assert plan.base is not None, "the first refresh is not incremental"
+    begins = {
+        source: _one_period_ago(tables[source], old, plan.data_us)
+        for source, old in plan.base.versions.items()
+    }
+    return compute_delta(_with_begins(plan, plan.base, begins), tables, backend)
+
+
+def _one_period_ago(table: Table, old: SourceVersion, data_us: int) -> SourceVersion:
+    try:
+        return max(old, table.as_of(data_us - TICK_US).consumed) if table.frontier is None else old
+    except LookupError:
+        return old
+
+
+def interval_of_one_number(plan: RefreshPlan, tables: Mapping[TableId, Table], backend: Backend) -> Delta:
+    """All intervals begin at the newest."""
+    assert plan.base is not None, "the first refresh is not incremental"
+    newest = max(consumed.committed for consumed in plan.base.versions.values())
+    begins = {}
+    for source, old in plan.base.versions.items():
         try:
-            return super()._version(entity, source, data_us)
-        finally:
-            table.read_us = before_us
+            begins[source] = tables[source].as_of(newest.physical_us).consumed
+        except (NoVersion, Purged):
+            begins[source] = old
+    return compute_delta(_with_begins(plan, plan.base, begins), tables, backend)
+
+
+def _with_begins(plan: RefreshPlan, base: Frontier, begins: Mapping[TableId, SourceVersion]) -> RefreshPlan:
+    return plan._replace(base=base._replace(versions=begins))
+
+
+# Engines
+
+
+class ReplaceUnseen(Engine):
+    """A query stays bound to what it first read."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(policy=EnginePolicy(choose_state=self._with_dropped), **options)
+        self._known: dict[TableId, Entity] = {}
+
+    def _with_dropped(self, catalog: Catalog, entity: Entity, data_us: int) -> State:
+        """Return a state in which tables that were dropped since are read as if they still existed."""
+        state = choose_state(catalog, entity, data_us)
+        self._known.update(state.entities)
+        if self._tables[entity.identity].frontier is None:
+            return state
+        return replace(state, entities=dict(self._known))
+
+    def dependencies(self, state: State, entity: Entity) -> Dependencies:
+        frontier = self._tables[entity.identity].frontier
+        return super().dependencies(state, entity) if frontier is None else frontier.dependencies
+
+
+class ColumnsByPlace(Engine):
+    """Columns are those of stored rows."""
+
+    def dependencies(self, state: State, entity: Entity) -> Dependencies:
+        dependencies = super().dependencies(state, entity)
+        return Dependencies(dependencies.query, frozenset(), dict.fromkeys(dependencies.layouts))
 
 
 class FrontierFirst(Engine):
@@ -67,68 +160,6 @@ class FrontierFirst(Engine):
         if table.frontier is not None and table.frontier.data_us == staged.plan.data_us:
             table.frontier = staged.plan.base
         return super().commit(staged, clock=clock, wall_us=wall_us, now_us=now_us)
-
-
-class SkipLosesAnInterval(Engine):
-    """Changes are those of one period."""
-
-    def _incremental(self, plan: RefreshPlan) -> Delta:
-        assert plan.base is not None, "the first refresh is not incremental"
-        begins = {
-            source: self._since(source, old, plan.data_us) for source, old in plan.base.versions.items()
-        }
-        return super()._incremental(plan._replace(base=plan.base._replace(versions=begins)))
-
-    def _since(self, source: TableId, old: SourceVersion, data_us: int) -> SourceVersion:
-        table = self._tables[source]
-        try:
-            return max(old, table.as_of(data_us - TICK_US).consumed) if table.frontier is None else old
-        except LookupError:
-            return old
-
-
-class PurgeUnseen(Engine):
-    """Changes that are not retained are none."""
-
-    def _count_changes(self, base: Frontier, versions: Mapping[TableId, SourceVersion]) -> tuple[bool, int]:
-        try:
-            return super()._count_changes(base, versions)
-        except Purged:
-            return False, 0
-
-
-class ReplaceUnseen(Engine):
-    """A query stays bound to what it first read."""
-
-    _known: Mapping[TableId, Entity] = MappingProxyType({})
-
-    def _as_of(self, table_id: TableId, data_us: int) -> tuple[State, Entity]:
-        state, entity = super()._as_of(table_id, data_us)
-        self._known = {**self._known, **state.entities}
-        if self._tables[table_id].frontier is None:
-            return state, entity
-        # Tables that were dropped since are read as if they still existed.
-        return replace(state, entities=self._known), entity
-
-    def dependencies(self, state: State, entity: Entity) -> Dependencies:
-        frontier = self._tables[entity.identity].frontier
-        return super().dependencies(state, entity) if frontier is None else frontier.dependencies
-
-
-class FewAreNone(Engine):
-    """One changed row is none."""
-
-    def _count_changes(self, base: Frontier, versions: Mapping[TableId, SourceVersion]) -> tuple[bool, int]:
-        changed, count = super()._count_changes(base, versions)
-        return changed and count > 1, count
-
-
-class VersionsAreChanges(Engine):
-    """A new version is a change."""
-
-    def _count_changes(self, base: Frontier, versions: Mapping[TableId, SourceVersion]) -> tuple[bool, int]:
-        _, count = super()._count_changes(base, versions)
-        return any(base.versions[source] != consumed for source, consumed in versions.items()), count
 
 
 class AppliedTwice(Engine):
@@ -158,47 +189,31 @@ class Torn(Engine):
 class LastWriterWins(Engine):
     """A refresh of an old frontier is committed."""
 
-    def _require_base(self, plan: RefreshPlan) -> None:
-        if not self._overtaken(plan):
-            super()._require_base(plan)
+    def compute(self, plan: RefreshPlan) -> StagedRefresh:
+        table = self._tables[plan.table]
+        frontier = table.frontier
+        if _is_overtaken(table, plan):
+            table.frontier = plan.base
+        try:
+            return super().compute(plan)
+        finally:
+            table.frontier = frontier
 
     def commit(self, staged: StagedRefresh, *, clock: Clock, wall_us: int, now_us: int) -> bool:
-        if self._overtaken(staged.plan):
-            self._tables[staged.plan.table].frontier = None
+        table = self._tables[staged.plan.table]
+        if _is_overtaken(table, staged.plan):
+            table.frontier = None
             staged = StagedRefresh(staged.plan._replace(base=None), staged.changes)
         return super().commit(staged, clock=clock, wall_us=wall_us, now_us=now_us)
 
-    def _overtaken(self, plan: RefreshPlan) -> bool:
-        """Tell whether a refresh to another timestamp was committed since this one began."""
-        table = self._tables[plan.table]
-        try:
-            table.refreshed_at(plan.data_us)
-        except LookupError:
-            return table.frontier is not plan.base
-        return False
 
-
-class ColumnsByPlace(Engine):
-    """Columns are those of stored rows."""
-
-    def dependencies(self, state: State, entity: Entity) -> Dependencies:
-        dependencies = super().dependencies(state, entity)
-        return Dependencies(dependencies.query, frozenset(), dict.fromkeys(dependencies.layouts))
-
-
-class IntervalOfOneNumber(Engine):
-    """All intervals begin at the newest."""
-
-    def _incremental(self, plan: RefreshPlan) -> Delta:
-        assert plan.base is not None, "the first refresh is not incremental"
-        newest = max(consumed.committed for consumed in plan.base.versions.values())
-        begins = {}
-        for source, old in plan.base.versions.items():
-            try:
-                begins[source] = self._tables[source].as_of(newest.physical_us).consumed
-            except (NoVersion, Purged):
-                begins[source] = old
-        return super()._incremental(plan._replace(base=plan.base._replace(versions=begins)))
+def _is_overtaken(table: Table, plan: RefreshPlan) -> bool:
+    """Tell whether a refresh to another timestamp was committed since this one began."""
+    try:
+        table.refreshed_at(plan.data_us)
+    except LookupError:
+        return table.frontier is not plan.base
+    return False
 
 
 class ErrorsAreEmpty(Engine):

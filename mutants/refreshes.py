@@ -5,24 +5,28 @@ Each is the project's own with one decision replaced, as somebody might write it
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from dynamic_tables.bags.bag_backend import BagBackend
 from dynamic_tables.bags.operators import KERNELS, Kernel
-from dynamic_tables.catalog.graphs import Node
 from dynamic_tables.maintenance.algebra import Group, Join, JoinKind, Relation, UnionAll
 from dynamic_tables.maintenance.differentiation import RULES, Rule, group, net_changes, outer_join
 from dynamic_tables.maintenance.plans import Changes, DeltaJoin, Moment, Recomputation, Snapshot, Sum
 from dynamic_tables.refreshes.engine import Engine
+from dynamic_tables.refreshes.policy import EnginePolicy
 from dynamic_tables.scheduling.events import Failed, Fault, Reason
 from dynamic_tables.scheduling.jobs import Jobs
-from dynamic_tables.scheduling.policy import SchedulerPolicy, obstacle
+from dynamic_tables.scheduling.policy import FailureResponse, SchedulerPolicy, obstacle, respond_to_failure
 from dynamic_tables.scheduling.scheduler import Scheduler
 from dynamic_tables.scheduling.tracking import Calendar, TrackedTable
 from dynamic_tables.storage.clock import Clock, Timestamp
 from mutants import refresh_engines as engines
 from sim.refreshes.cloud import RefreshImplementations
-from sim.refreshes.semantics import PersistedEngine
+from sim.refreshes.semantics import persisted_engine
+
+# No refresh of a simulated world is silent for this long.
+NEVER_SILENT_US = 1 << 62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,21 +77,12 @@ class _ForgetsWhoWaits(Jobs):
         return
 
 
-class _OwnPeriods(Calendar):
-    def _choose_periods(self, tables: list[TrackedTable]) -> None:
-        super()._choose_periods(tables)
-        for table in tables:
-            table.period = table.own
+def _own_periods(own: Mapping[TrackedTable, int | None], upstream: Any) -> Mapping[TrackedTable, int | None]:
+    return own
 
 
-class _SuspendedToo(Calendar):
-    def _settle_group(self, tables: list[TrackedTable]) -> None:
-        hidden = {table: table.suspended for table in tables}
-        for table in tables:
-            table.suspended = None
-        super()._settle_group(tables)
-        for table, reason in hidden.items():
-            table.suspended = reason
+def _unless_dropped(table: TrackedTable) -> bool:
+    return not table.dropped
 
 
 class _OffTheGrid(Calendar):
@@ -107,35 +102,18 @@ def _never_counts(table: TrackedTable) -> bool:
     return False
 
 
-class _SystemFaultsCount(Scheduler):
-    def _handle_failed(self, event: Failed) -> None:
-        table = self._tables.get(event.table)
-        if table is not None and event.fault is Fault.SYSTEM and table.running is not None:
-            self._count_error(table)
-        super()._handle_failed(event)
+def _count_system_faults(table: TrackedTable, event: Failed) -> FailureResponse:
+    counted = FailureResponse.COUNT if event.fault is Fault.SYSTEM else FailureResponse.NONE
+    return respond_to_failure(table, event) | counted
 
 
-class _Blind(Scheduler):
-    def _watch(self) -> None:
-        return
+def _ignore_system_faults(table: TrackedTable, event: Failed) -> FailureResponse:
+    return FailureResponse.NONE if event.fault is Fault.SYSTEM else respond_to_failure(table, event)
 
 
-class _DeafToFailures(Scheduler):
-    def _handle_failed(self, event: Failed) -> None:
-        if event.fault is not Fault.SYSTEM:
-            super()._handle_failed(event)
-
-    def _watch(self) -> None:
-        return
-
-
-class _AnyAttempt(Scheduler):
-    def _handle_failed(self, event: Failed) -> None:
-        table = self._tables.get(event.table)
-        job = table.running if table else None
-        if job is not None:
-            event = event._replace(data_us=job.data_us, attempt=job.attempt)
-        super()._handle_failed(event)
+def _take_for_running(table: TrackedTable, event: Failed) -> FailureResponse:
+    job = table.jobs[0]
+    return respond_to_failure(table, event._replace(data_us=job.data_us, attempt=job.attempt))
 
 
 def _newest_of_any(table: TrackedTable) -> int | None:
@@ -143,10 +121,8 @@ def _newest_of_any(table: TrackedTable) -> int | None:
     return max((data_us for data_us in timestamps if data_us >= 0), default=None)
 
 
-class _StaysSuspended(Scheduler):
-    def _follow_suspension(self, table: TrackedTable, before: Node | None) -> None:
-        if before is None or table.node.suspended is not None:
-            super()._follow_suspension(table, before)
+def _resume_nobody(table: TrackedTable) -> list[TrackedTable]:
+    return []
 
 
 # Backends
@@ -190,6 +166,12 @@ def _engine(name: str, engine: type[Engine]) -> RefreshMutant:
     return _mutant(name, engine.__doc__ or "", engine=engine)
 
 
+def _engine_decision(name: str, **decision: Callable[..., Any]) -> RefreshMutant:
+    (wrong,) = decision.values()
+    policy = EnginePolicy(**decision)
+    return _mutant(name, wrong.__doc__ or "", engine=partial(Engine, policy=policy))
+
+
 def _with_jobs(jobs: type[Jobs]) -> Callable[..., Scheduler]:
     return lambda **options: Scheduler(jobs=jobs(), **options)
 
@@ -198,29 +180,33 @@ def _with_policy(**decisions: Any) -> Callable[..., Scheduler]:
     return lambda **options: Scheduler(policy=SchedulerPolicy(**decisions), **options)
 
 
-def _with_calendar(calendar: type[Calendar]) -> Callable[..., Scheduler]:
-    return lambda **options: Scheduler(calendar=calendar(), **options)
+def _with_calendar(**decisions: Any) -> Callable[..., Scheduler]:
+    return lambda **options: Scheduler(calendar=Calendar(**decisions), **options)
+
+
+def _off_the_grid(**options: Any) -> Scheduler:
+    return Scheduler(calendar=_OffTheGrid(), **options)
 
 
 MUTANTS: Mapping[str, RefreshMutant] = {
     mutant.name: mutant
     for mutant in (
-        _mutant("persisted tables", "A table reads what those upstream hold now.", engine=PersistedEngine),
-        _engine("newest of base tables", engines.NewestOfBases),
-        _engine("upstream by commit time", engines.ByCommitTime),
-        _engine("open interval", engines.OpenEnd),
-        _engine("reads leave no mark", engines.UnseenReads),
+        _mutant("persisted tables", "A table reads what those upstream hold now.", engine=persisted_engine),
+        _engine_decision("newest of base tables", choose_version=engines.newest_of_bases),
+        _engine_decision("upstream by commit time", choose_version=engines.by_commit_time),
+        _engine_decision("open interval", choose_version=engines.open_end),
+        _engine_decision("reads leave no mark", choose_version=engines.unseen_reads),
         _engine("frontier before commit", engines.FrontierFirst),
-        _engine("skip loses an interval", engines.SkipLosesAnInterval),
-        _engine("purge unseen", engines.PurgeUnseen),
+        _engine_decision("skip loses an interval", compute_delta=engines.skip_loses_an_interval),
+        _engine_decision("purge unseen", count_changes=engines.purge_unseen),
         _engine("replace unseen", engines.ReplaceUnseen),
-        _engine("NO_DATA although changed", engines.FewAreNone),
-        _engine("maintenance is a change", engines.VersionsAreChanges),
+        _engine_decision("NO_DATA although changed", count_changes=engines.few_are_none),
+        _engine_decision("maintenance is a change", count_changes=engines.versions_are_changes),
         _engine("applied twice", engines.AppliedTwice),
         _engine("torn commit", engines.Torn),
         _engine("last writer wins", engines.LastWriterWins),
         _engine("columns by place", engines.ColumnsByPlace),
-        _engine("one number for all", engines.IntervalOfOneNumber),
+        _engine_decision("one number for all", compute_delta=engines.interval_of_one_number),
         _engine("errors are empty", engines.ErrorsAreEmpty),
         _mutant("clock going back", "Timestamps are wall times.", clock=_WallTime),
         _mutant("clock passes nothing", "A commit may come before a read.", clock=_PassesNothing),
@@ -229,9 +215,11 @@ MUTANTS: Mapping[str, RefreshMutant] = {
         ),
         _mutant("downstream first", "Nobody waits upstream.", scheduler=_with_jobs(_WaitsForNothing)),
         _mutant("waits for ever", "What fails is not told below.", scheduler=_with_jobs(_ForgetsWhoWaits)),
-        _mutant("own periods", "Upstream's are not asked.", scheduler=_with_calendar(_OwnPeriods)),
-        _mutant("off the grid", "Ticks are counted from another.", scheduler=_with_calendar(_OffTheGrid)),
-        _mutant("suspension ignored", "Ticks go on.", scheduler=_with_calendar(_SuspendedToo)),
+        _mutant(
+            "own periods", "Upstream's are not asked.", scheduler=_with_calendar(choose_periods=_own_periods)
+        ),
+        _mutant("off the grid", "Ticks are counted from another.", scheduler=_off_the_grid),
+        _mutant("suspension ignored", "Ticks go on.", scheduler=_with_calendar(is_scheduled=_unless_dropped)),
         _mutant(
             "manual without upstream",
             "One table is refreshed.",
@@ -247,16 +235,30 @@ MUTANTS: Mapping[str, RefreshMutant] = {
             "Nothing is ever suspended.",
             scheduler=_with_policy(count_error=_never_counts),
         ),
-        _mutant("system faults counted", "All faults are the user's.", scheduler=_SystemFaultsCount),
-        _mutant("blind monitor", "Silence is not noticed.", scheduler=_Blind),
-        _mutant("deaf to failures", "Only users' faults are heard.", scheduler=_DeafToFailures),
-        _mutant("any attempt", "An old attempt's failure is the new one's.", scheduler=_AnyAttempt),
+        _mutant(
+            "system faults counted",
+            "All faults are the user's.",
+            scheduler=_with_policy(respond_to_failure=_count_system_faults),
+        ),
+        _mutant(
+            "blind monitor", "Silence is not noticed.", scheduler=_with_policy(silence_us_max=NEVER_SILENT_US)
+        ),
+        _mutant(
+            "deaf to failures",
+            "Only users' faults are heard.",
+            scheduler=_with_policy(respond_to_failure=_ignore_system_faults, silence_us_max=NEVER_SILENT_US),
+        ),
+        _mutant(
+            "any attempt",
+            "An old attempt's failure is the new one's.",
+            scheduler=_with_policy(respond_to_failure=_take_for_running),
+        ),
         _mutant(
             "newest of any",
             "A table begins where one upstream is.",
             scheduler=_with_policy(first_timestamp=_newest_of_any),
         ),
-        _mutant("stays suspended", "Nobody is resumed.", scheduler=_StaysSuspended),
+        _mutant("stays suspended", "Nobody is resumed.", scheduler=_with_policy(resumed_with=_resume_nobody)),
         _mutant(
             "join old and old",
             "Changes of two sides miss each other.",

@@ -36,6 +36,7 @@ from sim.scans.queries import Query
 from sim.scans.reading import StoreReader, Waits
 from sim.scans.run import ScanImplementations
 from sim.scans.scan_state import OutstandingTask, ScanState
+from sim.scans.tables import RowTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -297,7 +298,8 @@ class _LeftToNobody(Node):
         result = super().block_result(plan, block)
         if not plan.unasked[block] or not plan.has_metadata:
             return result
-        rows = plan.table.blocks[block]  # type: ignore[attr-defined]
+        assert isinstance(plan.table, RowTable), "small worlds have tables with rows"
+        rows = plan.table.blocks[block]
         return replace(result, rows=rows, row_count=len(rows))
 
 

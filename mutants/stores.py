@@ -47,15 +47,15 @@ class UncommittedShow(CommittedStore):
     """The last version is visible, committed or not; only one transaction at a time writes an object."""
 
     def version_of_others(self, transaction: OpenTransaction, name: str) -> Version | None:
-        return self.uncommitted(name) or super().version_of_others(transaction, name)
+        return self.uncommitted_version(name) or super().version_of_others(transaction, name)
 
-    def uncommitted(self, name: str) -> Version | None:
+    def uncommitted_version(self, name: str) -> Version | None:
         """Return the version of an object that an open transaction has written."""
         versions = (other.written[name][-1] for other in self.open_transactions if name in other.written)
         return next(versions, None)
 
     def write(self, transaction: OpenTransaction, name: str) -> None:
-        if self.uncommitted(name) is None:
+        if self.uncommitted_version(name) is None:
             super().write(transaction, name)
 
 
@@ -216,4 +216,4 @@ class RefreshesSeeUncommitted(UncommittedShow):
         return newest(self.visible.get(name, []), self.clock)
 
     def source(self, name: str, time: int) -> Version | None:
-        return self.uncommitted(name) or super().source(name, time)
+        return self.uncommitted_version(name) or super().source(name, time)

@@ -33,10 +33,10 @@ class Account:
         backend: Backend,
         bind: Binder,
         log: Callable[[RefreshRecord], None] | None = None,
-        engine: type[Engine] = Engine,
+        engine: Callable[..., Engine] = Engine,
         table: type[Table] = Table,
     ) -> None:
-        """Create an empty account; a mutant passes another class of engine or table."""
+        """Create an empty account; a mutant passes another engine or class of table."""
         self._table = table
         self.catalog = Catalog()
         self.tables: dict[TableId, Table] = {}

@@ -6,8 +6,6 @@ the version of each source, (3) compare with the definition of the present conte
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TypeAlias
 
 from dynamic_tables.bags.backends import Backend
@@ -26,10 +24,11 @@ from dynamic_tables.refreshes.actions import (
     StagedRefresh,
     ValidationFailed,
 )
+from dynamic_tables.refreshes.policy import POLICY, EnginePolicy, NewVersions
 from dynamic_tables.scheduling.events import Fault
 from dynamic_tables.storage.clock import Clock, Timestamp
 from dynamic_tables.storage.frontiers import Dependencies, Frontier, SourceVersion, TableId
-from dynamic_tables.storage.netting import difference, reshape, reshape_delta
+from dynamic_tables.storage.netting import difference, reshape
 from dynamic_tables.storage.versions import NoVersion, Purged, Table, Version
 from dynamic_tables.values.changes import Action, Contents, Delta
 from dynamic_tables.values.errors import DuplicateRowId, UserError
@@ -45,41 +44,13 @@ Binder: TypeAlias = Callable[[State, Entity, Columns], Query]
 NOTHING = (RefreshAction.NO_DATA, Cause.UNCHANGED, 0)
 
 
-@dataclass(frozen=True)
-class TableInterval:
-    """One source over one interval, in the form that backends read.
-
-    Attributes:
-        positions: The positions of the present columns in stored rows; None: as stored.
-    """
-
-    table: Table
-    old: int
-    new: int
-    positions: tuple[int, ...] | None
-
-    @cached_property
-    def before(self) -> Contents:
-        """The contents at the old version."""
-        return reshape(self.table.contents(self.old), self.positions)
-
-    @cached_property
-    def after(self) -> Contents:
-        """The contents at the new version."""
-        return reshape(self.table.contents(self.new), self.positions)
-
-    @cached_property
-    def changes(self) -> Delta:
-        """The net changes between the versions."""
-        return reshape_delta(self.table.changes(self.old, self.new), self.positions)
-
-
 class Engine:
     """The engine that refreshes the dynamic tables of one account.
 
     Args:
         tables: By identity, including dropped ones.
         log: Called once with each committed refresh; None: nothing is called.
+        policy: The decisions on single refreshes; a mutant replaces one.
     """
 
     def __init__(
@@ -90,12 +61,14 @@ class Engine:
         backend: Backend,
         bind: Binder,
         log: Callable[[RefreshRecord], None] | None = None,
+        policy: EnginePolicy = POLICY,
     ) -> None:
         self._catalog = catalog
         self._tables = tables
         self._backend = backend
         self._bind = bind
         self._log = log
+        self._policy = policy
         # For each table: a state, the meaning of the table's names there, and the bound query.
         self._bound: dict[TableId, tuple[State, tuple[object, ...], Dependencies]] = {}
 
@@ -134,12 +107,11 @@ class Engine:
         raise AlreadyRefreshed
 
     def _as_of(self, table_id: TableId, data_us: int) -> tuple[State, Entity]:
-        """Return the catalog at the data timestamp or the table's creation, if later, and the table there."""
+        """Return the catalog for a data timestamp, and the table there."""
         now = self._catalog.state.entities.get(table_id)
         if now is None:
             raise RefreshFailed(Fault.USER, "the table is dropped")
-        created_us = now.created.physical_us
-        state = self._catalog.as_of(data_us if data_us > created_us else created_us)
+        state = self._policy.choose_state(self._catalog, now, data_us)
         return state, state.entities.get(table_id, now)
 
     def dependencies(self, state: State, entity: Entity) -> Dependencies:
@@ -182,12 +154,9 @@ class Engine:
         return (*entities, *(self.dependencies(state, source) for source in dynamic))
 
     def _version(self, entity: Entity, source: TableId, data_us: int) -> Version:
-        """Return a source's version at a data timestamp; a dynamic table needs that refresh (R-DVS-06)."""
-        table = self._tables[source]
+        """Return the version that a refresh reads of a source; without one, the refresh fails (R-DVS-82)."""
         try:
-            if entity.kind is EntityKind.DYNAMIC_TABLE:
-                return table.refreshed_at(data_us)
-            return table.read_at(data_us)
+            return self._policy.choose_version(self._tables[source], entity.kind, data_us)
         except (NoVersion, Purged) as error:
             message = f"{entity.name} cannot be read at {data_us} us: {error}"
             raise ValidationFailed(1, Fault.UPSTREAM, message) from error
@@ -229,12 +198,12 @@ class Engine:
         Raises:
             Purged: The metadata is not retained (trap 32).
         """
-        changed_count = 0
+        sources = []
         for source, consumed in versions.items():
             old = base.versions[source].number
             if old != consumed.number:
-                changed_count += self._tables[source].changed_count(old, consumed.number)
-        return changed_count > 0, changed_count
+                sources.append(NewVersions(self._tables[source], old, consumed.number))
+        return self._policy.count_changes(sources)
 
     # Compute
 
@@ -270,15 +239,7 @@ class Engine:
 
     def _incremental(self, plan: RefreshPlan) -> Delta:
         """Return the changes of the query's result, validated."""
-        assert plan.base is not None, "the first refresh is not incremental"
-        layouts = plan.dependencies.layouts
-        sources = {
-            source: TableInterval(
-                self._tables[source], plan.base.versions[source].number, consumed.number, layouts[source]
-            )
-            for source, consumed in plan.versions.items()
-        }
-        changes = self._backend.changes(plan.dependencies.query, sources)
+        changes = self._policy.compute_delta(plan, self._tables, self._backend)
         self._validate(changes, self._current_contents(plan))
         return changes
 
@@ -310,9 +271,10 @@ class Engine:
 
         Args:
             clock, wall_us: The source of the commit timestamp.
-                now_us: The time of the commit, on the clock on which the refresh began.
-            Raises:
-                RefreshFailed: The table was refreshed by others since this refresh began.
+            now_us: The time of the commit, on the clock on which the refresh began.
+
+        Raises:
+            RefreshFailed: The table was refreshed by others since this refresh began.
         """
         plan = staged.plan
         table = self._tables[plan.table]

@@ -36,7 +36,7 @@ from dynamic_tables.scheduling.events import (
     Trigger,
 )
 from dynamic_tables.scheduling.jobs import Jobs
-from dynamic_tables.scheduling.policy import ERRORS_MAX, POLICY, SchedulerPolicy
+from dynamic_tables.scheduling.policy import ERRORS_MAX, FOLLOWS, POLICY, FailureResponse, SchedulerPolicy
 from dynamic_tables.scheduling.tracking import (
     NEVER_US,
     Calendar,
@@ -50,18 +50,14 @@ from dynamic_tables.scheduling.tracking import (
 from dynamic_tables.storage.frontiers import TableId
 
 TICK_US = PERIODS_US[0]
-# After a system failure the next attempt follows after 1, 2, 4 ... seconds, up to this number of attempts.
-ATTEMPTS_MAX = 4
+# After a system failure the next attempt follows after 1, 2, 4 ... seconds.
 RETRY_US = 1_000_000
-# A refresh silent for this long is reported to the operators; after twice this time it counts as lost.
-SILENCE_US_MAX = 60_000_000
 # The most jobs of one table; only repeated manual refreshes reach it.
 JOBS_MAX = 100
 # The number of the last tick for a new scheduler: it repeats the newest tick of each period.
 BEFORE_ALL = -1
 
 ERRORS = f"more than {ERRORS_MAX} refreshes in a row failed"
-FOLLOWS = "a table that it reads is suspended"
 
 
 class Scheduler:
@@ -170,9 +166,9 @@ class Scheduler:
         for table in list(self._jobs.running):
             job = table.jobs[0]
             silent_us = self._jobs.now_us - job.heartbeat_us
-            if silent_us > 2 * SILENCE_US_MAX:
+            if silent_us > 2 * self._policy.silence_us_max:
                 self._handle_failed(Failed(table.table, job.data_us, job.attempt, Fault.SYSTEM))
-            elif silent_us > SILENCE_US_MAX and not job.flagged:
+            elif silent_us > self._policy.silence_us_max and not job.flagged:
                 job.flagged = True
                 self._jobs.commands.append(Flag(table.table, job.data_us, silent_us))
 
@@ -204,21 +200,17 @@ class Scheduler:
     def _handle_failed(self, event: Failed) -> None:
         table = self._tables.get(event.table)
         job = table.running if table else None
-        if not table or not job or (job.data_us, job.attempt) != (event.data_us, event.attempt):
+        if table is None or job is None:
             return
-        if event.fault is Fault.SYSTEM and job.attempt + 1 < ATTEMPTS_MAX and not table.dropped:
+        response = self._policy.respond_to_failure(table, event)
+        if FailureResponse.RETRY in response:
             self._jobs.retry(table, RETRY_US << job.attempt)
             self._timer_us = None
-            return
-        self._jobs.fail(table)
-        if event.fault is Fault.USER and job.trigger is Trigger.SCHEDULED:
-            self._count_error(table)
-        self._forget_dropped(table)
-
-    def _count_error(self, table: TrackedTable) -> None:
-        """Count a consecutive error; suspend the table after too many (R-DVS-34)."""
-        if self._policy.count_error(table):
+        if FailureResponse.END in response:
+            self._jobs.fail(table)
+        if FailureResponse.COUNT in response and self._policy.count_error(table):
             self._suspend(table, ERRORS)
+        self._forget_dropped(table)
 
     def _forget_dropped(self, table: TrackedTable) -> None:
         if table.dropped and not table.jobs:
@@ -353,11 +345,9 @@ class Scheduler:
 
     def _resume(self, table: TrackedTable) -> None:
         """Resume a table, from its old frontier (R-DVS-35), and those that were suspended with it."""
-        for other in upstream_first(reachable([table], lambda reached: reached.downstream)):
-            free = all(source.suspended is None for source in other.upstream)
-            if other is table or (other.suspended == FOLLOWS and free):
-                other.suspended = None
-                other.errors = 0
-                self._calendar.unsettle(other)
-                if other is not table:
-                    self._jobs.commands.append(ResumeTable(other.table))
+        for other in self._policy.resumed_with(table):
+            other.suspended = None
+            other.errors = 0
+            self._calendar.unsettle(other)
+            if other is not table:
+                self._jobs.commands.append(ResumeTable(other.table))

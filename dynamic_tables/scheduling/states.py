@@ -12,7 +12,7 @@ from dynamic_tables.catalog.ddl import Name, Privilege, Role
 from dynamic_tables.catalog.entities import EntityKind, State, require
 from dynamic_tables.catalog.graphs import Node, node_of
 from dynamic_tables.catalog.lags import below_upstream
-from dynamic_tables.scheduling.scheduler import SILENCE_US_MAX
+from dynamic_tables.scheduling.policy import SILENCE_US_MAX
 from dynamic_tables.scheduling.tracking import Status
 from dynamic_tables.storage.frontiers import TableId
 from pruning.errors import InputError

@@ -1,8 +1,8 @@
 """The scheduler's records of dynamic tables, and the periods of connected tables."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple, TypeAlias
 
 from dynamic_tables.catalog.graphs import Node
 from dynamic_tables.catalog.lags import PERIODS_US, Downstream, lags_in_force, own_period, periods
@@ -211,14 +211,37 @@ def with_upstream(table: TrackedTable) -> list[TrackedTable]:
     return upstream_first(reachable([table], lambda other: other.upstream))
 
 
+def is_scheduled(table: TrackedTable) -> bool:
+    """Tell whether ticks refresh a table: it is neither suspended nor dropped."""
+    return table.suspended is None and not table.dropped
+
+
+# Returns the index of each table's period, from the periods that tables would choose and from what they read.
+ChoosePeriods: TypeAlias = Callable[
+    [Mapping[TrackedTable, int | None], Mapping[TrackedTable, Iterable[TrackedTable]]],
+    Mapping[TrackedTable, int | None],
+]
+
+
 class Calendar:
     """The tables that are due at each tick; periods are chosen again where the graph or a cost changed.
 
     Connected tables form a group, and only groups with a changed table are settled again.
+
+    Args:
+        choose_periods: Fits the periods of connected tables to each other (R-DVS-74).
+        is_scheduled: Tells whether a table has a period at all.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        *,
+        choose_periods: ChoosePeriods = periods,
+        is_scheduled: Callable[[TrackedTable], bool] = is_scheduled,
+    ) -> None:
         """Start without tables."""
+        self._periods = choose_periods
+        self._is_scheduled = is_scheduled
         # For each period, the tables of each group, upstream first.
         self._due: list[dict[int, list[TrackedTable]]] = [{} for _ in PERIODS_US]
         self._unsettled: dict[TrackedTable, None] = {}
@@ -261,10 +284,10 @@ class Calendar:
             for groups in self._due:
                 groups.pop(old, None)
         self._group_count += 1
-        self._choose_periods([table for table in tables if table.suspended is None and not table.dropped])
+        self._choose_periods([table for table in tables if self._is_scheduled(table)])
         for table in tables:
             table.group = self._group_count
-            if table.suspended is not None or table.dropped:
+            if not self._is_scheduled(table):
                 table.lag_us = table.own = table.period = None
             if table.period is not None:
                 self._due[table.period].setdefault(table.group, []).append(table)
@@ -278,7 +301,7 @@ class Calendar:
             table.lag_us = lag_us
             table.own = None if lag_us is None else own_period(lag_us, table.cost_us)
         own = {table: table.own for table in tables}
-        for table, period in periods(own, {table: table.upstream for table in tables}).items():
+        for table, period in self._periods(own, {table: table.upstream for table in tables}).items():
             table.period = period
 
 

@@ -182,7 +182,7 @@ def partition_without_null(self: Rules, facts: Facts, partition: Partition) -> F
 
 
 @mutant("groups", "RANGE", "delta-io/delta-rs#1063", "The files that cannot match are those that are read.")
-def inverted(self: Rules, table: Table, where: Json) -> list[Group]:
+def inverted_groups(self: Rules, table: Table, where: Json) -> list[Group]:
     groups = Rules.groups(self, table, where)
     return groups if where is None else [group for group in table.groups if group not in groups]
 

@@ -59,7 +59,7 @@ class RefreshImplementations:
     """The implementations that a run uses; a mutant replaces one of the project's own."""
 
     scheduler: Callable[..., Scheduler] = Scheduler
-    engine: type[Engine] = Engine
+    engine: Callable[..., Engine] = Engine
     clock: type[Clock] = Clock
     backend: Callable[[], Backend] = BagBackend
 

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from dynamic_tables.catalog.graphs import nodes
 from dynamic_tables.refreshes.accounts import Account
 from dynamic_tables.scheduling.events import StartRefresh
-from dynamic_tables.scheduling.scheduler import SILENCE_US_MAX, Scheduler
+from dynamic_tables.scheduling.policy import SILENCE_US_MAX
+from dynamic_tables.scheduling.scheduler import Scheduler
 from dynamic_tables.scheduling.states import Condition, TableState, table_state
 from dynamic_tables.storage.frontiers import TableId
 from sim.kernel import draws

@@ -81,7 +81,7 @@ def _needed_by_join(
     scans = sides(join)
     if join.kind not in (JoinKind.SEMI, JoinKind.ANTI):
         return {
-            scan: frozenset(pair[at] for pair in pairs if pair[at] is not None)  # type: ignore[misc]
+            scan: frozenset(number for pair in pairs if (number := pair[at]) is not None)
             for at, scan in enumerate(scans)
         }
     (equality,) = join.equalities

@@ -317,7 +317,7 @@ class PredicateCompiler:
 
     @property
     def _lanes(self) -> int:
-        """The number of blocks after which a conjunct may be cut."""
+        """The number of blocks to evaluate at a time; between such chunks a conjunct may be dropped."""
         return max(1, self.control.lanes_per_chunk // 8)
 
 

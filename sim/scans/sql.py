@@ -81,10 +81,10 @@ class _QueryParser:
     def query(self, parsed: exp.Expr, build: str, arrives_us: int) -> Query:
         """Return the whole query."""
         if not isinstance(parsed, exp.Select):
-            raise self._unsupported(parsed)
+            raise self._refusal(parsed)
         for part, value in parsed.args.items():
             if value and part not in _PARTS:
-                raise self._unsupported(value[0] if isinstance(value, list) else value)
+                raise self._refusal(value[0] if isinstance(value, list) else value)
         if [type(item) for item in parsed.expressions] != [exp.Star]:
             raise InputError(f"Query {self._name}: it must begin with SELECT *: {self._text}")
         joins = parsed.args.get("joins") or []
@@ -117,7 +117,7 @@ class _QueryParser:
         kind = _KINDS.get((join.side, join.kind))
         on = join.args.get("on")
         if kind is None or not isinstance(on, exp.EQ | exp.NullSafeEQ):
-            raise self._unsupported(join)
+            raise self._refusal(join)
         if len(set(self._tables)) < 2 or build not in self._tables:
             raise InputError(
                 f"Query {self._name}: a join is of two tables, one of which is the build side: {self._text}"
@@ -130,7 +130,7 @@ class _QueryParser:
         }
         keys = {self._owner(side): self._column(side) for side in (on.left, on.right)}
         if set(keys) != set(self._tables):
-            raise self._unsupported(on)
+            raise self._refusal(on)
         left, right = (
             Column(f"#{scans[table].number}{keys[table].name}", keys[table].type) for table in self._tables
         )
@@ -197,7 +197,7 @@ class _QueryParser:
                 return IsNull(self._column(node.this))
             case _ if type(node) in _COMPARISONS:
                 return self._comparison(_COMPARISONS[type(node)], node.this, node.expression)
-        raise self._unsupported(node)
+        raise self._refusal(node)
 
     def _comparison(self, how: Comparison, left: exp.Expr, right: exp.Expr) -> Expression:
         column = self._column(left)
@@ -217,13 +217,13 @@ class _QueryParser:
 
     def _column(self, node: exp.Expr) -> Column:
         if not isinstance(node, exp.Column):
-            raise self._unsupported(node)
+            raise self._refusal(node)
         return Column(node.name, self._types[self._owner(node)][node.name])
 
     def _owner(self, node: exp.Expr) -> str:
         """Return the table of a column."""
         if not isinstance(node, exp.Column):
-            raise self._unsupported(node)
+            raise self._refusal(node)
         owners = [
             table for table in self._tables if node.name in self._types[table] and node.table in ("", table)
         ]
@@ -241,7 +241,7 @@ class _QueryParser:
 
     def _ordering(self, order: exp.Order) -> SortItem:
         if len(order.expressions) > 1:
-            raise self._unsupported(order)
+            raise self._refusal(order)
         (item,) = order.expressions
         return SortItem(
             self._column(item.this), bool(item.args.get("desc")), bool(item.args.get("nulls_first"))
@@ -249,10 +249,10 @@ class _QueryParser:
 
     def _count(self, node: exp.Expr) -> int:
         if not isinstance(node, exp.Literal) or not node.name.isdigit():
-            raise self._unsupported(node)
+            raise self._refusal(node)
         return int(node.name)
 
-    def _unsupported(self, node: exp.Expr) -> InputError:
+    def _refusal(self, node: exp.Expr) -> InputError:
         return InputError(
             f"Query {self._name}: the simulator has no {type(node).__name__} here: {node.sql('spark')}"
         )

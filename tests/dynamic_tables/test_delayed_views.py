@@ -1,4 +1,4 @@
-"""Whatever happens, contents equal the query at the data timestamp; flaws that break that are seen."""
+"""Whatever happens, contents equal the query at the data timestamp."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -16,7 +16,8 @@ from dynamic_tables.scheduling.events import (
     Tick,
     Timer,
 )
-from dynamic_tables.scheduling.scheduler import ATTEMPTS_MAX, ERRORS, ERRORS_MAX, FOLLOWS, TICK_US, Scheduler
+from dynamic_tables.scheduling.policy import ATTEMPTS_MAX, ERRORS_MAX, FOLLOWS
+from dynamic_tables.scheduling.scheduler import ERRORS, TICK_US, Scheduler
 
 
 def test_a_table_starts_when_all_that_it_reads_have_committed():

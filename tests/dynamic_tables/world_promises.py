@@ -6,7 +6,8 @@ from dynamic_tables.catalog.graphs import node_of, nodes
 from dynamic_tables.catalog.lags import PERIODS_US
 from dynamic_tables.refreshes.actions import RefreshAction
 from dynamic_tables.scheduling.events import Fault, Finished, Trigger
-from dynamic_tables.scheduling.scheduler import ATTEMPTS_MAX, ERRORS_MAX, TICK_US
+from dynamic_tables.scheduling.policy import ATTEMPTS_MAX, ERRORS_MAX
+from dynamic_tables.scheduling.scheduler import TICK_US
 from dynamic_tables.scheduling.states import Condition, table_state
 from dynamic_tables.storage.versions import NoVersion, Purged
 from dynamic_tables.values.errors import UserError

@@ -27,7 +27,7 @@ from strategies.faults.refresh_faults import refresh_fault_plans
 
 SEEDS_AT_ONCE = 25
 SEEDS_TO_CATCH = 200
-# Assertions of the code's own; what else may be raised is no promise that is broken, but a flaw that crashes.
+# Assertions of the code; anything else that is raised breaks no promise: the mutant crashed.
 ASSERTIONS = ("AssertionError", "MissingRow", "RepeatedRow", "DuplicateRowId")
 
 
@@ -53,7 +53,7 @@ def catches(violation: Violation) -> bool:
 
 
 @pytest.mark.parametrize("name", sorted(MUTANTS))
-def test_each_flaw_of_refreshes_is_caught(name: str) -> None:
+def test_each_mutant_of_refreshes_is_caught(name: str) -> None:
     """SIM-11. Within 200 seeds; the project's own run of that seed is right."""
     for seed in range(SEEDS_TO_CATCH):
         if any(map(catches, wrong(small_world(seed), seed, MUTANTS[name].implementations))):

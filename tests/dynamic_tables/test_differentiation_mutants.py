@@ -1,4 +1,4 @@
-"""Each broken twin of a rule is caught by comparison with full evaluation; few are by validations alone."""
+"""Each mutant of a rule is caught by comparison with full evaluation; few are by validations alone."""
 
 from random import Random
 
@@ -22,6 +22,6 @@ def first_finding(backend: BagBackend) -> MaintenanceFinding | None:
 
 
 @pytest.mark.parametrize("name", MUTANTS)
-def test_comparison_with_full_evaluation_kills_each_twin(name: str) -> None:
+def test_comparison_with_full_evaluation_kills_each_mutant(name: str) -> None:
     """DIFF-1 can fail."""
     assert first_finding(MUTANTS[name]) is not None

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from mutants.scans import MUTANTS
+from mutants.scans import MUTANTS as SCAN_MUTANTS
 from pruning.techniques.join.summaries import JoinSummary
 from pruning.techniques.topk.arrangements import Arrangement
 from pruning.techniques.topk.topk import TopK
@@ -97,8 +97,8 @@ def _same(given: Scenario) -> Scenario:
     return given
 
 
-class Twin(NamedTuple):
-    """A scenario in which something is otherwise."""
+class ScenarioMutant(NamedTuple):
+    """A scenario whose claim a changed component, or a changed world, makes false."""
 
     stem: str
     what: str
@@ -106,39 +106,41 @@ class Twin(NamedTuple):
     changed: Callable[[Scenario], Scenario] = _same
 
 
-TWINS = [
-    Twin("bi-workload", "no technique but filters", ScanImplementations(control=_NoTechnique)),
-    Twin("compile-time-cutoff", "nodes ask nothing", ScanImplementations(node=_AsksNothing)),
-    Twin("join-pruning-late-summary", "nodes are deaf", ScanImplementations(node=_DeafToSummaries)),
-    Twin("join-pruning-late-summary", "no summary", ScanImplementations(control=_NoTechnique)),
-    Twin("limit-over-many-nodes", "no LIMIT", ScanImplementations(control=_NoTechnique)),
-    Twin("metadata-columnar-or-footers", "slow columns", changed=_slow_columns),
-    Twin(
+SCENARIO_MUTANTS = [
+    ScenarioMutant("bi-workload", "no technique but filters", ScanImplementations(control=_NoTechnique)),
+    ScenarioMutant("compile-time-cutoff", "nodes ask nothing", ScanImplementations(node=_AsksNothing)),
+    ScenarioMutant("join-pruning-late-summary", "nodes are deaf", ScanImplementations(node=_DeafToSummaries)),
+    ScenarioMutant("join-pruning-late-summary", "no summary", ScanImplementations(control=_NoTechnique)),
+    ScenarioMutant("limit-over-many-nodes", "no LIMIT", ScanImplementations(control=_NoTechnique)),
+    ScenarioMutant("metadata-columnar-or-footers", "slow columns", changed=_slow_columns),
+    ScenarioMutant(
         "node-crash-mid-scan",
         "what is lost is forgotten",
-        MUTANTS["lost block after a crash"].implementations,
+        SCAN_MUTANTS["lost block after a crash"].implementations,
     ),
-    Twin("node-crash-mid-scan", "blocks count twice", MUTANTS["double count after retry"].implementations),
-    Twin("page-index-requests", "one page", changed=_one_page),
-    Twin("request-economics", "gaps are read", changed=_gaps_are_read),
-    Twin("throttled-store", "no throttle", changed=_without_throttling),
-    Twin("throttled-store", "no failure", changed=_healthy),
-    Twin("top-k-block-orders", "as stored", ScanImplementations(control=_AsStored)),
-    Twin("top-k-boundary-at-nodes", "no boundary", ScanImplementations(control=_NoTechnique)),
+    ScenarioMutant(
+        "node-crash-mid-scan", "blocks count twice", SCAN_MUTANTS["double count after retry"].implementations
+    ),
+    ScenarioMutant("page-index-requests", "one page", changed=_one_page),
+    ScenarioMutant("request-economics", "gaps are read", changed=_gaps_are_read),
+    ScenarioMutant("throttled-store", "no throttle", changed=_without_throttling),
+    ScenarioMutant("throttled-store", "no failure", changed=_healthy),
+    ScenarioMutant("top-k-block-orders", "as stored", ScanImplementations(control=_AsStored)),
+    ScenarioMutant("top-k-boundary-at-nodes", "no boundary", ScanImplementations(control=_NoTechnique)),
 ]
 
 
-def is_distinguished(twin: Twin) -> bool:
+def is_distinguished(mutant: ScenarioMutant) -> bool:
     """Tell whether the first seed of a scenario fails with its mutant."""
-    given = read(SCENARIOS / f"{twin.stem}.toml")
+    given = read(SCENARIOS / f"{mutant.stem}.toml")
     assert isinstance(given, Scenario)
     runs = []
     for case in all_cases(given):
         scenario: Any = case.scenario
         if any(table.blocks > BLOCKS_AT_MOST for table in scenario.table):
             continue
-        run = world_of_seed(twin.changed(scenario), given.seeds.first).run(
-            given.seeds.first, twin.implementations
+        run = world_of_seed(mutant.changed(scenario), given.seeds.first).run(
+            given.seeds.first, mutant.implementations
         )
         if violations(run):
             return True
@@ -147,13 +149,13 @@ def is_distinguished(twin: Twin) -> bool:
     return any(one.seed is not None for one in missed_expectations(given, runs))
 
 
-@pytest.mark.parametrize("twin", TWINS, ids=lambda twin: f"{twin.stem}: {twin.what}")
-def test_a_scenario_whose_claim_is_false_is_told(twin: Twin) -> None:
+@pytest.mark.parametrize("mutant", SCENARIO_MUTANTS, ids=lambda mutant: f"{mutant.stem}: {mutant.what}")
+def test_a_scenario_whose_claim_is_false_is_told(mutant: ScenarioMutant) -> None:
     """SIM-5. The first seed is enough."""
-    assert is_distinguished(twin)
+    assert is_distinguished(mutant)
 
 
-def test_each_scenario_of_scans_has_a_twin() -> None:
-    """That of small worlds has the flaws of SIM-2."""
+def test_each_scenario_of_scans_has_a_mutant() -> None:
+    """That of small worlds has the mutants of SIM-2."""
     scans = {path.stem for path in SCENARIOS.glob("*.toml") if isinstance(read(path), Scenario)}
-    assert scans - {twin.stem for twin in TWINS} == {"small-worlds"}
+    assert scans - {mutant.stem for mutant in SCENARIO_MUTANTS} == {"small-worlds"}

@@ -1,6 +1,6 @@
 """List the seeds that find each mutant of scans, and the invariants that do.
 
-    PYTHONPATH=. python bench/scan_flaws.py [SEEDS] [FLAW ...]
+    PYTHONPATH=. python bench/scan_mutants.py [SEEDS] [MUTANT ...]
 
 For each mutant: the first seed that finds it, in how many of the seeds it is found, and by which invariants.
 The correct simulator must pass a seed that finds a mutant. A mutant that raises an exception of its own ends
@@ -32,7 +32,7 @@ def violated_invariants(seed: int, implementations: ScanImplementations) -> set[
 
 def main(count: int, names: Sequence[str]) -> None:
     """Print the table in Markdown."""
-    print("| flaw | what is wrong | first seed | seeds of", count, "| by |")
+    print("| mutant | what is wrong | first seed | seeds of", count, "| by |")
     print("| --- | --- | --- | --- | --- |")
     finding: set[int] = set()
     for name in names or MUTANTS:

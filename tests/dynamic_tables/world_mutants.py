@@ -1,4 +1,4 @@
-"""Broken twins of the engine, the scheduler and what they stand on: each with one flaw."""
+"""Mutants of the engine, the scheduler and what they stand on: each with one mistake."""
 
 from small_world import World
 
@@ -6,9 +6,10 @@ from dynamic_tables.catalog.entities import EntityKind
 from dynamic_tables.refreshes import engine as refreshing
 from dynamic_tables.refreshes.actions import Cause, RefreshAction, RefreshFailed
 from dynamic_tables.refreshes.engine import Engine
+from dynamic_tables.refreshes.policy import EnginePolicy, choose_version, compute_delta, count_changes
 from dynamic_tables.scheduling.events import Fault, Reason, Trigger
 from dynamic_tables.scheduling.jobs import Jobs
-from dynamic_tables.scheduling.policy import SchedulerPolicy, obstacle
+from dynamic_tables.scheduling.policy import SchedulerPolicy, after_asking, obstacle, respond_to_failure
 from dynamic_tables.scheduling.scheduler import TICK_US, Scheduler
 from dynamic_tables.scheduling.tracking import Calendar
 from dynamic_tables.storage.clock import Clock, Timestamp
@@ -38,19 +39,21 @@ class FrontierBeforeContents(Engine):
 class PersistedTables(Engine):
     """Reads what a dynamic table holds now (R-DVS-06)."""
 
-    def _version(self, entity, source, data_us):
-        if entity.kind is EntityKind.DYNAMIC_TABLE:
-            return self._tables[source].latest
-        return super()._version(entity, source, data_us)
+    def __init__(self, **options):
+        super().__init__(policy=EnginePolicy(choose_version=self._choose_version), **options)
+
+    def _choose_version(self, table, kind, data_us):
+        return table.latest if kind is EntityKind.DYNAMIC_TABLE else choose_version(table, kind, data_us)
 
 
 class NewestOfBaseTables(Engine):
     """Reads what a base table holds now (R-DVS-81)."""
 
-    def _version(self, entity, source, data_us):
-        if entity.kind is EntityKind.TABLE:
-            return self._tables[source].latest
-        return super()._version(entity, source, data_us)
+    def __init__(self, **options):
+        super().__init__(policy=EnginePolicy(choose_version=self._choose_version), **options)
+
+    def _choose_version(self, table, kind, data_us):
+        return table.latest if kind is EntityKind.TABLE else choose_version(table, kind, data_us)
 
 
 class NoDataAlthoughChanged(Engine):
@@ -63,9 +66,11 @@ class NoDataAlthoughChanged(Engine):
 class MaintenanceIsChange(Engine):
     """Takes each new version for a change (trap 29)."""
 
-    def _count_changes(self, base, versions):
-        _, count = super()._count_changes(base, versions)
-        return any(base.versions[source] != version for source, version in versions.items()), count
+    def __init__(self, **options):
+        super().__init__(policy=EnginePolicy(count_changes=self._count), **options)
+
+    def _count(self, sources):
+        return len(sources) > 0, count_changes(sources)[1]
 
 
 class ReplacementNotSeen(Engine):
@@ -82,9 +87,12 @@ class ReplacementNotSeen(Engine):
 class PurgeNotSeen(Engine):
     """Takes an interval that is purged for one without change (trap 32)."""
 
-    def _count_changes(self, base, versions):
+    def __init__(self, **options):
+        super().__init__(policy=EnginePolicy(count_changes=self._count), **options)
+
+    def _count(self, sources):
         try:
-            return super()._count_changes(base, versions)
+            return count_changes(sources)
         except Purged:
             return False, 0
 
@@ -92,25 +100,25 @@ class PurgeNotSeen(Engine):
 class SkippedIntervalLost(Engine):
     """Takes what changed since the tick before, not since the frontier (R-DVS-31)."""
 
-    def _incremental(self, plan):
+    def __init__(self, **options):
+        super().__init__(policy=EnginePolicy(compute_delta=self._delta), **options)
+
+    def _delta(self, plan, tables, backend):
         since = {}
         for source, consumed in plan.base.versions.items():
             try:
-                late = self._tables[source].as_of(plan.data_us - TICK_US).consumed
+                late = tables[source].as_of(plan.data_us - TICK_US).consumed
             except LookupError:
                 late = consumed
             since[source] = min(max(consumed, late), plan.versions[source])
-        return super()._incremental(plan._replace(base=plan.base._replace(versions=since)))
+        return compute_delta(plan._replace(base=plan.base._replace(versions=since)), tables, backend)
 
 
 class NamesOfNow(Engine):
     """Binds names as of the moment at which the refresh begins (R-DVS-45)."""
 
-    def _as_of(self, table_id, data_us):
-        state = self._catalog.state
-        if table_id not in state.entities:
-            raise RefreshFailed(Fault.USER, "dropped")
-        return state, state.entities[table_id]
+    def __init__(self, **options):
+        super().__init__(policy=EnginePolicy(choose_state=lambda catalog, *_: catalog.state), **options)
 
 
 class ColumnsByName(Engine):
@@ -197,10 +205,8 @@ class BusyNotSeen(Scheduler):
 class PeriodsOfTheirOwn(Calendar):
     """Gives each table the period that it would choose (R-DVS-74)."""
 
-    def _choose_periods(self, tables):
-        super()._choose_periods(tables)
-        for table in tables:
-            table.period = table.own
+    def __init__(self):
+        super().__init__(choose_periods=lambda own, upstream: own)
 
 
 class OffTheTicks(Scheduler):
@@ -221,8 +227,8 @@ class UpstreamNotTakenAlong(Scheduler):
 class ManualTooEarly(Scheduler):
     """Gives a user the data timestamp of the moment before (R-DVS-07)."""
 
-    def _refresh_all(self, tables, data_us, trigger):
-        super()._refresh_all(tables, data_us - (trigger is Trigger.MANUAL), trigger)
+    def __init__(self):
+        super().__init__(policy=SchedulerPolicy(after_asking=lambda *times_us: after_asking(*times_us) - 1))
 
 
 class ManualByItsOwnClock(Scheduler):
@@ -242,12 +248,13 @@ class ErrorsNeverReset(Scheduler):
 class ManualErrorsCount(Scheduler):
     """Counts errors of manual refreshes (R-DVS-34)."""
 
-    def _handle_failed(self, event):
-        table = self._tables.get(event.table)
-        job = table.running if table else None
-        if job is not None and job.trigger is Trigger.MANUAL:
-            job.trigger = Trigger.SCHEDULED
-        super()._handle_failed(event)
+    def __init__(self):
+        super().__init__(policy=SchedulerPolicy(respond_to_failure=self._respond))
+
+    def _respond(self, table, event):
+        if table.running.trigger is Trigger.MANUAL:
+            table.running.trigger = Trigger.SCHEDULED
+        return respond_to_failure(table, event)
 
 
 class NeverSuspends(Scheduler):
@@ -264,15 +271,15 @@ class NeverSuspends(Scheduler):
 class SilenceNotHeard(Scheduler):
     """Waits for lost workers for ever (R-DVS-37)."""
 
-    def _watch(self):
-        pass
+    def __init__(self):
+        super().__init__(policy=SchedulerPolicy(silence_us_max=1 << 62))
 
 
 class ResumeNotHeard(Scheduler):
     """Leaves a resumed table suspended (R-DVS-35)."""
 
-    def _resume(self, table):
-        pass
+    def __init__(self):
+        super().__init__(policy=SchedulerPolicy(resumed_with=lambda table: []))
 
 
 class SuspensionNotHeard(Scheduler):
@@ -324,32 +331,32 @@ class EndNotSeen(Table):
         return super().as_of(data_us - 1)
 
 
-def engine(twin):
-    return lambda: World(engine=twin)
+def engine(mutant):
+    return lambda: World(engine=mutant)
 
 
-def jobs(twin):
-    return lambda: World(scheduler=Scheduler(jobs=twin()))
+def jobs(mutant):
+    return lambda: World(scheduler=Scheduler(jobs=mutant()))
 
 
-def calendar(twin):
-    return lambda: World(scheduler=Scheduler(calendar=twin()))
+def calendar(mutant):
+    return lambda: World(scheduler=Scheduler(calendar=mutant()))
 
 
-def scheduler(twin):
-    return lambda: World(scheduler=twin())
+def scheduler(mutant):
+    return lambda: World(scheduler=mutant())
 
 
-def clock(twin):
-    return lambda: World(clock=twin)
+def clock(mutant):
+    return lambda: World(clock=mutant)
 
 
-def table(twin):
-    return lambda: World(table=twin)
+def table(mutant):
+    return lambda: World(table=mutant)
 
 
 # Of each where it plays, and what is said of it first: the promise that it breaks, or an assertion.
-TWINS = {
+MUTANTS = {
     FrontierBeforeContents: (engine, "R-DVS-02"),
     PersistedTables: (engine, "R-DVS-02"),
     NewestOfBaseTables: (engine, "R-DVS-02"),

@@ -1,11 +1,11 @@
 """Count the wrong results of broken rules that the validations of production catch alone ([D] 6.1).
 
-Each twin has one mistake. A case is a random query over eight intervals; it is wrong from the first
+Each mutant has one mistake. A case is a random query over eight intervals; it is wrong from the first
 interval on after which the maintained result is not that of full evaluation. Validations see at that
 moment that an id is inserted twice, that a row is deleted which does not exist, or that ids of a full
 result repeat; they never see full evaluation.
 
-    PYTHONPATH=. python bench/differentiation_twins.py [CASES]
+    PYTHONPATH=. python bench/differentiation_mutants.py [CASES]
 """
 
 import sys
@@ -41,7 +41,7 @@ def main() -> None:
     took = process_time() - began
     wrong = cases - sound[None]
     print(f"sound rules: {wrong} of {cases} cases wrong, {cases / took:.0f} cases a second of CPU time\n")
-    print("| twin | wrong | seen by validations | inserted twice | deletes no row | ids repeat in full |")
+    print("| mutant | wrong | seen by validations | inserted twice | deletes no row | ids repeat in full |")
     print("|---|---|---|---|---|---|")
     for name, backend in MUTANTS.items():
         found = findings(backend, cases)

@@ -1,6 +1,6 @@
 """List the seeds that find each mutant of dynamic tables, and what validations alone find.
 
-    PYTHONPATH=. python bench/refresh_flaws.py [SEEDS]
+    PYTHONPATH=. python bench/refresh_mutants.py [SEEDS]
 
 For each mutant: the first seed that finds it, in how many of the seeds it is found by which promises, and in
 how many the three validations of [D] 6.1 fail more refreshes than in the project's own run of that seed. That
@@ -40,14 +40,14 @@ def main(count: int) -> None:
     """Print the table in Markdown."""
     right = [broken_promises(seed, CORRECT) for seed in range(count)]
     assert not any(broken for broken, _ in right), "the project's own is right"
-    print(f"| flaw | first seed | seeds of {count} | by | by validations alone |")
+    print(f"| mutant | first seed | seeds of {count} | by | by validations alone |")
     print("| --- | --- | --- | --- | --- |")
     found_in, validated_in = 0, 0
-    for name, flaw in MUTANTS.items():
+    for name, mutant in MUTANTS.items():
         by: Counter[str] = Counter()
         seeds, seen = [], 0
         for seed in range(count):
-            broken, failed = broken_promises(seed, flaw.implementations)
+            broken, failed = broken_promises(seed, mutant.implementations)
             by.update(broken)
             seeds += [seed] if broken else []
             seen += failed > right[seed][1]
@@ -57,7 +57,7 @@ def main(count: int) -> None:
         validated_in += seen > 0
     own = sum(failed > 0 for _, failed in right)
     print(
-        f"\nOf {len(MUTANTS)} flaws {found_in} are found, and {validated_in} by validations alone, which "
+        f"\nOf {len(MUTANTS)} mutants {found_in} are found, and {validated_in} by validations alone, which "
         f"fail a refresh of the project's own in {own} of {count} seeds."
     )
 
