@@ -198,7 +198,11 @@ def _start_worker(name: str, option: str, *, python: str | None = None) -> Worke
 def _check(
     worker: Worker, request: CheckRequest, workers: Mapping[str, Worker], say: ProgressCallback
 ) -> EngineHunt:
-    """Hunt in one engine, report progress, and confirm the findings."""
+    """Hunt in one engine and report progress, then ask the question of each finding again.
+
+    Args:
+        workers: All that run: those that can write may write the files.
+    """
     areas = None if request.area is None else (request.area,)
     answerable = capabilities(worker, areas=areas, writers=available_writers(workers))
     write = make_write(workers)

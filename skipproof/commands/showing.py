@@ -131,7 +131,7 @@ def _query_table(outcomes: list["QueryOutcome"]) -> Table:
 
 
 def _examples_line(report: "DemoReport") -> str:
-    """Return one line about the generated examples."""
+    """Return one line about the generated examples: what share was skipped, or the first difference."""
     examples = report.examples
     if examples.difference:
         return f"Generated examples: after {examples.examples}, {escape(examples.difference)}"

@@ -114,7 +114,7 @@ class OnArrow(Adapter):
         return f"rows({text}.select({question['select']!r}).to_batches())"
 
     def _side(self, relation: dict[str, Any]) -> str:
-        """Return the text of one side of a join."""
+        """Return the Python text that reads one side of a join, filtered, into an Arrow table."""
         _only_filtered(relation)
         where = "" if relation["where"] is None else f", filter={arrow_expression(relation['where'])}"
         columns = self.columns[relation["table"]]

@@ -61,7 +61,7 @@ class DataFusion(Dialect):
         return self.cast("NULL", type_) if value is None else super().literal(value, type_)
 
 
-# The options of written files.
+# The options of the Parquet files that DataFusion writes, each with the values that hunts draw.
 _LAYOUTS: dict[str, list[Any]] = {
     "bloom_filter_on_write": [True],
     "max_row_group_size": [1, 2, 3],

@@ -33,7 +33,7 @@ _SESSION = {
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
-# The options of written files.
+# The options of the Parquet files that Spark writes, each with the values that hunts draw.
 _LAYOUTS: dict[str, list[Any]] = {
     "parquet.bloom.filter.enabled": ["true"],
     "parquet.enable.dictionary": ["false"],

@@ -134,7 +134,7 @@ def check_types(table: dict[str, Any]) -> None:
 
 
 def _keeps_values(word: str) -> bool:
-    """Tell whether a series of a type returns the values put in; early decimals are not reliable."""
+    """Tell whether a Polars series of a type gives back a sample; decimals before Polars 1 may not."""
     type_, sample = word + _PARAMETERS.get(word, ""), _SAMPLES[word]
     if word == "decimal" and VERSION < (1,):
         return False

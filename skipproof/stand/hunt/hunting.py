@@ -27,7 +27,8 @@ from strategies.engines.files import write_stored
 # Hypothesis draws the first examples of a run independently: beyond ten it mostly varies earlier ones, and
 # from ten on it keeps some of them small.
 ROUND = 9
-WORLDS_PER_TWIN = 3
+# Tightness is measured in one world of so many.
+WORLDS_PER_TIGHTNESS = 3
 FINDINGS_PER_CAUSE = 3
 # Of the failures like a finding, the first `_SHRUNK_FIRST` are shrunk, then one in `_SHRUNK_ONE_IN`.
 _SHRUNK_FIRST, _SHRUNK_ONE_IN = 3, 10
@@ -298,7 +299,7 @@ class _Round:
         state.refused.update(outcome.refused for outcome in outcomes if outcome.refused)
         state.no_opinion.update(outcome.no_opinion for outcome in outcomes if outcome.no_opinion)
         state.worlds += 1
-        if state.worlds % WORLDS_PER_TWIN == 0:
+        if state.worlds % WORLDS_PER_TIGHTNESS == 0:
             self._measure(world, outcomes)
         self._progress(state)
 

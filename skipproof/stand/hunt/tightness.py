@@ -117,13 +117,15 @@ def _measure_by_canaries(
     if others or strange or not isinstance(where, Call) or where.function in _COMPOUND:
         return
     matching = _matching_rows(outcome)
-    for twin, kind, of in ((write_canary, function_family(where), True), (write_none_match, FULL, False)):
+    for writer, kind, of in ((write_canary, function_family(where), True), (write_none_match, FULL, False)):
         sample = next((row for block in table.blocks for row in block if (row[-1] in matching) == of), None)
         groups = [_row_numbers(block) for block in table.blocks if block]
         decided = [group for group in groups if (not matching & group if of else group <= matching)]
         if sample is None or not decided:
             continue
-        read = _returned_rows(worker, world, name=name, where=where, sample=sample, twin=twin, write=write)
+        read = _returned_rows(
+            worker, world, name=name, where=where, sample=sample, writer=writer, write=write
+        )
         if read is None:
             continue
         yield Tightness(kind, len(decided), sum(bool(read & numbers) != of for numbers in decided))
@@ -142,7 +144,7 @@ def _returned_rows(
     name: str,
     where: Call,
     sample: Row,
-    twin: _WriteCanary,
+    writer: _WriteCanary,
     write: Write,
 ) -> set[int] | None:
     """Return the row numbers in the answer over canaries, files whose every row is `sample`."""
@@ -153,7 +155,7 @@ def _returned_rows(
         originals.mkdir()
         canaries.mkdir()
         try:
-            files = _write_canaries(table, write(table, originals), canaries, sample, twin)
+            files = _write_canaries(table, write(table, originals), canaries, sample, writer)
         except (ValueError, OverflowError):
             return None
         form = {name: {"columns": table.json["columns"], "files": files}}
@@ -162,7 +164,7 @@ def _returned_rows(
 
 
 def _write_canaries(
-    table: StoredTable, originals: Iterable[Path], into: Path, sample: Row, twin: _WriteCanary
+    table: StoredTable, originals: Iterable[Path], into: Path, sample: Row, writer: _WriteCanary
 ) -> list[str]:
     """Write a canary for each file, and return their paths."""
     schema = arrow_table(table.columns, []).schema
@@ -172,7 +174,7 @@ def _write_canaries(
     }
     files, first, per_file = [], 0, table.layout.blocks_per_file
     for ordinal, original in enumerate(originals):
-        files.append(str(twin(original, into / original.name, row, schema=schema, first=first)))
+        files.append(str(writer(original, into / original.name, row, schema=schema, first=first)))
         first += sum(map(len, table.blocks[ordinal * per_file : (ordinal + 1) * per_file]))
     return files
 

@@ -191,7 +191,10 @@ class TruthRules(RangeRules):
         return self.encode(value, type_)
 
     def sought_values(self, term: Json) -> list[tuple[Value, str]] | None:
-        """Return the values of which the column must have one; None if the condition is no equality or IN."""
+        """Return the constants of which the column must equal one, each with its type; NULL is left out.
+
+        None if the condition does not compare a column with constants by =, IN or IS NOT DISTINCT FROM.
+        """
         name, of = term.get("call"), term.get("of", ())
         if name not in ("=", "in", "is not distinct from") or "column" not in of[0]:
             return None
