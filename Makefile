@@ -2,6 +2,7 @@
 #   make check   set up and run the demo      make test   set up and run the tests
 #   make lint    style, types and imports     make docs   build the documentation into site/
 #   make test-fast   the tests without Spark  make test-times   the table of tests/TIMES.md
+#   make proofs  run every proof, and remember those that hold
 #   make clean   remove what these made
 #   make release-check   build the distributions and try the wheel
 
@@ -16,7 +17,7 @@ FIND_PYTHON = for python in $(PYTHON) $(PYTHONS); do \
 	    >/dev/null 2>&1; then echo $$python; exit 0; fi; \
 	done
 
-.PHONY: check test test-fast test-times lint docs release-check clean
+.PHONY: check test test-fast test-times proofs lint docs release-check clean
 
 check: $(VENV)/.installed-all
 	$(BIN)/skipproof demo
@@ -28,14 +29,20 @@ test:
 	@began=$$(date +%s); $(BIN)/python -m pytest -n auto $(PYTEST_ARGUMENTS); status=$$?; \
 	echo "tests: $$(($$(date +%s) - began)) s"; exit $$status
 
-# Without Spark, and without the tests that take more than a few seconds.
+# Without Spark, and without the tests that tests/slow_tests.txt lists.
 test-fast: $(VENV)/.installed-tests
 	$(BIN)/python -m pytest -n auto -m 'not spark and not slow' $(PYTEST_ARGUMENTS)
 
-# The table of tests/TIMES.md, from a whole run.
+# The table of tests/TIMES.md and the list of tests/slow_tests.txt, from a whole run.
 test-times: $(VENV)/.installed-tests
 	$(BIN)/python -m pytest -n auto --junitxml=build/times.xml
-	$(BIN)/python tools/test_times.py build/times.xml > tests/TIMES.md
+	$(BIN)/python tools/test_times.py build/times.xml tests
+
+# Run every proof; those that hold need not be run again until what they prove changes.
+proofs: $(VENV)/.installed-tests
+	@mkdir -p build && rm -f build/proofs.txt
+	SKIPPROOF_PROVE_ANEW=1 SKIPPROOF_WRITE_PROOFS=build/proofs.txt $(BIN)/python -m pytest -n auto tests/proofs
+	LC_ALL=C sort -u build/proofs.txt > tests/proofs/remembered_proofs.txt
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check .

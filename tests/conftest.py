@@ -9,11 +9,14 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 from machine import worker_count
 
 from skipproof.sessions import spark_session
 
 os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).parent / "spark_conf"))
+SLOW_TESTS = Path(__file__).with_name("slow_tests.txt")
+DEEP, EXHAUSTIVE = "deep", "exhaustive"
 SEED = "skipproof_hypothesis_seed"
 
 # Continuous integration draws the same examples every time and keeps no database of earlier failures.
@@ -26,19 +29,32 @@ settings.register_profile(
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile(
-    "deep",
-    deadline=None,
-    max_examples=2_000,
-    print_blob=True,
-    suppress_health_check=[HealthCheck.too_slow],
-)
+# The first before a change lands, the second, which takes many hours, before a release.
+for name, max_examples in (DEEP, 200), (EXHAUSTIVE, 2_000):
+    settings.register_profile(
+        name,
+        deadline=None,
+        max_examples=max_examples,
+        print_blob=True,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
 settings.load_profile("fast")
 
 
+def goes_deep(config: pytest.Config) -> bool:
+    """Tell whether a run draws other examples each time, and runs what the default run leaves out."""
+    return config.getoption("--hypothesis-profile", default=None) in (DEEP, EXHAUSTIVE)
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Give a deep run one seed, the same in all its workers, so that the run can be repeated."""
-    if config.getoption("--hypothesis-profile", default=None) != "deep":
+    """Give a deep run one seed, the same in all its workers, so that the run can be repeated.
+
+    Any other run draws no constants of the project's modules: which modules a worker has imported depends on
+    the tests that it got before. Hypothesis has no setting for that.
+    """
+    if not goes_deep(config):
+        assert callable(providers.is_local_module_file), "this release of Hypothesis finds modules otherwise"
+        providers.is_local_module_file = lambda _: False
         return
     if config.getoption("--hypothesis-seed", default=None) is None:
         drawn = str(random.SystemRandom().randrange(2**32))
@@ -58,11 +74,14 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that use the session of Spark; refuse a test whose name differs between two processes.
+    """Mark the tests that use the session of Spark, and the slow ones, which `make test-times` lists.
 
-    Of such a name the workers would not agree on what there is.
+    A name that differs between two processes is refused: the workers would not agree on what there is.
     """
+    slow = frozenset(SLOW_TESTS.read_text(encoding="utf-8").split())
     for item in items:
+        if item.nodeid.partition("[")[0] in slow:
+            item.add_marker("slow")
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")
         if "frozenset(" in item.nodeid or " at 0x" in item.nodeid:
@@ -76,8 +95,14 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.fixture(scope="session")
 def deep(request: pytest.FixtureRequest) -> bool:
-    """Whether this run goes as far as it can."""
-    return bool(request.config.getoption("--hypothesis-profile", default=None) == "deep")
+    """True in a run that goes further than the default run."""
+    return goes_deep(request.config)
+
+
+@pytest.fixture(scope="session")
+def exhaustive(request: pytest.FixtureRequest) -> bool:
+    """True in a run that goes as far as it can."""
+    return bool(request.config.getoption("--hypothesis-profile", default=None) == EXHAUSTIVE)
 
 
 @pytest.fixture(scope="session")
