@@ -79,7 +79,6 @@ def told(command: Command, printed: str) -> str:
     return f"$ {command.line}\nshown:\n{masked(command.output)}\nprinted:\n{masked(printed)}"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("page", SHOWING, ids=name)
 def test_a_page_shows_what_its_commands_print(
     page: Path,

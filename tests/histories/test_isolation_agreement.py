@@ -1,6 +1,5 @@
 """The fast checker and the brute-force one find the same in drawn histories."""
 
-import pytest
 from budget import examples
 from hypothesis import event, given
 
@@ -20,7 +19,6 @@ def assert_agreement(history: History, *, literal: bool) -> None:
         event(name)
 
 
-@pytest.mark.slow
 @examples(5)
 @given(histories(derivations=False))
 def test_the_checkers_agree_on_histories_without_derivations(history: History) -> None:
@@ -28,7 +26,6 @@ def test_the_checkers_agree_on_histories_without_derivations(history: History) -
     assert_agreement(history, literal=False)
 
 
-@pytest.mark.slow
 @examples(5)
 @given(histories(derivations=True))
 def test_the_checkers_agree_on_histories_with_derivations(history: History) -> None:

@@ -49,7 +49,9 @@ def test_a_right_store_never_shows_what_it_rules_out(seeds: Callable[[int], int]
 
 
 @pytest.mark.parametrize("name", MUTANTS)
-def test_a_broken_store_shows_its_own_flaw_rightly_named(seeds: Callable[[int], int], name: str) -> None:
+def test_a_mutant_of_a_store_shows_its_phenomenon_rightly_named(
+    seeds: Callable[[int], int], name: str
+) -> None:
     of, known = seeds(100), MUTANTS[name]
     found = shown(known, of)
     assert known.shows is not None
@@ -89,5 +91,5 @@ def test_a_third_of_the_transactions_of_a_store_commit(name: str) -> None:
     assert len(committed) >= len(transactions) / 3
 
 
-def test_every_phenomenon_is_some_stores_own_flaw() -> None:
+def test_every_phenomenon_is_shown_by_a_mutant() -> None:
     assert {known.shows for known in MUTANTS.values()} == {*isolation.PHENOMENA}

@@ -1,4 +1,4 @@
-"""Filters that are not believed, values as files store them, and broken twins that lose one."""
+"""Filters that are not believed, values as files store them, and mutants that lose one."""
 
 from decimal import Decimal
 from pathlib import Path

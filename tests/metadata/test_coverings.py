@@ -217,7 +217,7 @@ def test_rows_that_rounding_puts_beside_their_box_stay(row: Row, edges: Edges) -
 def test_without_padding_and_polar_caps_such_rows_are_lost(
     monkeypatch: pytest.MonkeyPatch, row: tuple[float, float], edges: Edges
 ) -> None:
-    """Broken twins. Beside the pole, polar caps alone would do."""
+    """The mutants without them. Beside the pole, polar caps alone would do."""
     monkeypatch.setattr(coverings, "PADDING_DEGREES", 0.0)
     if row[0] > coverings.POLAR_DEGREES:
         assert stays([row], box(*edges))
@@ -251,7 +251,7 @@ def alone(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @needs_s2
 @pytest.mark.parametrize(
-    ("name", "twin"),
+    ("name", "mutant"),
     [
         ("longitude_intervals", each_end_turned),
         ("_s2_regions", west_to_east),
@@ -260,9 +260,9 @@ def alone(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         ("PADDING_DEGREES", -1e-6),
     ],
 )
-def test_a_broken_covering_loses_a_row(monkeypatch: pytest.MonkeyPatch, name: str, twin: Any) -> None:
-    """COVER-1 kills each twin."""
-    monkeypatch.setattr(coverings, name, twin)
+def test_a_broken_covering_loses_a_row(monkeypatch: pytest.MonkeyPatch, name: str, mutant: Any) -> None:
+    """COVER-1 kills each mutant."""
+    monkeypatch.setattr(coverings, name, mutant)
 
     def lost(asked: tuple[list[Row], Box]) -> bool:
         coverings._leaf_ranges.cache_clear()

@@ -78,7 +78,7 @@ def test_the_index_of_a_file_that_changed_is_not_used(table: Path) -> None:
 
 
 def test_a_stale_index_would_lose_rows(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The twin that does not look at the stamps is killed."""
+    """The mutant that does not look at the stamps is killed."""
     index(table)
     write(table / "a.parquet", [0, 5, 9], [0, 6, 9])
     os.utime(table / "a.parquet", ns=(10**18, 10**18))

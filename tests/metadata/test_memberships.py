@@ -16,8 +16,7 @@ from pruning.expressions import types
 from pruning.expressions.types import Type, Value
 from pruning.metadata.footers.physical_types import Physical
 from pruning.metadata.index import block_values, buckets, encodings, own_filters, postings
-from pruning.metadata.index import membership_query as module
-from pruning.metadata.index.membership_query import POINTS_MAX, MembershipIndex, listed_values, may_hold
+from pruning.metadata.index.membership_query import PROBES_MAX, MembershipIndex, listed_values, may_hold
 from pruning.metadata.index.own_filters import Budget
 from pruning.rules.sets import cuts
 from strategies.base import values as drawn
@@ -181,8 +180,8 @@ POINTS: list[tuple[Type, Any, Any]] = [
     (types.DOUBLE, cuts.above(1.0, types.DOUBLE, inclusive=False), None),
     (types.DOUBLE, cuts.above(float("inf"), types.DOUBLE, inclusive=True), (float("inf"),)),
     (types.DOUBLE, cuts.below(float("-inf"), types.DOUBLE, inclusive=True), (float("-inf"),)),
-    (types.LONG, cuts.between(1, POINTS_MAX, types.LONG), tuple(range(1, POINTS_MAX + 1))),
-    (types.LONG, cuts.between(0, POINTS_MAX, types.LONG), None),
+    (types.LONG, cuts.between(1, PROBES_MAX, types.LONG), tuple(range(1, PROBES_MAX + 1))),
+    (types.LONG, cuts.between(0, PROBES_MAX, types.LONG), None),
     (types.LONG, cuts.above(2**63 - 2, types.LONG, inclusive=True), (2**63 - 2, 2**63 - 1)),
     (types.LONG, cuts.FULL, None),
     (types.LONG, cuts.EMPTY, ()),
@@ -252,7 +251,7 @@ def _twice(values: pa.Array, type_: Type) -> Any:
     return wrong if found is None else buckets.Bucket(found.bucket, 2 * found.modulus)
 
 
-TWINS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
+MUTANTS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "a list is cut to its budget": lambda patch: patch.setattr(
         "pruning.metadata.index.membership_budget._lists_within", _cut_short
     ),
@@ -278,9 +277,9 @@ def test_the_battery_loses_nothing() -> None:
     assert not loses()
 
 
-@pytest.mark.parametrize("twin", TWINS)
-def test_a_broken_twin_is_killed(twin: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    TWINS[twin](monkeypatch)
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_mutant_is_killed(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    MUTANTS[mutant](monkeypatch)
     assert loses()
 
 
@@ -292,4 +291,3 @@ def test_rows_become_arrays_of_every_type() -> None:
     assert may_hold(memberships([[1]], types.INTEGER, 0), "y", types.INTEGER, cuts.EMPTY).to_pylist() == [
         True
     ]
-    assert module.PROBES_MAX <= POINTS_MAX

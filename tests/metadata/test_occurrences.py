@@ -164,18 +164,18 @@ def test_a_combination_without_a_value_leaves_its_blocks_unknown():
     assert set(second.values()) == {None}
 
 
-# Which of a block's alternatives a broken twin forgets, by their order in `_possible_values`.
-TWINS = {"NULL forgotten": 1, "-0.0 forgotten": 2, "NaN forgotten": 3}
+# Which of a block's alternatives a mutant forgets, by their order in `_possible_values`.
+MUTANTS = {"NULL forgotten": 1, "-0.0 forgotten": 2, "NaN forgotten": 3}
 
 
-@pytest.mark.parametrize("twin", TWINS)
-def test_a_twin_that_forgets_an_alternative_is_found_out(twin, monkeypatch):
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_mutant_that_forgets_an_alternative_is_found_out(mutant, monkeypatch):
     """Without this, DERIVED-1 could hold because nothing is ever known."""
     sound = module._possible_values
 
     def broken(*arguments):
         one_value, pairs = sound(*arguments)
-        return one_value, [pair for place, pair in enumerate(pairs) if place != TWINS[twin]]
+        return one_value, [pair for place, pair in enumerate(pairs) if place != MUTANTS[mutant]]
 
     known = double_blocks(*BLOCKS)
     rows = [[function((cell,), types.LONG) for cell in block] for block in BLOCKS]

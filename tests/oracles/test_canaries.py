@@ -38,11 +38,11 @@ def original(tmp_path: Path) -> Path:
 
 def unlike(original: Path, tmp_path: Path, rids: Rids, spoil: Callable[[Path], None] = lambda _: None) -> int:
     """For how many of the ranges a canary tells something else than the values do."""
-    twin, wrong = tmp_path / "canary.parquet", 0
+    canary, wrong = tmp_path / "canary.parquet", 0
     for lower, upper in ranges():
-        write_canary(original, twin, ROW | {"a": lower}, schema=table().schema)
-        spoil(twin)
-        wrong += rids(twin, lower, upper) != not_skipped(lower, upper)
+        write_canary(original, canary, ROW | {"a": lower}, schema=table().schema)
+        spoil(canary)
+        wrong += rids(canary, lower, upper) != not_skipped(lower, upper)
     return wrong
 
 
@@ -58,11 +58,11 @@ def test_a_canary_returns_the_row_groups_that_were_not_skipped(
 
 @pytest.mark.parametrize("rids", ENGINES)
 def test_a_graft_that_forgets_a_column_is_noticed(original: Path, tmp_path: Path, rids: Rids) -> None:
-    def forget(twin: Path) -> None:
-        body, footer = footers.read_footer(twin)
+    def forget(canary: Path) -> None:
+        body, footer = footers.read_footer(canary)
         for chunks in footers.chunks_of(footer):
             del footers.meta_of(chunks[1])[InMeta.STATISTICS]
-        twin.write_bytes(footers.join_file(body, footer))
+        canary.write_bytes(footers.join_file(body, footer))
 
     assert unlike(original, tmp_path, rids, forget) == len(ranges())
 
@@ -71,22 +71,22 @@ def test_a_graft_that_forgets_a_column_is_noticed(original: Path, tmp_path: Path
 def test_a_canary_has_the_statistics_of_the_original_and_the_row_throughout(
     original: Path, tmp_path: Path, dictionary: bool
 ) -> None:
-    twin = write_canary(
-        original, tmp_path / "twin.parquet", ROW, schema=table().schema, first=7, dictionary=dictionary
+    canary = write_canary(
+        original, tmp_path / "canary.parquet", ROW, schema=table().schema, first=7, dictionary=dictionary
     )
-    rows = pq.read_table(twin).to_pylist()
+    rows = pq.read_table(canary).to_pylist()
     assert rows == [{"rid": 7 + at, **ROW} for at in range(ROWS)]
-    for ours, theirs in zip(facts(twin), facts(original), strict=True):
+    for ours, theirs in zip(facts(canary), facts(original), strict=True):
         assert ours["statistics"] == theirs["statistics"]
         assert ours["path_in_schema"] == theirs["path_in_schema"]
         assert ours["has_dictionary_page"] == (dictionary and ours["path_in_schema"] not in ("rid", "b"))
-    assert pq.read_metadata(twin).created_by == pq.read_metadata(original).created_by
-    assert pq.read_schema(twin).equals(pq.read_schema(original), check_metadata=True)
+    assert pq.read_metadata(canary).created_by == pq.read_metadata(original).created_by
+    assert pq.read_schema(canary).equals(pq.read_schema(original), check_metadata=True)
 
 
 def test_a_canary_has_the_pages_of_the_original(original: Path, tmp_path: Path) -> None:
-    twin = write_canary(original, tmp_path / "twin.parquet", ROW, schema=table().schema)
-    (body, footer), (source, stated) = footers.read_footer(twin), footers.read_footer(original)
+    canary = write_canary(original, tmp_path / "canary.parquet", ROW, schema=table().schema)
+    (body, footer), (source, stated) = footers.read_footer(canary), footers.read_footer(original)
     chunks, others = ([*chain.from_iterable(footers.chunks_of(file))] for file in (footer, stated))
     pages = [counterfactual_files.first_rows(body, chunk) for chunk in chunks]
     assert pages == [counterfactual_files.first_rows(source, other) for other in others]
@@ -102,27 +102,31 @@ def test_a_canary_has_the_pages_of_the_original(original: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("rids", ENGINES)
-def test_a_none_match_twin_returns_only_rows_of_blocks_that_match_throughout(
+def test_a_none_match_file_returns_only_rows_of_blocks_that_match_throughout(
     original: Path, tmp_path: Path, rids: Rids
 ) -> None:
-    twin = write_none_match(original, tmp_path / "twin.parquet", ROW | {"a": None}, schema=table().schema)
+    none_match = write_none_match(
+        original, tmp_path / "none_match.parquet", ROW | {"a": None}, schema=table().schema
+    )
     for lower, upper in [*ranges(), (-50, 500), (0, 90)]:
-        groups = {rid // GROUP_ROWS for rid in rids(twin, lower, upper)}
+        groups = {rid // GROUP_ROWS for rid in rids(none_match, lower, upper)}
         for group in groups:
             values = numbers()[group * GROUP_ROWS : (group + 1) * GROUP_ROWS]
             assert lower <= min(values) <= max(values) <= upper
 
 
-def test_a_none_match_twin_shows_what_duckdb_declares_to_match(original: Path, tmp_path: Path) -> None:
-    twin = write_none_match(original, tmp_path / "twin.parquet", ROW | {"a": -99}, schema=table().schema)
-    assert by_duckdb(twin, -50, 500) == list(range(ROWS))
-    assert by_duckdb(twin, 90, 500) == []
+def test_a_none_match_file_shows_what_duckdb_declares_to_match(original: Path, tmp_path: Path) -> None:
+    none_match = write_none_match(
+        original, tmp_path / "none_match.parquet", ROW | {"a": -99}, schema=table().schema
+    )
+    assert by_duckdb(none_match, -50, 500) == list(range(ROWS))
+    assert by_duckdb(none_match, 90, 500) == []
 
 
 @pytest.mark.skipif(not BLOOMS, reason="this pyarrow writes no bloom filters")
 def test_a_bloom_filter_is_carried_to_the_canary(original: Path, tmp_path: Path) -> None:
-    twin = write_canary(original, tmp_path / "twin.parquet", ROW, schema=table().schema)
-    data = twin.read_bytes(), original.read_bytes()
+    canary = write_canary(original, tmp_path / "canary.parquet", ROW, schema=table().schema)
+    data = canary.read_bytes(), original.read_bytes()
     ours, theirs = (footers.chunks_of(footers.split_file(each)[1])[3][1] for each in data)
     starts = [footers.int_field(footers.meta_of(chunk), InMeta.BLOOM) for chunk in (ours, theirs)]
     size = footers.int_field(footers.meta_of(theirs), InMeta.BLOOM_SIZE)
@@ -134,9 +138,11 @@ def test_a_bloom_filter_is_carried_to_the_canary(original: Path, tmp_path: Path)
 def test_a_canary_tells_what_a_bloom_filter_skipped(original: Path, tmp_path: Path) -> None:
     values, fewer = numbers(), 0
     for value in range(35, 60):
-        twin = write_canary(original, tmp_path / "twin.parquet", ROW | {"a": value}, schema=table().schema)
+        canary = write_canary(
+            original, tmp_path / "canary.parquet", ROW | {"a": value}, schema=table().schema
+        )
         groups = {at // GROUP_ROWS for at in range(ROWS) if values[at] == value}
-        assert by_duckdb(twin, value, value) == [at for at in range(ROWS) if at // GROUP_ROWS in groups]
+        assert by_duckdb(canary, value, value) == [at for at in range(ROWS) if at // GROUP_ROWS in groups]
         fewer += len(groups) * GROUP_ROWS < len(not_skipped(value, value))
     assert fewer > 5
 
@@ -154,18 +160,18 @@ def test_a_row_that_is_not_the_originals_is_refused(
     original: Path, tmp_path: Path, row: dict[str, Any], schema: pa.Schema, sentence: str
 ) -> None:
     with pytest.raises(ValueError, match=sentence):
-        write_canary(original, tmp_path / "twin.parquet", row, schema=schema)
+        write_canary(original, tmp_path / "canary.parquet", row, schema=schema)
 
 
 @pytest.mark.skipif(not INTEGER_DECIMALS, reason="this pyarrow stores decimals otherwise than DuckDB")
 @pytest.mark.parametrize("dictionary", [False, True])
 def test_files_of_duckdb_have_canaries(original: Path, tmp_path: Path, dictionary: bool) -> None:
-    path, twin = tmp_path / "duckdb.parquet", tmp_path / "twin.parquet"
+    path, canary = tmp_path / "duckdb.parquet", tmp_path / "canary.parquet"
     duckdb.sql(f"COPY (FROM '{original}' ORDER BY rid) TO '{path}' (FORMAT parquet, ROW_GROUP_SIZE 2048)")
-    write_canary(path, twin, ROW, schema=table().schema, dictionary=dictionary)
-    assert [chunk["statistics"] for chunk in facts(twin)] == [chunk["statistics"] for chunk in facts(path)]
-    assert pq.read_table(twin).to_pylist() == [{"rid": at, **ROW} for at in range(ROWS)]
-    assert duckdb.sql(f"FROM '{twin}'").fetchall() == [(at, *ROW.values()) for at in range(ROWS)]
+    write_canary(path, canary, ROW, schema=table().schema, dictionary=dictionary)
+    assert [chunk["statistics"] for chunk in facts(canary)] == [chunk["statistics"] for chunk in facts(path)]
+    assert pq.read_table(canary).to_pylist() == [{"rid": at, **ROW} for at in range(ROWS)]
+    assert duckdb.sql(f"FROM '{canary}'").fetchall() == [(at, *ROW.values()) for at in range(ROWS)]
 
 
 def test_a_page_that_pyarrow_splits_is_refused(
@@ -174,13 +180,13 @@ def test_a_page_that_pyarrow_splits_is_refused(
     small = {"data_page_size": 1, "write_batch_size": 1, "write_statistics": False, "compression": "NONE"}
     monkeypatch.setattr(canaries, "_options", lambda *_: small)
     with pytest.raises(ValueError, match="pyarrow writes 9 rows of rid as several pages"):
-        write_canary(original, tmp_path / "twin.parquet", ROW, schema=table().schema)
+        write_canary(original, tmp_path / "canary.parquet", ROW, schema=table().schema)
 
 
 @pytest.mark.parametrize("name", ["a", "s", "n", "d", "t", "day", "b"])
 def test_a_canary_may_hold_nulls(original: Path, tmp_path: Path, name: str) -> None:
-    twin = write_canary(original, tmp_path / "twin.parquet", ROW | {name: None}, schema=table().schema)
-    assert pq.read_table(twin)[name].null_count == ROWS
+    canary = write_canary(original, tmp_path / "canary.parquet", ROW | {name: None}, schema=table().schema)
+    assert pq.read_table(canary)[name].null_count == ROWS
 
 
 def test_nested_columns_and_empty_row_groups_have_canaries(tmp_path: Path) -> None:
@@ -195,9 +201,9 @@ def test_nested_columns_and_empty_row_groups_have_canaries(tmp_path: Path) -> No
             writer.write_table(pa.Table.from_pylist(rows[:size], schema))
     chunks = footers.chunks_of(footers.read_footer(path)[1])
     row = {"o": {"x": 5, "y": ["q", None]}, "l": [2.0, None, 3.0]}
-    twin = write_canary(path, tmp_path / "twin.parquet", row, schema=schema)
-    assert pq.read_table(twin).to_pylist() == [{**row, "rid": at} for at in range(30)]
-    assert [len(group) for group in footers.chunks_of(footers.read_footer(twin)[1])] == [
+    canary = write_canary(path, tmp_path / "canary.parquet", row, schema=schema)
+    assert pq.read_table(canary).to_pylist() == [{**row, "rid": at} for at in range(30)]
+    assert [len(group) for group in footers.chunks_of(footers.read_footer(canary)[1])] == [
         len(group) for group in chunks
     ]
-    assert counterfactual_files.row_group_rows(twin) == (0, 20, 10)
+    assert counterfactual_files.row_group_rows(canary) == (0, 20, 10)

@@ -23,7 +23,6 @@ for name in package.__all__:
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("package", ["pruning", "oracles.isolation"])
 def test_public_functions_can_be_called_when_every_module_is_imported(package: str) -> None:
     """A sub-package that has the name of a public function would take its place."""

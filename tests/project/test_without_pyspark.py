@@ -102,6 +102,10 @@ NEEDING = {
 ABSENT = {"skipproof check --engine spark": ["check", "--engine", "spark", "--examples", "1"]}
 
 
+# A process without PySpark runs every case.
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Return the status, output and errors of each case, run in one process without PySpark."""

@@ -165,19 +165,19 @@ def cell(input_: Input, value: Cell) -> Cell:
 
 
 def _joined_wrongly(tree: Tree) -> Tree:
-    """A twin: an AND is asked as if any child could decide that it holds."""
+    """A mutant: an AND is asked as if any child could decide that it holds."""
     if isinstance(tree, Leaf):
         return tree
     return Connective(Op.OR, tuple(map(_joined_wrongly, tree.children)))
 
 
-@pytest.mark.parametrize("twin", ["the rest asked first", "everything implied", "any for all"])
-def test_broken_twins_are_found(twin: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("mutant", ["the rest asked first", "everything implied", "any for all"])
+def test_mutants_of_the_order_are_found(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each changes a verdict that ADAPT-1 looks at."""
     build = tree_of
-    if twin == "the rest asked first":
+    if mutant == "the rest asked first":
         monkeypatch.setattr(adaptive, "tree_of", lambda program, *flags, true=(): build(program, *flags[:1]))
-    elif twin == "everything implied":
+    elif mutant == "everything implied":
         monkeypatch.setattr(
             adaptive, "implied_flags", lambda program, flag: frozenset(range(len(program.operations)))
         )

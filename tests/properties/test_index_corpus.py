@@ -19,7 +19,11 @@ CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 FILES = sorted([*CORPUS.glob("*.parquet"), *CORPUS.glob("*.parq")])
 VALUES_MAX = 60
 
-pytestmark = pytest.mark.skipif(not FILES, reason="the corpus of foreign files is not here")
+# Indexing the corpus takes seconds.
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not FILES, reason="the corpus of foreign files is not here"),
+]
 
 
 @pytest.fixture(scope="module")

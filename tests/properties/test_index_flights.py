@@ -30,6 +30,10 @@ NDV = {"carrier": 16, "dest": 105, "tailnum": 1_500, "flight": 1_200, "distance"
 Blocks = list[dict[str, Counter[Value | None]]]
 
 
+# Indexing the flights takes seconds.
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(scope="module")
 def lakes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The flights as shipped, without filters and with those that Parquet has."""

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pyarrow as pa
 import pytest
-from budget import examples
-from hypothesis import event, find, given, settings
+from budget import examples, unshrunk
+from hypothesis import event, find, given
 from hypothesis import strategies as st
 
 from pruning.expressions.trees import (
@@ -123,8 +123,7 @@ def test_a_cut_that_forgets_rows_is_seen(
     """Without this, the property could hold because no block is ever cut."""
     whole = pieces._axis_inputs
     monkeypatch.setattr(pieces, "_axis_inputs", lambda axis, *rest: broken(axis, whole(axis, *rest)))
-    seen = settings(max_examples=2_000, database=None, derandomize=True)
-    find(known_tables([DOUBLE]), lambda drawn: bool(rows_lost(*drawn)), settings=seen)
+    find(known_tables([DOUBLE]), lambda drawn: bool(rows_lost(*drawn)), settings=unshrunk(2_000))
 
 
 def none(flags: pa.Array) -> pa.Array:

@@ -30,7 +30,7 @@ from strategies.queries.drawing import queries
 from strategies.queries.queries import Openness, Query
 
 SAMPLE = 100  # each so many-th query of the committed set
-TWINS = 40  # queries at most that a broken twin is asked
+QUERIES_OF_A_MUTANT = 40  # at most
 TECHNIQUES = ("filter", "join", "limit", "top-k")
 
 Change = Callable[[pa.Int8Array], pa.Int8Array]
@@ -167,20 +167,22 @@ def test_techniques_reach_the_committed_queries(outcomes: list[Outcome]) -> None
 def test_verdicts_that_claim_too_much_are_found_out(
     spark: SparkSession, one: Match, other: Match, feature: str
 ) -> None:
-    """A broken twin of QUERY-1: a pruner that is sure where it is not gives a wrong answer soon."""
-    asked = [query for query in read_queries() if feature in query.features][:TWINS]
+    """A mutant of QUERY-1: a pruner that is sure where it is not gives a wrong answer soon."""
+    asked = [query for query in read_queries() if feature in query.features][:QUERIES_OF_A_MUTANT]
     assert any(outcome(spark, query, told(one, other)).problem for query in asked)
 
 
 def test_a_lost_file_is_found_out(spark: SparkSession) -> None:
-    """A broken twin of QUERY-1: a scan that forgets a file gives wrong answers, of each openness."""
+    """A mutant of QUERY-1: a scan that forgets a file gives wrong answers, of each openness."""
     for openness in Openness:
         asked = (query for query in read_queries() if query.openness is openness)
-        assert any(_without_a_file(spark, query) for query, _ in zip(asked, range(TWINS), strict=False))
+        assert any(
+            _without_a_file(spark, query) for query, _ in zip(asked, range(QUERIES_OF_A_MUTANT), strict=False)
+        )
 
 
 def test_removals_that_do_not_add_up_are_found_out(outcomes: list[Outcome]) -> None:
-    """A broken twin of QUERY-2: a block that two techniques claim, and one that none does."""
+    """A mutant of QUERY-2: a block that two techniques claim, and one that none does."""
     report = next(each.report for each in outcomes if any(scan.removals for scan in each.report.scans))
     scan = next(scan for scan in report.scans if scan.removals)
     twice = replace(scan, removals=(*scan.removals, replace(scan.removals[0], blocks=1, files=0)))

@@ -1,7 +1,7 @@
 """The examples in the docstrings of public functions give the output that they show."""
 
 import doctest
-from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import pytest
@@ -22,19 +22,19 @@ ON_SPARK = [
 ]
 
 
-def run_example(function: Callable[..., object], **names: Any) -> tuple[int, str]:
+def run_example(function: FunctionType, **names: Any) -> tuple[int, str]:
     """Run the example in a function's docstring; return the number of its statements and the differences."""
     runner = doctest.DocTestRunner()
     differences: list[str] = []
     attempted = 0
-    namespace = {**function.__globals__, **names}  # type: ignore[attr-defined]
+    namespace = {**function.__globals__, **names}
     for example in doctest.DocTestFinder(recurse=False).find(function, globs=namespace):
         attempted += runner.run(example, out=differences.append).attempted
     return attempted, "".join(differences)
 
 
 @pytest.mark.parametrize("function", WITHOUT_SPARK, ids=lambda function: function.__name__)
-def test_the_example_of_a_function_without_spark_gives_what_it_shows(function: Callable[..., object]) -> None:
+def test_the_example_of_a_function_without_spark_gives_what_it_shows(function: FunctionType) -> None:
     """The output of each statement is compared with the one shown."""
     attempted, differences = run_example(function)
     assert attempted > 0
@@ -42,9 +42,7 @@ def test_the_example_of_a_function_without_spark_gives_what_it_shows(function: C
 
 
 @pytest.mark.parametrize("function", ON_SPARK, ids=lambda function: function.__name__)
-def test_the_example_of_a_function_on_spark_gives_what_it_shows(
-    spark: Any, function: Callable[..., object]
-) -> None:
+def test_the_example_of_a_function_on_spark_gives_what_it_shows(spark: Any, function: FunctionType) -> None:
     """The example uses a session named `spark`, as in Spark's shell."""
     if function is geography.register and spark.version.startswith("3."):
         pytest.skip("Spark 3 has no functions written in SQL")

@@ -189,17 +189,17 @@ def test_verdicts_are_never_belied_by_spark(spark, blocks, in_memory, predicate)
     assert unsound(found, those) == []
 
 
-#          twin: the alternative of a block that is forgotten, and a predicate whose verdict it spoils
-TWINS = {
+#          mutant: the alternative of a block that is forgotten, and a predicate whose verdict it spoils
+MUTANTS = {
     "NULL forgotten": (1, "concat_ws('-', s) = 'a'"),
     "-0.0 forgotten": (2, "reverse(CAST(d AS STRING)) = '0.0'"),
     "NaN forgotten": (3, "CAST(d AS STRING) = '2.0'"),
 }
 
 
-@pytest.mark.parametrize("twin", TWINS)
-def test_a_twin_that_forgets_an_alternative_is_belied(spark, blocks, in_memory, twin, monkeypatch):
-    forgotten, predicate = TWINS[twin]
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_mutant_that_forgets_an_alternative_is_belied(spark, blocks, in_memory, mutant, monkeypatch):
+    forgotten, predicate = MUTANTS[mutant]
     sound, those = constant_blocks._possible_values, truths(in_memory, predicate)
 
     def broken(*arguments):

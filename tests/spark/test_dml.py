@@ -51,7 +51,7 @@ def test_rows_that_are_not_read_are_those_that_spark_deletes_or_keeps(spark, fli
 
     assert (dropped, kept) == (700, 2100)
     assert dropped <= count == 785
-    assert plan.blocks.saved.rows == dropped + kept
+    assert plan.blocks.unread_totals.rows == dropped + kept
 
 
 def test_a_condition_that_may_raise_drops_no_file_unread(spark, flights):
@@ -70,8 +70,8 @@ def test_update_rewrites_what_delete_drops(spark, flights):
 def test_merge_reads_only_files_that_may_hold_a_key(spark, flights):
     plan = plan_merge(flights, UPSERT, keys={"id": [3, 1201, None, 10**12]})
     assert fates(plan) == (4, 0, 2)
-    assert len(plan.blocks.read) == 2
-    assert plan_merge(flights, UPSERT, keys={"id": []}).blocks.saved.rows == 3000
+    assert len(plan.blocks.read_blocks) == 2
+    assert plan_merge(flights, UPSERT, keys={"id": []}).blocks.unread_totals.rows == 3000
 
 
 def test_merge_takes_keys_as_a_table_and_as_a_dataframe(spark, flights):

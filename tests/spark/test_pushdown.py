@@ -33,7 +33,7 @@ class Hard:
 
     values: pa.Array
     predicate: str
-    twin: str
+    mutant: str
     written: dict = field(default_factory=dict)
 
 
@@ -61,35 +61,37 @@ MANY = ", ".join(f"{number}D" for number in range(20, 32))
 SUBQUERY = "x > (SELECT max(id) + 5D FROM t)"
 
 HARD = {
-    "NaN is greater": Hard(values=NUMBER_AND_NAN, predicate="x > 1D", twin="NaN is bounded"),
-    "NaN, pages": Hard(values=NUMBER_AND_NAN, predicate="x >= 2D", twin="NaN is bounded", written=PAGES),
+    "NaN is greater": Hard(values=NUMBER_AND_NAN, predicate="x > 1D", mutant="NaN is bounded"),
+    "NaN, pages": Hard(values=NUMBER_AND_NAN, predicate="x >= 2D", mutant="NaN is bounded", written=PAGES),
     "NaN, 32 bits": Hard(
-        values=NUMBER_AND_NAN.cast(pa.float32()), predicate="x > float('1')", twin="NaN is bounded"
+        values=NUMBER_AND_NAN.cast(pa.float32()), predicate="x > float('1')", mutant="NaN is bounded"
     ),
     "NaN in a field": Hard(
-        values=pa.array([{"x": 1.0}, {"x": NAN}]), predicate="x.x > 1D", twin="NaN is bounded"
+        values=pa.array([{"x": 1.0}, {"x": NAN}]), predicate="x.x > 1D", mutant="NaN is bounded"
     ),
-    "NaN is another": Hard(values=NUMBER_AND_NAN, predicate="x <> 1D", twin="NOT changes nothing"),
-    "NaN is not in": Hard(values=NUMBER_AND_NAN, predicate="x NOT IN (1D, 2D)", twin="NOT changes nothing"),
-    "NaN is NaN": Hard(values=NUMBER_AND_NAN, predicate="x = double('NaN')", twin="NaN is a number"),
-    "NaN is in": Hard(values=NUMBER_AND_NAN, predicate="x IN (2D, double('NaN'))", twin="NaN is a number"),
-    "a constant to come": Hard(values=NUMBER_AND_NAN, predicate=SUBQUERY, twin="all is constant"),
-    "turned around": Hard(values=NUMBER_AND_NAN, predicate="1D < x", twin="all is constant"),
-    "a zero in a dictionary": Hard(values=MINUS_ZERO, predicate="x = 0D", twin="zeros are one"),
-    "at least zero": Hard(values=MINUS_ZERO, predicate="x >= 0D", twin="NaN is bounded, zeros are one"),
-    "at most minus zero": Hard(values=pa.array([0.0]), predicate="x <= -0.0D", twin="zeros are one"),
-    "a zero in a long list": Hard(values=MINUS_ZERO, predicate=f"x IN (0D, {MANY})", twin="zeros are one"),
+    "NaN is another": Hard(values=NUMBER_AND_NAN, predicate="x <> 1D", mutant="NOT changes nothing"),
+    "NaN is not in": Hard(values=NUMBER_AND_NAN, predicate="x NOT IN (1D, 2D)", mutant="NOT changes nothing"),
+    "NaN is NaN": Hard(values=NUMBER_AND_NAN, predicate="x = double('NaN')", mutant="NaN is a number"),
+    "NaN is in": Hard(values=NUMBER_AND_NAN, predicate="x IN (2D, double('NaN'))", mutant="NaN is a number"),
+    "a constant to come": Hard(values=NUMBER_AND_NAN, predicate=SUBQUERY, mutant="all is constant"),
+    "turned around": Hard(values=NUMBER_AND_NAN, predicate="1D < x", mutant="all is constant"),
+    "a zero in a dictionary": Hard(values=MINUS_ZERO, predicate="x = 0D", mutant="zeros are one"),
+    "at least zero": Hard(values=MINUS_ZERO, predicate="x >= 0D", mutant="NaN is bounded, zeros are one"),
+    "at most minus zero": Hard(values=pa.array([0.0]), predicate="x <= -0.0D", mutant="zeros are one"),
+    "a zero in a long list": Hard(values=MINUS_ZERO, predicate=f"x IN (0D, {MANY})", mutant="zeros are one"),
     "a zero in a bloom filter": Hard(
-        values=MINUS_ZERO, predicate="x = 0D", twin="zeros are one", written=BLOOM
+        values=MINUS_ZERO, predicate="x = 0D", mutant="zeros are one", written=BLOOM
     ),
-    "rounded down": Hard(values=MILLISECOND, predicate=f"x < {MS.format('0015')}", twin="nothing is rounded"),
+    "rounded down": Hard(
+        values=MILLISECOND, predicate=f"x < {MS.format('0015')}", mutant="nothing is rounded"
+    ),
     "rounded to another": Hard(
-        values=MILLISECOND, predicate=f"x <> {MS.format('0015')}", twin="NOT changes nothing"
+        values=MILLISECOND, predicate=f"x <> {MS.format('0015')}", mutant="NOT changes nothing"
     ),
 }
 
 
-def twin(name, harmless):
+def mutant(name, harmless):
     """`_is_harmless` with one mistake."""
 
     def broken(atom):
@@ -165,7 +167,7 @@ def test_no_row_is_lost_by_pushing_where_spark_alone_loses_one(spark, tmp_path, 
     assert counts(mended(spark, df), [hard.predicate]) == expected
     if counts(df, [hard.predicate]) == expected:
         pytest.skip(f"Spark {spark.version} reads this file right by itself")
-    monkeypatch.setattr(pushdown, "_is_harmless", twin(hard.twin, pushdown._is_harmless))
+    monkeypatch.setattr(pushdown, "_is_harmless", mutant(hard.mutant, pushdown._is_harmless))
     assert counts(mended(spark, df), [hard.predicate]) < expected
 
 

@@ -1,5 +1,6 @@
 """Every engine reads the texts of partitions from directories that are named as Hive and Spark name them."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,6 @@ import pytest
 from needs import needs_package
 
 from skipproof.stand.hunt.examining import pruned_form
-from skipproof.stand.workers.engines import find_engine
 from skipproof.stand.workers.workers import Worker
 from strategies.engines.engine_tables import StoredLayout, StoredTable
 from strategies.engines.files import write_stored
@@ -21,16 +21,15 @@ ENGINES = [
     pytest.param("datafusion", "datafusion"),
     pytest.param("duckdb", "duckdb"),
     pytest.param("polars", "polars"),
-    pytest.param("spark", "pyspark", marks=pytest.mark.slow),
-    pytest.param("skipproof", "pyspark", marks=pytest.mark.slow),
+    pytest.param("spark", "pyspark", marks=pytest.mark.spark),
+    pytest.param("skipproof", "pyspark", marks=pytest.mark.spark),
 ]
 
 
-def ask_engine(name: str, table: StoredTable, directory: Path, *questions: Question) -> dict[str, Any]:
+def ask_worker(worker: Worker, table: StoredTable, directory: Path, *questions: Question) -> dict[str, Any]:
     """Ask an engine questions about a partitioned table."""
-    with Worker(find_engine(name).command, seconds_max=120.0) as worker:
-        form = pruned_form(worker, table, directory / "t", write_stored)
-        return worker.ask(tables={"t": form}, settings={}, questions=[one.json() for one in questions])
+    form = pruned_form(worker, table, directory / "t", write_stored)
+    return worker.ask(tables={"t": form}, settings={}, questions=[one.json() for one in questions])
 
 
 def partitioned_table(*values: Json) -> StoredTable:
@@ -57,17 +56,21 @@ def test_directories_are_named_as_hive_names_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "package"), ENGINES)
-def test_an_engine_reads_the_texts_of_directories(name: str, package: str, tmp_path: Path) -> None:
+def test_an_engine_reads_the_texts_of_directories(
+    name: str, package: str, engine_worker: Callable[[str], Worker], tmp_path: Path
+) -> None:
     needs_package(package)
     equal = [rows_where(Call("=", (A, Literal(text, "string")))) for text in TEXTS]
-    reply = ask_engine(name, partitioned_table(*TEXTS), tmp_path, rows_where(None), *equal)
+    reply = ask_worker(engine_worker(name), partitioned_table(*TEXTS), tmp_path, rows_where(None), *equal)
     whole, *each = [sorted(answer["rows"]) for answer in reply["answers"]]
     assert whole == [[number, text] for number, text in enumerate(TEXTS)]
     assert each == [[row] for row in whole]
 
 
-@pytest.mark.slow
-def test_spark_is_not_asked_of_a_directory_without_a_value(tmp_path: Path) -> None:
+@pytest.mark.spark
+def test_spark_is_not_asked_of_a_directory_without_a_value(
+    engine_worker: Callable[[str], Worker], tmp_path: Path
+) -> None:
     """It refuses what others write for the empty text."""
-    reply = ask_engine("spark", partitioned_table("", "a"), tmp_path, rows_where(None))
+    reply = ask_worker(engine_worker("spark"), partitioned_table("", "a"), tmp_path, rows_where(None))
     assert reply["kind"] == "unsupported", reply

@@ -5,8 +5,6 @@ from needs import needs_package
 
 from skipproof.stand.hunt.findings import Blame, confirm
 from skipproof.stand.hunt.hunting import Limits, capabilities, hunt
-from skipproof.stand.workers.engines import find_engine
-from skipproof.stand.workers.workers import Worker
 from strategies.engines.files import write_stored
 
 # The least share of questions that each answers; Iceberg's conditions are of columns and literals alone.
@@ -22,14 +20,20 @@ ENGINES = {
 }
 
 
-@pytest.mark.parametrize("name", ENGINES)
-def test_an_engine_is_asked_two_dozen_questions(name):
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.spark if package == "pyspark" else ())
+        for name, (package, _) in ENGINES.items()
+    ],
+)
+def test_an_engine_is_asked_two_dozen_questions(name, engine_worker):
     """A finding, if there is one, is found again when the question is asked again."""
     package, share = ENGINES[name]
     needs_package(package)
-    with Worker(find_engine(name).command, seconds_max=60.0) as worker:
-        state = hunt(worker, capabilities(worker), Limits(examples=24, findings=1, seconds_to_shrink=5.0))
-        blames = [confirm(worker, finding, write=write_stored).blame for finding in state.findings]
+    worker = engine_worker(name)
+    state = hunt(worker, capabilities(worker), Limits(examples=24, findings=1, seconds_to_shrink=5.0))
+    blames = [confirm(worker, finding, write=write_stored).blame for finding in state.findings]
     assert state.examples >= 24 or state.findings
     assert state.examples >= share * (state.examples + sum(state.refused.values()))
     assert Blame.UNSTEADY not in blames

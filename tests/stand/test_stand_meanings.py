@@ -1,12 +1,10 @@
 """The second opinion convicts engines that are wrong in both forms; the list that silences it is true."""
 
-import contextlib
 import importlib.util
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -23,7 +21,6 @@ from skipproof.stand.reference import meanings
 from skipproof.stand.reference.engine import SmallEngine
 from skipproof.stand.reference.meanings import DECLARED_ENGINES, MEANINGS, OWN, MeaningDifference
 from skipproof.stand.reference.opinions import Opinion, Reference
-from skipproof.stand.workers.engines import find_engine
 from skipproof.stand.workers.workers import Hello, Worker
 from strategies.engines.conditions import Capabilities
 from strategies.engines.engine_questions import World, worlds
@@ -185,13 +182,6 @@ def run_hunt(asked: SmallEngine) -> Hunt:
 
 
 @pytest.fixture(scope="module")
-def worker_of() -> Iterator[Callable[[str], Worker]]:
-    """Yield a function that returns the worker of an engine, which is started once."""
-    with contextlib.ExitStack() as stack:
-        yield cache(lambda name: stack.enter_context(Worker(find_engine(name).command, seconds_max=60.0)))
-
-
-@pytest.fixture(scope="module")
 def hunt_of_convinced() -> Hunt:
     return run_hunt(Convinced())
 
@@ -292,11 +282,11 @@ def _is_installed(entry: MeaningDifference, name: str) -> bool:
     ids=[f"{name}: {entry}, {shown.questions[0].area}" for entry, name, _, shown in SHOWN],
 )
 def test_an_entry_is_still_true(
-    worker_of: Callable[[str], Worker], entry: str, name: str, switches: dict[str, str], shown: World
+    engine_worker: Callable[[str], Worker], entry: str, name: str, switches: dict[str, str], shown: World
 ) -> None:
     """Else it hides what it should not, and is to be taken out."""
     needs_package(PACKAGES[name])
-    (outcome,) = examine(worker_of(name), replace(shown, settings=switches))
+    (outcome,) = examine(engine_worker(name), replace(shown, settings=switches))
     assert (outcome.refused, outcome.contradiction, outcome.no_opinion) == ("", None, entry)
     assert _differs(outcome, shown)
 
@@ -330,14 +320,14 @@ def test_differences_are_words_of_the_first_line() -> None:
     assert Hello.from_message({**said, "differs": differs}).differs == {"like", "float64", "not in"}
 
 
-@pytest.mark.slow
-def test_the_reference_means_what_spark_means() -> None:
+@pytest.mark.spark
+def test_the_reference_means_what_spark_means(engine_worker: Callable[[str], Worker]) -> None:
     """The reference agrees with every answer of Spark: on NaN, zeros, NULL, texts, times and joins."""
-    with Worker(find_engine("spark").command, seconds_max=120.0) as worker:
-        (outcome,) = examine(worker, NULL_IS_NOT_NAN)
-        assert (outcome.refused, outcome.no_opinion) == ("", "NULL is not NaN")
-        assert _differs(outcome, NULL_IS_NOT_NAN)
-        judged = [_opinions(worker, drawn) for drawn in _draw_worlds(capabilities(worker))]
+    worker = engine_worker("spark")
+    (outcome,) = examine(worker, NULL_IS_NOT_NAN)
+    assert (outcome.refused, outcome.no_opinion) == ("", "NULL is not NaN")
+    assert _differs(outcome, NULL_IS_NOT_NAN)
+    judged = [_opinions(worker, drawn) for drawn in _draw_worlds(capabilities(worker))]
     opinions = [opinion for each in judged for opinion in each]
     assert [str(one) for one in opinions if one.contradiction is not None] == []
     assert {one.none for one in opinions} <= {"", "NULL is not NaN"}

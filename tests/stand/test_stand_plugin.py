@@ -141,7 +141,6 @@ def test_items_have_the_same_names_in_every_process(project: pytest.Pytester) ->
     assert {"skipproof::duckdb-filter-0", "skipproof::command1-topk-2"} <= set(shown[0])
 
 
-@pytest.mark.slow
 def test_processes_share_the_items_and_a_project_without_tests_may_hunt(project: pytest.Pytester) -> None:
     (project.path / "test_own.py").unlink()
     result = project.runpytest_subprocess(

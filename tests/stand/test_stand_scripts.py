@@ -7,8 +7,6 @@ import sys
 import pytest
 from needs import needs_package
 
-from skipproof.stand.workers.engines import find_engine
-from skipproof.stand.workers.workers import Worker
 from strategies.engines.questions import Question, Relation
 
 PACKAGES = {
@@ -48,22 +46,22 @@ print(json.dumps([[to_json(cell) for cell in row] for row in answer]))
 
 
 @pytest.mark.parametrize("name", PACKAGES)
-def test_a_script_makes_the_rows_that_no_file_holds(name, tmp_path):
+def test_a_script_makes_the_rows_that_no_file_holds(name, engine_worker, tmp_path):
     """Of every type that the engine takes, with NULLs and what is hard to quote."""
     needs_package(PACKAGES[name])
-    with Worker(find_engine(name).command, seconds_max=120.0) as worker:
-        lacks = worker.hello.types_missing
-        given = {n: of for n, of in COLUMNS.items() if name not in FLAT or n not in NESTED}
-        taken = {n: of for n, of in given.items() if not {of[0], of[0].partition("(")[0]} & lacks}
-        blocks = [[list(row)] for row in zip(*(values for _, values in taken.values()), strict=True)]
-        columns = [{"name": n, "type": type_} for n, (type_, _) in taken.items()]
-        whole = Question(area="filter", source=Relation(table="t"), select=tuple(taken))
-        reply = worker.ask(
-            tables={"t": {"columns": columns, "blocks": blocks, "statistics": False}},
-            settings={},
-            questions=[whole.json()],
-            sources=True,
-        )
+    worker = engine_worker(name)
+    lacks = worker.hello.types_missing
+    offered = {n: of for n, of in COLUMNS.items() if name not in FLAT or n not in NESTED}
+    taken = {n: of for n, of in offered.items() if not {of[0], of[0].partition("(")[0]} & lacks}
+    blocks = [[list(row)] for row in zip(*(values for _, values in taken.values()), strict=True)]
+    columns = [{"name": n, "type": type_} for n, (type_, _) in taken.items()]
+    whole = Question(area="filter", source=Relation(table="t"), select=tuple(taken))
+    reply = worker.ask(
+        tables={"t": {"columns": columns, "blocks": blocks, "statistics": False}},
+        settings={},
+        questions=[whole.json()],
+        sources=True,
+    )
     assert "answers" in reply, reply
     answer = reply["answers"][0]
     ran = subprocess.run(

@@ -1,7 +1,7 @@
 """Spark and the project's pruning on the stand: rows in files and rows in memory give one answer."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,10 @@ import pyspark
 import pytest
 
 from skipproof.stand.adapters.serving import to_python
-from skipproof.stand.workers.engines import find_engine
 from skipproof.stand.workers.workers import Worker
 from strategies.engines.questions import Aggregate, Call, Column, Join, Key, Literal, Question, Relation
 
-SECONDS_MAX = 120.0
+pytestmark = pytest.mark.spark
 TYPES = {
     "rid": ("int64", pa.int64()),
     "i": ("int32", pa.int32()),
@@ -166,9 +165,8 @@ def _value(value: Any, type_: str) -> Any:
 
 
 @pytest.fixture(scope="module", params=["spark", "skipproof"])
-def worker(request: pytest.FixtureRequest) -> Iterator[Worker]:
-    with Worker(find_engine(request.param).command, seconds_max=SECONDS_MAX) as started:
-        yield started
+def worker(request: pytest.FixtureRequest, engine_worker: Callable[[str], Worker]) -> Worker:
+    return engine_worker(request.param)
 
 
 @pytest.fixture(scope="module")
@@ -200,14 +198,12 @@ def answers(worker: Worker, tables: Any, *asked: Question, **settings: str) -> l
     return [sorted(one["rows"], key=json.dumps) if "rows" in one else one for one in reply["answers"]]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_every_area_is_answered_in_each_form(worker: Worker, forms: dict[str, Any], form: str) -> None:
     given = answers(worker, forms[form], *(question for question, _ in CASES))
     assert given == [sorted(rows, key=json.dumps) for _, rows in CASES]
 
 
-@pytest.mark.slow
 def test_a_switch_is_set_for_one_request(worker: Worker, tmp_path: Path) -> None:
     """Spark's pushdown loses NaN and -0.0 by the bounds of this writer; with the pushdown off it has them."""
     files = [
@@ -227,7 +223,6 @@ def test_a_switch_is_set_for_one_request(worker: Worker, tmp_path: Path) -> None
     assert answers(worker, held, *asked) == right
 
 
-@pytest.mark.slow
 def test_no_switch_changes_an_answer(worker: Worker, forms: dict[str, Any]) -> None:
     rows = [sorted(expected, key=json.dumps) for _, expected in CASES[:2]]
     asked = [question for question, _ in CASES[:2]]
@@ -235,7 +230,6 @@ def test_no_switch_changes_an_answer(worker: Worker, forms: dict[str, Any]) -> N
         assert answers(worker, forms["files"], *asked, **{name: other}) == rows, name
 
 
-@pytest.mark.slow
 def test_a_decimal_has_the_scale_of_its_type(worker: Worker) -> None:
     """Java writes 2E-10 as 200E-12; alone, in a list, in a struct, and of an aggregate."""
     small, zero, long = "0.0000000002", "0.0000000000", "-9999999999999999999999999999.9999999999"
@@ -257,7 +251,6 @@ def test_a_decimal_has_the_scale_of_its_type(worker: Worker) -> None:
     assert answers(worker, table, *asked) == [rows, [[long, small]]]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("type_", "least"), [("int8", -(2**7)), ("int16", -(2**15))])
 def test_a_small_integer_is_a_literal_of_its_type(worker: Worker, type_: str, least: int) -> None:
     """So that what is beyond the type is an error, as it is of two columns; of an INT nothing is."""
@@ -274,7 +267,6 @@ def test_a_small_integer_is_a_literal_of_its_type(worker: Worker, type_: str, le
     assert "OVERFLOW" in error["error"] if pyspark.__version__ >= "4" else error == []
 
 
-@pytest.mark.slow
 def test_directories_and_differing_schemas_are_read(worker: Worker, tmp_path: Path) -> None:
     """A column in directories keeps its type; a glob's characters in a name mean themselves."""
     names = [("s=01", {"s": "01"}), ("s=a[b]", {"s": "a[b]"}), ("s=__HIVE_DEFAULT_PARTITION__", {"s": None})]
@@ -298,7 +290,6 @@ def test_directories_and_differing_schemas_are_read(worker: Worker, tmp_path: Pa
     assert answers(worker, tables, *asked) == expected
 
 
-@pytest.mark.slow
 def test_a_narrower_type_is_widened_or_refused(worker: Worker, tmp_path: Path) -> None:
     files = [
         write_parquet(tmp_path / "0.parquet", ["rid", "i"], [[0, 1]], rid=pa.int32(), i=pa.int16()),
@@ -313,13 +304,11 @@ def test_a_narrower_type_is_widened_or_refused(worker: Worker, tmp_path: Path) -
         assert [one["rows"] for one in reply["answers"]] == [[[0, 1]]]
 
 
-@pytest.mark.slow
 def test_an_empty_table_has_no_rows(worker: Worker) -> None:
     table = {"t": {"columns": columns("rid", "s"), "blocks": []}}
     assert answers(worker, table, rows_where(None)) == [[]]
 
 
-@pytest.mark.slow
 def test_what_spark_lacks_is_said_to_be_unsupported(worker: Worker, forms: dict[str, Any]) -> None:
     unsigned = {"t": {"columns": [{"name": "rid", "type": "uint64"}], "blocks": [[[1]]]}}
     reply = worker.ask(tables=unsigned, settings={}, questions=[rows_where(None).json()])
@@ -329,7 +318,6 @@ def test_what_spark_lacks_is_said_to_be_unsupported(worker: Worker, forms: dict[
     assert answer["kind"] == "unsupported"
 
 
-@pytest.mark.slow
 def test_a_written_file_has_the_rows_in_order(worker: Worker, tmp_path: Path) -> None:
     path = tmp_path / "written.parquet"
     table = {"columns": columns(*TYPES), "blocks": BLOCKS}
@@ -343,7 +331,6 @@ def test_a_written_file_has_the_rows_in_order(worker: Worker, tmp_path: Path) ->
     assert answers(worker, written, everything) == answers(worker, {"t": table}, everything)
 
 
-@pytest.mark.slow
 def test_pruning_tells_what_was_read(worker: Worker, forms: dict[str, Any]) -> None:
     question = rows_where(call("=", "i", Literal(40, "int32")))
     reply = worker.ask(tables=forms["files"], settings={}, questions=[question.json()], sources=True)

@@ -39,6 +39,10 @@ def many(able: Capabilities, rounds: int) -> list[World]:
     return found
 
 
+# Drawing the worlds takes seconds.
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(scope="module")
 def drawn_worlds() -> list[World]:
     return many(Capabilities(areas=AREAS), 70)

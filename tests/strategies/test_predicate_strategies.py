@@ -96,6 +96,10 @@ def _sample(columns: tuple[Column, ...], modes: tuple[Mode, ...] = (Mode.TRY,)) 
     return found
 
 
+# Drawing the samples takes seconds.
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(scope="module")
 def sample() -> list[Expression]:
     return [predicate for columns in (NUMBERS, TEXTS, OTHERS) for predicate in _sample(columns)]

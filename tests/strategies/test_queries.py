@@ -77,6 +77,10 @@ def queries_of_seed(seed_: int) -> list[Query]:
     return found
 
 
+# Drawing the sample takes seconds.
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(scope="module")
 def sample() -> list[Query]:
     """The same queries every time; a search for each feature would take minutes."""

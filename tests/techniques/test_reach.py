@@ -17,7 +17,7 @@ from pruning.techniques.plan import reachability, sites
 from pruning.techniques.plan.reachability import KeyPath, key_paths
 from pruning.techniques.plan.sites import join_sites
 
-# Plans that the twins are tried on.
+# Plans that the mutants are tried on.
 CASES = 1_500
 
 
@@ -202,21 +202,21 @@ def drawn() -> list:
     return found
 
 
-# Broken twins
+# Mutants
 
 OPEN, PRESERVED, PRUNABLE = reachability._OPEN_SIDES, reachability._PRESERVED, sites._PRUNABLE
 
 
-def twin_of_ways(change: Callable[[KeyPath], KeyPath]) -> Callable:
+def mutant_of_ways(change: Callable[[KeyPath], KeyPath]) -> Callable:
     """Ways that say something else of themselves."""
 
-    def twin(plan, keys, **options):
+    def mutant(plan, keys, **options):
         return [change(way) for way in key_paths(plan, keys, **options)]
 
-    return twin
+    return mutant
 
 
-TWINS = {
+MUTANTS = {
     "the side that an outer join extends is open": ("_OPEN_SIDES", OPEN | {JoinKind.LEFT: ("left", "right")}),
     "a full outer join is open": ("_OPEN_SIDES", OPEN | {JoinKind.FULL: ("left", "right")}),
     "an inner join preserves rows": ("_PRESERVED", PRESERVED | {JoinKind.INNER: "left"}),
@@ -235,10 +235,10 @@ TWINS = {
 }
 
 
-@pytest.mark.parametrize("name", TWINS)
-def test_a_broken_twin_of_the_ways_is_found_out(name, monkeypatch):
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_mutant_of_the_ways_is_found_out(name, monkeypatch):
     """REACH-4. A plausible mistake in the walk contradicts itself on a plan that is drawn."""
-    attribute, broken = TWINS[name]
+    attribute, broken = MUTANTS[name]
     monkeypatch.setattr(reachability, attribute, broken)
     wants = [
         lambda values, wanted=wanted: all(value in wanted for value in values)
@@ -257,20 +257,20 @@ def test_a_broken_twin_of_the_ways_is_found_out(name, monkeypatch):
         (JoinKind.EXISTENCE, ("left", "right")),
     ],
 )
-def test_a_broken_twin_of_the_prunable_sides_is_found_out(kind, sides, monkeypatch):
+def test_a_mutant_of_the_prunable_sides_is_found_out(kind, sides, monkeypatch):
     """REACH-5. Leaving out rows of a side that the join keeps changes an answer that is drawn."""
     monkeypatch.setattr(sites, "_PRUNABLE", PRUNABLE | {kind: sides})
     monkeypatch.setattr(reachability, "_OPEN_SIDES", OPEN)
     assert any(lost_by_join(case[0], case[2]) for case in drawn())
 
 
-def test_a_twin_that_forgets_null_safety_is_found_out(monkeypatch):
+def test_a_mutant_that_forgets_null_safety_is_found_out(monkeypatch):
     """REACH-5. NULL has a partner where the equality is NULL-safe."""
     monkeypatch.setattr(sites.JoinSite, "null_safe", property(lambda place: (False,)))
     assert any(lost_by_join(case[0], case[2]) for case in drawn())
 
 
 def test_a_limit_that_counts_what_a_join_drops_is_found_out(monkeypatch):
-    """REACH-3's twin: rows that an inner join may drop are counted."""
+    """A mutant of REACH-3: rows that an inner join may drop are counted."""
     monkeypatch.setattr(reachability, "_PRESERVED", PRESERVED | {JoinKind.INNER: "left"})
     assert any(too_few(*case[:3], wanted, 2, 0) for case in drawn() for wanted in (1, 2))

@@ -155,7 +155,7 @@ def matching(statement: Statement) -> Callable[[Row], bool]:
 def is_right_update(statement: Statement) -> bool:
     """Whether the rows that UPDATE changes are those on which the condition is TRUE, and errors are kept."""
     plan = update(sizes_of(statement.table), statement.asked)
-    right = not len(plan.deleted)
+    right = not len(plan.deleted_blocks)
     for ordinal, block in enumerate(statement.table.blocks):
         matches = [matching(statement)(row) for row in block]
         if plan.fates[ordinal] == Fate.UNTOUCHED:
@@ -186,9 +186,9 @@ def test_weaker_verdicts_never_spare_a_block_more(statement: Statement, data: st
     for planned in (deletion, update):
         sizes = sizes_of(statement.table)
         strong_plan, weak_plan = planned(sizes, statement.asked), planned(sizes, weak)
-        assert set(weak_plan.untouched) <= set(strong_plan.untouched)
-        assert set(weak_plan.deleted) <= set(strong_plan.deleted)
-        assert set(strong_plan.read) <= set(weak_plan.read)
+        assert set(weak_plan.untouched_blocks) <= set(strong_plan.untouched_blocks)
+        assert set(weak_plan.deleted_blocks) <= set(strong_plan.deleted_blocks)
+        assert set(strong_plan.read_blocks) <= set(weak_plan.read_blocks)
 
 
 @pytest.mark.parametrize("fate", Fate)
@@ -365,14 +365,18 @@ def test_counts_are_of_live_rows_and_unknown_bytes_stay_unknown() -> None:
     sizes = Sizes(np.array([3, 0, 5, 7]), np.array([30, 0, -1, 70]))
     plan = deletion(sizes, Condition(np.array([NONE, NONE, SOME, ALL], np.int8)))
 
-    assert [list(plan.untouched), list(plan.deleted), list(plan.rewritten)] == [[0, 1], [3], [2]]
-    assert (plan.saved.blocks, plan.saved.rows, plan.saved.bytes) == (3, 10, 100)
+    assert [list(plan.untouched_blocks), list(plan.deleted_blocks), list(plan.rewritten_blocks)] == [
+        [0, 1],
+        [3],
+        [2],
+    ]
+    assert (plan.unread_totals.blocks, plan.unread_totals.rows, plan.unread_totals.bytes) == (3, 10, 100)
     assert plan.tally(Fate.REWRITTEN).bytes is None
 
 
 def test_a_block_without_rows_is_untouched_whatever_its_verdict() -> None:
     plan = deletion(Sizes(np.array([0]), np.array([0])), Condition(np.array([ALL], np.int8)))
-    assert list(plan.untouched) == [0]
+    assert list(plan.untouched_blocks) == [0]
 
 
 def test_an_update_asks_no_row_of_a_block_that_it_changes_as_a_whole() -> None:

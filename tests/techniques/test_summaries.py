@@ -258,7 +258,7 @@ def test_filters_of_two_sizes_hold_the_values_of_both_when_united() -> None:
 
 
 def test_filters_that_are_folded_from_afar_lose_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broken twin: blocks are folded as a rest would choose them, not as an upper half does."""
+    """A mutant: blocks are folded as a rest would choose them, not as an upper half does."""
 
     def folded(filter_: bytes, size_bytes: int) -> np.ndarray:
         return np.bitwise_or.reduce(np.frombuffer(filter_, "<u4").reshape(-1, size_bytes // 32, 8), axis=0)

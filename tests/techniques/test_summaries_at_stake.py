@@ -59,15 +59,15 @@ def _any_value(self: Ranges, lower: object, upper: object) -> np.ndarray:
     return self.meets(lower, upper)
 
 
-@pytest.mark.parametrize("twin", [_lower_end_only, _upper_end_only, _any_value])
+@pytest.mark.parametrize("mutant", [_lower_end_only, _upper_end_only, _any_value])
 def test_a_block_that_a_part_may_exclude_is_not_called_kept(
-    twin: object, monkeypatch: pytest.MonkeyPatch
+    mutant: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """JOIN-6 kills each broken twin."""
+    """JOIN-6 kills each mutant."""
     right = Ranges.encloses
 
     def enclosed(self: Ranges, lower: object, upper: object) -> np.ndarray:
-        return twin(self, lower, upper) if len(self) else right(self, lower, upper)
+        return mutant(self, lower, upper) if len(self) else right(self, lower, upper)
 
     monkeypatch.setattr(Ranges, "encloses", enclosed)
     find(joins([INTEGER]), is_wrong, settings=unshrunk(4_000))

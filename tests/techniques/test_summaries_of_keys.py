@@ -144,7 +144,7 @@ def _last_part_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-TWINS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], types.Type]] = {
+MUTANTS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], types.Type]] = {
     "rows with any NULL are dropped": (_drops_all_nulls, INTEGER),
     "tuples of the last part are all": (_tuples_overwrite, INTEGER),
     "tuples forget NULL": (_tuples_forget_null, INTEGER),
@@ -171,14 +171,14 @@ def of_itself(join: Join) -> Join:
 @examples(0.5)
 @given(joins(keys=2).map(of_itself))
 def test_no_row_is_lost_of_a_table_that_is_joined_with_itself(join: Join) -> None:
-    """Without this, a broken twin could die of what is no mistake of its own."""
+    """Without this, a mutant could die of what is no mistake of its own."""
     assert not lost(join)
 
 
-@pytest.mark.parametrize("twin", TWINS)
-def test_a_summary_of_keys_with_a_mistake_is_seen(twin: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """JOIN-4 kills each broken twin."""
-    break_it, type_ = TWINS[twin]
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_summary_of_keys_with_a_mistake_is_seen(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """JOIN-4 kills each mutant."""
+    break_it, type_ = MUTANTS[mutant]
     break_it(monkeypatch)
     find(joins([type_], keys=2).map(of_itself), lost, settings=unshrunk(2_000))
 

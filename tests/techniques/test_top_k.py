@@ -145,7 +145,7 @@ def never(case: TopKCase) -> np.ndarray:
         "offset forgotten",
     ],
 )
-def test_a_twin_that_loses_rows_is_seen(
+def test_a_mutant_that_loses_rows_is_seen(
     type_: Type, broken: Callable[[TopKCase, Boundary | None], TopK]
 ) -> None:
     find(

@@ -1,4 +1,4 @@
-"""Broken twins of the isolation checker: each rule that is left out or bent is noticed by a known history."""
+"""Mutants of the isolation checker: a known history notices each rule that is left out or bent."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -134,7 +134,7 @@ def level(name: str, *proscribed: str) -> Callable[[Patch], None]:
 
 ITEM, WRITE_READ = frozenset({Dependency.RW}), frozenset({Dependency.WW, Dependency.WR})
 
-TWINS: Mapping[str, Callable[[Patch], None]] = {
+MUTANTS: Mapping[str, Callable[[Patch], None]] = {
     "no write-dependencies": without(Dependency.WW),
     "no read-dependencies": without(Dependency.WR),
     "no anti-dependencies": without(Dependency.RW),
@@ -178,8 +178,8 @@ def noticed() -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("twin", TWINS)
-def test_a_known_history_notices_the_twin(twin: str, monkeypatch: Patch) -> None:
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_known_history_notices_the_mutant(mutant: str, monkeypatch: Patch) -> None:
     assert noticed() == []
-    TWINS[twin](monkeypatch)
+    MUTANTS[mutant](monkeypatch)
     assert noticed()

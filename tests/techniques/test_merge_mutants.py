@@ -69,7 +69,7 @@ def to_unmatched(then: Then) -> st.SearchStrategy[Merge]:
     return drawn.map(without_source(on=NARROW))
 
 
-# What each twin is looked for among.
+# What each mutant is looked for among.
 UPDATING_FIRST = merges([LONG], conditions=(), clauses=UPDATE_FIRST)
 CLAUSE_RAISING = merges([LONG], conditions=(NARROW,), clauses=DELETE_NARROW).map(without_source(on=None))
 SEVERAL_PARTNERS = merges([LONG], conditions=(BELOW,), clauses=DELETE_ALL).map(several_partners)
@@ -153,11 +153,11 @@ def excluding_null(statement: Merge) -> Rewriting:
 FORGETFUL = {untouched_without_partner: SYNCING, unread: ONLY_INSERTING, excluding_null: MEETING_NULL}
 
 
-@pytest.mark.parametrize("twin", FORGETFUL)
+@pytest.mark.parametrize("mutant", FORGETFUL)
 def test_the_property_kills_a_planner_that_forgets_rows_without_partners(
-    twin: Callable[[Merge], Rewriting],
+    mutant: Callable[[Merge], Rewriting],
 ) -> None:
-    killed(FORGETFUL[twin], lambda one: not is_right(one, twin(one)))
+    killed(FORGETFUL[mutant], lambda one: not is_right(one, mutant(one)))
 
 
 AIMED = st.one_of(UPDATING_FIRST, CLAUSE_RAISING, SEVERAL_PARTNERS, *ON_RAISING.values(), *FORGETFUL.values())
@@ -166,5 +166,5 @@ AIMED = st.one_of(UPDATING_FIRST, CLAUSE_RAISING, SEVERAL_PARTNERS, *ON_RAISING.
 @examples(3)
 @given(AIMED)
 def test_a_planner_that_forgets_nothing_is_spared(statement: Merge) -> None:
-    """DML-4, of the statements that kill a twin: it is the mistake that they show."""
+    """DML-4, of the statements that kill a mutant: it is the mistake that they show."""
     assert is_right(statement)

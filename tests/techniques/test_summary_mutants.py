@@ -243,7 +243,7 @@ def filtered(draw: st.DrawFn, type_: Type, *, parts: int = 1) -> Join:
 
 INTEGERS, DOUBLES = joins([INTEGER]), joins([DOUBLE])
 # Each is a plausible mistake, and the joins among which it is looked for.
-TWINS = {
+MUTANTS = {
     "NULL-safe equality forgets NULL": (_forgets_null, INTEGERS.map(of_itself)),
     "the condition forgets NULL": (_condition_forgets_null, INTEGERS.map(of_itself)),
     "no value is taken for no row": (_empty_excludes_all, INTEGERS.map(of_rows((None,)))),
@@ -266,20 +266,20 @@ TWINS = {
 }
 
 
-@pytest.mark.parametrize("twin", TWINS)
+@pytest.mark.parametrize("mutant", MUTANTS)
 @examples(0.2)
 @given(data=st.data())
-def test_a_summary_without_the_mistake_loses_nothing(twin: str, data: st.DataObject) -> None:
-    """JOIN-1, of the joins that kill a twin: it is the mistake that they show."""
-    join = data.draw(TWINS[twin][1])
+def test_a_summary_without_the_mistake_loses_nothing(mutant: str, data: st.DataObject) -> None:
+    """JOIN-1, of the joins that kill a mutant: it is the mistake that they show."""
+    join = data.draw(MUTANTS[mutant][1])
     assert not lost_by_bounds(join)
     assert not lost_by_condition(join)
 
 
-@pytest.mark.parametrize("twin", TWINS)
-def test_a_summary_with_a_mistake_is_seen(twin: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """JOIN-1 kills each broken twin."""
-    break_it, drawn = TWINS[twin]
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_summary_with_a_mistake_is_seen(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """JOIN-1 kills each mutant."""
+    break_it, drawn = MUTANTS[mutant]
     break_it(monkeypatch)
     lost = (
         lost_by_condition if break_it in (_condition_forgets_null, _between_without_ends) else lost_by_bounds

@@ -111,7 +111,7 @@ class ForgetsOldIds(PredicateCache):
 
 # Each with what has to happen; queries of several sessions, some while others run, do in every world
 # whose line does not take them out.
-TWINS = {
+MUTANTS = {
     IgnoresAdded: aimed("add", "insert"),
     IgnoresVanished: aimed("remove", queries=TOP_K),
     WithoutZone: aimed(),
@@ -125,13 +125,13 @@ TWINS = {
 }
 
 
-@pytest.mark.parametrize("twin", TWINS)
-def test_the_property_kills_a_cache_that_forgets(twin: type[PredicateCache]) -> None:
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_the_property_kills_a_cache_that_forgets(mutant: type[PredicateCache]) -> None:
     with pytest.raises(AssertionError):
-        run(type("Twin", (TWINS[twin],), {"cache_class": twin}), searching(2_000))
+        run(type("Mutant", (MUTANTS[mutant],), {"cache_class": mutant}), searching(2_000))
 
 
-@pytest.mark.parametrize("twin", TWINS)
-def test_a_cache_that_forgets_nothing_is_spared(twin: type[PredicateCache]) -> None:
-    """CACHE-1, in the worlds that kill a twin: it is the mistake that they show."""
-    run(TWINS[twin], settings(examples(0.4), stateful_step_count=20))
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_cache_that_forgets_nothing_is_spared(mutant: type[PredicateCache]) -> None:
+    """CACHE-1, in the worlds that kill a mutant: it is the mistake that they show."""
+    run(MUTANTS[mutant], settings(examples(0.4), stateful_step_count=20))
