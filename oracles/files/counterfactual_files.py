@@ -201,7 +201,7 @@ def write_apart(into: Path, data: bytes, *sources: Path) -> Path:
     """Write bytes to a path, which must not be one of the sources."""
     for source in sources:
         if into.exists() and into.samefile(source):
-            raise ValueError(f"the twin of {source} would take its place; name another file")
+            raise ValueError(f"the counterfactual file of {source} would take its place; name another file")
     into.write_bytes(data)
     return into
 

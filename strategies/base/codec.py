@@ -101,8 +101,8 @@ def decode_value(json: Json, type_: Type) -> Value | None:
 
 
 def _encode_field(value: Any, type_: Type | None) -> Json:
-    if dataclasses.is_dataclass(value) and not isinstance(value, Type):
-        return encode(value)  # type: ignore[arg-type]
+    if type(value) in NODE_TAGS:
+        return encode(value)
     if isinstance(value, Type):
         return value.sql
     if isinstance(value, enum.Enum):

@@ -202,7 +202,7 @@ def _widens(candidate: Value, bound: Value, *, below: bool) -> bool:
     if is_nan(candidate):
         return False
     first, last = (candidate, bound) if below else (bound, candidate)
-    # The other zero passes, too: writers may give either sign.
+    # A zero of the other sign counts as wider, too, because writers may give either sign.
     return sort_key(first) <= sort_key(last)
 
 
