@@ -66,6 +66,8 @@ def on_floats(apply: Callable[[float, float], float]) -> Callable[[Any, Any], Ce
 def with_digit_check(apply: Callable[..., Cell], result: Type) -> Callable[..., Cell]:
     """Return a computation that fails where its exact result has too many digits for its type.
 
+    A zero has no sign, because SQL's exact numbers have none; those of Python do.
+
     Raises:
         Overflow: On calls; a result that is no exact number never has too many digits.
     """
@@ -74,15 +76,17 @@ def with_digit_check(apply: Callable[..., Cell], result: Type) -> Callable[..., 
 
     def run(*arguments: Any) -> Cell:
         value = apply(*arguments)
-        if isinstance(value, (int, Decimal)) and not fits(value, result):
+        if not isinstance(value, (int, Decimal)):
+            return value
+        if not fits(value, result):
             raise Overflow(f"{value} has more than {DIGITS_MAX} digits: it does not fit {result}")
-        return value
+        return value or abs(value)
 
     return run
 
 
 def with_digit_checks(resolve: Resolver) -> Resolver:
-    """Return a function whose exact results are checked for their number of digits."""
+    """Return a function whose exact results are checked as `with_digit_check` says."""
 
     def run(types: Types) -> Signature:
         signature = resolve(types)
@@ -236,13 +240,13 @@ def with_zero_check(apply: Callable[[Any, Any], Cell]) -> Callable[[Any, Any], C
 def negative(types: Types) -> Signature:
     """Resolve unary minus, of a number or an interval."""
     (number,) = types if types[0].kind is Kind.INTERVAL else as_numbers(types, "-")
-    return Signature(number, (number,), operator.neg)
+    return Signature(number, (number,), EXACT.minus if number.kind is Kind.DECIMAL else operator.neg)
 
 
 def absolute(types: Types) -> Signature:
     """Resolve ABS."""
     (number,) = as_numbers(types, "ABS")
-    return Signature(number, (number,), abs)
+    return Signature(number, (number,), EXACT.abs if number.kind is Kind.DECIMAL else abs)
 
 
 def rounding(types: Types) -> Signature:
@@ -293,7 +297,7 @@ ARITHMETIC: Mapping[str, Resolver] = {
     "-": with_digit_checks(subtraction),
     "*": with_digit_checks(product),
     "/": with_digit_checks(division),
-    "%": remainder,
+    "%": with_digit_checks(remainder),
     "negate": negative,
     "abs": absolute,
     "round": with_digit_checks(rounding),

@@ -52,10 +52,10 @@ def to_decimal(value: Any, wanted: Type) -> Cell:
 
 
 def check_digits(value: Decimal, wanted: Type) -> Decimal:
-    """Return the number if its digits fit the type; raise OverflowError if not."""
+    """Return the number, zero without a sign, if its digits fit the type; raise OverflowError if not."""
     if not fits(value, wanted):
         raise OverflowError(value)
-    return value
+    return value or abs(value)
 
 
 def to_float(value: Any, wanted: Type) -> Cell:

@@ -44,7 +44,7 @@ def digits(value: Fraction, scale: int) -> int:
 
 
 def assert_right(compute: Callable[[], object], ideal: Fraction, kind: Type) -> None:
-    """A computation gives the rounded number, or fails if that has too many digits."""
+    """A computation gives the rounded number, whose zero has no sign, or fails if it has too many digits."""
     wanted = digits(ideal, kind.scale)
     fits = abs(wanted) <= GREATEST
     event(f"fits: {fits}")
@@ -52,6 +52,8 @@ def assert_right(compute: Callable[[], object], ideal: Fraction, kind: Type) -> 
         value = compute()
         assert isinstance(value, (int, Decimal))
         assert Fraction(value) == Fraction(wanted, 10**kind.scale)
+        # Only a decimal zero could be written with a sign that its value does not have.
+        assert str(value).startswith("-") == (wanted < 0)
     else:
         with pytest.raises(Overflow, match="more than 38 digits"):
             compute()
@@ -102,10 +104,21 @@ def test_sums_and_averages_are_exact_or_overflow(cells: list[Number]) -> None:
 def test_a_cast_is_exact_or_fails(one: Number, wanted: Type) -> None:
     ideal = digits(Fraction(one.value), wanted.scale)
     if abs(ideal) <= GREATEST:
-        assert Fraction(cast(one.value, wanted)) == Fraction(ideal, 10**wanted.scale)
+        value = cast(one.value, wanted)
+        assert Fraction(value) == Fraction(ideal, 10**wanted.scale)
+        assert str(value).startswith("-") == (ideal < 0)
     else:
         with pytest.raises(CastFailed, match="cannot be cast"):
             cast(one.value, wanted)
+
+
+@examples(2)
+@given(st.sampled_from(["negate", "abs"]), numbers())
+def test_a_sign_is_changed_exactly(name: str, one: Number) -> None:
+    """Python's own operators round decimals to 28 digits."""
+    expression = call(name, Column(0, one.type))
+    ideal = abs(Fraction(one.value)) if name == "abs" else -Fraction(one.value)
+    assert_right(lambda: compile_expression(expression)((one.value,)), ideal, expression.type)
 
 
 LONG = "9" * DIGITS_MAX
@@ -124,6 +137,13 @@ def test_a_number_of_39_digits_fails_the_query(text: str) -> None:
 def test_a_number_of_38_digits_is_right() -> None:
     rows = {"1": (GREATEST - 2, 2, None)}
     assert evaluated("SELECT k + n, -k - n, k > 1.5 FROM n", {"n": rows}) == [(GREATEST, -GREATEST, True)]
+
+
+@pytest.mark.parametrize("text", ["(n - 2) * -0.5", "round(-0.1 * n, 0)", "-0.5 * n % 0.5", "'-0'::number(38, 1)"])
+def test_a_zero_has_no_sign(text: str) -> None:
+    """It had one, which showed in its text."""
+    ((shown,),) = evaluated(f"SELECT ({text})::varchar AS v FROM n", {"n": {"1": (1, 2, None)}})
+    assert shown in ("0", "0.0")
 
 
 @pytest.mark.parametrize("text", [f"{LONG}0", f"0.{LONG}", f"{LONG}.5"])

@@ -135,6 +135,13 @@ def test_a_limit_over_what_drops_rows_chooses_no_file(spark, lake, join):
     assert "limit" not in techniques(pruned_of_size(spark, sql, 10))
 
 
+@pytest.mark.parametrize("join", ["JOIN", "FULL JOIN"])
+def test_a_limit_below_an_aggregate_over_what_drops_rows_chooses_no_file(spark, lake, join):
+    """No scan of it is sure to give a row, and Spark does not stop early there either."""
+    sql = f"SELECT count(*) FROM (SELECT f.id FROM f {join} dim ON f.id = dim.k LIMIT 10)"
+    assert "limit" not in techniques(pruned_alike(spark, sql))
+
+
 def test_a_limit_over_distinct_chooses_no_file(spark, lake):
     report = pruned_of_size(spark, "SELECT DISTINCT unit FROM f WHERE id >= 700 LIMIT 2", 2)
     assert "limit" not in techniques(report)

@@ -24,6 +24,8 @@ def prune_by_limit(query: Query, site: LimitSite) -> None:
     for path in reaching:
         query.scans[path.scan].decline("limit", "not each of its rows is sure to be one that is asked for")
     scans = list(dict.fromkeys(query.scans[path.scan] for path in sure_ways))
+    if not scans:
+        return
     if not any(scan.is_filtered for scan in scans) and _is_at_top(query, site):
         for scan in scans:
             scan.decline("limit", "each row will do, and Spark stops once it has enough")
