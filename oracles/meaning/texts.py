@@ -6,6 +6,7 @@ Leaves   letters whose upper or lower case depends on the release of Unicode or 
          does not cover these.
 """
 
+import itertools
 import re
 import string
 import unicodedata
@@ -24,6 +25,7 @@ _JAVA_END = rf"(?=(?:\r\n|[{_LINE_ENDS}])?\Z)(?!(?<=\r)\n)"
 _ORDINARY_CHARACTERS = frozenset(string.ascii_letters + string.digits + " !\"#%',-/:;<=>@_`~")
 _ESCAPED_PUNCTUATION = frozenset(string.punctuation)
 _CLASSES = frozenset("dDwWsS")
+_REPLACEMENT = "\ufffd"
 _REPEATED = re.compile(r"\{\d{1,3}(,\d{0,3})?\}")
 
 
@@ -37,15 +39,43 @@ def text_call(function: Function, operands: Sequence[Value]) -> Value:
 
 
 def is_like(text: bytes, pattern: bytes, escape: str) -> bool:
-    """Tell whether a text matches a LIKE pattern, by a regular expression over code points."""
-    parts = []
+    """Tell whether a text matches a LIKE pattern, by a regular expression over code points.
+
+    Java replaces what is not UTF-8 by U+FFFD, so that the start of such a text may decide.
+
+    Raises:
+        oracles.meaning.numbers.NoSecondOpinion: Spark refuses the pattern, or the text is not UTF-8 and its
+            start does not decide.
+    """
+    pieces = list(_like_pieces(pattern, escape))
+    try:
+        characters = text.decode()
+    except UnicodeDecodeError as error:
+        return _is_like_by_start(text[: error.start].decode() + _REPLACEMENT, pieces)
+    wildcards = {"%": ".*", "_": "."}
+    expression = "".join(wildcards[piece] if wild else re.escape(piece) for piece, wild in pieces)
+    return re.fullmatch(expression, characters, re.DOTALL) is not None
+
+
+def _like_pieces(pattern: bytes, escape: str) -> Iterator[tuple[str, bool]]:
+    """Yield each character that a LIKE pattern means, and whether it is a wildcard."""
     characters = iter(characters_of(pattern))
     for character in characters:
         if character == escape:
-            parts.append(re.escape(_escaped_character(next(characters, ""), escape)))
+            yield _escaped_character(next(characters, ""), escape), False
         else:
-            parts.append({"%": ".*", "_": "."}.get(character, re.escape(character)))
-    return re.fullmatch("".join(parts), characters_of(text), re.DOTALL) is not None
+            yield character, character in "%_"
+
+
+def _is_like_by_start(start: str, pieces: Sequence[tuple[str, bool]]) -> bool:
+    """Tell whether a text that begins with `start`, and goes on unknown, matches the pieces of a pattern."""
+    literal = "".join(piece for piece, _ in itertools.takewhile(lambda piece: not piece[1], pieces))
+    if _REPLACEMENT not in literal:
+        if not start.startswith(literal):
+            return False
+        if pieces[len(literal) :] == [("%", True)]:
+            return True
+    raise NoSecondOpinion("no second opinion on characters of bytes that are not UTF-8")
 
 
 def is_rlike(text: bytes, pattern: bytes) -> bool:

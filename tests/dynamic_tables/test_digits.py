@@ -139,7 +139,9 @@ def test_a_number_of_38_digits_is_right() -> None:
     assert evaluated("SELECT k + n, -k - n, k > 1.5 FROM n", {"n": rows}) == [(GREATEST, -GREATEST, True)]
 
 
-@pytest.mark.parametrize("text", ["(n - 2) * -0.5", "round(-0.1 * n, 0)", "-0.5 * n % 0.5", "'-0'::number(38, 1)"])
+@pytest.mark.parametrize(
+    "text", ["(n - 2) * -0.5", "round(-0.1 * n, 0)", "-0.5 * n % 0.5", "'-0'::number(38, 1)"]
+)
 def test_a_zero_has_no_sign(text: str) -> None:
     """It had one, which showed in its text."""
     ((shown,),) = evaluated(f"SELECT ({text})::varchar AS v FROM n", {"n": {"1": (1, 2, None)}})

@@ -111,9 +111,11 @@ def test_local_time_becomes_an_instant_by_the_zone(source: Type, target: Type) -
     assert cast(0, source, target, Mode.ANSI, zone="Asia/Kolkata") == -19_800_000_000
 
 
-def test_like_over_bytes_that_are_not_utf8_has_no_second_opinion() -> None:
+@pytest.mark.parametrize("pattern", [b"%a", b"_%", b"a_", b"a", "a\ufffd%".encode()])
+def test_like_over_bytes_that_are_not_utf8_has_no_second_opinion(pattern: bytes) -> None:
+    """Unless what stands before them decides."""
     with pytest.raises(NoSecondOpinion, match="not UTF-8"):
-        evaluate(Like(Column("s", STRING), b"a%"), {"s": b"\xff"})
+        evaluate(Like(Column("s", STRING), pattern), {"s": b"a\xff"})
 
 
 @pytest.mark.parametrize("expression", [Opaque("rand()", DOUBLE), Opaque("f(a)", BOOLEAN)])

@@ -108,6 +108,18 @@ def test_patterns_agree_with_spark(spark: SparkSession) -> None:
     assert found.compared == len(TEXTS) * len(asked)
 
 
+def test_patterns_agree_with_spark_on_bytes_that_are_not_utf8(spark: SparkSession) -> None:
+    """Where what stands before them decides."""
+    texts = [b"a\xff", b"a\xed\xa0\x80", b"a\xc3", b"ab\x80%", b"\xc0\x80a", b"a%\xed\x9f\xc0"]
+    patterns: list[Expression] = [
+        Like(S, pattern) for pattern in (b"a%", b"ab%", b"%", b"b%", b"b_", b"aa", b"")
+    ]
+    patterns += [Like(S, b"a/%%", "/"), Like(S, "a!%\ud7ff%".encode(), "!")]
+    compared = conformance(spark, S, texts, patterns)
+    assert compared.different == ()
+    assert compared.compared >= 40
+
+
 @pytest.mark.parametrize(
     "pattern",
     [

@@ -36,7 +36,7 @@ def test_a_worker_says_what_it_is_and_answers(tmp_path):
 def test_a_worker_that_dies_is_started_again(tmp_path):
     body = f"""
     if r['questions'] == ['die']:
-        sys.stderr.write('out of luck')
+        print('out of luck', file=sys.stderr, flush=True)
         os._exit(3)
     {ECHO}
     """
