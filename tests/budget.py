@@ -1,5 +1,9 @@
-"""How many examples a property draws, and how a search goes that only shows that something occurs."""
+"""Which cases and how many examples a run takes, and searches that only show that something occurs."""
 
+from collections.abc import Container, Iterable
+from typing import Any
+
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 
@@ -9,6 +13,11 @@ def examples(ratio: float) -> settings:
     A plain `max_examples` would hold in every profile, and a deep run would go no deeper.
     """
     return settings(max_examples=max(1, round(settings.default.max_examples * ratio)))
+
+
+def sampled(cases: Iterable[Any], *, default: Container[Any]) -> list[Any]:
+    """Parameters for a test whose cases guard much the same; a default run takes only those in `default`."""
+    return [pytest.param(case, marks=() if case in default else pytest.mark.deep) for case in cases]
 
 
 def unshrunk(max_examples: int) -> settings:

@@ -73,8 +73,10 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     return None if seed is None else f"hypothesis seed: {seed} (repeat with --hypothesis-seed={seed})"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark the tests that use the session of Spark, and the slow ones, which `make test-times` lists.
+
+    Tests marked `deep` stay in a deep run only.
 
     A name that differs between two processes is refused: the workers would not agree on what there is.
     """
@@ -86,6 +88,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("spark")
         if "frozenset(" in item.nodeid or " at 0x" in item.nodeid:
             raise pytest.UsageError(f"{item.nodeid}: this name depends on the process; give its cases ids")
+    if not goes_deep(config):
+        left_out = [item for item in items if item.get_closest_marker(DEEP)]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker(DEEP)]
 
 
 def pytest_xdist_auto_num_workers() -> int:

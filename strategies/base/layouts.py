@@ -6,6 +6,7 @@ and NAN of published pruning bugs.
 """
 
 import enum
+import functools
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -61,7 +62,7 @@ def tables(
 
     Shrinks to: one column, one empty block.
     """
-    columns = draw(_columns(types, max_columns=max_columns))
+    columns = draw(_columns(None if types is None else tuple(types), max_columns=max_columns))
     column_pools = [draw(pools(column.type, malformed_utf8=malformed_utf8)) for column in columns]
     blocks = [_block(draw, column_pools, max_rows) for _ in range(draw(st.integers(1, max_blocks)))]
     layout = draw(st.sampled_from(layouts))
@@ -88,7 +89,8 @@ def _with_keys(rows: Sequence[Row]) -> list[tuple[tuple[bool, Value], Row]]:
     return [(sort_key(row[0]), row) for row in rows if row[0] is not None]
 
 
-def _columns(types: Sequence[Type] | None, *, max_columns: int) -> SearchStrategy[tuple[Column, ...]]:
+@functools.cache
+def _columns(types: tuple[Type, ...] | None, *, max_columns: int) -> SearchStrategy[tuple[Column, ...]]:
     names = st.just(PLAIN_NAMES) | hostile_names(len(PLAIN_NAMES))
     if types is None:
         few = st.lists(sql_types(), min_size=1, max_size=2)

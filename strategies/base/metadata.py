@@ -5,6 +5,7 @@
 table the weaker one can support no bolder verdict.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -158,6 +159,7 @@ def _vacuous(draw: DrawFn, column: Column, facts: ColumnFacts) -> ColumnFacts:
     return replace(facts, lower=bounds[0], upper=bounds[1], lower_exact=False, upper_exact=False)
 
 
+@functools.cache
 def _bounds(type_: Type) -> SearchStrategy[Value]:
     return values(type_).map(lambda value: 0.0 if is_nan(value) else value)
 

@@ -4,6 +4,8 @@ Sources: R's broom, which writes `.pred` and `.resid`; pandas, which writes `__i
 JSON (`a.b`, `a[0]`); and the characters that some layer between a name and a bound interprets.
 """
 
+import functools
+
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
@@ -30,6 +32,7 @@ CASES = ("A", "B`", ".A", "A.b")
 LIKE_FIELDS = ("`", "`a`.`b`", "`a`")
 
 
+@functools.cache
 def hostile_names(
     count: int, *, case_sensitive: bool = False, like_fields: bool = False
 ) -> SearchStrategy[tuple[str, ...]]:

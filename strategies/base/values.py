@@ -5,6 +5,7 @@ a list of known trouble with free draws. Sources: the classes NAN, STR, DECIMAL,
 NEGZERO and TRUNC of published pruning bugs.
 """
 
+import functools
 import math
 import struct
 from decimal import Decimal
@@ -70,6 +71,7 @@ _NASTY_MICROSECONDS = (
 )  # fmt: skip
 
 
+@functools.cache
 def types() -> SearchStrategy[Type]:
     """SQL types, each family about equally often; strings, where most goes wrong, twice as often.
 
@@ -79,6 +81,7 @@ def types() -> SearchStrategy[Type]:
     return st.one_of(*families, st.sampled_from(DECIMALS))
 
 
+@functools.cache
 def values(type_: Type, *, malformed_utf8: bool = False) -> SearchStrategy[Value]:
     """Non-NULL values of a type; `malformed_utf8` lets strings hold bytes that are not UTF-8.
 
@@ -109,6 +112,7 @@ def values(type_: Type, *, malformed_utf8: bool = False) -> SearchStrategy[Value
             )
 
 
+@functools.cache
 def pools(
     type_: Type, *, min_size: int = 1, max_size: int = 5, malformed_utf8: bool = False
 ) -> SearchStrategy[tuple[Value, ...]]:
@@ -162,6 +166,7 @@ def to_float32(value: float) -> float:
     return float(narrow)
 
 
+@functools.cache
 def _integers(type_: Type) -> SearchStrategy[Value]:
     limits = type_.integer_range
     assert limits is not None
@@ -172,6 +177,7 @@ def _integers(type_: Type) -> SearchStrategy[Value]:
     return st.integers(-3, 3) | st.sampled_from(nasty) | st.integers(low, high)
 
 
+@functools.cache
 def _decimals(type_: Type) -> SearchStrategy[Value]:
     limit = 10**type_.precision - 1
     unit = 10**type_.scale
@@ -181,6 +187,7 @@ def _decimals(type_: Type) -> SearchStrategy[Value]:
     return digits.map(lambda digits: decimal_of(digits, type_.scale))
 
 
+@functools.cache
 def _strings() -> SearchStrategy[Value]:
     tail = st.text(alphabet="ab%_\\\U0010ffff", max_size=3)
     long = st.builds(

@@ -1,5 +1,6 @@
 """Exact numbers of dynamic tables: of every scale, and often with as many digits as are allowed."""
 
+import functools
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ class Number(NamedTuple):
     value: int | Decimal
 
 
+@functools.cache
 def number_types() -> st.SearchStrategy[Type]:
     """INTEGER, and decimals with few and with many digits after the point."""
     return st.sampled_from(_SCALES).map(lambda scale: decimal(scale) if scale else INTEGER)

@@ -4,6 +4,7 @@ Division by a possible zero, and operations that may overflow, are drawn only in
 
 """
 
+import functools
 from functools import lru_cache
 
 from hypothesis import strategies as st
@@ -26,6 +27,7 @@ _DIVISORS = (2, 3, 10, 7, -2, -3, 1)
 _FLOATING_DIVISORS = (2.0, 0.5, 10.0, -3.0, 0.1)
 
 
+@functools.cache
 def result_types(type_: Type) -> SearchStrategy[Type]:
     """Types that arithmetic yields from a type: decimals give other decimals, or bigints."""
     if type_.kind is not Kind.DECIMAL:
@@ -95,6 +97,7 @@ def _division(
     return _with_drawn_mode(draw, operator, dividend, draw(divisors(right)), type_, modes)
 
 
+@functools.cache
 def divisors(type_: Type) -> SearchStrategy[Literal]:
     """Numbers of a type that are neither zero nor, where that could overflow, minus one."""
     if type_.floating:

@@ -1,5 +1,6 @@
 """Functions of a wanted type, whose operands have the types that Spark's analyser gives them."""
 
+import functools
 from functools import lru_cache
 
 from hypothesis import strategies as st
@@ -41,6 +42,7 @@ _BASES = (2.0, 10.0, 0.5, 2.718281828459045, 1.0, 0.0)
 _EXPONENTS = (2.0, 0.5, 3.0, -1.0, 0.0, 1.0, float("nan"))
 
 
+@functools.cache
 def result_types(type_: Type) -> SearchStrategy[Type]:
     """Types that functions yield from a type."""
     if type_.kind is Kind.DECIMAL:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from budget import examples, unshrunk
+from budget import examples, sampled, unshrunk
 from hypothesis import HealthCheck, Phase, find, given, seed, settings
 from hypothesis.errors import InvalidArgument
 
@@ -141,7 +141,7 @@ def test_many_drawn_histories_have_derivations(counts: Counter[str]) -> None:
     assert SAMPLE / 4 <= counts["derivations"] <= SAMPLE * 3 / 4
 
 
-@pytest.mark.parametrize("level", sorted(PROSCRIBED))
+@pytest.mark.parametrize("level", sampled(sorted(PROSCRIBED), default=PROSCRIBED.keys() - {"PL-2+"}))
 def test_drawn_histories_reach_each_level_as_a_strongest(level: str) -> None:
     drawn = histories(derivations=False)
     find(drawn, lambda history: level in judge(history).strongest, settings=unshrunk(20_000))

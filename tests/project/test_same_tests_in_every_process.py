@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis.internal.conjecture import providers
@@ -13,10 +14,13 @@ CONFTEST = Path(__file__).parents[1] / "conftest.py"
 
 @pytest.mark.parametrize("value", [frozenset("ab"), object()], ids=["a set", "an address"])
 def test_a_name_that_depends_on_the_process_is_refused(pytestconfig: pytest.Config, value: object) -> None:
+    def item(value: object) -> Any:
+        return SimpleNamespace(nodeid=f"test.py::test[{value}]", get_closest_marker=lambda _: None)
+
     check = pytestconfig.pluginmanager.get_plugin(str(CONFTEST)).pytest_collection_modifyitems
-    check([SimpleNamespace(nodeid="test.py::test[1-x]")])
+    check(pytestconfig, [item("1-x")])
     with pytest.raises(pytest.UsageError, match="give its cases ids"):
-        check([SimpleNamespace(nodeid=f"test.py::test[{value}]")])
+        check(pytestconfig, [item(value)])
 
 
 def test_what_is_drawn_depends_on_no_module_that_is_imported(deep: bool) -> None:

@@ -1,5 +1,6 @@
 """PROP-10: the range of each function and cast of numbers holds Spark's own answers, value by value."""
 
+import functools
 import itertools
 import math
 from collections.abc import Iterator, Sequence
@@ -80,6 +81,7 @@ def expressions() -> Iterator[Expression]:
         yield Call(function, (x, y, literal(1.0)), DOUBLE, Mode.LEGACY)
 
 
+@functools.cache
 def numbers(type_: Type) -> st.SearchStrategy[Value | None]:
     """Values, NULL, and numbers near ties, near 1 and near the limits of the narrower types."""
     if type_ == FLOAT:

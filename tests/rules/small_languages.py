@@ -6,6 +6,7 @@ automaton of n states accepts beside a bound of m bytes, it accepts within m + n
 bound, the shortest way to a state that accepts repeats none.
 """
 
+import functools
 import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -91,6 +92,7 @@ class Judged:
     members: frozenset[bytes] = field(repr=False)
 
 
+@functools.cache
 def judged() -> st.SearchStrategy[Judged]:
     """Languages of a few words, and of automata of two states."""
     lists = st.lists(words(size_max=2), max_size=3)
@@ -107,6 +109,7 @@ def bounds_beside(draw: st.DrawFn, drawn: Judged) -> Ends:
     return in_order(draw(ends), draw(ends))
 
 
+@functools.cache
 def ranges_beside() -> st.SearchStrategy[tuple[Judged, Ends]]:
     """Languages, each with such bounds."""
     return judged().flatmap(lambda drawn: st.tuples(st.just(drawn), bounds_beside(drawn)))
@@ -119,6 +122,7 @@ def listed(chosen: Iterable[bytes]) -> Language:
     return found
 
 
+@functools.cache
 def words(*, size_max: int, letters: bytes = LETTERS) -> st.SearchStrategy[bytes]:
     """Words over the letters."""
     return st.lists(st.sampled_from(list(letters)), max_size=size_max).map(bytes)

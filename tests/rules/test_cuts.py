@@ -1,5 +1,6 @@
 """PRIM-3: sets of values are what enumeration says, in types with steps, without, and in between."""
 
+import functools
 import math
 
 from hypothesis import given
@@ -20,6 +21,7 @@ DOMAINS: dict[Type, tuple[Value, ...]] = {
 }
 
 
+@functools.cache
 def sets(type_: Type) -> st.SearchStrategy[tuple[Cuts, frozenset[Value]]]:
     """Sets built every way there is, each with its members among the domain."""
     domain = DOMAINS[type_]

@@ -1,5 +1,6 @@
 """TEXT-5: the texts that a cast makes a wanted date or time of are in the cast's preimage."""
 
+import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
@@ -108,6 +109,7 @@ def test_canonical_dates_are_told_exactly() -> None:
             assert found.holds(text) is (days is not None and wanted.holds(days)), text
 
 
+@functools.cache
 def numbers(most: int) -> st.SearchStrategy[str]:
     """Numbers of one digit or more, some with a 0 before them."""
     return st.builds(lambda number, width: str(number).zfill(width), st.integers(0, most), st.integers(1, 2))

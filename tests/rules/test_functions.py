@@ -1,5 +1,6 @@
 """PRIM-2 for functions and narrowing casts, and the axioms LIBM, TEXT and NEIGHBOURS."""
 
+import functools
 import itertools
 import math
 import random
@@ -33,6 +34,7 @@ TIES = st.builds(
 )
 
 
+@functools.cache
 def numbers(type_: Type) -> st.SearchStrategy[Value]:
     """Values that are not NaN; of doubles, ties often."""
     drawn = values(type_).filter(lambda value: value == value)

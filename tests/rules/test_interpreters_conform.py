@@ -1,5 +1,6 @@
 """PRIM-2: each interpreter gives each operation the exact primitive's answer, lane by lane."""
 
+import functools
 import math
 import sys
 from decimal import Decimal
@@ -38,12 +39,14 @@ OPERATIONS = (*BINARY_OPS, *FLAG_OPS, *UNARY_OPS, "cast", "apply", "choose", "lo
 Row = tuple[bool, Value | None, Value | None]
 
 
+@functools.cache
 def bounds(type_: Type) -> st.SearchStrategy[Value | None]:
     """Bounds: unknown, or a value that is not NaN."""
     known = values(type_).filter(lambda value: not (isinstance(value, float) and math.isnan(value)))
     return st.none() | known
 
 
+@functools.cache
 @st.composite
 def lanes(draw: st.DrawFn, type_: Type) -> list[Row]:
     """Rows of a flag and two bounds, often equal or neighbours."""

@@ -1,5 +1,6 @@
 """TEXT-1: the sets on which a predicate of text is TRUE and FALSE are what it means, on any string."""
 
+import functools
 import itertools
 from collections.abc import Callable, Sequence
 
@@ -60,11 +61,13 @@ def check(node: Expression, meaning: Callable[[bytes], bool], values: Sequence[b
             assert holds == expected, (node, value)
 
 
+@functools.cache
 def like_patterns() -> st.SearchStrategy[str]:
     part = st.sampled_from(["%", "_", "a", "b", "é", "\U0001f600", "\n", "\\_", "\\%", "\\\\", "\ufffd", "."])
     return st.lists(part, max_size=6).map("".join)
 
 
+@functools.cache
 def regexes() -> st.SearchStrategy[Regex]:
     counted = st.builds(
         lambda atom, count: Regex(atom + count, ATOMS[atom] + count),

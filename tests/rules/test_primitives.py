@@ -1,5 +1,6 @@
 """PRIM-1: the exact primitives are right, by definitions that share nothing with them; and the axioms."""
 
+import functools
 import math
 import re
 import struct
@@ -31,6 +32,7 @@ from strategies.base.values import DECIMALS, TYPES, values
 STEPPED = tuple(type_ for type_ in TYPES if primitives.has_steps(type_))
 
 
+@functools.cache
 def finite(type_: Type) -> st.SearchStrategy[Value]:
     """Values that are not NaN."""
     return values(type_).filter(lambda value: not (isinstance(value, float) and math.isnan(value)))

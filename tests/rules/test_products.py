@@ -1,5 +1,6 @@
 """PRIM-1 and PRIM-2 for `+ - * / div %`: exact by fractions, and the same in Arrow, lane by lane."""
 
+import functools
 import math
 from collections.abc import Callable
 from decimal import Decimal
@@ -51,6 +52,7 @@ def nan(value: Value | None) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
+@functools.cache
 def numbers(type_: Type) -> st.SearchStrategy[Value]:
     """Values of a type of numbers that are not NaN, small ones often."""
     drawn = values(type_).filter(lambda value: not nan(value))

@@ -1,5 +1,6 @@
 """TEXT-2: what a function of text takes into a set is said of the operand, and nothing is lost."""
 
+import functools
 import itertools
 from collections.abc import Callable, Sequence
 
@@ -56,6 +57,7 @@ WRONG = tuple(faulty(("a", " ", "é"), 1))
 LOOSE_ABOVE = {"rpad": 3, "rpad with more": 4, "rpad with nothing": 2, "rpad to less than nothing": 0}
 
 
+@functools.cache
 def wanted_sets() -> st.SearchStrategy[Values]:
     """Sets of results: intervals, lists, languages."""
     some = st.sampled_from(list(texts(("a", "b", " ", "é"), 3)))
@@ -72,6 +74,7 @@ def wanted_sets() -> st.SearchStrategy[Values]:
     )
 
 
+@functools.cache
 def wanted_lengths() -> st.SearchStrategy[Cuts]:
     number = st.integers(-1, 5)
     return st.one_of(

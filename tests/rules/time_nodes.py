@@ -1,5 +1,6 @@
 """Every function of dates and times, and its value by exact steps, for the tests of time."""
 
+import functools
 from functools import cache
 from typing import Any
 
@@ -101,6 +102,7 @@ def values_of(node: Expression, number: int) -> list[Value]:
     return values
 
 
+@functools.cache
 def drawn(type_: Type, name: str) -> st.SearchStrategy[int]:
     """Values of a column."""
     if type_ == DATE:

@@ -1,5 +1,7 @@
 """Instants and dates where calendars and clocks do something, for the tests of time."""
 
+import functools
+
 from hypothesis import strategies as st
 
 from pruning.rules.sets.primitives import MICROS_PER_DAY
@@ -49,6 +51,7 @@ def transitions(name: str) -> list[int]:
     return sorted({*starts[:260], *starts[-20:]})
 
 
+@functools.cache
 def instants(name: str) -> list[int]:
     """Instants at and beside transitions, and local midnights of the marked days."""
     zone_ = known(name)
@@ -61,6 +64,7 @@ def instants(name: str) -> list[int]:
     return sorted(moment for moment in moments if abs(moment) <= MICROS_MAX)
 
 
+@functools.cache
 def drawn_instants(name: str) -> st.SearchStrategy[int]:
     """Instants: near a transition, near a marked day, or anywhere."""
     near = st.builds(
@@ -72,6 +76,7 @@ def drawn_instants(name: str) -> st.SearchStrategy[int]:
     return near | recent | st.sampled_from(instants(name)) | st.integers(-MICROS_MAX, MICROS_MAX)
 
 
+@functools.cache
 def drawn_locals(name: str) -> st.SearchStrategy[int]:
     """Local times: inside and beside gaps and overlaps, or anything that an instant is."""
     zone_ = known(name)
@@ -80,6 +85,7 @@ def drawn_locals(name: str) -> st.SearchStrategy[int]:
     return near | drawn_instants(name)
 
 
+@functools.cache
 def drawn_days() -> st.SearchStrategy[int]:
     """Days: marked ones, of our times, or any."""
     return st.sampled_from(days()) | st.integers(-20_000, 40_000) | st.integers(-DATES_MAX, DATES_MAX)

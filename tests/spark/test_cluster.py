@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from skipproof.java import use_java
 
@@ -37,6 +38,7 @@ finally:
 """
 
 
+@pytest.mark.deep
 def test_footers_and_programs_work_in_executors_of_their_own(tmp_path: Path) -> None:
     use_java()
     for number in range(6):

@@ -1,6 +1,7 @@
 """What no rule knows, evaluated by Spark on the one value of a block."""
 
 import datetime
+import functools
 import math
 from collections import Counter
 
@@ -166,6 +167,7 @@ VALUES = st.sampled_from(
 )
 
 
+@functools.cache
 def comparisons() -> st.SearchStrategy[str]:
     operators = st.sampled_from(("=", "<", ">=", "<=>", "<>", "LIKE"))
     compared = st.builds("({} {} {})".format, TEXTS, operators, TEXTS | VALUES)

@@ -18,14 +18,12 @@ ENGINES = {
     "skipproof": ("pyspark", 0.7),
     "spark": ("pyspark", 0.7),
 }
+MARKS = {"skipproof": pytest.mark.spark, "spark": [pytest.mark.spark, pytest.mark.deep]}
 
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=pytest.mark.spark if package == "pyspark" else ())
-        for name, (package, _) in ENGINES.items()
-    ],
+    [pytest.param(name, marks=MARKS.get(name, ())) for name in ENGINES],
 )
 def test_an_engine_is_asked_two_dozen_questions(name, engine_worker):
     """A finding, if there is one, is found again when the question is asked again."""

@@ -139,6 +139,7 @@ def _cell(type_: Type, held: Sequence[Value | None]) -> st.SearchStrategy[Value 
     return st.one_of(*kinds, values(type_), st.none())
 
 
+@functools.cache
 def _series(type_: Type) -> st.SearchStrategy[list[Value]]:
     """Many values, each as far from the one before as the others."""
     steps = st.tuples(st.integers(-40, 40), st.sampled_from((1, 2, 3)), st.sampled_from((20, 40)))

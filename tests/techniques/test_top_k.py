@@ -39,7 +39,7 @@ from strategies.base.metadata import exact_facts, to_metadata
 from strategies.base.tables import Table
 from strategies.base.values import pools
 
-SEARCH = unshrunk(3_000)
+SEARCH = unshrunk(20_000)
 
 
 @examples(8)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -196,13 +197,64 @@ _KNOWN = list(
     )
 )
 # keeps_ties, distinct
-_TIES = [(False, False), (False, False), (True, False), (True, True)]
-_UPFRONT = [(), ("maxima",), ("counts",), ("maxima", "counts")]
+_TIES = ((False, False), (False, False), (True, False), (True, True))
+_UPFRONT = ((), ("maxima",), ("counts",), ("maxima", "counts"))
+# Made once, since to make a strategy takes Hypothesis longer than to draw from it.
+_KNOWN_FACTS = st.sampled_from(_KNOWN)
+_WANTED = st.integers(0, 6)
+
+
+class Scan(NamedTuple):
+    """How a case reads, and for which query."""
+
+    order: SortOrder
+    ties: tuple[bool, bool]
+    upfront: tuple[str, ...]
+    arrangement: Arrangement
+    first_wave: int
+    growth: float
+
+
+@functools.cache
+def _scans(ties: tuple[tuple[bool, bool], ...]) -> st.SearchStrategy[Scan]:
+    choices = (ORDERS, ties, _UPFRONT, Arrangement, (1, 2), (1.5, 2, 4))
+    return st.sampled_from([Scan(*choice) for choice in itertools.product(*choices)])
+
+
+def _block_lists(pool: Sequence[Value | None]) -> st.SearchStrategy[list[list[KeyRow]]]:
+    """Rows of blocks: few or all of a block's rows satisfy the filter, few are dead."""
+    of_a_block = [
+        st.lists(
+            st.sampled_from(list(itertools.product(pool, satisfies, [True, True, True, False]))), max_size=4
+        )
+        for satisfies in ([True], [True, False])
+    ]
+    return st.lists(st.one_of(of_a_block), min_size=1, max_size=6)
+
+
+_POOLS = {
+    type_: st.sampled_from([(pool, _block_lists(pool)) for pool in pools_of_type])
+    for type_, pools_of_type in POOLS.items()
+}
+
+
+@functools.cache
+def _facts_and_readers(count: int) -> st.SearchStrategy[Any]:
+    """What is known of each block, who reads it, what is read again, and whether densities are known."""
+    return st.tuples(
+        st.lists(_KNOWN_FACTS, min_size=count, max_size=count),
+        st.lists(st.integers(0, WORKERS - 1), min_size=count, max_size=count),
+        st.lists(st.integers(0, count - 1), max_size=1),
+        st.booleans(),
+    )
 
 
 @st.composite
 def top_k_cases(
-    draw: st.DrawFn, *, types: Sequence[Type] = tuple(POOLS), ties: Sequence[tuple[bool, bool]] = _TIES
+    draw: st.DrawFn,
+    *,
+    types: Sequence[Type] = tuple(POOLS),
+    ties: Sequence[tuple[bool, bool]] = _TIES,
 ) -> TopKCase:
     """Cases whose bounds and verdicts are true of the live rows, though maybe weak.
 
@@ -213,45 +265,38 @@ def top_k_cases(
     Shrinks to: few blocks of few equal keys, exact bounds.
     """
     type_ = draw(st.sampled_from(types))
-    pool = draw(st.sampled_from(POOLS[type_]))
-    blocks = tuple(draw(st.lists(_blocks(pool), min_size=1, max_size=6)))
+    pool, block_lists = draw(_POOLS[type_])
+    blocks = tuple(map(tuple, draw(block_lists)))
     count = len(blocks)
-    known = draw(st.lists(st.sampled_from(_KNOWN), min_size=count, max_size=count))
+    known, worker_of, shared, has_densities = draw(_facts_and_readers(count))
     lanes = [
         _lane([key for key, _, live in rows if live], pool, *how[:4])
         for rows, how in zip(blocks, known, strict=True)
     ]
-    keeps_ties, distinct = draw(st.sampled_from(ties))
+    scan = draw(_scans(tuple(ties)))
+    keeps_ties, distinct = scan.ties
     return TopKCase(
         blocks=blocks,
         bounds=_bounds(type_, lanes),
         matches=np.array([_verdict(rows, how[4]) for rows, how in zip(blocks, known, strict=True)], np.int8),
         row_counts=np.array([sum(live for _, _, live in rows) for rows in blocks], np.int64),
-        order=draw(st.sampled_from(ORDERS)),
-        wanted=draw(st.integers(0, 6)),
+        order=scan.order,
+        wanted=draw(_WANTED),
         keeps_ties=keeps_ties,
         distinct=distinct,
-        upfront=frozenset(draw(st.sampled_from(_UPFRONT))),
-        arrangement=draw(st.sampled_from(Arrangement)),
-        densities=draw(st.sampled_from([None, np.linspace(0.01, 1, count)])),
-        first_wave=draw(st.integers(1, 2)),
-        growth=draw(st.sampled_from([1.5, 2, 4])),
-        worker_of=tuple(draw(st.lists(st.integers(0, WORKERS - 1), min_size=count, max_size=count))),
-        shared=tuple(draw(st.lists(st.integers(0, count - 1), max_size=1))),
+        upfront=frozenset(scan.upfront),
+        arrangement=scan.arrangement,
+        densities=np.linspace(0.01, 1, count) if has_densities else None,
+        first_wave=scan.first_wave,
+        growth=scan.growth,
+        worker_of=tuple(worker_of),
+        shared=tuple(shared),
     )
 
 
 def is_nan(value: Value | None) -> bool:
     """Whether a key is NaN."""
     return isinstance(value, float) and math.isnan(value)
-
-
-@st.composite
-def _blocks(draw: st.DrawFn, pool: Sequence[Value | None]) -> tuple[KeyRow, ...]:
-    """Rows of a block: few or all of them satisfy the filter, few are dead."""
-    satisfies = [True] if draw(st.booleans()) else [True, False]
-    rows = list(itertools.product(pool, satisfies, [True, True, True, False]))
-    return tuple(draw(st.lists(st.sampled_from(rows), max_size=4)))
 
 
 def _verdict(rows: tuple[KeyRow, ...], known: bool) -> Match:
