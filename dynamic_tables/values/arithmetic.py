@@ -80,7 +80,8 @@ def with_digit_check(apply: Callable[..., Cell], result: Type) -> Callable[..., 
             return value
         if not fits(value, result):
             raise Overflow(f"{value} has more than {DIGITS_MAX} digits: it does not fit {result}")
-        return value or abs(value)
+        # A zero has no sign.
+        return value.copy_abs() if isinstance(value, Decimal) and not value else value
 
     return run
 

@@ -19,6 +19,7 @@ from strategies.base.names import hostile_names
 from strategies.base.tables import Block, Row, Table, sort_key
 from strategies.base.values import pools
 from strategies.base.values import types as sql_types
+from strategies.choices import choose
 
 PLAIN_NAMES = ("a", "b", "c", "d", "e", "f")
 
@@ -65,7 +66,7 @@ def tables(
     columns = draw(_columns(None if types is None else tuple(types), max_columns=max_columns))
     column_pools = [draw(pools(column.type, malformed_utf8=malformed_utf8)) for column in columns]
     blocks = [_block(draw, column_pools, max_rows) for _ in range(draw(st.integers(1, max_blocks)))]
-    layout = draw(st.sampled_from(layouts))
+    layout = choose(draw, layouts)
     return Table(columns, arrange(blocks, layout, nulls_first=draw(st.booleans())))
 
 
@@ -113,13 +114,12 @@ def _block(draw: DrawFn, column_pools: Sequence[tuple[Value, ...]], max_rows: in
 
 
 def _content(draw: DrawFn, pool: tuple[Value, ...], row_count: int) -> list[Value | None]:
-    constant = st.just(draw(st.sampled_from(pool)))
-    cells: dict[Content, SearchStrategy[Value | None]] = {
-        Content.MIXED: st.sampled_from((*pool, None)),
-        Content.DENSE: st.sampled_from(pool),
-        Content.CONSTANT: constant,
-        Content.CONSTANT_OR_NULL: st.one_of(constant, st.none()),
-        Content.NULLS: st.none(),
+    content, constant = choose(draw, Content), choose(draw, pool)
+    cells: dict[Content, tuple[Value | None, ...]] = {
+        Content.MIXED: (*pool, None),
+        Content.DENSE: pool,
+        Content.CONSTANT: (constant,),
+        Content.CONSTANT_OR_NULL: (constant, None),
+        Content.NULLS: (None,),
     }
-    cell = cells[draw(st.sampled_from(Content))]
-    return [draw(cell) for _ in range(row_count)]
+    return [choose(draw, cells[content]) for _ in range(row_count)]

@@ -19,6 +19,7 @@ from pruning.expressions.types import Type, Value
 from pruning.metadata.table.schema import block_schema
 from strategies.base.tables import Table, arrow_array, is_nan, sort_key
 from strategies.base.values import neighbours, values
+from strategies.choices import choose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,14 +166,14 @@ def _bounds(type_: Type) -> SearchStrategy[Value]:
 
 
 def _weaker_column(draw: DrawFn, column: Column, facts: ColumnFacts) -> ColumnFacts:
-    if draw(st.sampled_from((False, False, False, True))):
+    if choose(draw, (False, False, False, True)):
         return NOTHING
     lower, lower_exact = _weaker_bound(draw, column.type, facts.lower, facts.lower_exact, below=True)
     upper, upper_exact = _weaker_bound(draw, column.type, facts.upper, facts.upper_exact, below=False)
     return ColumnFacts(
-        null_count=draw(st.sampled_from((facts.null_count, None))),
-        nan_count=draw(st.sampled_from((facts.nan_count, None))),
-        byte_count=draw(st.sampled_from((facts.byte_count, None))),
+        null_count=choose(draw, (facts.null_count, None)),
+        nan_count=choose(draw, (facts.nan_count, None)),
+        byte_count=choose(draw, (facts.byte_count, None)),
         lower=lower,
         upper=upper,
         lower_exact=lower_exact,
@@ -184,7 +185,7 @@ def _weaker_bound(
     draw: DrawFn, type_: Type, bound: Value | None, exact: bool | None, *, below: bool
 ) -> tuple[Value | None, bool | None]:
     """Return the bound itself, perhaps no longer exact; a wider one; or none."""
-    choice = draw(st.sampled_from(("keep", "doubt", "widen", "forget")))
+    choice = choose(draw, ("keep", "doubt", "widen", "forget"))
     if bound is None or choice == "forget":
         return None, None
     if choice == "keep":
@@ -196,8 +197,8 @@ def _weaker_bound(
             *_truncations(bound, type_, below=below),
         )
         wider = [candidate for candidate in candidates if _widens(candidate, bound, below=below)]
-        bound = draw(st.sampled_from([*wider, bound]))
-    return bound, draw(st.sampled_from((False, None)))
+        bound = choose(draw, [*wider, bound])
+    return bound, choose(draw, (False, None))
 
 
 def _widens(candidate: Value, bound: Value, *, below: bool) -> bool:

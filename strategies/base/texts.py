@@ -10,6 +10,8 @@ from functools import cache
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
+from strategies.choices import choose
+
 _STEMS = (
     "", "a", "ab", "abc", "Ab", "x", " x", "order-2024-", "warehouse/north/0", "2024-03-1",
     "\U0001f600", "\u00e9", "stra\u00df", "a_", "a%",
@@ -62,22 +64,22 @@ def text_pools() -> SearchStrategy[tuple[bytes, ...]]:
 
 def like_pattern(draw: DrawFn, text: str) -> tuple[bytes, str]:
     """Draw a pattern that a text matches, or nearly does, and its escape character."""
-    escape = draw(st.sampled_from(_ESCAPES))
+    escape = choose(draw, _ESCAPES)
     first, last = sorted(draw(st.integers(0, len(text))) for _ in range(2))
     before, kept, after = (_escape(part, escape) for part in (text[:first], text[first:last], text[last:]))
     shapes = (
         f"%{kept}%",
         f"%{kept}{after}",
         f"{before}%{after}",
-        before + "_" * (last - first) + after + draw(st.sampled_from(("", "%", "_"))),
+        before + "_" * (last - first) + after + choose(draw, ("", "%", "_")),
         before + kept + after,
     )
-    return draw(st.sampled_from(shapes)).encode(), escape
+    return choose(draw, shapes).encode(), escape
 
 
 def prefix_pattern(draw: DrawFn, text: str) -> tuple[bytes, str]:
     """Draw `LIKE 'abc%'` with a beginning of a text."""
-    escape = draw(st.sampled_from(_ESCAPES))
+    escape = choose(draw, _ESCAPES)
     return (_escape(text[: draw(st.integers(0, len(text)))], escape) + "%").encode(), escape
 
 
@@ -87,7 +89,7 @@ def regular_expression(draw: DrawFn, text: str) -> bytes:
     literal = "".join(_regular_character(character) for character in part)
     plain = (literal, f"^{literal}", f"{literal}$", f"^{literal}$")
     shapes = (*plain, f"^{literal}.*", f"{literal}|z", f"^{literal}[0-9a-c]")
-    return draw(st.sampled_from((*shapes, *_REGULAR))).encode()
+    return choose(draw, (*shapes, *_REGULAR)).encode()
 
 
 def _escape(text: str, escape: str) -> str:

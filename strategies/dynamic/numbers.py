@@ -9,6 +9,7 @@ from hypothesis.strategies import DrawFn
 
 from dynamic_tables.values.cells import EXACT
 from dynamic_tables.values.types import DIGITS_MAX, INTEGER, SCALE_MAX, Type, decimal
+from strategies.choices import choose
 
 _SCALES = (0, 0, 0, 1, 2, 6, 11, 12, 13, 19, 36, SCALE_MAX)
 
@@ -44,4 +45,4 @@ def numbers(draw: DrawFn, kinds: st.SearchStrategy[Type] | None = None) -> Numbe
     limit = 10**DIGITS_MAX - 1
     near = st.builds(lambda power, more: 10**power + more, st.integers(0, DIGITS_MAX), st.integers(-3, 3))
     digits = draw(st.integers(-3, 3) | near | st.integers(0, limit))
-    return number(kind, min(digits, limit) * draw(st.sampled_from((1, -1))))
+    return number(kind, min(digits, limit) * choose(draw, (1, -1)))

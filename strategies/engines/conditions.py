@@ -12,6 +12,7 @@ from typing import TypeAlias
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
+from strategies.choices import choose
 from strategies.engines.engine_tables import ALONE, Options, ValuePool, Writers
 from strategies.engines.engine_values import integer_range
 from strategies.engines.questions import Call, Column, Literal, Term
@@ -62,7 +63,7 @@ def condition(draw: DrawFn, scope: ConditionScope, depth: int = 2) -> Term:
     shapes = ["atom", "atom"]
     if depth:
         shapes += [name for name in ("not", "and", "or") if scope.has_functions(name)]
-    shape = draw(st.sampled_from(shapes))
+    shape = choose(draw, shapes)
     if shape == "atom":
         return _atom(draw, scope)
     if shape == "not":
@@ -71,21 +72,21 @@ def condition(draw: DrawFn, scope: ConditionScope, depth: int = 2) -> Term:
 
 
 def _atom(draw: DrawFn, scope: ConditionScope) -> Term:
-    name = draw(st.sampled_from(sorted(scope.pools)))
+    name = choose(draw, sorted(scope.pools))
     pool = scope.pools[name]
     atoms: list[_Atom] = [_compare, _compare]
     for functions, types, atom in _ATOMS:
         if scope.has_functions(*functions) and (not types or pool.type.startswith(types)):
             atoms.append(atom)
-    return draw(st.sampled_from(atoms))(draw, scope, Column(name, pool.type), pool)
+    return choose(draw, atoms)(draw, scope, Column(name, pool.type), pool)
 
 
 def _literal(draw: DrawFn, pool: ValuePool) -> Literal:
-    return Literal(draw(st.sampled_from(pool.values)), pool.type)
+    return Literal(choose(draw, pool.values), pool.type)
 
 
 def _compare(draw: DrawFn, scope: ConditionScope, column: Column, pool: ValuePool) -> Term:
-    operator = draw(st.sampled_from([symbol for symbol in _COMPARISONS if scope.has_functions(symbol)]))
+    operator = choose(draw, [symbol for symbol in _COMPARISONS if scope.has_functions(symbol)])
     return Call(operator, (column, _literal(draw, pool)))
 
 
@@ -94,17 +95,17 @@ def _equal(draw: DrawFn, scope: ConditionScope, column: Column, pool: ValuePool)
 
 
 def _null_test(draw: DrawFn, scope: ConditionScope, column: Column, pool: ValuePool) -> Term:
-    return Call(draw(st.sampled_from(("is null", "is not null"))), (column,))
+    return Call(choose(draw, ("is null", "is not null")), (column,))
 
 
 def _null_safe(draw: DrawFn, scope: ConditionScope, column: Column, pool: ValuePool) -> Term:
-    operator = draw(st.sampled_from(("is not distinct from", "is distinct from")))
-    value = draw(st.sampled_from((*pool.values, None)))
+    operator = choose(draw, ("is not distinct from", "is distinct from"))
+    value = choose(draw, (*pool.values, None))
     return Call(operator, (column, Literal(value, pool.type)))
 
 
 def _members(draw: DrawFn, scope: ConditionScope, column: Column, pool: ValuePool) -> Term:
-    count = draw(st.sampled_from(_MEMBER_COUNTS))
+    count = choose(draw, _MEMBER_COUNTS)
     members = [_literal(draw, pool) for _ in range(min(count, 3))] * (count // 3 or 1)
     if scope.has_functions("null in list") and draw(st.integers(0, 5)) == 5:
         members[0] = Literal(None, pool.type)
@@ -127,7 +128,7 @@ def _like(draw: DrawFn, scope: ConditionScope, column: Column, pool: ValuePool) 
     """
     wild = [value for value in pool.values if {"%", "_", "\\"}.intersection(value)]
     likely = bool(wild) and draw(st.booleans())
-    text = draw(st.sampled_from(wild if likely else pool.values))
+    text = choose(draw, wild if likely else pool.values)
     part = (text + "a")[: draw(st.integers(0, 3))] if draw(st.booleans()) else text
     pieces = ["\\" + character if character in "%_\\" else character for character in part]
     if draw(st.integers(0, 5)) == 5:
@@ -135,56 +136,56 @@ def _like(draw: DrawFn, scope: ConditionScope, column: Column, pool: ValuePool) 
     whole = "".join(pieces)
     inside = "".join([*pieces[:1], "%", *pieces[1:]])
     ends = (whole + "%", whole, "%" + whole, whole + "_", "_" + whole, whole + "_%", inside, inside + "%")
-    return Call("like", (column, Literal(draw(st.sampled_from(ends)), "string")))
+    return Call("like", (column, Literal(choose(draw, ends), "string")))
 
 
 def _starts_with(draw: DrawFn, scope: ConditionScope, column: Column, pool: ValuePool) -> Term:
-    longer = draw(st.sampled_from(pool.values)) + "a"
+    longer = choose(draw, pool.values) + "a"
     return Call("starts with", (column, Literal(longer[: draw(st.integers(0, len(longer)))], "string")))
 
 
 def _columns(draw: DrawFn, scope: ConditionScope, column: Column, pool: ValuePool) -> Term:
     alike = [name for name, other in scope.pools.items() if other.type == pool.type]
-    operator = draw(st.sampled_from([symbol for symbol in _COMPARISONS if scope.has_functions(symbol)]))
-    return Call(operator, (column, Column(draw(st.sampled_from(alike)), pool.type)))
+    operator = choose(draw, [symbol for symbol in _COMPARISONS if scope.has_functions(symbol)])
+    return Call(operator, (column, Column(choose(draw, alike), pool.type)))
 
 
 def _arithmetic(draw: DrawFn, scope: ConditionScope, column: Column, pool: ValuePool) -> Term:
     # Operands as small as these overflow only at the limits of the type.
-    operand = Literal(draw(st.sampled_from((1, 2, 3))), pool.type)
+    operand = Literal(choose(draw, (1, 2, 3)), pool.type)
     operators = [symbol for symbol in ("+", "-", "*", "%") if scope.has_functions(symbol)]
-    operator = draw(st.sampled_from(operators))
+    operator = choose(draw, operators)
     computed = Call(operator, (column, operand), pool.type)
     small = ValuePool(pool.type, (0, 1, 2)) if operator == "%" else pool
-    return Call(draw(st.sampled_from(_COMPARISONS)), (computed, _literal(draw, small)))
+    return Call(choose(draw, _COMPARISONS), (computed, _literal(draw, small)))
 
 
 def _wider_literal(draw: DrawFn, scope: ConditionScope, column: Column, pool: ValuePool) -> Term:
     """Compare a column with a literal that its type may not hold."""
     low, high = integer_range(pool.type)
-    value = draw(st.sampled_from((high + 1, low - 1, high, low))) if pool.type != "int64" else high
-    return Call(draw(st.sampled_from(_COMPARISONS)), (column, Literal(value, "int64")))
+    value = choose(draw, (high + 1, low - 1, high, low)) if pool.type != "int64" else high
+    return Call(choose(draw, _COMPARISONS), (column, Literal(value, "int64")))
 
 
 def _cast(draw: DrawFn, scope: ConditionScope, column: Column, pool: ValuePool) -> Term:
-    target = draw(st.sampled_from(("int64", "float64", "string", "int32")))
+    target = choose(draw, ("int64", "float64", "string", "int32"))
     kind = "try cast" if scope.has_functions("try cast") else "cast"
     cast = Call(kind, (column,), target)
     low, high = integer_range(target) if target in INTEGERS else (-(2**63), 2**63)
-    value = max(low, min(draw(st.sampled_from(pool.values)), high))
+    value = max(low, min(choose(draw, pool.values), high))
     spelt = {"string": str(value), "float64": float(value)}.get(target, value)
-    return Call(draw(st.sampled_from(_COMPARISONS)), (cast, Literal(spelt, target)))
+    return Call(choose(draw, _COMPARISONS), (cast, Literal(spelt, target)))
 
 
 def _coalesce(draw: DrawFn, scope: ConditionScope, column: Column, pool: ValuePool) -> Term:
     either = Call("coalesce", (column, _literal(draw, pool)), pool.type)
-    return Call(draw(st.sampled_from(_COMPARISONS)), (either, _literal(draw, pool)))
+    return Call(choose(draw, _COMPARISONS), (either, _literal(draw, pool)))
 
 
 def _if(draw: DrawFn, scope: ConditionScope, column: Column, pool: ValuePool) -> Term:
-    test = Call(draw(st.sampled_from(_COMPARISONS)), (column, _literal(draw, pool)))
+    test = Call(choose(draw, _COMPARISONS), (column, _literal(draw, pool)))
     either = Call("if", (test, column, _literal(draw, pool)), pool.type)
-    return Call(draw(st.sampled_from(_COMPARISONS)), (either, _literal(draw, pool)))
+    return Call(choose(draw, _COMPARISONS), (either, _literal(draw, pool)))
 
 
 # For each atom: the functions that it needs, and the beginnings of the types that it applies to.

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
+from strategies.choices import choose
 from strategies.engines.conditions import INTEGERS, Capabilities, ConditionScope, condition
 from strategies.engines.engine_tables import StoredTable, stored_tables, value_pools
 from strategies.engines.questions import (
@@ -53,7 +54,7 @@ def worlds(draw: DrawFn, capabilities: Capabilities, *, questions_max: int = QUE
     Shrinks to: one question, `a` compared with a literal.
     """
     # All other areas filter, too, but their answers hide some wrong filters.
-    area = draw(st.sampled_from((*capabilities.areas, *_OFTEN.intersection(capabilities.areas))))
+    area = choose(draw, (*capabilities.areas, *_OFTEN.intersection(capabilities.areas)))
     pool_strategy = value_pools(without=capabilities.types_missing)
     own = [draw(pool_strategy)]
     if draw(st.booleans()):
@@ -75,7 +76,7 @@ def worlds(draw: DrawFn, capabilities: Capabilities, *, questions_max: int = QUE
         capabilities,
         {column.name: pool for column, pool in zip(tables[LEFT].queried_columns, own, strict=True)},
     )
-    count = draw(st.sampled_from((1,) if area == "dml" else (1, *(questions_max,) * 4)))
+    count = choose(draw, (1,) if area == "dml" else (1, *(questions_max,) * 4))
     questions = tuple(_ASKS[area](draw, scope) for _ in range(count))
     return World(tables=tables, settings=_settings(draw, capabilities), questions=questions)
 
@@ -86,7 +87,7 @@ def _settings(draw: DrawFn, capabilities: Capabilities) -> dict[str, str]:
     if not others or not draw(st.booleans()):
         return {}
     names = draw(st.lists(st.sampled_from(list(others)), min_size=1, max_size=3, unique=True))
-    return {name: draw(st.sampled_from(others[name])) for name in names}
+    return {name: choose(draw, others[name]) for name in names}
 
 
 def _filter(draw: DrawFn, scope: ConditionScope) -> Question:
@@ -133,16 +134,16 @@ def _top_k(draw: DrawFn, scope: ConditionScope) -> Question:
 
 def _computed_key(draw: DrawFn, scope: ConditionScope, name: str) -> Term:
     column = Column(name, scope.pools[name].type)
-    cast = Call("cast", (column,), draw(st.sampled_from(("int64", "float64", "string"))))
+    cast = Call("cast", (column,), choose(draw, ("int64", "float64", "string")))
     negated = Call("*", (column, Literal(-1, column.type)), column.type)
-    return draw(st.sampled_from((cast, negated, Call("abs", (column,), column.type))))
+    return choose(draw, (cast, negated, Call("abs", (column,), column.type)))
 
 
 def _join(draw: DrawFn, scope: ConditionScope) -> Question:
-    kind = draw(st.sampled_from([kind for kind in JOINS if kind not in scope.capabilities.joins_missing]))
-    left_key = draw(st.sampled_from(sorted(scope.pools)))
+    kind = choose(draw, [kind for kind in JOINS if kind not in scope.capabilities.joins_missing])
+    left_key = choose(draw, sorted(scope.pools))
     alike = [name for name, pool in scope.pools.items() if pool.type == scope.pools[left_key].type]
-    right_key = RIGHT_PREFIX + draw(st.sampled_from(alike))
+    right_key = RIGHT_PREFIX + choose(draw, alike)
     right_scope = ConditionScope(
         scope.capabilities, {RIGHT_PREFIX + name: pool for name, pool in scope.pools.items()}
     )
@@ -167,7 +168,7 @@ def _join(draw: DrawFn, scope: ConditionScope) -> Question:
         where=_where_joined(draw, scope, right_scope, source, join) if draw(st.booleans()) else None,
         select=select,
         order=tuple(_key(draw, _column(name, scope)) for name in order),
-        limit=draw(st.sampled_from((0, 1, 2, 5))) if limited else None,
+        limit=choose(draw, (0, 1, 2, 5)) if limited else None,
     )
 
 
@@ -191,7 +192,7 @@ def _relation(draw: DrawFn, scope: ConditionScope, table: str, key: str, number:
     """Draw a table: plain, filtered, distinct by the join's key, or limited in a total order."""
     limited = ("limited", "ordered") if scope.has_functions("limited relation") else ()
     distinct = ("distinct",) if scope.has_functions("distinct relation") else ()
-    shape = draw(st.sampled_from(("plain", "plain", "filtered", *limited, *distinct)))
+    shape = choose(draw, ("plain", "plain", "filtered", *limited, *distinct))
     if shape == "plain":
         return Relation(table=table)
     where = condition(draw, scope) if shape == "filtered" or draw(st.integers(0, 3)) == 3 else None
@@ -201,7 +202,7 @@ def _relation(draw: DrawFn, scope: ConditionScope, table: str, key: str, number:
         return Relation(table=table, where=where, distinct=key)
     last = _key(draw, Column(number, "int64"))
     order = (_key(draw, Column(key, scope.pools[key].type)), last) if shape == "ordered" else (last,)
-    return Relation(table=table, where=where, order=order, limit=draw(st.sampled_from((1, 2, 3, 0))))
+    return Relation(table=table, where=where, order=order, limit=choose(draw, (1, 2, 3, 0)))
 
 
 def _aggregate(draw: DrawFn, scope: ConditionScope) -> Question:
@@ -224,12 +225,12 @@ def _aggregate(draw: DrawFn, scope: ConditionScope) -> Question:
         area="aggregate",
         source=Relation(table=LEFT, where=_maybe_condition(draw, scope)),
         aggregates=tuple(draw(st.lists(st.sampled_from(aggregates), min_size=1, max_size=3, unique=True))),
-        group=draw(st.sampled_from(names)) if grouped else None,
+        group=choose(draw, names) if grouped else None,
     )
 
 
 def _change(draw: DrawFn, scope: ConditionScope) -> Question:
-    name = draw(st.sampled_from(sorted(scope.pools)))
+    name = choose(draw, sorted(scope.pools))
     pool = scope.pools[name]
     updates = scope.has_functions("update") and draw(st.booleans())
     return Question(
@@ -237,7 +238,7 @@ def _change(draw: DrawFn, scope: ConditionScope) -> Question:
         source=Relation(table=LEFT, where=condition(draw, scope)),
         select=(*sorted(scope.pools), ROW_NUMBER),
         change=name if updates else "delete",
-        to=Literal(draw(st.sampled_from(pool.values)), pool.type) if updates else None,
+        to=Literal(choose(draw, pool.values), pool.type) if updates else None,
     )
 
 
@@ -254,15 +255,15 @@ _ASKS: dict[str, _Ask] = {
 def _select(draw: DrawFn, scope: ConditionScope) -> tuple[str, ...]:
     """Draw all columns, or the row number alone, or one column beside it."""
     names = sorted(scope.pools)
-    selected = draw(st.sampled_from((names, [], names[-1:])))
+    selected = choose(draw, (names, [], names[-1:]))
     return (*selected, ROW_NUMBER)
 
 
 @st.composite
 def _limits(draw: DrawFn) -> tuple[int | None, int]:
     """Draw LIMIT and OFFSET, mostly small; an OFFSET may stand alone, and either may reach beyond the end."""
-    limit = draw(st.sampled_from((1, 2, 3, 5, 1, 2, 3, 5, 0, 1_000, None)))
-    offset = draw(st.sampled_from((0, 0, 0, 1, 3, 1_000)))
+    limit = choose(draw, (1, 2, 3, 5, 1, 2, 3, 5, 0, 1_000, None))
+    offset = choose(draw, (0, 0, 0, 1, 3, 1_000))
     return limit, offset if limit is not None else offset or 2
 
 

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
+from strategies.choices import choose
 from strategies.engines.engine_values import TYPES, clusters, neighbours, order
 from strategies.engines.questions import ROW_NUMBER, Column, Json, Row
 
@@ -145,9 +146,9 @@ def value_pools(draw: DrawFn, *, without: frozenset[str] = frozenset()) -> Value
     kinds = [
         type_ for type_ in (*TYPES, *_OFTEN) if not without.intersection((type_, type_.partition("(")[0]))
     ]
-    type_ = draw(st.sampled_from(kinds))
+    type_ = choose(draw, kinds)
     clusters_ = clusters(type_)
-    cluster = draw(st.sampled_from((clusters_[0], *clusters_, *clusters_[1:])))
+    cluster = choose(draw, (clusters_[0], *clusters_, *clusters_[1:]))
     chosen = draw(st.lists(st.sampled_from(cluster), min_size=2, max_size=4))
     if draw(st.booleans()):
         chosen += neighbours(chosen[0], type_)
@@ -175,7 +176,7 @@ def stored_tables(
     most = blocks_max or (_BLOCKS_MAX if layouts is None else _FILES_MAX)
     counts = draw(st.lists(st.integers(0, _ROWS_MAX), min_size=1, max_size=most))
     blocks = [_block(draw, pools, count) for count in counts]
-    sorting = draw(st.sampled_from(("", "", "nulls first", "nulls last")))
+    sorting = choose(draw, ("", "", "nulls first", "nulls last"))
     if sorting:
         blocks = _sort_rows(blocks, pools[0].type, nulls_first=sorting == "nulls first")
     numbered = (*columns, Column(f"{prefix}{ROW_NUMBER}", "int64"))
@@ -194,7 +195,7 @@ def stored_tables(
             layout = replace(layout, blocks_per_file=1, partitioned=True, sorting="")
             blocks = [_partition(draw, pools[0], block) for block in blocks]
     # The options of a writer may ask for row groups of one row.
-    repeat = draw(st.sampled_from([count for count in repeats if count < _MANY or not layout.format_options]))
+    repeat = choose(draw, [count for count in repeats if count < _MANY or not layout.format_options])
     return StoredTable(columns=numbered, blocks=_number_rows(blocks, repeat), layout=layout)
 
 
@@ -214,7 +215,7 @@ def format_options(draw: DrawFn, columns: Sequence[Column], layouts: Options) ->
     if not names or not draw(st.booleans()):
         return {}
     some = draw(st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True))
-    return {name: draw(st.sampled_from(possible[name])) for name in some}
+    return {name: choose(draw, possible[name]) for name in some}
 
 
 def _possible(values: Sequence[Json], columns: Sequence[Column]) -> list[Json]:
@@ -242,8 +243,8 @@ def _fill(value: Json, names: Mapping[str, str]) -> Json:
 def _several_schemas(
     draw: DrawFn, layout: StoredLayout, blocks: list[list[Row]]
 ) -> tuple[StoredLayout, list[list[Row]]]:
-    evolution = draw(st.sampled_from(("reordered", "missing", "narrowed")))
-    per_file = draw(st.sampled_from((1, 2)))
+    evolution = choose(draw, ("reordered", "missing", "narrowed"))
+    per_file = choose(draw, (1, 2))
     if evolution == "missing":
         odd = [ordinal // per_file % 2 == 1 for ordinal in range(len(blocks))]
         blocks = [
@@ -256,7 +257,7 @@ def _several_schemas(
 def _partition(draw: DrawFn, pool: ValuePool, block: list[Row]) -> list[Row]:
     """Return the block's rows with one value in the first column."""
     short = [value for value in pool.values if len(str(value)) <= _DIRECTORY_CHARACTERS_MAX]
-    value = draw(st.sampled_from([*short, None]))
+    value = choose(draw, [*short, None])
     return [(value, *row[1:]) for row in block]
 
 
@@ -267,11 +268,11 @@ def _block(draw: DrawFn, pools: Sequence[ValuePool], count: int) -> list[Row]:
 
 
 def _cells(draw: DrawFn, pool: ValuePool, count: int) -> list[Json]:
-    content = draw(st.sampled_from(_CONTENTS))
+    content = choose(draw, _CONTENTS)
     if content == "nulls":
         return [None] * count
     if content.startswith("constant"):
-        constant = draw(st.sampled_from(pool.values))
+        constant = choose(draw, pool.values)
         if content == "constant":
             return [constant] * count
         return [constant if draw(st.booleans()) else None for _ in range(count)]
@@ -303,8 +304,8 @@ def _number_rows(blocks: Sequence[list[Row]], repeat: int) -> tuple[tuple[Row, .
 
 def _layout(draw: DrawFn, columns: Sequence[Column], writers: Writers) -> StoredLayout:
     """Draw a plain layout one time in three; else each oddity one time in a few."""
-    writer = draw(st.sampled_from(list(writers)))
-    blocks_per_file = draw(st.sampled_from((100, 100, 1, 2)))
+    writer = choose(draw, list(writers))
+    blocks_per_file = choose(draw, (100, 100, 1, 2))
     if writer != PYARROW:
         options = draw(format_options(columns, writers[writer]))
         return StoredLayout(writer=writer, blocks_per_file=blocks_per_file, format_options=options)
@@ -320,11 +321,11 @@ def _layout(draw: DrawFn, columns: Sequence[Column], writers: Writers) -> Stored
         statistics=draw(st.none() | st.none() | few),
         files_without=draw(ordinals) if draw(_ONE_IN_FOUR) else frozenset(),
         page_index=page_index,
-        rows_per_page=draw(st.sampled_from((1, 2, 3))) if page_index or draw(_ONE_IN_FOUR) else None,
+        rows_per_page=choose(draw, (1, 2, 3)) if page_index or draw(_ONE_IN_FOUR) else None,
         dictionary=draw(st.booleans()),
         filters=draw(st.just(tuple(names)) | few) if draw(_TWO_IN_THREE) else (),
         ballast=draw(_ONE_IN_FOUR),
         forgotten=frozenset([draw(forgotten)]) if draw(_ONE_IN_FOUR) else frozenset(),
         forgotten_in=draw(st.none() | ordinals),
-        data_page=draw(st.sampled_from(("1.0", "2.0"))),
+        data_page=choose(draw, ("1.0", "2.0")),
     )

@@ -20,6 +20,7 @@ from sim.refreshes.faults import (
     Targets,
     WorkerDies,
 )
+from strategies.choices import choose
 
 FAULTS_MAX = 5
 _KINDS = (
@@ -41,15 +42,15 @@ def _faults(draw: DrawFn, targets: Targets) -> AnyFault:
     times = {"from_us": begin, "until_us": begin + lasts}
     percents = st.sampled_from((0, 30, 100))
     table = st.sampled_from(targets.tables)
-    match draw(st.sampled_from(_KINDS)):
+    match choose(draw, _KINDS):
         case kind if kind is NodeCrash:
             return NodeCrash(node=draw(st.integers(0, targets.nodes - 1)), **times)
         case kind if kind is SchedulerCrash:
             return SchedulerCrash(**times)
         case kind if kind is WorkerDies:
-            return WorkerDies(phase=draw(st.sampled_from(PHASES)), percent=draw(percents), **times)
+            return WorkerDies(phase=choose(draw, PHASES), percent=draw(percents), **times)
         case kind if kind is Slow:
-            return Slow(slowdown=draw(st.sampled_from((5, 60))), table=draw(table), **times)
+            return Slow(slowdown=choose(draw, (5, 60)), table=draw(table), **times)
         case kind if kind is Failing:
             return Failing(percent=draw(percents), table=draw(table), **times)
         case kind if kind is Late:
@@ -61,14 +62,14 @@ def _faults(draw: DrawFn, targets: Targets) -> AnyFault:
             return RefreshMessageFaults(
                 lost_percent=draw(percents),
                 doubled_percent=draw(percents),
-                delay_us_max=draw(st.sampled_from((0, 20 * _SECOND_US))),
-                only=draw(st.sampled_from(("", *MESSAGES))),
+                delay_us_max=choose(draw, (0, 20 * _SECOND_US)),
+                only=choose(draw, ("", *MESSAGES)),
                 **times,
             )
         case kind if kind is Poison:
-            return Poison(table=draw(st.sampled_from(targets.bases)), **times)
+            return Poison(table=choose(draw, targets.bases), **times)
         case kind if kind is Purge:
             return Purge(keep_us=draw(st.integers(0, 60)) * _SECOND_US, from_us=begin, until_us=begin)
         case _:
-            sql, undo = draw(st.sampled_from(targets.surgeries))
+            sql, undo = choose(draw, targets.surgeries)
             return Surgery(sql=sql, undo=undo, **times)

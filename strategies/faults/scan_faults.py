@@ -15,6 +15,7 @@ from sim.scans.faults import (
     StoreTrouble,
     Straggler,
 )
+from strategies.choices import choose
 
 FAULTS_MAX = 5
 _KINDS = (Crash, ScanMessageFaults, Partition, Straggler, StoreTrouble, LateMetadata, CancelQuery)
@@ -35,7 +36,7 @@ def _faults(draw: DrawFn, nodes: int, queries: int, span_us: int) -> AnyFault:
     times = {"from_us": begin, "until_us": begin + draw(st.integers(1, span_us))}
     node = draw(st.integers(0, nodes - 1))
     percents = st.sampled_from((0, 5, 20, 50, 100))
-    match draw(st.sampled_from(_KINDS)):
+    match choose(draw, _KINDS):
         case kind if kind is Crash:
             if node and draw(st.booleans()):
                 times["until_us"] = FOREVER_US
@@ -44,18 +45,16 @@ def _faults(draw: DrawFn, nodes: int, queries: int, span_us: int) -> AnyFault:
             return ScanMessageFaults(
                 lost_percent=draw(percents),
                 doubled_percent=draw(percents),
-                delay_us_max=draw(st.sampled_from((0, span_us // 10, span_us))),
-                only=draw(st.sampled_from(("", *MESSAGES))),
+                delay_us_max=choose(draw, (0, span_us // 10, span_us)),
+                only=choose(draw, ("", *MESSAGES)),
                 **times,
             )
         case kind if kind is Partition:
             return Partition(node=node, **times)
         case kind if kind is Straggler:
-            return Straggler(node=node, slowdown=draw(st.sampled_from((3, 10, 100))), **times)
+            return Straggler(node=node, slowdown=choose(draw, (3, 10, 100)), **times)
         case kind if kind is StoreTrouble:
-            return StoreTrouble(
-                failed_percent=draw(percents), requests_per_s=draw(st.sampled_from((0, 20))), **times
-            )
+            return StoreTrouble(failed_percent=draw(percents), requests_per_s=choose(draw, (0, 20)), **times)
         case kind if kind is LateMetadata:
             return LateMetadata(delay_us=draw(st.integers(1, span_us)), **times)
         case _:

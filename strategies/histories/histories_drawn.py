@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 from hypothesis.strategies import DrawFn
 
+from strategies.choices import choose
 from strategies.histories.histories import (
     Abort,
     Begin,
@@ -212,7 +213,7 @@ def histories(draw: DrawFn, *, derivations: bool | None = None, max_transactions
         refreshes=max_transactions,
     )
     for name in builder.objects + builder.tables:
-        if draw(st.sampled_from((True, True, False))):
+        if choose(draw, (True, True, False)):
             builder.versions[name] = [Version(name, "0")]
             builder.committed[name] = [Version(name, "0")]
     if draw(st.booleans()):
@@ -221,7 +222,7 @@ def histories(draw: DrawFn, *, derivations: bool | None = None, max_transactions
         builder.take(step)
     for transaction in sorted({operation.transaction for operation in builder.operations}):
         if transaction not in builder.ended:
-            builder.end(transaction, commits=draw(st.sampled_from((True,) * 7 + (False,))))
+            builder.end(transaction, commits=choose(draw, (True,) * 7 + (False,)))
     return History(
         operations=tuple(builder.operations),
         orders=_orders(draw, builder),

@@ -13,6 +13,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from pruning.expressions.trees import Arithmetic, Cast, Expression, Literal, Mode, Operator
 from pruning.expressions.types import DOUBLE, LONG, Kind, Type, decimal
 from strategies.base.values import DECIMALS, decimal_of
+from strategies.choices import choose
 from strategies.predicates.conversions import nearest_value
 from strategies.predicates.result_types import can_overflow, result_type
 from strategies.predicates.scope import Fits, ScalarShape, Scope
@@ -43,23 +44,23 @@ def result_types(type_: Type) -> SearchStrategy[Type]:
 
 def _integral(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
     left, right = scope.scalar(draw, scope, type_, leaves - 1), scope.scalar(draw, scope, type_, 1)
-    return _with_drawn_mode(draw, draw(st.sampled_from(_RINGS)), left, right, type_, scope.overflowing)
+    return _with_drawn_mode(draw, choose(draw, _RINGS), left, right, type_, scope.overflowing)
 
 
 def _small(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
     """Combine a narrower column and a small number: no value can overflow, so any mode will do."""
-    left = Cast(draw(st.sampled_from(scope.narrower(type_))), type_, scope.session)
+    left = Cast(choose(draw, scope.narrower(type_)), type_, scope.session)
     right = Literal(draw(st.integers(-3, 3)), type_)
-    return _with_drawn_mode(draw, draw(st.sampled_from(_RINGS)), left, right, type_, scope.harmless)
+    return _with_drawn_mode(draw, choose(draw, _RINGS), left, right, type_, scope.harmless)
 
 
 def _floating(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
     left, right = scope.scalar(draw, scope, type_, leaves - 1), scope.scalar(draw, scope, type_, 1)
-    return _with_drawn_mode(draw, draw(st.sampled_from(_RINGS)), left, right, type_, scope.harmless)
+    return _with_drawn_mode(draw, choose(draw, _RINGS), left, right, type_, scope.harmless)
 
 
 def _decimal(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
-    operator, left, right = draw(st.sampled_from(_decimal_operands(scope, type_)))
+    operator, left, right = choose(draw, _decimal_operands(scope, type_))
     overflows = can_overflow(operator, left, right)
     if operator in (Operator.DIVIDE, Operator.REMAINDER):
         return _division(draw, scope, operator, (left, right), type_, leaves)
@@ -77,7 +78,7 @@ def _quotient(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expressio
 
 
 def _integral_quotient(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
-    operands = draw(st.sampled_from(((LONG, LONG), *_whole_operands(scope))))
+    operands = choose(draw, ((LONG, LONG), *_whole_operands(scope)))
     return _division(draw, scope, Operator.INTEGRAL_DIVIDE, operands, type_, leaves)
 
 
@@ -91,7 +92,7 @@ def _division(
     dividend = scope.scalar(draw, scope, left, leaves - 1)
     if risky and (overflows or draw(st.booleans())):
         zero = Literal(nearest_value(0.0, right), right)
-        divisor = draw(st.sampled_from((None, None, None, zero))) or scope.scalar(draw, scope, right, 1)
+        divisor = choose(draw, (None, None, None, zero)) or scope.scalar(draw, scope, right, 1)
         return _with_drawn_mode(draw, operator, dividend, divisor, type_, risky)
     modes = scope.modes_of(operator, scope.harmless)
     return _with_drawn_mode(draw, operator, dividend, draw(divisors(right)), type_, modes)
@@ -118,7 +119,7 @@ def _with_drawn_mode(
     type_: Type,
     modes: tuple[Mode, ...],
 ) -> Expression:
-    return Arithmetic(operator, left, right, type_, draw(st.sampled_from(modes)))
+    return Arithmetic(operator, left, right, type_, choose(draw, modes))
 
 
 def _decimal_operands(scope: Scope, type_: Type) -> tuple[tuple[Operator, Type, Type], ...]:

@@ -21,6 +21,7 @@ from pruning.expressions.trees import (
 )
 from pruning.expressions.types import DOUBLE, INTEGER, LONG, Kind, Type
 from strategies.base.values import DECIMALS
+from strategies.choices import choose
 from strategies.predicates.arithmetic import divisors
 from strategies.predicates.result_types import rounded_type, rounding_can_overflow, whole_type
 from strategies.predicates.scope import Fits, ScalarShape, Scope, is_numeric
@@ -52,44 +53,44 @@ def result_types(type_: Type) -> SearchStrategy[Type]:
 
 
 def _magnitude(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
-    function = draw(st.sampled_from((Function.NEGATE, Function.ABS)))
+    function = choose(draw, (Function.NEGATE, Function.ABS))
     return Call(function, (_far_from_limits(draw, scope, type_, leaves),), type_, scope.session)
 
 
 def _rounding(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
-    function = draw(st.sampled_from((Function.ROUND, Function.BROUND)))
-    digits = Literal(draw(st.sampled_from(_DIGITS)), INTEGER)
+    function = choose(draw, (Function.ROUND, Function.BROUND))
+    digits = Literal(choose(draw, _DIGITS), INTEGER)
     return Call(function, (_far_from_limits(draw, scope, type_, leaves), digits), type_, scope.session)
 
 
 def _decimal_rounding(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
-    source, digits = draw(st.sampled_from(_rounding_sources(scope, type_)))
+    source, digits = choose(draw, _rounding_sources(scope, type_))
     functions = (Function.ROUND, Function.BROUND, Function.FLOOR, Function.CEIL)
-    function = draw(st.sampled_from(functions))
+    function = choose(draw, functions)
     operands = (scope.scalar(draw, scope, source, leaves - 1), Literal(digits, INTEGER))
     mode = scope.session if function in (Function.ROUND, Function.BROUND) else Mode.ANSI
     return Call(function, operands, type_, mode)
 
 
 def _whole_decimal(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
-    function = draw(st.sampled_from((Function.FLOOR, Function.CEIL)))
-    source = draw(st.sampled_from(_whole_sources(scope, type_)))
+    function = choose(draw, (Function.FLOOR, Function.CEIL))
+    source = choose(draw, _whole_sources(scope, type_))
     return Call(function, (scope.scalar(draw, scope, source, leaves - 1),), type_)
 
 
 def _whole(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
     """Draw FLOOR or CEIL of a double, which raises beyond bigint in an ANSI session since Spark 4.3."""
-    function = draw(st.sampled_from((Function.FLOOR, Function.CEIL)))
+    function = choose(draw, (Function.FLOOR, Function.CEIL))
     if Mode.ANSI in scope.modes and (not _bounded_columns(scope) or draw(st.booleans())):
         return Call(function, (scope.scalar(draw, scope, DOUBLE, leaves - 1),), type_)
-    operand: Expression = Cast(draw(st.sampled_from(_bounded_columns(scope))), DOUBLE, scope.session)
+    operand: Expression = Cast(choose(draw, _bounded_columns(scope)), DOUBLE, scope.session)
     if draw(st.booleans()):
         operand = Arithmetic(Operator.DIVIDE, operand, draw(divisors(DOUBLE)), DOUBLE, scope.session)
     return Call(function, (operand,), type_)
 
 
 def _elementary(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
-    function = draw(st.sampled_from(_ELEMENTARY))
+    function = choose(draw, _ELEMENTARY)
     return Call(function, (scope.scalar(draw, scope, DOUBLE, leaves - 1),), type_)
 
 
@@ -104,13 +105,13 @@ def _power(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
 
 
 def _parameter(draw: DrawFn, scope: Scope, usual: tuple[float, ...]) -> Expression:
-    if draw(st.sampled_from((True, True, False))):
-        return Literal(draw(st.sampled_from(usual)), DOUBLE)
+    if choose(draw, (True, True, False)):
+        return Literal(choose(draw, usual), DOUBLE)
     return scope.scalar(draw, scope, DOUBLE, 1)
 
 
 def _extreme(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
-    function = draw(st.sampled_from((Function.GREATEST, Function.LEAST)))
+    function = choose(draw, (Function.GREATEST, Function.LEAST))
     count = draw(st.integers(2, min(3, leaves)))
     first = scope.scalar(draw, scope, type_, leaves - count + 1)
     return Call(function, (first, *(scope.scalar(draw, scope, type_, 1) for _ in range(count - 1))), type_)
@@ -126,7 +127,7 @@ def _null_if(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression
 def _far_from_limits(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
     """Draw an operand that may be negated or rounded in the scope's modes."""
     if type_.integral and not scope.may_raise:
-        return Cast(draw(st.sampled_from(scope.narrower(type_))), type_, scope.session)
+        return Cast(choose(draw, scope.narrower(type_)), type_, scope.session)
     return scope.scalar(draw, scope, type_, leaves - 1)
 
 

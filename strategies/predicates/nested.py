@@ -33,6 +33,7 @@ from pruning.expressions.trees import (
 from pruning.expressions.types import INTEGER, STRING, Type, Value
 from strategies.base.metadata import BlockFacts, ColumnFacts, exact_facts, to_metadata
 from strategies.base.tables import Table
+from strategies.choices import choose
 
 Array: TypeAlias = tuple[Value | None, ...] | None
 
@@ -67,7 +68,7 @@ def array_tables(draw: DrawFn) -> ArrayTable:
 
     Shrinks to: one empty block of ints.
     """
-    type_ = draw(st.sampled_from((INTEGER, STRING)))
+    type_ = choose(draw, (INTEGER, STRING))
     values = _INTS if type_ == INTEGER else _TEXTS
     blocks = []
     for _ in range(draw(st.integers(1, 4))):
@@ -85,7 +86,7 @@ def array_predicates(draw: DrawFn, table: ArrayTable) -> Expression:
     Shrinks to: `exists` of an element that equals a constant.
     """
     first = _quantifier(draw, table.type)
-    shape = draw(st.sampled_from(("one", "one", "not", "and", "or")))
+    shape = choose(draw, ("one", "one", "not", "and", "or"))
     if shape == "one":
         return first
     if shape == "not":
@@ -95,7 +96,7 @@ def array_predicates(draw: DrawFn, table: ArrayTable) -> Expression:
 
 
 def _quantifier(draw: DrawFn, type_: Type) -> Expression:
-    return Quantified(draw(st.sampled_from(Quantifier)), NAME, _body(draw, type_, 2))
+    return Quantified(choose(draw, Quantifier), NAME, _body(draw, type_, 2))
 
 
 def _body(draw: DrawFn, type_: Type, depth: int) -> Expression:
@@ -103,16 +104,16 @@ def _body(draw: DrawFn, type_: Type, depth: int) -> Expression:
     values: Sequence[Value] = _INTS if type_ == INTEGER else _TEXTS
     literal = st.sampled_from(values).map(lambda value: Literal(value, type_))
     shapes = ["compare", "compare", "in", "null"] + ["prefix"] * (type_ == STRING)
-    shape = draw(st.sampled_from(shapes + ["and", "or", "not"] * bool(depth)))
+    shape = choose(draw, shapes + ["and", "or", "not"] * bool(depth))
     match shape:
         case "compare":
-            return Compare(draw(st.sampled_from(Comparison)), element, draw(literal))
+            return Compare(choose(draw, Comparison), element, draw(literal))
         case "in":
             return In(element, tuple(draw(st.lists(literal, min_size=1, max_size=3))))
         case "null":
             return IsNull(element)
         case "prefix":
-            return StartsWith(element, draw(st.sampled_from((b"a", b"ab", b"c"))))
+            return StartsWith(element, choose(draw, (b"a", b"ab", b"c")))
         case "not":
             return Not(_body(draw, type_, depth - 1))
         case _:

@@ -29,6 +29,7 @@ from pruning.expressions.trees import (
 )
 from pruning.expressions.types import BOOLEAN, BYTES, STRING, Kind, Type
 from strategies.base.tables import Table
+from strategies.choices import choose
 from strategies.predicates.scalars import (
     case_shares,
     column_of,
@@ -92,7 +93,7 @@ def boolean(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
         shapes.append(_starts_with)
     if scope.of_kind(Kind.STRING):
         shapes += [_like, _like]
-    return draw(st.sampled_from(shapes))(draw, scope, leaves)
+    return choose(draw, shapes)(draw, scope, leaves)
 
 
 def _sessions(modes: Sequence[Mode]) -> st.SearchStrategy[Mode]:
@@ -101,7 +102,7 @@ def _sessions(modes: Sequence[Mode]) -> st.SearchStrategy[Mode]:
 
 
 def _compare(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
-    operator = draw(st.sampled_from(Comparison))
+    operator = choose(draw, Comparison)
     type_ = draw(common_types(scope))
     compared = scalar(draw, scope, type_, leaves - 1)
     other: Expression = literal(draw, scope, type_, compared)
@@ -112,7 +113,7 @@ def _compare(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
 
 def _compare_computed(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
     """Draw a comparison of arithmetic, a function or CASE with a constant or a column."""
-    operator = draw(st.sampled_from(Comparison))
+    operator = choose(draw, Comparison)
     type_ = draw(common_types(scope))
     compared = compound(draw, scope, type_, leaves - 1)
     other = literal(draw, scope, type_, compared) if draw(st.booleans()) else scalar(draw, scope, type_, 1)
@@ -130,7 +131,7 @@ def _between(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
 def _in(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
     type_ = draw(common_types(scope))
     operand = scalar(draw, scope, type_, leaves - 1)
-    count = draw(st.sampled_from(_MEMBER_COUNTS))
+    count = choose(draw, _MEMBER_COUNTS)
     members: list[Expression] = [literal(draw, scope, type_, operand) for _ in range(count)]
     if draw(st.booleans()) and leaves > 2:
         members[0] = scalar(draw, scope, type_, 1)
@@ -149,7 +150,7 @@ def _not(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
 
 def _truth_test(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
     """Draw `p IS [NOT] TRUE` and the like, as Spark writes them."""
-    truth = Literal(draw(st.sampled_from((True, False, None))), BOOLEAN)
+    truth = Literal(choose(draw, (True, False, None)), BOOLEAN)
     return Compare(Comparison.NULL_SAFE_EQUAL, boolean(draw, scope, leaves - 1), truth)
 
 
@@ -157,7 +158,7 @@ def _plain(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
     as_column = bool(scope.of_kind(Kind.BOOLEAN)) and draw(st.booleans())
     if as_column:
         return column_of(draw, scope, BOOLEAN)
-    return Literal(draw(st.sampled_from((True, False, None))), BOOLEAN)
+    return Literal(choose(draw, (True, False, None)), BOOLEAN)
 
 
 def _and(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
@@ -185,17 +186,17 @@ def _coalesce(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
 
 
 def _starts_with(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
-    type_ = draw(st.sampled_from([column.type for column in scope.of_kind(*BYTES)]))
+    type_ = choose(draw, [column.type for column in scope.of_kind(*BYTES)])
     return StartsWith(scalar(draw, scope, type_, leaves), draw(_prefixes(scope, type_)))
 
 
 def _like(draw: DrawFn, scope: Scope, leaves: int) -> Expression:
     operand = scalar(draw, scope, STRING, leaves)
-    escape = draw(st.sampled_from(_ESCAPES))
+    escape = choose(draw, _ESCAPES)
     pieces = [_escaped_prefix(draw, draw(texts(scope)), escape)]
-    pieces.append(draw(st.sampled_from(("%", "", "_", "%_", "_%", "%%"))))
+    pieces.append(choose(draw, ("%", "", "_", "%_", "_%", "%%")))
     if draw(st.booleans()):
-        pieces += [_escaped_prefix(draw, draw(texts(scope)), escape), draw(st.sampled_from(("", "%")))]
+        pieces += [_escaped_prefix(draw, draw(texts(scope)), escape), choose(draw, ("", "%"))]
     return Like(operand, "".join(pieces).encode(), escape)
 
 

@@ -10,6 +10,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from pruning.expressions.trees import Case, Cast, Coalesce, Expression, Literal
 from pruning.expressions.types import STRING, Type, Value
 from strategies.base.values import neighbours, values
+from strategies.choices import choose
 from strategies.predicates import arithmetic, functions
 from strategies.predicates.carrying import values_on_rows
 from strategies.predicates.conversions import casts, narrowings, translations, widenings
@@ -33,13 +34,13 @@ def scalar(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
     simple = [shape for shape, fits in _SIMPLE.items() if fits(scope, type_)] or [literal_of]
     compound = _compounds(scope, type_, leaves)
     # Columns and their casts are as frequent as all the rest: an expression of literals alone tests little.
-    shapes = draw(st.sampled_from((simple, compound))) if compound else simple
-    return draw(st.sampled_from(shapes))(draw, scope, type_, leaves)
+    shapes = choose(draw, (simple, compound)) if compound else simple
+    return choose(draw, shapes)(draw, scope, type_, leaves)
 
 
 def compound(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
     """Draw arithmetic, a function or CASE of the type, of two to `leaves` leaves."""
-    return draw(st.sampled_from(_compounds(scope, type_, leaves)))(draw, scope, type_, leaves)
+    return choose(draw, _compounds(scope, type_, leaves))(draw, scope, type_, leaves)
 
 
 def literal(draw: DrawFn, scope: Scope, type_: Type, near: Expression | None = None) -> Literal:
@@ -53,14 +54,14 @@ def literal(draw: DrawFn, scope: Scope, type_: Type, near: Expression | None = N
     taken = () if near is None else values_on_rows(near, scope.rows)
     hits = taken or scope.values(type_)
     choices = ("hit", "hit", "near", "near", "any", "null") if hits else ("any", "any", "null")
-    choice = draw(st.sampled_from(choices))
+    choice = choose(draw, choices)
     if choice == "null":
         return Literal(None, type_)
     if choice == "any":
         return Literal(draw(values(type_)), type_)
-    hit: Value = draw(st.sampled_from(hits))
+    hit: Value = choose(draw, hits)
     others = neighbours(hit, type_) if choice == "near" else ()
-    return Literal(draw(st.sampled_from(others)) if others else hit, type_)
+    return Literal(choose(draw, others) if others else hit, type_)
 
 
 def texts(scope: Scope) -> SearchStrategy[str]:
@@ -75,7 +76,7 @@ def case_shares(draw: DrawFn, leaves: int) -> tuple[tuple[int, int], ...]:
     """Draw the leaves of each branch's condition and value, one left for ELSE; one part gets most of them."""
     if leaves >= 5 and draw(st.booleans()):
         return ((1, leaves - 4), (1, 1))
-    return draw(st.sampled_from((((leaves - 2, 1),), ((1, leaves - 2),))))
+    return choose(draw, (((leaves - 2, 1),), ((1, leaves - 2),)))
 
 
 def literal_of(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
@@ -85,7 +86,7 @@ def literal_of(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expressi
 
 def column_of(draw: DrawFn, scope: Scope, type_: Type, leaves: int = 1) -> Expression:
     """Draw a column of exactly the type; the scope must have one."""
-    return draw(st.sampled_from([column for column in scope.columns if column.type == type_]))
+    return choose(draw, [column for column in scope.columns if column.type == type_])
 
 
 def _compounds(scope: Scope, type_: Type, leaves: int) -> list[ScalarShape]:
@@ -97,19 +98,19 @@ def _compounds(scope: Scope, type_: Type, leaves: int) -> list[ScalarShape]:
 def _widening_cast(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
     sources = [column for column in scope.columns if _holds_all(type_, column.type)]
     # No value is out of range, so the mode of the cast makes no difference.
-    return Cast(draw(st.sampled_from(sources)), type_, draw(st.sampled_from(scope.harmless)))
+    return Cast(choose(draw, sources), type_, choose(draw, scope.harmless))
 
 
 def _narrowing_cast(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
     sources = [column for column in scope.columns if type_ in narrowings(column.type)]
-    return Cast(draw(st.sampled_from(sources)), type_, draw(st.sampled_from(scope.overflowing)))
+    return Cast(choose(draw, sources), type_, choose(draw, scope.overflowing))
 
 
 def _cast(draw: DrawFn, scope: Scope, type_: Type, leaves: int) -> Expression:
     """Draw a cast of an expression of a column's type."""
-    source = draw(st.sampled_from(_cast_sources(scope, type_)))
+    source = choose(draw, _cast_sources(scope, type_))
     modes = scope.harmless if _holds_all(type_, source) else scope.overflowing
-    return Cast(compound(draw, scope, source, leaves), type_, draw(st.sampled_from(modes)))
+    return Cast(compound(draw, scope, source, leaves), type_, choose(draw, modes))
 
 
 def _cast_sources(scope: Scope, type_: Type) -> list[Type]:

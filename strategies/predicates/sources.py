@@ -20,6 +20,7 @@ from pruning.expressions.trees import (
 from pruning.expressions.types import STRING, Kind, Type, Value
 from strategies.base.tables import Table, sort_key
 from strategies.base.values import neighbours
+from strategies.choices import choose
 
 _ORDERED = (Comparison.LESS, Comparison.AT_MOST, Comparison.GREATER, Comparison.AT_LEAST)
 
@@ -55,12 +56,12 @@ Leaf: TypeAlias = Callable[[DrawFn, Source], Expression]
 
 def drawn_column(draw: DrawFn, source: Source, *kinds: Kind) -> Column:
     """Draw a column of one of the kinds; there must be one."""
-    return draw(st.sampled_from(source.of_kind(*kinds)))
+    return choose(draw, source.of_kind(*kinds))
 
 
 def cell(draw: DrawFn, source: Source, column: Column, other: Value) -> Value:
     """Draw one of the column's values; `other` if it has none."""
-    return draw(st.sampled_from(source.cells[column.name] or (other,)))
+    return choose(draw, source.cells[column.name] or (other,))
 
 
 def text_in(draw: DrawFn, source: Source, column: Column) -> str:
@@ -73,13 +74,13 @@ def text_in(draw: DrawFn, source: Source, column: Column) -> str:
 def comparison(draw: DrawFn, operand: Expression, type_: Type, values: Sequence[Value]) -> Expression:
     """Draw a comparison with one of the values, a range of two, or a list of all."""
     literals = [Literal(value, type_) for value in values]
-    shape = draw(st.sampled_from(("equal", "ordered", "ordered", "between", "list", "differs")))
-    first, second = draw(st.sampled_from(literals)), draw(st.sampled_from(literals))
+    shape = choose(draw, ("equal", "ordered", "ordered", "between", "list", "differs"))
+    first, second = choose(draw, literals), choose(draw, literals)
     if shape == "equal":
-        operator = draw(st.sampled_from((Comparison.EQUAL, Comparison.EQUAL, Comparison.NULL_SAFE_EQUAL)))
+        operator = choose(draw, (Comparison.EQUAL, Comparison.EQUAL, Comparison.NULL_SAFE_EQUAL))
         return Compare(operator, operand, first)
     if shape == "ordered":
-        return Compare(draw(st.sampled_from(_ORDERED)), operand, first)
+        return Compare(choose(draw, _ORDERED), operand, first)
     if shape == "between":
         low, high = sorted((first, second), key=_place)
         return And((Compare(Comparison.AT_LEAST, operand, low), Compare(Comparison.AT_MOST, operand, high)))

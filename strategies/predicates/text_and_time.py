@@ -39,6 +39,7 @@ from strategies.base.tables import Block, Table
 from strategies.base.texts import text_pools
 from strategies.base.times import days, instants, local_times
 from strategies.base.values import values
+from strategies.choices import choose
 from strategies.predicates.sources import Leaf, Source, drawn_column, plain_comparison, text_in
 from strategies.predicates.text_predicates import general_like, prefix_like, rlike, text_function, two_texts
 from strategies.predicates.time_predicates import (
@@ -104,7 +105,7 @@ def zoned_predicates(draw: DrawFn, table: Table, zone: str, topic: Topic = Topic
         raise ValueError(f"no predicate on {topic.value} over columns {table.columns}; give it another table")
     if topic is Topic.MIXED:
         return _combination(draw, source, leaves, _DEPTH_MAX)
-    leaf = draw(st.sampled_from(leaves))(draw, source)
+    leaf = choose(draw, leaves)(draw, source)
     if topic not in (Topic.PREFIX_LIKE, Topic.DATE_TRUNC):
         return leaf if draw(st.integers(0, 3)) else Not(leaf)
     return _among_comparisons(draw, source, leaf, leaves, _DEPTH_MAX)
@@ -140,15 +141,16 @@ def _pool(draw: DrawFn, type_: Type, zone: str) -> tuple[Value, ...]:
 
 
 def _block(draw: DrawFn, pools: list[tuple[Value, ...]]) -> Block:
-    nulls = [st.none() if draw(st.booleans()) else st.nothing() for _ in pools]
-    cells = [st.sampled_from(pool) | null for pool, null in zip(pools, nulls, strict=True)]
-    return tuple(draw(st.lists(st.tuples(*cells), max_size=5)))
+    cells = [(*pool, None) if draw(st.booleans()) else pool for pool in pools]
+    return tuple(
+        tuple(choose(draw, of_a_column) for of_a_column in cells) for _ in range(draw(st.integers(0, 5)))
+    )
 
 
 def _combination(draw: DrawFn, source: Source, leaves: Sequence[Leaf], depth: int) -> Expression:
-    shape = draw(st.sampled_from(("leaf", "leaf", "and", "or", "not", "truth"))) if depth else "leaf"
+    shape = choose(draw, ("leaf", "leaf", "and", "or", "not", "truth")) if depth else "leaf"
     if shape == "leaf":
-        return draw(st.sampled_from(leaves))(draw, source)
+        return choose(draw, leaves)(draw, source)
     if shape in ("and", "or"):
         count = draw(st.integers(2, 3))
         operands = tuple(_combination(draw, source, leaves, depth - 1) for _ in range(count))
@@ -171,7 +173,7 @@ def _among_comparisons(
 
 
 def _plain(draw: DrawFn, source: Source) -> Expression:
-    column = draw(st.sampled_from(source.columns))
+    column = choose(draw, source.columns)
     return IsNull(column) if draw(st.integers(0, 5)) == 0 else plain_comparison(draw, source, column)
 
 

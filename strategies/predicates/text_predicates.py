@@ -18,6 +18,7 @@ from pruning.expressions.trees import (
 )
 from pruning.expressions.types import INTEGER, STRING, Kind
 from strategies.base.texts import like_pattern, prefix_pattern, regular_expression
+from strategies.choices import choose
 from strategies.predicates.sources import Source, comparison, drawn_column, text_in
 
 _PADS = (b" ", b" ", b"0", b"ab")
@@ -37,7 +38,7 @@ def general_like(draw: DrawFn, source: Source) -> Expression:
     """Draw LIKE with wildcards anywhere, ILIKE as Spark writes it, `contains` or `endswith`."""
     column = drawn_column(draw, source, Kind.STRING)
     text = text_in(draw, source, column)
-    shape = draw(st.sampled_from(("like", "like", "like", "ilike", "contains", "endswith")))
+    shape = choose(draw, ("like", "like", "like", "ilike", "contains", "endswith"))
     if shape == "contains":
         first, last = sorted(draw(st.integers(0, len(text))) for _ in range(2))
         return Contains(column, text[first:last].encode())
@@ -61,7 +62,7 @@ def text_function(draw: DrawFn, source: Source) -> Expression:
     operand, text = _function_call(draw, column, text_in(draw, source, column))
     if draw(st.integers(0, 3)) == 0:
         operand, text = _function_call(draw, operand, text)
-    shape = draw(st.sampled_from(("compare", "compare", "compare", "length", "like", "startswith")))
+    shape = choose(draw, ("compare", "compare", "compare", "length", "like", "startswith"))
     if shape == "length":
         length = len(text)
         return comparison(draw, Call(Function.LENGTH, (operand,), INTEGER), INTEGER, [length, length + 1])
@@ -80,31 +81,31 @@ def two_texts(draw: DrawFn, source: Source) -> Expression:
     if draw(st.booleans()):
         left = _function_call(draw, first, text_in(draw, source, first))[0]
     right = _function_call(draw, second, text_in(draw, source, second))[0]
-    return Compare(draw(st.sampled_from(Comparison)), left, right)
+    return Compare(choose(draw, Comparison), left, right)
 
 
 def _function_call(draw: DrawFn, operand: Expression, text: str) -> tuple[Expression, str]:
     """Draw a function of a text, and compute its result, or nearly."""
-    function = draw(st.sampled_from(_FUNCTIONS))
+    function = choose(draw, _FUNCTIONS)
     if function in _PLAIN:
         return Call(function, (operand,), STRING), _ascii(function, text)
     if function is Function.SUBSTRING:
         return _substring(draw, operand, text)
     if function is Function.RPAD:
-        length, pad = len(text) + draw(st.integers(-1, 3)), draw(st.sampled_from(_PADS))
+        length, pad = len(text) + draw(st.integers(-1, 3)), choose(draw, _PADS)
         padded = (text + pad.decode() * 4)[: max(length, 0)]
         return Call(function, (operand, Literal(length, INTEGER), _text(pad)), STRING), padded
     if function is Function.CONCAT:
-        before, after = draw(st.sampled_from((("", "!"), ("x", ""), ("a", "b"), ("", " "))))
+        before, after = choose(draw, (("", "!"), ("x", ""), ("a", "b"), ("", " ")))
         parts = (_text(before.encode()), operand, _text(after.encode()))
         kept = tuple(part for part in parts if not isinstance(part, Literal) or part.value)
         return Call(function, kept, STRING), before + text + after
-    removed = draw(st.sampled_from(_REMOVED))
+    removed = choose(draw, _REMOVED)
     return Call(function, (operand, _text(removed)), STRING), text.strip(removed.decode())
 
 
 def _substring(draw: DrawFn, operand: Expression, text: str) -> tuple[Expression, str]:
-    position, length = draw(st.sampled_from((1, 1, 1, 0, 2, 3, -1, -2))), draw(st.sampled_from((1, 2, 3, 16)))
+    position, length = choose(draw, (1, 1, 1, 0, 2, 3, -1, -2)), choose(draw, (1, 2, 3, 16))
     start = position - 1 if position > 0 else max(len(text) + position, 0) if position else 0
     literals = (Literal(position, INTEGER), Literal(length, INTEGER))
     return Call(Function.SUBSTRING, (operand, *literals), STRING), text[start : start + length]

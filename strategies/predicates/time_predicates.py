@@ -19,6 +19,7 @@ from pruning.expressions.trees import (
 )
 from pruning.expressions.types import DATE, INTEGER, LONG, STRING, TIMESTAMP, TIMESTAMP_NTZ, Kind, Type, Value
 from strategies.base.zones import UNITS, US_PER_DAY, clock, instant, microseconds, start_of
+from strategies.choices import choose
 from strategies.predicates.sources import Source, cell, comparison, drawn_column
 
 TIMES = (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ)
@@ -54,44 +55,44 @@ _EPOCH, _LATE = datetime.datetime(1970, 1, 1), datetime.datetime(9999, 12, 30)
 def truncated_instant(draw: DrawFn, source: Source) -> Expression:
     """Draw `date_trunc(unit, t)` against the beginnings of units that hold the table's instants."""
     column = drawn_column(draw, source, Kind.TIMESTAMP)
-    unit = draw(st.sampled_from(_UNIT_NAMES))
+    unit = choose(draw, _UNIT_NAMES)
     call = Call(Function.DATE_TRUNC, (Literal(unit.encode(), STRING), column), TIMESTAMP, zone=source.zone)
     values: list[Value] = []
     for _ in range(2):
         at = int(cell(draw, source, column, 0))
         local = clock(at, source.zone)
         start = None if local is None else instant(start_of(_UNITS_MEANT.get(unit, unit), local), source.zone)
-        values += [at] if start is None else [start, start + draw(st.sampled_from((0, 0, 1, -1, US_PER_DAY)))]
+        values += [at] if start is None else [start, start + choose(draw, (0, 0, 1, -1, US_PER_DAY))]
     return comparison(draw, call, TIMESTAMP, values)
 
 
 def truncated_date(draw: DrawFn, source: Source) -> Expression:
     """Draw `trunc(d, unit)` or `last_day(d)` against the beginnings and ends of such units."""
     operand, local = _date(draw, source)
-    unit = draw(st.sampled_from((*_DATE_UNITS, "DAY")))
+    unit = choose(draw, (*_DATE_UNITS, "DAY"))
     start = start_of(_UNITS_MEANT.get(unit, unit), local)
     start_day = microseconds(start) // US_PER_DAY
     if draw(st.integers(0, 3)) == 0:
-        last = microseconds(start_of("MONTH", local)) // US_PER_DAY + draw(st.sampled_from((29, 30, 27, -1)))
+        last = microseconds(start_of("MONTH", local)) // US_PER_DAY + choose(draw, (29, 30, 27, -1))
         return comparison(draw, Call(Function.LAST_DAY, (operand,), DATE), DATE, [last, last + 1])
     call = Call(Function.TRUNC, (operand, Literal(unit.encode(), STRING)), DATE)
-    return comparison(draw, call, DATE, [start_day, start_day + draw(st.sampled_from((1, -1, 7, 31)))])
+    return comparison(draw, call, DATE, [start_day, start_day + choose(draw, (1, -1, 7, 31))])
 
 
 def field_of_time(draw: DrawFn, source: Source) -> Expression:
     """Draw `year(d)`, `month(d)`, `hour(t)` ... against their values on a row, and next to them."""
     clocked = source.of_kind(Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ)
     if clocked and draw(st.integers(0, 2)) == 0:
-        column, function = draw(st.sampled_from(clocked)), draw(st.sampled_from(_CLOCK_FIELDS))
+        column, function = choose(draw, clocked), choose(draw, _CLOCK_FIELDS)
         local = _clock(draw, source, column)
         value = getattr(local, function.value)
         call = Call(function, (column,), INTEGER, zone=source.zone_of(column.type.kind))
     else:
         operand, local = _date(draw, source)
-        function = draw(st.sampled_from((*_DATE_FIELDS, Function.YEAR, Function.MONTH)))
+        function = choose(draw, (*_DATE_FIELDS, Function.YEAR, Function.MONTH))
         value = _DATE_FIELDS[function](local.date())
         call = Call(function, (operand,), INTEGER)
-    return comparison(draw, call, INTEGER, [value, value + draw(st.sampled_from((0, 1, -1, 2)))])
+    return comparison(draw, call, INTEGER, [value, value + choose(draw, (0, 1, -1, 2))])
 
 
 def date_arithmetic(draw: DrawFn, source: Source) -> Expression:
@@ -100,13 +101,13 @@ def date_arithmetic(draw: DrawFn, source: Source) -> Expression:
     """
     operand, local = _date(draw, source)
     day = microseconds(local) // US_PER_DAY
-    shape = draw(st.sampled_from(("add", "sub", "months", "between", "since", "two")))
+    shape = choose(draw, ("add", "sub", "months", "between", "since", "two"))
     if shape == "since" and source.of_kind(Kind.TIMESTAMP):
         column = drawn_column(draw, source, Kind.TIMESTAMP)
         seconds = int(cell(draw, source, column, 0)) // 1_000_000
         return comparison(draw, Call(Function.UNIX_TIMESTAMP, (column,), LONG), LONG, [seconds, seconds + 1])
     if shape == "between":
-        start = day + draw(st.sampled_from((0, 1, -7, 30)))
+        start = day + choose(draw, (0, 1, -7, 30))
         sides = draw(st.permutations((operand, Literal(start, DATE))))
         distance = abs(day - start)
         return comparison(
@@ -114,27 +115,27 @@ def date_arithmetic(draw: DrawFn, source: Source) -> Expression:
         )
     if shape == "two":
         other, _ = _date(draw, source)
-        count = Literal(draw(st.sampled_from((1, 7, -3, 0))), INTEGER)
+        count = Literal(choose(draw, (1, 7, -3, 0)), INTEGER)
         later = Call(Function.DATE_ADD, (other, count), DATE)
-        return Compare(draw(st.sampled_from(Comparison)), operand, later)
+        return Compare(choose(draw, Comparison), operand, later)
     function = {"add": Function.DATE_ADD, "sub": Function.DATE_SUB}.get(shape, Function.ADD_MONTHS)
-    number = draw(st.sampled_from((1, 3, -1, 30, 12, 0)))
+    number = choose(draw, (1, 3, -1, 30, 12, 0))
     size = {"add": 1, "sub": -1}.get(shape, 30) * number
     call = Call(function, (operand, Literal(number, INTEGER)), DATE)
-    return comparison(draw, call, DATE, [day + size, day + size + draw(st.sampled_from((1, -1, 2)))])
+    return comparison(draw, call, DATE, [day + size, day + size + choose(draw, (1, -1, 2))])
 
 
 def cast_of_time(draw: DrawFn, source: Source) -> Expression:
     """Draw casts among dates, instants, local times and texts, against literals and columns."""
     column = drawn_column(draw, source, *TIMES)
-    target = draw(st.sampled_from(_TARGETS[column.type.kind]))
+    target = choose(draw, _TARGETS[column.type.kind])
     zone = source.zone_of(column.type.kind, target.kind)
     operand = Cast(column, target, Mode.ANSI, zone)
     alike = [other for other in source.columns if other.type == target]
     if alike and draw(st.integers(0, 1)) == 0:
-        return Compare(draw(st.sampled_from(Comparison)), operand, draw(st.sampled_from(alike)))
+        return Compare(choose(draw, Comparison), operand, choose(draw, alike))
     local = _clock(draw, source, column)
-    later = min(local, _LATE) + datetime.timedelta(hours=draw(st.sampled_from((0, 1))))
+    later = min(local, _LATE) + datetime.timedelta(hours=choose(draw, (0, 1)))
     values = [value for time in (local, later) if (value := _literal(time, target, source.zone)) is not None]
     if target == STRING:
         values += [value[:end] for value in values if isinstance(value, bytes) for end in (4, 7, 10)]
@@ -144,7 +145,7 @@ def cast_of_time(draw: DrawFn, source: Source) -> Expression:
 def time_format(draw: DrawFn, source: Source) -> Expression:
     """Draw `date_format(t, pattern)` against its value on a row; most patterns keep the order."""
     column = drawn_column(draw, source, Kind.TIMESTAMP)
-    pattern = draw(st.sampled_from(tuple(_PATTERNS)))
+    pattern = choose(draw, tuple(_PATTERNS))
     call = Call(Function.DATE_FORMAT, (column, Literal(pattern.encode(), STRING)), STRING, zone=source.zone)
     texts = [_format(_clock(draw, source, column), _PATTERNS[pattern]) for _ in range(2)]
     return comparison(draw, call, STRING, [*texts, texts[0][:-1]])

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from pruning.expressions.trees import Column
+from strategies.choices import choose
 from strategies.queries.endings import ENDINGS, Ending, end_query
 from strategies.queries.joins import KINDS, JoinSyntax, join_relations
 from strategies.queries.queries import Query
@@ -60,7 +61,7 @@ def queries(draw: DrawFn) -> Query:
 
     Shrinks to: a scan of one table.
     """
-    return draw(st.sampled_from(SHAPES))(draw, Catalog(draw(domains())))
+    return choose(draw, SHAPES)(draw, Catalog(draw(domains())))
 
 
 def _scan(draw: DrawFn, catalog: Catalog) -> SampledRelation:
@@ -70,20 +71,20 @@ def _scan(draw: DrawFn, catalog: Catalog) -> SampledRelation:
 def _wide(draw: DrawFn, catalog: Catalog) -> SampledRelation:
     """Draw many rows of a table, so that whole blocks match."""
     fact = catalog.fact(draw)
-    return with_range(draw, fact) if draw(st.sampled_from((True, True, False))) else fact
+    return with_range(draw, fact) if choose(draw, (True, True, False)) else fact
 
 
 def _join(draw: DrawFn, catalog: Catalog) -> SampledRelation:
     """Draw a join of two tables, the large one on either side."""
     fact, small = _scan(draw, catalog), with_filters(draw, catalog.small(draw))
-    sides = (small, fact) if draw(st.sampled_from((False, False, True))) else (fact, small)
-    return join_relations(draw, *sides, draw(st.sampled_from(KINDS)))
+    sides = (small, fact) if choose(draw, (False, False, True)) else (fact, small)
+    return join_relations(draw, *sides, choose(draw, KINDS))
 
 
 def _self_join(draw: DrawFn, catalog: Catalog) -> SampledRelation:
     fact = catalog.fact(draw)
     other = with_filters(draw, with_new_names(catalog, fact))
-    return join_relations(draw, with_filters(draw, fact), other, draw(st.sampled_from(KINDS)))
+    return join_relations(draw, with_filters(draw, fact), other, choose(draw, KINDS))
 
 
 def _star(draw: DrawFn, catalog: Catalog) -> SampledRelation:
@@ -91,7 +92,7 @@ def _star(draw: DrawFn, catalog: Catalog) -> SampledRelation:
     result = _scan(draw, catalog)
     for _ in range(2):
         side = with_filters(draw, catalog.small(draw))
-        result = join_relations(draw, result, side, draw(st.sampled_from(_STAR_KINDS)))
+        result = join_relations(draw, result, side, choose(draw, _STAR_KINDS))
     return result.then(result.sql, result.top, "star join")
 
 
@@ -101,22 +102,22 @@ def _union(draw: DrawFn, catalog: Catalog) -> SampledRelation:
     for _ in range(draw(st.integers(1, 2))):
         branch = with_filters(draw, catalog.small(draw))
         branches.append(with_limit(draw, catalog, branch) if draw(st.booleans()) else branch)
-    if len(branches) == 2 and draw(st.sampled_from((False, False, True))):
-        kind = draw(st.sampled_from(KINDS))
+    if len(branches) == 2 and choose(draw, (False, False, True)):
+        kind = choose(draw, KINDS)
         branches[0] = join_relations(draw, branches[0], with_new_names(catalog, branches[1]), kind)
     return union(draw, catalog, branches)
 
 
 def _limited_join(draw: DrawFn, catalog: Catalog) -> SampledRelation:
     """Draw a join with the first rows of a table, or with its first values."""
-    first = draw(st.sampled_from((with_limit, with_limit_of_keys)))(draw, catalog, _scan(draw, catalog))
+    first = choose(draw, (with_limit, with_limit_of_keys))(draw, catalog, _scan(draw, catalog))
     other = with_filters(draw, catalog.small(draw))
     sides = (first, other) if draw(st.booleans()) else (other, first)
-    return join_relations(draw, *sides, draw(st.sampled_from(KINDS)))
+    return join_relations(draw, *sides, choose(draw, KINDS))
 
 
 def _subquery(draw: DrawFn, catalog: Catalog) -> SampledRelation:
-    step = draw(st.sampled_from((with_scalar_subquery, with_scalar_subquery, with_existence)))
+    step = choose(draw, (with_scalar_subquery, with_scalar_subquery, with_existence))
     return step(draw, catalog, _scan(draw, catalog), with_filters(draw, catalog.small(draw)))
 
 
@@ -127,10 +128,10 @@ _BODIES: tuple[Body, ...] = (
 
 def _free(draw: DrawFn, catalog: Catalog) -> Query:
     """Draw any body, then up to two steps, then any ending."""
-    body = draw(st.sampled_from(_BODIES))(draw, catalog)
-    for _ in range(draw(st.sampled_from((0, 0, 1, 1, 2)))):
-        body = draw(st.sampled_from(_steps(body)))(draw, catalog, body)
-    return end_query(draw, catalog, body, draw(st.sampled_from(ENDINGS)))
+    body = choose(draw, _BODIES)(draw, catalog)
+    for _ in range(choose(draw, (0, 0, 1, 1, 2))):
+        body = choose(draw, _steps(body))(draw, catalog, body)
+    return end_query(draw, catalog, body, choose(draw, ENDINGS))
 
 
 def _steps(body: SampledRelation) -> tuple[Step, ...]:
@@ -163,7 +164,7 @@ def _plan_c(draw: DrawFn, catalog: Catalog) -> Query:
 
 def _plan_d(draw: DrawFn, catalog: Catalog) -> Query:
     scan = _scan(draw, catalog)
-    keys = [draw(st.sampled_from(scan.columns))]
+    keys = [choose(draw, scan.columns)]
     return _top_k_query(draw, catalog, with_group_by(draw, catalog, scan, keys), "plan d", keys)
 
 
@@ -172,19 +173,19 @@ def _top_k_query(
 ) -> Query:
     """Draw a top-k whose first ORDER BY key is one of `keys`, or of all columns."""
     marked = body.then(body.sql, body.top, plan)
-    return end_query(draw, catalog, marked, draw(st.sampled_from(_TOP_K)), keys or body.columns)
+    return end_query(draw, catalog, marked, choose(draw, _TOP_K), keys or body.columns)
 
 
 def _limit(draw: DrawFn, catalog: Catalog) -> Query:
     """Draw LIMIT over a scan, a union or an outer join."""
-    body = draw(st.sampled_from((_wide, _wide, _wide, _union, _outer_join)))(draw, catalog)
+    body = choose(draw, (_wide, _wide, _wide, _union, _outer_join))(draw, catalog)
     endings = (Ending.LIMIT, Ending.LIMIT, Ending.LIMIT_OFFSET, Ending.LIMIT_LIMIT)
-    return end_query(draw, catalog, body, draw(st.sampled_from(endings)))
+    return end_query(draw, catalog, body, choose(draw, endings))
 
 
 def _outer_join(draw: DrawFn, catalog: Catalog) -> SampledRelation:
     fact, small = _wide(draw, catalog), with_filters(draw, catalog.small(draw))
-    kind = draw(st.sampled_from((JoinSyntax.LEFT, JoinSyntax.RIGHT, JoinSyntax.FULL)))
+    kind = choose(draw, (JoinSyntax.LEFT, JoinSyntax.RIGHT, JoinSyntax.FULL))
     sides = (small, fact) if kind is JoinSyntax.RIGHT else (fact, small)
     return join_relations(draw, *sides, kind)
 

@@ -9,6 +9,7 @@ from hypothesis.strategies import DrawFn
 
 from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import Column
+from strategies.choices import choose
 from strategies.queries.queries import Openness, Query
 from strategies.queries.relations import Catalog, SampledRelation, computed_column, name, names
 from strategies.queries.shapes import order_by
@@ -82,7 +83,7 @@ def end_query(
 
 def _select_list(draw: DrawFn, catalog: Catalog, body: SampledRelation) -> str:
     """Draw all columns, or some, perhaps with a computed one."""
-    choice = draw(st.sampled_from(("all", "all", "some", "computed")))
+    choice = choose(draw, ("all", "all", "some", "computed"))
     if choice == "all":
         return names(body.columns)
     some = [column for column in body.columns if draw(st.booleans())] or list(body.columns[:1])
@@ -94,9 +95,9 @@ def _select_list(draw: DrawFn, catalog: Catalog, body: SampledRelation) -> str:
 def _order(draw: DrawFn, body: SampledRelation, keys: Sequence[Column]) -> tuple[list[tuple[str, str]], bool]:
     """Draw one to three keys, each with its ORDER BY item; and return True if one is computed."""
     chosen, any_computed = [], False
-    for position in range(draw(st.sampled_from(_KEY_COUNTS))):
-        text = name(draw(st.sampled_from(keys if keys and not position else body.columns)))
-        if not keys and draw(st.sampled_from((False, False, False, True))):
+    for position in range(choose(draw, _KEY_COUNTS)):
+        text = name(choose(draw, keys if keys and not position else body.columns))
+        if not keys and choose(draw, (False, False, False, True)):
             text, any_computed = to_sql(computed_column(draw, body, leaves=2)[0]), True
         chosen.append((text, order_by(draw, text)))
     return chosen, any_computed
@@ -105,7 +106,7 @@ def _order(draw: DrawFn, body: SampledRelation, keys: Sequence[Column]) -> tuple
 def _window(draw: DrawFn, body: SampledRelation, ending: Ending) -> _Window:
     rows = len(body.sample.rows)
     if ending is Ending.LIMIT_LIMIT:
-        inner, outer, offset = _limit(draw, rows), _limit(draw, rows), draw(st.sampled_from((0, 0, 1, 2)))
+        inner, outer, offset = _limit(draw, rows), _limit(draw, rows), choose(draw, (0, 0, 1, 2))
         # The outer LIMIT sees no more rows than the inner one leaves.
         return _Window(_text(outer, offset), min(outer, max(0, inner - offset)), offset, _text(inner, 0))
     limit = _limit(draw, rows) if ending in _LIMITED else None

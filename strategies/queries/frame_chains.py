@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
+from strategies.choices import choose
+
 COLUMNS = ("k", "day", "unit", "c")
 KEYS = 60  # values of k: 0 to KEYS - 1
 ALIASES = ("x", "t")
@@ -73,18 +75,18 @@ class FrameChain:
 @st.composite
 def _operations(draw: st.DrawFn, alias: str) -> Operation:
     """Draw one operation on a frame, which may use the frame's alias; "" if it has none."""
-    kind = draw(st.sampled_from(KINDS))
+    kind = choose(draw, KINDS)
     names = ["bare", "frame", *([alias] * 2 if alias else [])]
-    naming = draw(st.sampled_from(names if draw(st.integers(0, 9)) else [*ALIASES]))
+    naming = choose(draw, names if draw(st.integers(0, 9)) else [*ALIASES])
     text = ""
     if kind in ("where", "union", "cte"):
-        text = draw(st.sampled_from(_PREDICATES))
+        text = choose(draw, _PREDICATES)
     elif kind == "select":
         text = ",".join(draw(st.lists(st.sampled_from(COLUMNS), min_size=1, max_size=3, unique=True)))
     elif kind in ("alias", "view"):
-        naming = draw(st.sampled_from(ALIASES))
+        naming = choose(draw, ALIASES)
     elif kind == "hint":
-        text = draw(st.sampled_from(("broadcast", "coalesce")))
+        text = choose(draw, ("broadcast", "coalesce"))
     return Operation(kind, text, naming, draw(st.integers(1, 30)))
 
 
@@ -103,23 +105,23 @@ def frame_chains(draw: st.DrawFn) -> FrameChain:
     one that names an alias that is not there; it must then be refused with and without `prune`.
     Shrinks to: fewer operations, then simpler ones.
     """
-    theme = draw(st.sampled_from(THEMES))
-    first = _PADDED if theme == "padding" else draw(st.sampled_from(_PREDICATES))
+    theme = choose(draw, THEMES)
+    first = _PADDED if theme == "padding" else choose(draw, _PREDICATES)
     before, alias = [Operation("where", first)], ""
     for _ in range(draw(st.integers(0, 2))):
         before.append(draw(_operations(alias)))
         alias = _alias_after(before[-1], alias)
     after: list[Operation] = []
     if theme == "alias":
-        alias = draw(st.sampled_from(ALIASES))
+        alias = choose(draw, ALIASES)
         before.append(Operation("alias", naming=alias))
         after.append(Operation("where", "{k} < 25", alias))
     elif theme == "copies":
-        before.append(Operation("cte", draw(st.sampled_from(_PREDICATES)), number=draw(st.integers(1, 30))))
+        before.append(Operation("cte", choose(draw, _PREDICATES), number=draw(st.integers(1, 30))))
         alias = ""
     elif theme == "hidden column":
         before.append(Operation("select", "unit"))
-        after.append(draw(st.sampled_from((Operation("where", "{k} < 25"), Operation("order", number=3)))))
+        after.append(choose(draw, (Operation("where", "{k} < 25"), Operation("order", number=3))))
     for _ in range(draw(st.integers(0, 2))):
         after.append(draw(_operations(alias)))
         alias = _alias_after(after[-1], alias)

@@ -14,6 +14,7 @@ from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import Cast, Column, Expression, Mode
 from pruning.expressions.types import LONG, STRING
 from strategies.base.tables import Row
+from strategies.choices import choose
 from strategies.predicates.scalars import scalar
 from strategies.queries.relations import SAMPLE_MAX, SampledRelation, condition, sample_of, scope_of
 
@@ -83,13 +84,13 @@ def key_pair(
         (ours, theirs) for ours in left.columns for theirs in right.columns if _are_comparable(ours, theirs)
     ]
     if not pairs:
-        column = draw(st.sampled_from(right.columns))
+        column = choose(draw, right.columns)
         features.add("computed key")
         return to_sql(scalar(draw, scope_of(left.sample), column.type, 2)), to_sql(column)
-    form = draw(st.sampled_from(_KEY_FORMS))
+    form = choose(draw, _KEY_FORMS)
     # Columns at the same place have common values.
     alike = [pair for pair in zip(left.columns, right.columns, strict=False) if _are_comparable(*pair)]
-    ours, theirs = draw(st.sampled_from(draw(st.sampled_from((alike or pairs, alike or pairs, pairs)))))
+    ours, theirs = choose(draw, choose(draw, (alike or pairs, alike or pairs, pairs)))
     if form == "computed left":
         features.add("computed key")
         return to_sql(scalar(draw, scope_of(left.sample), theirs.type, 3)), to_sql(theirs)
@@ -114,26 +115,26 @@ def _text(kind: JoinSyntax, sides: Sequence[str], on: str) -> str:
 
 def _condition(draw: DrawFn, left: SampledRelation, right: SampledRelation, features: set[str]) -> str:
     """Draw one or two keys, and sometimes a condition that is no key."""
-    keys = [_equality(draw, left, right, features) for _ in range(draw(st.sampled_from((1, 1, 1, 2))))]
+    keys = [_equality(draw, left, right, features) for _ in range(choose(draw, (1, 1, 1, 2)))]
     text = " AND ".join(keys)
     if len(keys) > 1:
-        either = draw(st.sampled_from((False, False, False, True)))
+        either = choose(draw, (False, False, False, True))
         features.add("either key" if either else "several keys")
         text = f"({' OR '.join(keys)})" if either else text
-    extra = draw(st.sampled_from(("none", "none", "none", "unequal", "one side")))
+    extra = choose(draw, ("none", "none", "none", "unequal", "one side"))
     if extra == "unequal":
         features.add("non-equi condition")
         ours, theirs = key_pair(draw, left, right, features)
-        return f"{text} AND {ours} {draw(st.sampled_from(_INEQUALITIES))} {theirs}"
+        return f"{text} AND {ours} {choose(draw, _INEQUALITIES)} {theirs}"
     if extra == "one side":
         features.add("condition on one side")
-        side = draw(st.sampled_from((left, right)))
+        side = choose(draw, (left, right))
         return f"{text} AND {condition(draw, side.sample)[0]}"
     return text
 
 
 def _equality(draw: DrawFn, left: SampledRelation, right: SampledRelation, features: set[str]) -> str:
-    operator = draw(st.sampled_from(_EQUALS))
+    operator = choose(draw, _EQUALS)
     if operator == "<=>":
         features.add("null-safe key")
     ours, theirs = key_pair(draw, left, right, features)
@@ -143,13 +144,13 @@ def _equality(draw: DrawFn, left: SampledRelation, right: SampledRelation, featu
 def _membership(
     draw: DrawFn, left: SampledRelation, right: SampledRelation, word: str, features: set[str]
 ) -> str:
-    pairs = [key_pair(draw, left, right, features) for _ in range(draw(st.sampled_from((1, 1, 1, 2))))]
+    pairs = [key_pair(draw, left, right, features) for _ in range(choose(draw, (1, 1, 1, 2)))]
     if len(pairs) > 1:
         features.add("several keys")
     tuple_ = ", ".join(ours for ours, _ in pairs)
     tuple_ = tuple_ if len(pairs) == 1 else f"({tuple_})"
     inner = f"SELECT {', '.join(theirs for _, theirs in pairs)} FROM {right.source} r"
-    if draw(st.sampled_from((False, False, False, True))):
+    if choose(draw, (False, False, False, True)):
         features.add("correlated IN")
         ours, theirs = key_pair(draw, left, right, features)
         inner += f" WHERE {ours} = {theirs}"

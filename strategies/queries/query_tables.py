@@ -30,6 +30,7 @@ from pruning.expressions.types import (
 from strategies.base.layouts import RowLayout
 from strategies.base.tables import Row, Table, sort_key
 from strategies.base.values import decimal_of, values
+from strategies.choices import choose
 
 TYPES = (
     INTEGER, INTEGER, INTEGER, DATE, DATE, STRING, STRING, DOUBLE, DOUBLE, decimal(9, 2), decimal(38, 10),
@@ -57,7 +58,7 @@ def domains(draw: DrawFn) -> tuple[Domain, ...]:
 
     Shrinks to: two domains of ints, 0 to 2 each.
     """
-    return tuple(_domain(draw, draw(st.sampled_from(TYPES))) for _ in range(draw(st.integers(2, 3))))
+    return tuple(_domain(draw, choose(draw, TYPES)) for _ in range(draw(st.integers(2, 3))))
 
 
 def fact_tables(prefix: str, domains: Sequence[Domain]) -> SearchStrategy[Table]:
@@ -83,9 +84,9 @@ def _tables(draw: DrawFn, prefix: str, domains: Sequence[Domain], sizes: SearchS
 
 def _cells(draw: DrawFn, domain: Domain, row_counts: Sequence[int]) -> list[Value | None]:
     """Draw a column's cells, block after block: NULLs anywhere, values as the layout says."""
-    choices = (*domain.values, None) if draw(st.sampled_from((False, True, False))) else domain.values
-    cells_drawn = [draw(st.sampled_from(choices)) for _ in range(sum(row_counts))]
-    layout = draw(st.sampled_from(_LAYOUTS))
+    choices = (*domain.values, None) if choose(draw, (False, True, False)) else domain.values
+    cells_drawn = [choose(draw, choices) for _ in range(sum(row_counts))]
+    layout = choose(draw, _LAYOUTS)
     if layout is RowLayout.RANDOM:
         return cells_drawn
     nulls = [cell for cell in cells_drawn if cell is None]
@@ -102,9 +103,9 @@ def _cells(draw: DrawFn, domain: Domain, row_counts: Sequence[int]) -> list[Valu
 
 
 def _domain(draw: DrawFn, type_: Type) -> Domain:
-    start, step = draw(st.sampled_from((0, -3, 100))), draw(st.sampled_from((1, 2, 7)))
+    start, step = choose(draw, (0, -3, 100)), choose(draw, (1, 2, 7))
     values_found = [_at(type_, start + step * place) for place in range(draw(st.integers(3, 12)))]
-    if type_ is not TIMESTAMP and draw(st.sampled_from((False, False, True))):
+    if type_ is not TIMESTAMP and choose(draw, (False, False, True)):
         # Add extremes, NaN and odd texts.
         values_found += draw(st.lists(values(type_), min_size=1, max_size=_EXTREMES_MAX))
     if type_.floating and draw(st.booleans()):

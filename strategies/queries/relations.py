@@ -27,6 +27,7 @@ from pruning.expressions.trees import (
 )
 from pruning.expressions.types import Type, Value
 from strategies.base.tables import Row, Table, sort_key
+from strategies.choices import choose
 from strategies.predicates.carrying import values_on_rows
 from strategies.predicates.predicates import boolean
 from strategies.predicates.scalars import scalar
@@ -125,7 +126,7 @@ def with_filter(draw: DrawFn, relation: SampledRelation) -> SampledRelation:
 
 def with_filters(draw: DrawFn, relation: SampledRelation) -> SampledRelation:
     """Apply a filter more often than none; sometimes two."""
-    for _ in range(draw(st.sampled_from((1, 0, 1, 0, 2)))):
+    for _ in range(choose(draw, (1, 0, 1, 0, 2))):
         relation = with_filter(draw, relation)
     return relation
 
@@ -137,10 +138,10 @@ def with_range(draw: DrawFn, relation: SampledRelation) -> SampledRelation:
     ]
     if not candidates:
         return relation
-    column = draw(st.sampled_from(candidates))
+    column = choose(draw, candidates)
     values = sorted({repr(v): v for v in _values(relation, column) if v is not None}.values(), key=sort_key)
-    bound = Literal(draw(st.sampled_from(values)), column.type)
-    operator = draw(st.sampled_from((Comparison.AT_LEAST, Comparison.AT_MOST, Comparison.GREATER)))
+    bound = Literal(choose(draw, values), column.type)
+    operator = choose(draw, (Comparison.AT_LEAST, Comparison.AT_MOST, Comparison.GREATER))
     sql = f"SELECT * FROM {relation.source} WHERE {to_sql(Compare(operator, column, bound))}"
     return relation.then(sql, "filter", "plain filter")
 
@@ -150,16 +151,16 @@ def condition(draw: DrawFn, table: Table) -> tuple[str, str]:
 
     Plain comparisons of one column, whose verdicts are often NONE or ALL, are more frequent than the rest.
     """
-    if draw(st.sampled_from((False, True, False, False))):
+    if choose(draw, (False, True, False, False)):
         return to_sql(boolean(draw, scope_of(table), _PREDICATE_LEAVES)), "computed filter"
     source = Source.of(table, "UTC")
     candidates = [column for column in table.columns if source.cells[column.name]]
     if not candidates:
-        return to_sql(Not(IsNull(draw(st.sampled_from(table.columns))))), "plain filter"
-    column = draw(st.sampled_from(candidates))
+        return to_sql(Not(IsNull(choose(draw, table.columns)))), "plain filter"
+    column = choose(draw, candidates)
     plain = plain_comparison(draw, source, column)
-    if draw(st.sampled_from((False, False, True))):
-        plain = And((plain, Not(IsNull(draw(st.sampled_from(table.columns))))))
+    if choose(draw, (False, False, True)):
+        plain = And((plain, Not(IsNull(choose(draw, table.columns)))))
     return to_sql(plain), "plain filter"
 
 
@@ -193,7 +194,7 @@ def with_new_names(catalog: Catalog, relation: SampledRelation) -> SampledRelati
 
 def computed_column(draw: DrawFn, relation: SampledRelation, leaves: int = 3) -> tuple[Expression, Type]:
     """Draw an expression over the relation's columns, of a type that a column has; return both."""
-    type_ = draw(st.sampled_from(relation.columns)).type
+    type_ = choose(draw, relation.columns).type
     return scalar(draw, scope_of(relation.sample), type_, leaves), type_
 
 

@@ -9,6 +9,7 @@ from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import Column, Comparison, Literal
 from pruning.expressions.types import INTEGER, LONG, Type, Value, decimal
 from strategies.base.tables import Table
+from strategies.choices import choose
 from strategies.predicates.scalars import literal
 from strategies.queries.joins import key_pair
 from strategies.queries.relations import Catalog, SampledRelation, name, names, sample_of, scope_of
@@ -20,7 +21,7 @@ _DIRECTIONS = ("", " ASC", " DESC", " DESC", " ASC NULLS LAST", " DESC NULLS FIR
 
 def order_by(draw: DrawFn, column: str) -> str:
     """Draw an ORDER BY item."""
-    return column + draw(st.sampled_from(_DIRECTIONS))
+    return column + choose(draw, _DIRECTIONS)
 
 
 def with_group_by(
@@ -38,7 +39,7 @@ def with_group_by(
     rows = [(*row, *_guesses(columns, ordinal)) for ordinal, row in enumerate(zip(*cells, strict=True))]
     sample = sample_of((*keys, *columns), rows)
     features = []
-    if draw(st.sampled_from((False, True, False))):
+    if choose(draw, (False, True, False)):
         sql += f" HAVING {_having(draw, sample, [*aggregates, *((name(key), key.type) for key in keys)])}"
         features.append("HAVING")
     unique = tuple(key.name for key in keys)
@@ -60,17 +61,17 @@ def with_distinct(draw: DrawFn, catalog: Catalog, relation: SampledRelation) -> 
 
 def with_window(draw: DrawFn, catalog: Catalog, relation: SampledRelation) -> SampledRelation:
     """Add a window function, and often a filter on it; its order is total where ties would matter."""
-    order = order_by(draw, name(draw(st.sampled_from(relation.columns))))
-    partition = draw(st.sampled_from(("", *map(name, relation.columns))))
+    order = order_by(draw, name(choose(draw, relation.columns)))
+    partition = choose(draw, ("", *map(name, relation.columns)))
     within = f"PARTITION BY {partition} " if partition else ""
     function, type_ = "rank()", INTEGER
     if draw(st.booleans()) and relation.unique:
         order = ", ".join([order, *relation.unique])
         numbers = [column for column in relation.columns if column.type.integral]
-        function = draw(st.sampled_from(("row_number()", "count(*)")))
+        function = choose(draw, ("row_number()", "count(*)"))
         type_ = INTEGER if function == "row_number()" else LONG
         if draw(st.booleans()) and numbers:
-            function, type_ = _sum(draw(st.sampled_from(numbers)))
+            function, type_ = _sum(choose(draw, numbers))
     column = Column(catalog.fresh("w"), type_)
     window = f"{function} OVER ({within}ORDER BY {order}) AS {name(column)}"
     sql = f"SELECT *, {window} FROM {relation.source}"
@@ -109,14 +110,14 @@ def union(draw: DrawFn, catalog: Catalog, branches: Sequence[SampledRelation]) -
 
 def with_limit(draw: DrawFn, catalog: Catalog, relation: SampledRelation) -> SampledRelation:
     """Keep the first rows in a total order, so that they are determined; `relation.unique` must be known."""
-    items = [order_by(draw, name(draw(st.sampled_from(relation.columns)))), *relation.unique]
+    items = [order_by(draw, name(choose(draw, relation.columns))), *relation.unique]
     sql = f"SELECT * FROM {relation.source} ORDER BY {', '.join(items)} {limit_text(draw, relation)}"
     return relation.then(sql, "inner top-k")
 
 
 def with_limit_of_keys(draw: DrawFn, catalog: Catalog, relation: SampledRelation) -> SampledRelation:
     """Keep the first values of one column: among equal values, the row makes no difference."""
-    column = draw(st.sampled_from(relation.columns))
+    column = choose(draw, relation.columns)
     order = order_by(draw, name(column))
     sql = f"SELECT {name(column)} FROM {relation.source} ORDER BY {order} {limit_text(draw, relation)}"
     rows = [(value,) for value in relation.sample.values(column.name)]
@@ -139,17 +140,17 @@ def with_scalar_subquery(
     draw: DrawFn, catalog: Catalog, relation: SampledRelation, other: SampledRelation
 ) -> SampledRelation:
     """Compare rows with an aggregate of another relation, which may depend on the row."""
-    column = draw(st.sampled_from(other.columns))
+    column = choose(draw, other.columns)
     alike = [candidate for candidate in relation.columns if candidate.type == column.type]
-    function = draw(st.sampled_from(("min", "max"))) if alike else "count"
+    function = choose(draw, ("min", "max")) if alike else "count"
     features: set[str] = {"scalar subquery", *other.features}
     inner = f"SELECT {function}({name(column)}) FROM {other.source} r"
     if draw(st.booleans()):
         ours, theirs = key_pair(draw, relation, other, features)
         inner += f" WHERE {ours} = {theirs}"
         features.add("correlated scalar subquery")
-    subject = name(draw(st.sampled_from(alike))) if alike else "2"
-    operator = draw(st.sampled_from(_ORDERED)).value
+    subject = name(choose(draw, alike)) if alike else "2"
+    operator = choose(draw, _ORDERED).value
     sql = f"SELECT * FROM {relation.source} l WHERE {subject} {operator} ({inner})"
     return relation.then(sql, "scalar subquery", *features)
 
@@ -158,7 +159,7 @@ def with_existence(
     draw: DrawFn, catalog: Catalog, relation: SampledRelation, other: SampledRelation
 ) -> SampledRelation:
     """Keep all rows or none, depending on whether another relation, with LIMIT, has any row."""
-    word = draw(st.sampled_from(("EXISTS", "NOT EXISTS")))
+    word = choose(draw, ("EXISTS", "NOT EXISTS"))
     inner = f"SELECT 1 FROM {other.source} LIMIT {draw(st.integers(1, 2))}"
     sql = f"SELECT * FROM {relation.source} WHERE {word} ({inner})"
     return relation.then(sql, "EXISTS of LIMIT", *other.features)
@@ -168,14 +169,14 @@ def limit_text(draw: DrawFn, relation: SampledRelation) -> str:
     """Draw LIMIT, sometimes with OFFSET."""
     rows = max(1, len(relation.sample.rows))
     limit = draw(st.one_of(st.integers(1, 4), st.integers(0, rows + 2)))
-    offset = draw(st.sampled_from((0, 0, 0, 1, rows // 2)))
+    offset = choose(draw, (0, 0, 0, 1, rows // 2))
     return f"LIMIT {limit} OFFSET {offset}" if offset else f"LIMIT {limit}"
 
 
 def _aggregate(draw: DrawFn, relation: SampledRelation) -> tuple[str, Type]:
     """Draw an aggregate whose value does not depend on the order of rows; return it with its type."""
-    column = draw(st.sampled_from(relation.columns))
-    function = draw(st.sampled_from(("count(*)", "min", "max", "count", "count distinct", "sum")))
+    column = choose(draw, relation.columns)
+    function = choose(draw, ("count(*)", "min", "max", "count", "count distinct", "sum"))
     if function == "count(*)":
         return function, LONG
     if function == "sum" and column.type.integral:
@@ -190,9 +191,9 @@ def _sum(column: Column) -> tuple[str, Type]:
 
 
 def _having(draw: DrawFn, sample: Table, aggregates: Sequence[tuple[str, Type]]) -> str:
-    text, type_ = draw(st.sampled_from(aggregates))
+    text, type_ = choose(draw, aggregates)
     value: Literal = literal(draw, scope_of(sample), type_)
-    return f"{text} {draw(st.sampled_from(_ORDERED)).value} {to_sql(value)}"
+    return f"{text} {choose(draw, _ORDERED).value} {to_sql(value)}"
 
 
 def _guesses(columns: Sequence[Column], ordinal: int) -> list[Value | None]:

@@ -9,7 +9,6 @@ from decimal import Decimal
 
 import pyspark
 import pytest
-from budget import sampled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
@@ -304,7 +303,7 @@ def tables(draw: st.DrawFn) -> Table:
     return Table(COLUMNS, (tuple(draw(st.lists(cells, min_size=4, max_size=4))),))
 
 
-@pytest.mark.parametrize("mode", sampled(Mode, default=[Mode.ANSI]))
+@pytest.mark.parametrize("mode", Mode)
 @settings(max_examples=settings().max_examples // 10)
 @given(table=tables())
 def test_spark_always_agrees_with_the_second_opinion_on_numbers(
@@ -314,7 +313,7 @@ def test_spark_always_agrees_with_the_second_opinion_on_numbers(
     assert disagreements(spark, table, subjects(mode), ansi=mode is not Mode.LEGACY) == []
 
 
-@pytest.mark.parametrize("mode", sampled([Mode.ANSI, Mode.LEGACY], default=[Mode.ANSI]))
+@pytest.mark.parametrize("mode", [Mode.ANSI, Mode.LEGACY])
 def test_spark_raises_where_the_second_opinion_does(spark: SparkSession, mode: Mode) -> None:
     """Each operator, function and cast that raises on a row of the grid raises there in Spark; one job."""
     table = grid()

@@ -18,7 +18,7 @@ from pruning.expressions.traversal import columns
 from pruning.expressions.trees import Call, Expression, Mode
 from pruning.expressions.types import FLOAT, Type, Value
 
-ROWS_PER_SUBJECT = 6
+ROWS_PER_SUBJECT = 12
 
 
 def constant(value: Value | None, type_: Type) -> SymbolicValue:

@@ -83,7 +83,7 @@ def test_each_block_called_all_holds_only_matching_rows(case: Case) -> None:
             assert set(answers(case.table, block, case.predicate)) <= {True}
 
 
-@examples(4)
+@examples(8)
 @given(st.data())
 def test_weaker_metadata_never_makes_a_verdict_bolder(data: st.DataObject) -> None:
     """PROP-3. What weak metadata proves, strong metadata of the same rows proves too.

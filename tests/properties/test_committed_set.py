@@ -19,7 +19,7 @@ from strategies.base.metadata import to_metadata
 from strategies.predicates.committed import TableCases, read
 from strategies.predicates.families import is_multi_column, is_single_column, leaf_count
 
-SAMPLE = 41  # each so many-th table: 13 of them
+SAMPLE = 21  # each so many-th table: 25 of them
 
 
 @pytest.fixture(scope="module")

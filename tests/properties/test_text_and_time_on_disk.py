@@ -109,7 +109,7 @@ def write(draw: st.DrawFn, blocks: Sequence[pa.Table], lake: Path) -> None:
         pruning.index(lake, bytes_per_block=budget, read_data=source == "index")
 
 
-@examples(0.1)
+@examples(0.2)
 @given(st.data())
 def test_queries_of_text_and_time_lose_no_row(spark: Any, data: st.DataObject) -> None:
     """PROP-6. Each predicate is asked of columns and of the fields of a struct that hold the same."""

@@ -19,6 +19,7 @@ from pruning.expressions.types import BINARY
 from pruning.rules.sets import cuts, languages
 from pruning.rules.sets.cuts import Cuts
 from pruning.rules.sets.languages import Language
+from strategies.choices import choose
 
 Ends: TypeAlias = tuple[bytes | None, bytes | None]
 
@@ -105,8 +106,11 @@ def bounds_beside(draw: st.DrawFn, drawn: Judged) -> Ends:
     """Bounds of two bytes that often are beside a member, or start one."""
     members = sorted(drawn.members, key=lambda word: (len(word), word))[:4]
     near = {word[:2] for member in members for word in (member, member[:-1], member + b"a", member + b"\xff")}
-    ends = st.none() | words(size_max=2) | st.sampled_from([b"", *sorted(near)])
-    return in_order(draw(ends), draw(ends))
+
+    def end() -> bytes | None:
+        return draw(words(size_max=2)) if draw(st.booleans()) else choose(draw, [None, b"", *sorted(near)])
+
+    return in_order(end(), end())
 
 
 @functools.cache

@@ -26,6 +26,7 @@ from pruning.rules.program.functions import Apply
 from pruning.rules.program.operations import Aspect, Bound, Flag, Input, Op, Program
 from pruning.rules.sets import cuts, primitives
 from strategies.base.values import TYPES, neighbours, values
+from strategies.choices import choose
 
 pytestmark = pytest.mark.filterwarnings("error")  # numpy's, which a user would see
 
@@ -54,10 +55,10 @@ def lanes(draw: st.DrawFn, type_: Type) -> list[Row]:
     for _ in range(draw(st.integers(1, 8))):
         left = draw(bounds(type_))
         near = [left] if left is None else [left, *neighbours(left, type_)]
-        right = draw(
-            bounds(type_)
-            | st.sampled_from([value for value in near if value is None or not is_nan(value)] or [None])
-        )
+        if draw(st.booleans()):
+            right = choose(draw, [value for value in near if value is None or not is_nan(value)] or [None])
+        else:
+            right = draw(bounds(type_))
         rows.append((draw(st.booleans()), left, right))
     return rows
 

@@ -21,6 +21,7 @@ from pruning.rules.program.builder import Builder
 from pruning.rules.program.exact_arithmetic import ARITHMETIC
 from pruning.rules.program.operations import Aspect, Input, Op, Program
 from strategies.base.values import decimal_of, values
+from strategies.choices import choose
 
 NUMBERS = (BYTE, SHORT, INTEGER, LONG, FLOAT, DOUBLE)
 # Operands and result: short, long, of one scale and of two, with room for the result and without.
@@ -66,9 +67,14 @@ def numbers(type_: Type) -> st.SearchStrategy[Value]:
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[Op, Type, Type, Type, list[Pair]]:
     """An operation, the types of its operands and its result, and lanes of operands, some unknown."""
-    op, left, right, target = draw(st.sampled_from(CASES))
-    pairs = st.tuples(st.none() | numbers(left), st.none() | numbers(right))
-    return op, left, right, target, draw(st.lists(pairs, min_size=1, max_size=6))
+    op, left, right, target = choose(draw, CASES)
+    return op, left, right, target, draw(pairs(left, right))
+
+
+@functools.cache
+def pairs(left: Type, right: Type) -> st.SearchStrategy[list[Pair]]:
+    """Lanes of two operands of these types."""
+    return st.lists(st.tuples(st.none() | numbers(left), st.none() | numbers(right)), min_size=1, max_size=6)
 
 
 def by_fractions(op: Op, left: Value, right: Value) -> Fraction | None:

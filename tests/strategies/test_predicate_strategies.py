@@ -87,7 +87,7 @@ def _sample(columns: tuple[Column, ...], modes: tuple[Mode, ...] = (Mode.TRY,)) 
     rows = tuple(ROW[column.name] for column in columns), (None,) * len(columns)
     found: list[Expression] = []
 
-    @settings(max_examples=500, derandomize=True, database=None, deadline=None, phases=[Phase.generate])
+    @settings(max_examples=800, derandomize=True, database=None, deadline=None, phases=[Phase.generate])
     @given(predicates(Table(columns, (rows,)), max_leaves=6, modes=modes, try_remainders=True))
     def collect(predicate: Expression) -> None:
         found.append(predicate)
