@@ -3,6 +3,7 @@
 #   make lint    style, types and imports     make docs   build the documentation into site/
 #   make test-fast   the tests without Spark  make test-times   the table of tests/TIMES.md
 #   make proofs  run every proof, and remember those that hold
+#   make searches    run every search of the tests, and remember what the long ones find
 #   make clean   remove what these made
 #   make release-check   build the distributions and try the wheel
 
@@ -17,7 +18,7 @@ FIND_PYTHON = for python in $(PYTHON) $(PYTHONS); do \
 	    >/dev/null 2>&1; then echo $$python; exit 0; fi; \
 	done
 
-.PHONY: check test test-fast test-times proofs lint docs release-check clean
+.PHONY: check test test-fast test-times proofs searches lint docs release-check clean
 
 check: $(VENV)/.installed-all
 	$(BIN)/skipproof demo
@@ -43,6 +44,13 @@ proofs: $(VENV)/.installed-tests
 	@mkdir -p build && rm -f build/proofs.txt
 	SKIPPROOF_PROVE_ANEW=1 SKIPPROOF_WRITE_PROOFS=build/proofs.txt $(BIN)/python -m pytest -n auto tests/proofs
 	LC_ALL=C sort -u build/proofs.txt > tests/proofs/remembered_proofs.txt
+
+# Search for what strategies are to reach; what long searches find is drawn again until strategies change.
+searches: $(VENV)/.installed-tests
+	@mkdir -p build && rm -f build/searches.txt
+	SKIPPROOF_SEARCH_ANEW=1 SKIPPROOF_WRITE_SEARCHES=build/searches.txt $(BIN)/python -m pytest -n auto \
+	  $$(grep -rl '^from searches import' --include='test_*.py' tests)
+	LC_ALL=C sort -u build/searches.txt > tests/remembered_searches.txt
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check .

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from machine import worker_count
+from searches import ANEW as SEARCH_ANEW
 
 from skipproof.sessions import spark_session
 
@@ -49,6 +50,8 @@ def goes_deep(config: pytest.Config) -> bool:
 def pytest_configure(config: pytest.Config) -> None:
     """Give a deep run one seed, the same in all its workers, so that the run can be repeated.
 
+    It searches for what other runs remember.
+
     Any other run draws no constants of the project's modules: which modules a worker has imported depends on
     the tests that it got before. Hypothesis has no setting for that.
     """
@@ -56,6 +59,7 @@ def pytest_configure(config: pytest.Config) -> None:
         assert callable(providers.is_local_module_file), "this release of Hypothesis finds modules otherwise"
         providers.is_local_module_file = lambda _: False
         return
+    os.environ[SEARCH_ANEW] = "1"
     if config.getoption("--hypothesis-seed", default=None) is None:
         drawn = str(random.SystemRandom().randrange(2**32))
         config.option.hypothesis_seed = getattr(config, "workerinput", {}).get(SEED, drawn)

@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from budget import examples, unshrunk
-from hypothesis import find, given
+from hypothesis import given
 from hypothesis import strategies as st
 from needs import needs_s2
+from searches import find
 
 from pruning.errors import InputError
 from pruning.metadata.table import coverings

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 import pytest
 from budget import examples, unshrunk
 from histories_in_short import history as in_short
-from hypothesis import assume, event, find, given
+from hypothesis import assume, event, given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
+from searches import find
 
 from oracles import isolation
 from oracles.isolation_brute_force import DependencyKind, Edge, Judgement, judge

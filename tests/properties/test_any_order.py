@@ -7,8 +7,9 @@ from itertools import cycle
 import pyarrow as pa
 import pytest
 from budget import examples
-from hypothesis import Phase, event, find, given, settings
+from hypothesis import Phase, event, given, settings
 from hypothesis import strategies as st
+from searches import find
 
 from pruning.expressions.trees import And, Arithmetic, Column, Compare, Comparison, Expression, Mode, Operator
 from pruning.expressions.types import DOUBLE

@@ -2,8 +2,9 @@
 
 import pytest
 from budget import examples, unshrunk
-from hypothesis import event, find, given
+from hypothesis import event, given
 from hypothesis import strategies as st
+from searches import find
 
 from oracles.meaning.brute_force import evaluate
 from pruning.expressions.traversal import walk

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pytest
 from budget import examples
-from hypothesis import Phase, event, find, given, settings
+from hypothesis import Phase, event, given, settings
 from hypothesis import strategies as st
+from searches import find
 
 from oracles.meaning.arithmetic import Overflow
 from oracles.meaning.brute_force import evaluate

@@ -6,8 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from budget import examples, unshrunk
-from hypothesis import event, find, given
+from hypothesis import event, given
 from hypothesis import strategies as st
+from searches import find
 
 from pruning.expressions.trees import (
     And,

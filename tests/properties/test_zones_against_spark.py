@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 from budget import examples, unshrunk
-from hypothesis import event, find, given
+from hypothesis import event, given
 from hypothesis import strategies as st
+from searches import find
 
 from oracles.answers.unpruned import Raises, matches_per_block
 from oracles.meaning.brute_force import evaluate

@@ -8,8 +8,9 @@ from decimal import Decimal
 import pytest
 from budget import examples
 from date_meanings import DAY, HOUR, Spelled, date_of, days_of, is_alone, texts, time_of
-from hypothesis import find, given
+from hypothesis import given
 from hypothesis import strategies as st
+from searches import find
 from small_languages import UNSHRUNK
 
 from pruning.expressions.trees import Cast, Column, Expression, Literal, Mode

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pytest
 import z3
 from budget import examples
-from hypothesis import event, find, given
+from hypothesis import event, given
 from hypothesis import strategies as st
+from searches import find
 
 from pruning.expressions.trees import Function
 from pruning.expressions.types import DOUBLE, FLOAT, INTEGER, LONG, Type, Value, decimal
@@ -213,8 +214,7 @@ def test_each_operation_is_reached_with_a_known_answer(operation: str) -> None:
     type_ = DOUBLE if operation == "divide" else next(type_ for type_ in TYPES if type_.integral)
     known = {"cast": TYPES[1]}.get(operation, type_)
     program = program_of(operation, type_, target=known, members=[1, 5])
-    rows = find(lanes(type_), lambda rows: all(None not in row and row[2] for row in rows))
-    assert exact.run(program, inputs_of(type_, rows[0]))[0] is not None
+    find(lanes(type_), lambda rows: exact.run(program, inputs_of(type_, rows[0]))[0] is not None)
 
 
 def test_each_operation_of_a_program_is_exercised() -> None:

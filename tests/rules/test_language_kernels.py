@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 import z3
 from budget import examples
-from hypothesis import event, find, given
+from hypothesis import event, given
 from hypothesis import strategies as st
+from searches import find
 from small_languages import (
     UNSHRUNK,
     Ends,

@@ -6,8 +6,9 @@ from typing import Any, TypeAlias
 
 import pytest
 from budget import examples
-from hypothesis import event, find, given
+from hypothesis import event, given
 from hypothesis import strategies as st
+from searches import find
 from small_languages import (
     LETTERS,
     LONG_WORDS,

@@ -10,8 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from budget import examples
-from hypothesis import event, find, given
+from hypothesis import event, given
 from hypothesis import strategies as st
+from searches import find
 
 from pruning.expressions.types import BYTE, DOUBLE, FLOAT, INTEGER, LONG, SHORT, Type, Value, decimal
 from pruning.rules.interpreters import exact

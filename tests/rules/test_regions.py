@@ -5,8 +5,9 @@ from collections.abc import Callable
 
 import pytest
 from budget import examples, unshrunk
-from hypothesis import find, given
+from hypothesis import given
 from hypothesis import strategies as st
+from searches import find
 
 from pruning.expressions.types import DOUBLE
 from pruning.rules.sets import cuts

@@ -4,8 +4,9 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import pytest
-from hypothesis import event, find, given
+from hypothesis import event, given
 from hypothesis import strategies as st
+from searches import find
 from small_languages import UNSHRUNK, WORDS, Ends, Judged, between, bounds, judged, listed, unions, words
 
 from pruning.expressions.trees import Column

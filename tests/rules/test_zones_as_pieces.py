@@ -6,8 +6,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from budget import examples
-from hypothesis import find, given
+from hypothesis import given
 from hypothesis import strategies as st
+from searches import find
 from times import HOUR, ZONES, drawn_instants, drawn_locals, instants, known, transitions
 
 from pruning.rules.sets.cuts import Cuts

@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from budget import examples, unshrunk
-from hypothesis import find, given
+from hypothesis import given
 from hypothesis import strategies as st
+from searches import find
 
 from pruning.spark.catalyst.expressions import conjuncts
 from pruning.spark.catalyst.scope import Scope

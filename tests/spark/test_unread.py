@@ -12,10 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from budget import examples, unshrunk
-from hypothesis import event, find, given
+from hypothesis import event, given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 from pyspark.sql import DataFrame
+from searches import find
 
 import pruning
 from pruning.expressions import types

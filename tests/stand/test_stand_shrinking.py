@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import Phase, find, given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from searches import find
 
 from skipproof.stand.hunt.examining import QuestionResult
 from skipproof.stand.hunt.shrinking import smaller_worlds

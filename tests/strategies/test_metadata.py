@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 import pytest
-from hypothesis import Phase, find, given, settings
+from budget import unshrunk
+from hypothesis import given
 from hypothesis import strategies as st
+from searches import find
 
 from pruning.expressions.trees import Column
 from pruning.expressions.types import DOUBLE, INTEGER, STRING, Value
@@ -25,12 +27,7 @@ from strategies.base.metadata import (
 from strategies.base.tables import Table, is_nan, sort_key
 
 # Reaching is the claim; shrinking what was reached would take most of the time.
-REACH = settings(
-    max_examples=5_000,
-    phases=[Phase.generate],
-    derandomize=True,
-    database=None,
-)
+REACH = unshrunk(5_000)
 NUMBERS = Table((Column("x", DOUBLE),), (((1.0,), (2.0,), (None,), (float("nan"),)), ((3.0,),)))
 
 

@@ -5,7 +5,9 @@ from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
-from hypothesis import Phase, find, given, settings
+from budget import unshrunk
+from hypothesis import Phase, given, settings
+from searches import find
 
 from oracles.meaning.brute_force import evaluate
 from pruning.expressions.function_groups import TEXT_FUNCTIONS, TIME_FUNCTIONS
@@ -68,12 +70,7 @@ ROW: dict[str, Value | None] = {
     "n": 2.5,
 }
 # Reaching is the claim; shrinking what was reached would take most of the time.
-REACH = settings(
-    max_examples=5_000,
-    phases=[Phase.generate],
-    derandomize=True,
-    database=None,
-)
+REACH = unshrunk(5_000)
 NUMBERS = (Column("i", INTEGER), Column("y", BYTE), Column("f", FLOAT), Column("d", decimal(9, 2)))
 TEXTS = (Column("s", STRING), Column("u", STRING), Column("r", BINARY))
 COMPUTED = (Column("i", INTEGER), Column("y", BYTE), Column("g", LONG), Column("n", DOUBLE))

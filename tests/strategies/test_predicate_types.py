@@ -1,8 +1,9 @@
 """Predicates are well typed, need one mode of the session, and overflow only where asked to."""
 
 import pytest
-from hypothesis import find, given
+from hypothesis import given
 from hypothesis import strategies as st
+from searches import find
 
 from oracles.meaning.brute_force import evaluate
 from pruning.expressions.function_groups import mode_of

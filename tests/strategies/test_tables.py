@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import Phase, find, given, settings
+from budget import unshrunk
+from hypothesis import given
+from searches import find
 
 from pruning.expressions.trees import Column
 from pruning.expressions.types import DOUBLE, INTEGER, STRING, Value
@@ -14,12 +16,7 @@ from strategies.base.layouts import RowLayout, arrange, tables
 from strategies.base.tables import Block, Table, is_nan, sort_key, to_arrow
 
 # Reaching is the claim; shrinking what was reached would take most of the time.
-REACH = settings(
-    max_examples=5_000,
-    phases=[Phase.generate],
-    derandomize=True,
-    database=None,
-)
+REACH = unshrunk(5_000)
 Cells = tuple[Value | None, ...]
 
 

@@ -5,8 +5,9 @@ from collections.abc import Callable
 
 import pytest
 from budget import examples, unshrunk
-from hypothesis import find, given
+from hypothesis import given
 from hypothesis import strategies as st
+from searches import find
 
 from oracles.meaning.brute_force import evaluate
 from oracles.meaning.numbers import NoSecondOpinion, Overflow

@@ -4,8 +4,10 @@ import math
 from collections.abc import Callable
 
 import pytest
-from hypothesis import Phase, find, given, settings
+from budget import unshrunk
+from hypothesis import given
 from hypothesis import strategies as st
+from searches import find
 
 from pruning.expressions.types import (
     DATE,
@@ -23,12 +25,7 @@ from strategies.base.tables import arrow_array, is_nan, sort_key
 from strategies.base.values import TYPES, decimal_of, digits_of, neighbours, pools, to_float32, types, values
 
 # Reaching is the claim; shrinking what was reached would take most of the time.
-REACH = settings(
-    max_examples=5_000,
-    phases=[Phase.generate],
-    derandomize=True,
-    database=None,
-)
+REACH = unshrunk(5_000)
 TROUBLE: list[tuple[str, Type, Callable[[Value], bool]]] = [
     ("a NaN", DOUBLE, is_nan),
     ("infinity", DOUBLE, lambda value: value == math.inf),

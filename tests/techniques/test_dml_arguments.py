@@ -6,8 +6,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from budget import examples, unshrunk
-from hypothesis import event, find, given
+from hypothesis import event, given
 from hypothesis import strategies as st
+from searches import find
 
 from pruning import dml
 from pruning.dml import Fate, MergeClause, Then, When, plan_delete, plan_merge, plan_update

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from budget import examples, unshrunk
-from hypothesis import event, find, given
+from hypothesis import event, given
 from limit_cases import LimitCase, limit_cases, run, short_of_rows
+from searches import find
 
 from pruning.rules.sets.truths import Match
 from pruning.techniques import limit

@@ -8,9 +8,10 @@ import merging
 import numpy as np
 import pytest
 from budget import examples, unshrunk
-from hypothesis import find, given
+from hypothesis import given
 from hypothesis import strategies as st
 from merging import EMPTYING, INSERTING, A, Merge, Source, Written, is_right, merges, plan
+from searches import find
 
 from pruning.expressions.trees import Cast, Compare, Comparison, Literal
 from pruning.expressions.types import BYTE, LONG

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 from budget import examples, unshrunk
-from hypothesis import find, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from plans_at_work import ROWS, VALUES, Made, Row, Tables, bag, plans
+from searches import find
 
 from pruning.expressions.plans import JoinKind, Limit, Offset, Plan, inputs
 from pruning.expressions.trees import Column

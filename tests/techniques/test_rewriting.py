@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from budget import examples, unshrunk
-from hypothesis import assume, event, find, given
+from hypothesis import assume, event, given
 from hypothesis import strategies as st
+from searches import find
 
 from oracles.meaning.arithmetic import Overflow
 from oracles.meaning.brute_force import evaluate

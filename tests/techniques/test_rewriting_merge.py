@@ -4,9 +4,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from budget import examples, unshrunk
-from hypothesis import event, find, given
+from hypothesis import event, given
 from hypothesis import strategies as st
 from merging import Merge, is_right, merges, plan
+from searches import find
 
 from pruning.errors import InputError
 from pruning.expressions.types import BYTE, DATE, DOUBLE, LONG, STRING, TIMESTAMP, Type, decimal

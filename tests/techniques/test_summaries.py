@@ -9,10 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from budget import examples, unshrunk
-from hypothesis import event, find, given
+from hypothesis import event, given
 from hypothesis import strategies as st
 from joining import Join, bounds_of, joins, metadata_of, summarised, unsatisfied
 from key_checks import FILTERED, RANGED, lost_by_bounds, lost_by_condition, wrong_rows
+from searches import find
 
 from pruning.errors import InputError
 from pruning.expressions import types

@@ -4,8 +4,9 @@ import numpy as np
 import pyarrow.compute as pc
 import pytest
 from budget import examples, unshrunk
-from hypothesis import event, find, given
+from hypothesis import event, given
 from joining import Join, bounds_of, column_of, joins, summarised
+from searches import find
 
 from pruning.expressions.types import INTEGER
 from pruning.rules.interpreters.arrow import kernels

@@ -7,9 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from budget import examples, unshrunk
-from hypothesis import event, find, given
+from hypothesis import event, given
 from hypothesis import strategies as st
 from joining import Join, all_summarised, bounds_of, joins, metadata_of, unsatisfied
+from searches import find
 
 from pruning.errors import InputError
 from pruning.expressions import types

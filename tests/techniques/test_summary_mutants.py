@@ -9,10 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from budget import examples, unshrunk
-from hypothesis import find, given
+from hypothesis import given
 from hypothesis import strategies as st
 from joining import Join, joins, metadata_of
 from key_checks import FILTERED, RANGED, lost_by_bounds, lost_by_condition, wrong_rows
+from searches import find
 
 from pruning.expressions.trees import And, Column, Compare, Comparison, Expression, Literal
 from pruning.expressions.types import DOUBLE, INTEGER, STRING, Type

@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from budget import examples, unshrunk
-from hypothesis import event, find, given
+from hypothesis import event, given
 from hypothesis import strategies as st
+from searches import find
 from top_k_cases import (
     ORDERS,
     POOLS,

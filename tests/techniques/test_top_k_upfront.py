@@ -7,7 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from budget import examples, unshrunk
-from hypothesis import event, find, given
+from hypothesis import event, given
+from searches import find
 from top_k_cases import (
     TopKCase,
     at_least_as_good,
