@@ -27,7 +27,7 @@ ANEW = "SKIPPROOF_SEARCH_ANEW"
 WRITTEN = "SKIPPROOF_WRITE_SEARCHES"
 FILE = Path(__file__).with_name("remembered_searches.txt")
 # Shorter searches are not worth a line.
-DRAWS_MIN = 50
+DRAWS_MIN = 10
 
 SHORT = unshrunk(2_000)
 

@@ -106,7 +106,8 @@ def test_cases_reach_points_on_the_edge(wanted: Callable[[Cap, Box], bool]) -> N
 def without_slack(cap: Cap) -> Box:
     """The mutant that takes a computed distance for the true one."""
     angle = cap.meters / EARTH_RADIUS_METERS
-    return box_of(cap, angle, math.asin(min(1.0, math.sin(angle) / math.cos(math.radians(cap.latitude)))))
+    sine = math.sin(angle) / math.cos(math.radians(cap.latitude))
+    return box_of(cap, angle, math.asin(max(-1.0, min(1.0, sine))))
 
 
 def on_a_plane(cap: Cap) -> Box:
