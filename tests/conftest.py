@@ -17,6 +17,7 @@ from skipproof.sessions import spark_session
 
 os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).parent / "spark_conf"))
 SLOW_TESTS = Path(__file__).with_name("slow_tests.txt")
+DEEP_TESTS = Path(__file__).with_name("deep_tests.md")
 DEEP, EXHAUSTIVE = "deep", "exhaustive"
 SEED = "skipproof_hypothesis_seed"
 
@@ -85,11 +86,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     A name that differs between two processes is refused: the workers would not agree on what there is.
     """
     slow = frozenset(SLOW_TESTS.read_text(encoding="utf-8").split())
+    listed_as_deep = DEEP_TESTS.read_text(encoding="utf-8")
     for item in items:
         if item.nodeid.partition("[")[0] in slow:
             item.add_marker("slow")
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")
+        if item.get_closest_marker(DEEP) and f"`{item.nodeid.partition('[')[0]}`" not in listed_as_deep:
+            raise pytest.UsageError(f"{item.nodeid}: say in {DEEP_TESTS} what guards the same")
         if "frozenset(" in item.nodeid or " at 0x" in item.nodeid:
             raise pytest.UsageError(f"{item.nodeid}: this name depends on the process; give its cases ids")
     if not goes_deep(config):

@@ -4,7 +4,7 @@ import itertools
 import unicodedata
 
 import pytest
-from budget import examples, sampled
+from budget import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from text_meanings import faulty, texts
@@ -72,7 +72,7 @@ def test_signs_never_got_a_case_and_are_known_to_have_none() -> None:
 MARKED = ("\u03b1{}", "\u03b9\u0308{}", "\u1f70{}b", "\u00e9{}", "a{}", "i{}", "{}I", "J{}", "\U0001f600{}")
 
 
-@pytest.mark.parametrize("locale", sampled(["el", "tr", "lt", "az", "hy", "nl"], default=["el", "tr"]))
+@pytest.mark.parametrize("locale", ["el", "tr", "lt", "az", "hy", "nl"])
 def test_no_locale_makes_a_text_what_is_not_in_the_sets(spark, locale: str) -> None:
     """Greek drops accents, Turkish and Lithuanian dots: of each mark, letter and neighbour."""
     marks = [chr(code) for code in (*range(0x300, 0x370), 0x37A, 0x384, 0x385, 0x3AE, 0x3B9, 0x1DC0)]

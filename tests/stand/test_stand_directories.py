@@ -21,7 +21,7 @@ ENGINES = [
     pytest.param("datafusion", "datafusion"),
     pytest.param("duckdb", "duckdb"),
     pytest.param("polars", "polars"),
-    pytest.param("spark", "pyspark", marks=[pytest.mark.spark, pytest.mark.deep]),
+    pytest.param("spark", "pyspark", marks=pytest.mark.spark),
     pytest.param("skipproof", "pyspark", marks=[pytest.mark.spark, pytest.mark.deep]),
 ]
 
@@ -68,7 +68,6 @@ def test_an_engine_reads_the_texts_of_directories(
 
 
 @pytest.mark.spark
-@pytest.mark.deep
 def test_spark_is_not_asked_of_a_directory_without_a_value(
     engine_worker: Callable[[str], Worker], tmp_path: Path
 ) -> None:

@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 import pytest
-from budget import sampled
 from needs import needs_package
 
 from strategies.engines.questions import Question, Relation
@@ -46,7 +45,7 @@ print(json.dumps([[to_json(cell) for cell in row] for row in answer]))
 """
 
 
-@pytest.mark.parametrize("name", sampled(PACKAGES, default=PACKAGES.keys() - {"spark"}))
+@pytest.mark.parametrize("name", PACKAGES)
 def test_a_script_makes_the_rows_that_no_file_holds(name, engine_worker, tmp_path):
     """Of every type that the engine takes, with NULLs and what is hard to quote."""
     needs_package(PACKAGES[name])
