@@ -2,7 +2,8 @@
 
 A search may take thousands of draws, and what it shows is one of them. `remembered_searches.txt` has, for
 each long search, the choices that led to what it found; a test makes these choices anew, by the strategies of
-today, and checks what comes of them. Only if that is no longer what is wanted, it searches.
+today, and checks what comes of them. Only if that is no longer what is wanted, it searches. The same holds of
+searches for a seed under which a mutant is caught.
 
 `make searches` searches for everything and writes the file; a deep run leaves the file aside.
 """
@@ -54,6 +55,22 @@ def find(strategy: SearchStrategy[T], condition: Callable[[T], bool], *, setting
     return hypothesis.find(strategy, condition, settings=settings)
 
 
+def find_seed(seed_count: int, condition: Callable[[int], bool]) -> int | None:
+    """Return a seed, of those from 0 on, for which the condition holds; None if there is none.
+
+    It is the first such seed when the search is new, and the remembered one as long as the condition holds for it.
+    """
+    key = _key()
+    remembered = None if os.environ.get(ANEW) else _remembered().get(key)
+    if remembered is not None and (seed := int(remembered)) < seed_count and condition(seed):
+        return seed
+    seed = next((seed for seed in range(seed_count) if condition(seed)), None)
+    written = os.environ.get(WRITTEN)
+    if written and seed:
+        _write(Path(written), key, str(seed).encode())
+    return seed
+
+
 class OneExample(ExampleDatabase):
     """The choices of one example, whatever they are stored for."""
 
@@ -83,7 +100,7 @@ def _replay(
 def _search_and_write(
     strategy: SearchStrategy[T], condition: Callable[[T], bool], given: Settings, key: str, written: Path
 ) -> T:
-    """Append a line for a long search, in one write, so that workers may share the file."""
+    """Search, and append a line if the search is long."""
     draws = 0
 
     def counted(value: T) -> bool:
@@ -95,9 +112,14 @@ def _search_and_write(
     recorded = Settings(given, derandomize=False, database=kept)
     value = hypothesis.find(strategy, counted, settings=recorded, database_key=b"search")
     if draws >= DRAWS_MIN and kept.choices is not None:
-        with written.open("a", encoding="utf-8") as file:
-            file.write(f"{key}\t{base64.b64encode(kept.choices).decode()}\n")
+        _write(written, key, kept.choices)
     return value
+
+
+def _write(written: Path, key: str, choices: bytes) -> None:
+    """Append a line, in one write, so that workers may share the file."""
+    with written.open("a", encoding="utf-8") as file:
+        file.write(f"{key}\t{base64.b64encode(choices).decode()}\n")
 
 
 def _key() -> str:
