@@ -1,22 +1,13 @@
 """Mutants of the steps of dates and times: an attribute of a module or a class, and a wrong value for it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
+from mutants.replacements import Replacement
 from pruning.rules.time import calendar, cycles, steps, zones
 from pruning.rules.time.steps import Action
 
 NEW_YORK = "America/New_York"
-
-
-@dataclass(frozen=True, slots=True)
-class StepMutant:
-    """The attribute `name` of `owner`, and the wrong value that takes its place."""
-
-    owner: Any
-    name: str
-    wrong: Any
 
 
 def _uncut(day: int, months: int) -> int:
@@ -35,20 +26,20 @@ def _backward() -> zones.PiecewiseShift:
     return replace(_zone().earliest, starts=starts)
 
 
-MUTANTS: Mapping[str, StepMutant] = {
-    "a week that starts on Sunday": StepMutant(calendar, "_MONDAY_OF_WEEK_0", -4),
-    "a month later that is not cut": StepMutant(calendar, "plus_months", _uncut),
-    "a gap that is left backward": StepMutant(
+MUTANTS: Mapping[str, Replacement] = {
+    "a week that starts on Sunday": Replacement(calendar, "_MONDAY_OF_WEEK_0", -4),
+    "a month later that is not cut": Replacement(calendar, "plus_months", _uncut),
+    "a gap that is left backward": Replacement(
         steps, "zone_of", lambda step: replace(_zone(), earliest=_backward())
     ),
-    "the later instant of an overlap": StepMutant(
+    "the later instant of an overlap": Replacement(
         steps, "zone_of", lambda step: replace(_zone(), earliest=_zone().latest)
     ),
-    "an hour truncated at another offset than its own": StepMutant(
+    "an hour truncated at another offset than its own": Replacement(
         zones.Zone, "instant_at_offset", lambda zone, local, offset: zone.earliest.at(local)
     ),
-    "before 1970 toward zero": StepMutant(
+    "before 1970 toward zero": Replacement(
         steps, "_VALUES", {**steps._VALUES, Action.INDEX: lambda step, x, _: int(x / step.number)}
     ),
-    "a leap day forgotten": StepMutant(cycles, "CYCLES_MAX", 1),
+    "a leap day forgotten": Replacement(cycles, "CYCLES_MAX", 1),
 }

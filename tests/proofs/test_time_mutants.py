@@ -81,9 +81,9 @@ FACTS: Mapping[str, tuple[Callable[[], Any], Any]] = {
 def test_a_mistake_in_a_step_gives_another_value_than_spark(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (compute, expected), mutant = FACTS[name], MUTANTS[name]
+    compute, expected = FACTS[name]
     assert compute() == expected
-    monkeypatch.setattr(mutant.owner, mutant.name, mutant.wrong)
+    monkeypatch.setattr(*MUTANTS[name])
     assert compute() != expected
 
 
