@@ -15,6 +15,7 @@ from joining import Join, bounds_of, joins, metadata_of, summarised, unsatisfied
 from key_checks import FILTERED, RANGED, lost_by_bounds, lost_by_condition, wrong_rows
 from searches import find
 
+from mutants.key_summaries import FOLDED_FROM_AFAR
 from pruning.errors import InputError
 from pruning.expressions import types
 from pruning.expressions.trees import Column, In, IsNull, Literal, Or
@@ -259,12 +260,7 @@ def test_filters_of_two_sizes_hold_the_values_of_both_when_united() -> None:
 
 
 def test_filters_that_are_folded_from_afar_lose_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A mutant: blocks are folded as a rest would choose them, not as an upper half does."""
-
-    def folded(filter_: bytes, size_bytes: int) -> np.ndarray:
-        return np.bitwise_or.reduce(np.frombuffer(filter_, "<u4").reshape(-1, size_bytes // 32, 8), axis=0)
-
-    monkeypatch.setattr(filters, "_fold", folded)
+    monkeypatch.setattr(*FOLDED_FROM_AFAR)
     assert not filters.contains(united(300), MORE, LONG).all()
 
 

@@ -1,17 +1,15 @@
 """JOIN-6: what a build side's rows cannot exclude is known before they are run."""
 
 import numpy as np
-import pyarrow.compute as pc
 import pytest
 from budget import examples, unshrunk
 from hypothesis import event, given
 from joining import Join, bounds_of, column_of, joins, summarised
 from searches import find
 
+from mutants.key_summaries import ENCLOSING_MUTANTS
 from pruning.expressions.types import INTEGER
-from pruning.rules.interpreters.arrow import kernels
 from pruning.techniques.join.summaries import summarise
-from pruning.techniques.join.summary_ranges import Ranges
 
 
 def kept(join: Join) -> np.ndarray:
@@ -48,27 +46,10 @@ def test_joins_reaches_blocks_of_both_kinds() -> None:
     find(joins([INTEGER]), reached, settings=unshrunk(4_000))
 
 
-def _lower_end_only(self: Ranges, lower: object, upper: object) -> np.ndarray:
-    return kernels.true_where_null(pc.less_equal(lower, self.lowers[0])).to_numpy(zero_copy_only=False)
-
-
-def _upper_end_only(self: Ranges, lower: object, upper: object) -> np.ndarray:
-    return kernels.true_where_null(pc.greater_equal(upper, self.uppers[-1])).to_numpy(zero_copy_only=False)
-
-
-def _any_value(self: Ranges, lower: object, upper: object) -> np.ndarray:
-    return self.meets(lower, upper)
-
-
-@pytest.mark.parametrize("mutant", [_lower_end_only, _upper_end_only, _any_value])
+@pytest.mark.parametrize("mutant", ENCLOSING_MUTANTS)
 def test_a_block_that_a_part_may_exclude_is_not_called_kept(
-    mutant: object, monkeypatch: pytest.MonkeyPatch
+    mutant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """JOIN-6 kills each mutant."""
-    right = Ranges.encloses
-
-    def enclosed(self: Ranges, lower: object, upper: object) -> np.ndarray:
-        return mutant(self, lower, upper) if len(self) else right(self, lower, upper)
-
-    monkeypatch.setattr(Ranges, "encloses", enclosed)
+    monkeypatch.setattr(*ENCLOSING_MUTANTS[mutant])
     find(joins([INTEGER]), is_wrong, settings=unshrunk(4_000))

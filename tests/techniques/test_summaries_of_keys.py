@@ -1,6 +1,5 @@
 """JOIN-4: a block that the summary of several keys skips has no row that equals a build row in each."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -12,11 +11,11 @@ from hypothesis import strategies as st
 from joining import Join, all_summarised, bounds_of, joins, metadata_of, unsatisfied
 from searches import find
 
+from mutants.join_summaries import MUTANTS, ROWS_WITHOUT_PARTNER
 from pruning.errors import InputError
 from pruning.expressions import types
 from pruning.expressions.trees import And, Column, Expression, In, IsNull, Literal, Or
 from pruning.expressions.types import BOOLEAN, INTEGER, LONG
-from pruning.techniques.join import summaries
 from pruning.techniques.join.summaries import JoinSummary, SummaryParts, summarise_keys
 from pruning.techniques.plan.keys import KeyBounds
 from strategies.base.values import TYPES
@@ -93,69 +92,6 @@ def wrong_rows(join: Join) -> list[int]:
     return np.flatnonzero(excluded(exact, summary) == np.array(join.partnered(rows))).tolist()
 
 
-def _drops_all_nulls(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = summaries.summarise_keys
-
-    def broken(types_: object, columns: list[pa.Array], **settings: object) -> JoinSummary:
-        rows = pa.table(columns, names=[str(at) for at in range(len(columns))]).drop_null()
-        return right(types_, rows.columns, **settings)
-
-    monkeypatch.setattr(summaries, "summarise_keys", broken)
-
-
-def _tuples_overwrite(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = JoinSummary.merge
-    monkeypatch.setattr(
-        JoinSummary, "merge", lambda self, other: replace(right(self, other), tuples=other.tuples)
-    )
-
-
-def _tuples_forget_null(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = summaries._single_value_summary
-    monkeypatch.setattr(
-        summaries, "_single_value_summary", lambda *cell: replace(right(*cell), has_null=False)
-    )
-
-
-def _tuples_forget_nan(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = summaries._single_value_summary
-    monkeypatch.setattr(
-        summaries, "_single_value_summary", lambda *cell: replace(right(*cell), has_nan=False)
-    )
-
-
-def _some_tuples(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = summaries._few_tuples
-    monkeypatch.setattr(
-        summaries,
-        "_few_tuples",
-        lambda tuples, bytes_max: (found := right(tuples, bytes_max)) and found.slice(0, 2),
-    )
-
-
-def _told_early(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SummaryParts, "merge", lambda self: self.reported[0])
-
-
-def _last_part_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows are counted as partners of nothing where a part has none."""
-    right = JoinSummary.merge
-    monkeypatch.setattr(
-        JoinSummary, "merge", lambda self, other: replace(right(self, other), row_count=other.row_count)
-    )
-
-
-MUTANTS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], types.Type]] = {
-    "rows with any NULL are dropped": (_drops_all_nulls, INTEGER),
-    "tuples of the last part are all": (_tuples_overwrite, INTEGER),
-    "tuples forget NULL": (_tuples_forget_null, INTEGER),
-    "tuples forget NaN": (_tuples_forget_nan, types.DOUBLE),
-    "only some tuples are kept": (_some_tuples, INTEGER),
-    "the first part is told before the others": (_told_early, INTEGER),
-    "an empty last part empties all": (_last_part_counts, INTEGER),
-}
-
-
 def of_itself(join: Join) -> Join:
     """Each row of the probe side is a block, and has a partner in one of the parts; NULL equals NULL."""
     rows, parts = join.table.rows, len(join.parts)
@@ -179,21 +115,15 @@ def test_no_row_is_lost_of_a_table_that_is_joined_with_itself(join: Join) -> Non
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_a_summary_of_keys_with_a_mistake_is_seen(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """JOIN-4 kills each mutant."""
-    break_it, type_ = MUTANTS[mutant]
-    break_it(monkeypatch)
+    monkeypatch.setattr(*MUTANTS[mutant])
+    type_ = types.DOUBLE if mutant == "tuples forget NaN" else INTEGER
     find(joins([type_], keys=2).map(of_itself), lost, settings=unshrunk(2_000))
 
 
 def test_rows_without_a_partner_that_are_summarised_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """JOIN-5 kills a summary that takes up rows with NULL as if it were equal to NULL."""
-    right = summaries.summarise_keys
-
-    def broken(types_: object, columns: object, *, null_safe: object, bytes_max: int) -> JoinSummary:
-        summary = right(types_, columns, null_safe=ALL, bytes_max=bytes_max)
-        return replace(summary, null_safe=ALL)
-
-    monkeypatch.setattr(summaries, "summarise_keys", broken)
-    monkeypatch.setattr(JoinSummary, "_check", lambda *_: None)
+    for replacement in ROWS_WITHOUT_PARTNER:
+        monkeypatch.setattr(*replacement)
     find(
         joins([INTEGER], keys=2, budgets=(10_000,)),
         lambda join: bool(wrong_rows(join)),
