@@ -1,22 +1,29 @@
 """DML-4 kills planners of MERGE that forget something, each by statements that turn on it."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 
 import merging
-import numpy as np
 import pytest
 from budget import examples, unshrunk
 from hypothesis import given
 from hypothesis import strategies as st
-from merging import EMPTYING, INSERTING, A, Merge, Source, Written, is_right, merges, plan
+from merging import EMPTYING, INSERTING, A, Merge, Source, Written, is_right, merges
 from searches import find
 
+from mutants.merge_plans import (
+    EVERY_CLAUSE,
+    NULL_EXCLUDED,
+    RAISING_FORGOTTEN,
+    SEVERAL_PARTNERS_FORGOTTEN,
+    unread,
+    untouched_without_partner,
+    without_raising_on,
+)
+from mutants.replacements import Replacement
 from pruning.expressions.trees import Cast, Compare, Comparison, Literal
 from pruning.expressions.types import BYTE, LONG
-from pruning.techniques.dml import rewriting
-from pruning.techniques.dml.rewriting import Clause, Condition, Fate, Rewriting, Sizes, Then, When, merge
+from pruning.techniques.dml.rewriting import Then, When
 
 BELOW = Compare(Comparison.LESS, A, Literal(5, LONG))
 NARROW = Compare(Comparison.AT_MOST, Cast(A, BYTE), Literal(127, BYTE))
@@ -34,19 +41,16 @@ DELETE_ALL = (Written(when=When.MATCHED, then=Then.DELETE, condition=BELOW), *EM
 SYNC = (Written(when=When.MATCHED, then=Then.UPDATE), Written(when=UNMATCHED, then=Then.DELETE))
 
 
-@contextmanager
-def broken(where: object, name: str, replacement: object) -> Iterator[None]:
-    """The planner with one function in another's place."""
+def is_wrong(statement: Merge) -> bool:
+    """Tell whether a statement is planned wrongly."""
+    return not is_right(statement)
+
+
+def kill(mutant: Replacement, drawn: st.SearchStrategy[Merge]) -> None:
+    """Find a statement that a mutant plans wrongly."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(where, name, replacement)
-        yield
-
-
-def killed(
-    drawn: st.SearchStrategy[Merge], wrong: Callable[[Merge], bool] = lambda one: not is_right(one)
-) -> None:
-    """The property finds a statement that is planned wrongly."""
-    find(drawn, wrong, settings=unshrunk(2_000))
+        patch.setattr(*mutant)
+        find(drawn, is_wrong, settings=unshrunk(2_000))
 
 
 def without_source(**changed: object) -> Callable[[Merge], Merge]:
@@ -80,88 +84,44 @@ MEETING_NULL = SYNCING.map(meeting_null)
 ONLY_INSERTING = merges([LONG], conditions=(), clauses=INSERTING)
 
 
-WALKED = rewriting._walk_clauses
-
-
-def every_clause(
-    sizes: Sizes, clauses: Sequence[tuple[Then, Condition | None]]
-) -> tuple[np.ndarray, np.ndarray]:
-    """A DELETE anywhere among the clauses decides, also behind an UPDATE that applies first."""
-    deletes = [clause for clause in clauses if clause[0] is Then.DELETE]
-    _, kept = WALKED(sizes, deletes)
-    return WALKED(sizes, clauses)[0], kept
-
-
-def raising_forgotten(
-    sizes: Sizes, clauses: Sequence[tuple[Then, Condition | None]]
-) -> tuple[np.ndarray, np.ndarray]:
-    """An earlier condition that is NONE cannot fail."""
-    calm = [(then, condition and Condition(condition.verdicts)) for then, condition in clauses]
-    return WALKED(sizes, calm)
-
-
 def test_the_property_kills_a_planner_for_which_the_first_clause_does_not_win() -> None:
-    with broken(rewriting, "_walk_clauses", every_clause):
-        killed(UPDATING_FIRST)
+    kill(EVERY_CLAUSE, UPDATING_FIRST)
 
 
 def test_the_property_kills_a_planner_that_forgets_that_a_clause_may_raise() -> None:
     """Dropped unread, the block that fails the statement would be gone."""
-    with broken(rewriting, "_walk_clauses", raising_forgotten):
-        killed(CLAUSE_RAISING)
+    kill(RAISING_FORGOTTEN, CLAUSE_RAISING)
 
 
 def test_the_property_kills_a_planner_that_forgets_that_several_partners_fail() -> None:
-    with broken(rewriting, "_refuses_several", lambda clauses: False):
-        killed(SEVERAL_PARTNERS)
+    kill(SEVERAL_PARTNERS_FORGOTTEN, SEVERAL_PARTNERS)
 
 
 @pytest.mark.parametrize("then", ON_RAISING)
 def test_the_property_kills_a_planner_that_forgets_that_on_may_raise(then: Then) -> None:
     """Dropped unread, or changed without having met ON, the block that fails the statement would be gone."""
-
-    def calm(sizes: Sizes, clauses: Sequence[Clause], *, on: Condition | None, **more: object) -> Rewriting:
-        return merge(sizes, clauses, on=on and Condition(on.verdicts), **more)
-
-    with broken(merging, "merge", calm):
-        killed(ON_RAISING[then])
+    kill(Replacement(merging, "merge", without_raising_on), ON_RAISING[then])
 
 
-def untouched_without_partner(statement: Merge) -> Rewriting:
-    """Blocks that the keys exclude are left alone, also by WHEN NOT MATCHED BY SOURCE."""
-    matched = replace(
-        statement,
-        clauses=tuple(one for one in statement.clauses if one.when is not When.NOT_MATCHED_BY_SOURCE),
-    )
-    planned = plan(statement)
-    if not matched.clauses:
-        return planned
-    skipped = (plan(matched).fates == Fate.UNTOUCHED) & ~planned.joined
-    return replace(planned, fates=np.where(skipped, np.int8(Fate.UNTOUCHED), planned.fates))
-
-
-def unread(statement: Merge) -> Rewriting:
-    """Only what is rewritten is joined: the source's partners in other blocks are not found."""
-    planned = plan(statement)
-    return replace(planned, joined=planned.joined & (planned.fates == Fate.REWRITTEN))
-
-
-def excluding_null(statement: Merge) -> Rewriting:
-    """Keys are compared by `=` where the statement says `<=>`."""
-    return plan(replace(statement, null_safe=False))
-
-
-FORGETFUL = {untouched_without_partner: SYNCING, unread: ONLY_INSERTING, excluding_null: MEETING_NULL}
+FORGETFUL = {
+    "untouched_without_partner": (Replacement(merging, "merge", untouched_without_partner), SYNCING),
+    "unread": (Replacement(merging, "merge", unread), ONLY_INSERTING),
+    "excluding_null": (NULL_EXCLUDED, MEETING_NULL),
+}
 
 
 @pytest.mark.parametrize("mutant", FORGETFUL)
-def test_the_property_kills_a_planner_that_forgets_rows_without_partners(
-    mutant: Callable[[Merge], Rewriting],
-) -> None:
-    killed(FORGETFUL[mutant], lambda one: not is_right(one, mutant(one)))
+def test_the_property_kills_a_planner_that_forgets_rows_without_partners(mutant: str) -> None:
+    kill(*FORGETFUL[mutant])
 
 
-AIMED = st.one_of(UPDATING_FIRST, CLAUSE_RAISING, SEVERAL_PARTNERS, *ON_RAISING.values(), *FORGETFUL.values())
+AIMED = st.one_of(
+    UPDATING_FIRST,
+    CLAUSE_RAISING,
+    SEVERAL_PARTNERS,
+    *ON_RAISING.values(),
+    *(drawn for _, drawn in FORGETFUL.values()),
+)
 
 
 @examples(3)

@@ -1,7 +1,6 @@
 """DML-1 and DML-2: DELETE and UPDATE through a plan do what they do row by row."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +11,7 @@ from hypothesis import assume, event, given
 from hypothesis import strategies as st
 from searches import find
 
+from mutants.merge_plans import ALL_FOR_SOME
 from oracles.meaning.arithmetic import Overflow
 from oracles.meaning.brute_force import evaluate
 from oracles.meaning.numbers import NoSecondOpinion
@@ -34,7 +34,6 @@ from pruning.expressions.trees import (
 )
 from pruning.expressions.types import BOOLEAN, BYTE, INTEGER, LONG
 from pruning.rules.sets.truths import Match
-from pruning.techniques.dml import rewriting
 from pruning.techniques.dml.rewriting import Condition, Fate, Rewriting, Sizes, deletion, update
 from pruning.techniques.plan import raising
 from pruning.verdicts.classification import classify_blocks
@@ -211,24 +210,9 @@ NEGATED = Compare(Comparison.LESS, Call(Function.NEGATE, (A,), LONG), A)
 SUM = Not(IsNull(Arithmetic(Operator.ADD, A, Literal(1, LONG), LONG)))
 
 
-@contextmanager
-def broken(name: str, replacement: object) -> Iterator[None]:
-    """The planner with one function in another's place."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rewriting, name, replacement)
-        yield
-
-
-def as_all(sizes: Sizes, clauses: Sequence[tuple[object, Condition]]) -> tuple[np.ndarray, np.ndarray]:
-    """SOME taken as ALL."""
-    ((_, condition),) = clauses
-    touched = (sizes.rows > 0) & (condition.verdicts != NONE)
-    return touched, np.zeros(len(sizes), bool)
-
-
-def test_the_property_kills_a_planner_that_takes_some_for_all() -> None:
-    with broken("_walk_clauses", as_all):
-        find(statements(BELOW, types=[LONG]), lambda one: not is_right_delete(one), settings=unshrunk(2_000))
+def test_the_property_kills_a_planner_that_takes_some_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(*ALL_FOR_SOME)
+    find(statements(BELOW, types=[LONG]), lambda one: not is_right_delete(one), settings=unshrunk(2_000))
 
 
 def test_the_property_kills_a_planner_that_deletes_rows_whose_condition_is_null() -> None:
