@@ -1,4 +1,4 @@
-"""Engines that are wrong on purpose, each in one decision (`mutants.refreshes`).
+"""Engines that are wrong on purpose, each in one decision (`mutants.refreshes`, `mutants.accounts`).
 
 The functions replace a decision of `EnginePolicy`; the classes are engines whose steps are wrong.
 """
@@ -10,7 +10,7 @@ from typing import Any
 from dynamic_tables.bags.backends import Backend
 from dynamic_tables.catalog.entities import Entity, EntityKind, State
 from dynamic_tables.catalog.log import Catalog
-from dynamic_tables.refreshes.actions import RefreshFailed, RefreshPlan, StagedRefresh
+from dynamic_tables.refreshes.actions import Cause, RefreshAction, RefreshFailed, RefreshPlan, StagedRefresh
 from dynamic_tables.refreshes.engine import Engine, stamp
 from dynamic_tables.refreshes.policy import (
     EnginePolicy,
@@ -27,7 +27,12 @@ from dynamic_tables.storage.frontiers import Dependencies, Frontier, SourceVersi
 from dynamic_tables.storage.versions import NoVersion, Purged, Table, Version
 from dynamic_tables.values.changes import Delta
 
-# The version that is read of a source
+# The state and the version that are read of a source
+
+
+def names_of_now(catalog: Catalog, entity: Entity, data_us: int) -> State:
+    """Names are bound as of the moment at which the refresh begins (R-DVS-45)."""
+    return catalog.state
 
 
 def newest_of_bases(table: Table, kind: EntityKind, data_us: int) -> Version:
@@ -159,6 +164,75 @@ class FrontierFirst(Engine):
         table = self._tables[staged.plan.table]
         if table.frontier is not None and table.frontier.data_us == staged.plan.data_us:
             table.frontier = staged.plan.base
+        return super().commit(staged, clock=clock, wall_us=wall_us, now_us=now_us)
+
+
+class FrontierBeforeContents(Engine):
+    """Moves the frontier, and dies before the contents are there (trap 31); one commit in five."""
+
+    commits = 0
+
+    def commit(self, staged: StagedRefresh, *, clock: Clock, wall_us: int, now_us: int) -> bool:
+        self.commits += 1
+        if self.commits % 5:
+            return super().commit(staged, clock=clock, wall_us=wall_us, now_us=now_us)
+        plan = staged.plan
+        table = self._tables[plan.table]
+        self._require_forward(table, table.frontier, plan.data_us)
+        committed = stamp(clock, wall_us, (table,))
+        table.commit_refresh(Frontier(plan.data_us, committed, plan.versions, plan.dependencies), ())
+        raise RefreshFailed(Fault.SYSTEM, "the worker died")
+
+
+class CountsFirstSource(Engine):
+    """Looks for changes of the first source alone (R-DVS-23)."""
+
+    def _count_changes(self, base: Frontier, versions: Mapping[TableId, SourceVersion]) -> tuple[bool, int]:
+        return super()._count_changes(base, dict(list(versions.items())[:1]))
+
+
+class IgnoresReplacement(Engine):
+    """Goes on with a source that has taken the place of another (R-DVS-42)."""
+
+    def _has_other_definition(self, base: Frontier, dependencies: Dependencies) -> bool:
+        return False
+
+    def _count_changes(self, base: Frontier, versions: Mapping[TableId, SourceVersion]) -> tuple[bool, int]:
+        common = {source: version for source, version in versions.items() if source in base.versions}
+        return super()._count_changes(base, common)
+
+
+class ColumnsByName(Engine):
+    """Takes a column that was dropped and added again for the same (trap 41)."""
+
+    def _has_other_definition(self, base: Frontier, dependencies: Dependencies) -> bool:
+        return base.dependencies.query.fingerprint != dependencies.query.fingerprint
+
+
+class NeverReinitializes(Engine):
+    """Takes changes of a definition for changes of data (R-DVS-44)."""
+
+    def _choose(
+        self,
+        entity: Entity,
+        base: Frontier | None,
+        dependencies: Dependencies,
+        versions: Mapping[TableId, SourceVersion],
+    ) -> tuple[RefreshAction, Cause, int]:
+        action, cause, count = super()._choose(entity, base, dependencies, versions)
+        if cause is Cause.EVOLVED and base is not None and base.versions.keys() == versions.keys():
+            return RefreshAction.INCREMENTAL, Cause.CHANGED, 1
+        return action, cause, count
+
+
+class MergesAgain(Engine):
+    """Merges what it computed into whatever the table holds (R-DVS-38)."""
+
+    def commit(self, staged: StagedRefresh, *, clock: Clock, wall_us: int, now_us: int) -> bool:
+        table = self._tables[staged.plan.table]
+        if table.frontier is not None and table.frontier.data_us >= staged.plan.data_us:
+            table.frontier = table.frontier._replace(data_us=staged.plan.data_us - 1)
+        staged = StagedRefresh(staged.plan._replace(base=table.frontier), staged.changes)
         return super().commit(staged, clock=clock, wall_us=wall_us, now_us=now_us)
 
 

@@ -4,6 +4,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dynamic_tables.storage.clock import Clock, Timestamp
+from mutants.clocks import ForgetsItsMark, IgnoresMessages, IgnoresReaders, TrustsItsWall
 
 NODES = st.integers(0, 2)
 WALLS = st.integers(0, 5_000_000)
@@ -54,27 +55,6 @@ def holds(steps, clock_class=Clock):
 def test_the_clock_never_goes_back(steps):
     """R-DVS-80, trap 46. Over restarts, wall clocks that step, and messages, each is above those before."""
     assert holds(steps)
-
-
-class TrustsItsWall(Clock):
-    def tick(self, wall_us):
-        self._physical_us = wall_us
-        return super().tick(wall_us)
-
-
-class ForgetsItsMark(Clock):
-    def __init__(self, node, *, mark_us=-1, save=lambda mark_us: None):
-        super().__init__(node, save=save)
-
-
-class IgnoresMessages(Clock):
-    def receive(self, seen):
-        pass
-
-
-class IgnoresReaders(Clock):
-    def pass_over(self, data_us):
-        pass
 
 
 def test_broken_clocks_are_seen():

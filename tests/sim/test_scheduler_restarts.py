@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from dynamic_tables.catalog.graphs import Node
-from dynamic_tables.scheduling.events import GraphChanged, TableUpdate
-from dynamic_tables.scheduling.scheduler import TICK_US, Scheduler
+from dynamic_tables.scheduling.scheduler import TICK_US
+from mutants.schedulers import FollowsAgain, ForgetsFrontiers, PassesOverTicks
 from sim.refreshes.checks import violations
 from sim.refreshes.cloud import CORRECT, RefreshImplementations
 from sim.refreshes.events import Executed, RefreshOrdered, Restarted
@@ -35,28 +34,6 @@ def play(
         writer=(Writer(table="s.t", every_us=7 * SECOND_US),),
     )
     return run(setup, faults, seed=0, implementations=implementations)
-
-
-class ForgetsFrontiers(Scheduler):
-    """Takes each table for one that was never refreshed."""
-
-    def _track(self, known: TableUpdate) -> Node | None:
-        return super()._track(known._replace(data_us=None))
-
-
-class FollowsAgain(Scheduler):
-    """Suspends whoever reads a suspended table, as when that was new."""
-
-    def _handle_graph_changed(self, event: GraphChanged) -> None:
-        super()._handle_graph_changed(event._replace(anew=False))
-
-
-class PassesOverTicks(Scheduler):
-    """Begins with the next tick, as on the first day."""
-
-    def _handle_graph_changed(self, event: GraphChanged) -> None:
-        super()._handle_graph_changed(event)
-        self._ticks = None
 
 
 def test_who_forgets_frontiers_is_found() -> None:
