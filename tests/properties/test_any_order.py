@@ -11,12 +11,13 @@ from hypothesis import Phase, event, given, settings
 from hypothesis import strategies as st
 from searches import find
 
+from mutants.rules.interpreters import ORDER_MUTANTS
 from pruning.expressions.trees import And, Arithmetic, Column, Compare, Comparison, Expression, Mode, Operator
 from pruning.expressions.types import DOUBLE
 from pruning.metadata.views.lanes import Blocks
 from pruning.rules.interpreters import adaptive, exact
 from pruning.rules.interpreters.exact import Cell
-from pruning.rules.program.flag_trees import Connective, Leaf, Tree, implied_flags, leaves, tree_of
+from pruning.rules.program.flag_trees import Leaf, Tree, implied_flags, leaves, tree_of
 from pruning.rules.program.operations import Input, Op, Program
 from pruning.rules.sets.truths import Match
 from pruning.verdicts.classification import classify_blocks, classify_within, compile_predicate
@@ -165,29 +166,10 @@ def cell(input_: Input, value: Cell) -> Cell:
     return bool(value) if is_boolean and value is not None else value
 
 
-def _joined_wrongly(tree: Tree) -> Tree:
-    """A mutant: an AND is asked as if any child could decide that it holds."""
-    if isinstance(tree, Leaf):
-        return tree
-    return Connective(Op.OR, tuple(map(_joined_wrongly, tree.children)))
-
-
-@pytest.mark.parametrize("mutant", ["the rest asked first", "everything implied", "any for all"])
+@pytest.mark.parametrize("mutant", ORDER_MUTANTS)
 def test_mutants_of_the_order_are_found(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each changes a verdict that ADAPT-1 looks at."""
-    build = tree_of
-    if mutant == "the rest asked first":
-        monkeypatch.setattr(adaptive, "tree_of", lambda program, *flags, true=(): build(program, *flags[:1]))
-    elif mutant == "everything implied":
-        monkeypatch.setattr(
-            adaptive, "implied_flags", lambda program, flag: frozenset(range(len(program.operations)))
-        )
-    else:
-        monkeypatch.setattr(
-            adaptive,
-            "tree_of",
-            lambda program, *flags, true=(): _joined_wrongly(build(program, *flags, true=true)),
-        )
+    monkeypatch.setattr(*ORDER_MUTANTS[mutant])
     generate = settings(max_examples=2_000, database=None, phases=[Phase.generate])
     find(
         cases(),

@@ -1,6 +1,6 @@
 """PROP-12: a block's pieces hold each of its rows, and are looked at only to decide more."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +10,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from searches import find
 
+from mutants.rules.interpreters import PIECE_MUTANTS
 from pruning.expressions.trees import (
     And,
     Arithmetic,
@@ -98,37 +99,11 @@ def test_each_row_is_in_a_piece_of_its_block(drawn: tuple[Table, pa.Table]) -> N
     assert not rows_lost(*drawn)
 
 
-@pytest.mark.parametrize(
-    "broken",
-    [
-        lambda axis, found: (
-            found | {name: none(found[name]) for name in found if name.aspect is Aspect.MAY_NULL}
-        ),
-        lambda axis, found: (
-            found | {name: none(found[name]) for name in found if name.aspect is Aspect.MAY_NAN}
-        ),
-        lambda axis, found: (
-            found
-            | {
-                Input(Aspect.UPPER, axis.column.name, axis.column.type): found[
-                    Input(Aspect.LOWER, axis.column.name, axis.column.type)
-                ]
-            }
-        ),
-    ],
-    ids=["NULL forgotten", "NaN forgotten", "cells without their ends"],
-)
-def test_a_cut_that_forgets_rows_is_seen(
-    broken: Callable[..., object], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("mutant", PIECE_MUTANTS)
+def test_a_cut_that_forgets_rows_is_seen(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without this, the property could hold because no block is ever cut."""
-    whole = pieces._axis_inputs
-    monkeypatch.setattr(pieces, "_axis_inputs", lambda axis, *rest: broken(axis, whole(axis, *rest)))
+    monkeypatch.setattr(*PIECE_MUTANTS[mutant])
     find(known_tables([DOUBLE]), lambda drawn: bool(rows_lost(*drawn)), settings=unshrunk(2_000))
-
-
-def none(flags: pa.Array) -> pa.Array:
-    return pa.array([False] * len(flags))
 
 
 @examples(4)

@@ -2,7 +2,7 @@
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
 import pytest
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from searches import find
 from small_languages import UNSHRUNK
 
+from mutants.rules.date_spellings import MUTANTS
 from pruning.expressions.trees import Cast, Column, Expression, Literal, Mode
 from pruning.expressions.types import DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ, Type
 from pruning.rules.families import casts
@@ -20,7 +21,7 @@ from pruning.rules.sets import cuts
 from pruning.rules.sets.cuts import Cuts
 from pruning.rules.sets.outcomes import NOTHING, NULL_ONLY, NUMBERS, ValueSet
 from pruning.rules.sets.value_sets import Values
-from pruning.rules.time import date_spellings, text_casts
+from pruning.rules.time import date_spellings
 
 S = Column("s", STRING)
 TYPES = (DATE, TIMESTAMP, TIMESTAMP_NTZ)
@@ -278,32 +279,9 @@ def check_read(
     assert value is None or spelled is not None or (type_ == TIMESTAMP and is_alone(text)), text
 
 
-Change = Callable[[pytest.MonkeyPatch], None]
-
-
-def changed(module: object, name: str, value: object) -> Change:
-    return lambda monkeypatch: monkeypatch.setattr(module, name, value)
-
-
-MUTANTS: dict[str, Change] = {
-    "spaces alone do not count": changed(date_spellings, "_TRIMMED", frozenset(b" ")),
-    "years have 5 digits at least": changed(date_spellings, "_YEAR_DIGITS_MIN", 5),
-    "months from 0 on": changed(date_spellings, "_LEAST", (0, 1, 0, 0, 0)),
-    "no month has 31 days": changed(date_spellings, "_SHORT_MONTHS", tuple(range(1, 13))),
-    "hours up to 22": changed(date_spellings, "_GREATEST", (12, 31, 22, 59, 59)),
-    "fractions of 5 digits": changed(date_spellings, "_FRACTION_DIGITS", 5),
-    "dates of 6 digits": changed(
-        text_casts, "_YEAR_DIGITS", {DATE.kind: 6, TIMESTAMP.kind: 6, TIMESTAMP_NTZ.kind: 6}
-    ),
-    "zones up to 17 hours": changed(text_casts, "ZONE_OFFSET_MICROS_MAX", 17 * HOUR),
-    "years that do not fit are read": changed(text_casts, "_SURE_YEARS", 9_999_999),
-    "a time alone is none": changed(date_spellings, "_OF_TODAY", date_spellings._NO_TIME),
-}
-
-
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mutant_dies(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    MUTANTS[name](monkeypatch)
+    monkeypatch.setattr(*MUTANTS[name])
     date_spellings.spellings.cache_clear()
     try:
         with pytest.raises(AssertionError):

@@ -1,11 +1,9 @@
 """PRIM-2 for languages: each interpreter says of a range of strings what `Language.meets` says."""
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import TypeAlias
 
-import numpy as np
 import pyarrow as pa
 import pytest
 import z3
@@ -28,11 +26,11 @@ from small_languages import (
     words,
 )
 
+from mutants.rules.language_kernels import MUTANTS, NULL_IS_EMPTY
 from pruning.expressions.types import BINARY
 from pruning.rules.interpreters import adaptive, exact
 from pruning.rules.interpreters.arrow import interpreter
 from pruning.rules.interpreters.arrow import languages as arrow_languages
-from pruning.rules.interpreters.arrow.kernels import Lanes
 from pruning.rules.interpreters.solver.interpreter import Solver
 from pruning.rules.interpreters.solver.numbers import Bounded
 from pruning.rules.program.builder import Builder
@@ -131,58 +129,16 @@ def test_bounds_in_the_wrong_order_hold_nothing_once_they_differ() -> None:
     assert by_kernel(language, lanes) == [False, False, False] == one_by_one(language, lanes)
 
 
-# Mutants of the tables
-
-
-def _flat(table: np.ndarray, change: Callable[[np.ndarray], None]) -> np.ndarray:
-    changed = table.reshape(-1, 257).copy()
-    change(changed)
-    return changed.ravel()
-
-
-def _end_misses(table: np.ndarray) -> None:
-    table[:, 0] = -1
-
-
-def _never_meets(table: np.ndarray) -> None:
-    table[table == -2] = -1
-
-
-Tables = arrow_languages._Tables
-MUTANTS: dict[str, Callable[[Tables], Tables]] = {
-    "the lower bound and what it starts are no members": lambda tables: replace(
-        tables, at_least=_flat(tables.at_least, _end_misses)
-    ),
-    "the upper bound is no member": lambda tables: replace(
-        tables, at_most=_flat(tables.at_most, _end_misses)
-    ),
-    "greater bytes are not looked for": lambda tables: replace(tables, at_least=tables.common),
-    "smaller bytes and starts are not looked for": lambda tables: replace(tables, at_most=tables.common),
-    "bytes between are not looked for": lambda tables: replace(tables, free=np.zeros_like(tables.free)),
-    "the upper bound's byte is between": lambda tables: replace(tables, free=np.append(tables.free[1:], 0)),
-    "no state accepts whatever follows": lambda tables: replace(
-        tables, common=_flat(tables.common, _never_meets)
-    ),
-}
-
-
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_meeting_kills_a_kernel_where(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    tables = arrow_languages._tables
-    monkeypatch.setattr(arrow_languages, "_tables", lambda language: MUTANTS[mutant](tables(language)))
+    monkeypatch.setattr(*MUTANTS[mutant])
     find(CASES, lambda case: by_kernel(*case) != one_by_one(*case), settings=UNSHRUNK)
 
 
 def test_meeting_kills_a_kernel_that_takes_a_null_for_an_empty_upper_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    original = arrow_languages._Strings.of
-
-    def known(bound: Lanes, lanes: int) -> object:
-        strings = original(bound, lanes)
-        return replace(strings, unknown=np.zeros_like(strings.unknown))
-
-    monkeypatch.setattr(arrow_languages._Strings, "of", known)
+    monkeypatch.setattr(*NULL_IS_EMPTY)
     find(CASES, lambda case: by_kernel(*case) != one_by_one(*case), settings=UNSHRUNK)
 
 

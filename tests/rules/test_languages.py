@@ -2,7 +2,7 @@
 
 import pickle
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import pytest
 from budget import examples
@@ -27,6 +27,7 @@ from small_languages import (
     words,
 )
 
+from mutants.rules.languages import MUTANTS
 from pruning.expressions.types import BINARY
 from pruning.rules.sets import cuts, languages
 from pruning.rules.sets.automata import Automaton
@@ -183,66 +184,9 @@ def test_the_cases_reach_a_range_that_meets_only_by(witness: str) -> None:
     find(CASES, only_so, settings=UNSHRUNK)
 
 
-def _no_longer(self: Language, state: int, lower: bytes) -> bool:
-    """What lies above a bound but starts with it is forgotten, and so is the bound."""
-    return any(self._may_follow(state, other) for byte in lower[:1] for other in range(byte + 1, 256))
-
-
-def _not_itself(self: Language, state: int, lower: bytes) -> bool:
-    """The lower bound itself is forgotten."""
-    for byte in lower:
-        if any(self._may_follow(state, other) for other in range(byte + 1, 256)):
-            return True
-        state = self.automaton.step(state, byte)
-    return any(self._may_follow(state, other) for other in range(256))
-
-
-def _no_start(self: Language, state: int, upper: bytes) -> bool:
-    """A start of the upper bound is forgotten."""
-    for byte in upper:
-        if any(self._may_follow(state, other) for other in range(byte)):
-            return True
-        state = self.automaton.step(state, byte)
-    return self.automaton.accepting[state]
-
-
-def _below_only(self: Language, state: int, upper: bytes) -> bool:
-    """The upper bound itself is forgotten."""
-    for byte in upper:
-        if self.automaton.accepting[state] or any(self._may_follow(state, other) for other in range(byte)):
-            return True
-        state = self.automaton.step(state, byte)
-    return False
-
-
-def _by_signed_bytes(self: Language, state: int, lower: bytes) -> bool:
-    """Bytes from 0x80 on are taken for negative, as some writers do."""
-    for byte in lower:
-        greater = [other for other in range(256) if (other ^ 0x80) > (byte ^ 0x80)]
-        if any(self._may_follow(state, other) for other in greater):
-            return True
-        state = self.automaton.step(state, byte)
-    return self._can_accept(state)
-
-
-def _always_live(self: Language, state: int) -> bool:
-    """A state from which nothing is accepted is taken for any other."""
-    return True
-
-
-MUTANTS: dict[str, tuple[str, Any]] = {
-    "nothing is longer than the lower bound": ("_at_least", _no_longer),
-    "the lower bound is no member": ("_at_least", _not_itself),
-    "bytes are signed": ("_at_least", _by_signed_bytes),
-    "no start of the upper bound is a member": ("_at_most", _no_start),
-    "the upper bound is no member": ("_at_most", _below_only),
-    "every state is live": ("_can_accept", _always_live),
-}
-
-
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_enumeration_kills_a_meeting_where(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Language, *MUTANTS[mutant])
+    monkeypatch.setattr(*MUTANTS[mutant])
     find(CASES, lambda case: meets(case) != holds_one(case), settings=UNSHRUNK)
 
 

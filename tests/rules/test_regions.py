@@ -9,6 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from searches import find
 
+from mutants.rules.regions import (
+    by_the_parallel,
+    on_a_plane,
+    past_the_meridian,
+    past_the_pole,
+    without_slack,
+)
 from pruning.expressions.types import DOUBLE
 from pruning.rules.sets import cuts
 from pruning.rules.sets.outcomes import EVERYTHING, NAN_ONLY, NULL_ONLY, ValueSet
@@ -101,49 +108,6 @@ def test_cases_reach_points_on_the_edge(wanted: Callable[[Cap, Box], bool]) -> N
         return wanted(cap, cap.box()) and cap.meters * (1 - 1e-6) <= away <= cap.meters
 
     find(cases(), on_edge, settings=unshrunk(20_000))
-
-
-def without_slack(cap: Cap) -> Box:
-    """The mutant that takes a computed distance for the true one."""
-    angle = cap.meters / EARTH_RADIUS_METERS
-    sine = math.sin(angle) / math.cos(math.radians(cap.latitude))
-    return box_of(cap, angle, math.asin(max(-1.0, min(1.0, sine))))
-
-
-def on_a_plane(cap: Cap) -> Box:
-    """The mutant to which a degree of longitude is as long everywhere."""
-    return box_of(cap, cap.radians, cap.radians)
-
-
-def by_the_parallel(cap: Cap) -> Box:
-    """The mutant that goes east along the centre's parallel; the circle reaches further."""
-    return box_of(cap, cap.radians, cap.radians / math.cos(math.radians(cap.latitude)))
-
-
-def past_the_meridian(cap: Cap) -> Box:
-    """The mutant whose longitudes run on beyond 180."""
-    box = cap.box()
-    if len(box.longitudes) == 1:
-        return box
-    (_, east), (west, _) = box.longitudes
-    return Box(latitudes=box.latitudes, longitudes=((west, east + 360),))
-
-
-def past_the_pole(cap: Cap) -> Box:
-    """The mutant that forgets what lies on the pole's other side."""
-    box = cap.box()
-    return Box(
-        latitudes=box.latitudes, longitudes=longitude_intervals(cap.longitude - 90, cap.longitude + 90)
-    )
-
-
-def box_of(cap: Cap, angle: float, aside: float) -> Box:
-    degrees, turn = math.degrees(angle), math.degrees(aside)
-    north, south = min(cap.latitude + degrees, 90.0), max(cap.latitude - degrees, -90.0)
-    return Box(
-        latitudes=((south, north),),
-        longitudes=longitude_intervals(cap.longitude - turn, cap.longitude + turn),
-    )
 
 
 @pytest.mark.parametrize(
