@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from budget import examples, unshrunk
@@ -11,10 +10,10 @@ from hypothesis import strategies as st
 from plans_at_work import ROWS, VALUES, Made, Row, Tables, bag, plans
 from searches import find
 
+from mutants.key_paths import BOTH_SIDES_PRUNABLE, MUTANTS, NULL_SAFETY_FORGOTTEN
 from pruning.expressions.plans import JoinKind, Limit, Offset, Plan, inputs
 from pruning.expressions.trees import Column
 from pruning.expressions.types import INTEGER
-from pruning.techniques.plan import reachability, sites
 from pruning.techniques.plan.reachability import KeyPath, key_paths
 from pruning.techniques.plan.sites import join_sites
 
@@ -205,42 +204,11 @@ def drawn() -> list:
 
 # Mutants
 
-OPEN, PRESERVED, PRUNABLE = reachability._OPEN_SIDES, reachability._PRESERVED, sites._PRUNABLE
-
-
-def mutant_of_ways(change: Callable[[KeyPath], KeyPath]) -> Callable:
-    """Ways that say something else of themselves."""
-
-    def mutant(plan, keys, **options):
-        return [change(way) for way in key_paths(plan, keys, **options)]
-
-    return mutant
-
-
-MUTANTS = {
-    "the side that an outer join extends is open": ("_OPEN_SIDES", OPEN | {JoinKind.LEFT: ("left", "right")}),
-    "a full outer join is open": ("_OPEN_SIDES", OPEN | {JoinKind.FULL: ("left", "right")}),
-    "an inner join preserves rows": ("_PRESERVED", PRESERVED | {JoinKind.INNER: "left"}),
-    "a semi join preserves rows": ("_PRESERVED", PRESERVED | {JoinKind.SEMI: "left"}),
-    "an anti join preserves rows": ("_PRESERVED", PRESERVED | {JoinKind.ANTI: "left"}),
-    "any key is seen through a window": ("_key_within", lambda key, attributes: key),
-    "a filter drops nothing": ("_path_below_filter", lambda way: way),
-    "groups are rows": (
-        "replace",
-        lambda way, **changes: way if changes == {"rowwise": False} else replace(way, **changes),
-    ),
-    "branches of a union are all of it": (
-        "replace",
-        lambda way, **changes: way if changes == {"sole_source": False} else replace(way, **changes),
-    ),
-}
-
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mutant_of_the_ways_is_found_out(name, monkeypatch):
     """REACH-4. A plausible mistake in the walk contradicts itself on a plan that is drawn."""
-    attribute, broken = MUTANTS[name]
-    monkeypatch.setattr(reachability, attribute, broken)
+    monkeypatch.setattr(*MUTANTS[name])
     wants = [
         lambda values, wanted=wanted: all(value in wanted for value in values)
         for wanted in ({0, 1}, {2, None}, {None})
@@ -248,30 +216,20 @@ def test_a_mutant_of_the_ways_is_found_out(name, monkeypatch):
     assert any(contradiction(*case, want) for case in drawn() for want in wants)
 
 
-@pytest.mark.parametrize(
-    ("kind", "sides"),
-    [
-        (JoinKind.LEFT, ("left", "right")),
-        (JoinKind.RIGHT, ("left", "right")),
-        (JoinKind.FULL, ("left", "right")),
-        (JoinKind.ANTI, ("left", "right")),
-        (JoinKind.EXISTENCE, ("left", "right")),
-    ],
-)
-def test_a_mutant_of_the_prunable_sides_is_found_out(kind, sides, monkeypatch):
+@pytest.mark.parametrize("kind", BOTH_SIDES_PRUNABLE)
+def test_a_mutant_of_the_prunable_sides_is_found_out(kind, monkeypatch):
     """REACH-5. Leaving out rows of a side that the join keeps changes an answer that is drawn."""
-    monkeypatch.setattr(sites, "_PRUNABLE", PRUNABLE | {kind: sides})
-    monkeypatch.setattr(reachability, "_OPEN_SIDES", OPEN)
+    monkeypatch.setattr(*BOTH_SIDES_PRUNABLE[kind])
     assert any(lost_by_join(case[0], case[2]) for case in drawn())
 
 
 def test_a_mutant_that_forgets_null_safety_is_found_out(monkeypatch):
     """REACH-5. NULL has a partner where the equality is NULL-safe."""
-    monkeypatch.setattr(sites.JoinSite, "null_safe", property(lambda place: (False,)))
+    monkeypatch.setattr(*NULL_SAFETY_FORGOTTEN)
     assert any(lost_by_join(case[0], case[2]) for case in drawn())
 
 
 def test_a_limit_that_counts_what_a_join_drops_is_found_out(monkeypatch):
     """A mutant of REACH-3: rows that an inner join may drop are counted."""
-    monkeypatch.setattr(reachability, "_PRESERVED", PRESERVED | {JoinKind.INNER: "left"})
+    monkeypatch.setattr(*MUTANTS["an inner join preserves rows"])
     assert any(too_few(*case[:3], wanted, 2, 0) for case in drawn() for wanted in (1, 2))
