@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from budget import examples, unshrunk
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 from needs import needs_s2
 from searches import find
 
+from mutants.coverings import cells_as_leaves, each_end_turned, first_cells, west_to_east
 from pruning.errors import InputError
 from pruning.metadata.table import coverings
 from pruning.metadata.table.coverings import (
@@ -227,37 +227,14 @@ def test_without_padding_and_polar_caps_such_rows_are_lost(
     assert not stays([row], box(*edges))
 
 
-def each_end_turned(west: float, east: float) -> tuple[Interval, ...]:
-    """Turns each end by itself, so that a box around the globe becomes a sliver."""
-    return (((west + 180) % 360 - 180, (east + 180) % 360 - 180),)
-
-
-def west_to_east(s2: Any, region: Any) -> Iterator[Any]:
-    """Takes the meridian with the greater number for the eastern one."""
-    for part in coverings._rectangles(region):
-        (south, north), (west, east) = part
-        yield s2.S2LatLngRect(s2.S2LatLng.FromDegrees(south, east), s2.S2LatLng.FromDegrees(north, west))
-
-
-def truncated(s2: Any, region: Any, cells_max: int) -> list[int]:
-    coverer = s2.S2RegionCoverer()
-    coverer.set_max_cells(1_000)
-    return sorted(cell.id() for cell in coverer.GetCovering(region))[:cells_max]
-
-
-def alone(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Takes the ids of cells for ids of leaves."""
-    return cells, cells
-
-
 @needs_s2
 @pytest.mark.parametrize(
     ("name", "mutant"),
     [
         ("longitude_intervals", each_end_turned),
         ("_s2_regions", west_to_east),
-        ("_covering_cells", truncated),
-        ("_leaf_range", alone),
+        pytest.param("_covering_cells", first_cells, id="_covering_cells-truncated"),
+        pytest.param("_leaf_range", cells_as_leaves, id="_leaf_range-alone"),
         ("PADDING_DEGREES", -1e-6),
     ],
 )

@@ -1,7 +1,7 @@
 """What is kept of a block's values: nothing that a block holds is ever denied, and much else is."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,10 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from looking_up import Rows, array, denied, excluded, holding, looked_at, memberships, present, told
 
+from mutants.memberships import MUTANTS
 from pruning.expressions import types
 from pruning.expressions.types import Type, Value
-from pruning.metadata.footers.physical_types import Physical
-from pruning.metadata.index import block_values, buckets, encodings, own_filters, postings
+from pruning.metadata.index import buckets, own_filters
 from pruning.metadata.index.membership_query import PROBES_MAX, MembershipIndex, listed_values, may_hold
 from pruning.metadata.index.own_filters import Budget
 from pruning.rules.sets import cuts
@@ -221,65 +221,13 @@ def loses() -> bool:
     )
 
 
-def _cut_short(lists: Any, sizes: Any, bounds: Any) -> list[Any]:
-    return [
-        None if values is None else values.slice(0, len(values) if size <= bound else len(values) // 2)
-        for values, size, bound in zip(lists, sizes, bounds, strict=True)
-    ]
-
-
-_distinct, _split, _bucket, _hashes = (
-    block_values.distinct_values,
-    postings.split_by_frequency,
-    buckets.bucket_of,
-    own_filters.hashes,
-)
-
-
-def _first_half(column: pa.ChunkedArray, type_: Type) -> pa.Array:
-    return _distinct(column.slice(0, -(-len(column) // 2)), type_)
-
-
-def _forgets_frequent(*arguments: Any, **options: Any) -> Any:
-    split = _split(*arguments, **options)
-    return None if split is None else postings.FrequencySplit(np.zeros_like(split.frequent), split.kept)
-
-
-def _twice(values: pa.Array, type_: Type) -> Any:
-    found = _bucket(values, type_)
-    wrong = buckets.Bucket(1, 64)
-    return wrong if found is None else buckets.Bucket(found.bucket, 2 * found.modulus)
-
-
-MUTANTS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
-    "a list is cut to its budget": lambda patch: patch.setattr(
-        "pruning.metadata.index.membership_budget._lists_within", _cut_short
-    ),
-    "only the first pages are looked at": lambda patch: patch.setattr(
-        block_values, "distinct_values", _first_half
-    ),
-    "frequent values are forgotten": lambda patch: patch.setattr(
-        postings, "split_by_frequency", _forgets_frequent
-    ),
-    "a modulus is doubled": lambda patch: patch.setattr(block_values, "bucket_of", _twice),
-    "values are inserted as wider ones": lambda patch: patch.setattr(own_filters, "hashes", _wider_hashes),
-}
-
-
-def _wider_hashes(values: pa.Array, type_: Type, encoding: encodings.Encoding) -> np.ndarray:
-    """Integers of 32 bits inserted as 64."""
-    if type_ != types.INTEGER:
-        return _hashes(values, type_, encoding)
-    return _hashes(values.cast(pa.int64()), types.LONG, encodings.Encoding(physical=Physical.INT64))
-
-
 def test_the_battery_loses_nothing() -> None:
     assert not loses()
 
 
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_a_mutant_is_killed(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    MUTANTS[mutant](monkeypatch)
+    monkeypatch.setattr(*MUTANTS[mutant])
     assert loses()
 
 

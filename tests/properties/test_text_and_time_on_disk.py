@@ -8,7 +8,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from budget import examples
@@ -17,6 +16,8 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame
 
 import pruning
+from mutants.memberships import BUCKETS_FORGET, FILTERS_FORGET, LISTS_FORGET
+from mutants.replacements import Replacement
 from oracles.answers.frames import ROW_ORDINAL, session
 from oracles.answers.unpruned import Raises, needs_ansi, truths_per_row
 from oracles.meaning.brute_force import evaluate
@@ -25,7 +26,7 @@ from pruning.expressions.sql import to_sql
 from pruning.expressions.substitution import substitute
 from pruning.expressions.trees import Column, Expression
 from pruning.expressions.types import STRING, Type
-from pruning.metadata.index import bloom, buckets, membership_query
+from pruning.metadata.index import buckets
 from pruning.spark.catalyst import zones
 from strategies.base.files import write_blocks
 from strategies.base.tables import Table, arrow_array, to_arrow
@@ -221,32 +222,19 @@ class Source:
     Attributes:
         budget: The bytes for a column in a block.
         predicate: What the rows of one block in six satisfy.
-        fault: What to make of which function, so that the source forgets a value.
+        fault: The mutant in which the source forgets a value.
     """
 
     budget: int
     predicate: str
-    fault: tuple[Any, str, Any]
+    fault: Replacement
 
 
-def nothing_found(filters: pa.Array, lanes: np.ndarray, hash_: int) -> np.ndarray:
-    """A filter that holds no value."""
-    return np.zeros(len(lanes), bool)
-
-
-LISTS_FORGET = (
-    membership_query._MembershipQuery,
-    "_in_set",
-    lambda question, values: np.zeros(len(values), bool),
-)
-FILTERS_FORGET = (bloom, "may_contain", nothing_found)
 SOURCES = {
     "dictionary": Source(budget=1 << 16, predicate="upper(w) LIKE '%ONLY3'", fault=LISTS_FORGET),
     "rare values": Source(budget=560, predicate="w LIKE '%only3'", fault=LISTS_FORGET),
     "filter": Source(budget=240, predicate="upper(w) = 'MONLY3'", fault=FILTERS_FORGET),
-    "bucket": Source(
-        budget=0, predicate="v LIKE '{}'", fault=(buckets, "hashes_of", lambda values, type_: [-1])
-    ),
+    "bucket": Source(budget=0, predicate="v LIKE '{}'", fault=BUCKETS_FORGET),
     "own filters": Source(budget=1 << 12, predicate="lower(w) = 'monly3'", fault=FILTERS_FORGET),
 }
 

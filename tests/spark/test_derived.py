@@ -16,9 +16,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions
 
 import pruning
+from mutants.constant_blocks import MUTANTS
 from oracles.answers.frames import arrow_frame, settings
 from pruning.expressions import types
-from pruning.metadata.views import constant_blocks
 from pruning.spark.drive import filter_technique
 
 NONE, SOME, ALL = 0, 1, 2
@@ -191,25 +191,20 @@ def test_verdicts_are_never_belied_by_spark(spark, blocks, in_memory, predicate)
     assert unsound(found, those) == []
 
 
-#          mutant: the alternative of a block that is forgotten, and a predicate whose verdict it spoils
-MUTANTS = {
-    "NULL forgotten": (1, "concat_ws('-', s) = 'a'"),
-    "-0.0 forgotten": (2, "reverse(CAST(d AS STRING)) = '0.0'"),
-    "NaN forgotten": (3, "CAST(d AS STRING) = '2.0'"),
+# For each alternative of a block that is forgotten, a predicate whose verdict that spoils.
+SPOILED = {
+    "NULL forgotten": "concat_ws('-', s) = 'a'",
+    "-0.0 forgotten": "reverse(CAST(d AS STRING)) = '0.0'",
+    "NaN forgotten": "CAST(d AS STRING) = '2.0'",
 }
 
 
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_a_mutant_that_forgets_an_alternative_is_belied(spark, blocks, in_memory, mutant, monkeypatch):
-    forgotten, predicate = MUTANTS[mutant]
-    sound, those = constant_blocks._possible_values, truths(in_memory, predicate)
-
-    def broken(*arguments):
-        one_value, pairs = sound(*arguments)
-        return one_value, [pair for place, pair in enumerate(pairs) if place != forgotten]
-
+    predicate = SPOILED[mutant]
+    those = truths(in_memory, predicate)
     assert unsound(pruning.classify(predicate, blocks).to_pylist(), those) == []
-    monkeypatch.setattr(constant_blocks, "_possible_values", broken)
+    monkeypatch.setattr(*MUTANTS[mutant])
     assert unsound(pruning.classify(predicate, blocks).to_pylist(), those) != []
 
 
