@@ -10,6 +10,7 @@ from filtered_files import GROUP_ROWS, filtered, metadata_of, sample, written
 from looking_up import denied_in_files
 from rewriting import CHUNKS, I64, META, ROW_GROUPS, rewrite
 
+from mutants.file_filters import ONE_ZERO, SIGNED_FOR_UNSIGNED, WIDER_TYPE, always_at
 from pruning.expressions import types
 from pruning.expressions.types import Type, Value
 from pruning.metadata.footers.footer import read_footer
@@ -145,18 +146,6 @@ def test_the_name_of_an_encoding_that_is_not_known_names_none() -> None:
         assert parse_encoding(text) is None
 
 
-_read, _of = file_filters._read_filter, Encoding.of
-
-
-def _widened(element: Any, form: Any, *, rebased: bool) -> Encoding:
-    return Encoding(physical=Physical.INT64)
-
-
-def _one_zero(self: Encoding, value: Value, type_: Type) -> Any:
-    found = _of(self, value, type_)
-    return found[:1] if found else found
-
-
 def loses(path: Path) -> bool:
     metadata = metadata_of(path)
     return FIELD in metadata.schema.names and denied_in_files(metadata, "x") != []
@@ -165,7 +154,7 @@ def loses(path: Path) -> bool:
 def test_a_hash_of_the_widened_type_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path / "x.parquet", sample("int32", 0))
     assert not loses(path)
-    monkeypatch.setattr(file_filters, "encoding_of", _widened)
+    monkeypatch.setattr(*WIDER_TYPE)
     assert loses(path)
 
 
@@ -173,14 +162,14 @@ def test_the_filter_of_another_row_group_is_killed(tmp_path: Path, monkeypatch: 
     path = written(tmp_path / "x.parquet", sample("int32", 0), sample("int32", GROUP_ROWS))
     assert not loses(path)
     first = read_footer(str(path)).row_groups[0].chunks[0].filter_offset
-    monkeypatch.setattr(file_filters, "_read_filter", lambda handle, _: _read(handle, first))
+    monkeypatch.setattr(*always_at(first))
     assert loses(path)
 
 
 def test_probing_one_zero_only_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path / "x.parquet", pa.array([-0.0, 1.0]), pa.array([0.0, 2.0]))
     assert not loses(path)
-    monkeypatch.setattr(Encoding, "of", _one_zero)
+    monkeypatch.setattr(*ONE_ZERO)
     assert loses(path)
 
 
@@ -189,7 +178,7 @@ def test_milliseconds_taken_for_microseconds_are_killed(
 ) -> None:
     path = written(tmp_path / "x.parquet", sample("ms", 0))
     assert not loses(path)
-    monkeypatch.setattr(file_filters, "encoding_of", _widened)
+    monkeypatch.setattr(*WIDER_TYPE)
     assert loses(path)
 
 
@@ -198,9 +187,5 @@ def test_unsigned_numbers_taken_for_signed_ones_are_killed(
 ) -> None:
     path = written(tmp_path / "x.parquet", sample("uint32", 0))
     assert not loses(path)
-
-    def signed(self: Encoding, value: Value, type_: Type) -> Any:
-        return () if isinstance(value, int) and value >= 2**31 else _of(self, value, type_)
-
-    monkeypatch.setattr(Encoding, "of", signed)
+    monkeypatch.setattr(*SIGNED_FOR_UNSIGNED)
     assert loses(path)

@@ -11,10 +11,9 @@ from hypothesis import event, given
 from limit_cases import LimitCase, limit_cases, run, short_of_rows
 from searches import find
 
+from mutants.row_limits import LIMIT_MERGE_FORGETS, ROWS_COUNT_TWICE
 from pruning.rules.sets.truths import Match
-from pruning.techniques import limit
 from pruning.techniques.limit import LimitPruning, fewest_blocks
-from pruning.techniques.plan import observed
 
 
 @examples(4)
@@ -156,18 +155,12 @@ def test_a_query_without_its_offset_is_seen_to_the_end() -> None:
 
 
 def test_a_merge_that_forgets_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limit.LimitPruning, "merge", lambda self, other: None)
+    monkeypatch.setattr(*LIMIT_MERGE_FORGETS)
     find(limit_cases(), short_of_rows, settings=unshrunk(5_000))
 
 
-def count_twice(self: observed.Observations[int], blocks: np.ndarray, seen: int) -> None:
-    """Blocks that were observed before count again."""
-    self.read[np.asarray(blocks)] = True
-    self._parts[len(self._parts)] = (np.asarray(blocks), seen)
-
-
 def test_a_row_that_counts_twice_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(observed.Observations, "add", count_twice)
+    monkeypatch.setattr(*ROWS_COUNT_TWICE)
     find(limit_cases(), short_of_rows, settings=unshrunk(5_000))
 
 

@@ -24,15 +24,13 @@ from top_k_cases import (
     without_equals,
 )
 
+from mutants.row_limits import ROWS_COUNT_TWICE, TOP_K_MERGE_FORGETS, UNKNOWN_HOLDS_NOTHING
 from pruning.expressions.trees import Column
 from pruning.expressions.types import DOUBLE, LONG, Type, Value
 from pruning.rules.sets.truths import Match
 from pruning.techniques.plan.keys import KeyBounds
-from pruning.techniques.plan.observed import Observations
-from pruning.techniques.topk import topk
 from pruning.techniques.topk.arrangements import Arrangement
 from pruning.techniques.topk.boundary import Boundary, strictest
-from pruning.techniques.topk.key_extremes import KeyExtremes
 from pruning.techniques.topk.orders import SortOrder
 from pruning.techniques.topk.topk import TopK
 from pruning.verdicts.classification import classify_blocks
@@ -165,28 +163,17 @@ def test_groups_that_are_counted_by_rows_are_seen() -> None:
 
 
 def test_unknown_bounds_that_hold_nothing_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = KeyExtremes.best
-    monkeypatch.setattr(
-        topk.KeyExtremes,
-        "best",
-        lambda bounds, order: replace(right(bounds, order), unknown=-right(bounds, order).unknown),
-    )
+    monkeypatch.setattr(*UNKNOWN_HOLDS_NOTHING)
     find(top_k_cases(types=[LONG]), loses_rows, settings=SEARCH)
 
 
 def test_a_merge_that_forgets_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(topk.TopK, "merge", lambda self, other: None)
+    monkeypatch.setattr(*TOP_K_MERGE_FORGETS)
     find(top_k_cases(types=[LONG]), loses_rows, settings=SEARCH)
 
 
-def count_twice(self: Observations[list[Value]], blocks: np.ndarray, seen: list[Value]) -> None:
-    """Blocks that were observed before count again."""
-    self.read[np.asarray(blocks)] = True
-    self._parts[len(self._parts)] = (np.asarray(blocks), seen)
-
-
 def test_a_row_that_counts_twice_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Observations, "add", count_twice)
+    monkeypatch.setattr(*ROWS_COUNT_TWICE)
     find(top_k_cases(types=[LONG]), loses_rows, settings=SEARCH)
 
 
