@@ -58,7 +58,7 @@ def find(strategy: SearchStrategy[T], condition: Callable[[T], bool], *, setting
 def find_seed(seed_count: int, condition: Callable[[int], bool]) -> int | None:
     """Return a seed, of those from 0 on, for which the condition holds; None if there is none.
 
-    It is the first such seed when the search is new, and the remembered one as long as the condition holds for it.
+    The remembered seed is tried before the others.
     """
     key = _key()
     remembered = None if os.environ.get(ANEW) else _remembered().get(key)

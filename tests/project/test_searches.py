@@ -1,7 +1,7 @@
 """What a long search found is drawn again; what is no longer what is wanted is searched for."""
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -70,3 +70,29 @@ def test_choices_that_the_strategy_no_longer_has_are_searched_for(file: Path) ->
 def test_what_is_never_drawn_is_not_found(file: Path) -> None:
     with pytest.raises(NoSuchExample):
         searches.find(NUMBERS, lambda value: value < 0)
+
+
+def seeds_tried(condition: Callable[[int], bool]) -> list[int]:
+    """Search for a seed; return the seeds that were tried."""
+    tried: list[int] = []
+
+    def recorded(seed: int) -> bool:
+        tried.append(seed)
+        return condition(seed)
+
+    searches._searches_of_test.clear()
+    searches._remembered.cache_clear()
+    seed = searches.find_seed(10, recorded)
+    assert seed is None or condition(seed)
+    return tried
+
+
+def test_a_remembered_seed_is_tried_first(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(searches.WRITTEN, str(file))
+    assert seeds_tried(lambda seed: seed >= 3) == [0, 1, 2, 3]
+    monkeypatch.delenv(searches.WRITTEN)
+    assert seeds_tried(lambda seed: seed >= 3) == [3]
+    assert seeds_tried(lambda seed: seed == 1) == [3, 0, 1], "the remembered seed no longer shows it"
+    assert seeds_tried(lambda seed: False) == [3, *range(10)]
+    monkeypatch.setenv(searches.ANEW, "1")
+    assert seeds_tried(lambda seed: seed >= 3) == [0, 1, 2, 3], "a deep run leaves the memory aside"

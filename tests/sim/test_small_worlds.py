@@ -75,7 +75,9 @@ def test_busy_nodes_are_not_drowned_in_tasks_given_twice(seed: int, monkeypatch:
 def test_each_mutant_is_caught(name: str) -> None:
     """SIM-2. Within 200 seeds; the project's own run of that seed is right."""
     implementations = MUTANTS[name].implementations
-    seed = find_seed(SEEDS_TO_CATCH, lambda seed: bool(violations(small_world(seed).run(seed, implementations))))
+    seed = find_seed(
+        SEEDS_TO_CATCH, lambda seed: bool(violations(small_world(seed).run(seed, implementations)))
+    )
     assert seed is not None, f"{name} survives {SEEDS_TO_CATCH} seeds"
     assert violations(small_world(seed).run(seed)) == []
 

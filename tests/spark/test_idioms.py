@@ -1,7 +1,7 @@
 """Queries as people write them give the same on a DataFrame and on what `prune` makes of it: one table."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as f
 
 import pruning
+from oracles.answers.frames import settings
 
 Prune = Callable[[DataFrame], DataFrame]
 FILES, ROWS = 6, 20
@@ -263,6 +264,13 @@ IDIOMS = {
         unpruned="random numbers depend on the files read",
     ),
 }
+
+
+@pytest.fixture(autouse=True)
+def generated_code(spark: SparkSession) -> Iterator[None]:
+    """Code that is generated for each query, as users have it, in a default run too."""
+    with settings(spark, {"spark.sql.codegen.wholeStage": "true"}):
+        yield
 
 
 @pytest.fixture(scope="module")
