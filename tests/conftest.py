@@ -131,7 +131,7 @@ def exhaustive(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture(scope="session")
-def spark(deep: bool) -> Iterator[object]:
+def spark(request: pytest.FixtureRequest) -> Iterator[object]:
     """The worker's one Spark session: one core, a small heap, its own directories."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     small = {
@@ -141,7 +141,7 @@ def spark(deep: bool) -> Iterator[object]:
         # Each table that is broadcast takes a page, as long as its query is known.
         "spark.buffer.pageSize": "1m",
         # A default run leaves generated code out, as `spark_conf` says; a deep run has what users have.
-        "spark.sql.codegen.wholeStage": str(deep).lower(),
+        "spark.sql.codegen.wholeStage": str(goes_deep(request.config)).lower(),
     }
     with spark_session(small) as session:
         yield session
