@@ -13,9 +13,11 @@ import pyarrow.compute as pc
 from pruning.errors import InputError
 from pruning.metadata.files.listing import list_files
 from pruning.metadata.files.table_formats import table_format_notes
-from pruning.metadata.footers.evidence import Claim, provenance
-from pruning.metadata.footers.footer import Chunk, Footer, read_footer
-from pruning.metadata.footers.physical_types import column_storage
+from pruning.metadata.footers.chunk_facts import ChunkFacts, ranges
+from pruning.metadata.footers.evidence import Claim, evidence_of
+from pruning.metadata.footers.footer import Footer, read_footer
+from pruning.metadata.footers.frame_files import facts_of_footers
+from pruning.metadata.footers.thrift_lanes import ABSENT, Mask
 from pruning.metadata.footers.trust import DOUBTS, doubts
 from pruning.metadata.table.blocks import shards, unite
 from pruning.metadata.table.schema import column_types
@@ -189,29 +191,43 @@ def _column_health(name: str, type_: str, facts: pa.StructArray, doubted: Counte
 
 
 def _doubt_counts(footers: dict[str, Footer]) -> dict[str, Counter[str]]:
-    """Return by column the doubts that rejected a statistic, each with its number of row groups."""
-    counters: dict[str, Counter[str]] = {}
-    for footer in footers.values():
-        source = provenance(footer)
-        for leaf in footer.leaves:
-            form = column_storage(leaf.element)
-            if form is None:
-                continue
-            for group in footer.row_groups:
-                chunk = group.chunks[leaf.chunk]
-                rows, values, stated = group.row_count, chunk.value_count, _stated_claims(chunk)
-                met = doubts(chunk.statistics, leaf, form, rows=rows, values=values, source=source)
-                counts = counters.setdefault(leaf.name, Counter())
-                counts.update(doubt.name for doubt in met if rows and doubt.takes & stated)
-    return counters
+    """Return by column the doubts that rejected a statistic, each with its number of row groups.
+
+    The doubts about a column are in the order of the first row groups that they concern.
+    """
+    group_counts = np.array([len(footer.row_groups) for footer in footers.values()], np.int64)
+    first_groups = dict(zip(footers, (np.cumsum(group_counts) - group_counts).tolist(), strict=True))
+    concerned: dict[str, dict[int, list[int]]] = {}
+    for part in facts_of_footers(footers.items()):
+        groups = ranges(np.array([first_groups[file] for file in part.files], np.int64), part.group_counts)
+        for column in part.frame.columns:
+            facts = part.chunks.take(part.first_chunks + column.chunk)
+            evidence = evidence_of(facts, part.row_counts, column.traits, part.frame.source)
+            for place, (doubt, chunks) in enumerate(doubts(evidence)):
+                rejected = chunks & (part.row_counts > 0) & _states(facts, doubt.takes)
+                if rejected.any():
+                    by_doubt = concerned.setdefault(column.name, {})
+                    by_doubt.setdefault(place, []).extend(groups[rejected].tolist())
+    return {
+        name: Counter(
+            {
+                DOUBTS[place].name: len(rejected_groups)
+                for place, rejected_groups in sorted(
+                    by_doubt.items(), key=lambda entry: (min(entry[1]), entry[0])
+                )
+            }
+        )
+        for name, by_doubt in concerned.items()
+    }
 
 
-def _stated_claims(chunk: Chunk) -> Claim:
-    """Return the kinds of statistics that a column chunk has."""
-    statistics = chunk.statistics
-    stated = Claim(0) if statistics.null_count is None else Claim.NULL_COUNT
-    if statistics.min_value is not None or statistics.deprecated_min is not None:
-        stated |= Claim.MIN
-    if statistics.max_value is not None or statistics.deprecated_max is not None:
-        stated |= Claim.MAX
-    return stated
+def _states(facts: ChunkFacts, claims: Claim) -> Mask:
+    """Return the column chunks that have a statistic of the given kinds."""
+    mask: Mask = np.zeros(len(facts.null_counts), np.bool_)
+    if Claim.NULL_COUNT in claims:
+        mask |= facts.null_counts != ABSENT
+    if Claim.MIN in claims:
+        mask |= facts.min_value.present | facts.deprecated_min.present
+    if Claim.MAX in claims:
+        mask |= facts.max_value.present | facts.deprecated_max.present
+    return mask

@@ -1,14 +1,18 @@
-"""The evidence for judging a column chunk's statistics: their writer, their origin and their values."""
+"""The evidence for judging the statistics of column chunks: their writer, their origin and their values."""
 
 import enum
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pruning.expressions.types import Value
-from pruning.metadata.footers.footer import Footer, Statistics
-from pruning.metadata.footers.nested import SchemaLeaf
-from pruning.metadata.footers.physical_types import ColumnStorage, Unreadable
+import numpy as np
+import pyarrow as pa
+
+from pruning.metadata.footers.bounds import decode
+from pruning.metadata.footers.chunk_facts import ByteStrings, ChunkFacts
+from pruning.metadata.footers.footer import Footer
+from pruning.metadata.footers.physical_types import ColumnStorage
+from pruning.metadata.footers.thrift_lanes import ABSENT, Mask, Numbers
 
 # "parquet-mr version 1.8.1 (build 4aba4da)", "parquet-cpp-arrow version 6.0.0-SNAPSHOT", "parquet-cpp"
 _WRITER = re.compile(r"([A-Za-z][\w.-]*)(?: version v?(\d+)(?:\.(\d+))?(?:\.(\d+))?([-\w.]*))?")
@@ -48,30 +52,56 @@ class Provenance:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """The facts that doubts about one column chunk may use.
+class ColumnTraits:
+    """The traits of a column that decide what is believed of it.
 
-    `lower` and `upper` are the bounds as stored, `min` and `max` the decoded ones; `garbled` names the
-    bounds that are present but cannot be decoded.
+    `ordered`, `required` and `inherits` are those of `SchemaLeaf`; `repeated` is its `is_repeated`.
     """
 
     storage: ColumnStorage
-    leaf: SchemaLeaf
+    ordered: bool
+    required: bool
+    inherits: bool
+    repeated: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """The facts that doubts about column chunks of one writer and with the same traits may use.
+
+    Arrays have a lane per chunk. `rows` are those of the row groups. `origins` has the places of the origins
+    in `Origin`. `lower` and `upper` are the bounds as stored, `min` and `max` the decoded ones;
+    `garbled_min` and `garbled_max` are True where a bound is present but cannot be decoded.
+    """
+
+    traits: ColumnTraits
     provenance: Provenance
-    rows: int
-    values: int | None
-    origin: Origin
-    null_count: int | None
-    lower: bytes | None
-    upper: bytes | None
-    min: Value | None
-    max: Value | None
-    garbled: Claim
+    rows: Numbers
+    values: Numbers
+    null_counts: Numbers
+    origins: Numbers
+    lower: ByteStrings
+    upper: ByteStrings
+    min: pa.Array
+    max: pa.Array
+    garbled_min: Mask
+    garbled_max: Mask
 
     @property
-    def value_count_max(self) -> int | None:
-        """The most values that the chunk can have: one per row, except for elements of arrays."""
-        return self.values if self.leaf.is_repeated else self.rows
+    def value_counts_max(self) -> Numbers:
+        """The most values that each chunk can have: one per row, except for elements of arrays."""
+        return np.maximum(self.values if self.traits.repeated else self.rows, 0)
+
+    @property
+    def has_null_count(self) -> Mask:
+        """True in the chunks with a NULL count."""
+        mask: Mask = self.null_counts != ABSENT
+        return mask
+
+    def is_from(self, origin: Origin) -> Mask:
+        """Return the chunks whose bounds have this origin."""
+        mask: Mask = self.origins == _ORIGINS.index(origin)
+        return mask
 
 
 def provenance(footer: Footer) -> Provenance:
@@ -84,51 +114,45 @@ def provenance(footer: Footer) -> Provenance:
     return Provenance(writer=name, release=release, rebased=_may_be_rebased(footer.keys))
 
 
-def evidence_of(
-    statistics: Statistics,
-    leaf: SchemaLeaf,
-    storage: ColumnStorage,
-    *,
-    rows: int,
-    values: int | None,
-    source: Provenance,
-) -> Evidence:
-    """Return the evidence about a chunk; `rows` and `values` are the counts of its row group and its own."""
-    origin, lower, upper = _stated_bounds(statistics, leaf)
-    min_, max_, garbled = None, None, Claim(0)
-    if storage.decode is not None:
-        try:
-            min_ = None if lower is None else storage.decode(lower)
-        except Unreadable:
-            garbled |= Claim.MIN
-        try:
-            max_ = None if upper is None else storage.decode(upper)
-        except Unreadable:
-            garbled |= Claim.MAX
+def evidence_of(facts: ChunkFacts, rows: Numbers, traits: ColumnTraits, source: Provenance) -> Evidence:
+    """Return the evidence about chunks; `rows` are the numbers of rows of their row groups."""
+    origins = _bound_origins(facts, ordered=traits.ordered)
+    is_deprecated = origins == _ORIGINS.index(Origin.DEPRECATED)
+    lower = facts.deprecated_min.where(is_deprecated, facts.min_value)
+    upper = facts.deprecated_max.where(is_deprecated, facts.max_value)
+    minima, garbled_min = decode(lower, traits.storage)
+    maxima, garbled_max = decode(upper, traits.storage)
     return Evidence(
-        storage=storage,
-        leaf=leaf,
+        traits=traits,
         provenance=source,
         rows=rows,
-        values=values,
-        origin=origin,
-        null_count=statistics.null_count,
+        values=facts.value_counts,
+        null_counts=facts.null_counts,
+        origins=origins,
         lower=lower,
         upper=upper,
-        min=min_,
-        max=max_,
-        garbled=garbled,
+        min=minima,
+        max=maxima,
+        garbled_min=garbled_min,
+        garbled_max=garbled_max,
     )
 
 
-def _stated_bounds(statistics: Statistics, leaf: SchemaLeaf) -> tuple[Origin, bytes | None, bytes | None]:
-    lower, upper = statistics.min_value, statistics.max_value
-    has_bounds = lower is not None or upper is not None
-    if has_bounds and leaf.ordered:
-        return Origin.ORDERED, lower, upper
-    if statistics.deprecated_min is not None or statistics.deprecated_max is not None:
-        return Origin.DEPRECATED, statistics.deprecated_min, statistics.deprecated_max
-    return (Origin.UNORDERED, lower, upper) if has_bounds else (Origin.ABSENT, None, None)
+def _bound_origins(facts: ChunkFacts, *, ordered: bool) -> Numbers:
+    """Return the place in `Origin` of the origin of each chunk's bounds."""
+    has_bounds = facts.min_value.present | facts.max_value.present
+    has_deprecated = facts.deprecated_min.present | facts.deprecated_max.present
+    absent, unordered, deprecated, in_order = map(
+        _ORIGINS.index, (Origin.ABSENT, Origin.UNORDERED, Origin.DEPRECATED, Origin.ORDERED)
+    )
+    origins = np.where(has_bounds, unordered, absent)
+    origins[has_deprecated] = deprecated
+    if ordered:
+        origins[has_bounds] = in_order
+    return origins
+
+
+_ORIGINS = list(Origin)
 
 
 def _may_be_rebased(keys: Mapping[str, bytes]) -> bool:

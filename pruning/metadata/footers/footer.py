@@ -75,16 +75,43 @@ def read_footer(file: str) -> Footer:
     Raises:
         InputError: the file cannot be read, is encrypted or damaged, or is no Parquet file.
     """
+    return parse_footer(file, read_footer_bytes(file))
+
+
+def read_footer_bytes(file: str) -> bytes:
+    """Read the bytes of one file's footer; only the file's tail is fetched.
+
+    Raises:
+        InputError: the file cannot be read, is encrypted, or is no Parquet file.
+    """
     system, path = locate(file)
     try:
         with system.open_input_file(path) as handle:
-            raw = _footer_bytes(file, handle)
+            return _footer_bytes(file, handle)
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{file}: cannot be read ({error}); check the path and its permissions") from error
+
+
+def parse_footer(file: str, raw: bytes) -> Footer:
+    """Return the footer of a file from the footer's bytes.
+
+    Raises:
+        InputError: the footer is damaged, or its columns are encrypted or in other files.
+    """
     try:
         return _footer(file, parse(raw), byte_count=len(raw))
     except Malformed as error:
         raise InputError(f"{file}: its Parquet footer is damaged ({error}); write the file again") from error
+
+
+def footer_without_blocks(schema: list[Any], tail: Any) -> Footer:
+    """Return a footer with no row groups from the elements of its schema and its parsed later fields.
+
+    Raises:
+        Malformed: the schema's groups do not have the numbers of children that they claim.
+    """
+    tail.schema, tail.row_groups = schema, []
+    return _footer("", tail, byte_count=0)
 
 
 def is_parquet(file: str) -> bool:

@@ -1,18 +1,15 @@
-"""The storage of Parquet columns: the SQL type that Spark reads, and the decoding of bounds.
+"""The storage of Parquet columns: the SQL type that Spark reads, and the form of bounds.
 
 Source: Parquet's LogicalTypes, and the types that Spark's Parquet reader gives when it infers a schema.
 A column that Spark refuses, or reads as a type that the rules do not know, has no `ColumnStorage`.
 """
 
 import enum
-import struct
-from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Context, Decimal
-from typing import Any
+from typing import Any, TypeAlias
 
 from pruning.expressions import types
-from pruning.expressions.types import Type, Value
+from pruning.expressions.types import Type
 
 
 class Physical(enum.IntEnum):
@@ -49,25 +46,55 @@ class Converted(enum.IntEnum):
     BSON = 20
 
 
-class Unreadable(ValueError):
-    """Bytes that cannot be a bound of the column's type."""
+@dataclass(frozen=True, slots=True)
+class BooleanForm:
+    """One byte, 0 or 1."""
 
 
-Decode = Callable[[bytes], Value]
+@dataclass(frozen=True, slots=True)
+class NumberForm:
+    """One little-endian number in a layout of numpy, such as "i4".
+
+    The values of the type are `scale` times the stored numbers from `low` to `high`; without these, all.
+    """
+
+    layout: str
+    low: int | None = None
+    high: int | None = None
+    scale: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class BytesForm:
+    """Any bytes, so many if there is a size, and valid UTF-8 if `utf8`."""
+
+    size: int | None = None
+    utf8: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DecimalForm:
+    """A signed number, big-endian unless `little`, of at least one byte, or of so many if there is a size."""
+
+    size: int | None
+    little: bool
+
+
+Form: TypeAlias = BooleanForm | NumberForm | BytesForm | DecimalForm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnStorage:
-    """The SQL type that Spark reads a column as, and the decoder of its bounds.
+    """The SQL type that Spark reads a column as, and the form of its bounds.
 
-    `decode` raises Unreadable; it is None if the order of bounds is undefined or writers are known to
-    disagree about it. `signed` is True if the signed order of the deprecated bounds is the order of the
-    values; `varying` if values are signed numbers in byte strings of different lengths, which writers
-    order differently; `widest_unsigned` if values are unsigned numbers that use all the stored bits.
+    `form` is None if the order of bounds is undefined or writers are known to disagree about it. `signed`
+    is True if the signed order of the deprecated bounds is the order of the values; `varying` if values are
+    signed numbers in byte strings of different lengths, which writers order differently; `widest_unsigned`
+    if values are unsigned numbers that use all the stored bits.
     """
 
     type: Type
-    decode: Decode | None
+    form: Form | None
     signed: bool = False
     varying: bool = False
     widest_unsigned: bool = False
@@ -82,7 +109,7 @@ def column_storage(element: Any) -> ColumnStorage | None:
     if annotation[0] == "decimal":
         return _decimal_storage(physical, length, precision=annotation[1], scale=annotation[2])
     if physical == Physical.FIXED_LEN_BYTE_ARRAY and annotation == ("plain",):
-        return ColumnStorage(type=types.BINARY, decode=_fixed_length_decoder(length))
+        return ColumnStorage(type=types.BINARY, form=BytesForm(_byte_size(length)))
     return _STORAGES.get((physical, *annotation))
 
 
@@ -158,56 +185,6 @@ _CONVERTED: dict[int, tuple[Any, ...]] = {
 }
 
 
-def _number_decoder(layout: str, *, bits: int | None = None, scale: int = 1) -> Decode:
-    """Return a decoder of one little-endian number; `bits` is the width of the type, if narrower."""
-    unpack, size = struct.Struct("<" + layout), struct.calcsize("<" + layout)
-    low, high = _number_range(layout, bits)
-
-    def decode(raw: bytes) -> Value:
-        if len(raw) != size:
-            raise Unreadable(f"{len(raw)} bytes instead of {size}")
-        (number,) = unpack.unpack(raw)
-        if low is not None and not low <= number * scale <= high:
-            raise Unreadable(f"{number} is outside the type's range")
-        value: Value = number * scale
-        return value
-
-    return decode
-
-
-def _number_range(layout: str, bits: int | None) -> tuple[int | None, int]:
-    if bits is None:
-        return None, 0
-    return (0, (1 << bits) - 1) if layout.isupper() else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
-
-
-def _decode_boolean(raw: bytes) -> Value:
-    if raw not in (b"\0", b"\1"):
-        raise Unreadable("a boolean is one byte, 0 or 1")
-    return raw == b"\1"
-
-
-def _decode_binary(raw: bytes) -> Value:
-    return raw
-
-
-def _decode_string(raw: bytes) -> Value:
-    try:
-        raw.decode()
-    except UnicodeDecodeError as error:
-        raise Unreadable("not UTF-8") from error
-    return raw
-
-
-def _fixed_length_decoder(length: int) -> Decode:
-    def decode(raw: bytes) -> Value:
-        if len(raw) != length:
-            raise Unreadable(f"{len(raw)} bytes instead of {length}")
-        return raw
-
-    return decode
-
-
 def _decimal_storage(
     physical: int, length: int, *, precision: int | None, scale: int
 ) -> ColumnStorage | None:
@@ -217,27 +194,29 @@ def _decimal_storage(
         return None
     integer = physical in (Physical.INT32, Physical.INT64)
     size = _value_bytes(physical, length)
-    limit = 10**precision
-
-    def decode(raw: bytes) -> Value:
-        if not raw or (size is not None and len(raw) != size):
-            raise Unreadable(f"{len(raw)} bytes instead of {size}")
-        unscaled = int.from_bytes(raw, "little" if integer else "big", signed=True)
-        if not -limit < unscaled < limit:
-            raise Unreadable(f"{unscaled} has more than {precision} digits")
-        return Decimal(unscaled).scaleb(-scale, _EXACT)
-
     return ColumnStorage(
-        type=types.decimal(precision, scale), decode=decode, signed=integer, varying=size is None
+        type=types.decimal(precision, scale),
+        form=DecimalForm(size, little=integer),
+        signed=integer,
+        varying=size is None,
     )
 
 
 def _value_bytes(physical: int, length: int) -> int | None:
-    sizes: dict[int, int] = {Physical.INT32: 4, Physical.INT64: 8, Physical.FIXED_LEN_BYTE_ARRAY: length}
-    return sizes.get(physical)
+    if physical == Physical.FIXED_LEN_BYTE_ARRAY:
+        return _byte_size(length)
+    return _INTEGER_BYTES.get(physical)
 
 
-_EXACT = Context(prec=types.DECIMAL_PRECISION_MAX)
+def _byte_size(length: int) -> int:
+    """Return the size that a schema element claims; -1, which no bound has, if it is not a possible one."""
+    return length if 0 <= length <= _LENGTH_MAX else -1
+
+
+_LENGTH_MAX = (1 << 31) - 1
+
+
+_INTEGER_BYTES: dict[int, int] = {Physical.INT32: 4, Physical.INT64: 8}
 _DIGITS: dict[int, int] = {Physical.INT32: 9, Physical.INT64: 18, Physical.BYTE_ARRAY: 38}
 _DECIMAL_BYTES_MAX = 17  # enough for 38 digits; longer values need not be counted exactly
 
@@ -250,33 +229,34 @@ def _digits_max(physical: int, length: int) -> int:
     return len(str((1 << bits) - 1)) - 1 if bits > 0 else 0
 
 
-def _signed_storage(type_: Type, layout: str, *, bits: int | None = None, scale: int = 1) -> ColumnStorage:
-    return ColumnStorage(type=type_, decode=_number_decoder(layout, bits=bits, scale=scale), signed=True)
+def _signed_storage(type_: Type, layout: str, *, bits: int | None = None) -> ColumnStorage:
+    limits = (None, None) if bits is None else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    return ColumnStorage(type=type_, form=NumberForm(layout, *limits), signed=True)
 
 
 def _unsigned_storage(type_: Type, bits: int) -> ColumnStorage:
-    return ColumnStorage(
-        type=type_, decode=_number_decoder("I", bits=bits), widest_unsigned=bits == _STORED_BITS
-    )
+    form = NumberForm("u4", 0, (1 << bits) - 1)
+    return ColumnStorage(type=type_, form=form, widest_unsigned=bits == _STORED_BITS)
+
+
+def _millis_storage(type_: Type) -> ColumnStorage:
+    limit = ((1 << 63) - 1) // _MILLIS_TO_MICROS
+    return ColumnStorage(type=type_, form=NumberForm("i8", -limit, limit, _MILLIS_TO_MICROS), signed=True)
 
 
 _STORED_BITS = 32
-
-
-def _bytes_storage(type_: Type, decode: Decode) -> ColumnStorage:
-    return ColumnStorage(type=type_, decode=decode)
-
-
-_INT8, _INT16 = _signed_storage(types.BYTE, "i", bits=8), _signed_storage(types.SHORT, "i", bits=16)
-_INT32, _INT64 = _signed_storage(types.INTEGER, "i"), _signed_storage(types.LONG, "q")
-_TEXT = _bytes_storage(types.STRING, _decode_string)
 _MILLIS_TO_MICROS = 1000
+
+_INT8, _INT16 = _signed_storage(types.BYTE, "i4", bits=8), _signed_storage(types.SHORT, "i4", bits=16)
+_INT32, _INT64 = _signed_storage(types.INTEGER, "i4"), _signed_storage(types.LONG, "i8")
+_TEXT = ColumnStorage(type=types.STRING, form=BytesForm(utf8=True))
+_BYTES = ColumnStorage(type=types.BINARY, form=BytesForm())
 
 # (physical type, annotation and its parameters) -> storage
 _STORAGES: dict[tuple[Any, ...], ColumnStorage] = {
-    (Physical.BOOLEAN, "plain"): ColumnStorage(type=types.BOOLEAN, decode=_decode_boolean, signed=True),
-    (Physical.FLOAT, "plain"): _signed_storage(types.FLOAT, "f"),
-    (Physical.DOUBLE, "plain"): _signed_storage(types.DOUBLE, "d"),
+    (Physical.BOOLEAN, "plain"): ColumnStorage(type=types.BOOLEAN, form=BooleanForm(), signed=True),
+    (Physical.FLOAT, "plain"): _signed_storage(types.FLOAT, "f4"),
+    (Physical.DOUBLE, "plain"): _signed_storage(types.DOUBLE, "f8"),
     (Physical.INT32, "plain"): _INT32,
     (Physical.INT32, "integer", 8, True): _INT8,
     (Physical.INT32, "integer", 16, True): _INT16,
@@ -285,23 +265,19 @@ _STORAGES: dict[tuple[Any, ...], ColumnStorage] = {
     (Physical.INT32, "integer", 8, False): _unsigned_storage(types.SHORT, 8),
     (Physical.INT32, "integer", 16, False): _unsigned_storage(types.INTEGER, 16),
     (Physical.INT32, "integer", 32, False): _unsigned_storage(types.LONG, 32),
-    (Physical.INT32, "date"): _signed_storage(types.DATE, "i"),
+    (Physical.INT32, "date"): _signed_storage(types.DATE, "i4"),
     (Physical.INT64, "plain"): _INT64,
     (Physical.INT64, "integer", 64, True): _INT64,
     # Some writers are known to order unsigned 64-bit integers as signed ones.
-    (Physical.INT64, "integer", 64, False): ColumnStorage(type=types.decimal(20, 0), decode=None),
-    (Physical.INT64, "timestamp", "micros", True): _signed_storage(types.TIMESTAMP, "q"),
-    (Physical.INT64, "timestamp", "micros", False): _signed_storage(types.TIMESTAMP_NTZ, "q"),
-    (Physical.INT64, "timestamp", "millis", True): _signed_storage(
-        types.TIMESTAMP, "q", bits=64, scale=_MILLIS_TO_MICROS
-    ),
-    (Physical.INT64, "timestamp", "millis", False): _signed_storage(
-        types.TIMESTAMP_NTZ, "q", bits=64, scale=_MILLIS_TO_MICROS
-    ),
+    (Physical.INT64, "integer", 64, False): ColumnStorage(type=types.decimal(20, 0), form=None),
+    (Physical.INT64, "timestamp", "micros", True): _signed_storage(types.TIMESTAMP, "i8"),
+    (Physical.INT64, "timestamp", "micros", False): _signed_storage(types.TIMESTAMP_NTZ, "i8"),
+    (Physical.INT64, "timestamp", "millis", True): _millis_storage(types.TIMESTAMP),
+    (Physical.INT64, "timestamp", "millis", False): _millis_storage(types.TIMESTAMP_NTZ),
     # Parquet defines no order for INT96.
-    (Physical.INT96, "plain"): ColumnStorage(type=types.TIMESTAMP, decode=None),
-    (Physical.BYTE_ARRAY, "plain"): _bytes_storage(types.BINARY, _decode_binary),
-    (Physical.BYTE_ARRAY, "bson"): _bytes_storage(types.BINARY, _decode_binary),
+    (Physical.INT96, "plain"): ColumnStorage(type=types.TIMESTAMP, form=None),
+    (Physical.BYTE_ARRAY, "plain"): _BYTES,
+    (Physical.BYTE_ARRAY, "bson"): _BYTES,
     (Physical.BYTE_ARRAY, "string"): _TEXT,
     (Physical.BYTE_ARRAY, "enum"): _TEXT,
     (Physical.BYTE_ARRAY, "json"): _TEXT,

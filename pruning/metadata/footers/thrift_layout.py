@@ -56,6 +56,9 @@ struct BloomFilterHeader {
 }
 """
 
+_STOP = b"\0"
+_SKIPPED_ROW_GROUPS = b"\x43\0"  # field 4, a byte
+
 _structs: Any = thriftpy2.load_fp(io.StringIO(_IDL), "skipproof_footer_thrift")
 
 
@@ -70,6 +73,32 @@ def parse(footer: bytes) -> Any:
         Malformed: the bytes end early, or are not a footer at all.
     """
     return _read(footer, _structs.FileMetaData())[0]
+
+
+def parse_schema(start: bytes) -> list[Any]:
+    """Parse the first two fields of a footer, its version and its schema; return the schema's elements.
+
+    Raises:
+        Malformed: the bytes are not those two fields.
+    """
+    metadata, size = _read(start + _STOP, _structs.FileMetaData())
+    if size != len(start) + len(_STOP) or not metadata.schema:
+        raise Malformed("it does not begin with its schema")
+    schema: list[Any] = metadata.schema
+    return schema
+
+
+def parse_tail(end: bytes) -> Any:
+    """Parse what follows the row groups in a footer; the fields before it are None.
+
+    Raises:
+        Malformed: the bytes are something else, or have a schema or row groups too.
+    """
+    # Numbers of fields are relative to the last one: a field of another kind stands for the row groups.
+    metadata = _read(_SKIPPED_ROW_GROUPS + end, _structs.FileMetaData())[0]
+    if metadata.schema is not None or metadata.row_groups is not None:
+        raise Malformed("it has several schemas or lists of row groups")
+    return metadata
 
 
 def parse_filter_header(start: bytes) -> tuple[Any, int]:

@@ -1,6 +1,7 @@
-"""Trust in a footer's statistics: one table of doubts, each with its reason.
+"""Trust in the statistics of footers: one table of doubts, each with its reason.
 
-All of a chunk's statistics are believed at first; each doubt that applies takes some of them away.
+The doubts are decided once per writer and kind of column, for all chunks at once. All of a chunk's
+statistics are believed at first; each doubt that applies takes some of them away.
 The remaining ones are true of the rows as Spark reads them; the others are unknown.
 
 Some errors in footers need no doubt. A minimum of 0.0 with values of -0.0, or a maximum of -0.0 with values
@@ -10,28 +11,33 @@ makes the minimum exceed the maximum if both signs occur, and is harmless otherw
 a writer merges pages by another order than it compares values by.
 """
 
-import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from pruning.expressions import types
-from pruning.expressions.types import Value
-from pruning.metadata.footers.evidence import Claim, Evidence, Origin, Provenance, evidence_of
-from pruning.metadata.footers.footer import Statistics
-from pruning.metadata.footers.nested import SchemaLeaf
-from pruning.metadata.footers.physical_types import ColumnStorage
+from pruning.metadata.footers.chunk_facts import ByteStrings, ChunkFacts, without
+from pruning.metadata.footers.evidence import Claim, ColumnTraits, Evidence, Origin, Provenance, evidence_of
+from pruning.metadata.footers.thrift_lanes import ABSENT, Mask, Numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnFacts:
-    """The believed statistics of one column in one block; None is "unknown"."""
+class Beliefs:
+    """The believed statistics of column chunks, a lane per chunk; NULL is "unknown"."""
 
-    null_count: int | None = None
-    min: Value | None = None
-    max: Value | None = None
-    min_exact: bool | None = None
-    max_exact: bool | None = None
+    null_count: pa.Array
+    min: pa.Array
+    max: pa.Array
+    min_exact: pa.Array
+    max_exact: pa.Array
+
+
+# The chunks that a doubt applies to; a bool is all of them or none.
+Chunks: TypeAlias = Mask | bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,50 +47,40 @@ class Doubt:
     name: str
     takes: Claim
     reason: str
-    applies: Callable[[Evidence], bool]
+    applies: Callable[[Evidence], Chunks]
 
 
-def believed_facts(
-    statistics: Statistics,
-    leaf: SchemaLeaf,
-    storage: ColumnStorage,
-    *,
-    rows: int,
-    values: int | None,
-    source: Provenance,
-) -> ColumnFacts:
-    """Return the believed statistics of a chunk; `rows` and `values` count its row group and itself."""
-    evidence = evidence_of(statistics, leaf, storage, rows=rows, values=values, source=source)
-    doubted = Claim(0)
+def beliefs(facts: ChunkFacts, rows: Numbers, traits: ColumnTraits, source: Provenance) -> Beliefs:
+    """Return the believed statistics of chunks; `rows` are the numbers of rows of their row groups."""
+    evidence = evidence_of(facts, rows, traits, source)
+    doubted = {claim: np.zeros(len(rows), np.bool_) for claim in Claim}
     for doubt in DOUBTS:
-        if doubt.applies(evidence):
-            doubted |= doubt.takes
-    no_min = Claim.MIN in doubted or evidence.min is None
-    no_max = Claim.MAX in doubted or evidence.max is None
-    facts = ColumnFacts(
-        null_count=None if Claim.NULL_COUNT in doubted else evidence.null_count,
-        min=None if no_min else evidence.min,
-        max=None if no_max else evidence.max,
-        # Only the newer fields of the statistics say whether they are exact.
-        min_exact=None if no_min or evidence.origin is not Origin.ORDERED else statistics.min_exact,
-        max_exact=None if no_max or evidence.origin is not Origin.ORDERED else statistics.max_exact,
-    )
+        chunks = doubt.applies(evidence)
+        if chunks is False:
+            continue
+        for claim, mask in doubted.items():
+            if claim in doubt.takes:
+                mask |= chunks
+    # Only the newer fields of the statistics say whether they are exact.
+    not_exact = ~evidence.is_from(Origin.ORDERED)
+    no_min = doubted[Claim.MIN] | np.asarray(evidence.min.is_null())
+    no_max = doubted[Claim.MAX] | np.asarray(evidence.max.is_null())
     # Unlike statistics, the schema binds the reader: a required column cannot hold NULL.
-    return replace(facts, null_count=0) if leaf.required else facts
+    null_counts = np.zeros(len(rows), np.int64) if traits.required else evidence.null_counts
+    no_count = (doubted[Claim.NULL_COUNT] | (evidence.null_counts == ABSENT)) & (not traits.required)
+    return Beliefs(
+        null_count=pa.array(null_counts, mask=no_count),
+        min=without(evidence.min, no_min),
+        max=without(evidence.max, no_max),
+        min_exact=pa.array(facts.min_exact == 1, mask=no_min | not_exact | (facts.min_exact == ABSENT)),
+        max_exact=pa.array(facts.max_exact == 1, mask=no_max | not_exact | (facts.max_exact == ABSENT)),
+    )
 
 
-def doubts(
-    statistics: Statistics,
-    leaf: SchemaLeaf,
-    storage: ColumnStorage,
-    *,
-    rows: int,
-    values: int | None,
-    source: Provenance,
-) -> list[Doubt]:
-    """Return the doubts that apply to one column chunk, in the table's order."""
-    evidence = evidence_of(statistics, leaf, storage, rows=rows, values=values, source=source)
-    return [doubt for doubt in DOUBTS if doubt.applies(evidence)]
+def doubts(evidence: Evidence) -> list[tuple[Doubt, Mask]]:
+    """Return each doubt with the chunks that it applies to, in the table's order."""
+    none = np.zeros(len(evidence.rows), np.bool_)
+    return [(doubt, none | doubt.applies(evidence)) for doubt in DOUBTS]
 
 
 _Releases = Mapping[str, tuple[int, int, int, bool]]
@@ -127,50 +123,75 @@ def _is_release_before(source: Provenance, first: _Releases) -> bool:
 def _may_miss_parent_nulls(evidence: Evidence) -> bool:
     source = evidence.provenance
     unknown = source.writer not in _COUNTS_PARENTS or _is_release_before(source, _COUNTS_PARENTS)
-    return evidence.leaf.inherits and not evidence.leaf.is_repeated and unknown
+    return evidence.traits.inherits and not evidence.traits.repeated and unknown
 
 
 def _is_decimal_in_bytes(evidence: Evidence) -> bool:
-    """Tell whether the column has decimals that are stored as byte strings."""
-    return evidence.storage.type.kind is types.Kind.DECIMAL and not evidence.storage.signed
+    """Tell whether the columns have decimals that are stored as byte strings."""
+    return _kind(evidence) is types.Kind.DECIMAL and not evidence.traits.storage.signed
 
 
-def _starts_with_length(bound: bytes | None) -> bool:
-    """Tell whether a byte string begins with the length of the rest."""
-    if bound is None or len(bound) < _WORD_BYTES:
+def _kind(evidence: Evidence) -> types.Kind:
+    return evidence.traits.storage.type.kind
+
+
+def _starts_with_length(bounds: ByteStrings) -> Mask:
+    """Return the byte strings that begin with the length of the rest."""
+    mask: Mask = (bounds.sizes >= _WORD_BYTES) & (bounds.words("<u4") == bounds.sizes - _WORD_BYTES)
+    return mask
+
+
+def _is_nan(bounds: pa.Array) -> Chunks:
+    return _true_lanes(pc.is_nan(bounds)) if pa.types.is_floating(bounds.type) else False
+
+
+def _has_crossed_bounds(evidence: Evidence) -> Chunks:
+    # Without a form, nothing is decoded.
+    return _true_lanes(pc.greater(evidence.min, evidence.max)) if evidence.traits.storage.form else False
+
+
+def _minimum_may_be_shifted(evidence: Evidence) -> Chunks:
+    """Return the chunks with values that may be old enough for Spark to shift them below the minimum."""
+    shifts = _SHIFTS.get(evidence.traits.storage.type)
+    if shifts is None or not evidence.provenance.rebased:
         return False
-    return int.from_bytes(bound[:_WORD_BYTES], "little") == len(bound) - _WORD_BYTES
+    return _has_no_value(evidence.min) | _is_less(evidence.min, shifts[0])
 
 
-def _is_nan(bound: Value | None) -> bool:
-    return isinstance(bound, float) and math.isnan(bound)
-
-
-def _has_crossed_bounds(evidence: Evidence) -> bool:
-    lower: Any = evidence.min
-    upper: Any = evidence.max
-    return lower is not None and upper is not None and bool(lower > upper)
-
-
-def _minimum_may_be_shifted(evidence: Evidence) -> bool:
-    """Tell whether some value may be old enough for Spark to shift it below the minimum."""
-    same = _SAME.get(evidence.storage.type)
-    if same is None or not evidence.provenance.rebased:
+def _maximum_may_be_exceeded(evidence: Evidence) -> Chunks:
+    """Return the chunks in which Spark may shift a value above the maximum."""
+    shifts = _SHIFTS.get(evidence.traits.storage.type)
+    if shifts is None:
         return False
-    return not isinstance(evidence.min, int) or evidence.min < same[0]
+    first_unshifted, reach = shifts
+    return _minimum_may_be_shifted(evidence) & _is_less(evidence.max, first_unshifted + reach)
 
 
-def _maximum_may_be_exceeded(evidence: Evidence) -> bool:
-    """Tell whether Spark may shift a value above the maximum."""
-    if not _minimum_may_be_shifted(evidence) or not isinstance(evidence.max, int):
-        return False
-    same, reach = _SAME[evidence.storage.type]
-    return evidence.max < same + reach
+def _is_less(bounds: pa.Array, limit: int) -> Chunks:
+    return False if pa.types.is_null(bounds.type) else _true_lanes(pc.less(bounds, limit))
+
+
+def _has_no_value(bounds: pa.Array) -> Mask:
+    mask: Mask = np.asarray(bounds.is_null())
+    return mask
+
+
+def _true_lanes(condition: pa.BooleanArray) -> Mask:
+    """Return the lanes in which a condition is true, neither false nor NULL."""
+    mask: Mask = np.asarray(pc.fill_null(condition, False))
+    return mask
+
+
+def _has_bounds_without_values(evidence: Evidence) -> Mask:
+    most = evidence.value_counts_max
+    has_bound = ~(_has_no_value(evidence.min) & _has_no_value(evidence.max))
+    mask: Mask = (most > 0) & (evidence.null_counts == most) & has_bound
+    return mask
 
 
 # Type -> (the first value that is never shifted, how far beyond it a shifted value may end up). Shifted
 # dates stay below that value; shifts of instants depend on the zone, and stay within a day.
-_SAME = {
+_SHIFTS = {
     types.DATE: (_SAME_DATE, 0),
     types.TIMESTAMP: (_SAME_INSTANT, _US_PER_DAY),
     types.TIMESTAMP_NTZ: (_SAME_INSTANT, _US_PER_DAY),
@@ -181,25 +202,25 @@ DOUBTS: tuple[Doubt, ...] = (
         name="order unnamed",
         takes=Claim.BOUNDS,
         reason="min_value and max_value mean nothing in a file that does not name the column's order",
-        applies=lambda e: e.origin is Origin.UNORDERED,
+        applies=lambda e: e.is_from(Origin.UNORDERED),
     ),
     Doubt(
         name="deprecated order",
         takes=Claim.BOUNDS,
         reason="the deprecated min and max compare as signed, which is not the order of this type",
-        applies=lambda e: e.origin is Origin.DEPRECATED and not e.storage.signed,
+        applies=lambda e: not e.traits.storage.signed and e.is_from(Origin.DEPRECATED),
     ),
     Doubt(
         name="no usable order",
         takes=Claim.BOUNDS,
         reason="Parquet defines no order for the type, or writers are known to use a wrong one",
-        applies=lambda e: e.storage.decode is None,
+        applies=lambda e: e.traits.storage.form is None,
     ),
     Doubt(
         name="varying decimals",
         takes=Claim.BOUNDS,
         reason="only some writers order decimals of unequal lengths by value; others by their bytes",
-        applies=lambda e: e.storage.varying and e.provenance.writer not in _ORDERS_VARYING_DECIMALS,
+        applies=lambda e: e.traits.storage.varying and e.provenance.writer not in _ORDERS_VARYING_DECIMALS,
     ),
     Doubt(
         name="decimals by signed bytes",
@@ -217,60 +238,59 @@ DOUBTS: tuple[Doubt, ...] = (
         name="unsigned merged as signed",
         takes=Claim.BOUNDS,
         reason="Polars merges the bounds of pages of unsigned numbers as signed, so that some may be lost",
-        applies=lambda e: e.storage.widest_unsigned and e.provenance.writer in _POLARS,
+        applies=lambda e: e.traits.storage.widest_unsigned and e.provenance.writer in _POLARS,
     ),
     Doubt(
         name="decimals by their floats",
         takes=Claim.BOUNDS,
         reason="hyparquet is known to write the bounds of decimals as other numbers than the values",
-        applies=lambda e: e.storage.type.kind is types.Kind.DECIMAL and e.provenance.writer == "hyparquet",
+        applies=lambda e: _kind(e) is types.Kind.DECIMAL and e.provenance.writer == "hyparquet",
     ),
     Doubt(
         name="byte strings in another order",
         takes=Claim.BOUNDS,
         reason="this version of the writer compared byte strings as signed bytes, or by their lengths first",
-        applies=lambda e: (
-            e.storage.type.kind in types.BYTES and _is_release_before(e.provenance, _ORDERS_BYTES)
-        ),
+        applies=lambda e: _kind(e) in types.BYTES and _is_release_before(e.provenance, _ORDERS_BYTES),
     ),
     Doubt(
         name="length before the bytes",
         takes=Claim.BOUNDS,
         reason="a bound that begins with its own length was stored as a value is, and means another text",
         applies=lambda e: (
-            e.storage.type.kind in types.BYTES
-            and (_starts_with_length(e.lower) or _starts_with_length(e.upper))
+            _kind(e) in types.BYTES and (_starts_with_length(e.lower) | _starts_with_length(e.upper))
         ),
     ),
     Doubt(
         name="NaN among the values",
         takes=Claim.BOUNDS,
         reason="this version of the writer may lose values of a page that begins with NaN",
-        applies=lambda e: e.storage.type.floating and _is_release_before(e.provenance, _SETS_NAN_APART),
+        applies=lambda e: (
+            e.traits.storage.type.floating and _is_release_before(e.provenance, _SETS_NAN_APART)
+        ),
     ),
     Doubt(
         name="unreadable minimum",
         takes=Claim.MIN,
         reason="the minimum's bytes are not a value of the type",
-        applies=lambda e: Claim.MIN in e.garbled,
+        applies=lambda e: e.garbled_min,
     ),
     Doubt(
         name="unreadable maximum",
         takes=Claim.MAX,
         reason="the maximum's bytes are not a value of the type",
-        applies=lambda e: Claim.MAX in e.garbled,
+        applies=lambda e: e.garbled_max,
     ),
     Doubt(
         name="unreadable bound",
         takes=Claim.BOUNDS,
         reason="a number that does not fit its type may be read as another one, on the other side too",
-        applies=lambda e: bool(e.garbled) and e.storage.type.kind not in types.BYTES,
+        applies=lambda e: _kind(e) not in types.BYTES and e.garbled_min | e.garbled_max,
     ),
     Doubt(
         name="NaN as a bound",
         takes=Claim.BOUNDS,
         reason="a writer that let NaN into one bound may have lost values from the other",
-        applies=lambda e: _is_nan(e.min) or _is_nan(e.max),
+        applies=lambda e: _is_nan(e.min) | _is_nan(e.max),
     ),
     Doubt(
         name="crossed bounds",
@@ -300,7 +320,7 @@ DOUBTS: tuple[Doubt, ...] = (
         name="NULLs counted again",
         takes=Claim.NULL_COUNT,
         reason="Polars multiplies the NULLs of some columns by the number of pages; only none is none",
-        applies=lambda e: e.provenance.writer in _POLARS and e.null_count not in (None, 0),
+        applies=lambda e: e.provenance.writer in _POLARS and e.has_null_count & (e.null_counts != 0),
     ),
     Doubt(
         name="NULLs of parents",
@@ -312,32 +332,30 @@ DOUBTS: tuple[Doubt, ...] = (
         name="NULLs of elements",
         takes=Claim.NULL_COUNT,
         reason="elements are not rows, and writers disagree whether an empty array counts as a NULL",
-        applies=lambda e: e.leaf.is_repeated and e.null_count is not None,
+        applies=lambda e: e.traits.repeated and e.has_null_count,
     ),
     Doubt(
         name="impossible NULL count",
         takes=Claim.NULL_COUNT,
         reason="a block cannot hold fewer than no NULLs, nor more than rows",
-        applies=lambda e: e.null_count is not None and not 0 <= e.null_count <= (e.value_count_max or 0),
+        applies=lambda e: e.has_null_count & ~((e.null_counts >= 0) & (e.null_counts <= e.value_counts_max)),
     ),
     Doubt(
         name="bounds without values",
         takes=Claim.ALL,
         reason="a block that is all NULL has no bounds, so either the count or the bounds are false",
-        applies=lambda e: (
-            0 < (e.value_count_max or 0) == e.null_count and (e.min is not None or e.max is not None)
-        ),
+        applies=_has_bounds_without_values,
     ),
     Doubt(
         name="another number of values",
         takes=Claim.ALL,
         reason="without arrays there is one value, maybe NULL, in each row; these are of another block",
-        applies=lambda e: not e.leaf.is_repeated and e.values != e.rows,
+        applies=lambda e: not e.traits.repeated and e.values != e.rows,
     ),
     Doubt(
         name="fewer values than rows",
         takes=Claim.ALL,
         reason="even an empty or NULL array takes a place in its column; these are of another block",
-        applies=lambda e: e.leaf.is_repeated and (e.values is None or e.values < e.rows),
+        applies=lambda e: e.traits.repeated and e.values < e.rows,
     ),
 )

@@ -1,26 +1,23 @@
-"""Conversion of footers to block metadata with a row per row group, and union of such tables."""
+"""Shards of block metadata: tables of files whose columns agree, and their union."""
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pruning.expressions.types import INTEGRAL_BITS, Type
-from pruning.metadata.footers.evidence import provenance
-from pruning.metadata.footers.footer import Footer, RowGroup
-from pruning.metadata.footers.nested import SchemaLeaf
+from pruning.metadata.footers.chunk_facts import ranges
+from pruning.metadata.footers.footer import Footer
+from pruning.metadata.footers.frame_files import facts_of_footers
 from pruning.metadata.footers.other_columns import other_columns_of, unite_columns, with_other_columns
-from pruning.metadata.footers.physical_types import ColumnStorage, column_storage
-from pruning.metadata.footers.trust import ColumnFacts, believed_facts
-from pruning.metadata.table.comparable import comparable_in_all, is_compared, with_comparable
-from pruning.metadata.table.schema import block_schema, column_fields, column_types
-from pruning.metadata.table.structs import field_of, whole
-
-_INT64_MAX = (1 << 63) - 1
+from pruning.metadata.table.believing import BlockPart, block_parts
+from pruning.metadata.table.comparable import comparable_in_all, with_comparable
+from pruning.metadata.table.schema import block_schema, column_types
+from pruning.metadata.table.structs import field_of, make_typed_struct, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,27 +31,36 @@ class Shard:
     table: pa.Table
 
 
-@dataclass(frozen=True, slots=True)
-class _Column:
-    leaf: SchemaLeaf
-    storage: ColumnStorage
-
-
 def shards(footers: Iterable[tuple[str, Footer]]) -> list[Shard]:
     """Return the block metadata of files, each named once, grouped by their columns."""
-    groups: dict[tuple[tuple[tuple[str, Type], ...], str], list[tuple[str, Footer, list[_Column]]]] = {}
-    for file, footer in footers:
-        columns = [
-            _Column(leaf, storage)
-            for leaf in footer.leaves
-            if (storage := column_storage(leaf.element)) is not None
-        ]
-        key = tuple((column.leaf.name, column.storage.type) for column in columns)
-        groups.setdefault((key, json.dumps(footer.others)), []).append((file, footer, columns))
-    return [
-        Shard(tuple(file for file, _, _ in members), _block_table(dict(key), members))
-        for (key, _), members in groups.items()
-    ]
+    footers = list(footers)
+    return make_shards(block_parts(facts_of_footers(footers)), [file for file, _ in footers])
+
+
+def make_shards(parts: Iterable[BlockPart], files: Sequence[str]) -> list[Shard]:
+    """Return the shards of block metadata that was made in parts, with the files in the given order."""
+    position = {file: place for place, file in enumerate(files)}
+    alike: dict[tuple[tuple[tuple[str, Type], ...], str], list[BlockPart]] = {}
+    for part in sorted(parts, key=lambda part: min(map(position.__getitem__, part.files))):
+        alike.setdefault((part.columns, part.others), []).append(part)
+    return [_shard(dict(columns), others, members, position) for (columns, others), members in alike.items()]
+
+
+def _shard(
+    types: dict[str, Type], others: str, parts: Sequence[BlockPart], position: Mapping[str, int]
+) -> Shard:
+    schema = with_other_columns(block_schema(types), json.loads(others))
+    batches = [pa.RecordBatch.from_arrays(list(part.arrays), schema=schema) for part in parts]
+    table = pa.Table.from_batches(batches).combine_chunks()
+    files = [file for part in parts for file in part.files]
+    places = np.array([position[file] for file in files])
+    order = np.argsort(places, kind="stable")
+    if len(order) > 1 and (np.diff(places) < 0).any():
+        counts = np.concatenate([part.group_counts for part in parts])
+        starts = np.cumsum(counts) - counts
+        table = table.take(pa.array(ranges(starts[order], counts[order]))).combine_chunks()
+    comparable = frozenset.intersection(*(part.comparable for part in parts))
+    return Shard(tuple(files[place] for place in order), with_comparable(table, comparable))
 
 
 def unite(parts: Sequence[Shard], files: Sequence[str]) -> pa.Table:
@@ -93,78 +99,6 @@ def rename(part: Shard, names: dict[str, str]) -> Shard:
     return Shard(tuple(new), table.set_column(0, table.schema.field(0), spelled))
 
 
-def _block_table(types: dict[str, Type], members: list[tuple[str, Footer, list[_Column]]]) -> pa.Table:
-    schema = with_other_columns(block_schema(types), members[0][1].others)
-    locators: list[list[Any]] = [[], [], [], [], [], []]
-    for file, footer, _ in members:
-        row_offset = 0
-        for ordinal, group in enumerate(footer.row_groups):
-            row = (file, ordinal, row_offset, *_extent(group), group.row_count)
-            for cells, cell in zip(locators, row, strict=True):
-                cells.append(cell)
-            row_offset += group.row_count
-    arrays = [pa.array(cells, field.type) for cells, field in zip(locators, schema, strict=False)]
-    structs = [_column_lanes(members, place, type_) for place, type_ in enumerate(types.values())]
-    arrays.append(_make_struct(structs, schema.field("columns").type, len(locators[0])))
-    names = (
-        name
-        for place, name in enumerate(types)
-        if all(is_compared(footer, columns[place].leaf) for _, footer, columns in members)
-    )
-    return with_comparable(pa.Table.from_arrays(arrays, schema=schema), names)
-
-
-def _extent(group: RowGroup) -> tuple[int | None, int | None]:
-    """Return the offset of a row group's first page, and its compressed bytes; None if a chunk lacks them."""
-    offsets = [chunk.byte_offset for chunk in group.chunks if chunk.byte_offset is not None]
-    sizes = [chunk.byte_count for chunk in group.chunks if chunk.byte_count is not None]
-    complete = len(sizes) == len(group.chunks) and sum(sizes) <= _INT64_MAX
-    return (
-        min(offsets) if offsets and len(offsets) == len(group.chunks) else None,
-        sum(sizes) if complete else None,
-    )
-
-
-def _column_lanes(
-    members: list[tuple[str, Footer, list[_Column]]], place: int, type_: Type
-) -> pa.StructArray:
-    """Return the facts about one column, a lane per row group of all members."""
-    column_facts: list[ColumnFacts] = []
-    byte_counts: list[int | None] = []
-    for _, footer, columns in members:
-        column, source = columns[place], provenance(footer)
-        for group in footer.row_groups:
-            chunk = group.chunks[column.leaf.chunk]
-            byte_counts.append(chunk.byte_count)
-            column_facts.append(
-                believed_facts(
-                    chunk.statistics,
-                    column.leaf,
-                    column.storage,
-                    rows=group.row_count,
-                    values=chunk.value_count,
-                    source=source,
-                )
-            )
-    struct = column_fields(type_)
-    fact_names = {field.name for field in fields(ColumnFacts)}
-    lanes = [
-        pa.array([getattr(facts, field.name) for facts in column_facts], field.type)
-        if field.name in fact_names
-        else pa.array(byte_counts, field.type)
-        if field.name == "byte_count"
-        else pa.nulls(len(column_facts), field.type)
-        for field in struct
-    ]
-    return _make_struct(lanes, struct, len(column_facts))
-
-
-def _make_struct(arrays: list[Any], type_: pa.StructType, length: int) -> pa.StructArray:
-    if not arrays:
-        return pa.array([{}] * length, type_)
-    return pa.StructArray.from_arrays(arrays, fields=list(type_))
-
-
 def _common_types(tables: list[dict[str, Type]]) -> dict[str, Type]:
     types_by_name: dict[str, list[Type]] = {}
     for name, type_ in chain.from_iterable(types.items() for types in tables):
@@ -194,17 +128,17 @@ def _conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
             structs.append(_widen(field_of(columns, name), columns_united.field(place).type))
         else:
             structs.append(_unknown_lanes(columns_united.field(place).type, len(table)))
-    arrays = [*table.columns[:-1], _make_struct(structs, columns_united, len(table))]
+    arrays = [*table.columns[:-1], make_typed_struct(structs, columns_united, len(table))]
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def _widen(column: pa.StructArray, struct: pa.StructType) -> pa.StructArray:
     lanes = [field_of(column, field.name).cast(field.type) for field in struct]
-    return _make_struct(lanes, struct, len(column))
+    return make_typed_struct(lanes, struct, len(column))
 
 
 def _unknown_lanes(struct: pa.StructType, length: int) -> pa.StructArray:
-    return _make_struct([pa.nulls(length, field.type) for field in struct], struct, length)
+    return make_typed_struct([pa.nulls(length, field.type) for field in struct], struct, length)
 
 
 def _in_file_order(table: pa.Table, files: Sequence[str]) -> pa.Table:

@@ -8,21 +8,9 @@ from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 
-from pruning.metadata.footers.footer import Footer
-from pruning.metadata.footers.nested import SchemaLeaf
-from pruning.metadata.footers.physical_types import is_comparable
 from pruning.metadata.table.schema import column_types
 
 _KEY = b"skipproof.comparable"
-
-
-def is_compared(footer: Footer, leaf: SchemaLeaf) -> bool:
-    """Tell whether Spark's reader compares a column's bounds in every row group of a file that has rows."""
-    if not (leaf.is_flat and is_comparable(leaf.element)):
-        return False
-    groups = (group for group in footer.row_groups if group.row_count)
-    # Without a NULL count, Spark keeps the row group if the filter accepts NULL, even for a required column.
-    return all(group.chunks[leaf.chunk].statistics.null_count is not None for group in groups)
 
 
 def comparable_columns(table: pa.Table) -> frozenset[str]:

@@ -9,14 +9,20 @@ from typing import Any
 import pyarrow as pa
 
 from pruning.errors import InputError
-from pruning.metadata.footers.footer import Footer, read_footer
-from pruning.metadata.table.blocks import Shard, shards
+from pruning.metadata.footers.footer import Footer, parse_footer, read_footer_bytes
+from pruning.metadata.footers.footer_batches import read_batch
+from pruning.metadata.footers.frame_files import facts_of_footers
+from pruning.metadata.footers.frames import FrameParser
+from pruning.metadata.table.believing import BlockPart, block_parts
+from pruning.metadata.table.blocks import Shard, make_shards
 
 # Below this many files, starting Spark's tasks costs more than reading the footers here.
 SPARK_FILES_MIN = 1_000
 _FILES_PER_TASK = 250
 # Threads overlap the waiting for storage; more of them would not speed up decoding, which holds the GIL.
 _THREADS = 16
+# The footers of one batch are read side by side; the arrays of a larger one leave the processor's caches.
+_BATCH_BYTES = 8 << 20
 
 _log = logging.getLogger(__name__)
 
@@ -48,14 +54,46 @@ def read_footers(files: Sequence[str], *, spark: Any = None) -> ReadResult:
 def read_in_threads(files: Iterable[str]) -> ReadResult:
     """Read the footers of the files in this process."""
     failures: dict[str, str] = {}
-    footers: list[tuple[str, Footer]] = []
     with ThreadPoolExecutor(_THREADS) as pool:
-        for file, answer in pool.map(_try_footer, files):
-            if isinstance(answer, str):
-                failures[file] = answer
-            else:
-                footers.append((file, answer))
-    return ReadResult(shards(footers), failures)
+        answers = pool.map(_footer_or_error, files)
+        return _read_all(_without_errors(answers, failures), failures)
+
+
+def shards_of_footers(footers: Iterable[tuple[str, bytes]]) -> ReadResult:
+    """Return the block metadata of files, each named once, from the bytes of their footers."""
+    return _read_all(footers, {})
+
+
+def _read_all(footers: Iterable[tuple[str, bytes]], failures: dict[str, str]) -> ReadResult:
+    """Return the block metadata of the footers; add to the failures those that cannot be read."""
+    parser = FrameParser()
+    parts: list[BlockPart] = []
+    files: list[str] = []
+    for batch in _batches(footers):
+        files += [file for file, _ in batch]
+        facts, alone = read_batch(batch, parser)
+        parsed: list[tuple[str, Footer]] = []
+        for file, raw in alone:
+            try:
+                parsed.append((file, parse_footer(file, raw)))
+            except InputError as error:
+                failures[file] = str(error)
+        parts += block_parts([*facts, *facts_of_footers(parsed)])
+    return ReadResult(make_shards(parts, files), failures)
+
+
+def _batches(footers: Iterable[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
+    """Yield the footers in lists of limited size."""
+    batch: list[tuple[str, bytes]] = []
+    size = 0
+    for file, raw in footers:
+        batch.append((file, raw))
+        size += len(raw)
+        if size >= _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def to_bytes(part: Shard) -> bytes:
@@ -73,11 +111,23 @@ def from_bytes(files: Sequence[str], data: Any) -> Shard:
         return Shard(tuple(files), reader.read_all())
 
 
-def _try_footer(file: str) -> tuple[str, Footer | str]:
+def _footer_or_error(file: str) -> tuple[str, bytes | str]:
+    """Return a file's footer, or the sentence of the error."""
     try:
-        return file, read_footer(file)
+        return file, read_footer_bytes(file)
     except InputError as error:
         return file, str(error)
+
+
+def _without_errors(
+    answers: Iterable[tuple[str, bytes | str]], failures: dict[str, str]
+) -> Iterator[tuple[str, bytes]]:
+    """Yield the footers among the answers; add the errors to the failures."""
+    for file, answer in answers:
+        if isinstance(answer, str):
+            failures[file] = answer
+        else:
+            yield file, answer
 
 
 def _read_in_spark(files: list[str], spark: Any) -> ReadResult:

@@ -5,7 +5,7 @@ searches all fields of the struct. Columns may have any name, and there may be t
 look up a field's index first, in constant time.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 import pyarrow as pa
@@ -50,6 +50,13 @@ def make_struct(fields: dict[str, pa.Array], length: int) -> pa.StructArray:
     if not fields:
         return pa.array([{}] * length, pa.struct([]))
     return pa.StructArray.from_arrays(list(fields.values()), names=list(fields))
+
+
+def make_typed_struct(arrays: Sequence[pa.Array], type_: pa.StructType, length: int) -> pa.StructArray:
+    """Return a struct array of a type from the arrays of its fields, shape (length,); there may be none."""
+    if not arrays:
+        return pa.array([{}] * length, type_)
+    return pa.StructArray.from_arrays(arrays, fields=list(type_))
 
 
 def whole(column: pa.ChunkedArray) -> pa.Array:
