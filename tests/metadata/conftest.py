@@ -1,7 +1,6 @@
 """Fixtures of the tests of block metadata."""
 
 import os
-from typing import Any
 
 import pytest
 
@@ -12,11 +11,11 @@ from pruning.metadata.table import reading
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The footers that were really read, by base name."""
     seen: list[str] = []
-    read = reading.read_footer
+    read = reading.read_footer_bytes
 
-    def record(file: str) -> Any:
+    def record(file: str) -> bytes:
         seen.append(os.path.basename(file))
         return read(file)
 
-    monkeypatch.setattr(reading, "read_footer", record)
+    monkeypatch.setattr(reading, "read_footer_bytes", record)
     return seen

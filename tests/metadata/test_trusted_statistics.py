@@ -32,9 +32,9 @@ from stated_files import (
 from pruning.expressions import types
 from pruning.expressions.trees import Column, Compare, Comparison, Literal
 from pruning.metadata.footers import trust
-from pruning.metadata.footers.evidence import provenance
+from pruning.metadata.footers.evidence import evidence_of
 from pruning.metadata.footers.footer import read_footer
-from pruning.metadata.footers.physical_types import column_storage
+from pruning.metadata.footers.frame_files import facts_of_footers
 from pruning.metadata.footers.trust import DOUBTS, doubts
 from pruning.metadata.table.collecting import collect
 from pruning.rules.sets.truths import Match
@@ -42,20 +42,10 @@ from pruning.verdicts.classification import classify_blocks
 
 
 def _doubts(path: Path) -> set[str]:
-    footer = read_footer(str(path))
-    leaf, group = footer.leaves[0], footer.row_groups[0]
-    form = column_storage(leaf.element)
-    assert form is not None
-    chunk = group.chunks[0]
-    found = doubts(
-        chunk.statistics,
-        leaf,
-        form,
-        rows=group.row_count,
-        values=chunk.value_count,
-        source=provenance(footer),
-    )
-    return {doubt.name for doubt in found}
+    (part,) = facts_of_footers([(str(path), read_footer(str(path)))])
+    (column,) = part.frame.columns
+    evidence = evidence_of(part.chunks, part.row_counts, column.traits, part.frame.source)
+    return {doubt.name for doubt, chunks in doubts(evidence) if chunks[0]}
 
 
 def _deprecated(footer: dict[int, Any]) -> None:
