@@ -27,8 +27,7 @@ from pyspark.sql import DataFrame, SparkSession
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
-from star_lake import ROWS_PER_FILE, TABLES, Size, register, write_tables
-from star_queries import Query, alike, queries
+from star_lake import ROWS_PER_FILE, TABLES, Query, Size, alike, queries, register, write_tables
 
 import pruning
 from skipproof import metering

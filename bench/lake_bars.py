@@ -17,8 +17,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.table import Table
-from star_lake import RARE_ITEMS, Size, register, write_tables
-from star_queries import WHOLE_FILES, Query, alike
+from star_lake import RARE_ITEMS, WHOLE_FILES, Query, Size, alike, register, write_tables
 
 import pruning
 from skipproof import metering
