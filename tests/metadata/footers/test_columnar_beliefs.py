@@ -23,7 +23,9 @@ from oracles.files.footers import (
     InGroup,
     InMeta,
     Struct,
+    chunks_of,
     encode_struct,
+    meta_of,
     split_file,
     struct_list,
 )
@@ -243,6 +245,18 @@ def _check_values_like_footers() -> None:
         )
         footers.append(GeneratedFooter(columns, struct, encode_struct(struct)))
     _check(footers, _expected(footers))
+
+
+@pytest.mark.parametrize("kind", [0, 13, 14, 15])
+def test_a_list_of_a_kind_that_does_not_exist_is_refused_though_empty(kind: int) -> None:
+    """Skipping it would need no kind, but then a damaged footer would be believed."""
+    footer = _footer_with_a_footer_in_a_value((b"a",), ((0,),))
+    (chunk,) = chunks_of(footer)[0]
+    meta_of(chunk)[InMeta.DATA_PAGE + 1] = (LIST, (kind, []))
+    chunk[InChunk.FILE_OFFSET] = (I64, 4)
+    result = shards_of_footers([("x", encode_struct(footer))])
+    assert not result.shards
+    assert "is damaged" in result.failures["x"]
 
 
 def test_a_value_that_looks_like_the_rest_of_a_footer_is_only_a_value() -> None:
