@@ -1,12 +1,13 @@
 """Beliefs about footers that are wrong in one way each."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from mutants.replacements import Replacement
 from pruning.metadata.footers import bounds, evidence, footer_batches, thrift_lanes, trust
 from pruning.metadata.footers.chunk_facts import ByteStrings, ChunkFacts
 from pruning.metadata.footers.evidence import ColumnTraits, Provenance
@@ -21,24 +22,9 @@ from pruning.metadata.table import believing
 REASONS_ONLY = frozenset({"no usable order", "unreadable minimum", "unreadable maximum"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BeliefMutant:
-    """A wrong replacement of an attribute of a module or class, and the mistake in one sentence."""
-
-    name: str
-    mistake: str
-    owner: Any
-    attribute: str
-    replacement: Any
-
-
-def _mutant(name: str, mistake: str, owner: Any, attribute: str, replacement: Any) -> BeliefMutant:
-    assert hasattr(owner, attribute)
-    return BeliefMutant(name=name, mistake=mistake, owner=owner, attribute=attribute, replacement=replacement)
-
-
 _beliefs, _origins, _decode_numbers = trust.beliefs, evidence._bound_origins, bounds._numbers
 _decode_big, _alike, _parse = bounds._big_words, believing._alike_chunks, FrameParser.parse
+_join_groups = thrift_lanes._join_groups
 
 
 def _with_traits(**changes: bool) -> Callable[..., Beliefs]:
@@ -125,10 +111,7 @@ def _unsigned_decimals(texts: ByteStrings) -> Any:
 
 
 def _short_numbers(words: Any) -> Numbers:
-    return _joined(words) & ((1 << 14) - 1)
-
-
-_joined = thrift_lanes._joined_groups
+    return _join_groups(words) & ((1 << 14) - 1)
 
 
 def _fields(meta: Fields | None = None, statistics: Fields | None = None) -> Fields:
@@ -139,101 +122,72 @@ def _fields(meta: Fields | None = None, statistics: Fields | None = None) -> Fie
 
 _OF = footer_batches._STATISTICS
 
-MUTANTS: tuple[BeliefMutant, ...] = (
-    *(
-        _mutant(
-            f"without {doubt.name}",
-            "one doubt is left out",
-            trust,
-            "DOUBTS",
-            tuple(other for other in DOUBTS if other is not doubt),
+MUTANTS: Mapping[str, Replacement] = {
+    **{
+        f"without {doubt.name}": Replacement(
+            trust, "DOUBTS", tuple(other for other in DOUBTS if other is not doubt)
         )
         for doubt in DOUBTS
         if doubt.name not in REASONS_ONLY
+    },
+    # A writer without a version is believed.
+    "unknown is new": Replacement(trust, "_is_release_before", _unknown_is_new),
+    # The first good version is doubted.
+    "first is before": Replacement(trust, "_is_release_before", _first_is_before),
+    # A pre-release is as good as its release.
+    "pre-release is release": Replacement(trust, "_is_release_before", _prerelease_is_release),
+    # Versions are not compared.
+    "any version": Replacement(trust, "_is_release_before", _any_writer),
+    # Bounds are believed in a file that names no order.
+    "order ignored": Replacement(
+        evidence, "_bound_origins", lambda facts, *, ordered: _origins(facts, ordered=True)
     ),
-    _mutant(
-        "unknown is new",
-        "a writer without a version is believed",
-        trust,
-        "_is_release_before",
-        _unknown_is_new,
+    # The deprecated bounds win.
+    "deprecated first": Replacement(evidence, "_bound_origins", _deprecated_first),
+    # Old dates are believed.
+    "never rebased": Replacement(evidence, "_may_be_rebased", lambda keys: False),
+    # The column's order is ignored.
+    "all ordered": Replacement(believing, "beliefs", _with_traits(ordered=True)),
+    # A required column may hold NULL.
+    "none required": Replacement(believing, "beliefs", _with_traits(required=False)),
+    # A field is never NULL because its struct is.
+    "none inherits": Replacement(believing, "beliefs", _with_traits(inherits=False)),
+    # Elements count as rows.
+    "none repeated": Replacement(believing, "beliefs", _with_traits(repeated=False)),
+    # The numbers of rows are those of the row group before.
+    "rows shifted": Replacement(believing, "beliefs", _shifted_rows),
+    # Deprecated bounds are exact.
+    "exact of any origin": Replacement(believing, "beliefs", _exact_of_any_origin),
+    # Unknown bounds are exact.
+    "exact without bounds": Replacement(believing, "beliefs", _exact_without_bounds),
+    # All files have the first one's writer.
+    "one writer": Replacement(believing, "_alike_chunks", _all_of_first_writer),
+    # All files of a schema have the first one's frame.
+    "one tail": Replacement(FrameParser, "parse", _first_tail),
+    # Numbers outside of the type are read.
+    "no range": Replacement(bounds, "_numbers", _without_range),
+    # Numbers of any size are read.
+    "any size": Replacement(bounds, "_numbers", _of_any_size),
+    # Unsigned numbers are read as signed.
+    "signed numbers": Replacement(bounds, "_numbers", _signed_numbers),
+    # Decimals have no sign.
+    "unsigned decimals": Replacement(bounds, "_big_words", _unsigned_decimals),
+    # Decimals may have too many digits.
+    "any digits": Replacement(bounds, "_is_below", lambda words, limit: words[:, 0] >= 0),
+    # Texts need not be UTF-8.
+    "any text": Replacement(bounds, "_is_utf8", lambda array: np.ones(len(array), np.bool_)),
+    # Numbers have 14 bits.
+    "short numbers": Replacement(thrift_lanes, "_join_groups", _short_numbers),
+    # Minima and maxima are swapped.
+    "sides swapped": Replacement(footer_batches, "_CHUNK", _fields(statistics={5: _OF[6], 6: _OF[5]})),
+    # The deprecated bounds are read as the newer ones.
+    "deprecated are new": Replacement(
+        footer_batches, "_CHUNK", _fields(statistics={1: _OF[5], 2: _OF[6], 5: _OF[1], 6: _OF[2]})
     ),
-    _mutant(
-        "first is before", "the first good version is doubted", trust, "_is_release_before", _first_is_before
-    ),
-    _mutant(
-        "pre-release is release",
-        "a pre-release is as good as its release",
-        trust,
-        "_is_release_before",
-        _prerelease_is_release,
-    ),
-    _mutant("any version", "versions are not compared", trust, "_is_release_before", _any_writer),
-    _mutant(
-        "order ignored",
-        "bounds are believed in a file that names no order",
-        evidence,
-        "_bound_origins",
-        lambda facts, *, ordered: _origins(facts, ordered=True),
-    ),
-    _mutant("deprecated first", "the deprecated bounds win", evidence, "_bound_origins", _deprecated_first),
-    _mutant("never rebased", "old dates are believed", evidence, "_may_be_rebased", lambda keys: False),
-    _mutant("all ordered", "the column's order is ignored", believing, "beliefs", _with_traits(ordered=True)),
-    _mutant("none required", "NULLs in required columns", believing, "beliefs", _with_traits(required=False)),
-    _mutant("none inherits", "NULLs of parents", believing, "beliefs", _with_traits(inherits=False)),
-    _mutant("none repeated", "elements count as rows", believing, "beliefs", _with_traits(repeated=False)),
-    _mutant("rows shifted", "rows of the row group before", believing, "beliefs", _shifted_rows),
-    _mutant("exact of any origin", "deprecated bounds are exact", believing, "beliefs", _exact_of_any_origin),
-    _mutant("exact without bounds", "unknown bounds are exact", believing, "beliefs", _exact_without_bounds),
-    _mutant(
-        "one writer",
-        "all files have the first one's writer",
-        believing,
-        "_alike_chunks",
-        _all_of_first_writer,
-    ),
-    _mutant(
-        "one tail", "all files of a schema have the first one's frame", FrameParser, "parse", _first_tail
-    ),
-    _mutant("no range", "numbers outside of the type are read", bounds, "_numbers", _without_range),
-    _mutant("any size", "numbers of any size are read", bounds, "_numbers", _of_any_size),
-    _mutant("signed numbers", "unsigned numbers are read as signed", bounds, "_numbers", _signed_numbers),
-    _mutant("unsigned decimals", "decimals have no sign", bounds, "_big_words", _unsigned_decimals),
-    _mutant(
-        "any digits",
-        "decimals may have too many digits",
-        bounds,
-        "_is_below",
-        lambda words, limit: words[:, 0] >= 0,
-    ),
-    _mutant(
-        "any text", "texts need not be UTF-8", bounds, "_is_utf8", lambda array: np.ones(len(array), np.bool_)
-    ),
-    _mutant("short numbers", "numbers have 14 bits", thrift_lanes, "_joined_groups", _short_numbers),
-    _mutant(
-        "sides swapped",
-        "minima and maxima are swapped",
-        footer_batches,
-        "_CHUNK",
-        _fields(statistics={5: _OF[6], 6: _OF[5]}),
-    ),
-    _mutant(
-        "deprecated are new",
-        "the deprecated bounds are read as the newer ones",
-        footer_batches,
-        "_CHUNK",
-        _fields(statistics={1: _OF[5], 2: _OF[6], 5: _OF[1], 6: _OF[2]}),
-    ),
-    _mutant(
-        "exactness swapped",
-        "of the other bound",
-        footer_batches,
-        "_CHUNK",
-        _fields(statistics={7: _OF[8], 8: _OF[7]}),
-    ),
-    _mutant(
-        "uncompressed size",
-        "the field before that with the compressed bytes is read",
+    # Exactness is that of the other bound.
+    "exactness swapped": Replacement(footer_batches, "_CHUNK", _fields(statistics={7: _OF[8], 8: _OF[7]})),
+    # The field before that with the compressed bytes is read.
+    "uncompressed size": Replacement(
         footer_batches,
         "_CHUNK",
         _fields(
@@ -243,29 +197,22 @@ MUTANTS: tuple[BeliefMutant, ...] = (
             }
         ),
     ),
-    _mutant(
-        "any schema",
-        "types and paths of chunks are not compared with the schema",
-        footer_batches._Batch,
-        "_fitting_groups",
-        lambda self, layout, groups: np.ones(len(groups), np.bool_),
+    # Types and paths of chunks are not compared with the schema.
+    "any schema": Replacement(
+        footer_batches._Batch, "_fitting_groups", lambda self, layout, groups: np.ones(len(groups), np.bool_)
     ),
-)
+}
 
 # These believe a guess about the places of chunks without a proof.
-GUESSING_MUTANTS: tuple[BeliefMutant, ...] = (
-    _mutant(
-        "chunks unproved",
-        "a chunk may begin anywhere after the one before it",
+GUESSING_MUTANTS: Mapping[str, Replacement] = {
+    # A chunk may begin anywhere after the one before it.
+    "chunks unproved": Replacement(
         footer_batches._Batch,
         "_regular_chunks",
         lambda self, starts, ends, last_chunks: ~self._chunks.irregular,
     ),
-    _mutant(
-        "row groups unproved",
-        "a row group may begin anywhere after the one before it",
-        footer_batches._Batch,
-        "_regular_groups",
-        lambda self, starts: ~self._groups.irregular,
+    # A row group may begin anywhere after the one before it.
+    "row groups unproved": Replacement(
+        footer_batches._Batch, "_regular_groups", lambda self, starts: ~self._groups.irregular
     ),
-)
+}

@@ -93,7 +93,7 @@ def _decimals(texts: ByteStrings, form: DecimalForm, type_: Type) -> tuple[pa.Ar
     words[short] = _little_words(texts.take(short)) if form.little else _big_words(texts.take(short))
     long = np.flatnonzero(readable & (texts.sizes > _DECIMAL_BYTES))
     for lane in long:
-        unscaled = _unscaled(texts, int(lane))
+        unscaled = _unscaled_number(texts, int(lane))
         readable[lane] = abs(unscaled) < 10**type_.precision
         words[lane] = _split(unscaled) if readable[lane] else 0
     readable &= _is_below(words, 10**type_.precision)
@@ -138,6 +138,6 @@ def _split(number: int) -> tuple[int, int]:
     return bits & ((1 << 64) - 1), bits >> 64
 
 
-def _unscaled(texts: ByteStrings, lane: int) -> int:
+def _unscaled_number(texts: ByteStrings, lane: int) -> int:
     start = int(texts.starts[lane])
     return int.from_bytes(texts.buffer[start : start + int(texts.sizes[lane])], "big", signed=True)

@@ -54,7 +54,7 @@ class ByteStrings:
         words: npt.NDArray[Any] = np.ndarray((size,), type_, self.buffer, strides=(1,))
         return words[np.where(self.present, self.starts, 0)]
 
-    def joined(self) -> Bytes:
+    def concatenation(self) -> Bytes:
         """Return the bytes of all lanes, one after the other."""
         places = ranges(self.starts, np.maximum(self.sizes, 0))
         data: Bytes = np.frombuffer(self.buffer, np.uint8)[places]
@@ -65,7 +65,7 @@ class ByteStrings:
         ends = np.cumsum(np.maximum(self.sizes, 0))
         offsets = np.zeros(len(ends) + 1, np.int64)
         offsets[1:] = ends
-        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(self.joined())]
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(self.concatenation())]
         array = pa.Array.from_buffers(pa.large_binary(), len(ends), buffers)
         return without(array, ~self.present).cast(pa.binary())
 

@@ -13,7 +13,7 @@ import numpy as np
 from pruning.metadata.footers.chunk_facts import ByteStrings, ChunkFacts, ranges
 from pruning.metadata.footers.chunk_places import COLUMNS, ChunkPlaces, chunk_places
 from pruning.metadata.footers.frame_files import FrameFiles
-from pruning.metadata.footers.frames import ChunkLayout, Frame, FrameParser, list_header
+from pruning.metadata.footers.frames import ChunkLayout, Frame, FrameParser
 from pruning.metadata.footers.thrift_lanes import (
     ABSENT,
     BINARY,
@@ -32,7 +32,7 @@ from pruning.metadata.footers.thrift_lanes import (
     RefusedField,
     SpanField,
 )
-from pruning.metadata.footers.thrift_places import Irregular
+from pruning.metadata.footers.thrift_places import Irregular, list_header
 
 # Fields by their numbers in the Parquet format.
 _STATISTICS: Fields = {
@@ -181,7 +181,7 @@ class _Batch:
         chunks = self._first_chunks[groups][:, None] + layout.chunks
         types, sizes = values["type"][chunks], values["path.size"][chunks]
         fits: Mask = (types == layout.types).all(axis=1) & (sizes == layout.path_sizes).all(axis=1)
-        paths = self._spans("path").take(chunks[fits].ravel()).joined()
+        paths = self._spans("path").take(chunks[fits].ravel()).concatenation()
         fits[fits] = (paths.reshape(int(fits.sum()), len(layout.paths)) == layout.paths).all(axis=1)
         return fits
 

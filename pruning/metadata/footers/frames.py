@@ -13,7 +13,7 @@ from pruning.metadata.footers.nested import SchemaLeaf
 from pruning.metadata.footers.physical_types import column_storage, is_comparable
 from pruning.metadata.footers.thrift_lanes import BINARY, Bytes, Numbers
 from pruning.metadata.footers.thrift_layout import Malformed, parse_schema, parse_tail
-from pruning.metadata.footers.thrift_places import Irregular
+from pruning.metadata.footers.thrift_places import Irregular, encoded_number, list_header
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,18 +63,23 @@ def frame_of(footer: Footer) -> Frame:
 
 
 class FrameParser:
-    """Parses frames, each once."""
+    """Parses frames, each once, and remembers all of them."""
 
     def __init__(self) -> None:
         self._schemas: dict[bytes, list[Any]] = {}
+        self._schema_sizes: set[int] = set()
         self._layouts: dict[bytes, ChunkLayout] = {}
         self._frames: dict[tuple[bytes, bytes], tuple[Frame, ChunkLayout]] = {}
         self._distinct: dict[Frame, Frame] = {}
 
+    def __len__(self) -> int:
+        """Return the number of frames that it remembers, as many as distinct footers without row groups."""
+        return len(self._frames)
+
     def schema_at_start(self, footer: bytes) -> bytes | None:
         """Return the schema that the footer begins with, if it was parsed before."""
-        sizes = dict.fromkeys(map(len, self._schemas))
-        return next((footer[:size] for size in sizes if footer[:size] in self._schemas), None)
+        starts = (footer[:size] for size in self._schema_sizes)
+        return next((start for start in starts if start in self._schemas), None)
 
     def parse(self, schema: bytes, tail: bytes) -> tuple[Frame, ChunkLayout]:
         """Return the frame of a footer, and the layout of its row groups.
@@ -98,6 +103,7 @@ class FrameParser:
     def _parse(self, schema: bytes, tail: bytes) -> tuple[Frame, ChunkLayout]:
         if schema not in self._schemas:
             self._schemas[schema] = parse_schema(schema)
+            self._schema_sizes.add(len(schema))
         elements = self._schemas[schema]
         footer = footer_without_blocks(elements, parse_tail(tail))
         frame = frame_of(footer)
@@ -136,19 +142,4 @@ def _layout(elements: Sequence[Any], leaves: Sequence[SchemaLeaf]) -> ChunkLayou
 
 def _encoded_path(path: Sequence[bytes]) -> bytes:
     """Return a list of byte strings as Thrift encodes it."""
-    return list_header(len(path), BINARY) + b"".join(_encoded_number(len(name)) + name for name in path)
-
-
-def list_header(count: int, kind: int) -> bytes:
-    """Return the header of a list as Thrift encodes it."""
-    if count < 15:
-        return bytes([count << 4 | kind])
-    return bytes([0xF0 | kind]) + _encoded_number(count)
-
-
-def _encoded_number(number: int) -> bytes:
-    encoded = bytearray()
-    while number >= 0x80:
-        encoded.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*encoded, number])
+    return list_header(len(path), BINARY) + b"".join(encoded_number(len(name)) + name for name in path)

@@ -23,8 +23,8 @@ Bytes: TypeAlias = npt.NDArray[np.uint8]
 # The kinds of the compact protocol.
 TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET = range(1, 11)
 STRUCT = 12
-_FIXED_BYTES = {TRUE: 0, FALSE: 0, BYTE: 1, DOUBLE: 8}
-_INTEGERS = (I16, I32, I64)
+FIXED_BYTES = {TRUE: 0, FALSE: 0, BYTE: 1, DOUBLE: 8}
+INTEGERS = (I16, I32, I64)
 
 # The number of a lane without the field; no number of the regular form is as small.
 ABSENT = -(1 << 62)
@@ -174,9 +174,9 @@ class LaneReader:
 
     def _skip(self, lanes: Numbers, places: Numbers, kind: int, depth: int) -> Numbers:
         """Return the places after values of one kind."""
-        if kind in _FIXED_BYTES:
-            return self._advance(places, _FIXED_BYTES[kind])
-        if kind in _INTEGERS:
+        if kind in FIXED_BYTES:
+            return self._advance(places, FIXED_BYTES[kind])
+        if kind in INTEGERS:
             return self._varint(lanes, places)[1]
         if kind == BINARY:
             sizes, starts = self._varint(lanes, places)
@@ -215,7 +215,7 @@ class LaneReader:
         last_bits = stops & (~stops + np.uint64(1))
         used = last_bits | (last_bits - np.uint64(1))
         sizes = ((used & _LOW_BITS) * _LOW_BITS) >> np.uint64(56)
-        return _joined_groups(words & used), self._advance(places, sizes.astype(np.int64))
+        return _join_groups(words & used), self._advance(places, sizes.astype(np.int64))
 
     def _advance(self, places: Numbers, sizes: Numbers | int) -> Numbers:
         """Return the places so many bytes further, at most those at the end of the buffer."""
@@ -223,7 +223,7 @@ class LaneReader:
         return ends
 
 
-def _joined_groups(words: npt.NDArray[np.uint64]) -> Numbers:
+def _join_groups(words: npt.NDArray[np.uint64]) -> Numbers:
     """Return the numbers whose groups of seven bits are in the bytes of the words, the lowest group first."""
     words = words & np.uint64(0x7F7F7F7F7F7F7F7F)
     for low, high, shift in _GROUPS:

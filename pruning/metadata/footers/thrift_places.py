@@ -1,20 +1,15 @@
-"""Where values of Thrift's compact protocol end in a buffer, for the few that are skipped one by one."""
+"""Values of Thrift's compact protocol one by one: the places after them, and how a list header is encoded."""
 
 from pruning.metadata.footers.thrift_lanes import (
     BINARY,
     BYTE,
-    DOUBLE,
-    FALSE,
-    I16,
-    I32,
-    I64,
+    FIXED_BYTES,
+    INTEGERS,
     LIST,
     SET,
     STRUCT,
-    TRUE,
 )
 
-_FIXED_BYTES = {TRUE: 0, FALSE: 0, BYTE: 1, DOUBLE: 8}
 # A schema's logical types have five levels below the list of its elements.
 _DEPTH_MAX = 8
 
@@ -61,9 +56,9 @@ def place_after(data: bytes, place: int, kind: int, depth: int = 0) -> int:
     """
     if depth > _DEPTH_MAX:
         raise Irregular
-    if kind in _FIXED_BYTES:
-        return place + _FIXED_BYTES[kind]
-    if kind in (I16, I32, I64):
+    if kind in FIXED_BYTES:
+        return place + FIXED_BYTES[kind]
+    if kind in INTEGERS:
         return number_after(data, place)[1]
     if kind == BINARY:
         size, place = number_after(data, place)
@@ -90,3 +85,19 @@ def _struct_end(data: bytes, place: int, depth: int) -> int:
             raise Irregular
         place = place_after(data, place + 1, header & 15, depth + 1)
     raise Irregular
+
+
+def list_header(count: int, kind: int) -> bytes:
+    """Return the header of a list as Thrift encodes it."""
+    if count < 15:
+        return bytes([count << 4 | kind])
+    return bytes([0xF0 | kind]) + encoded_number(count)
+
+
+def encoded_number(number: int) -> bytes:
+    """Return an unsigned number as Thrift encodes it."""
+    encoded = bytearray()
+    while number >= 0x80:
+        encoded.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*encoded, number])

@@ -23,6 +23,8 @@ _FILES_PER_TASK = 250
 _THREADS = 16
 # The footers of one batch are read side by side; the arrays of a larger one leave the processor's caches.
 _BATCH_BYTES = 8 << 20
+# The most frames of footers to remember after a batch; a lake may have as many as files.
+_FRAMES_MAX = 10_000
 
 _log = logging.getLogger(__name__)
 
@@ -70,6 +72,8 @@ def _read_all(footers: Iterable[tuple[str, bytes]], failures: dict[str, str]) ->
     parts: list[BlockPart] = []
     files: list[str] = []
     for batch in _batches(footers):
+        if len(parser) > _FRAMES_MAX:
+            parser = FrameParser()
         files += [file for file, _ in batch]
         facts, alone = read_batch(batch, parser)
         parsed: list[tuple[str, Footer]] = []

@@ -93,12 +93,12 @@ _UNSCALED = [
 ]  # fmt: skip
 
 
-def _fixed(numbers: list[int], size: int) -> list[bytes]:
+def _fixed_size(numbers: list[int], size: int) -> list[bytes]:
     limit = 1 << (8 * size - 1)
     return [number.to_bytes(size, "big", signed=True) for number in numbers if -limit <= number < limit]
 
 
-def _varying(numbers: list[int]) -> list[bytes]:
+def _least_size(numbers: list[int]) -> list[bytes]:
     return [number.to_bytes(number.bit_length() // 8 + 1, "big", signed=True) for number in numbers]
 
 
@@ -156,10 +156,10 @@ KINDS: dict[str, ColumnKind] = {
     "fixed": _kind(7, [b"\0\0\0\0\0", b"\1\0\0\0a", b"aaaaa", b"\xff" * 5], 5),
     "decimal of int32": _kind(1, _4, converted=5, scale=2, precision=9),
     "decimal of int64": _kind(2, _8, converted=5, precision=18),
-    "decimal of 4": _kind(7, _fixed(_UNSCALED, 4), 4, logical=_DECIMAL),
-    "decimal of 16": _kind(7, _fixed(_UNSCALED, 16), 16, converted=5, scale=10, precision=38),
-    "decimal of 20": _kind(7, _fixed(_UNSCALED, 20), 20, converted=5, scale=0, precision=38),
-    "decimal of bytes": _kind(6, _varying(_UNSCALED), converted=5, scale=1, precision=10),
+    "decimal of 4": _kind(7, _fixed_size(_UNSCALED, 4), 4, logical=_DECIMAL),
+    "decimal of 16": _kind(7, _fixed_size(_UNSCALED, 16), 16, converted=5, scale=10, precision=38),
+    "decimal of 20": _kind(7, _fixed_size(_UNSCALED, 20), 20, converted=5, scale=0, precision=38),
+    "decimal of bytes": _kind(6, _least_size(_UNSCALED), converted=5, scale=1, precision=10),
     "decimal too wide": _kind(1, _4, converted=5, scale=2, precision=12),
     "half": _kind(7, [b"\0\0"], 2, logical={15: (STRUCT, {})}),
 }

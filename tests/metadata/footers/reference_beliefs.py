@@ -1,4 +1,4 @@
-"""What is believed of one column chunk, in plain Python: slow, and the reference for the arrays.
+"""The beliefs about one column chunk, in plain Python: slow, and the reference for the arrays.
 
 Shares   the types of `pruning.expressions`, and Parquet's numbers of fields with `oracles.files.footers`.
 Trusts   the caller for the names and the nesting of columns.
@@ -161,8 +161,8 @@ def _decimal(raw: bytes, form: Form) -> Decimal:
     size = {_INT32: 4, _INT64: 8, _FIXED: form.length}.get(form.physical)
     if not raw or (size is not None and len(raw) != size):
         raise ValueError
-    order = "little" if form.physical in (_INT32, _INT64) else "big"
-    unscaled = int.from_bytes(raw, order, signed=True)  # type: ignore[arg-type]
+    is_little = form.physical in (_INT32, _INT64)
+    unscaled = int.from_bytes(raw, "little" if is_little else "big", signed=True)
     if abs(unscaled) >= 10**form.type.precision:
         raise ValueError
     return Decimal(unscaled).scaleb(-form.type.scale, Context(prec=38))

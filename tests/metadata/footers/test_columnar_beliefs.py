@@ -1,4 +1,4 @@
-"""What is believed of many footers at once is what a plain reference believes of each chunk by itself."""
+"""The beliefs about many footers at once are those of a plain reference about each chunk by itself."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -8,9 +8,10 @@ from random import Random
 import pytest
 from belief_comparison import ExpectedFile, check_shards, expected_file
 from generated_footers import KINDS, WRITERS, GeneratedFooter, generated_footers
+from needs import CORPUS, needs_corpus
 from reference_beliefs import MAX_VALUE, NULL_COUNT, SchemaColumn
 
-from mutants.beliefs import GUESSING_MUTANTS, MUTANTS, REASONS_ONLY, BeliefMutant
+from mutants.beliefs import GUESSING_MUTANTS, MUTANTS, REASONS_ONLY
 from oracles.files.footers import (
     BINARY,
     I32,
@@ -38,10 +39,6 @@ from pruning.metadata.table import reading
 from pruning.metadata.table.blocks import shards
 from pruning.metadata.table.reading import shards_of_footers
 
-CORPUS = Path(__file__).parents[4] / "shared" / "corpus"
-needs_corpus = pytest.mark.skipif(
-    not CORPUS.is_dir(), reason="the corpus of foreign files is not beside the repository"
-)
 SEED = "columnar beliefs"
 FOOTERS, FOOTERS_DEEP, FOOTERS_AT_ONCE, FOOTERS_OF_A_MUTANT = 450, 100_000, 500, 100
 DAMAGED_FOOTERS = 300
@@ -56,10 +53,10 @@ def footers() -> list[GeneratedFooter]:
 @pytest.fixture(scope="module")
 def expected(footers: list[GeneratedFooter]) -> dict[str, ExpectedFile]:
     """Their block metadata by the reference."""
-    return _expected(footers)
+    return _expected_files(footers)
 
 
-def _expected(footers: Iterable[GeneratedFooter]) -> dict[str, ExpectedFile]:
+def _expected_files(footers: Iterable[GeneratedFooter]) -> dict[str, ExpectedFile]:
     return {str(place): expected_file(footer.struct, footer.columns) for place, footer in enumerate(footers)}
 
 
@@ -93,7 +90,7 @@ def test_beliefs_agree_with_the_reference(
 def test_beliefs_agree_with_the_reference_over_many_footers() -> None:
     """PROP-14. The same over more footers."""
     for batch in _batches(generated_footers(f"{SEED}, many", FOOTERS_DEEP)):
-        _check(batch, _expected(batch))
+        _check(batch, _expected_files(batch))
 
 
 def test_footers_read_alone_give_the_same_beliefs(
@@ -112,6 +109,24 @@ def test_small_batches_give_the_same_beliefs(
     monkeypatch.setattr(reading, "_BATCH_BYTES", 5_000)
     few = footers[:FOOTERS_OF_A_MUTANT]
     _check(few, {str(place): expected[str(place)] for place in range(len(few))})
+
+
+def test_frames_that_were_forgotten_are_parsed_again(
+    footers: list[GeneratedFooter], expected: dict[str, ExpectedFile], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lake may have more frames than are remembered."""
+    parsers: list[FrameParser] = []
+
+    def make_parser() -> FrameParser:
+        parsers.append(FrameParser())
+        return parsers[-1]
+
+    monkeypatch.setattr(reading, "_BATCH_BYTES", 5_000)
+    monkeypatch.setattr(reading, "_FRAMES_MAX", 3)
+    monkeypatch.setattr(reading, "FrameParser", make_parser)
+    few = footers[:FOOTERS_OF_A_MUTANT]
+    _check(few, {str(place): expected[str(place)] for place in range(len(few))})
+    assert len(parsers) > 1
 
 
 def test_generated_footers_reach_every_writer_and_type(
@@ -133,7 +148,7 @@ def test_most_footers_are_read_at_once(footers: list[GeneratedFooter]) -> None:
     assert len(footers) - len(alone) > 0.8 * len(with_blocks)
 
 
-def _damaged(footers: Sequence[GeneratedFooter], random: Random) -> Iterator[bytes]:
+def _damaged_footers(footers: Sequence[GeneratedFooter], random: Random) -> Iterator[bytes]:
     """Yield footers with a few bytes replaced, inserted or cut."""
     for _ in range(DAMAGED_FOOTERS):
         raw = bytearray(random.choice(footers).raw)
@@ -155,7 +170,7 @@ def _damaged(footers: Sequence[GeneratedFooter], random: Random) -> Iterator[byt
 
 def test_damaged_footers_have_the_same_outcome_among_others(footers: list[GeneratedFooter]) -> None:
     """Each gives the blocks, or the sentence, that it gives when it is read alone."""
-    damaged = [(str(place), raw) for place, raw in enumerate(_damaged(footers, Random(SEED)))]
+    damaged = [(str(place), raw) for place, raw in enumerate(_damaged_footers(footers, Random(SEED)))]
     parsed, failures = [], {}
     for file, raw in damaged:
         try:
@@ -244,7 +259,7 @@ def _check_values_like_footers() -> None:
             for chunk, leaf in enumerate(leaves)
         )
         footers.append(GeneratedFooter(columns, struct, encode_struct(struct)))
-    _check(footers, _expected(footers))
+    _check(footers, _expected_files(footers))
 
 
 @pytest.mark.parametrize("kind", [0, 13, 14, 15])
@@ -264,29 +279,29 @@ def test_a_value_that_looks_like_the_rest_of_a_footer_is_only_a_value() -> None:
     _check_values_like_footers()
 
 
-@pytest.mark.parametrize("mutant", GUESSING_MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_guess_without_a_proof_is_found_out(mutant: BeliefMutant, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", GUESSING_MUTANTS)
+def test_a_guess_without_a_proof_is_found_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the check, the value is taken for the rest of the footer."""
-    monkeypatch.setattr(mutant.owner, mutant.attribute, mutant.replacement)
+    monkeypatch.setattr(*GUESSING_MUTANTS[name])
     with pytest.raises(AssertionError):
         _check_values_like_footers()
 
 
 def test_the_comparison_covers_each_doubt() -> None:
     """Each doubt has a mutant without it."""
-    left_out = {mutant.name.removeprefix("without ") for mutant in MUTANTS}
+    left_out = {name.removeprefix("without ") for name in MUTANTS}
     assert {doubt.name for doubt in DOUBTS} - REASONS_ONLY <= left_out
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize("name", MUTANTS)
 def test_the_comparison_kills_mutants(
-    mutant: BeliefMutant,
+    name: str,
     footers: list[GeneratedFooter],
     expected: dict[str, ExpectedFile],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A belief that is wrong in one way differs from the reference somewhere."""
-    monkeypatch.setattr(mutant.owner, mutant.attribute, mutant.replacement)
+    monkeypatch.setattr(*MUTANTS[name])
     with pytest.raises(AssertionError):
         _check_in_parts(footers, expected)
 
