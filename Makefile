@@ -11,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHONS := python3.13 python3.12 python3.11 python3 python
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-# What is imported is compiled then; compiling every module of every package takes twenty seconds.
+# Modules are compiled when they are imported; most modules of these packages never are.
 INSTALL := $(PIP) install --no-compile
 
 # The first interpreter that starts, has a usable version, and can make environments.

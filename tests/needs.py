@@ -1,11 +1,17 @@
 """What some tests need that an environment may lack."""
 
 import importlib.util
+from pathlib import Path
 
 import pytest
 
 from pruning.metadata.table.coverings import is_available
 
+CORPUS = Path(__file__).parents[2] / "shared" / "corpus"
+# Files that other projects wrote; they are no part of the repository.
+needs_corpus = pytest.mark.skipif(
+    not CORPUS.is_dir(), reason="the corpus of foreign files is not beside the repository"
+)
 needs_s2 = pytest.mark.skipif(not is_available(), reason="needs the package s2geometry")
 
 

@@ -66,6 +66,7 @@ def find_seed(seed_count: int, condition: Callable[[int], bool]) -> int | None:
         return seed
     seed = next((seed for seed in range(seed_count) if condition(seed)), None)
     written = os.environ.get(WRITTEN)
+    # Seed 0 is tried first anyway.
     if written and seed:
         _write(Path(written), key, str(seed).encode())
     return seed

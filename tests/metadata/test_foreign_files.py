@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from needs import CORPUS, needs_corpus
 
 from pruning.metadata.table.collecting import read_blocks
 from pruning.metadata.table.schema import column_types, flat_columns
 
-CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 # Statistics that no reader can tell from true ones: the writer shifted them by its time zone.
 LIARS = {"duckdb__corrupt_stats.parquet": {"A", "B"}}
 
@@ -30,9 +30,7 @@ def _readable() -> list[str]:
     return [row[1] for row in rows if len(row) > 6 and re.match(r"ok\b", row[6])]
 
 
-pytestmark = pytest.mark.skipif(
-    not CORPUS.is_dir(), reason="the corpus of foreign files is not beside the repository"
-)
+pytestmark = needs_corpus
 
 
 def _enclosed(facts: dict[str, Any], values: pa.Array, bound: pa.DataType) -> bool:

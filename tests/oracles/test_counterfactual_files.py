@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from known_files import ENGINES, GROUP_ROWS, GROUPS, ROW, Rids, facts, not_skipped, ranges, table, written
+from needs import CORPUS, needs_corpus
 
 from oracles.files import counterfactual_files, footers
 from oracles.files.canaries import write_canary
 
-CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 FOREIGN = sorted(CORPUS.glob("*.par*"))
 
 
@@ -66,7 +66,7 @@ def test_a_stripped_file_has_the_rows_and_nothing_to_prune_by(original: Path, tm
             assert rids(stripped, lower, upper) == rids(original, lower, upper)
 
 
-@pytest.mark.skipif(not FOREIGN, reason="the corpus of foreign files is not beside the repository")
+@needs_corpus
 @pytest.mark.parametrize("path", FOREIGN, ids=lambda path: path.name)
 def test_a_foreign_file_has_a_stripped_file_of_the_same_rows(path: Path, tmp_path: Path) -> None:
     stripped = counterfactual_files.write_stripped(path, tmp_path / "stripped.parquet")

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from known_files import facts, table, written
+from needs import CORPUS, needs_corpus
 
 from oracles.files import counterfactual_files, footers
 from oracles.files.footers import (
@@ -28,7 +29,6 @@ from oracles.files.footers import (
     Malformed,
 )
 
-CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 FOREIGN = sorted(CORPUS.glob("*.par*"))
 
 
@@ -80,7 +80,7 @@ def test_a_footer_is_written_as_it_was_read(original: Path, tmp_path: Path, writ
     assert footers.join_file(*footers.split_file(data)) == data
 
 
-@pytest.mark.skipif(not FOREIGN, reason="the corpus of foreign files is not beside the repository")
+@needs_corpus
 @pytest.mark.parametrize("path", FOREIGN, ids=lambda path: path.name)
 def test_a_foreign_footer_keeps_its_meaning(path: Path) -> None:
     body, footer = footers.read_footer(path)

@@ -76,13 +76,13 @@ def seeds_tried(condition: Callable[[int], bool]) -> list[int]:
     """Search for a seed; return the seeds that were tried."""
     tried: list[int] = []
 
-    def recorded(seed: int) -> bool:
+    def record(seed: int) -> bool:
         tried.append(seed)
         return condition(seed)
 
     searches._searches_of_test.clear()
     searches._remembered.cache_clear()
-    seed = searches.find_seed(10, recorded)
+    seed = searches.find_seed(10, record)
     assert seed is None or condition(seed)
     return tried
 

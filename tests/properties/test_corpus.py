@@ -16,6 +16,7 @@ from budget import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
+from needs import CORPUS, needs_corpus
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import functions
@@ -48,10 +49,7 @@ from pruning.verdicts.classification import classify_blocks
 from strategies.base.tables import Table
 from strategies.predicates.predicates import predicates
 
-CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
-pytestmark = pytest.mark.skipif(
-    not CORPUS.is_dir(), reason="the corpus of foreign files is not beside the repository"
-)
+pytestmark = needs_corpus
 
 # Statistics that no reader can tell from true ones, by column.
 LIARS = {"duckdb__corrupt_stats.parquet": {"A", "B"}}  # the writer shifted them by its time zone

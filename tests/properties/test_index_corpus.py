@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from looking_up import holding, present, rows_of, told
+from needs import CORPUS, needs_corpus
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
@@ -15,14 +16,13 @@ from pruning.expressions.types import Type
 from pruning.metadata.table.memberships import FIELD, value_type
 from pruning.metadata.table.structs import whole
 
-CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 FILES = sorted([*CORPUS.glob("*.parquet"), *CORPUS.glob("*.parq")])
 VALUES_MAX = 60
 
 # Indexing the corpus takes seconds.
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not FILES, reason="the corpus of foreign files is not here"),
+    needs_corpus,
 ]
 
 

@@ -9,12 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from needs import CORPUS, needs_corpus
 
 from pruning.errors import InputError
 from skipproof.commands import describing
 from skipproof.commands.describing import clustering, describe
-
-CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 
 
 @pytest.fixture
@@ -136,7 +135,7 @@ def test_true_files_are_verified(run: Any, lake: Path) -> None:
     assert sum(one["claims"] for one in found["checked"]) > 40
 
 
-@pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of foreign files is not beside the repository")
+@needs_corpus
 def test_a_file_that_lies_is_a_violation(run: Any) -> None:
     """Statistics that no reader can tell from true ones: the writer shifted them by its time zone."""
     lying = str(CORPUS / "duckdb__corrupt_stats.parquet")
