@@ -1,5 +1,6 @@
 """Arithmetic, functions and casts of numbers mean in plain Python what they mean in Spark, in each mode."""
 
+import functools
 import itertools
 import math
 import struct
@@ -18,6 +19,7 @@ from oracles.meaning.brute_force import evaluate
 from oracles.meaning.casts import cast
 from oracles.meaning.numbers import NoSecondOpinion, Overflow
 from pruning.expressions.sql import to_sql
+from pruning.expressions.traversal import columns
 from pruning.expressions.trees import (
     Arithmetic,
     Call,
@@ -207,15 +209,26 @@ def ours(expression: Expression, row: Mapping[str, Value | None]) -> Value | Ref
         return Refusal(raises=False)
 
 
+def answers(
+    expression: Expression, rows: Sequence[Mapping[str, Value | None]]
+) -> list[Value | Refusal | None]:
+    """Return the value on each row; computed once for rows alike in its columns."""
+    names = tuple(columns(expression))
+    # 0.0 equals -0.0, and NaN does not equal itself.
+    keys = [repr([row[name] for name in names]) for row in rows]
+    by_key = {key: ours(expression, row) for key, row in dict(zip(keys, rows, strict=True)).items()}
+    return [by_key[key] for key in keys]
+
+
 def disagreements(
     spark: SparkSession, table: Table, expressions: Sequence[Expression], *, ansi: bool
 ) -> list[str]:
     """Where Spark's value is another, of all rows that we have a value for; one job for all."""
     rows = [table.as_mapping(row) for row in table.rows]
-    answers = [[ours(expression, row) for row in rows] for expression in expressions]
+    answers_of_each = [answers(expression, rows) for expression in expressions]
     selected = [
         f"{_guarded(expression, mine)} AS e{ordinal}"
-        for ordinal, (expression, mine) in enumerate(zip(expressions, answers, strict=True))
+        for ordinal, (expression, mine) in enumerate(zip(expressions, answers_of_each, strict=True))
     ]
     with session(spark, ansi=ansi):
         frame = rows_frame(spark, table).orderBy(f"`{ROW_ORDINAL}`").selectExpr(*selected)
@@ -226,7 +239,7 @@ def disagreements(
         expected = expression.type.sql
         if type_ != expected:
             found.append(f"{to_sql(expression)} is a {type_}, not a {expected}")
-        for row, mine, their in zip(rows, answers[position], theirs, strict=True):
+        for row, mine, their in zip(rows, answers_of_each[position], theirs, strict=True):
             if not isinstance(mine, Refusal) and not same(mine, their[position], expression):
                 found.append(
                     f"{to_sql(expression)}: {mine!r}, in Spark {their[position]!r}; {_named(expression, row)}"
@@ -264,6 +277,7 @@ def same(mine: Value | None, theirs: Value | None, expression: Expression) -> bo
     return struct.pack("d", mine) == struct.pack("d", theirs) or (math.isnan(mine) and math.isnan(theirs))
 
 
+@functools.cache
 def grid() -> Table:
     """Each troublesome value of a type beside each of the first twelve, NULL among them."""
     known = {**TROUBLE, **{type_: _trouble(type_) for type_ in DECIMALS}}
@@ -320,14 +334,14 @@ def test_spark_raises_where_the_second_opinion_does(spark: SparkSession, mode: M
     expressions = [
         expression for expression in subjects(mode) if RELEASE >= (4, 3) or not raises_since_4_3(expression)
     ]
+    rows = [table.as_mapping(row) for row in table.rows]
     silent, raising = [], 0
     for expression, raises in zip(expressions, raises_in_spark(spark, table, expressions, mode), strict=True):
-        for row, raises_here in zip(table.rows, raises, strict=True):
-            values_by_name = table.as_mapping(row)
-            if ours(expression, values_by_name) == Refusal(raises=True):
+        for row, mine, raises_here in zip(rows, answers(expression, rows), raises, strict=True):
+            if mine == Refusal(raises=True):
                 raising += 1
                 if not raises_here:
-                    silent.append(f"{to_sql(expression)}: {_named(expression, values_by_name)}")
+                    silent.append(f"{to_sql(expression)}: {_named(expression, row)}")
     assert silent == []
     assert raising > 0 or mode is Mode.LEGACY
 

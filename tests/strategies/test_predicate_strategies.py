@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 from budget import unshrunk
 from hypothesis import Phase, given, settings
+from hypothesis.strategies import SearchStrategy, one_of
 from searches import find
 
 from oracles.meaning.brute_force import evaluate
@@ -70,7 +71,7 @@ ROW: dict[str, Value | None] = {
     "n": 2.5,
 }
 # Reaching is the claim; shrinking what was reached would take most of the time.
-REACH = unshrunk(5_000)
+REACH = unshrunk(20_000)
 NUMBERS = (Column("i", INTEGER), Column("y", BYTE), Column("f", FLOAT), Column("d", decimal(9, 2)))
 TEXTS = (Column("s", STRING), Column("u", STRING), Column("r", BINARY))
 COMPUTED = (Column("i", INTEGER), Column("y", BYTE), Column("g", LONG), Column("n", DOUBLE))
@@ -79,41 +80,48 @@ OTHERS = (Column("p", BOOLEAN), Column("t", DATE), Column("i", INTEGER))
 TABLE = Table(NUMBERS, (((7, 1, 1.5, Decimal("2.50")), (None, None, None, None)),))
 
 
-def _sample(columns: tuple[Column, ...], modes: tuple[Mode, ...] = (Mode.TRY,)) -> list[Expression]:
-    """The same few hundred predicates every time; a search for each feature takes minutes."""
+def _drawn(columns: tuple[Column, ...], *modes: Mode) -> SearchStrategy[Expression]:
+    """Predicates over a row and a row of NULLs."""
     rows = tuple(ROW[column.name] for column in columns), (None,) * len(columns)
-    found: list[Expression] = []
-
-    @settings(max_examples=800, derandomize=True, database=None, deadline=None, phases=[Phase.generate])
-    @given(predicates(Table(columns, (rows,)), max_leaves=6, modes=modes, try_remainders=True))
-    def collect(predicate: Expression) -> None:
-        found.append(predicate)
-
-    collect()
-    return found
+    return predicates(Table(columns, (rows,)), max_leaves=6, modes=modes or (Mode.TRY,), try_remainders=True)
 
 
-# Drawing the samples takes seconds.
+SESSIONS = ((Mode.ANSI, Mode.TRY), (Mode.LEGACY,), (Mode.TRY,))
+OF_ALL_TYPES = one_of(*map(_drawn, (NUMBERS, TEXTS, OTHERS)))
+# Predicates on numbers in sessions of each kind.
+OF_NUMBERS = [_drawn(columns, *modes) for columns in (COMPUTED, EXACT) for modes in SESSIONS]
+# Many of these take functions of doubles.
+OF_DOUBLES = _drawn((Column("n", DOUBLE),))
+
+
+def _reaches(strategy: SearchStrategy[Expression], has_it: Callable[[Expression], bool]) -> bool:
+    """Tell whether the strategy draws a predicate with such a node."""
+    found = find(strategy, lambda predicate: any(map(has_it, walk(predicate))), settings=REACH)
+    return any(map(has_it, walk(found)))
+
+
+# Searching takes seconds.
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def sample() -> list[Expression]:
-    return [predicate for columns in (NUMBERS, TEXTS, OTHERS) for predicate in _sample(columns)]
+def numeric_sample(deep: bool) -> list[Expression]:
+    """Predicates on numbers, the same every time."""
+    return [
+        predicate for strategy in OF_NUMBERS for predicate in _sample(strategy, size=800 if deep else 200)
+    ]
 
 
-@pytest.fixture(scope="module")
-def numeric_sample() -> list[Expression]:
-    """Predicates on numbers in sessions of both kinds."""
-    sessions = ((Mode.ANSI, Mode.TRY), (Mode.LEGACY,), (Mode.TRY,))
-    pairs = [(columns, modes) for columns in (COMPUTED, EXACT) for modes in sessions]
-    return [predicate for columns, modes in pairs for predicate in _sample(columns, modes)]
+def _sample(strategy: SearchStrategy[Expression], *, size: int) -> list[Expression]:
+    drawn: list[Expression] = []
 
+    @settings(max_examples=size, derandomize=True, database=None, deadline=None, phases=[Phase.generate])
+    @given(strategy)
+    def collect(predicate: Expression) -> None:
+        drawn.append(predicate)
 
-@pytest.fixture(scope="module")
-def sample_of_doubles() -> list[Expression]:
-    """Predicates on one double, of which many take its functions."""
-    return _sample((Column("n", DOUBLE),))
+    collect()
+    return drawn
 
 
 def _has_cast(source: Type, target: Type) -> Callable[[Expression], bool]:
@@ -205,15 +213,16 @@ def _is_between(node: And) -> bool:
 
 
 @pytest.mark.parametrize(("feature", "has_it"), FEATURES, ids=[feature for feature, _ in FEATURES])
-def test_predicates_reach(
-    sample: list[Expression], feature: str, has_it: Callable[[Expression], bool]
-) -> None:
-    assert any(has_it(node) for predicate in sample for node in walk(predicate))
+def test_predicates_reach(feature: str, has_it: Callable[[Expression], bool]) -> None:
+    assert _reaches(OF_ALL_TYPES, has_it)
 
 
 @pytest.mark.parametrize("operator", Comparison)
-def test_predicates_reach_each_comparison(sample: list[Expression], operator: Comparison) -> None:
-    assert any(isinstance(predicate, Compare) and predicate.operator is operator for predicate in sample)
+def test_predicates_reach_each_comparison(operator: Comparison) -> None:
+    def is_one(predicate: Expression) -> bool:
+        return isinstance(predicate, Compare) and predicate.operator is operator
+
+    assert is_one(find(OF_ALL_TYPES, is_one, settings=REACH))
 
 
 FUNCTIONS_OF_NUMBERS = frozenset(Function) - TEXT_FUNCTIONS - TIME_FUNCTIONS
@@ -227,20 +236,17 @@ OPERATIONS = [
 
 
 @pytest.mark.parametrize(("operator", "mode"), OPERATIONS)
-def test_predicates_reach_each_operator_in_each_mode_it_has(
-    numeric_sample: list[Expression], operator: Operator, mode: Mode
-) -> None:
-    found = (node for predicate in numeric_sample for node in walk(predicate) if isinstance(node, Arithmetic))
-    assert any(node.operator is operator and node.mode is mode for node in found)
+def test_predicates_reach_each_operator_in_each_mode_it_has(operator: Operator, mode: Mode) -> None:
+    def has_it(node: Expression) -> bool:
+        return isinstance(node, Arithmetic) and node.operator is operator and node.mode is mode
+
+    assert _reaches(one_of(OF_NUMBERS), has_it)
 
 
 @pytest.mark.parametrize("function", sorted(FUNCTIONS_OF_NUMBERS, key=lambda function: function.name))
-def test_predicates_reach_each_function(
-    numeric_sample: list[Expression], sample_of_doubles: list[Expression], function: Function
-) -> None:
-    sampled = (*numeric_sample, *sample_of_doubles)
-    found = (node for predicate in sampled for node in walk(predicate) if isinstance(node, Call))
-    assert any(node.function is function for node in found)
+def test_predicates_reach_each_function(function: Function) -> None:
+    strategy = one_of(*OF_NUMBERS, OF_DOUBLES)
+    assert _reaches(strategy, lambda node: isinstance(node, Call) and node.function is function)
 
 
 FAMILIES: dict[str, Callable[[Type], bool]] = {
@@ -256,14 +262,13 @@ CASTS = [pair for pair in itertools.product(FAMILIES, repeat=2) if pair != ("boo
 
 
 @pytest.mark.parametrize(("source", "target"), CASTS)
-def test_predicates_reach_casts_between_families(
-    sample: list[Expression], numeric_sample: list[Expression], source: str, target: str
-) -> None:
-    found = (node for predicate in (*sample, *numeric_sample) for node in walk(predicate))
-    kinds = (FAMILIES[source], FAMILIES[target])
-    assert any(
-        isinstance(node, Cast) and kinds[0](type_of(node.operand)) and kinds[1](node.type) for node in found
-    )
+def test_predicates_reach_casts_between_families(source: str, target: str) -> None:
+    is_source, is_target = FAMILIES[source], FAMILIES[target]
+
+    def has_it(node: Expression) -> bool:
+        return isinstance(node, Cast) and is_source(type_of(node.operand)) and is_target(node.type)
+
+    assert _reaches(one_of(OF_ALL_TYPES, *OF_NUMBERS), has_it)
 
 
 NUMERIC_FEATURES: list[tuple[str, Callable[[Expression], bool]]] = [
@@ -285,10 +290,8 @@ NUMERIC_FEATURES: list[tuple[str, Callable[[Expression], bool]]] = [
 
 
 @pytest.mark.parametrize(("feature", "has_it"), NUMERIC_FEATURES, ids=[name for name, _ in NUMERIC_FEATURES])
-def test_predicates_on_numbers_reach(
-    numeric_sample: list[Expression], feature: str, has_it: Callable[[Expression], bool]
-) -> None:
-    assert any(has_it(node) for predicate in numeric_sample for node in walk(predicate))
+def test_predicates_on_numbers_reach(feature: str, has_it: Callable[[Expression], bool]) -> None:
+    assert _reaches(one_of(OF_NUMBERS), has_it)
 
 
 def _divides_by_zero(node: Arithmetic) -> bool:
@@ -358,12 +361,13 @@ def test_predicates_reach_each_mode_of_sums_where_asked(mode: Mode) -> None:
 
 @pytest.mark.parametrize("truth", [True, False, None])
 @pytest.mark.parametrize("class_", [Compare, In, And, Or, Not, Case, Coalesce, Like, StartsWith])
-def test_predicates_reach_each_truth_value_of(
-    sample: list[Expression], class_: type, truth: bool | None
-) -> None:
+def test_predicates_reach_each_truth_value_of(class_: type, truth: bool | None) -> None:
     rows = [ROW, dict.fromkeys(ROW)]
-    found = (predicate for predicate in sample if isinstance(predicate, class_))
-    assert any(evaluate(predicate, row) is truth for predicate in found for row in rows)
+
+    def has_it(predicate: Expression) -> bool:
+        return isinstance(predicate, class_) and any(evaluate(predicate, row) is truth for row in rows)
+
+    assert has_it(find(OF_ALL_TYPES, has_it, settings=REACH))
 
 
 def test_predicates_reach_one_that_has_all_three_truth_values_in_a_block() -> None:
