@@ -11,8 +11,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHONS := python3.13 python3.12 python3.11 python3 python
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-# Modules are compiled when they are imported; most modules of these packages never are.
+# Modules are compiled when they are imported; most modules of these packages never are. What was compiled is
+# kept, whatever the environment says: the tests start Python a few hundred times.
 INSTALL := $(PIP) install --no-compile
+export PYTHONDONTWRITEBYTECODE :=
 
 # The first interpreter that starts, has a usable version, and can make environments.
 FIND_PYTHON = for python in $(PYTHON) $(PYTHONS); do \
