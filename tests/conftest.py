@@ -137,9 +137,14 @@ def spark(request: pytest.FixtureRequest) -> Iterator[object]:
         "spark.sql.shuffle.partitions": "1",
         # Each table that is broadcast takes a page, as long as its query is known.
         "spark.buffer.pageSize": "1m",
-        # A default run leaves generated code out, as `spark_conf` says; a deep run has what users have.
-        "spark.sql.codegen.wholeStage": str(goes_deep(request.config)).lower(),
     }
+    if goes_deep(request.config):
+        # A default run leaves these out, as `spark_conf` says; a deep run has what users have.
+        small |= {
+            "spark.sql.codegen.wholeStage": "true",
+            "spark.sql.codegen.factoryMode": "FALLBACK",
+            "spark.sql.adaptive.enabled": "true",
+        }
     with spark_session(small) as session:
         yield session
 

@@ -29,7 +29,7 @@ WRITTEN = "SKIPPROOF_WRITE_SEARCHES"
 FILE = Path(__file__).with_name("remembered_searches.txt")
 # Shorter searches are not worth a line. It is low because a search that is written draws at random: what it
 # found soon by luck may take the search of a default run thousands of draws.
-DRAWS_MIN = 3
+DRAWS_MIN = 5
 
 SHORT = unshrunk(2_000)
 

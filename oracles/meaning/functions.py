@@ -104,9 +104,13 @@ def _round(
             return _round_to_long(rounding, value, mode)
         if not math.isfinite(value):
             return value
-        count = round_text(value, lambda number, scale: _count(rounding, number, scale, digits))
-        exact = Fraction(count) / Fraction(10) ** digits
-        return nearest_float32(exact) if type_.kind is Kind.FLOAT else float(f"{count}e{-digits}")
+
+        def rounded(number: int, scale: int) -> float:
+            count = _count(rounding, number, scale, digits)
+            exact = Fraction(count) / Fraction(10) ** digits
+            return nearest_float32(exact) if type_.kind is Kind.FLOAT else float(f"{count}e{-digits}")
+
+        return round_text(value, rounded)
     if isinstance(value, Decimal):
         scale = scale_of(value)
         return _decimal_of_count(_count(rounding, digits_of(value, scale), scale, digits), digits, type_)

@@ -8,9 +8,12 @@ import struct
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from typing import TypeVar
 
 from pruning.expressions.trees import Mode
 from pruning.expressions.types import Type
+
+Number = TypeVar("Number", int, float)
 
 
 class Overflow(ArithmeticError):
@@ -96,7 +99,7 @@ def digits_of(value: Decimal, scale: int) -> int:
     return -magnitude if sign else magnitude
 
 
-def round_text(value: float, rounding: Callable[[int, int], int]) -> int:
+def round_text(value: float, rounding: Callable[[int, int], Number]) -> Number:
     """Apply a rounding of digits and scale to the decimal text of a finite double.
 
     Spark rounds the text that Java writes. That is the shortest text that identifies the double, as in

@@ -268,8 +268,13 @@ IDIOMS = {
 
 @pytest.fixture(autouse=True)
 def generated_code(spark: SparkSession) -> Iterator[None]:
-    """Code that is generated for each query, as users have it, in a default run too."""
-    with settings(spark, {"spark.sql.codegen.wholeStage": "true"}):
+    """Generated code and adaptive execution, as users have them, in a default run too."""
+    as_users_have = {
+        "spark.sql.codegen.wholeStage": "true",
+        "spark.sql.codegen.factoryMode": "FALLBACK",
+        "spark.sql.adaptive.enabled": "true",
+    }
+    with settings(spark, as_users_have):
         yield
 
 

@@ -55,10 +55,13 @@ _FIELD = re.compile(r"`(#\d+)`\.(.*)", re.DOTALL)
 class KeyPath:
     """The path from keys of a plan down to a scan.
 
-    Claim     Without the scan's rows on which a condition on the keys is not TRUE, the plan gives the
-              rows that it gave, less some on which the condition is not TRUE.
+    Claim     Without the scan's rows on which a condition on the keys is not TRUE, the plan gives the same
+              rows on which the condition is TRUE. Of its other rows some may be missing. None of them
+              becomes another, unless the path is neither `rowwise` nor `sole_source`.
     Proof     Node by node, in `key_paths`: each passes on only keys that one of its inputs determines, and
-              none whose unmatched rows it would keep as something else.
+              none whose unmatched rows it would keep as something else. All rows of a group or a window's
+              partition have the same keys, so they fail the condition together; but where they come from
+              other inputs too, the group remains, with other aggregates over its failing keys.
 
     Attributes:
         scan: The scan at its end.
