@@ -1,16 +1,21 @@
 """Measure reading the statistics of many footers, beside pyarrow and DuckDB.
 
-    python bench/footers.py [--files N] [--rounds N]
+    python bench/footers.py [--files N] [--rounds N] [--hadoop]
 
 A lake of files with 2 row groups and 12 columns, of two schemas, by three writers: pyarrow, DuckDB, and one
 that names itself parquet-mr. Each figure is the median of the processor times, of all threads, of rounds in
 which every contestant runs once, in turn. `pruning.collect` reads without its cache, and decides what to
 believe; pyarrow gives the minimum, maximum and NULL count of every column chunk to Python; DuckDB only counts
 those that its `parquet_metadata` gives.
+
+With `--hadoop`, `prune`'s two ways to the metadata of a lake are compared instead, in wall time, with nothing
+kept: by Arrow under `file:`, and by the session's Hadoop file systems under `viewfs:`.
 """
 
 import argparse
+import statistics
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -25,7 +30,10 @@ from rich.table import Table
 from timing import medians
 
 from oracles.files.footers import BINARY, InFile, join_file, split_file
-from pruning.metadata.table.collecting import collect
+from pruning.metadata.files.listing import Stamp
+from pruning.metadata.table.collecting import collect, read_blocks
+from pruning.spark.lake.hadoop_files import HadoopFiles, read_hadoop_blocks
+from skipproof.sessions import spark_session
 
 GROUPS, COLUMNS, ROWS_PER_GROUP = 2, 12, 2_048  # DuckDB writes row groups of a multiple of 2,048 rows
 AMOUNT = pa.decimal128(12, 2)
@@ -116,16 +124,44 @@ def duckdb_chunks(directory: Path) -> int:
     return int(chunks)
 
 
+def print_hadoop(lake: Path, files: list[str], rounds: int) -> None:
+    """Print the seconds of both ways from a session's list of files to their block metadata."""
+    with spark_session({"spark.master": "local[2]"}) as spark:
+        mounted = "fs.viewfs.mounttable.lake.link./t"
+        spark._jsc.hadoopConfiguration().set(mounted, lake.as_uri())
+        paths = [f"viewfs://lake/t/{Path(file).name}" for file in files]
+        stamps = [stamp for stamp in HadoopFiles(spark).statuses(paths) if isinstance(stamp, Stamp)]
+        ways: dict[str, Callable[[], tuple[pa.Table, dict[str, str]]]] = {
+            "file:, by Arrow": lambda: read_blocks(files, stamps=stamps, spark=spark, cache=False),
+            "viewfs:, by Hadoop": lambda: read_hadoop_blocks(spark, paths, stamps),
+        }
+        times: dict[str, list[float]] = {way: [] for way in ways}
+        for counted in range(-2, rounds):
+            for way, read in ways.items():
+                began = time.perf_counter()
+                metadata, failures = read()
+                if counted >= 0:
+                    times[way].append(time.perf_counter() - began)
+                assert metadata.num_rows == len(files) * GROUPS
+                assert not failures
+    for way, taken in times.items():
+        print(f"{way:20} {statistics.median(taken):.3f} s for {len(files):,} files")
+
+
 def main() -> None:
     """Write the lake, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", type=int, default=2_000, help="files of the lake (default %(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="counted rounds (default %(default)s)")
+    parser.add_argument("--hadoop", action="store_true", help="compare Arrow's and Hadoop's file systems")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         lake = Path(directory)
         write_lake(lake, arguments.files)
         files = sorted(map(str, lake.glob("*.parquet")))
+        if arguments.hadoop:
+            print_hadoop(lake, files, arguments.rounds)
+            return
         chunks = arguments.files * GROUPS * COLUMNS
         assert collect(lake, cache=False).num_rows == arguments.files * GROUPS
         assert duckdb_chunks(lake) == chunks

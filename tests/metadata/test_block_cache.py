@@ -46,7 +46,7 @@ def test_only_files_that_changed_are_read_again(table: Path, reads: list[str]) -
     """New, touched and deleted files; the rest is reused."""
     collect(table)
     reads.clear()
-    _write(table / "a.parquet", [7], modified_ns=2 * 10**18)
+    _write(table / "a.parquet", [7], modified_ns=11 * 10**17)
     _write(table / "c.parquet", [3])
     assert _bounds(table) == [7, 2, 3]
     assert sorted(reads) == ["a.parquet", "c.parquet"]
@@ -72,7 +72,7 @@ def test_a_list_of_files_shares_the_cache_of_their_directory(table: Path, reads:
     reads.clear()
     assert _bounds([f"file://{table}/b.parquet", table / "a.parquet"]) == [2, 1]
     assert _bounds(table / "b.parquet") == [2]
-    _write(table / "a.parquet", [9], modified_ns=3 * 10**18)
+    _write(table / "a.parquet", [9], modified_ns=12 * 10**17)
     assert _bounds(table / "a.parquet") == [9]
     assert reads == ["a.parquet"]
     assert _bounds(table) == [9, 2]
@@ -102,7 +102,7 @@ def test_verify_names_the_first_file_whose_metadata_changed_unseen(table: Path) 
 def test_verify_reads_every_footer_and_accepts_what_is_true(table: Path, reads: list[str]) -> None:
     """An honest cache, and a file that changed in the open."""
     collect(table)
-    _write(table / "b.parquet", [4, 5, 6, 7, 8], modified_ns=2 * 10**18)
+    _write(table / "b.parquet", [4, 5, 6, 7, 8], modified_ns=11 * 10**17)
     reads.clear()
     assert _bounds(table, verify=True) == [1, 4]
     assert sorted(reads) == ["a.parquet", "b.parquet"]

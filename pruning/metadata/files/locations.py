@@ -3,6 +3,8 @@
 import functools
 import os
 import re
+from collections.abc import Sequence
+from itertools import takewhile
 from urllib.parse import quote, unquote, urlsplit
 
 from pyarrow import fs
@@ -56,6 +58,25 @@ def is_local(system: fs.FileSystem) -> bool:
 def is_uri(path: str) -> bool:
     """Tell whether a path is written as a URI."""
     return _URI.match(path) is not None
+
+
+def is_on_local_disk(path: str) -> bool:
+    """Tell whether a path or URI is of a local file."""
+    return not _URI.match(path) or path[:5].lower() == "file:"
+
+
+def table_directory(files: Sequence[str]) -> str | None:
+    """Return the directory of the table that files belong to: the deepest one that is of no partition.
+
+    Args:
+        files: URIs without escapes.
+    """
+    names = zip(*(file.split("/")[:-1] for file in files), strict=False)
+    common = [first for first, *_ in takewhile(lambda names: len(set(names)) == 1, names)]
+    while common and "=" in common[-1]:
+        common = common[:-1]
+    # A scheme alone, or one whose host differs, is no directory.
+    return "/".join(common) if common[1:] not in ([], [""]) else None
 
 
 def path_below(directory: str, relative: str) -> str:

@@ -18,7 +18,7 @@ from pruning.metadata.footers.thrift_layout import Malformed, parse
 
 # One request usually fetches the whole footer; a longer one costs a second request.
 _TAIL_BYTES = 64 * 1024
-_TRAILER_BYTES = 8  # the footer's length, then the magic
+TRAILER_BYTES = 8  # the footer's length, then the magic
 _INT64_MAX = (1 << 63) - 1
 
 
@@ -129,21 +129,35 @@ def is_parquet(file: str) -> bool:
     return bool(size) and (path.endswith(".parquet") or any(end in (b"PAR1", b"PARE") for end in ends))
 
 
-def _footer_bytes(file: str, handle: Any) -> bytes:
-    size = handle.size()
-    tail: bytes = handle.read_at(min(size, _TAIL_BYTES), max(0, size - _TAIL_BYTES))
+def footer_length(file: str, tail: bytes, size: int) -> int:
+    """Return the length in bytes of a file's footer, from the last bytes of the file.
+
+    Args:
+        file: Names the file in errors.
+        tail: The last bytes of the file, of which there are eight or more if the file has so many.
+        size: The size of the file in bytes.
+    Raises:
+        InputError: the footer is encrypted or larger than the file, or the file is no Parquet file.
+    """
     magic = tail[-4:]
     if magic == b"PARE":
         raise InputError(f"{file}: its Parquet footer is encrypted; prune over an unencrypted copy")
-    if magic != b"PAR1" or size < _TRAILER_BYTES + 4:
+    if magic != b"PAR1" or size < TRAILER_BYTES + 4:
         raise InputError(f"{file}: is not a complete Parquet file (it does not end in PAR1); leave it out")
-    length = int.from_bytes(tail[-8:-4], "little")
+    length = int.from_bytes(tail[-TRAILER_BYTES:-4], "little")
     # The magic at the start of the file is not part of any footer.
-    if length > size - _TRAILER_BYTES - 4:
+    if length > size - TRAILER_BYTES - 4:
         raise InputError(f"{file}: claims a footer of {length} bytes but has {size} in all; write it again")
-    if length + _TRAILER_BYTES <= len(tail):
-        return tail[-_TRAILER_BYTES - length : -_TRAILER_BYTES]
-    raw: bytes = handle.read_at(length, size - _TRAILER_BYTES - length)
+    return length
+
+
+def _footer_bytes(file: str, handle: Any) -> bytes:
+    size = handle.size()
+    tail: bytes = handle.read_at(min(size, _TAIL_BYTES), max(0, size - _TAIL_BYTES))
+    length = footer_length(file, tail, size)
+    if length + TRAILER_BYTES <= len(tail):
+        return tail[-TRAILER_BYTES - length : -TRAILER_BYTES]
+    raw: bytes = handle.read_at(length, size - TRAILER_BYTES - length)
     return raw
 
 

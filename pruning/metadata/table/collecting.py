@@ -3,14 +3,14 @@
 import functools
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from pruning.arguments import check_flag
 from pruning.errors import InputError, SkippedFileWarning
-from pruning.metadata.files.listing import Listing, Paths, Stamp, list_files
+from pruning.metadata.files.listing import ListedFile, Listing, Paths, Stamp, list_files
 from pruning.metadata.files.table_formats import table_format_notes
 from pruning.metadata.footers.footer import is_parquet
 from pruning.metadata.table import cache as cached_blocks
@@ -19,6 +19,9 @@ from pruning.metadata.table.blocks import Shard, unite
 from pruning.metadata.table.memberships import attach
 from pruning.metadata.table.reading import ReadResult, read_footers
 from pruning.metadata.table.schema import block_schema
+
+# Reads the footers of listed files.
+FooterReader = Callable[[Sequence[ListedFile]], ReadResult]
 
 # The most tables to keep in memory for repeated use, and the most files of each.
 _REMEMBERED_MAX, _REMEMBERED_FILES_MAX = 8, 10_000
@@ -59,7 +62,8 @@ def collect(paths: Paths, *, spark: Any = None, cache: bool = True, verify: bool
     roots = [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
     for note in table_format_notes(roots, [listed.file for listed in listing.files]):
         warnings.warn(note, stacklevel=2)
-    shards, outcome = _gather_shards(listing, spark=spark, cache=cache, verify=verify)
+    read = _footer_reader(spark)
+    shards, outcome = _gather_shards(listing, read=read, cache=cache, verify=verify)
     strays = _stray_files(listing, outcome)
     for listed in listing.files:
         if listed.file in outcome.failures and (listed.file not in strays or not shards):
@@ -129,11 +133,24 @@ def read_blocks(
         listing = list_files(files, patterns=False)
     except InputError:
         return _read_existing(files, stamps, spark=spark, cache=cache)
-    changed = {} if stamps is None else _changed_files(listing, stamps)
+    changed = {} if stamps is None else changed_files(listing.files, stamps)
     if changed:
         unchanged = [file for file in files if file not in changed]
         metadata, failures = read_blocks(unchanged, spark=spark, cache=cache)
         return metadata, failures | changed
+    return read_listed_blocks(listing, read=_footer_reader(spark), cache=cache)
+
+
+def read_listed_blocks(
+    listing: Listing, *, read: FooterReader, cache: bool = True
+) -> tuple[pa.Table, dict[str, str]]:
+    """Return the block metadata of listed files, and a sentence about each that cannot be read.
+
+    Args:
+        listing: The files.
+        read: Reads the footers of those whose metadata is not kept.
+        cache: Whether to use and update the kept metadata.
+    """
     if cache and len(listing.files) <= _REMEMBERED_FILES_MAX:
         stores = (
             cached_blocks.open_cache(listing, name) for name in (cached_blocks.BLOCKS, cached_blocks.INDEX)
@@ -141,8 +158,8 @@ def read_blocks(
         cached = _cached_metadata(listing, *stores)
         if cached is not None:
             return cached, {}
-    shards, outcome = _gather_shards(listing, spark=spark, cache=cache, verify=False)
-    metadata = unite(shards, files)
+    shards, outcome = _gather_shards(listing, read=read, cache=cache, verify=False)
+    metadata = unite(shards, [listed.file for listed in listing.files])
     return (_with_stored_index(metadata, listing) if cache else metadata), outcome.failures
 
 
@@ -166,11 +183,11 @@ def _read_existing(
     return metadata, failures | others
 
 
-def _changed_files(listing: Listing, stamps: Sequence[Stamp]) -> dict[str, str]:
+def changed_files(listed_files: Sequence[ListedFile], stamps: Sequence[Stamp]) -> dict[str, str]:
     """Return a sentence about each file that has changed since its stamp was taken."""
     return {
         listed.file: f"{listed.file}: has been written since the DataFrame was made; make it anew"
-        for listed, stamp in zip(listing.files, stamps, strict=True)
+        for listed, stamp in zip(listed_files, stamps, strict=True)
         if not stamp.is_of(listed)
     }
 
@@ -196,14 +213,19 @@ def _attach_index(metadata: pa.Table, index: cached_blocks.Cache, listing: Listi
     return points.attach(attach(metadata, parts), parts)
 
 
+def _footer_reader(spark: Any) -> FooterReader:
+    """Return a function that reads footers by Arrow's file systems, by a Spark job if there are very many."""
+    return lambda listed_files: read_footers([listed.file for listed in listed_files], spark=spark)
+
+
 def _gather_shards(
-    listing: Listing, *, spark: Any, cache: bool, verify: bool
+    listing: Listing, *, read: FooterReader, cache: bool, verify: bool
 ) -> tuple[list[Shard], ReadResult]:
     """Return the shards of the listed files, cached or read now, and the result of the reading."""
     store = cached_blocks.open_cache(listing) if cache or verify else cached_blocks.NO_CACHE
     reusable = [] if verify else cached_blocks.reusable_shards(store, listing)
     have = {file for part in reusable for file in part.files}
-    outcome = read_footers([listed.file for listed in listing.files if listed.file not in have], spark=spark)
+    outcome = read([listed for listed in listing.files if listed.file not in have])
     if verify and len(outcome.failures) == len(_stray_files(listing, outcome)):
         cached_blocks.check(store, listing, outcome.shards)
     if cache:

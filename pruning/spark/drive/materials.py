@@ -132,11 +132,6 @@ def _python_values(rows: list[Any], types: Sequence[pa.DataType]) -> list[pa.Arr
         return None
 
 
-def first_line(error: Exception) -> str:
-    """Return the first line of an error's text that is not empty."""
-    return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
-
-
 def _cast_values(values: pa.Array, type_: pa.DataType) -> pa.Array:
     if pa.types.is_timestamp(values.type):
         # Cast to numbers, because Arrow may not know the session's time zone.

@@ -15,6 +15,7 @@ from pruning.arguments import check_flag
 from pruning.errors import InputError
 from pruning.expressions.plans import scans
 from pruning.metadata.files.listing import Stamp
+from pruning.metadata.files.locations import is_on_local_disk
 from pruning.metadata.table.collecting import read_blocks
 from pruning.spark.catalyst.clock import without_clock
 from pruning.spark.catalyst.leaves import PlanLeaf, Unsettled
@@ -23,15 +24,15 @@ from pruning.spark.drive.analyzed_plans import AnalyzedPlan, leaf_number, optimi
 from pruning.spark.drive.hints import broadcast_hints
 from pruning.spark.drive.joins import prune_by_joins
 from pruning.spark.drive.limits import prune_by_limit
-from pruning.spark.drive.materials import first_line
 from pruning.spark.drive.pushdown import doubted_columns, with_shield
 from pruning.spark.drive.queries import Query
 from pruning.spark.drive.report import Report, ScanReport
 from pruning.spark.drive.scan_reports import scan_report
 from pruning.spark.drive.scans import TableScan, open_scan
 from pruning.spark.drive.top_k import prune_by_top_k
-from pruning.spark.jvm.gateway import Java, dataframe, elements
+from pruning.spark.jvm.gateway import Java, dataframe, elements, first_line
 from pruning.spark.lake.columns_read import columns_read
+from pruning.spark.lake.hadoop_files import read_hadoop_blocks
 from pruning.spark.lake.tables import Unprunable
 from pruning.techniques.plan.sites import LimitSite, limit_sites
 
@@ -42,8 +43,9 @@ _REPORTS: "weakref.WeakKeyDictionary[DataFrame, Report]" = weakref.WeakKeyDictio
 def prune(df: DataFrame, *, runtime: bool = True) -> DataFrame:
     """Return a DataFrame with the same rows that reads fewer files and row groups.
 
-    Footers are read now, and the metadata is kept for the next time in a hidden directory `.skipproof` beside
-    local data; `pruning.metadata.table.cache` says how far that is trusted. Files that are added later
+    Footers are read now, and the metadata is kept for the next time: in a hidden directory `.skipproof` beside
+    local data, and of other data where the environment variable `SKIPPROOF_METADATA` names a directory.
+    `pruning.metadata.table.cache` says how far that is trusted. Files that are added later
     to the tables that `df` reads are not seen, as with `df` itself. A query that cannot be pruned safely is
     returned as it is.
 
@@ -151,7 +153,9 @@ def _open_scans(spark: SparkSession, plan: Java) -> tuple[list[Query], list[_Lea
     @functools.cache
     def read(files: tuple[str, ...], stamps: tuple[Stamp, ...]) -> tuple[pa.Table, dict[str, str]]:
         # This is cached so that a self-join reads the same footers once.
-        return read_blocks(files, stamps=stamps, spark=spark)
+        if all(map(is_on_local_disk, files)):
+            return read_blocks(files, stamps=stamps, spark=spark)
+        return read_hadoop_blocks(spark, files, stamps)
 
     trees = PlanTrees(spark)
     queries: list[Query] = []

@@ -42,6 +42,11 @@ def jvm(spark: SparkSession) -> Java:
     return _Packages(spark.sparkContext._gateway._gateway_client)
 
 
+def first_line(error: Exception) -> str:
+    """Return the first line of an error's text that is not empty."""
+    return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
 def simple_name(java: Java) -> str:
     """Return the class name of an object without its package."""
     return str(java.getClass().getSimpleName())

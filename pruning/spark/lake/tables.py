@@ -37,6 +37,7 @@ from pruning.spark.jvm.gateway import (
     with_element,
 )
 from pruning.spark.jvm.literals import internal_value
+from pruning.spark.lake.hadoop_files import HadoopFiles
 
 # Reading a partition's values takes a few calls; a table with more partitions is pruned by footers alone.
 PARTITIONS_MAX = 20_000
@@ -49,8 +50,10 @@ _FIELD_IDS = "spark.sql.parquet.fieldId.read.enabled"
 _LISTINGS_BYTES_MAX, _LISTINGS_SECONDS = 1 << 40, -1
 _MARKER = ".skipproof-"
 _NO_HOST = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):///")
-# The text that Hadoop prints for a file's status, after its path.
-_STATUS = re.compile(r".*; isDirectory=false; length=(\d+); .*; modification_time=(-?\d+);", re.DOTALL)
+# The text that Hadoop prints for a file's status, after its path; a status that wraps another has no path.
+_STATUS = re.compile(
+    r"\A(?!\w+\{path=null;).*; isDirectory=false; length=(\d+); .*; modification_time=(-?\d+);", re.DOTALL
+)
 _METADATA_KEYS = frozenset({"__metadata_col", "__file_source_metadata_col"})
 
 
@@ -125,7 +128,7 @@ def listed_stamps(spark: SparkSession, table: ParquetTable) -> list[Stamp]:
     if all(matches):
         return [Stamp(int(match[1]), int(match[2])) for match in matches if match is not None]
     # The statuses of this file system print in another form.
-    return [Stamp(status.getLen(), status.getModificationTime()) for status in elements(statuses)]
+    return HadoopFiles(spark).listed_stamps(statuses)
 
 
 def leaf_attributes(leaf: Java) -> tuple[Attribute, ...]:
