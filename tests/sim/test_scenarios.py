@@ -1,8 +1,8 @@
 """SIM-5, SIM-6: scenarios hold, show what they claim, repeat themselves, and say what is wrong with them."""
 
 import json
-import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -154,13 +154,10 @@ def test_the_command_runs_a_scenario_and_its_status_is_the_verdict(tmp_path: Pat
         (["x.toml", "--trace", "t"], "give --seed N"),
     ],
 )
-def test_bad_usage_is_told_in_one_sentence(arguments: list[str], sentence: str) -> None:
-    ran = subprocess.run(
-        [sys.executable, "-m", "skipproof", "simulate", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ran.returncode == 2
-    assert sentence in ran.stderr
-    assert len(ran.stderr.strip().splitlines()) == 1
+def test_bad_usage_is_told_in_one_sentence(
+    run: Callable[..., tuple[int, str, str]], arguments: list[str], sentence: str
+) -> None:
+    status, _, errors = run("simulate", *arguments)
+    assert status == 2
+    assert sentence in errors
+    assert len(errors.strip().splitlines()) == 1

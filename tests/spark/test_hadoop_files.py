@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from py4j.protocol import Py4JError
 
 import pruning
+from mutants.hadoop_files import MUTANTS
 from pruning.metadata.files.locations import table_directory
 from pruning.metadata.table import cache
 from pruning.spark.lake import hadoop_files
@@ -134,10 +136,13 @@ def test_a_damaged_file_is_read_in_full_and_said(
     assert f"{uri}/9.parquet" in scan.notes[0]
 
 
-def test_a_file_that_changed_since_the_frame_was_made_is_read(spark: Any, lake: tuple[Path, str]) -> None:
-    """More files than are asked for alone, and one whose footer would say that it has no such row."""
+@pytest.mark.parametrize("count", [5, 12])
+def test_a_file_that_changed_since_the_frame_was_made_is_read(
+    spark: Any, lake: tuple[Path, str], count: int
+) -> None:
+    """One whose footer would say that it has no such row; many files are listed by their directory."""
     folder, uri = lake
-    for number in range(12):
+    for number in range(count):
         write(folder, number)
     for changed in (3, 4):
         df = spark.read.parquet(uri).where("x = 35")
@@ -255,6 +260,31 @@ def test_answers_are_of_limited_size(
     monkeypatch.setattr(hadoop_files, "_ANSWER_BYTES", 1)
     monkeypatch.setattr(hadoop_files, "_FIRST_ANSWER_FILES", 2)
     assert read_hadoop_blocks(spark, paths, stamps)[0].equals(whole)
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_mutant_is_found_out(
+    name: str,
+    spark: Any,
+    lake: tuple[Path, str],
+    kept: Path,
+    read_files: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each makes one of these tests fail."""
+    checks = {
+        "no file has changed": partial(
+            test_a_file_that_changed_since_the_frame_was_made_is_read, spark, lake, 5
+        ),
+        "a young time in whole seconds is an identity": partial(
+            test_a_time_in_whole_seconds_that_is_young_is_no_identity,
+            spark, lake, kept, read_files, monkeypatch,
+        ),
+    }  # fmt: skip
+    check = checks.get(name, partial(test_a_lake_is_pruned_as_its_local_twin, spark, lake))
+    monkeypatch.setattr(*MUTANTS[name])
+    with pytest.raises(AssertionError):
+        check()
 
 
 @pytest.mark.parametrize(

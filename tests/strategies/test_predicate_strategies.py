@@ -100,10 +100,6 @@ def _reaches(strategy: SearchStrategy[Expression], has_it: Callable[[Expression]
     return any(map(has_it, walk(found)))
 
 
-# Searching takes seconds.
-pytestmark = pytest.mark.slow
-
-
 @pytest.fixture(scope="module")
 def numeric_sample(deep: bool) -> list[Expression]:
     """Predicates on numbers, the same every time."""

@@ -43,11 +43,11 @@ _REPORTS: "weakref.WeakKeyDictionary[DataFrame, Report]" = weakref.WeakKeyDictio
 def prune(df: DataFrame, *, runtime: bool = True) -> DataFrame:
     """Return a DataFrame with the same rows that reads fewer files and row groups.
 
-    Footers are read now, and the metadata is kept for the next time: in a hidden directory `.skipproof` beside
-    local data, and of other data where the environment variable `SKIPPROOF_METADATA` names a directory.
-    `pruning.metadata.table.cache` says how far that is trusted. Files that are added later
-    to the tables that `df` reads are not seen, as with `df` itself. A query that cannot be pruned safely is
-    returned as it is.
+    Footers are read now, and the metadata is kept for the next time: in a hidden directory `.skipproof`
+    beside local data, and of other data where the environment variable `SKIPPROOF_METADATA` names a
+    directory. `pruning.metadata.table.cache` says how far that is trusted. Files that are added later to the
+    tables that `df` reads are not seen, as with `df` itself. A query that cannot be pruned safely is returned
+    as it is.
 
     Args:
         df: Any query.
