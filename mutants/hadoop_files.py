@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from mutants.replacements import Replacement
+from pruning.metadata.footers.footer import TRAILER_BYTES
 from pruning.metadata.table import cache
 from pruning.spark.lake import hadoop_files
 
@@ -13,6 +14,6 @@ MUTANTS: Mapping[str, Replacement] = {
         cache, "_may_change_unseen", lambda listed, now_ns: False
     ),
     "all of a file's end is its footer": Replacement(
-        hadoop_files, "footer_length", lambda file, tail, size: len(tail) - hadoop_files.TRAILER_BYTES + 1
+        hadoop_files, "footer_length", lambda file, tail, size: len(tail) - TRAILER_BYTES + 1
     ),
 }
