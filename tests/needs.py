@@ -10,7 +10,8 @@ from pruning.metadata.table.coverings import is_available
 CORPUS = Path(__file__).parents[2] / "shared" / "corpus"
 # Files that other projects wrote; they are no part of the repository.
 needs_corpus = pytest.mark.skipif(
-    not CORPUS.is_dir(), reason="the corpus of foreign files is not beside the repository"
+    not CORPUS.is_dir(),
+    reason="files that other projects wrote are no part of the repository; put some in ../shared/corpus",
 )
 needs_s2 = pytest.mark.skipif(not is_available(), reason="needs the package s2geometry")
 

@@ -105,12 +105,12 @@ def _round(
         if not math.isfinite(value):
             return value
 
-        def rounded(number: int, scale: int) -> float:
+        def round_digits(number: int, scale: int) -> float:
             count = _count(rounding, number, scale, digits)
             exact = Fraction(count) / Fraction(10) ** digits
             return nearest_float32(exact) if type_.kind is Kind.FLOAT else float(f"{count}e{-digits}")
 
-        return round_text(value, rounded)
+        return round_text(value, round_digits)
     if isinstance(value, Decimal):
         scale = scale_of(value)
         return _decimal_of_count(_count(rounding, digits_of(value, scale), scale, digits), digits, type_)

@@ -64,11 +64,11 @@ def test_verdicts_on_the_committed_set_agree_with_spark(
     """
     seen: Counter[Match] = Counter()
     wrong: list[str] = []
-    asked = raising = 0
+    predicate_count = raising = 0
     began = time.perf_counter()
     for case in cases:
         answers = matches_per_block(spark, case.table, case.predicates)
-        asked += len(answers)
+        predicate_count += len(answers)
         raising += sum(isinstance(answer, Raises) for answer in answers)
         for predicate, verdict, block in judged(case, answers):
             seen[verdict] += 1
@@ -79,7 +79,7 @@ def test_verdicts_on_the_committed_set_agree_with_spark(
     print(f"{sum(seen.values()):,} verdicts compared with Spark, {rate:,.0f} a second: {dict(seen)}")
     assert not wrong
     assert seen[Match.NONE] + seen[Match.ALL] >= 0.3 * sum(seen.values())
-    assert raising <= 0.02 * asked
+    assert raising <= 0.02 * predicate_count
 
 
 def test_single_column_predicates_are_tight(cases: list[TableCases]) -> None:

@@ -56,11 +56,11 @@ def read_files(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     read = HadoopFiles.read_footers
 
-    def counted(self: HadoopFiles, listed_files: Any) -> Any:
+    def record(self: HadoopFiles, listed_files: Any) -> Any:
         names.extend(Path(listed.path).name for listed in listed_files)
         return read(self, listed_files)
 
-    monkeypatch.setattr(HadoopFiles, "read_footers", counted)
+    monkeypatch.setattr(HadoopFiles, "read_footers", record)
     return names
 
 
@@ -87,9 +87,12 @@ def test_a_lake_is_pruned_as_its_local_twin(spark: Any, lake: tuple[Path, str]) 
         local, remote = pruning.prune(here), pruning.prune(there)
         assert kept_names(remote) == kept_names(local) != kept_names(there)
         assert sorted(remote.collect()) == sorted(there.collect())
-        one, other = (pruning.explain(frame).scans[0] for frame in (here, there))
-        assert (one.files_kept, one.blocks_kept) == (other.files_kept, other.blocks_kept)
-        assert other.notes == ()
+        local_scan, remote_scan = (pruning.explain(frame).scans[0] for frame in (here, there))
+        assert (local_scan.files_kept, local_scan.blocks_kept) == (
+            remote_scan.files_kept,
+            remote_scan.blocks_kept,
+        )
+        assert remote_scan.notes == ()
 
 
 def test_partitions_prune_too(spark: Any, lake: tuple[Path, str], kept: Path) -> None:
@@ -235,7 +238,7 @@ def test_without_the_compiler_the_table_is_read_in_full(
     def refuse(*_: Any) -> None:
         raise Py4JError("org.codehaus.janino.SimpleCompiler does not exist in the JVM")
 
-    monkeypatch.setattr(hadoop_files, "_compiled_once", refuse)
+    monkeypatch.setattr(hadoop_files, "_compile", refuse)
     folder, uri = lake
     write(folder, 1)
     df = spark.read.parquet(uri).where("x = 35")
@@ -253,8 +256,8 @@ def test_answers_are_of_limited_size(
     for number in range(5):
         write(folder, number)
     paths = [f"{uri}/{number}.parquet" for number in range(5)]
-    asked = HadoopFiles(spark)
-    stamps = [stamp for stamp in asked.statuses(paths) if not isinstance(stamp, str)]
+    hadoop = HadoopFiles(spark)
+    stamps = [stamp for stamp in hadoop.statuses(paths) if not isinstance(stamp, str)]
     whole, failures = read_hadoop_blocks(spark, paths, stamps)
     assert failures == {}
     monkeypatch.setattr(hadoop_files, "_ANSWER_BYTES", 1)

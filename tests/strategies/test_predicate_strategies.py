@@ -80,24 +80,24 @@ OTHERS = (Column("p", BOOLEAN), Column("t", DATE), Column("i", INTEGER))
 TABLE = Table(NUMBERS, (((7, 1, 1.5, Decimal("2.50")), (None, None, None, None)),))
 
 
-def _drawn(columns: tuple[Column, ...], *modes: Mode) -> SearchStrategy[Expression]:
+def _predicates_of(columns: tuple[Column, ...], *modes: Mode) -> SearchStrategy[Expression]:
     """Predicates over a row and a row of NULLs."""
     rows = tuple(ROW[column.name] for column in columns), (None,) * len(columns)
     return predicates(Table(columns, (rows,)), max_leaves=6, modes=modes or (Mode.TRY,), try_remainders=True)
 
 
 SESSIONS = ((Mode.ANSI, Mode.TRY), (Mode.LEGACY,), (Mode.TRY,))
-OF_ALL_TYPES = one_of(*map(_drawn, (NUMBERS, TEXTS, OTHERS)))
+OF_ALL_TYPES = one_of(*map(_predicates_of, (NUMBERS, TEXTS, OTHERS)))
 # Predicates on numbers in sessions of each kind.
-OF_NUMBERS = [_drawn(columns, *modes) for columns in (COMPUTED, EXACT) for modes in SESSIONS]
+OF_NUMBERS = [_predicates_of(columns, *modes) for columns in (COMPUTED, EXACT) for modes in SESSIONS]
 # Many of these take functions of doubles.
-OF_DOUBLES = _drawn((Column("n", DOUBLE),))
+OF_DOUBLES = _predicates_of((Column("n", DOUBLE),))
 
 
 def _reaches(strategy: SearchStrategy[Expression], has_it: Callable[[Expression], bool]) -> bool:
     """Tell whether the strategy draws a predicate with such a node."""
-    found = find(strategy, lambda predicate: any(map(has_it, walk(predicate))), settings=REACH)
-    return any(map(has_it, walk(found)))
+    reached = find(strategy, lambda predicate: any(map(has_it, walk(predicate))), settings=REACH)
+    return any(map(has_it, walk(reached)))
 
 
 @pytest.fixture(scope="module")

@@ -53,7 +53,7 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The listed files in order, and the deepest local directory that contains all listed paths, if any."""
+    """The listed files in order, and a directory that contains them all, if any: a local one, or a URI."""
 
     files: tuple[ListedFile, ...]
     parent: str | None

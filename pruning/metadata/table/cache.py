@@ -112,8 +112,8 @@ def open_cache(listing: Listing, name: str = BLOCKS) -> Cache:
     if not places:
         return NO_CACHE
     first, *others = sorted(places, key=Place.is_writable, reverse=True) if len(places) > 1 else places
-    opened = _opened_cache(first, name)
-    return _with_others(opened, tuple(_opened_cache(other, name) for other in others)) if others else opened
+    opened = _open_place(first, name)
+    return _with_others(opened, tuple(_open_place(other, name) for other in others)) if others else opened
 
 
 def _places(directory: str) -> list[Place]:
@@ -126,7 +126,7 @@ def _places(directory: str) -> list[Place]:
         directory = os.path.dirname(directory)
         if os.path.isdir(os.path.join(directory, DIRECTORY)):
             directories.append(directory)
-    return [Place(each, os.path.join(each, DIRECTORY)) for each in reversed(directories)] + named
+    return [Place(data, os.path.join(data, DIRECTORY)) for data in reversed(directories)] + named
 
 
 def _named_places(directory: str) -> list[Place]:
@@ -144,7 +144,7 @@ def _with_others(first: Cache, others: tuple[Cache, ...]) -> Cache:
     return replace(first, others=others)
 
 
-def _opened_cache(place: Place, name: str) -> Cache:
+def _open_place(place: Place, name: str) -> Cache:
     """Return the cache at a place; empty if there is none that can be used."""
     try:
         status = os.stat(os.path.join(place.folder, name))
@@ -160,15 +160,15 @@ def reusable_shards(cache: Cache, listing: Listing) -> list[Shard]:
     """Return the cached shards of the files that have not changed, under the names in the listing."""
     shards: list[Shard] = []
     done: set[str] = set()
-    for each in (cache, *cache.others):
-        if each.stamps:
+    for store in (cache, *cache.others):
+        if store.stamps:
             names = {
                 path: listed.file
-                for path, listed in _unchanged_files(each, listing)
+                for path, listed in _unchanged_files(store, listing)
                 if listed.file not in done
             }
             shards += [
-                rename(part, names) for part in each.shards if any(file in names for file in part.files)
+                rename(part, names) for part in store.shards if any(file in names for file in part.files)
             ]
             done = {file for part in shards for file in part.files}
     return shards

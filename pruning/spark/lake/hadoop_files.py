@@ -51,8 +51,8 @@ def read_hadoop_blocks(
         paths: The files as Spark lists them, with URI escapes.
         stamps: Their sizes and times in that listing. A file that has changed since is not read.
     """
-    asked = HadoopFiles(spark)
-    statuses = asked.statuses(paths)
+    hadoop = HadoopFiles(spark)
+    statuses = hadoop.statuses(paths)
     failures = {
         path: f"{path}: {status}"
         for path, status in zip(paths, statuses, strict=True)
@@ -66,7 +66,7 @@ def read_hadoop_blocks(
     failures |= changed_files([listed for listed, _ in present], [stamp for _, stamp in present])
     listed_files = tuple(listed for listed, _ in present if listed.file not in failures)
     listing = Listing(listed_files, table_directory([listed.path for listed in listed_files]))
-    metadata, unreadable = read_listed_blocks(listing, read=asked.read_footers)
+    metadata, unreadable = read_listed_blocks(listing, read=hadoop.read_footers)
     return metadata, failures | unreadable
 
 
@@ -91,8 +91,8 @@ class HadoopFiles:
         if not paths:
             return []
         try:
-            java, configuration = _compiled(self.spark), self._configuration()
-            lines = java.statuses(configuration, _joined(paths), _THREADS).split(_SEPARATOR)
+            java, configuration = _java_side(self.spark), self._configuration()
+            lines = java.statuses(configuration, _join_paths(paths), _THREADS).split(_SEPARATOR)
         except (Py4JError, PySparkException) as error:
             return [_cannot_ask(error)] * len(paths)
         return [
@@ -106,7 +106,7 @@ class HadoopFiles:
         Args:
             statuses: Scala's Seq of Hadoop's `FileStatus`.
         """
-        lines: str = _compiled(self.spark).stamps(statuses)
+        lines: str = _java_side(self.spark).stamps(statuses)
         return [Stamp(*map(int, line.split())) for line in lines.split(_SEPARATOR)] if lines else []
 
     def read_footers(self, listed_files: Sequence[ListedFile]) -> ReadResult:
@@ -133,8 +133,8 @@ class HadoopFiles:
 
     def _ends(self, listed_files: Sequence[ListedFile]) -> bytes:
         sizes = _SEPARATOR.join(str(listed.size_bytes) for listed in listed_files)
-        names = _joined([listed.file for listed in listed_files])
-        ends: bytes = _compiled(self.spark).footers(self._configuration(), names, sizes, _THREADS)
+        names = _join_paths([listed.file for listed in listed_files])
+        ends: bytes = _java_side(self.spark).footers(self._configuration(), names, sizes, _THREADS)
         return ends
 
     def _configuration(self) -> Java:
@@ -164,7 +164,7 @@ def _answers(answer: bytes, count: int) -> Iterator[bytes | str]:
         yield body.decode() if failed else body
 
 
-def _joined(paths: Sequence[str]) -> str:
+def _join_paths(paths: Sequence[str]) -> str:
     return _SEPARATOR.join(map(unquote, paths))
 
 
@@ -172,13 +172,13 @@ def _cannot_ask(error: Exception) -> str:
     return f"its file system cannot be asked ({first_line(error)})"
 
 
-def _compiled(spark: SparkSession) -> Java:
+def _java_side(spark: SparkSession) -> Java:
     """Return an instance of the Java class, compiled once in each Java process."""
-    return _compiled_once(spark.sparkContext._gateway._gateway_client, jvm(spark))
+    return _compile(spark.sparkContext._gateway._gateway_client, jvm(spark))
 
 
 @functools.cache
-def _compiled_once(client: Any, java: Java) -> Java:
+def _compile(client: Any, java: Java) -> Java:
     compiler = java.org.codehaus.janino.SimpleCompiler()
     compiler.cook(files(__package__).joinpath(f"{_CLASS}.java").read_text(encoding="utf-8"))
     return compiler.getClassLoader().loadClass(_CLASS).newInstance()
