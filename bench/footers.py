@@ -31,7 +31,7 @@ from timing import medians
 
 from oracles.files.footers import BINARY, InFile, join_file, split_file
 from pruning.metadata.files.listing import Stamp
-from pruning.metadata.table.collecting import collect, read_blocks
+from pruning.metadata.store.collecting import collect, read_blocks
 from pruning.spark.lake.hadoop_files import HadoopFiles, read_hadoop_blocks
 from skipproof.sessions import spark_session
 

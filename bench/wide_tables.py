@@ -4,7 +4,7 @@
 
 The query is `SELECT * FROM t WHERE c1 >= x`, which keeps one of the files. "Spark" is the time from its text
 to the physical plan, "prune" that of `prune` on the DataFrame of the same text, analysed before; both with
-footers in memory, as in the second query of a session. "first" is `prune` with footers in the cache on disk.
+footers in memory, as in the second query of a session. "first" is `prune` with the store on disk.
 Each round runs both, in an order that changes; the first rounds, in which Java compiles what runs often, are
 not counted. Bar: of the widest table, prune takes at most 3 times as long as Spark; and no longer per column
 than of narrower ones.
@@ -29,7 +29,7 @@ from rich.console import Console
 from rich.table import Table
 
 import pruning
-from pruning.metadata.table import cache, collecting
+from pruning.metadata.store import collecting, log, packs
 from skipproof.sessions import spark_session
 
 COLUMNS = (500, 1_000, 2_000, 5_000)
@@ -62,8 +62,8 @@ def measure(spark: SparkSession, columns: int, *, files: int, rounds: int) -> Re
             spark.sql(text)._jdf.queryExecution().executedPlan()
 
         def forget() -> None:
-            cache._load_once.cache_clear()
-            collecting._cached_metadata.cache_clear()
+            for remembered in (log._load, packs._open_once, collecting._kept_metadata):
+                remembered.cache_clear()
 
         alone: list[float] = []
         pruned: list[float] = []

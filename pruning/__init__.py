@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pruning.metadata.index.indexing import index
-    from pruning.metadata.table.collecting import collect
+    from pruning.metadata.store.collecting import collect
     from pruning.spark.drive.predicates import classify
     from pruning.spark.drive.pruning import explain, prune
 
@@ -18,7 +18,7 @@ __all__ = ["classify", "collect", "explain", "index", "prune"]
 
 _HOMES = {
     "classify": "pruning.spark.drive.predicates",
-    "collect": "pruning.metadata.table.collecting",
+    "collect": "pruning.metadata.store.collecting",
     "explain": "pruning.spark.drive.pruning",
     "index": "pruning.metadata.index.indexing",
     "prune": "pruning.spark.drive.pruning",

@@ -1,4 +1,4 @@
-"""The errors for bad input and missing packages, and the warning about skipped files."""
+"""The errors for bad input and missing packages, and the warnings."""
 
 
 class InputError(ValueError):
@@ -11,3 +11,7 @@ class MissingPackage(InputError, ImportError):
 
 class SkippedFileWarning(UserWarning):
     """A file in a directory is not a Parquet file and was skipped."""
+
+
+class DamagedMetadataWarning(UserWarning):
+    """Kept metadata cannot be read; it was not used, and footers were read again if necessary."""

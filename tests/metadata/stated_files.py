@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from rewriting import BINARY, COLUMN_ORDERS, CREATED_BY, rewrite, statistics
 
-from pruning.metadata.table.collecting import collect
+from pruning.metadata.store.collecting import collect
 
 OURS = {b"org.apache.spark.version": b"4.3.0"}
 Change = Callable[[dict[int, Any]], None]

@@ -13,7 +13,7 @@ from pruning.errors import InputError
 from pruning.metadata.files.locations import locate, path_below
 from pruning.metadata.footers.footer import read_footer
 from pruning.metadata.footers.thrift_layout import Malformed, parse
-from pruning.metadata.table.collecting import collect, read_blocks
+from pruning.metadata.store.collecting import collect, read_blocks
 
 
 @pytest.fixture(scope="module")

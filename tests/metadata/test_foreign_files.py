@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from needs import CORPUS, needs_corpus
 
-from pruning.metadata.table.collecting import read_blocks
+from pruning.metadata.store.collecting import read_blocks
 from pruning.metadata.table.schema import column_types, flat_columns
 
 # Statistics that no reader can tell from true ones: the writer shifted them by its time zone.

@@ -13,10 +13,11 @@ from rewriting import KEYS, rewrite
 
 import pruning
 from pruning.errors import InputError
+from pruning.metadata.files.locations import CACHE_DIRECTORY
 from pruning.metadata.index import indexed_files, indexing
 from pruning.metadata.index.indexing import index
+from pruning.metadata.store.collecting import collect, read_blocks
 from pruning.metadata.table import cache
-from pruning.metadata.table.collecting import collect, read_blocks
 from pruning.metadata.table.memberships import FIELD
 from pruning.metadata.table.reading import ReadResult
 
@@ -107,7 +108,7 @@ def test_it_is_found_below_the_directory_that_was_indexed(tmp_path: Path) -> Non
 @pytest.mark.parametrize("damage", ["flip", "cut", "empty"])
 def test_a_damaged_index_counts_as_none(table: Path, damage: str) -> None:
     index(table)
-    kept = table / cache.DIRECTORY / cache.INDEX
+    kept = table / CACHE_DIRECTORY / cache.INDEX
     data = bytearray(kept.read_bytes())
     data[len(data) // 2] ^= 1
     kept.write_bytes({"flip": bytes(data), "cut": bytes(data[:-9]), "empty": b""}[damage])

@@ -15,7 +15,7 @@ from oracles.answers.frames import settings as spark_settings
 from pruning.expressions import types
 from pruning.expressions.trees import Column, Compare, Comparison, IsNull, Literal
 from pruning.metadata.footers.nested import DEPTH_MAX, leaves
-from pruning.metadata.table.collecting import collect
+from pruning.metadata.store.collecting import collect
 from pruning.metadata.table.schema import column_types, flat_columns
 from pruning.metadata.views.lanes import Blocks
 from pruning.rules.program.operations import Aspect, Input, Program

@@ -36,7 +36,7 @@ from pruning.metadata.footers.evidence import evidence_of
 from pruning.metadata.footers.footer import read_footer
 from pruning.metadata.footers.frame_files import facts_of_footers
 from pruning.metadata.footers.trust import DOUBTS, doubts
-from pruning.metadata.table.collecting import collect
+from pruning.metadata.store.collecting import collect
 from pruning.rules.sets.truths import Match
 from pruning.verdicts.classification import classify_blocks
 

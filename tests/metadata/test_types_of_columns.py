@@ -14,8 +14,8 @@ from rewriting import BINARY, COLUMN_ORDERS, KEYS, LIST, rewrite
 from stated_files import FLOATS, INTS, OLD, OURS, facts_of, stating, without_order, written, written_by
 
 from pruning.metadata.footers.footer import read_footer
+from pruning.metadata.store.collecting import collect
 from pruning.metadata.table.blocks import shards
-from pruning.metadata.table.collecting import collect
 from pruning.metadata.table.schema import column_types
 
 TYPES = [

@@ -40,7 +40,7 @@ from pruning.expressions.trees import (
 from pruning.expressions.types import Kind, Type, Value
 from pruning.metadata.footers.footer import read_footer
 from pruning.metadata.footers.nested import SchemaLeaf
-from pruning.metadata.table.collecting import collect
+from pruning.metadata.store.collecting import collect
 from pruning.metadata.table.schema import column_types, flat_columns
 from pruning.metadata.table.structs import field_of
 from pruning.metadata.views.verifying import verify

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pruning
-from pruning.metadata.table import collecting
+from pruning.metadata.store import collecting
 
 
 @pytest.fixture

@@ -13,8 +13,10 @@ from py4j.protocol import Py4JError
 
 import pruning
 from mutants.hadoop_files import MUTANTS
-from pruning.metadata.files.locations import table_directory
-from pruning.metadata.table import cache
+from pruning.errors import DamagedMetadataWarning
+from pruning.metadata.files import places
+from pruning.metadata.files.locations import CACHE_DIRECTORY, table_directory
+from pruning.metadata.store import log, recording
 from pruning.spark.lake import hadoop_files
 from pruning.spark.lake.hadoop_files import HadoopFiles, read_hadoop_blocks
 
@@ -46,7 +48,7 @@ def lake(spark: Any, tmp_path: Path) -> Iterator[tuple[Path, str]]:
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The directory that the user names for metadata."""
     place = tmp_path / "kept" / "metadata"
-    monkeypatch.setenv(cache.ENVIRONMENT, str(place))
+    monkeypatch.setenv(places.ENVIRONMENT, str(place))
     return place
 
 
@@ -186,14 +188,14 @@ def test_kept_metadata_spares_every_footer_until_files_change(
     write(folder, 3, "added.parquet")
     assert pruned_names("x = 35") == ["3.parquet", "5.parquet", "added.parquet"]
     assert sorted(read_files[12:]) == ["5.parquet", "added.parquet"]
-    assert not (folder / cache.DIRECTORY).exists()
-    assert [path.name for path in kept.glob("*/*")] == [cache.BLOCKS]
+    assert not (folder / CACHE_DIRECTORY).exists()
+    assert [path.name for path in kept.glob("*/*")] == [log.FOLDER]
 
 
 def test_nothing_is_kept_where_no_directory_is_named(
     spark: Any, lake: tuple[Path, str], read_files: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(cache.ENVIRONMENT, raising=False)
+    monkeypatch.delenv(places.ENVIRONMENT, raising=False)
     folder, uri = lake
     write(folder, 1)
     for _ in range(2):
@@ -210,25 +212,25 @@ def test_a_time_in_whole_seconds_that_is_young_is_no_identity(
     second_ns = LONG_AGO_NS - LONG_AGO_NS % 10**9
     os.utime(path, ns=(second_ns, second_ns))
     for age_ns, times_read in ((10**9, 2), (3 * 10**9, 3)):
-        monkeypatch.setattr(cache.time, "time_ns", lambda age_ns=age_ns: second_ns + age_ns)
+        monkeypatch.setattr(recording.time, "time_ns", lambda age_ns=age_ns: second_ns + age_ns)
         for _ in range(2):
             pruning.prune(spark.read.parquet(uri).where("x = 35"))
         assert len(read_files) == times_read
 
 
-def test_a_damaged_cache_is_rebuilt(
+def test_a_damaged_store_is_rebuilt(
     spark: Any, lake: tuple[Path, str], kept: Path, read_files: list[str]
 ) -> None:
     folder, uri = lake
     write(folder, 1)
     df = spark.read.parquet(uri).where("x = 35")
     pruning.prune(df)
-    (file,) = kept.glob("*/*")
-    whole = file.read_bytes()
-    for damage in (whole[:-10], whole[:40] + b"?" + whole[41:], b""):
-        file.write_bytes(damage)
+    for cut in (10, 100, 1_000):
+        newest = max(kept.glob("*/*/v*"))
+        newest.write_bytes(newest.read_bytes()[:-cut])
+        with pytest.warns(DamagedMetadataWarning):
+            assert kept_names(pruning.prune(df)) == []
         assert kept_names(pruning.prune(df)) == []
-        assert file.read_bytes()[:32] == whole[:32]
     assert len(read_files) == 4
 
 

@@ -1,8 +1,9 @@
 """Listing: paths, directories and patterns become files with their sizes and times."""
 
 import os
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -53,10 +54,19 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The listed files in order, and a directory that contains them all, if any: a local one, or a URI."""
+    """Listed files.
+
+    Attributes:
+        files: The files in order.
+        parent: A directory that contains them all, if any: a local one, or a URI.
+        whole: True if these are all data files of that directory.
+        looked_us: When the listing began, in microseconds since 1970. It does not count for equality.
+    """
 
     files: tuple[ListedFile, ...]
     parent: str | None
+    whole: bool = False
+    looked_us: int = field(default_factory=lambda: time.time_ns() // 1_000, compare=False)
 
 
 def list_files(paths: Paths, *, patterns: bool = True) -> Listing:
@@ -70,14 +80,19 @@ def list_files(paths: Paths, *, patterns: bool = True) -> Listing:
         InputError: nothing was given, or something that is no path; a path does not exist, a pattern
             matches nothing, or a directory holds no data.
     """
+    looked_us = time.time_ns() // 1_000
     path_texts = _path_texts(paths)
     listed_files: list[ListedFile] = []
     parents: dict[str | None, None] = {}
-    for path, (system, place), info in zip(path_texts, *_locate_all(path_texts), strict=True):
+    places, infos = _locate_all(path_texts)
+    for path, (system, place), info in zip(path_texts, places, infos, strict=True):
         for files, parent in _expand(path, place, system, info, patterns=patterns):
             listed_files.extend(files)
             parents[parent] = None
-    return Listing(tuple(listed_files), _common_parent(list(parents)))
+    parent = _common_parent(list(parents))
+    # The parent of a file, or of what a pattern matches, is not the path itself.
+    whole = parent is not None and [place.rstrip("/") for _, place in places] == [parent]
+    return Listing(tuple(listed_files), parent, whole, looked_us)
 
 
 def _path_texts(paths: Any) -> list[str]:

@@ -292,8 +292,8 @@ def _listings(listing: Listing) -> list[Listing]:
 
 
 def _store(listing: Listing, shards: list[Shard]) -> None:
-    cache.update(cache.open_cache(listing, cache.INDEX), listing, shards)
-    stored = cache.open_cache(listing, cache.INDEX)
+    cache.update(cache.open_cache(listing), listing, shards)
+    stored = cache.open_cache(listing)
     stored_files = {file for part in cache.reusable_shards(stored, listing) for file in part.files}
     lost = {file for part in shards for file in part.files} - stored_files
     if lost:

@@ -86,6 +86,37 @@ def unite(parts: Sequence[Shard], files: Sequence[str]) -> pa.Table:
     return _in_file_order(table, files)
 
 
+def merge_alike(parts: Iterable[Shard]) -> list[Shard]:
+    """Merge the shards of the same schema, so that their number does not grow with that of their parts."""
+    alike: dict[tuple[object, ...], list[Shard]] = {}
+    for part in parts:
+        if part.files:
+            schema = part.table.schema
+            key = (
+                tuple((schema.metadata or {}).items()),
+                *(
+                    (inner.name, str(inner.type))
+                    for field in schema
+                    for inner in (field.type if pa.types.is_struct(field.type) else [field])
+                ),
+            )
+            alike.setdefault(key, []).append(part)
+    return [
+        Shard(
+            tuple(file for part in same for file in part.files),
+            _concatenation([part.table for part in same]),
+        )
+        for same in alike.values()
+    ]
+
+
+def _concatenation(tables: Sequence[pa.Table]) -> pa.Table:
+    table = pa.concat_tables(tables)
+    return (
+        with_comparable(table, comparable_in_all(tables, table)) if "columns" in table.schema.names else table
+    )
+
+
 def rename(part: Shard, names: dict[str, str]) -> Shard:
     """Return the part of a shard that belongs to the files in `names`, under their new names."""
     old = [file for file in part.files if file in names]

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -31,10 +31,17 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
-    """The block metadata of the files that could be read, and a sentence about each that could not."""
+    """The block metadata of the files that could be read, and a sentence about each that could not.
+
+    Attributes:
+        shards: The block metadata.
+        failures: The sentences, by file.
+        footers: The bytes of the footers that were read; empty if other parts of the files were read.
+    """
 
     shards: list[Shard]
     failures: dict[str, str]
+    footers: dict[str, bytes] = field(default_factory=dict)
 
 
 def read_footers(files: Sequence[str], *, spark: Any = None) -> ReadResult:
@@ -70,11 +77,11 @@ def _read_all(footers: Iterable[tuple[str, bytes]], failures: dict[str, str]) ->
     """Return the block metadata of the footers; add to the failures those that cannot be read."""
     parser = FrameParser()
     parts: list[BlockPart] = []
-    files: list[str] = []
+    raw_footers: dict[str, bytes] = {}
     for batch in _batches(footers):
         if len(parser) > _FRAMES_MAX:
             parser = FrameParser()
-        files += [file for file, _ in batch]
+        raw_footers |= batch
         facts, alone = read_batch(batch, parser)
         parsed: list[tuple[str, Footer]] = []
         for file, raw in alone:
@@ -82,8 +89,9 @@ def _read_all(footers: Iterable[tuple[str, bytes]], failures: dict[str, str]) ->
                 parsed.append((file, parse_footer(file, raw)))
             except InputError as error:
                 failures[file] = str(error)
+                del raw_footers[file]
         parts += block_parts([*facts, *facts_of_footers(parsed)])
-    return ReadResult(make_shards(parts, files), failures)
+    return ReadResult(make_shards(parts, list(raw_footers)), failures, raw_footers)
 
 
 def _batches(footers: Iterable[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
@@ -138,14 +146,16 @@ def _read_in_spark(files: list[str], spark: Any) -> ReadResult:
     tasks = -(-len(files) // _FILES_PER_TASK)
     answers = spark.sparkContext.parallelize(files, tasks).mapPartitions(_read_partition).collect()
     outcome = ReadResult([], {})
-    for parts, failures in answers:
+    for parts, failures, footers in answers:
         outcome.shards.extend(from_bytes(names, data) for names, data in parts)
         outcome.failures.update(failures)
+        outcome.footers.update(footers)
     return outcome
 
 
 def _read_partition(
     files: Iterator[str],
-) -> Iterator[tuple[list[tuple[tuple[str, ...], bytes]], dict[str, str]]]:
+) -> Iterator[tuple[list[tuple[tuple[str, ...], bytes]], dict[str, str], dict[str, bytes]]]:
     outcome = read_in_threads(files)
-    yield [(part.files, to_bytes(part)) for part in outcome.shards], outcome.failures
+    shards = [(part.files, to_bytes(part)) for part in outcome.shards]
+    yield shards, outcome.failures, outcome.footers

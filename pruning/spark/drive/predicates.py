@@ -16,7 +16,7 @@ from pruning.expressions.trees import Expression, Literal, Opaque
 from pruning.expressions.types import BOOLEAN, Type
 from pruning.metadata.files.listing import Paths
 from pruning.metadata.footers.other_columns import SparkType, other_columns_of
-from pruning.metadata.table.collecting import block_metadata
+from pruning.metadata.store.collecting import block_metadata
 from pruning.metadata.table.schema import column_types
 from pruning.spark.drive.filter_technique import CatalystPredicate, catalyst_predicate, filter_verdicts
 from pruning.spark.jvm.gateway import Java, elements, simple_name

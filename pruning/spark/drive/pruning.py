@@ -16,7 +16,7 @@ from pruning.errors import InputError
 from pruning.expressions.plans import scans
 from pruning.metadata.files.listing import Stamp
 from pruning.metadata.files.locations import is_on_local_disk
-from pruning.metadata.table.collecting import read_blocks
+from pruning.metadata.store.collecting import read_blocks
 from pruning.spark.catalyst.clock import without_clock
 from pruning.spark.catalyst.leaves import PlanLeaf, Unsettled
 from pruning.spark.catalyst.plan_trees import PlanTrees
@@ -45,7 +45,7 @@ def prune(df: DataFrame, *, runtime: bool = True) -> DataFrame:
 
     Footers are read now, and the metadata is kept for the next time: in a hidden directory `.skipproof`
     beside local data, and of other data where the environment variable `SKIPPROOF_METADATA` names a
-    directory. `pruning.metadata.table.cache` says how far that is trusted. Files that are added later to the
+    directory. `pruning.metadata.store.store` says how far that is trusted. Files that are added later to the
     tables that `df` reads are not seen, as with `df` itself. A query that cannot be pruned safely is returned
     as it is.
 

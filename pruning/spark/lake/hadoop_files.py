@@ -8,8 +8,9 @@ itself uses for queries.
 
 import functools
 import struct
+import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any
 from urllib.parse import unquote
@@ -23,7 +24,7 @@ from pruning.errors import InputError
 from pruning.metadata.files.listing import ListedFile, Listing, Stamp
 from pruning.metadata.files.locations import table_directory
 from pruning.metadata.footers.footer import TRAILER_BYTES, footer_length
-from pruning.metadata.table.collecting import changed_files, read_listed_blocks
+from pruning.metadata.store.collecting import changed_files, read_listed_blocks
 from pruning.metadata.table.reading import ReadResult, shards_of_footers
 from pruning.spark.jvm.gateway import Java, first_line, jvm
 
@@ -52,6 +53,7 @@ def read_hadoop_blocks(
         stamps: Their sizes and times in that listing. A file that has changed since is not read.
     """
     hadoop = HadoopFiles(spark)
+    looked_us = time.time_ns() // 1_000
     statuses = hadoop.statuses(paths)
     failures = {
         path: f"{path}: {status}"
@@ -65,7 +67,8 @@ def read_hadoop_blocks(
     ]
     failures |= changed_files([listed for listed, _ in present], [stamp for _, stamp in present])
     listed_files = tuple(listed for listed, _ in present if listed.file not in failures)
-    listing = Listing(listed_files, table_directory([listed.path for listed in listed_files]))
+    parent = table_directory([listed.path for listed in listed_files])
+    listing = Listing(listed_files, parent, looked_us=looked_us)
     metadata, unreadable = read_listed_blocks(listing, read=hadoop.read_footers)
     return metadata, failures | unreadable
 
@@ -113,7 +116,7 @@ class HadoopFiles:
         """Read the footers of listed files, in a call for many."""
         failures: dict[str, str] = {}
         outcome = shards_of_footers(self._footers(listed_files, failures))
-        return ReadResult(outcome.shards, outcome.failures | failures)
+        return replace(outcome, failures=outcome.failures | failures)
 
     def _footers(
         self, listed_files: Sequence[ListedFile], failures: dict[str, str]

@@ -1,4 +1,4 @@
-"""Several users of one table: nobody's cache stands in another's way, and all may profit from it."""
+"""Several users of one table: nobody's store stands in another's way, and all may profit from it."""
 
 import os
 import stat
@@ -14,8 +14,11 @@ import pytest
 
 import pruning
 from pruning.metadata.files import listing
-from pruning.metadata.table import cache, reading
-from pruning.metadata.table.collecting import collect, read_blocks
+from pruning.metadata.files.locations import CACHE_DIRECTORY
+from pruning.metadata.store import log
+from pruning.metadata.store.collecting import collect, read_blocks
+from pruning.metadata.store.store import open_store
+from pruning.metadata.table import reading
 
 NOBODY = 65_534
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be another user")
@@ -38,10 +41,16 @@ def table(tmp_path: Path) -> Iterator[Path]:
     os.umask(before)
 
 
-def modes(table: Path) -> tuple[int, int]:
-    """Those of the directory of the cache, and of the cache."""
-    hidden = table / cache.DIRECTORY
-    return tuple(stat.S_IMODE(path.stat().st_mode) for path in (hidden, hidden / cache.BLOCKS))
+def modes(table: Path) -> tuple[set[int], set[int]]:
+    """Those of the directories of the store, and of its files, the versions before the newest apart."""
+    hidden = table / CACHE_DIRECTORY
+    *_, newest = sorted((hidden / log.FOLDER).glob("v*"))
+    used = {file.pack for file in open_store(listing.list_files(table)).version.history.files.values()}
+    packs = [file for file in (hidden / log.FOLDER).iterdir() if file.name.partition(".")[0][:32] in used]
+    return tuple(
+        {stat.S_IMODE(path.stat().st_mode) for path in paths}
+        for paths in ((hidden, hidden / log.FOLDER), (newest, *packs))
+    )
 
 
 @pytest.mark.parametrize("umask", [0o077, 0o022, 0o002])
@@ -55,23 +64,24 @@ def test_a_cache_has_the_modes_of_its_directory(table: Path, umask: int, mode: i
     table.chmod(mode)
     os.umask(umask)
     collect(table)
-    assert modes(table) == (mode, expected)
-    # A cache that is written anew gets them, too.
-    (table / cache.DIRECTORY / cache.BLOCKS).chmod(0o600)
+    assert modes(table) == ({mode}, {expected})
+    # What is there already gets them with each version, too.
+    for file in (table / CACHE_DIRECTORY / log.FOLDER).iterdir():
+        file.chmod(0o600)
     pq.write_table(pa.table({"x": [7, 8]}), table / "part=1" / "1.parquet")
     collect(table)
-    assert modes(table)[1] == expected
+    assert modes(table)[1] == {expected}
 
 
 def test_nobody_reads_in_a_cache_what_he_may_not_read_in_the_data(table: Path) -> None:
     """Bounds are values: one private file makes the cache private."""
     (table / "part=1" / "1.parquet").chmod(0o600)
     collect(table)
-    assert modes(table) == (0o755, 0o600)
+    assert modes(table) == ({0o755}, {0o600})
     (table / "part=1" / "1.parquet").chmod(0o640)
     os.utime(table / "part=2" / "2.parquet", ns=(10**18, 10**18))
     collect(table)
-    assert modes(table)[1] == 0o640
+    assert modes(table)[1] == {0o640, 0o644}
 
 
 def test_hidden_directories_are_never_listed(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +135,7 @@ def reachable(table: Path) -> Path:
 @needs_root
 def test_what_another_user_hides_is_passed_over(reachable: Path) -> None:
     """With a umask of 077, a hidden directory has the mode 0700."""
-    for name in (cache.DIRECTORY, "_temporary", ".hidden"):
+    for name in (CACHE_DIRECTORY, "_temporary", ".hidden"):
         (reachable / name).mkdir(mode=0o700)
         (reachable / name).chmod(0o700)
     assert as_nobody(lambda: collect(reachable).num_rows) == "2"
@@ -164,7 +174,7 @@ def test_a_query_of_one_partition_uses_the_cache_of_the_table(table: Path, reads
     assert reads == ["1.parquet"]
     collect(table)
     assert reads == ["1.parquet"]
-    assert not (table / "part=1" / cache.DIRECTORY).exists()
+    assert not (table / "part=1" / CACHE_DIRECTORY).exists()
 
 
 def test_partitions_of_partitions_find_the_table_too(tmp_path: Path, reads: list[str]) -> None:
@@ -172,13 +182,13 @@ def test_partitions_of_partitions_find_the_table_too(tmp_path: Path, reads: list
     deep.mkdir(parents=True)
     pq.write_table(pa.table({"x": [1]}), deep / "1.parquet")
     collect(deep)
-    assert os.listdir(deep / cache.DIRECTORY) == [cache.BLOCKS]
+    assert os.listdir(deep / CACHE_DIRECTORY) == [log.FOLDER]
     collect(tmp_path / "t")
     reads.clear()
     collect(tmp_path / "t" / "year=2020")
     collect(deep)
     assert reads == []
-    assert not (tmp_path / "t" / "year=2020" / cache.DIRECTORY).exists()
+    assert not (tmp_path / "t" / "year=2020" / CACHE_DIRECTORY).exists()
 
 
 def test_what_a_partition_kept_of_its_own_is_used_still(table: Path, reads: list[str]) -> None:
@@ -187,9 +197,9 @@ def test_what_a_partition_kept_of_its_own_is_used_still(table: Path, reads: list
     collect(table)
     assert "memberships" in collect(table / "part=1").schema.names
     # The directory above is no partition's, so its cache is not the table's.
-    (table.parent / cache.DIRECTORY).mkdir()
+    (table.parent / CACHE_DIRECTORY).mkdir()
     collect(table)
-    assert os.listdir(table.parent / cache.DIRECTORY) == []
+    assert os.listdir(table.parent / CACHE_DIRECTORY) == []
 
 
 def test_a_stale_entry_in_the_cache_of_the_table_is_not_used(table: Path) -> None:
@@ -202,10 +212,10 @@ def test_a_stale_entry_in_the_cache_of_the_table_is_not_used(table: Path) -> Non
 
 def test_what_an_older_version_left_is_removed(table: Path) -> None:
     """Spark reads `table/*` with the cache in it, and would take such a file for data."""
-    (table / cache.DIRECTORY).mkdir()
-    (table / cache.DIRECTORY / "blocks.arrow").write_bytes(b"old")
+    (table / CACHE_DIRECTORY).mkdir()
+    (table / CACHE_DIRECTORY / "_blocks.arrow").write_bytes(b"old")
     collect(table)
-    assert os.listdir(table / cache.DIRECTORY) == [cache.BLOCKS]
+    assert os.listdir(table / CACHE_DIRECTORY) == [log.FOLDER]
 
 
 def test_a_stray_file_is_skipped_and_said(table: Path) -> None:

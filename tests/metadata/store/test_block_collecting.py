@@ -13,8 +13,8 @@ from oracles.answers.frames import settings
 from pruning.errors import InputError
 from pruning.expressions import types
 from pruning.metadata.files.listing import is_data
+from pruning.metadata.store.collecting import collect, read_blocks
 from pruning.metadata.table import reading
-from pruning.metadata.table.collecting import collect, read_blocks
 from pruning.metadata.table.schema import block_schema, column_types
 from pruning.metadata.views.constant_columns import with_constants
 

@@ -13,7 +13,10 @@ from pruning.errors import InputError, SkippedFileWarning
 from pruning.metadata.files.listing import ListedFile, Listing, Paths, Stamp, list_files
 from pruning.metadata.files.table_formats import table_format_notes
 from pruning.metadata.footers.footer import is_parquet
-from pruning.metadata.table import cache as cached_blocks
+from pruning.metadata.store.past import files_as_of
+from pruning.metadata.store.recording import record_look
+from pruning.metadata.store.store import NO_STORE, Store, check_kept, kept_shards, open_store
+from pruning.metadata.table import cache as cached_index
 from pruning.metadata.table import points
 from pruning.metadata.table.blocks import Shard, unite
 from pruning.metadata.table.memberships import attach
@@ -27,7 +30,9 @@ FooterReader = Callable[[Sequence[ListedFile]], ReadResult]
 _REMEMBERED_MAX, _REMEMBERED_FILES_MAX = 8, 10_000
 
 
-def collect(paths: Paths, *, spark: Any = None, cache: bool = True, verify: bool = False) -> pa.Table:
+def collect(
+    paths: Paths, *, spark: Any = None, cache: bool = True, verify: bool = False, as_of: Any = None
+) -> pa.Table:
     """Collect the block metadata of Parquet files: a row per row group, in file order, then row-group order.
 
     Args:
@@ -35,16 +40,19 @@ def collect(paths: Paths, *, spark: Any = None, cache: bool = True, verify: bool
             pattern as Hadoop and Spark read it (`*`, `?`, `[ab]`, `{a,b}`), or a sequence of them; local
             paths or URIs.
         spark: A session to read the footers with if there are very many files.
-        cache: Whether to use and update the cache beside the data, as `pruning.metadata.table.cache`
+        cache: Whether to use and update what is kept beside the data, as `pruning.metadata.store.store`
             describes.
-        verify: Whether to read every footer and to compare it with the cache.
+        verify: Whether to read every footer and to compare it with what is kept.
+        as_of: A time in the past: a `datetime`, its text, or seconds since 1970. The table is given as it was
+            at the last time until then when the whole directory was collected; `paths` is that directory.
     Returns:
         A table as `pruning.metadata.table.schema` describes, with the memberships that `pruning.index`
         stored beside the data, if `cache` and the files have not changed since. `file` is the path as it
         was given, or the directory as it was given followed by the relative path.
     Raises:
         InputError: an argument is of another type, a path is missing, holds no data, or is not a
-            readable Parquet file; or, with `verify`, the cached metadata of a file is not that of its footer.
+            readable Parquet file; with `verify`, the kept metadata of a file is not that of its footer; or,
+            with `as_of`, the table's files at that time are not known, or one of them is gone.
     Warns:
         UserWarning: a directory is a Delta Lake, Iceberg or Hudi table, whose removed files are read too.
         SkippedFileWarning: a directory holds files that are not Parquet; they are left out.
@@ -59,6 +67,8 @@ def collect(paths: Paths, *, spark: Any = None, cache: bool = True, verify: bool
     check_flag("cache", cache)
     check_flag("verify", verify)
     listing = list_files(paths)
+    if as_of is not None:
+        listing = files_as_of(listing, open_store(listing), as_of)
     roots = [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
     for note in table_format_notes(roots, [listed.file for listed in listing.files]):
         warnings.warn(note, stacklevel=2)
@@ -152,12 +162,9 @@ def read_listed_blocks(
         cache: Whether to use and update the kept metadata.
     """
     if cache and len(listing.files) <= _REMEMBERED_FILES_MAX:
-        stores = (
-            cached_blocks.open_cache(listing, name) for name in (cached_blocks.BLOCKS, cached_blocks.INDEX)
-        )
-        cached = _cached_metadata(listing, *stores)
-        if cached is not None:
-            return cached, {}
+        kept = _kept_metadata(listing, open_store(listing), cached_index.open_cache(listing))
+        if kept is not None:
+            return kept, {}
     shards, outcome = _gather_shards(listing, read=read, cache=cache, verify=False)
     metadata = unite(shards, [listed.file for listed in listing.files])
     return (_with_stored_index(metadata, listing) if cache else metadata), outcome.failures
@@ -193,11 +200,9 @@ def changed_files(listed_files: Sequence[ListedFile], stamps: Sequence[Stamp]) -
 
 
 @functools.lru_cache(maxsize=_REMEMBERED_MAX)
-def _cached_metadata(
-    listing: Listing, store: cached_blocks.Cache, index: cached_blocks.Cache
-) -> pa.Table | None:
-    """Return the metadata of the listed files from the caches; None if some file is not cached."""
-    shards = cached_blocks.reusable_shards(store, listing)
+def _kept_metadata(listing: Listing, store: Store, index: cached_index.Cache) -> pa.Table | None:
+    """Return the metadata of the listed files from the store; None if that of some file is not kept."""
+    shards = kept_shards(store, listing)
     if {file for part in shards for file in part.files} != {listed.file for listed in listing.files}:
         return None
     return _attach_index(unite(shards, [listed.file for listed in listing.files]), index, listing)
@@ -205,11 +210,11 @@ def _cached_metadata(
 
 def _with_stored_index(metadata: pa.Table, listing: Listing) -> pa.Table:
     """Return the metadata with the entries of the index beside the data that are still valid."""
-    return _attach_index(metadata, cached_blocks.open_cache(listing, cached_blocks.INDEX), listing)
+    return _attach_index(metadata, cached_index.open_cache(listing), listing)
 
 
-def _attach_index(metadata: pa.Table, index: cached_blocks.Cache, listing: Listing) -> pa.Table:
-    parts = cached_blocks.reusable_shards(index, listing)
+def _attach_index(metadata: pa.Table, index: cached_index.Cache, listing: Listing) -> pa.Table:
+    parts = cached_index.reusable_shards(index, listing)
     return points.attach(attach(metadata, parts), parts)
 
 
@@ -221,13 +226,15 @@ def _footer_reader(spark: Any) -> FooterReader:
 def _gather_shards(
     listing: Listing, *, read: FooterReader, cache: bool, verify: bool
 ) -> tuple[list[Shard], ReadResult]:
-    """Return the shards of the listed files, cached or read now, and the result of the reading."""
-    store = cached_blocks.open_cache(listing) if cache or verify else cached_blocks.NO_CACHE
-    reusable = [] if verify else cached_blocks.reusable_shards(store, listing)
-    have = {file for part in reusable for file in part.files}
-    outcome = read([listed for listed in listing.files if listed.file not in have])
-    if verify and len(outcome.failures) == len(_stray_files(listing, outcome)):
-        cached_blocks.check(store, listing, outcome.shards)
+    """Return the shards of the listed files, kept or read now, and the result of the reading."""
+    store = open_store(listing) if cache or verify else NO_STORE
+    kept = kept_shards(store, listing)
+    kept_files = {file for part in kept for file in part.files}
+    wanted = [listed for listed in listing.files if verify or listed.file not in kept_files]
+    outcome = read(wanted)
+    only_strays_fail = len(outcome.failures) == len(_stray_files(listing, outcome))
+    if verify and only_strays_fail:
+        check_kept(store, listing, kept, outcome.shards)
     if cache:
-        cached_blocks.update(store, listing, outcome.shards)
-    return [*reusable, *outcome.shards], outcome
+        record_look(store, listing, outcome, kept=kept_files, complete=listing.whole and only_strays_fail)
+    return [*([] if verify else kept), *outcome.shards], outcome

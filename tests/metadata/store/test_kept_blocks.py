@@ -1,7 +1,9 @@
-"""The cache answers only for files that have not changed, and never stands in the way."""
+"""The store answers only for files that have not changed, and never stands in the way."""
 
+import dataclasses
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pruning.errors import InputError
-from pruning.metadata.table import cache
-from pruning.metadata.table.collecting import collect
+from pruning.errors import DamagedMetadataWarning, InputError
+from pruning.metadata.files.locations import CACHE_DIRECTORY
+from pruning.metadata.footers import trust
+from pruning.metadata.store import log, store
+from pruning.metadata.store.collecting import collect
+from pruning.metadata.table import believing
 
 
 def _write(path: Path, values: list[int], *, modified_ns: int = 10**18) -> Path:
@@ -95,7 +100,7 @@ def test_verify_names_the_first_file_whose_metadata_changed_unseen(table: Path) 
     _write(table / "b.parquet", [4])
     assert (table / "b.parquet").stat().st_size == size
     assert _bounds(table) == [1, 2]
-    with pytest.raises(InputError, match=f"^{table}/b.parquet: its cached metadata"):
+    with pytest.raises(InputError, match=f"^{table}/b.parquet: its kept metadata"):
         collect(table, verify=True)
 
 
@@ -108,34 +113,102 @@ def test_verify_reads_every_footer_and_accepts_what_is_true(table: Path, reads: 
     assert sorted(reads) == ["a.parquet", "b.parquet"]
 
 
-def test_a_damaged_cache_counts_as_empty_and_is_replaced(table: Path, reads: list[str]) -> None:
-    """Cut short, or with any bit flipped: such a bit may be a bound's."""
+def _damages(good: bytes) -> Iterator[bytes]:
+    """Yield what may become of a file: cut short, or with any bit flipped, which may be a bound's."""
+    yield from (b"", b"no pack at all", good[: len(good) // 2], good[:-1])
+    yield from (good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :] for at in range(0, len(good), 37))
+
+
+def _kept(table: Path, pattern: str) -> list[Path]:
+    return sorted((table / CACHE_DIRECTORY / log.FOLDER).glob(pattern))
+
+
+def test_damaged_blocks_are_made_again_of_the_kept_footers(table: Path, reads: list[str]) -> None:
+    """The footers are facts, and no file is opened for them."""
     collect(table)
-    file = table / cache.DIRECTORY / cache.BLOCKS
+    (file,) = _kept(table, "*.blocks")
     good = file.read_bytes()
-    flipped = [good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :] for at in range(0, len(good), 101)]
-    for bad in (b"", b"no cache at all", good[: len(good) // 2], *flipped):
+    reads.clear()
+    for bad in _damages(good):
         file.write_bytes(bad)
+        with pytest.warns(DamagedMetadataWarning, match="made again from the footers"):
+            assert _bounds(table) == [1, 2]
+        assert _kept(table, "*.blocks") == [file]
+        assert file.read_bytes() == good
+    assert reads == []
+
+
+def test_damaged_footers_are_read_again_when_they_are_needed(table: Path, reads: list[str]) -> None:
+    """They are not while the blocks are whole."""
+    collect(table)
+    (footers,) = _kept(table, "*.footers")
+    good = footers.read_bytes()
+    for bad in _damages(good):
+        for former in (*_kept(table, "*.blocks"), *_kept(table, "*.footers")):
+            former.unlink(missing_ok=True)
+        footers.write_bytes(bad)
+        reads.clear()
+        with pytest.warns(DamagedMetadataWarning, match="footers of its files are read again"):
+            assert _bounds(table) == [1, 2]
+        assert sorted(reads) == ["a.parquet", "b.parquet"]
         reads.clear()
         assert _bounds(table) == [1, 2]
+        assert reads == []
+        (footers,) = (file for file in _kept(table, "*.footers") if file != footers)
+
+
+def test_after_a_damaged_log_the_history_begins_anew(table: Path, reads: list[str]) -> None:
+    """The number of its version is not given again."""
+    collect(table)
+    for bad in _damages(_kept(table, "v*")[-1].read_bytes()):
+        newest = _kept(table, "v*")[-1]
+        newest.write_bytes(bad)
+        reads.clear()
+        with pytest.warns(DamagedMetadataWarning, match="footers are read again"):
+            assert _bounds(table) == [1, 2]
         assert len(reads) == 2
-        assert file.read_bytes() == good
+        assert _kept(table, "v*")[-1] > newest
 
 
-def test_what_another_version_believed_is_not_reused(
+def test_what_a_later_release_keeps_is_neither_used_nor_touched(
     table: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A doubt that was added since must apply to old files too."""
-    collect(table)
+    """Its log has another format."""
+    with monkeypatch.context() as later:
+        later.setattr(log, "FORMAT", log.FORMAT + 1)
+        collect(table)
+    before = {file: file.read_bytes() for file in _kept(table, "*")}
     reads.clear()
-    monkeypatch.setattr(cache, "_fingerprint", lambda: b"another")
-    collect(table)
+    with pytest.warns(DamagedMetadataWarning, match="a later release of this package writes it"):
+        assert _bounds(table) == [1, 2]
     assert sorted(reads) == ["a.parquet", "b.parquet"]
+    assert {file: file.read_bytes() for file in _kept(table, "*")} == before
+
+
+def test_what_another_version_believed_is_made_again_of_the_kept_footers(
+    table: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A doubt that was added since applies to old files too, without opening them."""
+    first = collect(table)
+    reads.clear()
+    monkeypatch.setattr(store, "fingerprint", lambda: "another" * 3)
+    monkeypatch.setattr(believing, "beliefs", _nothing_is_believed)
+    assert _bounds(table) == [None, None]
+    assert len(_kept(table, "*.blocks")) == 2
+    monkeypatch.undo()
+    assert collect(table).equals(first)
+    assert reads == []
+
+
+def _nothing_is_believed(*arguments: Any) -> trust.Beliefs:
+    believed = trust.beliefs(*arguments)
+    none = pa.nulls(len(believed.min), believed.min.type)
+    return dataclasses.replace(believed, min=none, max=none)
 
 
 def test_a_cache_that_cannot_be_written_is_not_missed(table: Path) -> None:
     """Here a file stands where the directory would; a read-only table behaves alike."""
-    (table / cache.DIRECTORY).write_text("in the way")
+    (table / CACHE_DIRECTORY).write_text("in the way")
     assert _bounds(table) == _bounds(table) == [1, 2]
 
 
@@ -145,10 +218,11 @@ def test_without_cache_nothing_is_written(table: Path) -> None:
     assert sorted(os.listdir(table)) == ["a.parquet", "b.parquet"]
 
 
-def test_the_cache_leaves_nothing_beside_itself(table: Path) -> None:
+def test_the_store_leaves_nothing_beside_itself(table: Path) -> None:
     """What is written beside is renamed, or removed."""
     collect(table)
-    assert os.listdir(table / cache.DIRECTORY) == [cache.BLOCKS]
+    assert os.listdir(table / CACHE_DIRECTORY) == [log.FOLDER]
+    assert [file.suffix for file in _kept(table, "*")] == [".blocks", ".footers", ""]
 
 
 def test_files_with_different_columns_survive_the_cache(table: Path, reads: list[str]) -> None:
@@ -168,5 +242,5 @@ def test_a_copied_cache_does_not_speak_for_other_files(table: Path, tmp_path: Pa
     other = tmp_path / "other"
     other.mkdir()
     _write(other / "a.parquet", [5], modified_ns=5 * 10**17)
-    shutil.copytree(table / cache.DIRECTORY, other / cache.DIRECTORY)
+    shutil.copytree(table / CACHE_DIRECTORY, other / CACHE_DIRECTORY)
     assert _bounds(other) == [5]

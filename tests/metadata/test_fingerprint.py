@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import pruning
-from pruning.metadata.table.cache import believing_sources, fingerprint_of
+from pruning.metadata.table.fingerprint import believing_sources, fingerprint_of
 
 PACKAGE = Path(pruning.__file__).parent
 # `pruning/__init__.py` only says where the public functions are.

@@ -1,0 +1,198 @@
+"""The places where metadata about data files is kept, and who may read what is kept there.
+
+A place is the hidden directory beside the data. If the environment variable `SKIPPROOF_METADATA` names a
+local directory, the places of data that is not local, or beside which nothing may be written, are below it.
+
+Files of one partition, below a directory named `name=value`, are also looked up in the table's place, and
+kept there if it exists and can be written. The root of a local file system has no place.
+
+What is kept has the modes and the group of its directory, so that other readers of the data can use it, but
+only those who may read all the files that it describes. Anyone who may write beside the data may write
+false metadata there, just as they may write false data.
+"""
+
+import contextlib
+import functools
+import hashlib
+import os
+import stat
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from operator import and_
+
+from pruning.metadata.files.listing import ListedFile, Listing
+from pruning.metadata.files.locations import CACHE_DIRECTORY, is_uri
+
+ENVIRONMENT = "SKIPPROOF_METADATA"
+# So much of the digest of a directory's path names its folder below the directory that the user names.
+_DIGEST_CHARACTERS = 32
+_SECOND_NS = 1_000_000_000
+# The names of files that are being written begin so.
+TEMPORARY = "_writing-"
+_ANYTHING, _NOT_EXECUTED = 0o7777, 0o666
+
+# The size in bytes and the modification time in ns of a file; with its path, its identity.
+FileStamp = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A directory of data, local or a URI without escapes, and the local folder of what is kept of it."""
+
+    directory: str
+    folder: str
+
+    @property
+    def is_local(self) -> bool:
+        """True if the data is on the local file system."""
+        return not is_uri(self.directory)
+
+    @property
+    def is_beside_data(self) -> bool:
+        """True if the folder is in the directory."""
+        return self.folder == os.path.join(self.directory, CACHE_DIRECTORY)
+
+    def is_writable(self) -> bool:
+        """Tell whether something may be written here."""
+        if os.path.isdir(self.folder):
+            return os.access(self.folder, os.W_OK | os.X_OK)
+        return not self.is_beside_data or os.access(self.directory, os.W_OK | os.X_OK)
+
+    def mode(self, path: str) -> int | None:
+        """Return the mode of a data file; None if it does not exist.
+
+        Of data that is not local, everything is permitted.
+
+        Args:
+            path: The file's path relative to the directory.
+        """
+        if not self.is_local:
+            return _ANYTHING
+        try:
+            return stat.S_IMODE(os.stat(os.path.join(self.directory, path)).st_mode)
+        except OSError:
+            return None
+
+    def listed_by_path(self, listing: Listing) -> list[tuple[str, ListedFile]]:
+        """Return the listed files with their paths relative to the directory."""
+        inside = self.directory.rstrip("/") + "/"
+        return [
+            # Most files are below the directory, and slicing their paths is much faster than `relpath`.
+            (listed.path[len(inside) :], listed)
+            if listed.path.startswith(inside)
+            else (os.path.relpath(listed.path, self.directory), listed)
+            for listed in listing.files
+        ]
+
+
+def places_of(listing: Listing) -> list[Place]:
+    """Return the places that may have something about listed files, the one to write to first."""
+    directory = listing.parent
+    if directory is None or os.path.dirname(directory) == directory:
+        return []
+    places = _places(directory)
+    return sorted(places, key=Place.is_writable, reverse=True) if len(places) > 1 else places
+
+
+def _places(directory: str) -> list[Place]:
+    """Return the places that may have something about the files of a directory, the best first."""
+    named = _named_places(directory)
+    if is_uri(directory):
+        return named
+    directories = [directory]
+    while "=" in os.path.basename(directory):
+        directory = os.path.dirname(directory)
+        if os.path.isdir(os.path.join(directory, CACHE_DIRECTORY)):
+            directories.append(directory)
+    return [Place(data, os.path.join(data, CACHE_DIRECTORY)) for data in reversed(directories)] + named
+
+
+def _named_places(directory: str) -> list[Place]:
+    """Return the place below the directory that the user names, if any, for a directory of data."""
+    root = os.environ.get(ENVIRONMENT)
+    if not root:
+        return []
+    digest = hashlib.sha256(directory.encode("utf-8", "surrogateescape")).hexdigest()[:_DIGEST_CHARACTERS]
+    return [Place(directory, os.path.join(os.path.abspath(root), digest))]
+
+
+def file_stamp(listed: ListedFile) -> FileStamp:
+    """Return the size and time of a file; a time of -1, if it is unknown, matches no file."""
+    return listed.size_bytes, -1 if listed.modified_ns is None else listed.modified_ns
+
+
+def may_change_unseen(listed: ListedFile, now_ns: int) -> bool:
+    """Tell whether a file may be written again without another size or time.
+
+    Some file systems give times in whole seconds; within such a second, a file may be written twice.
+    """
+    modified_ns = listed.modified_ns or 0
+    return modified_ns % _SECOND_NS == 0 and now_ns - modified_ns < 2 * _SECOND_NS
+
+
+def common_mode(modes: Iterable[int]) -> int:
+    """Return the mode that permits what all of the modes permit."""
+    return functools.reduce(and_, modes, _ANYTHING)
+
+
+def make_folder(place: Place, *names: str) -> str:
+    """Make the folder of a place, or one below it, with the modes of the directory above; return its path.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    folder = place.folder
+    if not place.is_beside_data:
+        os.makedirs(os.path.dirname(folder), exist_ok=True)
+    above = os.stat(os.path.dirname(folder))
+    for path in (folder, *(os.path.join(folder, name) for name in names)):
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(path)
+            share_access(path, above, _ANYTHING)
+        folder = path
+    return folder
+
+
+def write_shared(
+    place: Place, path: str, content: Iterable[bytes | memoryview], mode: int, *, replaces: bool = True
+) -> None:
+    """Write a file of a place, all of it or nothing.
+
+    Args:
+        place: Where it belongs; the file gets the group and the modes of the directory above.
+        path: The file's path.
+        content: What to write, in pieces.
+        mode: The file is readable only for those whom this mode permits to read.
+        replaces: Whether a file that exists is replaced; if not, it is an error.
+    Raises:
+        FileExistsError: the file exists, and is not to be replaced.
+        OSError: it cannot be written.
+    """
+    above = os.stat(os.path.dirname(place.folder))
+    handle, beside = tempfile.mkstemp(prefix=TEMPORARY, dir=os.path.dirname(path))
+    finish: Callable[[str, str], None] = os.replace if replaces else os.link
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.writelines(content)
+        share_access(beside, above, mode & _NOT_EXECUTED)
+        finish(beside, path)
+    except BaseException:
+        os.unlink(beside)
+        raise
+    if not replaces:
+        os.unlink(beside)
+
+
+def limit_access(place: Place, path: str, mode: int) -> None:
+    """Give a kept file the modes that it would get if it were written now; do nothing if that fails."""
+    with contextlib.suppress(OSError):
+        share_access(path, os.stat(os.path.dirname(place.folder)), mode & _NOT_EXECUTED)
+
+
+def share_access(path: str, directory: os.stat_result, mode: int) -> None:
+    """Give a file or directory the group of `directory`, and its modes limited by `mode`."""
+    # Changing the group fails for users outside of it; then the file keeps its own group.
+    with contextlib.suppress(OSError):
+        os.chown(path, -1, directory.st_gid)
+    os.chmod(path, stat.S_IMODE(directory.st_mode) & mode | stat.S_IRUSR | stat.S_IWUSR)

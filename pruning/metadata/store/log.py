@@ -1,0 +1,195 @@
+"""The log of a store: a file for each version, with one change or, every now and then, the whole history.
+
+A version is written under a temporary name and then linked to its own, which fails if another writer has
+been faster. So of two writers one sees the other's change before it commits its own, and a crash at any
+write leaves the version before. Versions before the last whole history but one are deleted.
+"""
+
+import contextlib
+import functools
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pruning.metadata.files.places import Place, write_shared
+from pruning.metadata.store.history import EMPTY, Change, FormerFile, History, KeptFile, apply
+from pruning.metadata.store.packs import Damaged, Pack, pack_pieces
+
+FOLDER = "_store"
+# A reader of another format can neither use the log nor add to it.
+FORMAT = 1
+# After so many changes, the whole history is written.
+CHANGES_MAX = 16
+_VERSION = re.compile(r"v(\d{12})")
+_RECORD = "record"
+# Between listing the versions and reading them, another writer may delete them.
+_TRIES = 3
+_LOADED_MAX = 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Version:
+    """The newest version of a log; 0 if there is none.
+
+    Attributes:
+        number: Its number.
+        base: The number of the last version with the whole history.
+        history: What the log says. If it cannot be read, it is empty.
+        trouble: Why the log cannot be read, or None.
+        foreign: True if a later release of this package writes the log; then nothing may be added.
+    """
+
+    number: int
+    base: int
+    history: History
+    trouble: str | None = None
+    foreign: bool = False
+
+
+NO_VERSION = Version(0, 0, EMPTY)
+
+
+def newest_version(place: Place) -> Version:
+    """Return the newest version of a place's log; the same object while there is no newer one."""
+    for _ in range(_TRIES):
+        newest = max(_numbers(place), default=0)
+        if newest == 0:
+            return NO_VERSION
+        try:
+            status = os.stat(_path(place, newest))
+        except OSError:
+            continue
+        return _load(place, newest, (status.st_ino, status.st_size, status.st_mtime_ns))
+    return Version(newest, 0, EMPTY, trouble=f"{place.folder}: cannot be read")
+
+
+def _numbers(place: Place) -> list[int]:
+    """Return the numbers of the versions of a log."""
+    try:
+        names = os.listdir(os.path.join(place.folder, FOLDER))
+    except OSError:
+        return []
+    return [int(match[1]) for match in map(_VERSION.fullmatch, names) if match is not None]
+
+
+def _path(place: Place, number: int) -> str:
+    return os.path.join(place.folder, FOLDER, f"v{number:012}")
+
+
+@functools.lru_cache(maxsize=_LOADED_MAX)
+def _load(place: Place, newest: int, identity: tuple[int, int, int]) -> Version:
+    """Load a version once for each state of its file: its inode, size and time."""
+    try:
+        pack = Pack(_path(place, newest))
+        if pack.notes["format"] > FORMAT:
+            sentence = f"{place.folder}: a later release of this package writes it, so it is not used here"
+            return Version(newest, 0, EMPTY, trouble=sentence, foreign=True)
+        base = int(pack.notes["base"])
+        if base == newest:
+            return Version(newest, base, _history(_record(pack)))
+        before = _load_number(place, newest - 1, base)
+        return Version(newest, base, apply(before, _change(_record(pack))))
+    except Damaged as damage:
+        return Version(newest, 0, EMPTY, trouble=str(damage))
+
+
+def _load_number(place: Place, number: int, base: int) -> History:
+    """Return the history after a version, from the whole one at `base` and the changes since.
+
+    Raises:
+        Damaged: one of the files is missing, or is not as it was written.
+    """
+    history = _history(_record(Pack(_path(place, base))))
+    for later in range(base + 1, number + 1):
+        history = apply(history, _change(_record(Pack(_path(place, later)))))
+    return history
+
+
+def commit(place: Place, before: Version, change: Change, mode: int) -> Version | None:
+    """Write the version after `before`; return it, or None if another writer has been faster.
+
+    Args:
+        place: Where the log is.
+        before: The version that the change was made from.
+        change: What it changes.
+        mode: The version is readable only for those whom this mode permits to read.
+    Raises:
+        OSError: the version cannot be written.
+    """
+    number = before.number + 1
+    after = apply(before.history, change)
+    whole = before.base == 0 or number - before.base >= CHANGES_MAX
+    record = _history_record(after) if whole else _change_record(change)
+    base = number if whole else before.base
+    content = pack_pieces({"format": FORMAT, "base": base}, {_RECORD: json.dumps(record).encode()})
+    try:
+        write_shared(place, _path(place, number), content, mode, replaces=False)
+    except FileExistsError:
+        return None
+    if whole:
+        _delete_versions(place, before.base)
+    return Version(number, base, after)
+
+
+def _delete_versions(place: Place, first: int) -> None:
+    """Delete the versions before `first`, as far as that is possible."""
+    for number in _numbers(place):
+        if number < first:
+            with contextlib.suppress(OSError):
+                os.unlink(_path(place, number))
+
+
+def _record(pack: Pack) -> dict[str, Any]:
+    (data,) = pack.sections([_RECORD])
+    record: dict[str, Any] = json.loads(data)
+    return record
+
+
+def _change_record(change: Change) -> dict[str, Any]:
+    return {
+        "looked_us": change.looked_us,
+        "complete": change.complete,
+        "added": change.added,
+        "removed": change.removed,
+    }
+
+
+def _change(record: dict[str, Any]) -> Change:
+    return Change(
+        looked_us=record["looked_us"],
+        complete=record["complete"],
+        added=tuple(_kept_files(record["added"])),
+        removed=tuple(record["removed"]),
+    )
+
+
+def _history_record(history: History) -> dict[str, Any]:
+    return {
+        "looked_us": history.looked_us,
+        "files": list(history.files.values()),
+        "former": history.former,
+        "complete_us": history.complete_us,
+        "begin_us": history.begin_us,
+    }
+
+
+def _history(record: dict[str, Any]) -> History:
+    return History(
+        looked_us=record["looked_us"],
+        files={file.path: file for file in _kept_files(record["files"])},
+        former=tuple(
+            FormerFile(path, (size_bytes, modified_ns), created_us, removed_us)
+            for path, (size_bytes, modified_ns), created_us, removed_us in record["former"]
+        ),
+        complete_us=tuple(record["complete_us"]),
+        begin_us=record["begin_us"],
+    )
+
+
+def _kept_files(record: list[Any]) -> Iterator[KeptFile]:
+    # JSON has a named tuple as a list of its fields.
+    for path, (size_bytes, modified_ns), created_us, pack, row in record:
+        yield KeptFile(path, (size_bytes, modified_ns), created_us, pack, row)

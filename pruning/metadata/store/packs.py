@@ -1,0 +1,191 @@
+"""Packs: files of named sections, of which a reader fetches only those that it needs.
+
+A pack is written once and never changed. After the sections, compressed one by one, stands a directory of
+their sizes and digests, with the notes of the writer, and last the directory's own size and digest. So two
+short reads open a pack, however many sections it has, and a flipped bit is noticed before it is believed.
+
+A Parquet file does not serve here. Its footer describes each chunk of each column with about 70 bytes; of a
+table with 400 columns, and 7 statistics of each, it is larger than the sections that a query reads.
+"""
+
+import functools
+import hashlib
+import json
+import os
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+_MAGIC = b"SKIPPK01"
+# The sizes of the directory, compressed and not, its digest, and the magic.
+_END = struct.Struct("<II8s8s")
+_DIGEST_BYTES = 8
+# The first read is so long, and fetches the directory of a small pack too.
+_TAIL_BYTES = 4096
+_CODEC = "zstd"
+# The most packs to keep open in memory, and the most bytes of each.
+_OPENED_MAX, _OPENED_BYTES_MAX = 64, 16_000_000
+
+
+class Damaged(Exception):
+    """Raised for a pack that is cut short or changed, or cannot be read; the text says how."""
+
+
+class Missing(Damaged):
+    """Raised for a pack that does not exist."""
+
+
+def pack_pieces(notes: Mapping[str, Any], sections: Mapping[str, bytes]) -> list[bytes]:
+    """Return the content of a pack, in pieces.
+
+    Args:
+        notes: Values that JSON can hold, which are read with the directory.
+        sections: The bytes of each section by its name.
+    """
+    packed = {name: _compress(raw) for name, raw in sections.items()}
+    sizes = [[name, len(packed[name]), len(raw)] for name, raw in sections.items()]
+    digests = b"".join(_digest(data) for data in packed.values())
+    described = json.dumps({"notes": notes, "sections": sizes}, separators=(",", ":")).encode()
+    directory = struct.pack("<I", len(digests)) + digests + described
+    data = _compress(directory)
+    sizes_of_directory = len(data), len(directory)
+    return [
+        *packed.values(),
+        data,
+        _END.pack(*sizes_of_directory, _end_digest(data, *sizes_of_directory), _MAGIC),
+    ]
+
+
+class Pack:
+    """An opened pack; sections are read and checked when they are asked for.
+
+    Attributes:
+        path: The path of its local file.
+        notes: What its writer noted.
+        read_bytes: The number of bytes that were read of it until now.
+    """
+
+    def __init__(self, path: str) -> None:
+        """Open a pack.
+
+        Raises:
+            Damaged: it cannot be read, or is not as it was written.
+        """
+        self.path = path
+        self.read_bytes = 0
+        try:
+            size = os.stat(path).st_size
+            start = max(0, size - _TAIL_BYTES)
+            tail = self._read(start, size - start)
+        except OSError as error:
+            raise _unreadable(path, error) from error
+        if size < _END.size:
+            raise Damaged(f"{path}: is cut short")
+        length, raw_length, digest, magic = _END.unpack(tail[-_END.size :])
+        begin = size - _END.size - length
+        if magic != _MAGIC or begin < 0:
+            raise Damaged(f"{path}: does not end as a pack does")
+        data = tail[begin - start : -_END.size] if begin >= start else self._checked_read(begin, length)
+        if _end_digest(data, length, raw_length) != digest:
+            raise _changed(path)
+        directory = _decompress(data, raw_length)
+        (digests_size,) = struct.unpack_from("<I", directory)
+        digests = directory[4 : 4 + digests_size]
+        described = json.loads(directory[4 + digests_size :])
+        self.notes: Mapping[str, Any] = described["notes"]
+        self._spans: dict[str, tuple[int, int, int, bytes]] = {}
+        offset = 0
+        for place, (name, packed_size, raw_size) in enumerate(described["sections"]):
+            check = digests[place * _DIGEST_BYTES : (place + 1) * _DIGEST_BYTES]
+            self._spans[name] = offset, packed_size, raw_size, check
+            offset += packed_size
+
+    def sections(self, names: Sequence[str]) -> list[bytes]:
+        """Return the bytes of sections; those that are neighbours in the file are read at once.
+
+        Raises:
+            Damaged: one of them is not as it was written, or the file has vanished.
+        """
+        spans = [self._spans[name] for name in names]
+        begins = [place for place, span in enumerate(spans) if not place or span[0] != _end(spans[place - 1])]
+        contents: list[bytes] = []
+        for first, last in zip(begins, [*begins[1:], len(spans)], strict=True):
+            offset = spans[first][0]
+            data = self._checked_read(offset, _end(spans[last - 1]) - offset)
+            for begin, size, raw_size, digest in spans[first:last]:
+                piece = data[begin - offset : begin - offset + size]
+                if _digest(piece) != digest:
+                    raise _changed(self.path)
+                contents.append(_decompress(piece, raw_size))
+        return contents
+
+    def _checked_read(self, offset: int, size: int) -> bytes:
+        try:
+            return self._read(offset, size)
+        except OSError as error:
+            raise _unreadable(self.path, error) from error
+
+    def _read(self, offset: int, size: int) -> bytes:
+        handle = os.open(self.path, os.O_RDONLY)
+        try:
+            data = os.pread(handle, size, offset)
+        finally:
+            os.close(handle)
+        self.read_bytes += len(data)
+        return data
+
+
+def open_pack(path: str) -> Pack:
+    """Open a pack; one that was opened before, and is still the same file, gives the same object.
+
+    Raises:
+        Damaged: as `Pack`.
+    """
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    if status.st_size > _OPENED_BYTES_MAX:
+        return Pack(path)
+    return _open_once(path, (status.st_ino, status.st_size, status.st_mtime_ns))
+
+
+@functools.lru_cache(maxsize=_OPENED_MAX)
+def _open_once(path: str, version: tuple[int, int, int]) -> Pack:
+    """Open a pack once for each version of its file: its inode, size and time."""
+    return Pack(path)
+
+
+def _unreadable(path: str, error: OSError) -> Damaged:
+    if isinstance(error, FileNotFoundError):
+        return Missing(f"{path}: does not exist")
+    return Damaged(f"{path}: cannot be read ({error.strerror})")
+
+
+def _end(span: tuple[int, int, int, bytes]) -> int:
+    return span[0] + span[1]
+
+
+def _compress(raw: bytes) -> bytes:
+    data: bytes = pa.Codec(_CODEC).compress(raw, asbytes=True)
+    return data
+
+
+def _decompress(data: bytes, raw_size: int) -> bytes:
+    raw: bytes = pa.Codec(_CODEC).decompress(data, raw_size, asbytes=True)
+    return raw
+
+
+def _changed(path: str) -> Damaged:
+    return Damaged(f"{path}: is not as it was written")
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=_DIGEST_BYTES).digest()
+
+
+def _end_digest(data: bytes, length: int, raw_length: int) -> bytes:
+    """Return the digest of a directory and of its sizes, which nothing else would check."""
+    return _digest(data + struct.pack("<II", length, raw_length))

@@ -1,0 +1,81 @@
+"""The files that a table held at a time in the past, as the store has seen it."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from pruning.arguments import check_number, describe_value
+from pruning.errors import InputError
+from pruning.metadata.files.listing import Listing
+from pruning.metadata.files.places import file_stamp
+from pruning.metadata.store.history import first_look_at
+from pruning.metadata.store.store import Store
+
+_SECONDS_MAX = 1 << 40
+
+
+def files_as_of(listing: Listing, store: Store, as_of: Any) -> Listing:
+    """Return the part of a listing that the table held at a time: at the last complete look until then.
+
+    Args:
+        listing: All data files of one directory, now.
+        store: The store for them.
+        as_of: The time, as `microseconds` takes it.
+    Raises:
+        InputError: the listing is not of one directory; the store had not looked at it by then; or a file
+            that the table held has been removed or written again since, which is named.
+    """
+    time_us = microseconds(as_of)
+    if not listing.whole or listing.parent is None:
+        raise InputError("as_of is about a whole table: name one directory")
+    directory = listing.parent
+    stores = [part for part in (store, *store.others) if _has_looked_at(part, directory)]
+    if not stores or stores[0].place is None:
+        raise InputError(f"{directory}: has no history; each `pruning.collect` of the directory adds to it")
+    place, history = stores[0].place, stores[0].version.history
+    listed = dict(place.listed_by_path(listing))
+    present = {path: file_stamp(file) for path, file in listed.items()}
+    first = first_look_at(history, present)
+    until = f"the first time that can be told is {_text(first)}" if first else "no time before can be told"
+    looks = [look for look in history.complete_us if history.begin_us <= look <= time_us]
+    if not looks:
+        raise InputError(f"{directory}: its files at {_text(time_us)} are not known; {until}")
+    files = history.files_at(looks[-1])
+    for path, stamp in files.items():
+        if present.get(path) != stamp:
+            raise InputError(
+                f"{directory}/{path}: was in the table at {_text(time_us)}, and has been removed or written "
+                f"again since; {until}"
+            )
+    return Listing(tuple(listed[path] for path in files), directory, looked_us=listing.looked_us)
+
+
+def _has_looked_at(store: Store, directory: str) -> bool:
+    """Tell whether a store has listed a whole directory, and not one above it alone."""
+    place, history = store.place, store.version.history
+    return place is not None and place.directory == directory and bool(history.complete_us)
+
+
+def microseconds(as_of: Any) -> int:
+    """Return a time as microseconds since 1970.
+
+    Args:
+        as_of: A `datetime`, of local time if it has no time zone; its text in ISO 8601; or seconds since
+            1970 in UTC.
+    Raises:
+        InputError: it is something else.
+    """
+    if isinstance(as_of, str):
+        try:
+            as_of = datetime.fromisoformat(as_of)
+        except ValueError as error:
+            raise InputError(
+                f"as_of is {describe_value(as_of)}; give a time such as '2026-05-01 12:00:00'."
+            ) from error
+    if isinstance(as_of, datetime):
+        as_of = as_of.timestamp()
+    check_number("as_of", as_of, least=0, greatest=_SECONDS_MAX)
+    return round(float(as_of) * 1_000_000)
+
+
+def _text(time_us: int) -> str:
+    return datetime.fromtimestamp(time_us / 1_000_000, UTC).isoformat(sep=" ")

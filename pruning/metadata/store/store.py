@@ -1,0 +1,164 @@
+"""The store of the block metadata of a lake: what was read of each file, kept while the file is unchanged.
+
+A place (`pruning.metadata.files.places`) has one store, in the folder `_store`: a log of versions
+(`log`) that says which files are kept in which pack, packs of footers (`NAME.footers`), and packs of the
+block metadata made of them (`NAME-FINGERPRINT.blocks`), one for each version of this package that asked.
+
+A file's metadata is used while the file's size and modification time are unchanged. So a file that is
+rewritten in place with the same size within the resolution of the file system's clock, or whose time is set
+back on purpose, is not noticed; `verify` compares the store with the footers. A file whose time is in whole
+seconds, and less than two of them ago, may be written again without another time, and is not kept.
+
+Whatever is damaged or missing is read anew from the files, and a warning says so. Failing to write is no
+error.
+"""
+
+import contextlib
+import functools
+import os
+import warnings
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from pruning.errors import DamagedMetadataWarning, InputError
+from pruning.metadata.files.listing import ListedFile, Listing
+from pruning.metadata.files.places import Place, file_stamp, places_of, write_shared
+from pruning.metadata.store.contents import block_pieces, blocks_in, footers_in
+from pruning.metadata.store.log import FOLDER, NO_VERSION, Version, newest_version
+from pruning.metadata.store.packs import Damaged, Missing, open_pack
+from pruning.metadata.table.blocks import Shard, rename, unite
+from pruning.metadata.table.fingerprint import fingerprint
+from pruning.metadata.table.reading import shards_of_footers
+
+FOOTERS, BLOCKS = ".footers", ".blocks"
+_FINGERPRINT_DIGITS = 16
+_LOADED_MAX = 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Store:
+    """The opened store of a place, as of its newest version.
+
+    Attributes:
+        place: Where it is; None if nothing is kept.
+        version: Its newest version.
+        others: Stores elsewhere that may have the same files.
+    """
+
+    place: Place | None
+    version: Version
+    others: tuple["Store", ...] = ()
+
+
+NO_STORE = Store(None, NO_VERSION)
+
+
+def open_store(listing: Listing) -> Store:
+    """Open the store for listed files; the same object as before while nothing is added to it."""
+    places = places_of(listing)
+    if not places:
+        return NO_STORE
+    first, *others = [_opened(place, newest_version(place)) for place in places]
+    return _with_others(first, tuple(others)) if others else first
+
+
+@functools.lru_cache(maxsize=_LOADED_MAX)
+def _opened(place: Place, version: Version) -> Store:
+    if version.trouble is not None:
+        _warn(f"{version.trouble}; footers are read again")
+    return Store(place, version)
+
+
+@functools.lru_cache(maxsize=_LOADED_MAX)
+def _with_others(first: Store, others: tuple[Store, ...]) -> Store:
+    """Return a store with `others`, the same object for the same stores."""
+    return replace(first, others=others)
+
+
+def kept_shards(store: Store, listing: Listing, columns: Collection[str] | None = None) -> list[Shard]:
+    """Return the block metadata that is kept of the listed files, under the names in the listing.
+
+    Files that have changed, or whose metadata is damaged, are missing.
+
+    Args:
+        store: The store.
+        listing: The files.
+        columns: The columns to read; None for all.
+    """
+    shards: list[Shard] = []
+    done: set[str] = set()
+    for part in (store, *store.others):
+        if part.place is not None and part.version.history.files:
+            left = [pair for pair in part.place.listed_by_path(listing) if pair[1].file not in done]
+            shards += _shards_in(part.place, part.version, left, columns)
+            done = {file for shard in shards for file in shard.files}
+    return shards
+
+
+def _shards_in(
+    place: Place, version: Version, listed: Iterable[tuple[str, ListedFile]], columns: Collection[str] | None
+) -> Iterator[Shard]:
+    by_pack: dict[str, dict[str, str]] = {}
+    for path, file in listed:
+        kept = version.history.files.get(path)
+        if kept is not None and file.modified_ns is not None and kept.stamp == file_stamp(file):
+            by_pack.setdefault(kept.pack, {})[str(kept.row)] = file.file
+    for pack, names in by_pack.items():
+        try:
+            shards = _blocks_of(place, pack, columns)
+        except Damaged as damage:
+            _warn(f"{damage}; the footers of its files are read again")
+            continue
+        yield from (rename(shard, names) for shard in shards if any(row in names for row in shard.files))
+
+
+def _blocks_of(place: Place, pack: str, columns: Collection[str] | None) -> list[Shard]:
+    """Return the block metadata of a pack's files, made of their footers if this code has not yet done so.
+
+    Raises:
+        Damaged: neither can be read.
+    """
+    path = block_path(place, pack)
+    try:
+        return blocks_in(open_pack(path), columns)
+    except Damaged as damage:
+        if not isinstance(damage, Missing):
+            _warn(f"{damage}; it is made again from the footers that are kept")
+        footers = footers_in(open_pack(footer_path(place, pack)))
+    result = shards_of_footers((str(row), footer) for row, footer in enumerate(footers))
+    with contextlib.suppress(OSError):
+        mode = os.stat(footer_path(place, pack)).st_mode
+        write_shared(place, path, block_pieces(result.shards), mode)
+    return result.shards
+
+
+def check_kept(store: Store, listing: Listing, kept: list[Shard], read: list[Shard]) -> None:
+    """Compare the kept metadata of listed files with that which was read now.
+
+    Raises:
+        InputError: they differ; the first such file in the listing is named.
+    """
+    kept_files = {file for part in kept for file in part.files}
+    files = [listed.file for listed in listing.files if listed.file in kept_files]
+    if unite(kept, files).equals(unite(read, files)):
+        return
+    for file in files:
+        if not unite(kept, [file]).equals(unite(read, [file])):
+            raise InputError(
+                f"{file}: its kept metadata is not what its footer says, though size and time match; "
+                f"delete {store.place.folder if store.place else FOLDER}"
+            )
+
+
+def footer_path(place: Place, pack: str) -> str:
+    """Return the path of a pack of footers."""
+    return os.path.join(place.folder, FOLDER, f"{pack}{FOOTERS}")
+
+
+def block_path(place: Place, pack: str) -> str:
+    """Return the path of the pack of what this code believes of the files of a pack of footers."""
+    return os.path.join(place.folder, FOLDER, f"{pack}-{fingerprint()[:_FINGERPRINT_DIGITS]}{BLOCKS}")
+
+
+def _warn(sentence: str) -> None:
+    warnings.warn(sentence, DamagedMetadataWarning, stacklevel=2)
