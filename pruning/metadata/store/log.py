@@ -72,7 +72,7 @@ def _numbers(place: Place) -> list[int]:
         names = os.listdir(os.path.join(place.folder, FOLDER))
     except OSError:
         return []
-    return [int(match[1]) for match in map(_VERSION.fullmatch, names) if match is not None]
+    return [int(match[1]) for match in map(_VERSION.fullmatch, sorted(names)) if match is not None]
 
 
 def _path(place: Place, number: int) -> str:
@@ -128,6 +128,10 @@ def commit(place: Place, before: Version, change: Change, mode: int) -> Version 
     try:
         write_shared(place, _path(place, number), content, mode, replaces=False)
     except FileExistsError:
+        return None
+    # Others may have written this version long ago, and deleted it after whole histories that followed. Then
+    # readers pass it over, and the change must be made again from the newest version.
+    if max(_numbers(place)) > number and newest_version(place).base > number:
         return None
     if whole:
         _delete_versions(place, before.base)

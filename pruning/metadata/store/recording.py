@@ -179,14 +179,14 @@ def _commit_look(place: Place, version: Version, look: _Look, fresh: Collection[
             limit_access(place, path, mode)
     change = Change(
         looked_us=look.looked_us,
-        # A file that has vanished since it was listed is in no version.
-        complete=look.complete and vanished.isdisjoint(look.stamps),
+        # A listed file is missing if it has vanished since, or if another writer has begun the log anew.
+        complete=look.complete and look.stamps == {path: file.stamp for path, file in files.items()},
         added=tuple(added),
         removed=removed,
     )
     committed = commit(place, version, change, common_mode(by_pack.values()))
     if committed is not None:
-        _mark_unused(place, {file.pack for file in history.files.values()} - set(by_pack))
+        _mark_unused(place, sorted({file.pack for file in history.files.values()} - set(by_pack)))
     return committed
 
 
@@ -282,7 +282,7 @@ def _delete_unused(place: Place, version: Version) -> None:
     folder = os.path.join(place.folder, FOLDER)
     now = time.time()
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
+        for entry in sorted(entries, key=lambda entry: entry.name):
             limit = _seconds_to_keep(place, entry, used)
             with contextlib.suppress(OSError):
                 if limit is not None and now - entry.stat().st_mtime > limit:
@@ -301,7 +301,7 @@ def _seconds_to_keep(place: Place, entry: os.DirEntry[str], used: Collection[str
         return None if name in used else _UNUSED_SECONDS
     if extension == BLOCKS:
         pack = name.partition("-")[0]
-        if pack not in used:
-            return _UNUSED_SECONDS
+        if not os.path.exists(footer_path(place, pack)):
+            return 0
         return None if entry.path == block_path(place, pack) else _FOREIGN_SECONDS
     return None
