@@ -20,6 +20,7 @@ from pruning.metadata.table import cache as cached_index
 from pruning.metadata.table import points
 from pruning.metadata.table.blocks import Shard, unite
 from pruning.metadata.table.memberships import attach
+from pruning.metadata.table.partial import with_columns_read
 from pruning.metadata.table.reading import ReadResult, read_footers
 from pruning.metadata.table.schema import block_schema
 
@@ -125,6 +126,7 @@ def read_blocks(
     files: Sequence[str],
     *,
     stamps: Sequence[Stamp] | None = None,
+    columns: frozenset[str] | None = None,
     spark: Any = None,
     cache: bool = True,
 ) -> tuple[pa.Table, dict[str, str]]:
@@ -136,33 +138,36 @@ def read_blocks(
     Args:
         stamps: The size and time of each file when the caller listed it. A file that has changed since
             is not read, and gets a sentence.
+        columns: The top-level columns that are needed; None for all. Where footers are read, those of all are
+            returned; `pruning.metadata.table.partial` tells which they are.
     """
     if not files:
         return unite([], []), {}
     try:
         listing = list_files(files, patterns=False)
     except InputError:
-        return _read_existing(files, stamps, spark=spark, cache=cache)
+        return _read_existing(files, stamps, columns=columns, spark=spark, cache=cache)
     changed = {} if stamps is None else changed_files(listing.files, stamps)
     if changed:
         unchanged = [file for file in files if file not in changed]
-        metadata, failures = read_blocks(unchanged, spark=spark, cache=cache)
+        metadata, failures = read_blocks(unchanged, columns=columns, spark=spark, cache=cache)
         return metadata, failures | changed
-    return read_listed_blocks(listing, read=_footer_reader(spark), cache=cache)
+    return read_listed_blocks(listing, read=_footer_reader(spark), columns=columns, cache=cache)
 
 
 def read_listed_blocks(
-    listing: Listing, *, read: FooterReader, cache: bool = True
+    listing: Listing, *, read: FooterReader, columns: frozenset[str] | None = None, cache: bool = True
 ) -> tuple[pa.Table, dict[str, str]]:
     """Return the block metadata of listed files, and a sentence about each that cannot be read.
 
     Args:
         listing: The files.
         read: Reads the footers of those whose metadata is not kept.
+        columns: The top-level columns that are needed; None for all.
         cache: Whether to use and update the kept metadata.
     """
     if cache and len(listing.files) <= _REMEMBERED_FILES_MAX:
-        kept = _kept_metadata(listing, open_store(listing), cached_index.open_cache(listing))
+        kept = _kept_metadata(listing, open_store(listing), cached_index.open_cache(listing), columns)
         if kept is not None:
             return kept, {}
     shards, outcome = _gather_shards(listing, read=read, cache=cache, verify=False)
@@ -171,7 +176,12 @@ def read_listed_blocks(
 
 
 def _read_existing(
-    files: Sequence[str], stamps: Sequence[Stamp] | None, *, spark: Any, cache: bool
+    files: Sequence[str],
+    stamps: Sequence[Stamp] | None,
+    *,
+    columns: frozenset[str] | None,
+    spark: Any,
+    cache: bool,
 ) -> tuple[pa.Table, dict[str, str]]:
     """Do the work of `read_blocks` if some files cannot be listed."""
     failures: dict[str, str] = {}
@@ -184,6 +194,7 @@ def _read_existing(
     metadata, others = read_blocks(
         [files[place] for place in present],
         stamps=None if stamps is None else [stamps[place] for place in present],
+        columns=columns,
         spark=spark,
         cache=cache,
     )
@@ -200,12 +211,15 @@ def changed_files(listed_files: Sequence[ListedFile], stamps: Sequence[Stamp]) -
 
 
 @functools.lru_cache(maxsize=_REMEMBERED_MAX)
-def _kept_metadata(listing: Listing, store: Store, index: cached_index.Cache) -> pa.Table | None:
+def _kept_metadata(
+    listing: Listing, store: Store, index: cached_index.Cache, columns: frozenset[str] | None
+) -> pa.Table | None:
     """Return the metadata of the listed files from the store; None if that of some file is not kept."""
-    shards = kept_shards(store, listing)
+    shards = kept_shards(store, listing, columns)
     if {file for part in shards for file in part.files} != {listed.file for listed in listing.files}:
         return None
-    return _attach_index(unite(shards, [listed.file for listed in listing.files]), index, listing)
+    united = with_columns_read(unite(shards, [listed.file for listed in listing.files]), columns)
+    return _attach_index(united, index, listing)
 
 
 def _with_stored_index(metadata: pa.Table, listing: Listing) -> pa.Table:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from pruning.expressions.names import top_column
 from pruning.metadata.store.packs import Damaged, Pack, pack_pieces
 from pruning.metadata.table.blocks import Shard
 from pruning.metadata.table.structs import make_typed_struct, whole
@@ -72,7 +73,7 @@ def blocks_in(pack: Pack, columns: Collection[str] | None) -> list[Shard]:
 
     Args:
         pack: The pack.
-        columns: The columns to read; None for all.
+        columns: The top-level columns to read; None for all.
     Raises:
         Damaged: the pack is not as it was written.
     """
@@ -81,16 +82,13 @@ def blocks_in(pack: Pack, columns: Collection[str] | None) -> list[Shard]:
 
 def _shard(pack: Pack, number: int, wanted: Collection[str] | None) -> Shard:
     described = pack.notes["shards"][number]
-    places = [place for place, name in enumerate(described["columns"]) if wanted is None or name in wanted]
+    names = described["columns"]
+    places = [place for place, name in enumerate(names) if wanted is None or top_column(name) in wanted]
     rows_data, *columns_data = pack.sections([f"{number}", *(f"{number}.{place}" for place in places)])
     rows = _from_bytes(rows_data)
     structs = [_struct(_from_bytes(data)) for data in columns_data]
-    names = [described["columns"][place] for place in places]
-    columns = make_typed_struct(
-        structs,
-        pa.struct([(name, lanes.type) for name, lanes in zip(names, structs, strict=True)]),
-        len(rows),
-    )
+    fields = [(names[place], lanes.type) for place, lanes in zip(places, structs, strict=True)]
+    columns = make_typed_struct(structs, pa.struct(fields), len(rows))
     file = pa.field(_FILE, pa.string(), nullable=False)
     table = rows.set_column(0, file, rows[_FILE].cast(pa.string())).append_column(_COLUMNS, columns)
     return Shard(

@@ -83,7 +83,7 @@ def kept_shards(store: Store, listing: Listing, columns: Collection[str] | None 
     Args:
         store: The store.
         listing: The files.
-        columns: The columns to read; None for all.
+        columns: The top-level columns to read; None for all.
     """
     shards: list[Shard] = []
     done: set[str] = set()

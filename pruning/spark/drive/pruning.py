@@ -1,6 +1,5 @@
 """Prunes a DataFrame: the same rows from fewer files and row groups, and a report of each removal."""
 
-import functools
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from pruning.expressions.plans import scans
 from pruning.metadata.files.listing import Stamp
 from pruning.metadata.files.locations import is_on_local_disk
 from pruning.metadata.store.collecting import read_blocks
+from pruning.metadata.table.partial import unread_columns
 from pruning.spark.catalyst.clock import without_clock
 from pruning.spark.catalyst.leaves import PlanLeaf, Unsettled
 from pruning.spark.catalyst.plan_trees import PlanTrees
@@ -150,23 +150,29 @@ class _LeafScan:
 def _open_scans(spark: SparkSession, plan: Java) -> tuple[list[Query], list[_LeafScan]]:
     """Return the query and its subqueries, and all their leaves in plan order."""
 
-    @functools.cache
-    def read(files: tuple[str, ...], stamps: tuple[Stamp, ...]) -> tuple[pa.Table, dict[str, str]]:
-        # This is cached so that a self-join reads the same footers once.
+    results: dict[tuple[tuple[str, ...], tuple[Stamp, ...]], tuple[pa.Table, dict[str, str]]] = {}
+
+    def read(
+        files: tuple[str, ...], stamps: tuple[Stamp, ...], columns: frozenset[str]
+    ) -> tuple[pa.Table, dict[str, str]]:
+        # The result is kept, so that a self-join reads the same footers once.
+        before = results.get((files, stamps))
+        if before is not None and not unread_columns(before[0], columns):
+            return before
         if all(map(is_on_local_disk, files)):
-            return read_blocks(files, stamps=stamps, spark=spark)
-        return read_hadoop_blocks(spark, files, stamps)
+            result = read_blocks(files, stamps=stamps, columns=columns, spark=spark)
+        else:
+            result = read_hadoop_blocks(spark, files, stamps, columns)
+        return results.setdefault((files, stamps), result) if before is None else result
 
     trees = PlanTrees(spark)
     queries: list[Query] = []
     occurrences: list[_LeafScan] = []
     for tree in trees.all(plan):
-        opened = {scan: open_scan(spark, trees.leaves[scan], read) for scan in scans(tree)}
+        named = columns_read(tree, trees.javas)
+        opened = {scan: open_scan(spark, trees.leaves[scan], read, named[scan]) for scan in scans(tree)}
         occurrences += [_LeafScan(trees.leaves[node], scan) for node, scan in opened.items()]
         tables = {node: scan for node, scan in opened.items() if isinstance(scan, TableScan)}
-        named = columns_read(tree, trees.javas)
-        for scan, table in tables.items():
-            table.columns_read = named[scan]
         queries.append(Query(spark=spark, tree=tree, trees=trees, scans=tables))
     return queries, occurrences
 

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from pruning.expressions.names import top_column
 from pruning.expressions.sql import to_sql
 from pruning.expressions.traversal import columns, leaf_names
 from pruning.expressions.trees import And, Expression, Literal
@@ -16,6 +17,12 @@ from pruning.expressions.types import BOOLEAN
 from pruning.metadata.files.listing import Stamp
 from pruning.metadata.files.locations import to_uri
 from pruning.metadata.files.table_formats import table_format_notes
+from pruning.metadata.table.partial import (
+    noted_columns,
+    unread_columns,
+    with_columns_read,
+    with_more_columns,
+)
 from pruning.metadata.table.schema import columns_only
 from pruning.rules.sets.truths import Match, match_codes
 from pruning.spark.catalyst.clock import with_clock
@@ -42,9 +49,11 @@ from pruning.verdicts.bounding import key_bounds
 from pruning.verdicts.classification import classify_blocks
 from pruning.verdicts.densities import densities
 
-# Reads the block metadata of files with the given sizes and times. It also returns a sentence about each file
-# that could not be read.
-MetadataReader = Callable[[tuple[str, ...], tuple[Stamp, ...]], tuple[pa.Table, dict[str, str]]]
+# Reads the block metadata of files with the given sizes and times, and of some of their columns or more. It
+# also returns a sentence about each file that could not be read.
+MetadataReader = Callable[
+    [tuple[str, ...], tuple[Stamp, ...], frozenset[str]], tuple[pa.Table, dict[str, str]]
+]
 
 # The fields of block metadata that range filters are made from.
 _RANGED = ["file", "row_count", "columns"]
@@ -79,6 +88,8 @@ class TableScan:
     shielded_columns: frozenset[str] = frozenset()
     # The table's columns that the query reads; None is all of them.
     columns_read: frozenset[str] | None = None
+    # The sizes and times of the table's files; None until footers are needed.
+    stamps: tuple[Stamp, ...] | None = None
     # The row groups that are still to be read; None until a technique needs the footers.
     scan_set: ScanSet | None = None
     _bounds: dict[Expression, KeyBounds] = field(default_factory=dict)
@@ -112,10 +123,9 @@ class TableScan:
         The first call also classifies the row groups by the scan's own filter.
         """
         if self.scan_set is None:
-            metadata, failures = self.read_metadata(
-                self.table.files, tuple(listed_stamps(self.spark, self.table))
-            )
             predicate = self.own_filter.predicate
+            needed = frozenset(map(top_column, leaf_names(predicate))) | (self.columns_read or frozenset())
+            metadata, failures = self.read_metadata(self.table.files, self._stamps(), needed)
             metadata = matching_columns(metadata, leaf_types(self.table.data_columns))
             metadata = with_partition_values(metadata, predicate, self.table)
             metadata = with_clock(metadata, predicate, self.table.data_columns)
@@ -133,6 +143,12 @@ class TableScan:
             )
             self.notes += [f"read in full: {sentence}" for sentence in failures.values()]
         return self.scan_set
+
+    def _stamps(self) -> tuple[Stamp, ...]:
+        """Return the sizes and times of the table's files, as Spark has listed them."""
+        if self.stamps is None:
+            self.stamps = tuple(listed_stamps(self.spark, self.table))
+        return self.stamps
 
     def match_densities(self) -> np.ndarray | None:
         """Estimate the share of each block's rows that pass the scan's own filter; shape (blocks,).
@@ -277,7 +293,7 @@ class TableScan:
         Partition columns and the clock are added to the scan set when an expression first names them.
         """
         scan_set = self.read_scan_set()
-        metadata = scan_set.metadata
+        metadata = self._with_columns(scan_set.metadata, leaf_names(*expressions))
         fields = metadata.schema.field("columns").type
         for expression in expressions:
             named = self.table.partition_columns.keys() & columns(expression).keys()
@@ -286,6 +302,21 @@ class TableScan:
             metadata = with_clock(metadata, expression, self.table.data_columns)
         self.scan_set = replace(scan_set, metadata=metadata)
         return columns_only(metadata, leaf_names(*expressions))
+
+    def _with_columns(self, metadata: pa.Table, names: Sequence[str]) -> pa.Table:
+        """Return the metadata with the columns that names lie in, which are read if they were not.
+
+        A column stays unknown if the files have other blocks now.
+        """
+        unread = unread_columns(metadata, names).difference(self.table.partition_columns)
+        if not unread:
+            return metadata
+        more, _ = self.read_metadata(self.table.files, self._stamps(), unread)
+        more = matching_columns(more, leaf_types(self.table.data_columns))
+        united = with_more_columns(metadata, more)
+        if united is not None:
+            return united
+        return with_columns_read(metadata, (noted_columns(metadata) or frozenset()) | unread)
 
     def _shrink(self, technique: str, because: str, smaller: ScanSet) -> None:
         """Replace the scan set by a smaller one, and record the difference as the technique's removal."""
@@ -327,9 +358,19 @@ def complete_scan_sets(scans: Iterable[TableScan | None]) -> list[ScanSet] | Non
     return scan_sets
 
 
-def open_scan(spark: SparkSession, leaf: PlanLeaf, read_metadata: MetadataReader) -> TableScan | ScanReport:
+def open_scan(
+    spark: SparkSession,
+    leaf: PlanLeaf,
+    read_metadata: MetadataReader,
+    columns_read: frozenset[str] | None = None,
+) -> TableScan | ScanReport:
     """Return a leaf of a plan as a scan, or the report that says why the leaf stays as it is.
 
+    Args:
+        spark: The session.
+        leaf: The leaf.
+        read_metadata: Reads the block metadata of the leaf's files.
+        columns_read: The table's columns that the query reads; None is all of them.
     Raises:
         Unsettled: the query asks which files its rows come from, so no scan of it may change.
     """
@@ -344,7 +385,13 @@ def open_scan(spark: SparkSession, leaf: PlanLeaf, read_metadata: MetadataReader
     own_filter = catalyst_predicate(spark, leaf.chain.conditions, names)
     notes = list(table_format_notes(map(to_uri, table.roots), table.files))
     return TableScan(
-        spark=spark, leaf=leaf, table=table, own_filter=own_filter, read_metadata=read_metadata, notes=notes
+        spark=spark,
+        leaf=leaf,
+        table=table,
+        own_filter=own_filter,
+        read_metadata=read_metadata,
+        columns_read=columns_read,
+        notes=notes,
     )
 
 

@@ -41,7 +41,10 @@ _SEPARATOR = "\0"
 
 
 def read_hadoop_blocks(
-    spark: SparkSession, paths: Sequence[str], stamps: Sequence[Stamp]
+    spark: SparkSession,
+    paths: Sequence[str],
+    stamps: Sequence[Stamp],
+    columns: frozenset[str] | None = None,
 ) -> tuple[pa.Table, dict[str, str]]:
     """Return the block metadata of files that Spark lists, and a sentence about each that cannot be read.
 
@@ -51,6 +54,7 @@ def read_hadoop_blocks(
         spark: The session.
         paths: The files as Spark lists them, with URI escapes.
         stamps: Their sizes and times in that listing. A file that has changed since is not read.
+        columns: The top-level columns that are needed; None for all.
     """
     hadoop = HadoopFiles(spark)
     looked_us = time.time_ns() // 1_000
@@ -69,7 +73,7 @@ def read_hadoop_blocks(
     listed_files = tuple(listed for listed, _ in present if listed.file not in failures)
     parent = table_directory([listed.path for listed in listed_files])
     listing = Listing(listed_files, parent, looked_us=looked_us)
-    metadata, unreadable = read_listed_blocks(listing, read=hadoop.read_footers)
+    metadata, unreadable = read_listed_blocks(listing, read=hadoop.read_footers, columns=columns)
     return metadata, failures | unreadable
 
 
