@@ -1,6 +1,6 @@
 """Planning over tables of many columns: Spark's own planning beside `prune`, in one run.
 
-    python bench/wide_tables.py [--columns N ...] [--files N] [--rounds N] [--json]
+    python bench/wide_tables.py [--columns N ...] [--files N] [--rounds N] [--json] [--kept]
 
 The query is `SELECT * FROM t WHERE c1 >= x`, which keeps one of the files. "Spark" is the time from its text
 to the physical plan, "prune" that of `prune` on the DataFrame of the same text, analysed before; both with
@@ -8,11 +8,16 @@ footers in memory, as in the second query of a session. "first" is `prune` with 
 Each round runs both, in an order that changes; the first rounds, in which Java compiles what runs often, are
 not counted. Bar: of the widest table, prune takes at most 3 times as long as Spark; and no longer per column
 than of narrower ones.
+
+With `--kept`, the store is measured instead: what a new process reads, and how long it takes, to have the
+block metadata of two of 400 columns of 1,500 row groups in 150 files. The ideal is the compressed lanes of
+those columns and the locators of the blocks. Bars: at most twice the ideal bytes, and under 50 ms.
 """
 
 import argparse
 import json
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -30,6 +35,7 @@ from rich.table import Table
 
 import pruning
 from pruning.metadata.store import collecting, log, packs
+from pruning.metadata.store.collecting import read_blocks
 from skipproof.sessions import spark_session
 
 COLUMNS = (500, 1_000, 2_000, 5_000)
@@ -100,6 +106,72 @@ def _seconds(run: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
+def print_kept(rounds: int) -> None:
+    """Print the bytes and the time that a new process takes to read two columns of a store."""
+    files, columns, groups = 150, 400, 10
+    with tempfile.TemporaryDirectory() as directory:
+        rng = np.random.default_rng(0)
+        for file in range(files):
+            cells = {
+                f"c{place}": rng.integers(0, 10**6, groups * _ROWS)
+                if place % 3
+                else rng.random(groups * _ROWS)
+                for place in range(columns)
+            }
+            pq.write_table(pa.table(cells), f"{directory}/{file:03}.parquet", row_group_size=_ROWS)
+        pruning.collect(directory)
+        names = frozenset({"c7", "c8"})
+        command = [sys.executable, __file__, "--read-kept", directory, *names]
+        answers = [subprocess.run(command, capture_output=True, check=True) for _ in range(rounds)]
+        figures = [json.loads(answer.stdout) for answer in answers]
+        blocks, _ = read_blocks(sorted(map(str, Path(directory).glob("*.parquet"))), columns=names)
+        whole = sum(path.stat().st_size for path in Path(directory).glob(".skipproof/_store/*.blocks"))
+    ideal = sum(map(compressed_bytes, [*blocks["columns"].chunk(0).flatten(), locators(blocks)]))
+    read = statistics.median(bytes_ for bytes_, _ in figures)
+    seconds = statistics.median(seconds for _, seconds in figures)
+    print(f"{blocks.num_rows:,} blocks, {columns} columns: {whole:,} bytes of blocks are kept")
+    print(f"read for 2 columns: {read:,.0f} bytes, {read / ideal:.2f} times the ideal {ideal:,} (bar 2)")
+    print(f"in a new process: {seconds * 1_000:.1f} ms (bar 50)")
+
+
+def locators(blocks: pa.Table) -> pa.StructArray:
+    """Return the fields that tell where blocks are; a file is a number."""
+    fields = blocks.drop_columns(["columns"])
+    return (
+        fields.set_column(0, "file", fields["file"].dictionary_encode().combine_chunks().indices)
+        .to_struct_array()
+        .chunk(0)
+    )
+
+
+def compressed_bytes(lanes: pa.StructArray) -> int:
+    """Return the bytes of a struct's fields as a compressed Arrow stream."""
+    sink = pa.BufferOutputStream()
+    table = pa.Table.from_arrays(lanes.flatten(), names=[field.name for field in lanes.type])
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return pa.Codec("zstd").compress(sink.getvalue()).size
+
+
+def read_kept(directory: str, names: list[str]) -> None:
+    """Print the bytes that this process reads for some columns of what is kept, and the seconds."""
+    files = sorted(map(str, Path(directory).glob("*.parquet")))
+    with tempfile.TemporaryDirectory() as small:
+        # Python's own modules are read before.
+        _write(Path(small), 1, 1)
+        for _ in range(2):
+            read_blocks([f"{small}/0.parquet"], columns=frozenset({"c0"}))
+    before, began = _bytes_read(), time.perf_counter()
+    read_blocks(files, columns=frozenset(names))
+    seconds = time.perf_counter() - began
+    print(json.dumps([_bytes_read() - before, seconds]))
+
+
+def _bytes_read() -> int:
+    """Return the bytes that this process has read by system calls."""
+    return int(Path("/proc/self/io").read_text().split()[1])
+
+
 def grid(results: list[Result]) -> Table:
     """Return the times as a table of columns."""
     table = Table(title="seconds; medians, and the median of the ratio in each round")
@@ -125,7 +197,15 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=4, help="files of each (default %(default)s)")
     parser.add_argument("--rounds", type=int, default=7, help="counted rounds (default %(default)s)")
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--kept", action="store_true", help="measure reading what is kept")
+    parser.add_argument("--read-kept", nargs="+", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.read_kept:
+        read_kept(arguments.read_kept[0], arguments.read_kept[1:])
+        return
+    if arguments.kept:
+        print_kept(arguments.rounds)
+        return
     with spark_session({"spark.driver.memory": "4g"}) as spark:
         results = [
             measure(spark, columns, files=arguments.files, rounds=arguments.rounds)

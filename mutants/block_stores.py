@@ -7,7 +7,7 @@ from unittest.mock import ANY
 
 from mutants.replacements import Replacement
 from pruning.metadata.files import places
-from pruning.metadata.store import history, log, recording, store
+from pruning.metadata.store import contents, history, log, recording, store
 
 
 def _look_at_all(*arguments: Any, complete: bool) -> Any:
@@ -48,7 +48,7 @@ _LOOK, _MERGE, _LIMITED, _BLOCKS_IN = (
     recording._look,
     recording._items_to_merge,
     history._limited,
-    store.blocks_in,
+    contents.blocks_in,
 )
 
 MUTANTS: Mapping[str, Replacement] = {

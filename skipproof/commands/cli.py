@@ -119,6 +119,39 @@ def describe(
 
 
 @app.command()
+def blocks(
+    path: Annotated[str, typer.Argument(metavar="PATH", help="A Parquet file, a directory or a URI.")],
+    columns: Annotated[
+        str | None, typer.Option("--columns", metavar="A,B", help="The columns to show.", show_default="all")
+    ] = None,
+    as_of: Annotated[
+        str | None,
+        typer.Option("--as-of", metavar="TIME", help="A time at which the directory had been collected."),
+    ] = None,
+    sql: Annotated[
+        str | None, typer.Option("--sql", metavar="QUERY", help="A SELECT on the table `blocks`.")
+    ] = None,
+    looks: Annotated[
+        bool, typer.Option("--looks", help="Show the times that --as-of tells apart instead.")
+    ] = False,
+    rows: Annotated[int, typer.Option("--rows", min=0, help="How many rows to print.")] = 20,
+    as_json: Json = False,
+) -> None:
+    """Show what is believed of each column in each row group, and why the rest is not."""
+    from skipproof.commands import block_tables
+
+    if looks:
+        names, first, row_count = block_tables.looks(path, rows)
+    else:
+        chosen = None if columns is None else [name.strip() for name in columns.split(",")]
+        names, first, row_count = block_tables.blocks(path, chosen, as_of, sql, rows)
+    if as_json:
+        showing.print_json(showing.answer_dict(names, first, row_count, None))
+    else:
+        showing.show_rows(showing.console(), names, first, row_count)
+
+
+@app.command()
 def index(
     path: Annotated[str, typer.Argument(metavar="PATH", help="Parquet: a file or a directory.")],
     columns: Annotated[

@@ -13,12 +13,11 @@ import pyarrow.compute as pc
 from pruning.errors import InputError
 from pruning.metadata.files.listing import list_files
 from pruning.metadata.files.table_formats import table_format_notes
-from pruning.metadata.footers.chunk_facts import ChunkFacts, ranges
-from pruning.metadata.footers.evidence import Claim, evidence_of
+from pruning.metadata.footers.chunk_facts import ranges
 from pruning.metadata.footers.footer import Footer, read_footer
 from pruning.metadata.footers.frame_files import facts_of_footers
-from pruning.metadata.footers.thrift_lanes import ABSENT, Mask
-from pruning.metadata.footers.trust import DOUBTS, doubts
+from pruning.metadata.footers.rejections import rejections
+from pruning.metadata.footers.trust import DOUBTS
 from pruning.metadata.table.blocks import shards, unite
 from pruning.metadata.table.schema import column_types
 from pruning.metadata.table.structs import field_of
@@ -198,16 +197,9 @@ def _doubt_counts(footers: dict[str, Footer]) -> dict[str, Counter[str]]:
     group_counts = np.array([len(footer.row_groups) for footer in footers.values()], np.int64)
     first_groups = dict(zip(footers, (np.cumsum(group_counts) - group_counts).tolist(), strict=True))
     concerned: dict[str, dict[int, list[int]]] = {}
-    for part in facts_of_footers(footers.items()):
+    for part, column, doubt, row_groups in rejections(facts_of_footers(footers.items())):
         groups = ranges(np.array([first_groups[file] for file in part.files], np.int64), part.group_counts)
-        for column in part.frame.columns:
-            facts = part.chunks.take(part.first_chunks + column.chunk)
-            evidence = evidence_of(facts, part.row_counts, column.traits, part.frame.source)
-            for place, (doubt, chunks) in enumerate(doubts(evidence)):
-                rejected = chunks & (part.row_counts > 0) & _states(facts, doubt.takes)
-                if rejected.any():
-                    by_doubt = concerned.setdefault(column.name, {})
-                    by_doubt.setdefault(place, []).extend(groups[rejected].tolist())
+        concerned.setdefault(column, {}).setdefault(doubt, []).extend(groups[row_groups].tolist())
     return {
         name: Counter(
             {
@@ -219,15 +211,3 @@ def _doubt_counts(footers: dict[str, Footer]) -> dict[str, Counter[str]]:
         )
         for name, by_doubt in concerned.items()
     }
-
-
-def _states(facts: ChunkFacts, claims: Claim) -> Mask:
-    """Return the column chunks that have a statistic of the given kinds."""
-    mask: Mask = np.zeros(len(facts.null_counts), np.bool_)
-    if Claim.NULL_COUNT in claims:
-        mask |= facts.null_counts != ABSENT
-    if Claim.MIN in claims:
-        mask |= facts.min_value.present | facts.deprecated_min.present
-    if Claim.MAX in claims:
-        mask |= facts.max_value.present | facts.deprecated_max.present
-    return mask

@@ -64,7 +64,6 @@ class Pack:
     Attributes:
         path: The path of its local file.
         notes: What its writer noted.
-        read_bytes: The number of bytes that were read of it until now.
     """
 
     def __init__(self, path: str) -> None:
@@ -74,7 +73,6 @@ class Pack:
             Damaged: it cannot be read, or is not as it was written.
         """
         self.path = path
-        self.read_bytes = 0
         try:
             size = os.stat(path).st_size
             start = max(0, size - _TAIL_BYTES)
@@ -87,7 +85,8 @@ class Pack:
         begin = size - _END.size - length
         if magic != _MAGIC or begin < 0:
             raise Damaged(f"{path}: does not end as a pack does")
-        data = tail[begin - start : -_END.size] if begin >= start else self._checked_read(begin, length)
+        self._tail = start, tail
+        data = self._part(begin, length)
         if _end_digest(data, length, raw_length) != digest:
             raise _changed(path)
         directory = _decompress(data, raw_length)
@@ -113,7 +112,7 @@ class Pack:
         contents: list[bytes] = []
         for first, last in zip(begins, [*begins[1:], len(spans)], strict=True):
             offset = spans[first][0]
-            data = self._checked_read(offset, _end(spans[last - 1]) - offset)
+            data = self._part(offset, _end(spans[last - 1]) - offset)
             for begin, size, raw_size, digest in spans[first:last]:
                 piece = data[begin - offset : begin - offset + size]
                 if _digest(piece) != digest:
@@ -121,20 +120,21 @@ class Pack:
                 contents.append(_decompress(piece, raw_size))
         return contents
 
-    def _checked_read(self, offset: int, size: int) -> bytes:
+    def _part(self, offset: int, size: int) -> bytes:
+        """Return a part of the file; what was read of its end when it was opened is not read again."""
+        start, tail = self._tail
+        at_end = tail[max(0, offset - start) : max(0, offset + size - start)]
         try:
-            return self._read(offset, size)
+            return self._read(offset, size - len(at_end)) + at_end if len(at_end) < size else at_end
         except OSError as error:
             raise _unreadable(self.path, error) from error
 
     def _read(self, offset: int, size: int) -> bytes:
         handle = os.open(self.path, os.O_RDONLY)
         try:
-            data = os.pread(handle, size, offset)
+            return os.pread(handle, size, offset)
         finally:
             os.close(handle)
-        self.read_bytes += len(data)
-        return data
 
 
 def open_pack(path: str) -> Pack:

@@ -1,16 +1,70 @@
 """The files that a table held at a time in the past, as the store has seen it."""
 
+from bisect import bisect_right
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from pruning.arguments import check_number, describe_value
 from pruning.errors import InputError
-from pruning.metadata.files.listing import Listing
+from pruning.metadata.files.listing import Listing, Paths, list_files
 from pruning.metadata.files.places import file_stamp
 from pruning.metadata.store.history import first_look_at
-from pruning.metadata.store.store import Store
+from pruning.metadata.store.store import Store, open_store
 
 _SECONDS_MAX = 1 << 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompleteLook:
+    """A time at which the whole table was listed, and what had changed since the one before.
+
+    Attributes:
+        time: When it was, in UTC.
+        files: The number of files that the table held.
+        added: How many of them the look before did not find; one that is written again is another file.
+        removed: How many files of the look before it did not find.
+    """
+
+    time: datetime
+    files: int
+    added: int
+    removed: int
+
+
+def complete_looks(directory: Paths) -> list[CompleteLook]:
+    """Return the times that `as_of` tells apart, the earliest first; empty if there are none.
+
+    Args:
+        directory: The directory of a table.
+    Raises:
+        InputError: the directory does not exist or holds no data.
+    """
+    listing = list_files(directory)
+    store = open_store(listing)
+    stores = [
+        part for part in (store, *store.others) if listing.parent and _has_looked_at(part, listing.parent)
+    ]
+    if not stores:
+        return []
+    history = stores[0].version.history
+    created = [file.created_us for file in history.files.values()]
+    created = sorted([*created, *(file.created_us for file in history.former)])
+    removed = sorted(file.removed_us for file in history.former)
+    looks: list[CompleteLook] = []
+    before = (0, 0)
+    for look in history.complete_us:
+        counts = bisect_right(created, look), bisect_right(removed, look)
+        looks.append(
+            CompleteLook(
+                time=datetime.fromtimestamp(look / 1_000_000, UTC),
+                files=counts[0] - counts[1],
+                added=counts[0] - before[0],
+                removed=counts[1] - before[1],
+            )
+        )
+        before = counts
+    return looks
 
 
 def files_as_of(listing: Listing, store: Store, as_of: Any) -> Listing:
@@ -49,7 +103,7 @@ def files_as_of(listing: Listing, store: Store, as_of: Any) -> Listing:
     return Listing(tuple(listed[path] for path in files), directory, looked_us=listing.looked_us)
 
 
-def _has_looked_at(store: Store, directory: str) -> bool:
+def _has_looked_at(store: Store, directory: str | None) -> bool:
     """Tell whether a store has listed a whole directory, and not one above it alone."""
     place, history = store.place, store.version.history
     return place is not None and place.directory == directory and bool(history.complete_us)

@@ -17,11 +17,11 @@ import contextlib
 import functools
 import os
 import warnings
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from pruning.errors import DamagedMetadataWarning, InputError
-from pruning.metadata.files.listing import ListedFile, Listing
+from pruning.metadata.files.listing import Listing
 from pruning.metadata.files.places import Place, file_stamp, places_of, write_shared
 from pruning.metadata.store.contents import block_pieces, blocks_in, footers_in
 from pruning.metadata.store.log import FOLDER, NO_VERSION, Version, newest_version
@@ -89,21 +89,56 @@ def kept_shards(store: Store, listing: Listing, columns: Collection[str] | None 
     done: set[str] = set()
     for part in (store, *store.others):
         if part.place is not None and part.version.history.files:
-            left = [pair for pair in part.place.listed_by_path(listing) if pair[1].file not in done]
-            shards += _shards_in(part.place, part.version, left, columns)
+            shards += list(_shards_in(part.place, part.version, listing, done, columns))
             done = {file for shard in shards for file in shard.files}
     return shards
 
 
-def _shards_in(
-    place: Place, version: Version, listed: Iterable[tuple[str, ListedFile]], columns: Collection[str] | None
-) -> Iterator[Shard]:
-    by_pack: dict[str, dict[str, str]] = {}
-    for path, file in listed:
+def kept_footers(store: Store, listing: Listing) -> dict[str, bytes]:
+    """Return the footers that are kept of listed files that have not changed, by the names in the listing."""
+    footers: dict[str, bytes] = {}
+    for part in (store, *store.others):
+        if part.place is not None:
+            for pack, names in _unchanged_files(part.place, part.version, listing).items():
+                try:
+                    of_pack = footers_in(open_pack(footer_path(part.place, pack)))
+                except Damaged as damage:
+                    _warn(f"{damage}; the footers of its files are read again")
+                    continue
+                footers = {name: of_pack[row] for row, name in names.items()} | footers
+    return footers
+
+
+def creation_times(store: Store, listing: Listing) -> dict[str, int]:
+    """Return when the store first found listed files that have not changed, in microseconds since 1970."""
+    times: dict[str, int] = {}
+    for part in (store, *store.others):
+        if part.place is not None:
+            files = part.version.history.files
+            for path, listed in part.place.listed_by_path(listing):
+                if path in files and files[path].stamp == file_stamp(listed):
+                    times.setdefault(listed.file, files[path].created_us)
+    return times
+
+
+def _unchanged_files(place: Place, version: Version, listing: Listing) -> dict[str, dict[int, str]]:
+    """Return the names of the listed files that are kept unchanged, by their packs and rows."""
+    by_pack: dict[str, dict[int, str]] = {}
+    for path, listed in place.listed_by_path(listing):
         kept = version.history.files.get(path)
-        if kept is not None and file.modified_ns is not None and kept.stamp == file_stamp(file):
-            by_pack.setdefault(kept.pack, {})[str(kept.row)] = file.file
-    for pack, names in by_pack.items():
+        if kept is not None and listed.modified_ns is not None and kept.stamp == file_stamp(listed):
+            by_pack.setdefault(kept.pack, {})[kept.row] = listed.file
+    return by_pack
+
+
+def _shards_in(
+    place: Place, version: Version, listing: Listing, done: Collection[str], columns: Collection[str] | None
+) -> Iterator[Shard]:
+    """Yield the kept block metadata of listed files, except for those that are done."""
+    for pack, files in _unchanged_files(place, version, listing).items():
+        names = {str(row): file for row, file in files.items() if file not in done}
+        if not names:
+            continue
         try:
             shards = _blocks_of(place, pack, columns)
         except Damaged as damage:

@@ -11,9 +11,9 @@ import pyarrow as pa
 from pruning.errors import InputError
 from pruning.metadata.footers.footer import Footer, parse_footer, read_footer_bytes
 from pruning.metadata.footers.footer_batches import read_batch
-from pruning.metadata.footers.frame_files import facts_of_footers
+from pruning.metadata.footers.frame_files import FrameFiles, facts_of_footers
 from pruning.metadata.footers.frames import FrameParser
-from pruning.metadata.table.believing import BlockPart, block_parts
+from pruning.metadata.table.believing import block_parts
 from pruning.metadata.table.blocks import Shard, make_shards
 
 # Below this many files, starting Spark's tasks costs more than reading the footers here.
@@ -73,15 +73,19 @@ def shards_of_footers(footers: Iterable[tuple[str, bytes]]) -> ReadResult:
     return _read_all(footers, {})
 
 
-def _read_all(footers: Iterable[tuple[str, bytes]], failures: dict[str, str]) -> ReadResult:
-    """Return the block metadata of the footers; add to the failures those that cannot be read."""
+def footer_facts(
+    footers: Iterable[tuple[str, bytes]], failures: dict[str, str]
+) -> Iterator[list[FrameFiles]]:
+    """Yield the facts of files, many at once, from the bytes of their footers.
+
+    Args:
+        footers: Each file, named once, and the bytes of its footer.
+        failures: A sentence is added to it about each file whose footer cannot be read.
+    """
     parser = FrameParser()
-    parts: list[BlockPart] = []
-    raw_footers: dict[str, bytes] = {}
     for batch in _batches(footers):
         if len(parser) > _FRAMES_MAX:
             parser = FrameParser()
-        raw_footers |= batch
         facts, alone = read_batch(batch, parser)
         parsed: list[tuple[str, Footer]] = []
         for file, raw in alone:
@@ -89,8 +93,21 @@ def _read_all(footers: Iterable[tuple[str, bytes]], failures: dict[str, str]) ->
                 parsed.append((file, parse_footer(file, raw)))
             except InputError as error:
                 failures[file] = str(error)
-                del raw_footers[file]
-        parts += block_parts([*facts, *facts_of_footers(parsed)])
+        yield [*facts, *facts_of_footers(parsed)]
+
+
+def _read_all(footers: Iterable[tuple[str, bytes]], failures: dict[str, str]) -> ReadResult:
+    """Return the block metadata of the footers; add to the failures those that cannot be read."""
+    raw_footers: dict[str, bytes] = {}
+
+    def keep() -> Iterator[tuple[str, bytes]]:
+        for file, raw in footers:
+            raw_footers[file] = raw
+            yield file, raw
+
+    parts = [part for facts in footer_facts(keep(), failures) for part in block_parts(facts)]
+    for file in failures:
+        raw_footers.pop(file, None)
     return ReadResult(make_shards(parts, list(raw_footers)), failures, raw_footers)
 
 

@@ -18,7 +18,7 @@ WRITERS, FILES_OF_WRITER = 2, 12
 
 
 def test_a_store_never_loses_or_doubles_a_block_and_tells_every_look_as_it_was() -> None:
-    """STORE-1: under appends, deletes, rewrites, compactions, damage, other writers and crashes at any write."""
+    """STORE-1: under appends, deletes, rewrites, compactions, damage, other writers, crashes at any write."""
     run_world(World, steps=30, limits=examples(0.25))
 
 
