@@ -108,6 +108,15 @@ class AnalyzedPlan:
             java.setAnalyzed()
         return java
 
+    def other_leaves(self) -> Iterator[Java]:
+        """Yield what the plan and its subqueries read beside the leaves, with cached parts as a whole."""
+        pending = [self._root]
+        while pending:
+            node = pending.pop()
+            pending += [*node.children, *(plan for _, plan in node.subqueries)]
+            if not node.children and node.number is None:
+                yield node.java
+
     def joins(self) -> Iterator[AnalyzedJoin]:
         """Yield the joins of the plan and of its subqueries."""
         pending = [self._root]

@@ -21,6 +21,7 @@ from pruning.spark.catalyst.clock import without_clock
 from pruning.spark.catalyst.leaves import PlanLeaf, Unsettled
 from pruning.spark.catalyst.plan_trees import PlanTrees
 from pruning.spark.drive.analyzed_plans import AnalyzedPlan, leaf_number, optimized_plan
+from pruning.spark.drive.earlier import frame_as_of
 from pruning.spark.drive.hints import broadcast_hints
 from pruning.spark.drive.joins import prune_by_joins
 from pruning.spark.drive.limits import prune_by_limit
@@ -40,7 +41,7 @@ from pruning.techniques.plan.sites import LimitSite, limit_sites
 _REPORTS: "weakref.WeakKeyDictionary[DataFrame, Report]" = weakref.WeakKeyDictionary()
 
 
-def prune(df: DataFrame, *, runtime: bool = True) -> DataFrame:
+def prune(df: DataFrame, *, runtime: bool = True, as_of: Any = None) -> DataFrame:
     """Return a DataFrame with the same rows that reads fewer files and row groups.
 
     Footers are read now, and the metadata is kept for the next time: in a hidden directory `.skipproof`
@@ -55,8 +56,11 @@ def prune(df: DataFrame, *, runtime: bool = True) -> DataFrame:
             and files that are likely to hold the first rows of ORDER BY ... LIMIT. The query runs them
             again, so that a part that may then give other rows is not run. If False, block metadata alone
             decides.
+        as_of: A time in the past, as for `pruning.collect`. Each table of the query, a local directory of
+            Parquet files, is then read as it was at the last time until then when it was collected.
     Raises:
-        InputError: `df` is not a DataFrame of a session in this process.
+        InputError: `df` is not a DataFrame of a session in this process; or, with `as_of`, it reads
+            something that has no history, the files at that time are not known, or one of them is gone.
     Example:
         >>> import pruning, pyarrow as pa, pyarrow.parquet as pq, tempfile
         >>> folder = tempfile.TemporaryDirectory()
@@ -66,20 +70,24 @@ def prune(df: DataFrame, *, runtime: bool = True) -> DataFrame:
         >>> len(df.inputFiles()), df.collect()
         (1, [Row(x=2)])
     """
+    _check_frame(df)
+    if as_of is not None:
+        df = frame_as_of(df, as_of)
     pruned, report = _prune_with_report(df, runtime=runtime)
     if pruned is not df:
         _REPORTS[pruned] = report
     return pruned
 
 
-def explain(df: DataFrame, *, runtime: bool = True) -> Report:
+def explain(df: DataFrame, *, runtime: bool = True, as_of: Any = None) -> Report:
     """Report what `prune` does to a DataFrame, scan by scan, and why; for a pruned one, what it did.
 
     Args:
         df: Any query.
         runtime: As for `prune`; the parts that `prune` would run are run.
+        as_of: As for `prune`.
     Raises:
-        InputError: `df` is not a DataFrame of a session in this process.
+        InputError: as `prune`.
     Example:
         >>> import pruning, pyarrow as pa, pyarrow.parquet as pq, tempfile
         >>> folder = tempfile.TemporaryDirectory()
@@ -91,12 +99,13 @@ def explain(df: DataFrame, *, runtime: bool = True) -> Report:
         ...
     """
     _check_frame(df)
+    if as_of is not None:
+        df = frame_as_of(df, as_of)
     report = _REPORTS.get(df)
     return report if report is not None else _prune_with_report(df, runtime=runtime)[1]
 
 
 def _prune_with_report(df: DataFrame, *, runtime: bool) -> tuple[DataFrame, Report]:
-    _check_frame(df)
     check_flag("runtime", runtime)
     if df.isStreaming:
         # Spark optimizes the plan of a stream only when it runs.
