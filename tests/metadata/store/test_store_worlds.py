@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from budget import examples, unshrunk
+from hypothesis import settings
 from lake_world import World, run_world
 
 import pruning
@@ -20,6 +21,12 @@ WRITERS, FILES_OF_WRITER = 2, 12
 def test_a_store_never_loses_or_doubles_a_block_and_tells_every_look_as_it_was() -> None:
     """STORE-1: under appends, deletes, rewrites, compactions, damage, other writers, crashes at any write."""
     run_world(World, steps=30, limits=examples(0.25))
+
+
+@pytest.mark.deep
+def test_ten_thousand_steps_lose_and_double_no_block() -> None:
+    """STORE-1, at length: 300 worlds of 40 steps."""
+    run_world(World, steps=40, limits=examples(300 / settings.default.max_examples))
 
 
 def test_a_version_that_was_deleted_is_not_written_again() -> None:
