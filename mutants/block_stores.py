@@ -39,13 +39,22 @@ def _forget_silently(before: history.History) -> history.History:
     return replace(_LIMITED(before), begin_us=0, complete_us=before.complete_us)
 
 
+def _date_anew(place: Any, before: history.History, look: Any, fresh: Any) -> Any:
+    return replace(look, looked_us=before.looked_us + 1)
+
+
+def _trust_the_clock(place: Any, before: history.History, look: Any, fresh: Any) -> Any:
+    return replace(_AGAIN(place, before, look, fresh), looked_us=recording._now_us())
+
+
 def _swap_rows(pack: Any, columns: Any) -> Any:
     shards = _BLOCKS_IN(pack, columns)
     return [replace(shard, table=shard.table.set_column(0, "file", shard.table[0][::-1])) for shard in shards]
 
 
-_LOOK, _MERGE, _LIMITED, _BLOCKS_IN = (
+_LOOK, _AGAIN, _MERGE, _LIMITED, _BLOCKS_IN = (
     recording._look,
+    recording._look_again,
     recording._items_to_merge,
     history._limited,
     contents.blocks_in,
@@ -53,6 +62,10 @@ _LOOK, _MERGE, _LIMITED, _BLOCKS_IN = (
 
 MUTANTS: Mapping[str, Replacement] = {
     "a late look counts": Replacement(recording, "is_late", lambda before, looked_us: False),
+    "what a late look listed is so now": Replacement(recording, "_look_again", _date_anew),
+    "a clock that is behind gives the time of a look": Replacement(
+        recording, "_look_again", _trust_the_clock
+    ),
     "a look at some files is one at all": Replacement(recording, "_look", _look_at_all),
     "another size or time is the same file": Replacement(store, "file_stamp", lambda listed: ANY),
     "a version replaces one that another writer wrote": Replacement(log, "write_shared", _write_over),

@@ -1,5 +1,6 @@
 """The command `skipproof blocks`: the system table, a query on it, and the times that can be asked for."""
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pruning.metadata.store.past import complete_looks
+from skipproof.commands import block_tables
 
 
 @pytest.fixture
@@ -40,7 +42,9 @@ def test_rows_are_printed_for_people_and_programs(run: Any, table: Path) -> None
     ]
 
 
-def test_a_query_on_the_table(run: Any, table: Path) -> None:
+def test_a_query_on_the_table(run: Any, table: Path, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the tests' session: the command would end it."""
+    monkeypatch.setattr(block_tables, "spark_session", lambda: contextlib.nullcontext(spark))
     sql = "SELECT column, sum(row_count) AS n FROM blocks GROUP BY column ORDER BY column"
     status, out, _ = run("blocks", str(table), "--sql", sql, "--json")
     assert status == 0

@@ -74,6 +74,20 @@ class Place:
         except OSError:
             return None
 
+    def stamp(self, path: str) -> FileStamp | None:
+        """Return the size and time of a data file now; None if it does not exist or is not local.
+
+        Args:
+            path: The file's path relative to the directory.
+        """
+        if not self.is_local:
+            return None
+        try:
+            status = os.stat(os.path.join(self.directory, path))
+        except OSError:
+            return None
+        return status.st_size, status.st_mtime_ns
+
     def listed_by_path(self, listing: Listing) -> list[tuple[str, ListedFile]]:
         """Return the listed files with their paths relative to the directory."""
         inside = self.directory.rstrip("/") + "/"

@@ -126,7 +126,7 @@ def _limited(history: History) -> History:
 def is_late(history: History, looked_us: int) -> bool:
     """Tell whether a look began before another one whose changes are in the history already.
 
-    It may have missed what the other one found, or found what the other one saw removed.
+    It may have missed what the other one found, or listed what the other one saw removed.
     """
     return looked_us <= history.looked_us
 

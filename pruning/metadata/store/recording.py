@@ -13,7 +13,7 @@ import os
 import time
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from pruning.metadata.files.listing import Listing
@@ -98,9 +98,10 @@ def record_look(
     fresh = set(look.footers)
     with contextlib.suppress(OSError):
         for _ in range(_TRIES):
-            if version.foreign or is_late(version.history, look.looked_us):
-                return
-            if not _tells_something(version.history, look, fresh):
+            if is_late(version.history, look.looked_us):
+                look = _look_again(place, version.history, look, fresh)
+                fresh &= set(look.footers)
+            if version.foreign or not _tells_something(version.history, look, fresh):
                 return
             committed = _commit_look(place, version, look, fresh)
             if committed is not None:
@@ -134,6 +135,22 @@ def _look(
     )
 
 
+def _look_again(place: Place, history: History, look: _Look, fresh: Collection[str]) -> _Look:
+    """Return a look at some files of a late one that are still as they were: what was read of them is true.
+
+    What a late look listed is not: another look may have seen it change since. The new look is later than all
+    that are recorded, even if the clock of this machine is behind that of another one.
+    """
+    looked_us = max(_now_us(), history.looked_us + 1)
+    stamps = {path: look.stamps[path] for path in fresh if place.stamp(path) == look.stamps[path]}
+    footers = {path: footer for path, footer in look.footers.items() if path in stamps}
+    return replace(look, looked_us=looked_us, complete=False, stamps=stamps, footers=footers)
+
+
+def _now_us() -> int:
+    return time.time_ns() // 1_000
+
+
 def _has(history: History, path: str, stamp: FileStamp) -> bool:
     return path in history.files and history.files[path].stamp == stamp
 
@@ -164,7 +181,9 @@ def _commit_look(place: Place, version: Version, look: _Look, fresh: Collection[
     modes = {path: place.mode(path) for path in {**history.files, **look.stamps}}
     vanished = {path for path, mode in modes.items() if mode is None}
     removed = absent_paths(history, look.stamps, vanished, complete=look.complete)
-    remaining = {path: file for path, file in history.files.items() if path not in set(removed)}
+    remaining = dict(history.files)
+    for path in removed:
+        del remaining[path]
     items = [_item(history, look, path) for path in look.footers if path in fresh and path not in vanished]
     make_folder(place, FOLDER)
     if items:

@@ -100,6 +100,7 @@ class World(RuleBasedStateMachine):
         # Names by chance would let two runs of one example differ.
         names = (uuid.UUID(int=number) for number in itertools.count())
         self.undo.enter_context(patch.object(uuid, "uuid4", lambda: next(names)))
+        self.undo.enter_context(patch.object(recording, "_now_us", self.slow_clock))
         self.files: dict[str, Seen] = {}
         self.now = 0
         self.saw: dict[int, dict[str, Seen]] = {}
@@ -112,6 +113,10 @@ class World(RuleBasedStateMachine):
         self.undo.close()
         shutil.rmtree(self.folder)
         forget()
+
+    def slow_clock(self) -> int:
+        """Return the time by a clock that is behind that of other machines."""
+        return self.now - 3
 
     def write(self, name: str, value: int) -> None:
         """Write a file at a new time; its size says nothing about what is in it."""
@@ -164,14 +169,18 @@ class World(RuleBasedStateMachine):
     def finish(self, look: Look) -> None:
         """Record a look; then the store has what it saw, unless a later look was recorded before."""
         is_late = self.history().looked_us >= look.listing.looked_us
+        before = set(self.kept(self.files))
         recording.record_look(look.store, look.listing, look.read, complete=look.listing.whole)
         forget()
-        if is_late:
-            return
         present = {name: seen for name, seen in look.files.items() if self.files.get(name) == seen}
         names = {f"lake/{name}" for name in present}
         if look.damage_count < self.damage_count:
             # A version that follows a damaged one cannot be read; the next look writes another.
+            return
+        assert before <= set(self.kept(self.files))
+        if is_late:
+            # What it listed is out of date, and what it read is not.
+            assert set(self.kept(present)) >= names & set(look.read.footers)
             return
         assert set(self.kept(present)) == names
         if look.listing.whole and present == look.files:
@@ -204,6 +213,27 @@ class World(RuleBasedStateMachine):
         looks.append(self.start(self.files, whole=True))
         for look in looks if in_turn else reversed(looks):
             self.finish(look)
+
+    @rule(values=VALUES_BY_NAME)
+    def two_writers_add_files(self, values: dict[str, int]) -> None:
+        """Each looks at one file, at once."""
+        for name, value in values.items():
+            self.write(name, value)
+        for look in [self.start({name: self.files[name]}, whole=False) for name in values]:
+            self.finish(look)
+
+    @rule(data=st.data(), whole=st.booleans())
+    @precondition(lambda self: len(self.files) > 1)
+    def look_while_a_file_is_away(self, data: st.DataObject, whole: bool) -> None:
+        """It is moved away and back, with its time, while a slow look has listed it."""
+        look = self.start(self.files, whole=whole)
+        name = data.draw(st.sampled_from(sorted(self.files)))
+        path, seen = Path(self.folder, name), self.files.pop(name)
+        path.rename(path.with_name(f".{name}"))
+        self.look()
+        path.with_name(f".{name}").rename(path)
+        self.files[name] = seen
+        self.finish(look)
 
     @rule(data=st.data())
     @precondition(lambda self: len(self.files) > 1)
