@@ -39,6 +39,7 @@ KEYS = (
     5, "id", {5: [1]}, {"id": "12"}, {"id": b"12"}, {"id": 5}, {"id": None}, {"id": {"a": 1}}, {"id": ["x"]},
     {"id": [2**64]}, {"id": [-(2**70)]}, {"id": [1.5]}, {"id": [True]}, {"id": [object()]}, {"nowhere": [1]},
 )  # fmt: skip
+TIMES = ("yesterday", b"2026-01-01", -1, True, float("nan"), 1e300, ["2026-01-01"], "1970-01-02")
 DEGREES = (None, "5", True, 91, float("nan"))
 
 # A public function and one of its arguments: how it is called, and what is no such argument.
@@ -46,6 +47,10 @@ CASES: dict[str, tuple[Callable[[Any, str, Any], Any], tuple[Any, ...]]] = {
     "collect paths": (lambda wrong, path, df: pruning.collect(wrong), (*PLACES, *TABLES)),
     "collect cache": (lambda wrong, path, df: pruning.collect(path, cache=wrong), FLAGS),
     "collect verify": (lambda wrong, path, df: pruning.collect(path, verify=wrong), FLAGS),
+    "collect as_of": (lambda wrong, path, df: pruning.collect(path, as_of=wrong), TIMES),
+    "blocks paths": (lambda wrong, path, df: pruning.blocks(wrong), (*PLACES, *TABLES)),
+    "blocks columns": (lambda wrong, path, df: pruning.blocks(path, columns=wrong), NAMES),
+    "blocks as_of": (lambda wrong, path, df: pruning.blocks(path, as_of=wrong), TIMES),
     "classify predicate": (lambda wrong, path, df: pruning.classify(wrong, path), TEXTS),
     "classify where": (lambda wrong, path, df: pruning.classify("id = 1", wrong), (*PLACES, *TABLES)),
     "index paths": (lambda wrong, path, df: pruning.index(wrong), (*PLACES, *TABLES)),
@@ -59,6 +64,7 @@ CASES: dict[str, tuple[Callable[[Any, str, Any], Any], tuple[Any, ...]]] = {
     "index read_data": (lambda wrong, path, df: pruning.index(path, read_data=wrong), FLAGS),
     "prune df": (lambda wrong, path, df: pruning.prune(wrong), PLACES),
     "prune runtime": (lambda wrong, path, df: pruning.prune(df, runtime=wrong), FLAGS),
+    "prune as_of": (lambda wrong, path, df: pruning.prune(df, as_of=wrong), TIMES),
     "explain df": (lambda wrong, path, df: pruning.explain(wrong), PLACES),
     "explain runtime": (lambda wrong, path, df: pruning.explain(df, runtime=wrong), FLAGS),
     "delete predicate": (lambda wrong, path, df: dml.plan_delete(wrong, path), TEXTS),

@@ -5,7 +5,7 @@ import pytest
 
 import pruning
 from pruning.errors import InputError
-from pruning.spark.drive.executors import classify_frame, classify_in_executors
+from pruning.spark.drive.executors import classify_in_executors
 from pruning.spark.drive.predicates import parse
 
 NONE, SOME, ALL = 0, 1, 2
@@ -102,17 +102,29 @@ def test_executors_classify_metadata_that_spark_holds(spark, flights, tmp_path):
 
     metadata = pruning.collect(flights)
     pq.write_table(metadata, tmp_path / "metadata.parquet")
-    expression = parse(
-        "id < 150 AND day < '2014-01-01'", {"id": parse_type("int"), "day": parse_type("date")}
-    )
     frame = spark.read.parquet(str(tmp_path / "metadata.parquet")).repartition(3)
-    found = {
-        (row.file, row.row_group): row.verdict
-        for row in classify_frame(expression, frame, metadata.schema).collect()
-    }
-    wanted = pruning.classify("id < 150 AND day < '2014-01-01'", metadata).to_pylist()
-    locators = zip(metadata["file"].to_pylist(), metadata["row_group"].to_pylist(), strict=True)
-    assert found == dict(zip(locators, wanted, strict=True))
+    locators = list(zip(metadata["file"].to_pylist(), metadata["row_group"].to_pylist(), strict=True))
+    for predicate in ("id < 150 AND day < '2014-01-01'", "id IS NOT NULL OR unit = 'feet'", "1 = 0", "true"):
+        verdicts = {
+            (row.file, row.row_group): row.verdict for row in pruning.classify(predicate, frame).collect()
+        }
+        expected = pruning.classify(predicate, metadata).to_pylist()
+        assert verdicts == dict(zip(locators, expected, strict=True))
+
+
+def test_a_frame_that_is_no_block_metadata_is_refused(spark, flights):
+    metadata = spark.createDataFrame(
+        [("f", 0, 0, 0, 1, 1, {"x": 1})],
+        "file string, row_group int, row_offset long, byte_offset long, byte_count long, row_count long, "
+        "columns struct<x: int>",
+    )
+    with pytest.raises(InputError, match="statistics of column 'x' in the DataFrame"):
+        pruning.classify("x = 1", metadata)
+    with pytest.raises(InputError, match="has no column 'row_group'"):
+        pruning.classify("x = 1", metadata.drop("row_group"))
+    whole = spark.range(1).selectExpr("struct(id AS x) AS columns")
+    with pytest.raises(InputError, match="has no column 'file'"):
+        pruning.classify("x = 1", whole)
 
 
 def test_no_blocks_have_no_verdicts(spark, flights):

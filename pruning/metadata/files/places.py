@@ -15,9 +15,10 @@ import contextlib
 import functools
 import hashlib
 import os
+import shutil
 import stat
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import and_
 
@@ -185,17 +186,42 @@ def write_shared(
     """
     above = os.stat(os.path.dirname(place.folder))
     handle, beside = tempfile.mkstemp(prefix=TEMPORARY, dir=os.path.dirname(path))
-    finish: Callable[[str, str], None] = os.replace if replaces else os.link
     try:
         with os.fdopen(handle, "wb") as file:
             file.writelines(content)
         share_access(beside, above, mode & _NOT_EXECUTED)
-        finish(beside, path)
+        if replaces:
+            os.replace(beside, path)
+        else:
+            _link_or_copy(beside, path)
     except BaseException:
         os.unlink(beside)
         raise
     if not replaces:
         os.unlink(beside)
+
+
+def _link_or_copy(source: str, target: str) -> None:
+    """Give a file another name, or copy it where the file system has no links.
+
+    A reader may see a copy that is not complete, and take it for damaged.
+
+    Raises:
+        FileExistsError: the name is taken.
+        OSError: the file can neither be linked nor copied.
+    """
+    try:
+        os.link(source, target)
+    except FileExistsError:
+        raise
+    except OSError:
+        with open(source, "rb") as content, open(target, "xb") as copy:
+            try:
+                shutil.copyfileobj(content, copy)
+            except BaseException:
+                os.unlink(target)
+                raise
+        shutil.copystat(source, target)
 
 
 def limit_access(place: Place, path: str, mode: int) -> None:

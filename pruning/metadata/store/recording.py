@@ -190,23 +190,35 @@ def _commit_look(place: Place, version: Version, look: _Look, fresh: Collection[
         items += _items_to_merge(
             place, [file for path, file in remaining.items() if path not in fresh], items
         )
-    added = [file for chunk in _chunks(items) for file in _write_pack(place, chunk, look.shards, modes)]
-    files = remaining | {file.path: file for file in added}
-    by_pack = _modes_by_pack(files.values(), modes)
-    for pack, mode in by_pack.items():
-        for path in (footer_path(place, pack), block_path(place, pack)):
-            limit_access(place, path, mode)
-    change = Change(
-        looked_us=look.looked_us,
-        # A listed file is missing if it has vanished since, or if another writer has begun the log anew.
-        complete=look.complete and look.stamps == {path: file.stamp for path, file in files.items()},
-        added=tuple(added),
-        removed=removed,
-    )
-    committed = commit(place, version, change, common_mode(by_pack.values()))
+    added: list[KeptFile] = []
+    committed: Version | None = None
+    try:
+        for chunk in _chunks(items):
+            added += _write_pack(place, chunk, look.shards, modes)
+        files = remaining | {file.path: file for file in added}
+        by_pack = _share_packs(place, files.values(), modes)
+        change = Change(
+            looked_us=look.looked_us,
+            # A listed file is missing if it has vanished since, or if another writer has begun the log anew.
+            complete=look.complete and look.stamps == {path: file.stamp for path, file in files.items()},
+            added=tuple(added),
+            removed=removed,
+        )
+        committed = commit(place, version, change, common_mode(by_pack.values()))
+    finally:
+        if committed is None:
+            _delete_packs(place, {file.pack for file in added})
     if committed is not None:
         _mark_unused(place, sorted({file.pack for file in history.files.values()} - set(by_pack)))
     return committed
+
+
+def _delete_packs(place: Place, packs: Iterable[str]) -> None:
+    """Delete packs that no version names."""
+    for pack in packs:
+        for path in (footer_path(place, pack), block_path(place, pack)):
+            with contextlib.suppress(OSError):
+                os.unlink(path)
 
 
 def _item(history: History, look: _Look, path: str) -> _Item:
@@ -280,12 +292,16 @@ def _write_pack(
     return [KeptFile(item.path, item.stamp, item.created_us, pack, row) for row, item in enumerate(items)]
 
 
-def _modes_by_pack(files: Iterable[KeptFile], modes: Mapping[str, int | None]) -> dict[str, int]:
-    """Return what all files of each pack permit."""
+def _share_packs(place: Place, files: Iterable[KeptFile], modes: Mapping[str, int | None]) -> dict[str, int]:
+    """Let those read each pack whom all of its files permit to; return what they permit."""
     by_pack: dict[str, list[int]] = {}
     for file in files:
         by_pack.setdefault(file.pack, []).append(modes[file.path] or 0)
-    return {pack: common_mode(of_pack) for pack, of_pack in by_pack.items()}
+    common = {pack: common_mode(of_pack) for pack, of_pack in by_pack.items()}
+    for pack, mode in common.items():
+        for path in (footer_path(place, pack), block_path(place, pack)):
+            limit_access(place, path, mode)
+    return common
 
 
 def _mark_unused(place: Place, packs: Iterable[str]) -> None:

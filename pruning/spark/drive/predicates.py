@@ -18,6 +18,7 @@ from pruning.metadata.files.listing import Paths
 from pruning.metadata.footers.other_columns import SparkType, other_columns_of
 from pruning.metadata.store.collecting import block_metadata
 from pruning.metadata.table.schema import column_types
+from pruning.spark.drive.executors import classify_frame, frame_column_types
 from pruning.spark.drive.filter_technique import CatalystPredicate, catalyst_predicate, filter_verdicts
 from pruning.spark.jvm.gateway import Java, elements, simple_name
 from pruning.spark.lake.directories import with_directory_columns
@@ -28,20 +29,24 @@ COLUMNS_SHOWN = 50
 _ALIASES = frozenset({"Alias", "MultiAlias"})
 
 
-def classify(predicate: str, where: pa.Table | Paths) -> pa.Int8Array:
+def classify(predicate: str, where: pa.Table | Paths | DataFrame) -> pa.Int8Array | DataFrame:
     """Classify blocks by what their metadata proves of a predicate.
 
     Args:
         predicate: A condition in Spark SQL, as after WHERE, over the columns' exact names; it has no alias.
         where: One or more Parquet files or directories, whose partition columns (`day=2024-01-01`) the
             predicate may name; or block metadata from `collect`, which knows no partition columns. Columns
-            without bounds, such as maps, may be named too, but decide nothing.
+            without bounds, such as maps, may be named too, but decide nothing. Or a DataFrame of such block
+            metadata, for example over Parquet files of it, which is then classified where it is, in Spark's
+            tasks ([M] 5.1), by bounds and counts alone.
     Returns:
         int8 of shape (blocks,), in the metadata's order: 0 NONE, the predicate is TRUE on no row; 1 SOME,
-        unknown; 2 ALL, it is TRUE on every row. A block without rows is NONE.
+        unknown; 2 ALL, it is TRUE on every row. A block without rows is NONE. For a DataFrame, a DataFrame
+        of the columns file, row_group and verdict.
     Raises:
         InputError: the predicate cannot be read, names a column that is not there, or has an alias;
-            `where` is neither paths nor block metadata; or a footer cannot be read.
+            `where` is neither paths nor block metadata; or a footer cannot be read. Of a DataFrame of
+            Spark Connect, too.
     Example:
         >>> import pruning, pyarrow as pa, pyarrow.parquet as pq, tempfile
         >>> folder = tempfile.TemporaryDirectory()
@@ -50,6 +55,8 @@ def classify(predicate: str, where: pa.Table | Paths) -> pa.Int8Array:
         [0, 2]
     """
     check_text("The predicate", predicate)
+    if isinstance(where, DataFrame):
+        return _classify_frame(predicate, where)
     metadata = blocks_of(where)
     spark = _session()
     catalyst = _parse_predicate(
@@ -57,6 +64,18 @@ def classify(predicate: str, where: pa.Table | Paths) -> pa.Int8Array:
     )
     # No query runs afterwards, so no conjunct may be left undecided to save time.
     return filter_verdicts(spark, catalyst, metadata, read_seconds=None).verdicts
+
+
+def _classify_frame(predicate: str, metadata: DataFrame) -> DataFrame:
+    """Return the verdicts on the blocks of a DataFrame of block metadata, as a DataFrame."""
+    if not hasattr(metadata, "_jdf"):
+        raise InputError(
+            "A Spark Connect DataFrame cannot be classified, because its plan is on the server: "
+            "use a session in this process."
+        )
+    types = frame_column_types(metadata)
+    expression = _parse_predicate(metadata.sparkSession, predicate, row_type(types)).predicate
+    return classify_frame(expression, metadata, types)
 
 
 def blocks_of(where: pa.Table | Paths) -> pa.Table:

@@ -1,6 +1,7 @@
 """The store answers only for files that have not changed, and never stands in the way."""
 
 import dataclasses
+import errno
 import os
 import shutil
 from collections.abc import Iterator
@@ -244,3 +245,36 @@ def test_a_copied_cache_does_not_speak_for_other_files(table: Path, tmp_path: Pa
     _write(other / "a.parquet", [5], modified_ns=5 * 10**17)
     shutil.copytree(table / CACHE_DIRECTORY, other / CACHE_DIRECTORY)
     assert _bounds(other) == [5]
+
+
+def test_a_file_system_without_links_keeps_versions_too(
+    table: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are copied, and no version is written twice."""
+
+    def refuse(source: str, target: str) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    collect(table)
+    _write(table / "c.parquet", [3])
+    collect(table)
+    reads.clear()
+    assert _bounds(table) == [1, 2, 3]
+    assert reads == []
+    assert [file.name for file in _kept(table, "v*")] == ["v000000000001", "v000000000002"]
+    assert [file.name for file in _kept(table, "_*")] == []
+
+
+def test_packs_of_a_version_that_cannot_be_written_are_deleted(
+    table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else each query would leave two files."""
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(log, "write_shared", refuse)
+    for _ in range(2):
+        assert _bounds(table) == [1, 2]
+    assert _kept(table, "*") == []
