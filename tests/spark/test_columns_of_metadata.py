@@ -115,3 +115,30 @@ def test_columns_of_other_blocks_are_not_joined(lake: Path) -> None:
     assert noted_columns(united) == {"c1", "c7"}
     assert united.schema.field("columns").type.num_fields == COLUMNS
     assert noted_columns(with_columns_read(united, None)) is None
+
+
+@pytest.mark.parametrize(
+    ("sql", "columns"),
+    [
+        ("SELECT * FROM t WHERE c7 > 0 ORDER BY c8 LIMIT 1", [{"c7", "c8"}]),
+        ("SELECT * FROM (SELECT c1, c8 AS k FROM t) ORDER BY k + 1 LIMIT 1", [{"c1", "c8"}]),
+        ("SELECT * FROM t a JOIN t b ON a.c7 = b.c8 WHERE a.c6 > 0", [{"c6", "c7"}, {"c8"}]),
+        ("SELECT c9 FROM t GROUP BY c9 ORDER BY c9 LIMIT 1", [{"c9"}]),
+        ("SELECT c1 FROM t UNION ALL SELECT c8 FROM t ORDER BY c1 LIMIT 1", [{"c1"}, {"c8"}]),
+        ("SELECT c1 + c2 AS s FROM t WHERE c7 = 1", [{"c1", "c2", "c7"}]),
+    ],
+)
+def test_each_scan_reads_at_once_what_its_techniques_ask_for(
+    spark: Any, lake: Path, monkeypatch: pytest.MonkeyPatch, sql: str, columns: list[set[str]]
+) -> None:
+    """Keys are known from the plan, through projections and unions."""
+    asked: list[frozenset[str]] = []
+
+    def record(files: Any, **options: Any) -> Any:
+        asked.append(options["columns"])
+        return collecting.read_blocks(files, **options)
+
+    monkeypatch.setattr("pruning.spark.drive.pruning.read_blocks", record)
+    spark.read.parquet(str(lake)).createOrReplaceTempView("t")
+    pruning.prune(spark.sql(sql))
+    assert asked == columns

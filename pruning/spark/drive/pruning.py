@@ -32,7 +32,7 @@ from pruning.spark.drive.scan_reports import scan_report
 from pruning.spark.drive.scans import TableScan, open_scan
 from pruning.spark.drive.top_k import prune_by_top_k
 from pruning.spark.jvm.gateway import Java, dataframe, elements, first_line
-from pruning.spark.lake.columns_read import columns_read
+from pruning.spark.lake.columns_read import columns_read, key_columns
 from pruning.spark.lake.hadoop_files import read_hadoop_blocks
 from pruning.spark.lake.tables import Unprunable
 from pruning.techniques.plan.sites import LimitSite, limit_sites
@@ -178,8 +178,11 @@ def _open_scans(spark: SparkSession, plan: Java) -> tuple[list[Query], list[_Lea
     queries: list[Query] = []
     occurrences: list[_LeafScan] = []
     for tree in trees.all(plan):
-        named = columns_read(tree, trees.javas)
-        opened = {scan: open_scan(spark, trees.leaves[scan], read, named[scan]) for scan in scans(tree)}
+        named, keys = columns_read(tree, trees.javas), key_columns(tree)
+        opened = {
+            scan: open_scan(spark, trees.leaves[scan], read, columns_read=named[scan], keys=keys[scan])
+            for scan in scans(tree)
+        }
         occurrences += [_LeafScan(trees.leaves[node], scan) for node, scan in opened.items()]
         tables = {node: scan for node, scan in opened.items() if isinstance(scan, TableScan)}
         queries.append(Query(spark=spark, tree=tree, trees=trees, scans=tables))

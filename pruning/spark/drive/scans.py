@@ -88,6 +88,8 @@ class TableScan:
     shielded_columns: frozenset[str] = frozenset()
     # The table's columns that the query reads; None is all of them.
     columns_read: frozenset[str] | None = None
+    # The table's columns that keys of joins, groups and orders are made of.
+    keys: frozenset[str] = frozenset()
     # The sizes and times of the table's files; None until footers are needed.
     stamps: tuple[Stamp, ...] | None = None
     # The row groups that are still to be read; None until a technique needs the footers.
@@ -124,7 +126,7 @@ class TableScan:
         """
         if self.scan_set is None:
             predicate = self.own_filter.predicate
-            needed = frozenset(map(top_column, leaf_names(predicate))) | (self.columns_read or frozenset())
+            needed = self.keys.union(map(top_column, leaf_names(predicate)), self.columns_read or ())
             metadata, failures = self.read_metadata(self.table.files, self._stamps(), needed)
             metadata = matching_columns(metadata, leaf_types(self.table.data_columns))
             metadata = with_partition_values(metadata, predicate, self.table)
@@ -362,7 +364,9 @@ def open_scan(
     spark: SparkSession,
     leaf: PlanLeaf,
     read_metadata: MetadataReader,
-    columns_read: frozenset[str] | None = None,
+    *,
+    columns_read: frozenset[str] | None,
+    keys: frozenset[str],
 ) -> TableScan | ScanReport:
     """Return a leaf of a plan as a scan, or the report that says why the leaf stays as it is.
 
@@ -371,6 +375,7 @@ def open_scan(
         leaf: The leaf.
         read_metadata: Reads the block metadata of the leaf's files.
         columns_read: The table's columns that the query reads; None is all of them.
+        keys: The table's columns that keys of joins, groups and orders are made of.
     Raises:
         Unsettled: the query asks which files its rows come from, so no scan of it may change.
     """
@@ -391,6 +396,7 @@ def open_scan(
         own_filter=own_filter,
         read_metadata=read_metadata,
         columns_read=columns_read,
+        keys=keys,
         notes=notes,
     )
 

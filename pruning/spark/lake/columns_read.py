@@ -8,7 +8,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pruning.expressions.names import top_column
-from pruning.expressions.plans import Filter, Plan, Project, Scan, inputs, is_filtered_scan
+from pruning.expressions.plans import (
+    Aggregate,
+    Filter,
+    Join,
+    Plan,
+    Project,
+    Scan,
+    Sort,
+    Union,
+    inputs,
+    is_filtered_scan,
+    nodes,
+    scans,
+)
+from pruning.expressions.traversal import leaf_names
+from pruning.expressions.trees import Expression
 from pruning.spark.jvm.gateway import Java
 
 # The end of a printed attribute: its id, and an L for a bigint.
@@ -47,6 +62,53 @@ def _columns_below(
         above = None if references is None else above | references
     for child in inputs(plan):
         yield from _columns_below(child, javas, above)
+
+
+def key_columns(tree: Plan) -> dict[Scan, frozenset[str]]:
+    """Return the columns of each scan that keys of joins, groups and orders are made of.
+
+    Techniques are likely to ask for their metadata; what else they ask for is read when they do.
+    """
+    definitions: dict[str, list[Expression]] = {}
+    pending: list[str] = []
+    for node in nodes(tree):
+        pending += leaf_names(*_key_expressions(node))
+        for defined in _definitions(node):
+            for name, expression in defined.items():
+                definitions.setdefault(name, []).append(expression)
+    attributes: set[str] = set()
+    while pending:
+        name = pending.pop()
+        if name not in attributes:
+            attributes.add(name)
+            pending += leaf_names(*definitions.get(name, ()))
+    return {
+        scan: frozenset(column.name for name, column in scan.columns.items() if name in attributes)
+        for scan in scans(tree)
+    }
+
+
+def _definitions(node: Plan) -> tuple[Mapping[str, Expression], ...]:
+    """Return the attributes that a node defines by those of its inputs."""
+    match node:
+        case Project(definitions=definitions) | Aggregate(definitions=definitions):
+            return (definitions,)
+        case Union(definitions=of_branches):
+            return of_branches
+        case _:
+            return ()
+
+
+def _key_expressions(node: Plan) -> Iterator[Expression]:
+    match node:
+        case Join(condition=condition, equalities=equalities):
+            yield from condition
+            for equality in equalities:
+                yield from (equality.left, equality.right)
+        case Sort(items=items):
+            yield from (item.key for item in items)
+        case Aggregate(definitions=definitions):
+            yield from definitions.values()
 
 
 def _column_names(scan: Scan, named: frozenset[int]) -> frozenset[str]:
