@@ -16,7 +16,7 @@ from typing import Any
 
 from pruning.metadata.files.places import Place, write_shared
 from pruning.metadata.store.history import EMPTY, Change, FormerFile, History, KeptFile, apply
-from pruning.metadata.store.packs import Damaged, Pack, pack_pieces
+from pruning.metadata.store.packs import Damaged, Forbidden, Pack, pack_pieces
 
 FOLDER = "_store"
 # A reader of another format can neither use the log nor add to it.
@@ -39,7 +39,8 @@ class Version:
         base: The number of the last version with the whole history.
         history: What the log says. If it cannot be read, it is empty.
         trouble: Why the log cannot be read, or None.
-        foreign: True if a later release of this package writes the log; then nothing may be added.
+        foreign: True if a later release of this package writes the log, or this user may not read it; then
+            nothing may be added.
     """
 
     number: int
@@ -92,6 +93,9 @@ def _load(place: Place, newest: int, identity: tuple[int, int, int]) -> Version:
             return Version(newest, base, _history(_record(pack)))
         before = _load_number(place, newest - 1, base)
         return Version(newest, base, apply(before, _change(_record(pack))))
+    except Forbidden:
+        # It describes files that this user may not read, either.
+        return Version(newest, 0, EMPTY, foreign=True)
     except Damaged as damage:
         return Version(newest, 0, EMPTY, trouble=str(damage))
 

@@ -37,6 +37,10 @@ class Missing(Damaged):
     """Raised for a pack that does not exist."""
 
 
+class Forbidden(Damaged):
+    """Raised for a pack that this user may not read."""
+
+
 def pack_pieces(notes: Mapping[str, Any], sections: Mapping[str, bytes]) -> list[bytes]:
     """Return the content of a pack, in pieces.
 
@@ -161,6 +165,8 @@ def _open_once(path: str, version: tuple[int, int, int]) -> Pack:
 def _unreadable(path: str, error: OSError) -> Damaged:
     if isinstance(error, FileNotFoundError):
         return Missing(f"{path}: does not exist")
+    if isinstance(error, PermissionError):
+        return Forbidden(f"{path}: may not be read")
     return Damaged(f"{path}: cannot be read ({error.strerror})")
 
 

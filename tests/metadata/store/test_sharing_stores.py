@@ -4,6 +4,7 @@ import os
 import stat
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -141,6 +142,27 @@ def test_what_another_user_hides_is_passed_over(reachable: Path) -> None:
     assert as_nobody(lambda: collect(reachable).num_rows) == "2"
     assert as_nobody(lambda: collect(reachable / "part=1").num_rows) == "1"
     assert as_nobody(lambda: read_blocks([f"{reachable}/part=1/1.parquet"])[0].num_rows) == "1"
+
+
+@needs_root
+def test_a_log_that_another_user_may_not_read_stays_as_it_is(reachable: Path) -> None:
+    """One private file makes it private; who may write beside the data does not begin it anew."""
+    (reachable / "part=1" / "1.parquet").chmod(0o600)
+    reachable.chmod(0o777)
+    collect(reachable)
+
+    def contents() -> dict[str, bytes]:
+        kept = (reachable / CACHE_DIRECTORY / log.FOLDER).iterdir()
+        return {file.name: file.read_bytes() for file in kept}
+
+    def query() -> int:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return int(read_blocks([f"{reachable}/part=2/2.parquet"])[0].num_rows)
+
+    before = contents()
+    assert as_nobody(query) == "1"
+    assert contents() == before
 
 
 @needs_root
