@@ -22,7 +22,7 @@ def _write_over(*arguments: Any, replaces: bool = True) -> None:
     places.write_shared(*arguments)
 
 
-def _only_replaced(
+def _keep_absent_files(
     before: history.History, listed: Mapping[str, Any], vanished: Iterable[str], *, complete: bool
 ) -> tuple[str, ...]:
     return history.absent_paths(before, listed, (), complete=False)
@@ -36,7 +36,7 @@ def _write_nothing(place: Any, items: Any, shards: Any, modes: Any) -> Any:
 
 
 def _forget_silently(before: history.History) -> history.History:
-    return replace(_LIMITED(before), begin_us=0, complete_us=before.complete_us)
+    return replace(_WITHOUT_OLDEST(before), begin_us=0, complete_us=before.complete_us)
 
 
 def _date_anew(place: Any, before: history.History, look: Any, fresh: Any) -> Any:
@@ -52,11 +52,11 @@ def _swap_rows(pack: Any, columns: Any) -> Any:
     return [replace(shard, table=shard.table.set_column(0, "file", shard.table[0][::-1])) for shard in shards]
 
 
-_LOOK, _AGAIN, _MERGE, _LIMITED, _BLOCKS_IN = (
+_LOOK, _AGAIN, _MERGE, _WITHOUT_OLDEST, _BLOCKS_IN = (
     recording._look,
     recording._look_again,
     recording._items_to_merge,
-    history._limited,
+    history._without_oldest,
     contents.blocks_in,
 )
 
@@ -70,9 +70,9 @@ MUTANTS: Mapping[str, Replacement] = {
     "another size or time is the same file": Replacement(store, "file_stamp", lambda listed: ANY),
     "a version replaces one that another writer wrote": Replacement(log, "write_shared", _write_over),
     "a file that moves to another pack is a new one": Replacement(recording, "_items_to_merge", _create_anew),
-    "files that are gone stay": Replacement(recording, "absent_paths", _only_replaced),
+    "files that are gone stay": Replacement(recording, "absent_paths", _keep_absent_files),
     "packs are not written": Replacement(recording, "_write_pack", _write_nothing),
     "what is not needed any more is deleted at once": Replacement(recording, "_UNUSED_SECONDS", -1),
-    "what is forgotten counts as not there": Replacement(history, "_limited", _forget_silently),
+    "what is forgotten counts as not there": Replacement(history, "_without_oldest", _forget_silently),
     "blocks are under the name of another file": Replacement(store, "blocks_in", _swap_rows),
 }

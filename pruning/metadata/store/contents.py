@@ -1,4 +1,4 @@
-"""What packs contain: the footers of files, and the block metadata that was made of them.
+"""The contents of packs: the footers of files, and the block metadata that was made of them.
 
 A pack of footers has the facts: the bytes of each file's footer as they are in the file, so that no file
 must be opened again, whatever is believed later. A pack of blocks has the beliefs of one version of this

@@ -50,7 +50,7 @@ class FormerFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What one look changes.
+    """The change that one look makes.
 
     Attributes:
         looked_us: When the look began.
@@ -67,7 +67,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """What the store knows after some looks.
+    """The knowledge of a store after some looks.
 
     Attributes:
         looked_us: When the last look that changed something began.
@@ -100,7 +100,7 @@ def apply(history: History, change: Change) -> History:
     gone = [_former(files.pop(path), change.looked_us) for path in change.removed]
     files |= {file.path: file for file in change.added}
     complete_us = (*history.complete_us, change.looked_us) if change.complete else history.complete_us
-    return _limited(
+    return _without_oldest(
         replace(
             history,
             looked_us=change.looked_us,
@@ -115,7 +115,7 @@ def _former(file: KeptFile, removed_us: int) -> FormerFile:
     return FormerFile(path=file.path, stamp=file.stamp, created_us=file.created_us, removed_us=removed_us)
 
 
-def _limited(history: History) -> History:
+def _without_oldest(history: History) -> History:
     """Return a history that remembers no more than it may; what is forgotten moves its begin."""
     forgotten = history.former[:-FORMER_MAX]
     begin_us = max([history.begin_us, *(file.removed_us for file in forgotten)])

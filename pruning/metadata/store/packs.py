@@ -92,7 +92,7 @@ class Pack:
         self._tail = start, tail
         data = self._part(begin, length)
         if _end_digest(data, length, raw_length) != digest:
-            raise _changed(path)
+            raise _change_error(path)
         directory = _decompress(data, raw_length)
         (digests_size,) = struct.unpack_from("<I", directory)
         digests = directory[4 : 4 + digests_size]
@@ -120,7 +120,7 @@ class Pack:
             for begin, size, raw_size, digest in spans[first:last]:
                 piece = data[begin - offset : begin - offset + size]
                 if _digest(piece) != digest:
-                    raise _changed(self.path)
+                    raise _change_error(self.path)
                 contents.append(_decompress(piece, raw_size))
         return contents
 
@@ -184,7 +184,7 @@ def _decompress(data: bytes, raw_size: int) -> bytes:
     return raw
 
 
-def _changed(path: str) -> Damaged:
+def _change_error(path: str) -> Damaged:
     return Damaged(f"{path}: is not as it was written")
 
 

@@ -8,8 +8,8 @@ from typing import Any
 from pruning.arguments import check_number, describe_value
 from pruning.errors import InputError
 from pruning.metadata.files.listing import Listing, Paths, list_files
-from pruning.metadata.files.places import file_stamp
-from pruning.metadata.store.history import first_look_at
+from pruning.metadata.files.places import Place, file_stamp
+from pruning.metadata.store.history import History, first_look_at
 from pruning.metadata.store.store import Store, open_store
 
 _SECONDS_MAX = 1 << 40
@@ -41,13 +41,10 @@ def complete_looks(directory: Paths) -> list[CompleteLook]:
         InputError: the directory does not exist or holds no data.
     """
     listing = list_files(directory)
-    store = open_store(listing)
-    stores = [
-        part for part in (store, *store.others) if listing.parent and _has_looked_at(part, listing.parent)
-    ]
-    if not stores:
+    looked = _place_and_history(open_store(listing), listing.parent)
+    if looked is None:
         return []
-    history = stores[0].version.history
+    _, history = looked
     created = [file.created_us for file in history.files.values()]
     created = sorted([*created, *(file.created_us for file in history.former)])
     removed = sorted(file.removed_us for file in history.former)
@@ -82,10 +79,10 @@ def files_as_of(listing: Listing, store: Store, as_of: Any) -> Listing:
     if not listing.whole or listing.parent is None:
         raise InputError("as_of is about a whole table: name one directory")
     directory = listing.parent
-    stores = [part for part in (store, *store.others) if _has_looked_at(part, directory)]
-    if not stores or stores[0].place is None:
+    looked = _place_and_history(store, directory)
+    if looked is None:
         raise InputError(f"{directory}: has no history; each `pruning.collect` of the directory adds to it")
-    place, history = stores[0].place, stores[0].version.history
+    place, history = looked
     listed = dict(place.listed_by_path(listing))
     present = {path: file_stamp(file) for path, file in listed.items()}
     first = first_look_at(history, present)
@@ -103,10 +100,13 @@ def files_as_of(listing: Listing, store: Store, as_of: Any) -> Listing:
     return Listing(tuple(listed[path] for path in files), directory, looked_us=listing.looked_us)
 
 
-def _has_looked_at(store: Store, directory: str | None) -> bool:
-    """Tell whether a store has listed a whole directory, and not one above it alone."""
-    place, history = store.place, store.version.history
-    return place is not None and place.directory == directory and bool(history.complete_us)
+def _place_and_history(store: Store, directory: str | None) -> tuple[Place, History] | None:
+    """Return where a store has listed a whole directory, and not one above it alone; None if it has not."""
+    for part in (store, *store.others):
+        place, history = part.place, part.version.history
+        if place is not None and place.directory == directory and history.complete_us:
+            return place, history
+    return None
 
 
 def microseconds(as_of: Any) -> int:

@@ -58,7 +58,7 @@ _FORMER = ("blocks.arrow", "index.arrow", "_blocks.arrow")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Look:
-    """What one listing found, by paths relative to the place's directory.
+    """The findings of one listing, by paths relative to the place's directory.
 
     Attributes:
         looked_us: When it began, in microseconds since 1970.

@@ -58,12 +58,12 @@ def open_store(listing: Listing) -> Store:
     places = places_of(listing)
     if not places:
         return NO_STORE
-    first, *others = [_opened(place, newest_version(place)) for place in places]
+    first, *others = [_open_place(place, newest_version(place)) for place in places]
     return _with_others(first, tuple(others)) if others else first
 
 
 @functools.lru_cache(maxsize=_LOADED_MAX)
-def _opened(place: Place, version: Version) -> Store:
+def _open_place(place: Place, version: Version) -> Store:
     if version.trouble is not None:
         _warn(f"{version.trouble}; footers are read again")
     return Store(place, version)

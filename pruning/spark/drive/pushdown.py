@@ -13,13 +13,16 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from pruning.expressions.types import Kind, Type
 from pruning.spark.catalyst.leaves import PlanLeaf
+from pruning.spark.drive.range_filters import RangeFilter
 from pruning.spark.jvm.datatypes import type_of_java
 from pruning.spark.jvm.gateway import (
     Java,
+    dataframe,
     elements,
     jvm,
     mapping,
@@ -210,3 +213,19 @@ def _hide_operands(spark: SparkSession, atom: Java) -> Java:
         nullable(operand) if _is_column(operand) else operand for operand in elements(atom.children())
     ]
     return atom.withNewChildren(sequence(spark, operands))
+
+
+def with_range_filters(
+    spark: SparkSession, leaf: Java, ranges: list[RangeFilter]
+) -> tuple[Java, list[RangeFilter]]:
+    """Return the leaf under the range filters that Spark can resolve against it, and those filters."""
+    # The analyzer would put a projection over a leaf with CHAR columns, which gives them new ids.
+    leaf.setAnalyzed()
+    condition = " AND ".join(part.sql for part in ranges)
+    try:
+        java = dataframe(spark, leaf).filter(condition)._jdf.queryExecution().analyzed()
+    except PySparkException:
+        # Names that differ only in case are ambiguous in SQL, although the plan itself resolves them by id.
+        return leaf, []
+    pushable = safe_condition(spark, java.condition())
+    return (java if pushable is None else with_element(spark, java, 0, pushable)), ranges

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from pruning.expressions.names import top_column
@@ -28,11 +27,11 @@ from pruning.rules.sets.truths import Match, match_codes
 from pruning.spark.catalyst.clock import with_clock
 from pruning.spark.catalyst.leaves import PlanLeaf, Unsettled
 from pruning.spark.drive.filter_technique import CatalystPredicate, catalyst_predicate, filter_verdicts
-from pruning.spark.drive.pushdown import safe_condition
+from pruning.spark.drive.pushdown import with_range_filters
 from pruning.spark.drive.range_filters import RangeFilter, range_filters
 from pruning.spark.drive.report import Removal, ScanReport, readable
 from pruning.spark.drive.scan_sets import ScanSet
-from pruning.spark.jvm.gateway import Java, dataframe, simple_name, with_element
+from pruning.spark.jvm.gateway import Java, simple_name
 from pruning.spark.lake.matching import matching_columns
 from pruning.spark.lake.nested import leaf_types
 from pruning.spark.lake.tables import (
@@ -235,7 +234,7 @@ class TableScan:
         is_whole = len(kept) == len(self.table.files) and (leaf is None or not self.is_pinned)
         narrowed = node if is_whole else with_files(self.spark, self.table, kept, leaf=node)
         if ranges:
-            narrowed, ranges = _with_ranges(self.spark, narrowed, ranges)
+            narrowed, ranges = with_range_filters(self.spark, narrowed, ranges)
         if leaf is not None:
             self.range_filters = tuple(ranges)
         return None if is_whole and not ranges else narrowed
@@ -399,19 +398,3 @@ def open_scan(
         keys=keys,
         notes=notes,
     )
-
-
-def _with_ranges(
-    spark: SparkSession, leaf: Java, ranges: list[RangeFilter]
-) -> tuple[Java, list[RangeFilter]]:
-    """Return the leaf under the range filters that Spark can resolve against it, and those filters."""
-    # The analyzer would put a projection over a leaf with CHAR columns, which gives them new ids.
-    leaf.setAnalyzed()
-    condition = " AND ".join(part.sql for part in ranges)
-    try:
-        java = dataframe(spark, leaf).filter(condition)._jdf.queryExecution().analyzed()
-    except PySparkException:
-        # Names that differ only in case are ambiguous in SQL, although the plan itself resolves them by id.
-        return leaf, []
-    pushable = safe_condition(spark, java.condition())
-    return (java if pushable is None else with_element(spark, java, 0, pushable)), ranges

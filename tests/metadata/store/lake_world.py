@@ -18,7 +18,6 @@ from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from budget import unshrunk
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -169,7 +168,7 @@ class World(RuleBasedStateMachine):
     def finish(self, look: Look) -> None:
         """Record a look; then the store has what it saw, unless a later look was recorded before."""
         is_late = self.history().looked_us >= look.listing.looked_us
-        before = set(self.kept(self.files))
+        before = set(self.kept_values(self.files))
         recording.record_look(look.store, look.listing, look.read, complete=look.listing.whole)
         forget()
         present = {name: seen for name, seen in look.files.items() if self.files.get(name) == seen}
@@ -177,12 +176,12 @@ class World(RuleBasedStateMachine):
         if look.damage_count < self.damage_count:
             # A version that follows a damaged one cannot be read; the next look writes another.
             return
-        assert before <= set(self.kept(self.files))
+        assert before <= set(self.kept_values(self.files))
         if is_late:
             # What it listed is out of date, and what it read is not.
-            assert set(self.kept(present)) >= names & set(look.read.footers)
+            assert set(self.kept_values(present)) >= names & set(look.read.footers)
             return
-        assert set(self.kept(present)) == names
+        assert set(self.kept_values(present)) == names
         if look.listing.whole and present == look.files:
             looks = [time for time in self.history().complete_us if time <= look.listing.looked_us]
             self.check_look(looks[-1], look.files)
@@ -245,7 +244,7 @@ class World(RuleBasedStateMachine):
     @rule(values=VALUES_BY_NAME)
     def read_while_files_are_written(self, values: dict[str, int]) -> None:
         """A reader that opened the store before it changed still reads what it had."""
-        kept = self.kept(self.files)
+        kept = self.kept_values(self.files)
         names = {name: seen for name, seen in self.files.items() if f"lake/{name}" in kept}
         opened = store.open_store(self.listing(self.files))
         for _ in range(2):
@@ -290,7 +289,7 @@ class World(RuleBasedStateMachine):
 
     @rule()
     def wait_an_hour(self) -> None:
-        """What nobody needs may be deleted."""
+        """Unneeded files may be deleted."""
         for path in Path(self.folder).glob(".skipproof/_store/*"):
             seconds = path.stat().st_mtime - HOUR_SECONDS
             os.utime(path, (seconds, seconds))
@@ -298,7 +297,7 @@ class World(RuleBasedStateMachine):
     def history(self) -> history.History:
         return store.open_store(self.listing(self.files)).version.history
 
-    def kept(self, files: Mapping[str, Seen]) -> dict[str, list[int]]:
+    def kept_values(self, files: Mapping[str, Seen]) -> dict[str, list[int]]:
         """Return the values that the store has of files, and check that they are theirs."""
         listing = self.listing(files)
         shards = store.kept_shards(store.open_store(listing), listing)
@@ -318,7 +317,7 @@ class World(RuleBasedStateMachine):
         """The property: never a stale, lost or doubled block, and "as of" a look is what the look saw."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DamagedMetadataWarning)
-            self.kept(self.files)
+            self.kept_values(self.files)
             now = self.history()
         for time in now.complete_us:
             if time >= now.begin_us:
@@ -338,7 +337,7 @@ class World(RuleBasedStateMachine):
 
 def forget() -> None:
     """Forget what is in memory, as another process does not have it."""
-    for remembered in (log._load, store._opened, store._with_others, packs._open_once):
+    for remembered in (log._load, store._open_place, store._with_others, packs._open_once):
         remembered.cache_clear()
 
 
@@ -375,6 +374,3 @@ def run_world(world: type[World], *, steps: int, limits: settings) -> None:
         run_state_machine_as_test(
             world, settings=settings(limits, stateful_step_count=steps, report_multiple_bugs=False)
         )
-
-
-__all__ = ["World", "run_world", "unshrunk"]

@@ -120,21 +120,21 @@ def _damages(good: bytes) -> Iterator[bytes]:
     yield from (good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :] for at in range(0, len(good), 37))
 
 
-def _kept(table: Path, pattern: str) -> list[Path]:
+def _store_files(table: Path, pattern: str) -> list[Path]:
     return sorted((table / CACHE_DIRECTORY / log.FOLDER).glob(pattern))
 
 
 def test_damaged_blocks_are_made_again_of_the_kept_footers(table: Path, reads: list[str]) -> None:
     """The footers are facts, and no file is opened for them."""
     collect(table)
-    (file,) = _kept(table, "*.blocks")
+    (file,) = _store_files(table, "*.blocks")
     good = file.read_bytes()
     reads.clear()
     for bad in _damages(good):
         file.write_bytes(bad)
         with pytest.warns(DamagedMetadataWarning, match="made again from the footers"):
             assert _bounds(table) == [1, 2]
-        assert _kept(table, "*.blocks") == [file]
+        assert _store_files(table, "*.blocks") == [file]
         assert file.read_bytes() == good
     assert reads == []
 
@@ -142,10 +142,10 @@ def test_damaged_blocks_are_made_again_of_the_kept_footers(table: Path, reads: l
 def test_damaged_footers_are_read_again_when_they_are_needed(table: Path, reads: list[str]) -> None:
     """They are not while the blocks are whole."""
     collect(table)
-    (footers,) = _kept(table, "*.footers")
+    (footers,) = _store_files(table, "*.footers")
     good = footers.read_bytes()
     for bad in _damages(good):
-        for former in (*_kept(table, "*.blocks"), *_kept(table, "*.footers")):
+        for former in (*_store_files(table, "*.blocks"), *_store_files(table, "*.footers")):
             former.unlink(missing_ok=True)
         footers.write_bytes(bad)
         reads.clear()
@@ -155,20 +155,20 @@ def test_damaged_footers_are_read_again_when_they_are_needed(table: Path, reads:
         reads.clear()
         assert _bounds(table) == [1, 2]
         assert reads == []
-        (footers,) = (file for file in _kept(table, "*.footers") if file != footers)
+        (footers,) = (file for file in _store_files(table, "*.footers") if file != footers)
 
 
 def test_after_a_damaged_log_the_history_begins_anew(table: Path, reads: list[str]) -> None:
     """The number of its version is not given again."""
     collect(table)
-    for bad in _damages(_kept(table, "v*")[-1].read_bytes()):
-        newest = _kept(table, "v*")[-1]
+    for bad in _damages(_store_files(table, "v*")[-1].read_bytes()):
+        newest = _store_files(table, "v*")[-1]
         newest.write_bytes(bad)
         reads.clear()
         with pytest.warns(DamagedMetadataWarning, match="footers are read again"):
             assert _bounds(table) == [1, 2]
         assert len(reads) == 2
-        assert _kept(table, "v*")[-1] > newest
+        assert _store_files(table, "v*")[-1] > newest
 
 
 def test_what_a_later_release_keeps_is_neither_used_nor_touched(
@@ -178,12 +178,12 @@ def test_what_a_later_release_keeps_is_neither_used_nor_touched(
     with monkeypatch.context() as later:
         later.setattr(log, "FORMAT", log.FORMAT + 1)
         collect(table)
-    before = {file: file.read_bytes() for file in _kept(table, "*")}
+    before = {file: file.read_bytes() for file in _store_files(table, "*")}
     reads.clear()
     with pytest.warns(DamagedMetadataWarning, match="a later release of this package writes it"):
         assert _bounds(table) == [1, 2]
     assert sorted(reads) == ["a.parquet", "b.parquet"]
-    assert {file: file.read_bytes() for file in _kept(table, "*")} == before
+    assert {file: file.read_bytes() for file in _store_files(table, "*")} == before
 
 
 def test_what_another_version_believed_is_made_again_of_the_kept_footers(
@@ -195,7 +195,7 @@ def test_what_another_version_believed_is_made_again_of_the_kept_footers(
     monkeypatch.setattr(store, "fingerprint", lambda: "another" * 3)
     monkeypatch.setattr(believing, "beliefs", _nothing_is_believed)
     assert _bounds(table) == [None, None]
-    assert len(_kept(table, "*.blocks")) == 2
+    assert len(_store_files(table, "*.blocks")) == 2
     monkeypatch.undo()
     assert collect(table).equals(first)
     assert reads == []
@@ -220,10 +220,10 @@ def test_without_cache_nothing_is_written(table: Path) -> None:
 
 
 def test_the_store_leaves_nothing_beside_itself(table: Path) -> None:
-    """What is written beside is renamed, or removed."""
+    """Temporary files are renamed, or removed."""
     collect(table)
     assert os.listdir(table / CACHE_DIRECTORY) == [log.FOLDER]
-    assert [file.suffix for file in _kept(table, "*")] == [".blocks", ".footers", ""]
+    assert [file.suffix for file in _store_files(table, "*")] == [".blocks", ".footers", ""]
 
 
 def test_files_with_different_columns_survive_the_cache(table: Path, reads: list[str]) -> None:
@@ -262,8 +262,8 @@ def test_a_file_system_without_links_keeps_versions_too(
     reads.clear()
     assert _bounds(table) == [1, 2, 3]
     assert reads == []
-    assert [file.name for file in _kept(table, "v*")] == ["v000000000001", "v000000000002"]
-    assert [file.name for file in _kept(table, "_*")] == []
+    assert [file.name for file in _store_files(table, "v*")] == ["v000000000001", "v000000000002"]
+    assert [file.name for file in _store_files(table, "_*")] == []
 
 
 def test_packs_of_a_version_that_cannot_be_written_are_deleted(
@@ -277,4 +277,4 @@ def test_packs_of_a_version_that_cannot_be_written_are_deleted(
     monkeypatch.setattr(log, "write_shared", refuse)
     for _ in range(2):
         assert _bounds(table) == [1, 2]
-    assert _kept(table, "*") == []
+    assert _store_files(table, "*") == []
