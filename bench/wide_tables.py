@@ -125,11 +125,15 @@ def print_kept(rounds: int) -> None:
         answers = [subprocess.run(command, capture_output=True, check=True) for _ in range(rounds)]
         figures = [json.loads(answer.stdout) for answer in answers]
         blocks, _ = read_blocks(sorted(map(str, Path(directory).glob("*.parquet"))), columns=names)
-        whole = sum(path.stat().st_size for path in Path(directory).glob(".skipproof/_store/*.blocks"))
+        whole, facts = (
+            sum(path.stat().st_size for path in Path(directory).glob(f".skipproof/_store/*.{kind}"))
+            for kind in ("blocks", "footers")
+        )
     ideal = sum(map(compressed_bytes, [*blocks["columns"].chunk(0).flatten(), locators(blocks)]))
     read = statistics.median(bytes_ for bytes_, _ in figures)
     seconds = statistics.median(seconds for _, seconds in figures)
-    print(f"{blocks.num_rows:,} blocks, {columns} columns: {whole:,} bytes of blocks are kept")
+    print(f"{blocks.num_rows:,} blocks, {columns} columns: kept are")
+    print(f"{whole:,} bytes of blocks and {facts:,} of footers")
     print(f"read for 2 columns: {read:,.0f} bytes, {read / ideal:.2f} times the ideal {ideal:,} (bar 2)")
     print(f"in a new process: {seconds * 1_000:.1f} ms (bar 50)")
 
